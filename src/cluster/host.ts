@@ -17,6 +17,7 @@ import type { ClusterMetrics, ClusterState } from './events.ts';
 import { racer } from './races.ts';
 import { standing } from './standing.ts';
 import { type StepOptions, stepper } from './steps.ts';
+import { turns } from './turns.ts';
 
 /** Milliseconds after which the log is looked at though it said nothing of a new entry: it may have lost some. */
 const LOOK_MS = 5_000;
@@ -106,24 +107,20 @@ export function clusterHost(options: ClusterHostOptions): ClusterHost {
     },
   });
 
-  /** Runs a race when it is its turn. @throws LogUnavailableError, and what the attempt throws */
-  async function inTurn<T>(attempt: () => Promise<T | 'conflict'>): Promise<T> {
-    try {
-      // Nothing is applied, and nothing kept in the way of other writers, as long as the log is away.
-      if (!at.isReachable()) at.reached((await log.head()).seq);
-      // What ends the host may happen while the job waits.
-      return await queue.run(() => (end === null ? race(attempt) : Promise.reject(fail(end))));
-    } catch (error) {
-      if (error instanceof LogUnavailableError && !(error instanceof HostBehindError)) at.unreachable(error);
-      throw error;
-    }
-  }
+  const order = turns({
+    ...{ log, at, queue, race },
+    requireRunning() {
+      if (end !== null) throw fail(end);
+      if (signal.aborted) throw new LogUnavailableError('this host stops');
+    },
+  });
 
   async function send(command: Command, isSlice: boolean): Promise<unknown> {
     // What is refused for the state of the tables should not be refused for an old one.
     if (!at.wasLevel()) throw new HostBehindError();
     const sent = { ...command, uuid: chance.uuid(), isSlice };
-    const { result, isAppended } = await inTurn(() => entries.command(sent, clock.now() * 1_000, clock, append));
+    const take = () => entries.command(sent, clock.now() * 1_000, clock, append);
+    const { result, isAppended } = await order.command(take);
     if (isAppended) at.level();
     return result;
   }
@@ -153,7 +150,7 @@ export function clusterHost(options: ClusterHostOptions): ClusterHost {
 
   return {
     async receive(event) {
-      const outcome = await inTurn(() => entries.take(event, append));
+      const outcome = await order.event(() => entries.take(event, append));
       if (outcome === 'applied') at.level();
       return outcome;
     },

@@ -22,8 +22,15 @@ interface RaceOptions {
 /** Runs a job at once: whoever asks has the turn already. */
 const atOnce: InTurn = (job) => job();
 
-/** Makes what repeats an attempt until it wins. Whoever calls it has the turn to write. */
-export function racer({ at, step, say, position }: RaceOptions) {
+/**
+ * Repeats an attempt until it wins; whoever calls it has the turn to write.
+ * @param attempt returns `conflict` where another host's entry came before
+ * @throws LogUnavailableError where it can't be won now, and what the attempt throws
+ */
+export type Race = <T>(attempt: () => Promise<T | 'conflict'>) => Promise<T>;
+
+/** Makes what repeats an attempt until it wins. */
+export function racer({ at, step, say, position }: RaceOptions): Race {
   async function outcomeOf<T>(attempt: () => Promise<T>): Promise<T | UnknownParentError> {
     try {
       return await attempt();
@@ -33,10 +40,6 @@ export function racer({ at, step, say, position }: RaceOptions) {
     }
   }
 
-  /**
-   * @param attempt returns `conflict` where another host's entry came before
-   * @throws LogUnavailableError where it can't be won now, and what the attempt throws
-   */
   return async <T>(attempt: () => Promise<T | 'conflict'>): Promise<T> => {
     for (let conflicts = 0; conflicts < MOST_CONFLICTS; conflicts++) {
       if (at.isFarBehind()) throw new HostBehindError();

@@ -368,3 +368,42 @@ test('a host that is far behind takes no events, and says how far', async () => 
   await one.follow(log.head.seq);
   expect(await one.host.receive(chunks(1))).toBe('applied');
 });
+
+/** Many commands at once, as one client of the API sends them. */
+const asksOf = ({ faucets }: ReturnType<typeof openHost>): Promise<void>[] =>
+  Array.from({ length: 8 }, () => faucets.run('faucet.add', { currency: 'stx', address: 'ST1', ip: '127.0.0.1' }));
+
+test('an event waits for one command at most, however many are sent', async () => {
+  const log = filledLog();
+  await using one = openHost(log.client());
+  await one.follow(log.head.seq);
+  const before = log.head.seq;
+  const asked = asksOf(one);
+  expect(await one.host.receive(chunks(1))).toBe('applied');
+  await Promise.all(asked);
+  const paths = log.entries.slice(before).map(({ path }) => path);
+  expect(paths).toHaveLength(9);
+  expect(paths.indexOf('/stackerdb_chunks')).toBeLessThan(2);
+});
+
+test('what waits behind an append that the log does not answer is refused with it, and not one after the other', async () => {
+  const log = filledLog();
+  const client = log.client();
+  let appends = 0;
+  const answer = Promise.withResolvers<never>();
+  await using one = openHost({
+    ...client,
+    append: () => {
+      appends += 1;
+      return answer.promise;
+    },
+  });
+  await one.follow(log.head.seq);
+  const refused = Promise.allSettled([...asksOf(one), one.host.receive(chunks(1))]);
+  await until(() => appends > 0, 'an append');
+  answer.reject(new LogUnavailableError('no standby'));
+  for (const outcome of await refused) {
+    expect(outcome).toMatchObject({ status: 'rejected', reason: expect.any(LogUnavailableError) });
+  }
+  expect(appends).toBe(1);
+});
