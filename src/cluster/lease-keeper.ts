@@ -18,6 +18,8 @@ const LOOK_MS = 100;
 
 /** Why a lease is lost that the engine said nothing of. */
 const LATE = 'it was not renewed in time';
+/** Why a lease is lost that another host has, whatever the clocks say. */
+const OVERTAKEN = 'another host has noted something since, with a higher epoch';
 
 /** What one host does at a time. */
 export interface LeasedWork {
@@ -123,7 +125,10 @@ export class LeaseKeeper implements Lease {
   }
 
   isHeld(): boolean {
-    if (this.#held !== null && this.#held.remaining() <= 0) this.#lose(LATE);
+    if (this.#held === null) return false;
+    if (this.#held.remaining() <= 0) this.#lose(LATE);
+    // What was sent by this lease would count no more, and so be sent again and again.
+    else if (this.#options.epochSeen() > this.#held.epoch) this.#lose(OVERTAKEN);
     return this.#held !== null;
   }
 

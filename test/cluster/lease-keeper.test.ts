@@ -376,3 +376,13 @@ test('work begins once the host has what the holder before noted, and with an ep
   await world.until(() => one.working !== null, PATIENCE, 'work');
   expect(one.working).toBe(6);
 });
+
+test('a host that reads of a higher epoch stops at once, whatever the time of its own lease', async () => {
+  const { world, host } = scene();
+  let epoch = 0;
+  const one = host('one', { epochSeen: () => epoch });
+  await world.until(() => one.working === 1, PATIENCE, 'work');
+  epoch = 5;
+  expect(one.keeper.isHeld()).toBe(false);
+  await world.until(() => one.working === 6, PATIENCE, 'work with an epoch above all that it knows');
+});
