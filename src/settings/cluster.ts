@@ -33,7 +33,7 @@ export const clusterSettings = group('Several hosts', {
     variables: ['STACKSIDE_CLUSTER_KEY'],
     type: textOrNone(),
     absent: 'no signing secret can be made',
-    help: 'File with a text of at least 32 characters, the same on all hosts, by which signing secrets are sealed in the log',
+    help: 'File with a text of at least 32 characters in each line, the same on all hosts: the first seals signing secrets in the log, all open them',
     accepts: 'a file',
   }),
   hostName: setting({

@@ -1,10 +1,11 @@
 /** Chainhooks of hosts that share a log: how they come in, what of them is sealed, and what hosts of a cluster can't do. */
 import { expect, test } from 'bun:test';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { systemChance } from '../../src/base/chance.ts';
 import { requireHost } from '../../src/commands/cluster-host.ts';
 import { devnetEvents } from '../../src/devnet/scenario.ts';
-import { sealingWith } from '../../src/hooks/delivery/sealing.ts';
+import { sealingOf, sealingWith } from '../../src/hooks/delivery/sealing.ts';
 import { silentMachine } from '../../src/hooks/machine.ts';
 import { openWithHooks } from '../../src/hooks/open.ts';
 import { openToRead } from '../../src/store/files/connection.ts';
@@ -31,7 +32,8 @@ const hook = (name: string) => ({
   ...definition('http://127.0.0.1:9/', filters, { enable_on_registration: true }),
   name,
 });
-const sealing = sealingWith('a text of more than 32 characters, for tests');
+const KEY = 'a text of more than 32 characters, for tests';
+const sealing = sealingWith(KEY);
 const seal = (consumer: string, secret: Uint8Array): Uint8Array => sealing.seal?.(consumer, secret) ?? secret;
 
 /** The journal and the chainhooks of a directory as `stackside cluster init` appends them. */
@@ -156,6 +158,19 @@ test('a secret that a host can not open ends it, and names the entry', async () 
     `Entry ${entry} of the log can not be applied: The signing secret of the consumer me is sealed with another key than this host has.`,
   ]);
   expect(other.position()).toBe(entry - 1);
+
+  // A key that was replaced stays in a line behind the new one: a host that comes later begins with the first entry.
+  using directory = dataDirectory();
+  const file = join(directory.path, 'cluster.key');
+  writeFileSync(file, `${'x'.repeat(40)}\n${KEY}\n`);
+  const replaced = sealingOf(file);
+  await using late = openHost(log.client(), undefined, undefined, replaced);
+  await late.follow(entry);
+  expect([late.ended, late.position()]).toEqual([[], entry]);
+  const made = replaced.seal?.('me', new Uint8Array(32)) ?? new Uint8Array();
+  expect(() => sealing.open('me', made)).toThrow('another key');
+  writeFileSync(file, `${KEY}\nshort\n`);
+  expect(() => sealingOf(file)).toThrow('a line of fewer than 32 characters');
 });
 
 test('a host keeps a whole journal, by which it makes deliveries of old blocks', () => {
@@ -189,7 +204,7 @@ test('a host that left its cluster has hooks of its own, which a rebuild keeps',
     await alone.register(hook('of its own'));
   }
   rebuildIndex({ directory: directory.path, chainId: null, log: () => {}, force: false, machine: silentMachine });
-  const surroundings = { log: () => {}, now: Date.now };
+  const surroundings = { log: () => {}, now: () => 0 };
   const { ingest } = openWithHooks(
     { directory: directory.path, journal: true, chainId: null, log: () => {} },
     surroundings,

@@ -1,6 +1,7 @@
 /**
- * Secrets that leave this host in its log are sealed: AES-256-GCM with a key that HKDF (RFC 5869, SHA-256) makes of the text of
- * a file, the same on all hosts. A sealed secret is the id of its key (8 bytes), the nonce (12), the tag (16) and what was
+ * Secrets that leave this host in its log are sealed: AES-256-GCM with a key that HKDF (RFC 5869, SHA-256) makes of a line of
+ * a file, the same on all hosts. The key of the first line seals; those of all lines open, since a log keeps what was sealed
+ * with a key that was replaced. A sealed secret is the id of its key (8 bytes), the nonce (12), the tag (16) and what was
  * sealed; the consumer is authenticated with it. One that isn't sealed has 32 bytes.
  */
 import { createCipheriv, createDecipheriv, hkdfSync } from 'node:crypto';
@@ -45,26 +46,44 @@ export const unsealed: Sealing = {
   },
 };
 
-/** @param text what the key is made of */
-export function sealingWith(text: string): Sealing {
+interface Key {
+  id: Buffer;
+  key: Buffer;
+}
+
+function keyOf(text: string): Key {
   const made = Buffer.from(hkdfSync('sha256', text, 'stackside', 'signing secrets', KEY_BYTES + ID_BYTES));
-  const [key, id] = [made.subarray(0, KEY_BYTES), made.subarray(KEY_BYTES)];
+  return { key: made.subarray(0, KEY_BYTES), id: made.subarray(KEY_BYTES) };
+}
+
+function sealedWith({ key, id }: Key, consumer: string, secret: Uint8Array): Uint8Array {
+  const nonce = crypto.getRandomValues(new Uint8Array(NONCE_BYTES));
+  const cipher = createCipheriv(CIPHER, key, nonce).setAAD(Buffer.from(consumer));
+  const sealed = Buffer.concat([cipher.update(secret), cipher.final()]);
+  return Buffer.concat([id, nonce, cipher.getAuthTag(), sealed]);
+}
+
+function openedWith({ key }: Key, consumer: string, bytes: Buffer): Uint8Array {
+  const [nonce, rest] = [bytes.subarray(ID_BYTES, ID_BYTES + NONCE_BYTES), bytes.subarray(ID_BYTES + NONCE_BYTES)];
+  const decipher = createDecipheriv(CIPHER, key, nonce)
+    .setAAD(Buffer.from(consumer))
+    .setAuthTag(rest.subarray(0, TAG_BYTES));
+  return Buffer.concat([decipher.update(rest.subarray(TAG_BYTES)), decipher.final()]);
+}
+
+/** @param texts what the keys are made of: the first seals, and all of them open */
+export function sealingWith(...texts: [string, ...string[]]): Sealing {
+  const [first] = texts;
+  const newest = keyOf(first);
+  const keys = texts.map(keyOf);
   return {
-    seal(consumer, secret) {
-      const nonce = crypto.getRandomValues(new Uint8Array(NONCE_BYTES));
-      const cipher = createCipheriv(CIPHER, key, nonce).setAAD(Buffer.from(consumer));
-      const sealed = Buffer.concat([cipher.update(secret), cipher.final()]);
-      return Buffer.concat([id, nonce, cipher.getAuthTag(), sealed]);
-    },
+    seal: (consumer, secret) => sealedWith(newest, consumer, secret),
     open(consumer, stored) {
       if (stored.length === SECRET_BYTES) return stored;
       const bytes = Buffer.from(stored);
-      if (!bytes.subarray(0, ID_BYTES).equals(id)) throw new SealedSecretError(consumer, true);
-      const [nonce, rest] = [bytes.subarray(ID_BYTES, ID_BYTES + NONCE_BYTES), bytes.subarray(ID_BYTES + NONCE_BYTES)];
-      const decipher = createDecipheriv(CIPHER, key, nonce)
-        .setAAD(Buffer.from(consumer))
-        .setAuthTag(rest.subarray(0, TAG_BYTES));
-      return Buffer.concat([decipher.update(rest.subarray(TAG_BYTES)), decipher.final()]);
+      const key = keys.find(({ id }) => bytes.subarray(0, ID_BYTES).equals(id));
+      if (key === undefined) throw new SealedSecretError(consumer, true);
+      return openedWith(key, consumer, bytes);
     },
   };
 }
@@ -81,9 +100,10 @@ export function sealingOf(file: string | null): Sealing {
   } catch (cause) {
     throw new OperatorError(`${file} can't be read.`, 'Check --cluster-key.', { cause });
   }
-  if (text.length >= LEAST_TEXT) return sealingWith(text);
+  const [first = '', ...others] = text.split('\n').map((line) => line.trim());
+  if ([first, ...others].every(({ length }) => length >= LEAST_TEXT)) return sealingWith(first, ...others);
   throw new OperatorError(
-    `${file} holds fewer than ${LEAST_TEXT} characters, which is no key.`,
+    `${file} holds a line of fewer than ${LEAST_TEXT} characters, which is no key.`,
     'Make one with openssl rand -hex 32, and give the same file to all hosts.',
   );
 }
