@@ -1,6 +1,7 @@
 /**
  * The live hooks and where they stand, in memory as in the tables. Whatever a transaction changes in the tables it changes
- * here too; one that is undone has the roster read them again.
+ * here too; one that is undone has the roster read again what it may have changed. That is mostly where the hooks stand: of
+ * hosts that share a log, each but one takes back its block when it comes to several of them.
  */
 import type { Block } from '../../chain/block.ts';
 import type { Cursor, HookProgress } from '../../store/hooks/model.ts';
@@ -15,22 +16,31 @@ export function liveHooks(records: HookStore['records']) {
   const matcher = new Matcher();
   const hooks = new Map<number, ActiveHook>();
   let progress: HookProgress = records.progress();
-  let loaded = false;
-  /** Whether something was done since the last commit, here or in the tables. */
-  let dirty = false;
+  /** What is as in the tables. */
+  const known = { hooks: false, progress: true };
+  /** What may have changed since the last commit, here or in the tables. */
+  const changed = { hooks: false, progress: false };
 
   function include(hook: ActiveHook): void {
+    changed.hooks = true;
     hooks.set(hook.id, hook);
     matcher.set(hook.id, hook.conditions);
   }
 
-  function load(): void {
-    if (loaded) return;
+  function loadHooks(): void {
     matcher.clear();
     hooks.clear();
     for (const record of records.live()) include(activeHook(record));
+    known.hooks = true;
+    // The tables may have been changed in the open transaction.
+    changed.hooks = true;
+  }
+
+  function load(): void {
+    if (known.hooks && known.progress) return;
+    if (!known.hooks) loadHooks();
     progress = records.progress();
-    loaded = true;
+    known.progress = true;
   }
 
   function setProgress(next: HookProgress): void {
@@ -42,6 +52,7 @@ export function liveHooks(records: HookStore['records']) {
     load,
     include,
     exclude(id: number): void {
+      changed.hooks = true;
       hooks.delete(id);
       matcher.delete(id);
     },
@@ -53,7 +64,7 @@ export function liveHooks(records: HookStore['records']) {
     /** Every change begins with this: the tables may have been undone since. */
     begin(): void {
       load();
-      dirty = true;
+      changed.progress = true;
     },
     /** The live hooks were evaluated on a block. @param at Unix milliseconds */
     advance({ height, indexBlockHash }: Block, at: number): void {
@@ -66,17 +77,20 @@ export function liveHooks(records: HookStore['records']) {
 
     /** The tables were replaced since they were read. */
     replaced(): void {
-      loaded = false;
-      dirty = true;
+      known.hooks = false;
+      known.progress = false;
     },
 
     committed(): void {
-      dirty = false;
+      changed.hooks = false;
+      changed.progress = false;
     },
     /** Most of what is undone is an event that was known already, and no change of the hooks. */
     undone(): void {
-      if (dirty) loaded = false;
-      dirty = false;
+      if (changed.hooks) known.hooks = false;
+      if (changed.progress) known.progress = false;
+      changed.hooks = false;
+      changed.progress = false;
     },
   };
 }
