@@ -82,13 +82,13 @@ export interface ParsedAddress {
   readonly hash160: Uint8Array;
 }
 
-/** Addresses that are kept parsed; they take some 2 MB. */
+/** Addresses that are kept parsed, by their usual spelling; they take some 2 MB. */
 const MOST_PARSED = 8_000;
 const parsedAddresses = recent<string, ParsedAddress>(MOST_PARSED / 2);
 
 /**
- * Version and hash160 of an address text, or null when its form or checksum is wrong. What was parsed lately is kept: a
- * request names an address, and the same one in its answer's links.
+ * Version and hash160 of an address text, or null when its form or checksum is wrong. What was parsed lately is kept, unless
+ * it was spelled in another way than usual: a request names an address, and the same one in its answer's links.
  *
  * Lower case is accepted, and O, L and I for 0, 1 and 1. The first character must be S: some readers ignore it and
  * so let `XP…` pass.
@@ -97,7 +97,10 @@ export function parseStacksAddress(text: string): ParsedAddress | null {
   const known = parsedAddresses.get(text);
   if (known !== undefined) return known;
   const parsed = parsedAnew(text);
-  if (parsed !== null) parsedAddresses.set(text, parsed, 1);
+  if (parsed === null) return null;
+  // Kept by a text of our own, since a part of a longer text, such as a URL, keeps all of that text in memory.
+  const usual = stacksAddress(parsed.version, parsed.hash160);
+  if (usual === text) parsedAddresses.set(usual, parsed, 1);
   return parsed;
 }
 

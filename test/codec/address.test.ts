@@ -1,3 +1,4 @@
+import { heapStats } from 'bun:jsc';
 import { expect, test } from 'bun:test';
 import { addressFromVersionHash, addressToString, createAddress } from '@stacks/transactions';
 import fc from 'fast-check';
@@ -58,6 +59,24 @@ test('addresses that fall on one place of the cache do not take each other for t
     expect(stacksAddress(22, second)).toBe(oracle(22, second));
     expect(stacksAddress(22 ^ 1, hash.with(19, hash[19]! ^ 1))).toStartWith('SQ');
   }
+});
+
+test('an address that is kept parsed keeps nothing of the longer text that it was cut from', () => {
+  const [many, characters] = [8, 1_000_000];
+  const held = () => {
+    Bun.gc(true);
+    return heapStats().extraMemorySize;
+  };
+  const before = held();
+  for (let number = 1; number <= many; number++) {
+    const address = stacksAddress(22, Uint8Array.from(hash).fill(number, 0, 1));
+    for (const spelled of [address, address.toLowerCase()]) {
+      const url = Buffer.from(`/${spelled}?${'x'.repeat(characters)}`).toString();
+      expect(parseStacksAddress(url.slice(1, 1 + spelled.length))?.version).toBe(22);
+    }
+  }
+  // The collector may take some values on the stack for texts.
+  expect(held() - before).toBeLessThan((many / 2) * characters);
 });
 
 test('a version without a letter and a hash of another length are refused', () => {
