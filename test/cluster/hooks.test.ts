@@ -92,7 +92,12 @@ test('the chainhooks of a single host become those of all hosts, with their queu
   // What follows is taken by any host, and live hooks go on where they stood.
   const [newest] = other.ingest.hooks.records.live();
   expect(newest?.status).toBe('new');
-  await other.hooks.run('hook.remove', { consumer: 'default', uuid: newest!.uuid });
+  const own = { consumer: 'default', uuid: newest!.uuid };
+  // A member that nobody knows is ignored, whatever it holds.
+  await other.hooks.run('hook.redefine', { ...own, change: { name: 'renamed', unknown: 12345678901234567890 } });
+  await first.follow(log.head.seq);
+  expect(hooksOf(other.directory)).toEqual(hooksOf(first.directory));
+  await other.hooks.run('hook.remove', own);
   await first.follow(log.head.seq);
   expect(first.ingest.hooks.records.live()).toEqual([]);
 });

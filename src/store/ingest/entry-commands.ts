@@ -3,7 +3,7 @@ import type { Database } from 'bun:sqlite';
 import { type Static, Type } from '@sinclair/typebox';
 import { Value } from '@sinclair/typebox/value';
 import type { Clock } from '../../base/clock.ts';
-import { PayloadError, parseJson } from '../../chain/payload-reader.ts';
+import { PayloadError } from '../../chain/payload-reader.ts';
 import type { JournalEntry } from '../files/journal-entry.ts';
 import type { Cursor } from '../hooks/model.ts';
 import type { HookOrigins } from '../hooks/origin.ts';
@@ -43,9 +43,16 @@ export interface ProposedCommand {
   event: ReceivedEvent | null;
 }
 
+/** A host wrote the text, so that numbers are what they were there, also those beyond 2^53. */
 function commandOf(text: string): EntryCommand {
-  const command = parseJson(text);
-  if (!Value.Check(CommandText, command)) throw new PayloadError('The entry is no command');
+  const wrong = (cause?: unknown) => new PayloadError('The entry is no command', { cause });
+  let command: unknown;
+  try {
+    command = JSON.parse(text);
+  } catch (cause) {
+    throw wrong(cause);
+  }
+  if (!Value.Check(CommandText, command)) throw wrong();
   return command;
 }
 
