@@ -7,7 +7,7 @@ import type { ComposeMachine, MachineParts, StateMachine } from '../store/ingest
 import { commandTime } from './command-time.ts';
 import { hookCommands } from './commands/registry.ts';
 import { type HookTimers, newCounters } from './counters.ts';
-import type { Sealing } from './delivery/sealing.ts';
+import { requireOpened, type Sealing } from './delivery/sealing.ts';
 import { hookEvaluator } from './evaluation/evaluator.ts';
 import type { OutcomeListeners } from './evaluation/outcome.ts';
 import { lifecycle } from './lifecycle.ts';
@@ -57,8 +57,11 @@ export function hookMachine({ store, history, network, log, now, sealing }: Mach
     follower,
     commands: hookCommands({ store, history, network, evaluator, lifecycle: hooks, sealing: sealing ?? null }, time),
     counters,
-    /** The tables were replaced: what is known of them is read again. */
-    replaced: evaluator.replaced,
+    /** The tables were replaced: what is known of them is read again. @throws SealedSecretError */
+    replaced(): void {
+      evaluator.replaced();
+      if (sealing !== undefined) requireOpened(store.secrets, sealing);
+    },
     /** Tells nobody else from now on. */
     listen(one: MachineListeners): void {
       listeners = one;

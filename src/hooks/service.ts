@@ -16,7 +16,7 @@ import { markWriter } from './delivery/mark-writer.ts';
 import { type Post, post as sendPost } from './delivery/post.ts';
 import { type DeliveryIdentity, deliveryRequest } from './delivery/request.ts';
 import type { DeliveryRules } from './delivery/rules.ts';
-import { openedSecrets, type Sealing, unsealed } from './delivery/sealing.ts';
+import { openedSecrets, requireOpened, type Sealing, unsealed } from './delivery/sealing.ts';
 import { type TargetGuard, type TargetRules, targetGuard } from './delivery/target.ts';
 import type { HookLog } from './log-event.ts';
 import { type HookMachine, hookMachine } from './machine.ts';
@@ -94,8 +94,7 @@ export function startChainhooks(options: HookOptions) {
   const commands = commandsOf<HookCommands>(options.commander ?? ingest.commander(clock));
   const { alertUrl: url } = rules;
   const secrets = openedSecrets(store.secrets, sealing);
-  // What can't be opened is known before anything is signed.
-  for (const consumer of store.secrets.consumers()) secrets.find(consumer);
+  requireOpened(store.secrets, sealing);
   const outgoing = { guard: targets, rules, log, userAgent, clock, chance, post };
   const operator =
     url === null ? noAlerts : alerts({ ...outgoing, url, secrets, durable: () => ingest.durable(ingest.position()) });

@@ -89,6 +89,12 @@ test('the chainhooks of a single host become those of all hosts, with their queu
     'sealed',
   );
 
+  await using wrong = openHost(log.client(), undefined, undefined, sealingWith('x'.repeat(40)));
+  await wrong.follow(log.head.seq);
+  expect(wrong.ended[0]?.message).toEndWith(
+    'The signing secret of the consumer default is sealed with another key than this host has.',
+  );
+
   // What follows is taken by any host, and live hooks go on where they stood.
   const [newest] = other.ingest.hooks.records.live();
   expect(newest?.status).toBe('new');

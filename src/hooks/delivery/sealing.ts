@@ -119,3 +119,9 @@ export const openedSecrets = ({ find }: HookStore['secrets'], { open }: Sealing)
     return { ...found, secret: open(consumer, found.secret), previous };
   },
 });
+
+/** Knows before anything is signed what can't be opened. @throws SealedSecretError */
+export function requireOpened(stored: HookStore['secrets'], sealing: Sealing): void {
+  const secrets = openedSecrets(stored, sealing);
+  for (const consumer of stored.consumers()) secrets.find(consumer);
+}
