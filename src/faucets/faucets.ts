@@ -128,7 +128,7 @@ export function openFaucets(options: FaucetOptions): Faucets {
     if (!available) throw new FaucetError(403, `${name} faucet is not available`);
   }
 
-  /** Sends within the limit, and records what was sent. */
+  /** Sends within the limit, and records it before: where that fails, nothing is given that would not count. */
   function give<T extends Sent | SentBitcoin>(
     currency: Currency,
     address: string,
@@ -142,13 +142,14 @@ export function openFaucets(options: FaucetOptions): Faucets {
       if (settings.limited && requests.count(currency, address, time - limit.within) >= limit.requests) {
         throw new FaucetError(429, 'Too many requests');
       }
+      const added = await commands.run('faucet.add', { currency, address, ip });
       try {
         const sent = await send();
-        await commands.run('faucet.add', { currency, address, ip });
         log({ event: 'faucet_sent', currency, address, tx_id: 'txId' in sent ? sent.txId : sent.txid });
         return sent;
       } catch (cause) {
         log({ event: 'faucet_failed', currency, address, cause });
+        await commands.run('faucet.take_back', { currency, address, added });
         throw cause instanceof FaucetError ? cause : failed(cause);
       }
     });

@@ -370,7 +370,7 @@ test('a host that is far behind takes no events, and says how far', async () => 
 });
 
 /** Many commands at once, as one client of the API sends them. */
-const asksOf = ({ faucets }: ReturnType<typeof openHost>): Promise<void>[] =>
+const asksOf = ({ faucets }: ReturnType<typeof openHost>): Promise<unknown>[] =>
   Array.from({ length: 8 }, () => faucets.run('faucet.add', { currency: 'stx', address: 'ST1', ip: '127.0.0.1' }));
 
 test('an event waits for one command at most, however many are sent', async () => {

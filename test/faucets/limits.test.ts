@@ -13,14 +13,27 @@ const SECOND = 1_000;
 const MINUTE = 60 * SECOND;
 const DAY = 24 * 60 * MINUTE;
 
-/** @param ask asks for STX after so many milliseconds. @returns the error, null where it was given */
-async function withFaucets(
-  test: (ask: (after: number, stacking: boolean) => Promise<string | null>) => Promise<void>,
-): Promise<void> {
+/** What a test asks and sees. */
+interface Around {
+  /** Asks for STX after so many milliseconds. @returns the error, null where it was given */
+  ask: (after: number, stacking: boolean) => Promise<string | null>;
+  /** Commands fail from now on, as without the log that hosts share. */
+  goAway: () => void;
+  /** How often something was sent. */
+  sent: () => number;
+}
+
+async function withFaucets(test: (around: Around) => Promise<void>): Promise<void> {
   using node = standInNode();
-  node.answer('/v2/transactions', () => Response.json('ab'.repeat(32)));
+  let sent = 0;
+  let isAway = false;
+  node.answer('/v2/transactions', () => {
+    sent += 1;
+    return Response.json('ab'.repeat(32));
+  });
   using open = openNew();
   let time = Date.UTC(2026, 0, 1);
+  const commander = open.ingest.commander({ ...systemClock, now: () => time });
   const faucets: Faucets = openFaucets({
     settings: {
       stx: true,
@@ -34,27 +47,38 @@ async function withFaucets(
     },
     onTestNetwork: () => true,
     requests: open.ingest.faucetRequests,
-    commands: commandsOf(open.ingest.commander({ ...systemClock, now: () => time })),
+    commands: commandsOf({
+      ...commander,
+      // One that changes nothing needs no log.
+      run: (command) =>
+        isAway && command.type !== 'faucet.forget' ? Promise.reject(new Error('away')) : commander.run(command),
+    }),
     node: nodeRpc(node.url),
     nextNonce: () => Promise.resolve(0n),
     now: () => time,
     log: () => {},
   });
-  await test(async (after, stacking) => {
-    time += after;
-    try {
-      await faucets.stx().send(ADDRESS, stacking, '127.0.0.1');
-      return null;
-    } catch (error) {
-      return String(error);
-    }
+  await test({
+    async ask(after, stacking) {
+      time += after;
+      try {
+        await faucets.stx().send(ADDRESS, stacking, '127.0.0.1');
+        return null;
+      } catch (error) {
+        return String(error);
+      }
+    },
+    goAway() {
+      isAway = true;
+    },
+    sent: () => sent,
   });
 }
 
 const TOO_MANY = 'FaucetError: Too many requests';
 
 test('to stake is given once in two days, however often something else was asked for meanwhile', () =>
-  withFaucets(async (ask) => {
+  withFaucets(async ({ ask }) => {
     expect(await ask(0, true)).toBeNull();
     expect(await ask(5 * MINUTE + SECOND, true)).toBe(TOO_MANY);
     expect(await ask(SECOND, false)).toBeNull();
@@ -64,10 +88,17 @@ test('to stake is given once in two days, however often something else was asked
   }));
 
 test('five are given in five minutes', () =>
-  withFaucets(async (ask) => {
+  withFaucets(async ({ ask }) => {
     for (let n = 0; n < 5; n++) expect(await ask(SECOND, false)).toBeNull();
     expect(await ask(SECOND, false)).toBe(TOO_MANY);
     expect(await ask(5 * MINUTE - 5 * SECOND - 1, false)).toBe(TOO_MANY);
     expect(await ask(1, false)).toBeNull();
     expect(await ask(1, false)).toBe(TOO_MANY);
+  }));
+
+test('nothing is given that can not be written down', () =>
+  withFaucets(async ({ ask, goAway, sent }) => {
+    goAway();
+    expect(await ask(SECOND, false)).toBe('Error: away');
+    expect(sent()).toBe(0);
   }));

@@ -11,6 +11,8 @@ export interface FaucetRequestRows {
   count(currency: Currency, address: string, since: number): number;
   /** @param at Unix milliseconds */
   add(currency: Currency, address: string, at: number, ip: string): void;
+  /** Takes back one that was added at a time, in Unix milliseconds. */
+  remove(currency: Currency, address: string, at: number): void;
   /** Forgets those before a time, in Unix milliseconds. */
   forgetBefore(time: number): void;
 }
@@ -26,8 +28,15 @@ interface Gift {
 }
 
 /** The commands of faucets. */
-export const faucetCommands = ({ add, forgetBefore }: FaucetRequestRows) => ({
-  'faucet.add': ({ currency, address, ip }: Gift, at: number): void => add(currency, address, at, ip),
+export const faucetCommands = ({ add, remove, forgetBefore }: FaucetRequestRows) => ({
+  /** @returns its time, in Unix milliseconds */
+  'faucet.add'({ currency, address, ip }: Gift, at: number): number {
+    add(currency, address, at, ip);
+    return at;
+  },
+  /** Takes back a gift that was not sent. `added`: what `faucet.add` returned. */
+  'faucet.take_back': ({ currency, address, added }: Omit<Gift, 'ip'> & { added: number }): void =>
+    remove(currency, address, added),
   /** `time` in Unix milliseconds. */
   'faucet.forget': ({ time }: { time: number }): void => forgetBefore(time),
 });
@@ -38,10 +47,15 @@ export function faucetRequests(db: Database): FaucetRequestRows {
     'SELECT count(*) AS requests FROM faucet_requests WHERE currency = ?1 AND address = ?2 AND requested_at > ?3',
   );
   const add = inserter(db, faucetRequestsTable);
+  const remove = db.prepare<null, [string, string, number]>(
+    `DELETE FROM faucet_requests WHERE rowid =
+       (SELECT rowid FROM faucet_requests WHERE currency = ?1 AND address = ?2 AND requested_at = ?3 LIMIT 1)`,
+  );
   const forget = db.prepare<null, [number]>('DELETE FROM faucet_requests WHERE requested_at < ?1');
   return {
     count: (currency, address, since) => count.get(currency, address, since)?.requests ?? 0,
     add: (currency, address, at, ip) => add({ currency, address, requested_at: at, ip }),
+    remove: (currency, address, at) => void remove.run(currency, address, at),
     forgetBefore: (time) => void forget.run(time),
   };
 }
