@@ -8,6 +8,7 @@ import { devnetEvents } from '../../src/devnet/scenario.ts';
 import { sealingOf, sealingWith } from '../../src/hooks/delivery/sealing.ts';
 import { silentMachine } from '../../src/hooks/machine.ts';
 import { openWithHooks } from '../../src/hooks/open.ts';
+import { snapshotIndex } from '../../src/store/check/index-snapshot.ts';
 import { openToRead } from '../../src/store/files/connection.ts';
 import { indexPath } from '../../src/store/files/database.ts';
 import { openJournalReader } from '../../src/store/files/journal.ts';
@@ -100,7 +101,7 @@ test('the chainhooks of a single host become those of all hosts, with their queu
   expect(newest?.status).toBe('new');
   const own = { consumer: 'default', uuid: newest!.uuid };
   // A member that nobody knows is ignored, whatever it holds.
-  await other.hooks.run('hook.redefine', { ...own, change: { name: 'renamed', unknown: 12345678901234567890 } });
+  await other.hooks.run('hook.redefine', { ...own, change: { name: 'renamed', unknown: 2 ** 64 } });
   await first.follow(log.head.seq);
   expect(hooksOf(other.directory)).toEqual(hooksOf(first.directory));
   await other.hooks.run('hook.remove', own);
@@ -208,7 +209,12 @@ test('a host that left its cluster has hooks of its own, which a rebuild keeps',
   {
     await using one = openHost(log.client(), directory.path);
     for (const event of events) await one.host.receive(event);
+    using snapshot = snapshotIndex(directory.path);
+    const before = snapshot.tables;
     await one.faucets.run('faucet.add', { currency: 'stx', address: 'ST1', ip: '127.0.0.1' });
+    // From the first command on, the tables of commands are compared with those of other hosts.
+    snapshot.renew();
+    expect(snapshot.tables).toBeGreaterThan(before);
   }
   {
     await using alone = directHooks({ directory: directory.path });

@@ -20,7 +20,7 @@ export interface IndexSnapshot extends Disposable {
   /** The version of the schema, which the form of rows depends on. */
   schema: number;
   /** How many tables there are to digest. */
-  tables: number;
+  readonly tables: number;
   /** Digests every table that is a function of the journal, in slices. */
   digests(): Generator<Digested>;
   /** The key of a row in words. @param number the number of the row, from 1 on */
@@ -51,21 +51,25 @@ export function snapshotIndex(directory: string): IndexSnapshot {
   const db = openToRead(indexPath(directory), true);
   const places = indexPlace(db);
   let place: Place;
+  let tables: Table[];
   const renew = () => {
     rollBack(db);
     db.run('BEGIN');
     const { id, chain } = places.current();
     place = { id: Number(id), chain };
+    // The first command of a log makes tables functions of the journal that were none before.
+    tables = journaledTables(db);
   };
   renew();
-  const tables = journaledTables(db);
   return {
     get place() {
       return place;
     },
     renew,
     schema: SCHEMA_VERSION,
-    tables: tables.length,
+    get tables() {
+      return tables.length;
+    },
     *digests() {
       for (const table of tables) yield* digestOf(db, table);
     },
