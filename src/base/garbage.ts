@@ -1,6 +1,6 @@
 /**
- * Collecting garbage sooner than the runtime does, where a genesis block is taken: the runtime lets its heap double
- * before it looks, and that is several hundred megabytes there.
+ * Collecting garbage sooner than the runtime does, which lets its heap double before it looks: several hundred megabytes
+ * where a genesis block is taken, and some sixty in a long import or rebuild.
  */
 import { edenGC, fullGC } from 'bun:jsc';
 
@@ -20,10 +20,7 @@ export function collecting(steps: number): () => void {
   };
 }
 
-/**
- * Collects all garbage: some fifty milliseconds, after work of seconds that left as much garbage as the memory it needs. The
- * runtime would wait until the heap has doubled.
- */
+/** Collects all garbage, which takes some twenty milliseconds: for the end of work that took seconds and left much of it. */
 export const collectAll = (): void => void fullGC();
 
 /** Bytes from which on it is worth giving them back by hand. */

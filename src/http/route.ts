@@ -343,7 +343,7 @@ function counter({ method, path, countedAs }: Route, metrics: RequestMetrics) {
 /**
  * Adds the routes of one resource. HEAD needs no route: the framework answers it from GET.
  *
- * The routes are no plugin of their own, each of whose routes the framework would add a second time.
+ * They are no plugin of their own, since the framework adds each route of a plugin to the plugin and then to the application.
  * @returns the application
  */
 export function addRoutes(app: AnyElysia, context: RouteContext, routes: readonly Route[]): AnyElysia {
