@@ -3,6 +3,7 @@ import type { Static } from '@sinclair/typebox';
 import { toHex } from '../codec/hex.ts';
 import type { Attempt, Backfill, Delivery, HookRecord } from '../store/hooks/model.ts';
 import { definitionOf } from './active-hook.ts';
+import { isOpen } from './commands/marks.ts';
 import { warningsOf } from './definition.ts';
 import type { BackfillResponse, DeliverySummary, HookResponse } from './schemas.ts';
 
@@ -64,7 +65,8 @@ export function serializedDelivery(
     id: delivery.webhookId,
     sequence: delivery.lane === 'live' ? delivery.sequence : null,
     reason: delivery.reason,
-    state: underWay ? 'in_flight' : delivery.state,
+    // Its request goes on for a moment once what came of it is written down.
+    state: underWay && isOpen(delivery) ? 'in_flight' : delivery.state,
     apply: delivery.blocks.apply,
     rollback: delivery.blocks.rollback,
     body_bytes: delivery.bodyBytes,

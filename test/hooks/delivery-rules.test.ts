@@ -5,6 +5,7 @@ import { systemClock } from '../../src/base/clock.ts';
 import { attempt } from '../../src/hooks/delivery/attempt.ts';
 import { post } from '../../src/hooks/delivery/post.ts';
 import { targetGuard } from '../../src/hooks/delivery/target.ts';
+import { serializedDelivery } from '../../src/hooks/serialize.ts';
 import { eventsOf } from '../support/forked-chain.ts';
 import { heldClock } from '../support/held-clock.ts';
 import { received } from '../support/ingest.ts';
@@ -471,4 +472,15 @@ describe('an answer', () => {
       error: 'the attempt was ended',
     });
   });
+});
+
+test('a delivery is no longer in flight once its result is written down, though its request may not have ended', async () => {
+  await using direct = directHooks();
+  const uuid = await direct.register(definition(NOWHERE, everything, started));
+  feed(direct, straight.slice(0, upTo(straight, 1)));
+  const one = direct.made(uuid)[0]!;
+  const shown = (['pending', 'failed', 'delivered', 'dead', 'cancelled'] as const).map(
+    (state) => serializedDelivery({ ...one, state }, undefined, true).state,
+  );
+  expect(shown).toEqual(['in_flight', 'in_flight', 'delivered', 'dead', 'cancelled']);
 });
