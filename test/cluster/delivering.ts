@@ -95,13 +95,18 @@ export async function enableAll(hooks: CommandsOf<HookCommands>, { records }: In
 export const isAtRest = ({ deliveries, records, backfills }: Ingest['hooks']): boolean =>
   deliveries.waitingAtAll().count === 0 && records.catchingUp().length === 0 && backfills.next().length === 0;
 
-/** The tip of the chain when the hook was registered; null where there was none. */
-function tipBefore(entries: readonly JournalEntry[], uuid: string): string | null {
-  const registered = entries.findIndex(({ path, text }) => path === '/stackside/command' && text.includes(uuid));
-  const before = entries.slice(0, registered).map(({ path, text: body }): NodeEvent => ({ path, body, time: 0 }));
-  const newest = winningChain(before).at(-1);
+/** The tip of the chain that entries make; null where there is none. */
+function tipOf(entries: readonly JournalEntry[]): string | null {
+  const newest = winningChain(entries.map(({ path, text: body }): NodeEvent => ({ path, body, time: 0 }))).at(-1);
   return newest?.path === '/new_block' ? JSON.parse(newest.body).index_block_hash : null;
 }
+
+/** The entries before a hook was registered. */
+const beforeHook = (entries: readonly JournalEntry[], uuid: string): readonly JournalEntry[] =>
+  entries.slice(
+    0,
+    entries.findIndex(({ path, text }) => path === '/stackside/command' && text.includes(uuid)),
+  );
 
 /**
  * Each hook has each occurrence at least once and in order, and each id names one body.
@@ -113,14 +118,18 @@ export function holdDeliveryLaws(
   arrived: readonly Arrived[],
 ): void {
   const events = entries.map(({ path, text: body }): NodeEvent => ({ path, body, time: 0 }));
+  const tip = tipOf(entries);
   idsNameBodies(arrived);
   for (const record of records) {
     const { uuid } = record;
-    expect({ uuid, status: record.status }).toEqual({ uuid, status: 'streaming' });
+    const since = tipOf(beforeHook(entries, uuid));
+    // One that was registered last has seen no block.
+    const status = record.evaluated === 0 && since === tip ? 'new' : 'streaming';
+    expect({ uuid, status: record.status }).toEqual({ uuid, status });
     const { events: filters } = definitionOf(record).filters;
     const ofHook = arrived.filter(({ hook }) => hook === uuid);
     const hook: Hook = {
-      ...{ uuid, filters, path: '/hook', since: tipBefore(entries, uuid) },
+      ...{ uuid, filters, path: '/hook', since },
       ...{ removed: false, backfilled: true, redelivered: false },
     };
     toldTheWinningChain(hook, inOrder(ofHook), events);
