@@ -44,7 +44,7 @@ export interface ClusterHost {
   receive(event: ReceivedEvent): Promise<Outcome>;
   /**
    * Sends commands, each of which is an entry of the log: when one is done, it is in the log, on the disk and in the index.
-   * It throws LogUnavailableError where it could not be appended, or nobody knows.
+   * A command whose entry could not be appended, or of which nobody knows, ends with LogUnavailableError.
    */
   commander: Commander;
   state(): ClusterState;

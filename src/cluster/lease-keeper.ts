@@ -262,7 +262,7 @@ export class LeaseKeeper implements Lease {
     try {
       await lease.release();
     } catch (error) {
-      // It ends by itself, somewhat later.
+      // A lease that is not released ends by itself, somewhat later.
       requirePassing(error);
     }
   }

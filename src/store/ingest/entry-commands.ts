@@ -158,7 +158,7 @@ export function entryCommands({ db, known, origins, tip, replaced }: EntryComman
       if (!isOfEntries({ type, args })) throw new Error('a host that has hooks of its own shares no log');
       const before = changes();
       results.send(uuid);
-      // As others will read it.
+      // Other hosts will read the command from this text.
       const command = commandOf(JSON.stringify({ uuid, type, args }));
       const at = millisecondsOf({ receivedAt });
       let result: unknown;

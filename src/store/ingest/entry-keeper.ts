@@ -10,7 +10,7 @@ export type AppendEntry = (entry: JournalEntry, head: Place) => Promise<'appende
 /**
  * Keeps an entry that is applied in the open transaction: it is appended to the log, and then journal and index commit.
  *
- * It returns `conflict` where the log has another entry, and throws what `append` throws; then nothing has changed.
+ * The outcome is `conflict` where the log has another entry; then, and where `append` throws, nothing has changed.
  * @param also writes more in that transaction, once the entry is in the log
  */
 export type KeepEntry = (

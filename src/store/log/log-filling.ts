@@ -68,6 +68,12 @@ function requireContinuation(journal: JournalReads, head: LogHead): void {
 
 const AGAIN = 'Run the command again: it goes on where the log ends.';
 
+/** What a command ends with where the engine failed; any other error as it is. */
+const passing = (error: unknown, remedy: string): unknown =>
+  error instanceof LogUnavailableError || error instanceof LogUnknownOutcomeError
+    ? new PassingError(error.message, remedy, { cause: error })
+    : error;
+
 /** The error of entries that were not written, since the log has another one in their place. */
 const appendedMeanwhile = (seq: number): PassingError =>
   new PassingError(`Another host appended entry ${seq} to the shared log meanwhile.`, AGAIN);
@@ -95,8 +101,7 @@ export async function fillLog(
     }
     return head;
   } catch (error) {
-    if (!(error instanceof LogUnavailableError || error instanceof LogUnknownOutcomeError)) throw error;
-    throw new PassingError(error.message, AGAIN, { cause: error });
+    throw passing(error, AGAIN);
   }
 }
 
@@ -118,8 +123,7 @@ export async function appendEntries(
       Array.from(entries, (entry) => copyRow(logEntryOf(entry))),
     );
   } catch (error) {
-    if (!(error instanceof LogUnavailableError || error instanceof LogUnknownOutcomeError)) throw error;
-    throw new PassingError(error.message, 'Run the command again.', { cause: error });
+    throw passing(error, 'Run the command again.');
   }
   if (outcome === 'appended') return;
   throw new OperatorError(
