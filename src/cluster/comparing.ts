@@ -4,6 +4,7 @@
  */
 import { type JournalEntry, sameChain } from '../store/files/journal-entry.ts';
 import type { SharedEntries } from '../store/ingest/shared-entries.ts';
+import { COPIED_TOGETHER } from '../store/log/entry-copy.ts';
 import type { LogHead, SharedLog } from '../store/log/shared-log.ts';
 import { appendTogether } from './appending.ts';
 import { DamagedLogError, DivergedLogError, UnhealableLogError } from './errors.ts';
@@ -48,9 +49,6 @@ export async function whyForeign(log: Log, own: Own, seq: number): Promise<Damag
   return new DivergedLogError(await firstDifference(log, own, id));
 }
 
-/** The most entries that are given back together, and bytes of texts after which no more are added. */
-const TOGETHER = { entries: 2_000, bytes: 8_000_000 };
-
 /** The entries that are given back next. @throws UnhealableLogError, JournalEntryError */
 function stretchAfter(own: Own, { seq }: LogHead): JournalEntry[] {
   const gap = own.gaps().find(({ last }) => last > seq);
@@ -60,7 +58,8 @@ function stretchAfter(own: Own, { seq }: LogHead): JournalEntry[] {
   for (const entry of own.entriesAfter(seq)) {
     stretch.push(entry);
     bytes += entry.text.length;
-    if (stretch.length === TOGETHER.entries || bytes >= TOGETHER.bytes || entry.id + 1 === gap?.first) break;
+    if (stretch.length === COPIED_TOGETHER.entries || bytes >= COPIED_TOGETHER.bytes || entry.id + 1 === gap?.first)
+      break;
   }
   return stretch;
 }

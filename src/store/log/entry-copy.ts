@@ -26,6 +26,9 @@ function number(value: number): Buffer {
   return column(bytes);
 }
 
+/** The most entries that are copied together, and bytes after which no more are added. */
+export const COPIED_TOGETHER = { entries: 2_000, bytes: 8_000_000 };
+
 /** The row of an entry in a binary copy. */
 export function copyRow({ seq, receivedAt, path, text, chain }: LogEntry): Buffer {
   const columns = [number(seq), number(receivedAt), column(Buffer.from(path)), column(compressed(text)), column(chain)];

@@ -2,13 +2,10 @@
 import { OperatorError, PassingError } from '../../base/errors.ts';
 import type { JournalReads } from '../files/journal.ts';
 import { CHAIN_START, type JournalEntry, sameChain } from '../files/journal-entry.ts';
-import { copyAfter, copyRow } from './entry-copy.ts';
+import { COPIED_TOGETHER, copyAfter, copyRow } from './entry-copy.ts';
 import type { Session } from './postgres-engine.ts';
 import type { EngineAccess } from './postgres-log.ts';
 import { type LogHead, LogUnavailableError, LogUnknownOutcomeError, logEntryOf } from './shared-log.ts';
-
-/** The most entries of a transaction, and bytes of payloads after which no more are added. */
-const CHUNK = { entries: 2_000, bytes: 8_000_000 };
 
 /** Rows that one transaction writes. */
 interface Chunk {
@@ -26,7 +23,7 @@ function* chunksAfter(journal: JournalReads, id: number): Generator<Chunk> {
     rows.push(row);
     bytes += row.length;
     last = { seq: entry.id, chain: entry.chain };
-    if (rows.length < CHUNK.entries && bytes < CHUNK.bytes) continue;
+    if (rows.length < COPIED_TOGETHER.entries && bytes < COPIED_TOGETHER.bytes) continue;
     yield { rows, last };
     rows = [];
     bytes = 0;
