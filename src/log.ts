@@ -70,6 +70,7 @@ export const levelOf: Record<LogEvent['event'], Exclude<Level, 'silent'>> = {
   drop_reason_unknown: 'warn',
   stacking_print_unread: 'warn',
   journal_upgraded: 'info',
+  list_index_begun: 'info',
   journal_replayed: 'info',
   journal_trimmed: 'info',
   journal_not_trimmed: 'warn',

@@ -15,6 +15,7 @@ import { UnknownParentError } from '../store/ingest/known-blocks.ts';
 import { beginsWith, NOTHING_IMPORTED, RowDigest } from './imported-rows.ts';
 import { openInput, requireInput } from './input.ts';
 import { interruptible } from './interruptible.ts';
+import { makeListIndexes } from './list-indexes.ts';
 import { type Progress, progressReport } from './progress.ts';
 import { rowReader } from './recording-format.ts';
 import { SeenIds } from './seen-ids.ts';
@@ -165,6 +166,7 @@ export async function runImport(
             `${counts.bad} bad; tip at height ${ingest.tipHeight()}\n`,
         );
       }
+      await makeListIndexes(ingest);
     });
   } finally {
     ingest.close();

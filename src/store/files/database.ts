@@ -2,7 +2,6 @@
 import type { Database } from 'bun:sqlite';
 import { existsSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import schema from '../../../schema.sql' with { type: 'text' };
 import { OperatorError } from '../../base/errors.ts';
 import { dropViews, hasViews, makeViews } from '../views/views.ts';
 import {
@@ -15,20 +14,16 @@ import {
   sortingIn,
   versionOf,
 } from './connection.ts';
+import { leaveOutListIndexes } from './list-indexes.ts';
 import { makePrivateDirectory } from './private-files.ts';
 import { requireRestored } from './restore-marker.ts';
+import { creationOf, schema } from './schema.ts';
 
 /** Counts changes of schema.sql; kept in the file as PRAGMA user_version. */
 export const SCHEMA_VERSION = 7;
 
 export const indexPath = (directory: string): string => join(directory, 'index.db');
 export const journalPath = (directory: string): string => join(directory, 'journal.db');
-
-/** The statement of schema.sql that makes a table, or an index. */
-function creationOf(name: string, kind: 'TABLE' | 'INDEX' = 'TABLE'): string {
-  const start = schema.indexOf(`CREATE ${kind} ${name} `);
-  return schema.slice(start, schema.indexOf(';\n', start));
-}
 
 /** What turns a file of version N into one of N + 1, by N. */
 const migrations: Readonly<Record<number, string>> = {
@@ -70,7 +65,7 @@ export function indexFate(version: number): IndexFate {
 export const requireIndexKind = (db: Database, file: string): void =>
   requireKind(db, file, 'an index', ['progress', 'journal_id']);
 
-function migrate(db: Database, path: string): void {
+function migrate(db: Database, path: string, load: Load): void {
   requireIndexKind(db, path);
   const version = versionOf(db);
   const fate = indexFate(version);
@@ -90,6 +85,7 @@ function migrate(db: Database, path: string): void {
   const change = db.transaction(() => {
     if (fate === 'made') {
       db.run(schema);
+      if (load === 'bulk') leaveOutListIndexes(db);
     } else if (fate === 'migrated') {
       dropViews(db);
       for (let from = version; from < SCHEMA_VERSION; from++) db.run(migrations[from]!);
@@ -118,7 +114,10 @@ function forgetStatistics(db: Database): boolean {
 /** How a commit of the index reaches the disk: `journal` when the journal can bring a lost one back. */
 export type Durability = 'journal' | 'own';
 
-/** What a writer writes: `events` as they come, or `bulk`: a long chain at once, while nobody is served. */
+/**
+ * What a writer writes: `events` as they come, or `bulk`: a long chain at once, while nobody is served. A file that `bulk`
+ * makes lacks the indexes of lists, which are made at the end of the load (list-indexes.ts).
+ */
 export type Load = 'events' | 'bulk';
 
 /**
@@ -145,7 +144,7 @@ export function openWriter(directory: string, durability: Durability, options: W
     prepared(connect(path, durability === 'own' ? 'FULL' : 'NORMAL'), (db) => {
       db.run('PRAGMA cache_size = -65536');
       db.run(`PRAGMA wal_autocheckpoint = ${LOG_PAGES[load]}`);
-      migrate(db, path);
+      migrate(db, path, load);
     });
   const db = open();
   if (!forgetStatistics(db)) return db;

@@ -107,7 +107,7 @@ export function workshopWithHooks(directory: string, mayLoseHooks: boolean): str
   clearWorkshop(directory);
   const [path, workshop] = [indexPath(directory), join(directory, WORKSHOP)];
   if (existsSync(path)) settleIfReadable(path);
-  const db = openWriter(workshop, 'journal');
+  const db = openWriter(workshop, 'journal', { load: 'bulk' });
   try {
     if (existsSync(path)) copyCarried(db, path);
   } catch (cause) {

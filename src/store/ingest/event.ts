@@ -1,5 +1,6 @@
 /** What ingest takes, what it answers, and what it says of its work. */
 import type { Imported } from '../files/import-progress.ts';
+import type { ListIndexStep } from '../files/list-indexes.ts';
 import type { StoreFailure } from '../files/store-failure.ts';
 
 /** An event as it reached us. */
@@ -24,6 +25,8 @@ export type IngestEvent =
   | { event: 'drop_reason_unknown'; reason: string }
   | { event: 'stacking_print_unread'; contract: string; topic: string | null; reason: string }
   | { event: 'journal_upgraded'; entries: number }
+  /** An index that an interrupted load did not make. */
+  | ({ event: 'list_index_begun' } & ListIndexStep)
   | { event: 'journal_replayed'; events: number }
   | { event: 'writes_failing'; reason: StoreFailure; cause: unknown }
   | { event: 'writes_resumed'; failures: number };

@@ -10,6 +10,7 @@ import type { Network } from '../../chain/network.ts';
 import { openToRead } from '../files/connection.ts';
 import { indexPath } from '../files/database.ts';
 import type { Imported } from '../files/import-progress.ts';
+import { type ListIndexStep, listIndexSteps } from '../files/list-indexes.ts';
 import { StoreUnavailableError } from '../files/store-failure.ts';
 import { hookOrigin } from '../hooks/origin.ts';
 import type { ValueIndexChoice } from '../model/value-index.ts';
@@ -195,6 +196,12 @@ function viewsOf(parts: Parts, publish: () => void, opened: (() => void)[]): Vie
   return { hooks, history, entries };
 }
 
+/** The steps that make the indexes of lists, once what was taken is committed. */
+function listIndexesOf({ db, home }: Parts['files'], commit: () => void): Iterable<ListIndexStep> {
+  commit();
+  return listIndexSteps(db, indexPath(home));
+}
+
 /** @param opened gets what closes again what was opened, in the order to close it in */
 function startIngest(options: IngestOptions, opened: (() => void)[]) {
   const { directory } = options;
@@ -242,6 +249,8 @@ function startIngest(options: IngestOptions, opened: (() => void)[]) {
     /** Makes what was taken durable, and lets others see it. @throws StoreUnavailableError */
     commit,
     rollback,
+    /** Makes the indexes that a load went on without, one with each step; for the end of the load. @throws SQLiteError */
+    listIndexSteps: () => listIndexesOf(files, commit),
 
     /** How far a source was read: a recording, by the hash of how it begins, or a stream. */
     imported: (source: string): Imported => files.imports.get(source),

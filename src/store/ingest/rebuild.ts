@@ -4,6 +4,7 @@ import { OperatorError } from '../../base/errors.ts';
 import { indexPath, journalPath } from '../files/database.ts';
 import { type JournalReads, openJournal } from '../files/journal.ts';
 import { fitOf, type Place, placeOfFile } from '../files/journal-link.ts';
+import type { ListIndexStep } from '../files/list-indexes.ts';
 import { lockWriter } from '../files/lock.ts';
 import { snapshotHolding } from '../files/newest-snapshot.ts';
 import { clearWorkshop, takeWorkshopsIndex, workshopWithHooks } from '../hooks/carry-over.ts';
@@ -41,15 +42,20 @@ function requireNothingLost(directory: string, journal: JournalReads): void {
   if (lost !== null) throw new OperatorError(lost, 'Add --force to rebuild from the journal all the same.');
 }
 
+export interface RebuildOptions extends Omit<IngestOptions, 'journal' | 'workshop'> {
+  /** Whether data that the journal lacks may be lost. */
+  force: boolean;
+  /** Told of each index of lists before it is made. */
+  making?: (step: ListIndexStep) => void;
+}
+
 /**
  * Replays the journal into a new index that keeps the chainhooks of the old one, and puts it in its place. Nothing is
  * delivered for it. Where it fails or is stopped, the old index is as it was.
  * @throws OperatorError where the journal is not whole, or the index holds what it lacks, unless that may be lost
  */
-export function rebuildIndex(options: Omit<IngestOptions, 'journal' | 'workshop'> & { force: boolean }): {
-  tipHeight: number;
-} {
-  const { directory, force } = options;
+export function rebuildIndex(options: RebuildOptions): { tipHeight: number } {
+  const { directory, force, making = () => {} } = options;
   if (!existsSync(journalPath(directory))) {
     throw new OperatorError(
       `There is no journal in ${directory} to rebuild the index from.`,
@@ -73,6 +79,7 @@ export function rebuildIndex(options: Omit<IngestOptions, 'journal' | 'workshop'
       load: 'bulk',
       workshop: workshopWithHooks(directory, force),
     });
+    for (const step of ingest.listIndexSteps()) making(step);
     const tipHeight = ingest.tipHeight();
     ingest.close();
     takeWorkshopsIndex(directory);

@@ -1,9 +1,10 @@
 /** The file of the index, with the journal beside it, as readers have it open. A rebuild puts another in its place. */
 import { type Database, SQLiteError, type Statement } from 'bun:sqlite';
 import { statSync } from 'node:fs';
-import { versionOf } from '../files/connection.ts';
+import { prepared, versionOf } from '../files/connection.ts';
 import { indexPath, journalPath, openReader, SCHEMA_VERSION } from '../files/database.ts';
 import { openJournalReader } from '../files/journal.ts';
+import { requireListIndexes } from '../files/list-indexes.ts';
 import { IndexUnavailableError } from '../model/read-errors.ts';
 import { type KeptTransactions, keptTransactions, sharedTransactions } from '../queries/kept-transactions.ts';
 import { type Reader, readerOf } from './index-reader.ts';
@@ -42,7 +43,7 @@ function isEnded({ db, end }: IndexConnection): boolean {
 /**
  * Opens the files that are in the directory now.
  * @param number tells this file from others that were opened in its place
- * @throws OperatorError where there is no index, or one of another version
+ * @throws OperatorError where there is no index, one of another version, or one that is being loaded
  * @throws IndexUnavailableError where it is replaced at this moment
  */
 export function openIndexFile(directory: string, number: number) {
@@ -61,6 +62,7 @@ export function openIndexFile(directory: string, number: number) {
       db.close();
       throw new IndexUnavailableError('The index is being replaced.');
     }
+    prepared(db, () => requireListIndexes(db, indexPath(directory)));
     const kept = keptTransactions(db, transactions);
     const reader = readerOf(db, journal, number, {}, kept);
     return { db, reader, kept, begin: db.prepare('BEGIN'), end: db.prepare('COMMIT') };

@@ -1,0 +1,95 @@
+/**
+ * Indexes that a long load goes on without. Lists are read by them, and nothing of a load is; yet each transaction would
+ * change a page of most of them, and where a chain is longer than the memory is large, these pages are nearly all that is
+ * written. At the end of the load each is made at once, of its sorted entries.
+ *
+ * The file itself says which are still to be made: those that it lacks. So a load that was interrupted needs no note.
+ */
+import type { Database } from 'bun:sqlite';
+import { dirname } from 'node:path';
+import { OperatorError } from '../../base/errors.ts';
+import { sortingIn } from './connection.ts';
+import { creationOf } from './schema.ts';
+
+/** The names of the indexes, in the order in which these are made. */
+export const listIndexes = [
+  'blocks_by_block_hash',
+  'blocks_by_time',
+  'blocks_by_preceding',
+  'blocks_by_tenure',
+  'anchor_burn_blocks_by_hash',
+  'anchor_burn_blocks_by_time',
+  'transactions_by_type',
+  'transactions_by_fee',
+  'transactions_by_sender',
+  'transactions_by_called_contract',
+  'transactions_by_function',
+  'transactions_by_call',
+  'transactions_by_nonce',
+  'events_stx_inbound',
+  'events_stx_outbound',
+  'events_ft_inbound',
+  'events_ft_outbound',
+  'events_ft',
+  'events_nft_mints',
+  'accounts_by_balance',
+  'accounts_without_stx',
+  'ft_balances_by_asset',
+  'ft_balances_spent',
+  'ft_balances_by_principal',
+  'ft_balances_by_identifier',
+  'nft_instances_by_owner',
+  'nft_instances_by_receipt',
+  'nft_instances_of_asset_by_receipt',
+  'mempool_pending_by_sender',
+  'mempool_pending_by_sponsor',
+  'mempool_by_recipient',
+  'mempool_pending_fees',
+  'mempool_pending_by_fee',
+  'mempool_pending_by_size',
+] as const;
+
+export type ListIndex = (typeof listIndexes)[number];
+
+/** The indexes of lists that a file lacks; none where no load is under way or was interrupted. */
+export function missingListIndexes(db: Database): ListIndex[] {
+  const rows = db.query<{ name: string }, []>("SELECT name FROM sqlite_schema WHERE type = 'index'").all();
+  const present = new Set(rows.map(({ name }) => name));
+  return listIndexes.filter((name) => !present.has(name));
+}
+
+/** Removes them from a new file, which is loaded without them. */
+export function leaveOutListIndexes(db: Database): void {
+  for (const name of listIndexes) db.run(`DROP INDEX ${name}`);
+}
+
+/** An index that is about to be made. */
+export interface ListIndexStep {
+  index: ListIndex;
+  /** The number of the index among those that are made now, from 1 on. */
+  number: number;
+  /** How many are made now. */
+  of: number;
+}
+
+/**
+ * Makes the indexes of lists that a file lacks, one with each step, outside any transaction. Each is committed by itself, so
+ * that whoever is interrupted goes on with the next one. Entries are sorted in files beside the index.
+ * @param path of the file
+ */
+export function* listIndexSteps(db: Database, path: string): Generator<ListIndexStep> {
+  const missing = missingListIndexes(db);
+  for (const [before, index] of missing.entries()) {
+    yield { index, number: before + 1, of: missing.length };
+    sortingIn(dirname(path), db, () => db.run(creationOf(index, 'INDEX')));
+  }
+}
+
+/** Lists of a file without these indexes would be read in whole for each page. @throws OperatorError for such a file */
+export function requireListIndexes(db: Database, path: string): void {
+  if (missingListIndexes(db).length === 0) return;
+  throw new OperatorError(
+    `${path} is being loaded, and has not all of its indexes yet.`,
+    'Wait for the end of the import or rebuild. If none is running, start stackside serve, which makes what is missing.',
+  );
+}

@@ -1,0 +1,10 @@
+/** The statements that make an index. What each table and column holds is told in schema.sql. */
+import schema from '../../../schema.sql' with { type: 'text' };
+
+export { schema };
+
+/** The statement of schema.sql that makes a table, or an index that may hold a key several times. */
+export function creationOf(name: string, kind: 'TABLE' | 'INDEX' = 'TABLE'): string {
+  const start = schema.indexOf(`CREATE ${kind} ${name} `);
+  return schema.slice(start, schema.indexOf(';\n', start));
+}
