@@ -1,0 +1,137 @@
+/** The indexes of lists: a load goes on without them, makes them at its end, and is finished by the next start. */
+import { Database } from 'bun:sqlite';
+import { expect, test } from 'bun:test';
+import { devnetEvents } from '../../src/devnet/scenario.ts';
+import { silentMachine } from '../../src/hooks/machine.ts';
+import { checkDirectory } from '../../src/store/check/check.ts';
+import { type Connect, openToWrite } from '../../src/store/files/connection.ts';
+import { indexPath } from '../../src/store/files/database.ts';
+import { listIndexes } from '../../src/store/files/list-indexes.ts';
+import type { Ingest } from '../../src/store/ingest/ingest.ts';
+import { openSnapshots } from '../../src/store/read/snapshots.ts';
+import { dataDirectory } from '../support/data-directory.ts';
+import { openAt, received } from '../support/ingest.ts';
+
+const events = [...devnetEvents({ seed: 7, blocks: 24, transactionsPerBlock: 8, forkEvery: 6 })].map(received);
+
+const bulk = (path: string) => openAt(path, { load: 'bulk', machine: silentMachine });
+
+function take(ingest: Ingest, from = 0, to = events.length): void {
+  for (const event of events.slice(from, to)) ingest.take(event);
+  ingest.commit();
+}
+
+/** The names of the list indexes that a file has, in the order in which these are made. */
+function presentIn(directory: string): string[] {
+  using db = new Database(indexPath(directory), { readonly: true });
+  const names = new Set(
+    db
+      .query<{ name: string }, []>("SELECT name FROM sqlite_schema WHERE type = 'index'")
+      .all()
+      .map(({ name }) => name),
+  );
+  return listIndexes.filter((name) => names.has(name));
+}
+
+/** Statements that a writer has, and that a load doesn't run while it takes events. */
+const OF_OTHERS = [
+  // What is missing is looked up before and after a load.
+  /^SELECT name FROM sqlite_schema/,
+  // Values of calls that were there before an index of values was asked for, which is made while a server runs.
+  /^SELECT t\.position, t\.function_name, b\.function_args, b\.raw FROM transactions t/,
+];
+
+/** Opens files so that the text of each statement is kept. */
+const noting =
+  (statements: Set<string>): Connect =>
+  (path, synchronous) => {
+    const db = openToWrite(path, synchronous);
+    const [prepare, query] = [db.prepare.bind(db), db.query.bind(db)];
+    const note = (sql: string): string => {
+      if (path.endsWith('index.db') && !OF_OTHERS.some((of) => of.test(sql.trim()))) statements.add(sql);
+      return sql;
+    };
+    return Object.assign(db, {
+      prepare: ((sql: string) => prepare(note(sql))) as typeof db.prepare,
+      query: ((sql: string) => query(note(sql))) as typeof db.query,
+    });
+  };
+
+/** The plan of each statement, for a file as it is now. */
+function plansOf(directory: string, statements: ReadonlySet<string>): [sql: string, plan: string[]][] {
+  using db = new Database(indexPath(directory), { readonly: true });
+  const plan = (sql: string) => db.query<{ detail: string }, []>(`EXPLAIN QUERY PLAN ${sql}`).all();
+  return [...statements].map((sql) => [sql, plan(sql).map(({ detail }) => detail)]);
+}
+
+test('a load reads nothing by them: its statements have the same plans with them and without', () => {
+  using directory = dataDirectory();
+  const statements = new Set<string>();
+  using load = openAt(directory.path, { load: 'bulk', machine: silentMachine, connect: noting(statements) });
+  take(load.ingest);
+  expect(statements.size).toBeGreaterThan(200);
+  expect(presentIn(directory.path)).toEqual([]);
+  const without = plansOf(directory.path, statements);
+  for (const _ of load.ingest.listIndexSteps());
+  expect(presentIn(directory.path)).toEqual([...listIndexes]);
+  expect(plansOf(directory.path, statements)).toEqual(without);
+});
+
+test('a load that was interrupted goes on where it was, and the next start finishes it', () => {
+  using directory = dataDirectory();
+  {
+    using load = bulk(directory.path);
+    take(load.ingest, 0, 10);
+  }
+  {
+    using load = bulk(directory.path);
+    take(load.ingest, 10);
+    expect(presentIn(directory.path)).toEqual([]);
+    for (const { number } of load.ingest.listIndexSteps()) if (number === 3) break;
+  }
+  expect(presentIn(directory.path)).toEqual(listIndexes.slice(0, 2));
+  expect(checkDirectory(directory.path).flatMap(({ problems }) => problems)).toEqual([
+    `${listIndexes.length - 2} indexes are missing, since an import or rebuild was interrupted; the next start makes them`,
+  ]);
+  {
+    using server = openAt(directory.path);
+    const begun = server.said.flatMap((one) => (one.event === 'list_index_begun' ? [one.index] : []));
+    expect(begun).toEqual(listIndexes.slice(2));
+  }
+  expect(checkDirectory(directory.path).flatMap(({ problems }) => problems)).toEqual([]);
+});
+
+test('readers wait until the last one is made', async () => {
+  using directory = dataDirectory();
+  using load = bulk(directory.path);
+  take(load.ingest);
+  const look: (() => void)[] = [];
+  const snapshots = openSnapshots(directory.path, {
+    every: (_, call) => {
+      look.push(call);
+      return () => {};
+    },
+  });
+  const height = () => snapshots.read(async (read) => read.height());
+  const message = `${indexPath(directory.path)} is being loaded, and has not all of its indexes yet.`;
+  await expect(height()).rejects.toThrow(message);
+  for (const _ of load.ingest.listIndexSteps()) {
+    for (const call of look) call();
+    await expect(height()).rejects.toThrow(message);
+  }
+  for (const call of look) call();
+  expect(await height()).toBe(24);
+  snapshots.close();
+});
+
+test('a load into an index that has them keeps them', () => {
+  using directory = dataDirectory();
+  {
+    using server = openAt(directory.path);
+    take(server.ingest, 0, 10);
+  }
+  using load = bulk(directory.path);
+  take(load.ingest, 10);
+  expect(presentIn(directory.path)).toEqual([...listIndexes]);
+  expect([...load.ingest.listIndexSteps()]).toEqual([]);
+});
