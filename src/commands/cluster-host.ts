@@ -151,10 +151,10 @@ export function requireHost({
   }
 }
 
-/** @throws OperatorError where the index has chainhooks that are not those of the log, or the log can't be asked */
+/** @throws OperatorError where the index has chainhooks or secrets that are not those of the log, or the log can't be asked */
 async function requireSharedHooks({ hooks: { origin }, place }: Ingest, log: SharedLog): Promise<void> {
   if (origin.origin() === 'left') throw new LeftClusterError();
-  if (origin.origin() === 'entries' || origin.ownHooks().length === 0) return;
+  if (origin.origin() === 'entries' || (origin.ownHooks().length === 0 && origin.ownSecrets().length === 0)) return;
   try {
     const [next] = await log.read(place().id, 1);
     if (next === undefined || !beginsHandOver(next)) throw new UnsharedHooksError();

@@ -18,7 +18,7 @@ import { type OldNameCommands, oldNameParts } from '../../src/store/ingest/old-n
 import type { OldNameRow } from '../../src/store/ingest/old-name-writer.ts';
 import { rebuildIndex } from '../../src/store/ingest/rebuild.ts';
 import { logEntryOf } from '../../src/store/log/shared-log.ts';
-import { directHooks } from '../hooks/direct.ts';
+import { type DirectHooks, directHooks } from '../hooks/direct.ts';
 import { definition } from '../hooks/server.ts';
 import { dataDirectory } from '../support/data-directory.ts';
 import { received } from '../support/ingest.ts';
@@ -34,6 +34,7 @@ const hook = (name: string) => ({
   name,
 });
 const KEY = 'a text of more than 32 characters, for tests';
+const KEY_HEX = '07'.repeat(32);
 const sealing = sealingWith(KEY);
 const seal = (consumer: string, secret: Uint8Array): Uint8Array => sealing.seal?.(consumer, secret) ?? secret;
 
@@ -109,7 +110,16 @@ test('the chainhooks of a single host become those of all hosts, with their queu
   expect(first.ingest.hooks.records.live()).toEqual([]);
 });
 
-test('a host whose hooks the log does not know takes no command of the log', async () => {
+/** What a host may have of its own. */
+const OWN: [what: string, make: (alone: DirectHooks) => Promise<unknown>][] = [
+  ['hook', (alone) => alone.register(hook('of its own'))],
+  [
+    'signing secret',
+    (alone) => alone.hooks.commands.run('hook.set_secret', { consumer: 'me', secret: KEY_HEX }, 'synced'),
+  ],
+];
+
+test.each(OWN)('a host whose %s the log does not know takes no command of the log', async (_, make) => {
   const log = new MemoryLog();
   await using other = openHost(log.client());
   for (const event of events) await other.host.receive(event);
@@ -120,13 +130,16 @@ test('a host whose hooks the log does not know takes no command of the log', asy
   }
   {
     await using alone = directHooks({ directory: directory.path });
-    await alone.register(hook('of its own'));
+    await make(alone);
   }
   await other.faucets.run('faucet.add', { currency: 'stx', address: 'ST1', ip: '127.0.0.1' });
   await using one = openHost(log.client(), directory.path);
   await one.follow(log.head.seq);
-  expect(one.ended.map(({ message }) => message)).toEqual([expect.stringContaining('has chainhooks of its own')]);
-  expect(one.ingest.hooks.origin.ownHooks()).toHaveLength(1);
+  expect(one.ended.map(({ message }) => message)).toEqual([
+    expect.stringContaining('has chainhooks or signing secrets of its own'),
+  ]);
+  const { ownHooks, ownSecrets } = one.ingest.hooks.origin;
+  expect([...ownHooks(), ...ownSecrets()]).toHaveLength(1);
 });
 
 test('names from before the chain come to all hosts, once', async () => {

@@ -21,6 +21,7 @@ export function hookOrigin(db: Database) {
   }
 
   const ownHooks = db.prepare<{ uuid: string }, []>('SELECT uuid FROM hooks WHERE deleted_at IS NULL');
+  const ownSecrets = db.prepare<{ consumer: string }, []>('SELECT consumer FROM hook_secrets');
 
   return {
     origin: (): HookOrigin => storedOrigin.wordOf(row().origin, 1),
@@ -29,6 +30,8 @@ export function hookOrigin(db: Database) {
     setEpoch: (epoch: number): void => void setEpoch.run(epoch),
     /** The uuids of the hooks that were not deleted. */
     ownHooks: (): string[] => ownHooks.all().map(({ uuid }) => uuid),
+    /** The consumers that have a signing secret. */
+    ownSecrets: (): string[] => ownSecrets.all().map(({ consumer }) => consumer),
     /** Empties the tables, whose rows come from the journal's entries from now on. @param tip where live hooks begin */
     beginEntries(tip: Cursor): void {
       for (const table of cleared) db.run(`DELETE FROM ${table}`);

@@ -1,12 +1,12 @@
 /** Why a host can't take part in a log: its chainhooks are not those of the log. */
 import { OperatorError } from '../../base/errors.ts';
 
-/** The index has chainhooks that no entry of the log has made. */
+/** The index has chainhooks or signing secrets that no entry of the log has made. */
 export class UnsharedHooksError extends OperatorError {
   constructor() {
     super(
-      "This host's index has chainhooks of its own, which the cluster's log doesn't know.",
-      'Start this host with an empty data directory, and register its chainhooks anew; or make a new log that begins with them: ' +
+      "This host's index has chainhooks or signing secrets of its own, which the cluster's log doesn't know.",
+      'Start this host with an empty data directory, and register its chainhooks and make its secrets anew; or make a new log that begins with them: ' +
         'stackside cluster init with its directory and another --cluster-prefix.',
     );
   }

@@ -103,6 +103,9 @@ interface EntryCommandOptions {
   replaced: () => void;
 }
 
+/** What is handed over by a log that begins with another command. */
+const NOTHING: HandOverArgs = { hooks: [], secrets: [] };
+
 export type EntryCommands = ReturnType<typeof entryCommands>;
 
 /** What applies commands of entries in the open transaction. */
@@ -111,15 +114,24 @@ export function entryCommands({ db, known, origins, tip, replaced }: EntryComman
   const changes = (): number => totalChanges.get()?.changes ?? 0;
   const results = returnedResults();
 
+  /** Whether the tables hold hooks or secrets besides those that a log begins with. */
+  function holdsOthers({ hooks, secrets }: HandOverArgs): boolean {
+    const [ownHooks, ownSecrets] = [origins.ownHooks(), origins.ownSecrets()];
+    return (
+      ownHooks.some((uuid) => !hooks.includes(uuid)) ||
+      (secrets !== undefined && ownSecrets.some((consumer) => !secrets.includes(consumer)))
+    );
+  }
+
   /**
    * @param first the command that is applied, which may be the first of the log
    * @returns whether the tables come from entries; not where this host left its cluster
-   * @throws UnsharedHooksError where they hold hooks that come from no entry
+   * @throws UnsharedHooksError where they hold hooks or secrets that come from no entry
    */
   function isOfEntries(first: Command): boolean {
     if (origins.origin() === 'host') {
-      const known = first.type === HAND_OVER ? (first.args as HandOverArgs).hooks : [];
-      if (origins.ownHooks().some((uuid) => !known.includes(uuid))) throw new UnsharedHooksError();
+      if (holdsOthers(first.type === HAND_OVER ? (first.args as HandOverArgs) : NOTHING))
+        throw new UnsharedHooksError();
       origins.beginEntries(tip());
       replaced();
     }

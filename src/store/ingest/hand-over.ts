@@ -4,9 +4,10 @@
  */
 import type { Database } from 'bun:sqlite';
 import { hookTables, otherCommandTables } from '../hooks/carry-over.ts';
+import { hookOrigin } from '../hooks/origin.ts';
 import type { Command } from './commands.ts';
 
-/** The command that comes before the rows, with the uuids of the hooks that they hold. */
+/** The command that comes before the rows, and says whose hooks and secrets they hold. */
 export const HAND_OVER = 'hooks.begin';
 
 /** Tables whose rows are handed over. */
@@ -23,6 +24,8 @@ type RowValue = number | string | null | Uint8Array;
 export interface HandOverArgs {
   /** The uuids of the hooks that were not deleted. */
   hooks: readonly string[];
+  /** The consumers whose signing secrets the rows hold; earlier versions did not name them. */
+  secrets?: readonly string[];
 }
 
 interface Rows {
@@ -79,8 +82,11 @@ export const hasHooksToHandOver = (db: Database): boolean =>
  * @param seal seals the secrets among them
  */
 export function* handOverCommands(db: Database, seal: SealSecret): Generator<Command> {
-  const hooks = db.query<{ uuid: string }, []>('SELECT uuid FROM hooks WHERE deleted_at IS NULL ORDER BY id').all();
-  yield { type: HAND_OVER, args: { hooks: hooks.map(({ uuid }) => uuid) } satisfies HandOverArgs };
+  const origins = hookOrigin(db);
+  yield {
+    type: HAND_OVER,
+    args: { hooks: origins.ownHooks(), secrets: origins.ownSecrets() } satisfies HandOverArgs,
+  };
   for (const table of handedOver) yield* rowsOf(db, table, seal);
 }
 
