@@ -196,6 +196,9 @@ const paths: Record<string, Read> = {
   '/mined_nakamoto_block': ignored(false),
 };
 
+/** The paths to which a node posts events. */
+export const eventPaths: readonly string[] = Object.keys(paths);
+
 /** Whether a node posts events to this path. */
 export const isEventPath = (path: string): boolean => Object.hasOwn(paths, path);
 

@@ -1,32 +1,54 @@
 /** Metrics of the node's events. */
-import { Counter, Gauge, Histogram, type Registry } from 'prom-client';
-import type { EventMetrics } from '../node/event-intake.ts';
-import { collectedGauge } from './collected.ts';
+import { Histogram, type Registry } from 'prom-client';
+import { eventPaths } from '../chain/payload-reader.ts';
+import type { EventMetrics, EventOutcome } from '../node/event-intake.ts';
+import { collectedCounter, collectedGauge } from './collected.ts';
+
+/** What is counted of the events of one path. */
+interface PathSeries {
+  event: string;
+  /** Events by outcome; an outcome that never came is missing. */
+  outcomes: Map<EventOutcome, number>;
+  times: Histogram.Internal<'event'>;
+  /** Time of the last event, in Unix milliseconds. */
+  newest: number;
+}
 
 /**
- * Registers the metrics of events.
+ * Registers the metrics of events. Each path that nodes post events to has series of its own, which are found once: the
+ * library finds a series anew by its labels whenever it counts, which costs more than counting. Other paths are not counted.
  * @param waiting reads the number of events that were posted and are not answered yet
  */
 export function eventMetrics(registry: Registry, waiting: () => number): EventMetrics {
-  const registers = [registry];
-  const counted = new Counter({
-    name: 'stackside_events_total',
-    help: 'Events that the node posted, by path and outcome',
-    labelNames: ['event', 'outcome'],
-    registers,
-  });
   const times = new Histogram({
     name: 'stacks_event_ingestion_timers',
     help: 'Time until an event was on the disk, in milliseconds',
     labelNames: ['event'],
     buckets: [1, 5, 20, 50, 150, 450, 1350, 4050, 12150, 36450],
-    registers,
+    registers: [registry],
   });
-  const newest = new Gauge({
+  const byPath = new Map(
+    eventPaths.map((event): [string, PathSeries] => [
+      event,
+      { event, outcomes: new Map(), times: times.labels(event), newest: 0 },
+    ]),
+  );
+  const all = [...byPath.values()];
+  collectedCounter(registry, {
+    name: 'stackside_events_total',
+    help: 'Events that the node posted, by path and outcome',
+    labelNames: ['event', 'outcome'],
+    read: () =>
+      all.flatMap(({ event, outcomes }) =>
+        [...outcomes].map(([outcome, count]) => [{ event, outcome }, count] as const),
+      ),
+  });
+  collectedGauge(registry, {
     name: 'stacks_last_event_timestamps',
     help: 'Time of the last event by path, in Unix milliseconds',
     labelNames: ['event'],
-    registers,
+    read: () =>
+      all.filter(({ outcomes }) => outcomes.size > 0).map(({ event, newest }) => [{ event }, newest] as const),
   });
   collectedGauge(registry, {
     name: 'stackside_events_in_hand',
@@ -35,9 +57,11 @@ export function eventMetrics(registry: Registry, waiting: () => number): EventMe
   });
   return {
     answered(event, outcome, milliseconds) {
-      counted.inc({ event, outcome });
-      times.observe({ event }, milliseconds);
-      newest.set({ event }, Date.now());
+      const series = byPath.get(event);
+      if (series === undefined) return;
+      series.outcomes.set(outcome, (series.outcomes.get(outcome) ?? 0) + 1);
+      series.times.observe(milliseconds);
+      series.newest = Date.now();
     },
   };
 }
