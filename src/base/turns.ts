@@ -7,6 +7,20 @@ import type { Clock } from './clock.ts';
  */
 export const TURN_MS = 1;
 
+/**
+ * Makes what long work awaits between its steps, so that everything else on its thread has its turn.
+ * @param milliseconds that the work may take of one turn of the event loop
+ * @returns resolves at once while there is time, else in a later turn
+ */
+export function turnAfter(milliseconds: number, clock: Pick<Clock, 'monotonic' | 'turn'>): () => Promise<void> {
+  let end = clock.monotonic() + milliseconds;
+  return async () => {
+    if (clock.monotonic() < end) return;
+    await clock.turn();
+    end = clock.monotonic() + milliseconds;
+  };
+}
+
 /** The most waiting requests and messages that begin in one turn. */
 const MOST_AT_ONCE = 32;
 

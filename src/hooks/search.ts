@@ -1,5 +1,6 @@
 /** Looks through the past for what a hook matches, in small slices, so that a search holds up nobody. */
 import { type Clock, systemClock } from '../base/clock.ts';
+import { turnAfter } from '../base/turns.ts';
 import type { MatchedBlock } from './payload.ts';
 import { HookProblem } from './problem.ts';
 import type { Scanner } from './scan.ts';
@@ -54,21 +55,11 @@ export function search(clock: Clock = systemClock, most = MOST_TRANSACTIONS) {
     }
   }
 
-  /** Lets others have their turn when a slice is over. */
-  function slices(): () => Promise<void> {
-    let end = clock.monotonic() + SLICE_MS;
-    return async () => {
-      if (clock.monotonic() < end) return;
-      await clock.turn();
-      end = clock.monotonic() + SLICE_MS;
-    };
-  }
-
   return {
     /** Gives every block of the range that matches to `add`, ascending. */
     each: (scan: Scanner, from: number, to: number, add: (matched: MatchedBlock) => void): Promise<void> =>
       alone(async () => {
-        const pause = slices();
+        const pause = turnAfter(SLICE_MS, clock);
         for (let found = scan.next(from, to); found !== null; found = scan.next(found.height + 1, to)) {
           if (found.matched !== null) add(found.matched);
           await pause();
@@ -79,7 +70,7 @@ export function search(clock: Clock = systemClock, most = MOST_TRANSACTIONS) {
     newest: (scan: Scanner, below: number): Promise<Found> =>
       alone(async () => {
         const lowest = Math.max(1, below - MOST_BLOCKS);
-        const pause = slices();
+        const pause = turnAfter(SLICE_MS, clock);
         let transactions = 0;
         for (let found = scan.previous(lowest, below - 1); found !== null; ) {
           const { height, matched } = found;

@@ -3,6 +3,7 @@
  * Nothing is polled while there is no subscriber.
  */
 import { type Clock, pause, systemClock } from '../base/clock.ts';
+import { TURN_MS, turnAfter } from '../base/turns.ts';
 import type { Change } from '../store/model/change.ts';
 import { IndexUnavailableError } from '../store/model/read-errors.ts';
 import type { Reader } from '../store/read/index-reader.ts';
@@ -18,6 +19,8 @@ export type FeedEvent =
 const INTERVAL_MS = 20;
 /** Maximum number of changes read by one poll. */
 const BATCH = 500;
+/** Milliseconds after which a poll ends with the change in hand: a snapshot that is read for too long is cut off. */
+const LONGEST_POLL_MS = 1_000;
 
 export interface FeedOptions {
   snapshots: Snapshots;
@@ -40,12 +43,23 @@ export function startFeed(options: FeedOptions): () => Promise<void> {
   /** Ends the wait for a subscriber; null while there is no such wait. */
   let awaken: (() => void) | null = null;
 
-  async function tell(read: Reader, changes: readonly Change[]): Promise<void> {
+  /**
+   * Pushes changes, and shares the thread meanwhile: a block may have thousands of messages.
+   * @returns whether time was up before all were pushed
+   */
+  async function tell(read: Reader, changes: readonly Change[]): Promise<boolean> {
+    const step = turnAfter(TURN_MS, clock);
+    const end = clock.monotonic() + LONGEST_POLL_MS;
     for (const change of changes) {
+      if (clock.monotonic() >= end) return true;
       // In this order: what fails is not tried for ever.
       last = change.id;
-      for await (const message of messagesOf(read, change)) subscriptions.publish(message);
+      for await (const message of messagesOf(read, change)) {
+        subscriptions.publish(message);
+        await step();
+      }
     }
+    return false;
   }
 
   /** Polls once. @returns whether there may be more changes */
@@ -60,8 +74,8 @@ export function startFeed(options: FeedOptions): () => Promise<void> {
       const first = changes[0];
       if (first === undefined) return false;
       if (first.id !== last + 1) log({ event: 'changes_missed', from: last + 1, to: first.id - 1 });
-      await tell(read, changes);
-      return changes.length === BATCH;
+      const isCutShort = await tell(read, changes);
+      return isCutShort || changes.length === BATCH;
     });
 
   /** Polls and logs a failure. A missing index is not logged here, since the reader of the index logs it. */

@@ -1,4 +1,5 @@
 import { expect, test } from 'bun:test';
+import { systemClock } from '../../src/base/clock.ts';
 import { type FeedEvent, startFeed } from '../../src/live/feed.ts';
 import { subscriptions } from '../../src/live/subscriptions.ts';
 import { plainTopic } from '../../src/live/topics.ts';
@@ -51,4 +52,30 @@ test('a change that can not be told of is logged once, and those after it are to
   await stop();
   expect(asked).toEqual([1, 2, 3]);
   expect(logged).toEqual([{ event: 'push_failed', cause: broken }]);
+});
+
+test('a poll that takes long ends with the change in hand, and another one goes on', async () => {
+  const { snapshots: source, asked } = snapshots();
+  const all = subscriptions();
+  all.add({ deliver: () => {} }, plainTopic('microblock'), 'microblock');
+  const askedBefore: number[] = [];
+  const done = Promise.withResolvers<void>();
+  const stop = startFeed({
+    snapshots: {
+      ...source,
+      read: (ask) => {
+        askedBefore.push(asked.length);
+        if (asked.length === 3) done.resolve();
+        return source.read(ask);
+      },
+    },
+    subscriptions: all,
+    log: () => {},
+    // Each change takes a minute.
+    clock: { ...systemClock, monotonic: () => asked.length * 60_000 },
+  });
+  await done.promise;
+  await stop();
+  // The first poll looks where the changes stand.
+  expect(askedBefore.slice(0, 5)).toEqual([0, 0, 1, 2, 3]);
 });

@@ -1,5 +1,7 @@
 /** What is pushed from an index whose file is replaced. */
 import { expect, test } from 'bun:test';
+import { type Clock, systemClock } from '../../src/base/clock.ts';
+import { TURN_MS } from '../../src/base/turns.ts';
 import { devnetEvents } from '../../src/devnet/scenario.ts';
 import { type FeedEvent, startFeed } from '../../src/live/feed.ts';
 import { subscriptions } from '../../src/live/subscriptions.ts';
@@ -93,4 +95,38 @@ test('nothing is read while nobody is subscribed, and the first subscriber is to
   expect(told).toEqual([8]);
   subscribed.removeAll(subscriber);
   await stop();
+});
+
+test('others have their turn between the messages of one block', async () => {
+  using open = openNew();
+  for (const event of events.slice(0, newest - 1)) open.ingest.receive(event);
+  using snapshots = watchedSnapshots(open.directory);
+  const subscribed = subscriptions();
+  let [time, turns] = [0, 0];
+  // Each message takes all the time of a turn.
+  const clock: Clock = {
+    ...systemClock,
+    monotonic: () => time,
+    turn() {
+      turns += 1;
+      return systemClock.turn();
+    },
+  };
+  const turnsOf: number[] = [];
+  const delivered = Promise.withResolvers<void>();
+  const subscriber = {
+    deliver(message: { rpc(): string }) {
+      time += TURN_MS;
+      turnsOf.push(turns);
+      if (JSON.parse(message.rpc()).method === 'block') delivered.resolve();
+    },
+  };
+  const stop = startFeed({ snapshots, subscriptions: subscribed, log: () => {}, clock });
+  for (const kind of ['block', 'nft-event', 'mempool'] as const) subscribed.add(subscriber, plainTopic(kind), kind);
+  for (const event of events.slice(newest - 1)) open.ingest.receive(event);
+  await delivered.promise;
+  subscribed.removeAll(subscriber);
+  await stop();
+  expect(turnsOf.length).toBeGreaterThan(1);
+  expect(turnsOf).toEqual(turnsOf.map((_, message) => message));
 });
