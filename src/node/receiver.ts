@@ -70,7 +70,18 @@ export function startReceiver(options: ReceiverOptions): Receiver {
   const { hostname, port, bodyLimit, take, log, otherwise = () => null } = options;
   const { clock = systemClock, turns = new Turns(clock), listen = listenHttp } = options;
 
+  let waiting = 0;
+
   async function post(request: Request, path: string): Promise<Response> {
+    waiting += 1;
+    try {
+      return await answerTo(request, path);
+    } finally {
+      waiting -= 1;
+    }
+  }
+
+  async function answerTo(request: Request, path: string): Promise<Response> {
     if (!isEventPath(path)) return answer(404, { error: `no route handler for ${path}` });
     // Any page that the operator looks at may post to the loopback, as long as it doesn't ask to read the answer.
     if (isFromPage(request)) return answer(403, { error: 'Events are taken from nodes, not from web pages' });
@@ -110,5 +121,5 @@ export function startReceiver(options: ReceiverOptions): Receiver {
     refuse: (status, error) => answer(status, { error }),
     log,
   });
-  return { url: server.url.origin, waiting: () => server.pendingRequests, stop: () => stopGracefully(server, clock) };
+  return { url: server.url.origin, waiting: () => waiting, stop: () => stopGracefully(server, clock) };
 }

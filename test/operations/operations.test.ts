@@ -154,7 +154,10 @@ describe('over a chain', () => {
   });
 
   test('the event port answers the same, for where there is no API', async () => {
-    expect((await metrics(server.events)).get('stacks_block_height')).toBe(12);
+    const seen = await metrics(server.events);
+    expect(seen.get('stacks_block_height')).toBe(12);
+    // Nobody posts an event: the request for the metrics itself is none.
+    expect(seen.get('stackside_events_in_hand')).toBe(0);
     expect((await fetch(`${server.events}/health`)).status).toBe(200);
     expect((await fetch(`${server.events}/ready`)).status).toBe(200);
   });

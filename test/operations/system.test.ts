@@ -1,5 +1,6 @@
 /** What the operator alone sees and does, and what a server remembers of its last hour. */
 import { afterAll, beforeAll, expect, test } from 'bun:test';
+import { Registry } from 'prom-client';
 import type { InspectionsState } from '../../src/api/stackside/inspections.ts';
 import type { SystemLog, SystemState } from '../../src/api/stackside/system.ts';
 import { inspections } from '../../src/commands/inspections.ts';
@@ -7,6 +8,7 @@ import type { OwnProcess } from '../../src/commands/own-process.ts';
 import { recentLog, systemLog } from '../../src/commands/recent-log.ts';
 import { devnetEvents } from '../../src/devnet/scenario.ts';
 import { readAdminKey } from '../../src/hooks/admin-key.ts';
+import { eventMetrics } from '../../src/metrics/events.ts';
 import { LastHour } from '../../src/metrics/last-hour.ts';
 import { RequestCounts } from '../../src/metrics/request-counts.ts';
 import { tableSizes } from '../../src/store/check/table-sizes.ts';
@@ -242,6 +244,30 @@ test('the sizes of tables and indexes add up to the file', () => {
   expect(sizes.find(({ name }) => name === 'blocks_by_time')).toMatchObject({ kind: 'index', table: 'blocks' });
   expect(sum).toBeGreaterThan(100_000);
   expect(sum).toBeLessThanOrEqual(file + wal);
+});
+
+test('events are counted by the paths that nodes post them to, and by no other', async () => {
+  const registry = new Registry();
+  const { answered } = eventMetrics(registry, () => 0);
+  for (const outcome of ['applied', 'repeated', 'applied'] as const) answered('/new_block', outcome, 3);
+  answered('/new_burn_block', 'refused', 60);
+  answered('/made/up', 'refused', 1);
+  const lines = (await registry.metrics()).split('\n');
+  expect(lines.filter((line) => line.startsWith('stackside_events_total{'))).toEqual([
+    'stackside_events_total{event="/new_block",outcome="applied"} 2',
+    'stackside_events_total{event="/new_block",outcome="repeated"} 1',
+    'stackside_events_total{event="/new_burn_block",outcome="refused"} 1',
+  ]);
+  expect(lines).toContain('stacks_event_ingestion_timers_sum{event="/new_block"} 9');
+  expect(lines.filter((line) => /^stacks_last_event_timestamps[{]/.test(line)).length).toBe(2);
+});
+
+test('the time of requests that wait for long adds up', () => {
+  const counts = new RequestCounts();
+  const counted = counts.around({ route: () => () => {} }).route('GET', '/');
+  for (const milliseconds of [4_000_000.25, 1_000_000.5]) counted(200, milliseconds);
+  expect(counts.take()).toEqual({ requests: 2, milliseconds: 5_000_000.75 });
+  expect(counts.take()).toEqual({ requests: 0, milliseconds: 0 });
 });
 
 test('the last hour is kept in intervals of ten seconds', () => {
