@@ -79,7 +79,7 @@ export class IoConnection implements Subscriber {
   constructor(engine: EngineConnection, options: IoConnectionOptions) {
     this.#engine = engine;
     this.#options = options;
-    this.#inTime = options.clock.after(JOIN_MS, () => this.end());
+    this.#inTime = options.clock.after(JOIN_MS, () => this.guard(() => this.end()));
   }
 
   /** Runs a handler of this connection. */
@@ -109,8 +109,7 @@ export class IoConnection implements Subscriber {
   }
 
   #join(): void {
-    const names = namesInUrl(this.#engine.request.url);
-    const { invalid } = topicsOf(names);
+    const { topics, invalid } = topicsOf(namesInUrl(this.#engine.request.url));
     if (invalid.length > 0) {
       this.#engine.write(refusedPacket(NAMESPACE, invalidTopics(invalid)));
       return;
@@ -119,7 +118,7 @@ export class IoConnection implements Subscriber {
     this.#joined = true;
     this.#options.metrics.connected();
     this.#engine.write(joinedPacket(crypto.randomUUID()));
-    this.#subscribe(names);
+    this.#add(topics);
   }
 
   #stopWaiting(): void {
@@ -138,10 +137,14 @@ export class IoConnection implements Subscriber {
   /** Subscribes to topics by name. @returns the reason why it failed, or null */
   #subscribe(names: readonly string[]): string | null {
     const { topics, invalid } = topicsOf(names);
-    for (const { name, topic } of topics) {
-      if (!this.#options.subscriptions.add(this, topic, name)) return TOO_MANY_SUBSCRIPTIONS;
-    }
-    return invalid.length === 0 ? null : invalidTopics(invalid);
+    return this.#add(topics) ?? (invalid.length === 0 ? null : invalidTopics(invalid));
+  }
+
+  /** Subscribes to topics. @returns the reason why it failed, or null */
+  #add(topics: readonly Named[]): string | null {
+    const { subscriptions } = this.#options;
+    const isEvery = topics.every(({ name, topic }) => subscriptions.add(this, topic, name));
+    return isEvery ? null : TOO_MANY_SUBSCRIPTIONS;
   }
 
   #unsubscribe(names: readonly string[]): void {

@@ -120,3 +120,14 @@ test('a client keeps nothing of the request it came with', async () => {
   expect(held() - before).toBeLessThan(many / 2);
   for (const client of [first, ...clients]) client.close();
 });
+
+test('a client that joins nothing in time, and whose end fails, ends nothing else', () => {
+  const clock = heldClock([JOIN_MS]);
+  const { counted, options } = shared(clock);
+  const close = () => {
+    throw new Error('it can not be closed');
+  };
+  new IoConnection({ request: { url: 'http://localhost/socket.io/?EIO=4' }, write: () => {}, close }, options);
+  clock.pass(JOIN_MS);
+  expect(counted).toEqual(['failed']);
+});
