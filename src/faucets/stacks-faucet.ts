@@ -26,6 +26,8 @@ export interface Sent {
 export interface FaucetNode {
   /** Sends a request to the node. @param path with the query @throws UnreachableError */
   request(path: string, init?: RequestInit): Promise<Response>;
+  /** The JSON value that the node answers; undefined for another answer. @param path with the query @throws UnreachableError */
+  json(path: string): Promise<unknown>;
   /** Asks the node which chain it follows. @throws UnreachableError */
   info(): Promise<{ chainId: number }>;
 }
@@ -108,11 +110,11 @@ export function stacksFaucet({ keys, node, nextNonce }: StacksFaucetOptions) {
     /** The minimum to stack alone plus a fifth, in micro-STX; null where the node doesn't say. */
     async stackingAmount(): Promise<bigint | null> {
       try {
-        const response = await node.request('/v2/pox');
-        const body: unknown = await response.json();
-        if (!response.ok || !Value.Check(MinimumStake, body)) return null;
+        const body = await node.json('/v2/pox');
+        if (!Value.Check(MinimumStake, body)) return null;
         return BigInt(body.min_amount_ustx) + BigInt(Math.round(body.min_amount_ustx / 5));
-      } catch {
+      } catch (error) {
+        if (!(error instanceof UnreachableError)) throw error;
         return null;
       }
     },

@@ -6,6 +6,7 @@
  * list, another principal or another block. It guards against mistakes, not against forgery: a forged cursor can only
  * name a page elsewhere. Nothing else goes into the text, so every thread and host makes and takes the same one.
  */
+import { parsedJson } from '../base/json-text.ts';
 import { type Cursor, type CursorKey, cursorSides } from '../store/model/page.ts';
 
 /** The first byte. `from` has the one that every cursor began with when it named the first item of its page. */
@@ -45,18 +46,14 @@ function checkSum(list: string, place: number, json: Uint8Array): number {
 function fromBase64Url(text: string): Uint8Array | null {
   try {
     return Uint8Array.fromBase64(text, { alphabet: 'base64url' });
-  } catch {
+  } catch (error) {
+    if (!(error instanceof SyntaxError)) throw error;
     return null;
   }
 }
 
 function parseKey(json: string): CursorKey | null {
-  let key: unknown;
-  try {
-    key = JSON.parse(json);
-  } catch {
-    return null;
-  }
+  const key = parsedJson(json);
   if (!Array.isArray(key) || key.length > MAX_PARTS) return null;
   return key.every((part) => typeof part === 'string' || Number.isSafeInteger(part)) ? key : null;
 }

@@ -5,6 +5,7 @@
  * after it.
  */
 import type { Static, TSchema } from '@sinclair/typebox';
+import { parsedJson } from '../base/json-text.ts';
 import { checker } from './checker.ts';
 import { ApiError, ParameterError } from './errors.ts';
 import { isTooDeep, MAX_DEPTH } from './json-depth.ts';
@@ -84,11 +85,9 @@ async function jsonBody(request: Request): Promise<unknown> {
   if (isTooDeep(text)) {
     throw new ApiError(400, `The body must not be nested deeper than ${MAX_DEPTH} levels`, 'VALIDATION');
   }
-  try {
-    return JSON.parse(text);
-  } catch {
-    throw new ApiError(400, 'The body is not valid JSON', 'VALIDATION');
-  }
+  const value = parsedJson(text);
+  if (value === undefined) throw new ApiError(400, 'The body is not valid JSON', 'VALIDATION');
+  return value;
 }
 
 /**

@@ -5,7 +5,7 @@
 import { type Static, Type } from '@sinclair/typebox';
 import { Value } from '@sinclair/typebox/value';
 import type { TenureLoad } from '../store/model/block.ts';
-import type { NodeRpc } from './rpc.ts';
+import { type NodeRpc, NodeUnreachableError } from './rpc.ts';
 
 export interface FeeSettings {
   /** The factor that the node's estimates are multiplied by while blocks are full. */
@@ -42,30 +42,34 @@ const BlockLimit = Type.Object({
 });
 const Pox = Type.Object({ epochs: Type.Array(Type.Object({ block_limit: BlockLimit }), { minItems: 1 }) });
 
-/** Reads the limits of the newest epoch that the node knows: once, or again after a failure. */
+/** The limits of the newest epoch in the node's answer; null where it has none. */
+function limitsIn(answer: unknown): TenureLimits | null {
+  const limit = Value.Check(Pox, answer) ? answer.epochs.at(-1)?.block_limit : undefined;
+  if (limit === undefined) return null;
+  return {
+    runtime: limit.runtime,
+    readCount: limit.read_count,
+    readLength: limit.read_length,
+    writeCount: limit.write_count,
+    writeLength: limit.write_length,
+    size: DEFAULT_LIMITS.size,
+  };
+}
+
+/**
+ * Reads the limits of the newest epoch that the node knows: once, or again after a failure. Until the node tells them, the
+ * limits of mainnet are a fair guess.
+ */
 export function tenureLimits(node: NodeRpc): () => Promise<TenureLimits> {
   let known: TenureLimits | null = null;
   return async () => {
     if (known !== null) return known;
     try {
-      const response = await node.request('/v2/pox');
-      const body: unknown = await response.json();
-      if (!response.ok || !Value.Check(Pox, body)) return DEFAULT_LIMITS;
-      const limit = body.epochs.at(-1)?.block_limit;
-      if (limit === undefined) return DEFAULT_LIMITS;
-      known = {
-        runtime: limit.runtime,
-        readCount: limit.read_count,
-        readLength: limit.read_length,
-        writeCount: limit.write_count,
-        writeLength: limit.write_length,
-        size: DEFAULT_LIMITS.size,
-      };
-      return known;
-    } catch {
-      // Unreachable, or an answer that is no JSON: the limits of mainnet are a fair guess.
-      return DEFAULT_LIMITS;
+      known = limitsIn(await node.json('/v2/pox'));
+    } catch (error) {
+      if (!(error instanceof NodeUnreachableError)) throw error;
     }
+    return known ?? DEFAULT_LIMITS;
   };
 }
 

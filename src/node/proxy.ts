@@ -1,4 +1,5 @@
 /** A proxy to the node's RPC interface: requests are forwarded unchanged, and answers are streamed back. */
+import { parsedJson } from '../base/json-text.ts';
 import type { Forward } from '../http/forward.ts';
 import { pathAndQuery } from '../http/request-url.ts';
 import { bodyToPassOn, headersWithout, passedBack, upstream } from '../http/upstream.ts';
@@ -29,14 +30,6 @@ export interface ProxyOptions {
 const BUSY_RETRIES = 10;
 const BUSY_WAIT_MS = 50;
 
-const parsed = (text: string): unknown => {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return null;
-  }
-};
-
 /** Passes requests on to the node. */
 export function nodeProxy(options: ProxyOptions): Forward {
   const { node, url, bodyLimit, timeoutMs, via, fees, extraEndpointsFile, snapshots, log } = options;
@@ -55,8 +48,8 @@ export function nodeProxy(options: ProxyOptions): Forward {
 
   /** The node's estimates, or the minimum fee while tenures are not full. */
   async function withOurFees(text: string, headers: Headers, body: Uint8Array<ArrayBuffer>, settings: FeeSettings) {
-    const answer = parsed(text);
-    const request = parsed(new TextDecoder().decode(body));
+    const answer = parsedJson(text);
+    const request = parsedJson(new TextDecoder().decode(body));
     const loads = await snapshots.read((read) => read.tenures.loads(settings.pastTenures));
     const quiet = isQuiet(loads, await limits(), settings);
     const changed = withFees(answer, request, quiet, settings.modifier);
@@ -72,7 +65,7 @@ export function nodeProxy(options: ProxyOptions): Forward {
       // Not waited for: it never fails, and only the node's own answer counts.
       void broadcast(body, request.headers.get('content-type') ?? 'application/octet-stream');
     }
-    // Its answer is read here, so it must not be compressed.
+    // The answer to a request for estimates is read here, so it must not be compressed.
     const estimates = fees !== null && body !== null && request.method === 'POST' && route === '/v2/fees/transaction';
     if (estimates) request.headers.delete('accept-encoding');
     const response = await askPatiently(path, request, body);

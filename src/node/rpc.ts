@@ -2,6 +2,7 @@
 
 import { Type } from '@sinclair/typebox';
 import { Value } from '@sinclair/typebox/value';
+import { parsedJson } from '../base/json-text.ts';
 import { directFetch, UnreachableError } from '../http/direct-fetch.ts';
 
 /** The node can't be reached, or doesn't answer in time. */
@@ -29,6 +30,12 @@ export interface NodeRpc {
    * @throws NodeUnreachableError
    */
   request(path: string, init?: RequestInit): Promise<Response>;
+  /**
+   * The JSON value that the node answers to a GET request; undefined where it answers no JSON, or another status than 200.
+   * @param path with the query
+   * @throws NodeUnreachableError
+   */
+  json(path: string): Promise<unknown>;
   /** The node's chain tip, at most a moment old. @throws NodeUnreachableError */
   info(): Promise<NodeInfo>;
 }
@@ -48,16 +55,30 @@ export function nodeRpc(url: string): NodeRpc {
     }
   }
 
+  async function textOf(response: Response): Promise<string> {
+    try {
+      return await response.text();
+    } catch (cause) {
+      throw new NodeUnreachableError('the node can not be reached', { cause });
+    }
+  }
+
+  async function answered(path: string): Promise<{ status: number; body: unknown }> {
+    const response = await request(path);
+    const text = await textOf(response);
+    return { status: response.status, body: response.ok ? parsedJson(text) : undefined };
+  }
+
   async function ask(): Promise<NodeInfo> {
-    const response = await request('/v2/info');
-    const body: unknown = response.ok ? await response.json().catch(() => null) : null;
-    if (!Value.Check(Info, body)) throw new NodeUnreachableError(`the node answered /v2/info with ${response.status}`);
+    const { status, body } = await answered('/v2/info');
+    if (!Value.Check(Info, body)) throw new NodeUnreachableError(`the node answered /v2/info with ${status}`);
     const { network_id: chainId, stacks_tip_height: height, burn_block_height: burnBlockHeight } = body;
     return { chainId, height, burnBlockHeight };
   }
 
   return {
     request,
+    json: async (path) => (await answered(path)).body,
     info() {
       if (known === null || Date.now() - known.at > INFO_FRESH_MS) known = { at: Date.now(), info: ask() };
       return known.info;
