@@ -7,7 +7,7 @@ import type { OffsetStart, Page } from '../store/model/page.ts';
 import { encodeCursor } from './cursor.ts';
 import { notFound } from './errors.ts';
 import { limitOrDefault } from './offset-pagination.ts';
-import { CURSOR_TEXT, MAX_CURSOR, neighbourText, pageCursor } from './pagination.ts';
+import { CURSOR_TEXT, MAX_CURSOR, neighbour, neighbourText, pageCursor } from './pagination.ts';
 
 /** A text that clients put together themselves and give as cursor: the name of the item that a page starts with. */
 export interface ItemName<Name> {
@@ -49,8 +49,6 @@ export const flatQuery = ({ maximum, default: usual, reach, item }: FlatQuery) =
   }),
   cursor: flatCursor(item),
 });
-
-const neighbour = (description: string) => Type.Union([Type.String(), Type.Null()], { description });
 
 /** The schema of a page. @param item schema of one item */
 export const FlatPage = <T extends TSchema>(item: T) =>

@@ -1,5 +1,5 @@
 /** Ids in the path that lack their `0x`: routes of v1 send the caller to the path that has it. */
-import { pathSegment, pathStart, queryText } from './request-url.ts';
+import { pathOf, pathSegment, queryText } from './request-url.ts';
 
 /**
  * The `moved` of a route whose id needs `0x`.
@@ -12,8 +12,7 @@ export const prefixed =
   (url: string): string | null => {
     const id = pathSegment(url, place);
     if (id.startsWith('0x') || !shape.test(id)) return null;
-    const mark = url.indexOf('?');
-    const segments = url.slice(pathStart(url), mark < 0 ? undefined : mark).split('/');
+    const segments = pathOf(url).split('/');
     segments[place] = `0x${id}`;
     const query = queryText(url);
     return segments.join('/') + (keepQuery && query !== '' ? `?${query}` : '');

@@ -24,7 +24,7 @@ export const hostNames = (text: string): string[] =>
 export interface HostRules {
   /** Names of this server besides `localhost`. */
   names: readonly string[];
-  /** Which addresses it may be called by: `loopback`, or any, since no page can have one that isn't its own. */
+  /** The addresses by which this server may be called: `loopback`, or any, since no page can have one that isn't its own. */
   addresses: 'loopback' | 'any';
 }
 

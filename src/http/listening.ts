@@ -7,7 +7,7 @@ const REASONS: Readonly<Record<string, string>> = {
   EADDRINUSE: 'the port is in use',
   EADDRNOTAVAIL: 'this machine does not have the address',
   EACCES: 'this user may not use the port',
-  // Of a name that no resolver knows, as Bun reports it on different systems.
+  // Bun reports a name that no resolver knows by these codes, on different systems.
   EINVAL: 'the name of the host is not known',
   ENOENT: 'the name of the host is not known',
   ENOTFOUND: 'the name of the host is not known',

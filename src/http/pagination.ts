@@ -19,7 +19,8 @@ export const cursorQuery = {
   ),
 };
 
-const neighbour = (description: string) => Type.Union([Type.String(), Type.Null()], { description });
+/** The schema of a cursor that names a page, null where there is none. */
+export const neighbour = (description: string) => Type.Union([Type.String(), Type.Null()], { description });
 
 /** The schema of a page. @param item schema of one item */
 export const CursorPage = <T extends TSchema>(item: T) => pageOf(Total, item);

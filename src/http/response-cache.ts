@@ -24,6 +24,7 @@ const MAX_ANSWER = 100_000;
 /** What an entry takes besides its texts, about. */
 const ENTRY = 100;
 
+/** Makes an empty cache, which holds two generations of {@link GENERATION} characters at most. */
 export function responseCache(): ResponseCache {
   const answers = recent<string, Answer>(GENERATION);
   return {

@@ -1,8 +1,6 @@
 /** The one place where errors of realtime connections end: an error ends its connection and nothing else. */
 import { excerpt, MessageError } from './client-message.ts';
-import type { ConnectionMetrics } from './metrics.ts';
-
-export type Protocol = 'websocket' | 'socket_io';
+import type { ConnectionMetrics, Protocol } from './metrics.ts';
 
 export type ConnectionEvent =
   | { event: 'connection_failed'; protocol: Protocol; cause: unknown }

@@ -12,6 +12,7 @@ import {
   plainTopic,
   principalTopic,
   type Topic,
+  TX_ID_LENGTH,
   transactionTopic,
 } from './topics.ts';
 
@@ -68,7 +69,7 @@ function subscriptionOf(params: unknown): Subscription | string {
       return { topic: plainTopic('nft-event'), result: {} };
     case 'tx_update': {
       const txId = hexText(textOf(params.tx_id));
-      if (txId?.length !== 66) return 'invalid tx_id';
+      if (txId?.length !== TX_ID_LENGTH) return 'invalid tx_id';
       return { topic: transactionTopic(txId), result: { tx_id: txId } };
     }
     case 'address_tx_update':

@@ -109,7 +109,7 @@ export function changeMessages({ has, any }: Pick<Subscriptions, 'has' | 'any'>)
   async function* ofBlock(read: Reader, indexBlockHash: Uint8Array): AsyncGenerator<Message> {
     if (!any(...topicKinds)) return;
     const block = await read.blocks.whole({ indexHash: indexBlockHash });
-    // Of a fork that was left again since, or too old to be kept.
+    // The block is of a fork that was left again since, or is too old to be kept.
     if (block === undefined) return;
     const topic = plainTopic('block');
     if (has(topic)) yield new Message({ topic, text: JSON.stringify(blockObject(block, 'ascending')) });

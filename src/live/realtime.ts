@@ -102,9 +102,9 @@ export function startRealtime(options: RealtimeOptions): Realtime {
     const { ioRefusal, socketIo } = await import('./socket-io.ts');
     io ??= socketIo(ioOptions);
     try {
-      // It upgrades requests to sockets of its own kind alone.
+      // The library upgrades requests to sockets of its own kind alone.
       const response = await io.handle(request, server as Bun.Server<WebSocketData>);
-      // Its 500 means one thing: the request asks for another protocol than WebSocket, or asks for it wrongly.
+      // The library's 500 means one thing: the request asks for another protocol than WebSocket, or asks for it wrongly.
       return response.status === 500 ? refusal(400, 'The upgrade to WebSocket is malformed') : response;
     } catch (error) {
       const refused = ioRefusal(error);

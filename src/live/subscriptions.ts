@@ -130,7 +130,7 @@ export function subscriptions(): Subscriptions {
     publish(message) {
       const subscribed = byKey.get(message.topic.key);
       if (subscribed === undefined) return 0;
-      // Those who are cut off while it is sent leave the list.
+      // Subscribers who are cut off while the message is sent leave the list.
       const all = [...subscribed.spellings];
       for (const [subscriber, spelled] of all) subscriber.deliver(message, spelled);
       return all.length;

@@ -45,8 +45,8 @@ export const nftCollectionTopic = (asset: string): Topic => ({
 export const MAX_ASSET = 300;
 /** Characters of the longest value of a token in hex: as much as a path takes. */
 export const MAX_VALUE = 1024;
-/** Hex digits of a transaction id. */
-const TX_ID_DIGITS = 64;
+/** Characters of a transaction id: `0x` and the digits of 32 bytes. */
+export const TX_ID_LENGTH = 66;
 /** Characters of the longest name of a topic: that of one token. */
 const MAX_NAME = 'nft-asset-event:'.length + MAX_ASSET + '+'.length + MAX_VALUE;
 
@@ -81,7 +81,7 @@ export function topicNamed(name: string): Topic | null {
       return subject === null ? plainTopic(kind) : null;
     case 'transaction': {
       const txId = hexText(subject ?? '');
-      return txId === null || txId.length > '0x'.length + TX_ID_DIGITS ? null : transactionTopic(txId);
+      return txId === null || txId.length > TX_ID_LENGTH ? null : transactionTopic(txId);
     }
     case 'address-transaction':
     case 'address-stx-balance': {

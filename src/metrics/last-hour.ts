@@ -41,6 +41,7 @@ const mean = (sum: number, count: number): number | null => (count === 0 ? null 
 /** Deliveries of the interval that is under way. */
 const noAttempts = () => ({ count: 0, milliseconds: 0, slowest: 0 });
 
+/** Samples what a process does, and keeps the samples of an hour. */
 export class LastHour {
   readonly intervalSeconds = INTERVAL_SECONDS;
   readonly #process: Required<SampledProcess>;

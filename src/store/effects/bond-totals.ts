@@ -20,6 +20,7 @@ const sums = ['allowed', 'capacity', 'registered', 'btc_locked', 'stx_locked', '
 
 export type BondTotalsWriter = ReturnType<typeof bondTotals>;
 
+/** What changes the sums of bonds through this connection. */
 export function bondTotals(db: Database) {
   const find = db.prepare<Row, [number]>(`SELECT ${sums.join(', ')} FROM bond_totals WHERE bond_index = ?1`);
   const set = upserter(db, bondTotalsTable, { replaced: sums });

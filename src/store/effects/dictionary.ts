@@ -25,6 +25,7 @@ function dictionary(db: Database, table: 'principals' | 'assets', column: 'addre
   };
 }
 
+/** The numbers of principals and assets, as this connection reads and adds them. */
 export const dictionaries = (db: Database) => ({
   principals: dictionary(db, 'principals', 'address'),
   assets: dictionary(db, 'assets', 'identifier'),

@@ -22,6 +22,7 @@ const txIdsOf = ({ tx_ids }: { tx_ids: Uint8Array }): Uint8Array[] =>
 
 export type MicroblockWriter = ReturnType<typeof microblockWriter>;
 
+/** What keeps the microblocks that a node streams through this connection. */
 export function microblockWriter(db: Database) {
   const ofParent = db.prepare<Row, [Uint8Array]>(
     `SELECT microblock_hash, sequence, parent_hash, accepted, tx_ids FROM streamed_microblocks

@@ -24,6 +24,7 @@ const EMPTY: PayloadColumns = {
   tenureChangeCause: null,
 };
 
+/** The columns of a payload. @param sender address of the transaction's origin, who deploys what it deploys */
 export function payloadColumns(
   payload: Payload,
   sender: string,

@@ -38,6 +38,7 @@ const SIGNER_MINIMUM = 50_000_000_000n;
 /** The cycle that stands for "no end": what holds from then on holds now. */
 const LAST_CYCLE = Number.MAX_SAFE_INTEGER;
 
+/** What applies distributions, calculations and claims of rewards through this connection. */
 export function stakingRewardsWriter(db: Database, { principals }: Dictionaries, totals: BondTotalsWriter) {
   // The states of each staker in the order of the chain: the last one that holds in the cycle counts.
   const bondWeights = db.prepare<WeightRow, [number, number]>(

@@ -67,6 +67,7 @@ function rowsByNonce() {
 
 export type AddedRows = ReturnType<typeof addedRows>;
 
+/** Makes an empty set of added rows. */
 export function addedRows() {
   const byTxId = new Map<string, AddedRow>();
   const bySender = rowsByNonce();

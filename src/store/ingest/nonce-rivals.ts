@@ -19,7 +19,7 @@ const spendsOfRow = ({ sender_id, nonce, sponsor_id, sponsor_nonce }: MempoolRow
 const outbids = (a: MempoolRow, b: MempoolRow): boolean =>
   a.fee > b.fee || (a.fee === b.fee && a.received_at > b.received_at);
 
-const isSame = (a: MempoolRow, b: MempoolRow): boolean => Buffer.compare(a.tx_id, b.tx_id) === 0;
+const isSame = (a: Uint8Array, b: Uint8Array): boolean => Buffer.compare(a, b) === 0;
 
 /** Whether another may take the place of a row: it waits, or was replaced. A row that was dropped for another reason is out. */
 const isReplaceable = ({ state }: MempoolRow): boolean =>
@@ -99,8 +99,8 @@ export function nonceRivals(db: Database, { principals }: Dictionaries, rows: Me
       const all = waiting(spends);
       const [only] = all;
       if (only === undefined) return;
-      if (all.length === 1 && Buffer.compare(only.tx_id, content.txId) === 0) {
-        // By far the most: nothing else spends its nonces.
+      if (all.length === 1 && isSame(only.tx_id, content.txId)) {
+        // Nothing else spends the nonces of by far the most transactions.
         const winner = isReplaceable(only) ? mined(spends) : null;
         if (winner !== null) replaceRow(only, winner);
         return;
@@ -113,7 +113,7 @@ export function nonceRivals(db: Database, { principals }: Dictionaries, rows: Me
       contenders.sort((a, b) => Number(outbids(b, a)) - Number(outbids(a, b)));
       for (const row of contenders) {
         if (beaten.has(row.tx_id.toHex())) continue;
-        const others = waiting(spendsOfRow(row)).filter((other) => !isSame(other, row));
+        const others = waiting(spendsOfRow(row)).filter((other) => !isSame(other.tx_id, row.tx_id));
         const better = others.find((other) => other.state === PENDING && outbids(other, row));
         if (better !== undefined) {
           replace(row, better.tx_id);

@@ -145,6 +145,7 @@ const assetEvents: ReadonlyMap<number, AssetEventKind> = new Map(
   ),
 );
 
+/** The number of an asset's event. */
 export const assetEventKind = ({ kind, action }: Extract<ChainEvent, { action: AssetAction }>): number =>
   EVENT_KIND[`${kind}_${action}`];
 
