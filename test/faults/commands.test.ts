@@ -26,8 +26,9 @@ import { adminKeyFile, adminKeyOf } from '../../src/hooks/admin-key.ts';
 import { readSettings } from '../../src/settings/config.ts';
 import { checkDirectory } from '../../src/store/check/check.ts';
 import { acceptJournal } from '../../src/store/files/accept-journal.ts';
-import { journalPath } from '../../src/store/files/database.ts';
+import { indexPath, journalPath } from '../../src/store/files/database.ts';
 import { openJournal, openJournalReader } from '../../src/store/files/journal.ts';
+import { missingListIndexes } from '../../src/store/files/list-indexes.ts';
 import { type OldNameRow, takeOldNames } from '../../src/store/ingest/old-name-writer.ts';
 import { rebuildIndex } from '../../src/store/ingest/rebuild.ts';
 import { type DataDirectory, dataDirectory } from '../support/data-directory.ts';
@@ -37,7 +38,7 @@ import { restored, snapshotOf } from '../support/snapshot.ts';
 import { everything, wholeIndex } from '../support/tables.ts';
 import { until } from '../support/until.ts';
 import { type Everywhere, everywhere, type FileCall } from './everywhere.ts';
-import { type Fault, faults, never, type Plan } from './fault-store.ts';
+import { type Call, type Fault, faults, never, type Plan } from './fault-store.ts';
 import { before, template } from './stretch.ts';
 
 const filled = template(true);
@@ -54,6 +55,8 @@ const beside = (folder: string): string => join(folder, 'made');
 
 interface Command {
   name: string;
+  /** Whether it makes the indexes of lists at its end. */
+  makesListIndexes?: boolean;
   /** What it finds; else the filled directory. */
   prepare?: (folder: string) => void;
   /** Reads what it changes meanwhile. */
@@ -109,9 +112,16 @@ const setAsideIn = (directory: string): number[][] =>
         .map(({ id }) => id);
     });
 
+/** All tables, and the indexes that lists lack. */
+function whole(folder: string) {
+  using db = new Database(indexPath(inData(folder)), { readonly: true });
+  return { ...everything(inData(folder)), missing: missingListIndexes(db) };
+}
+
 const commands: readonly Command[] = [
   {
     name: 'import',
+    makesListIndexes: true,
     prepare(folder) {
       rmSync(inData(folder), { recursive: true });
       writeFileSync(
@@ -128,12 +138,13 @@ const commands: readonly Command[] = [
         write.mockRestore();
       }
     },
-    result: (folder) => everything(inData(folder)),
+    result: whole,
   },
   {
     name: 'rebuild',
+    makesListIndexes: true,
     act: (folder) => rebuildIndex({ directory: inData(folder), chainId: null, log: () => {}, force: false }),
-    result: (folder) => everything(inData(folder)),
+    result: whole,
   },
   {
     name: 'backup',
@@ -231,10 +242,40 @@ async function under(plan: Plan, command: Command, folder: string): Promise<{ er
   }
 }
 
-const once =
-  (at: number, fault: Fault): Plan =>
-  ({ number }) =>
-    number === at ? fault : null;
+interface Failing {
+  /** What the command makes where nothing fails. */
+  expected: unknown;
+  fault: Fault;
+  /** Whether it is this call that fails. */
+  fails(call: Call): boolean;
+}
+
+/** Has one call of a command fail, and runs the command once more. @returns the call that failed, as SQL or by its name */
+async function failing(command: Command, { expected, fault, fails }: Failing): Promise<string> {
+  using folder = await prepared(command);
+  let failed = '';
+  const plan: Plan = (call) => {
+    if (!fails(call)) return null;
+    failed = call.sql;
+    return fault;
+  };
+  const { error } = await under(plan, command, folder.path);
+  const which = { failed, fault };
+  if (error !== null && operatorErrorOf(error, folder.path) === null)
+    throw new Error(JSON.stringify(which), { cause: error });
+  const databases = openBelow(folder.path).filter((name) => /\.db\b/.test(name));
+  expect({ ...which, databases }).toEqual({ ...which, databases: [] });
+  // A stream closes its file a little later.
+  await until(() => openBelow(folder.path).length === 0, `the end of the files of ${JSON.stringify(which)}`);
+  if (failed !== 'rmSync') expect({ ...which, left: unfinished(folder.path) }).toEqual({ ...which, left: [] });
+  if (error !== null) {
+    const again = await under(never, command, folder.path);
+    // It may have been done, and be said to have failed.
+    if (again.error !== null && !(again.error instanceof OperatorError)) throw again.error;
+  }
+  expect({ ...which, result: await command.result(folder.path) }).toEqual({ ...which, result: expected });
+  return failed;
+}
 
 /** What a command has put in a place without the bytes, or the name, being on the disk. */
 function notOnDisk(calls: readonly FileCall[]): string[] {
@@ -276,27 +317,15 @@ test.each(commands.map((command) => [command.name, command] as const))(
     const wanted = Math.min(calls, casesOf(3));
     for (let sample = 0; sample < wanted; sample++) {
       const at = Math.floor(((sample + 0.5) * calls) / wanted);
-      const fault = faults[(sample + at) % faults.length]!;
-      using folder = await prepared(command);
-      let failing = '';
-      const plan: Plan = (call) => {
-        if (call.number === at) failing = call.sql;
-        return once(at, fault)(call);
-      };
-      const { error } = await under(plan, command, folder.path);
-      const which = { at, failing, fault };
-      if (error !== null && operatorErrorOf(error, folder.path) === null)
-        throw new Error(JSON.stringify(which), { cause: error });
-      // A stream closes its file a little later.
-      await until(() => openBelow(folder.path).length === 0, `the end of the files of ${JSON.stringify(which)}`);
-      if (failing !== 'rmSync') expect({ ...which, left: unfinished(folder.path) }).toEqual({ ...which, left: [] });
-      if (error !== null) {
-        const again = await under(never, command, folder.path);
-        // It may have been done, and be said to have failed.
-        if (again.error !== null && !(again.error instanceof OperatorError)) throw again.error;
-      }
-      expect({ ...which, result: await command.result(folder.path) }).toEqual({ ...which, result: expected });
+      await failing(command, {
+        expected,
+        fault: faults[(sample + at) % faults.length]!,
+        fails: (call) => call.number === at,
+      });
     }
+    if (command.makesListIndexes !== true) return;
+    const fails = ({ sql }: Call) => sql.startsWith('CREATE INDEX events_ft ');
+    expect(await failing(command, { expected, fault: faults[0]!, fails })).toContain('events_ft');
   },
 );
 

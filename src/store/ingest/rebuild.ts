@@ -49,13 +49,24 @@ export interface RebuildOptions extends Omit<IngestOptions, 'journal' | 'worksho
   making?: (step: ListIndexStep) => void;
 }
 
+/** Replays the journal into the index of a workshop. @returns the height of its tip */
+function makeIndex({ making = () => {}, ...options }: RebuildOptions, workshop: string): number {
+  const ingest = openIngest({ ...options, journal: true, load: 'bulk', workshop });
+  try {
+    for (const step of ingest.listIndexSteps()) making(step);
+    return ingest.tipHeight();
+  } finally {
+    ingest.close();
+  }
+}
+
 /**
  * Replays the journal into a new index that keeps the chainhooks of the old one, and puts it in its place. Nothing is
  * delivered for it. Where it fails or is stopped, the old index is as it was.
  * @throws OperatorError where the journal is not whole, or the index holds what it lacks, unless that may be lost
  */
 export function rebuildIndex(options: RebuildOptions): { tipHeight: number } {
-  const { directory, force, making = () => {} } = options;
+  const { directory, force } = options;
   if (!existsSync(journalPath(directory))) {
     throw new OperatorError(
       `There is no journal in ${directory} to rebuild the index from.`,
@@ -73,15 +84,7 @@ export function rebuildIndex(options: RebuildOptions): { tipHeight: number } {
     } finally {
       journal.close();
     }
-    const ingest = openIngest({
-      ...options,
-      journal: true,
-      load: 'bulk',
-      workshop: workshopWithHooks(directory, force),
-    });
-    for (const step of ingest.listIndexSteps()) making(step);
-    const tipHeight = ingest.tipHeight();
-    ingest.close();
+    const tipHeight = makeIndex(options, workshopWithHooks(directory, force));
     takeWorkshopsIndex(directory);
     return { tipHeight };
   } finally {
