@@ -13,7 +13,7 @@ import { ForeignEntryError } from '../store/ingest/shared-entries.ts';
 import { interruptible } from './interruptible.ts';
 import { damaged, directoryJournal, type JournalSource, lacking, peerJournal } from './journal-sources.ts';
 import { lastCommon } from './last-common.ts';
-import { makeListIndexes } from './list-indexes.ts';
+import { listIndexReport, makeListIndexes } from './list-indexes.ts';
 import { isUrl, peerAt, peerUrl } from './peer.ts';
 import { type Progress, progressReport } from './progress.ts';
 
@@ -109,6 +109,7 @@ async function takeAll(directory: string, ingest: Ingest, source: JournalSource,
  */
 export async function importJournal(settings: SettingsOf<'import'>, from: string): Promise<void> {
   const source = sourceAt(from, settings);
+  const indexes = listIndexReport();
   const ingest = openIngest({
     directory: settings.data,
     journal: settings.journal,
@@ -122,15 +123,15 @@ export async function importJournal(settings: SettingsOf<'import'>, from: string
   });
   const progress = progressReport(source.location, process.stderr);
   try {
-    const { from, last } = await interruptible(ingest.close, async () => {
-      const taken = await takeAll(settings.data, ingest, source, progress.update);
-      progress.done();
-      await makeListIndexes(ingest);
-      return taken;
-    });
+    const { from, last } = await interruptible(ingest.close, () =>
+      takeAll(settings.data, ingest, source, progress.update),
+    );
+    ingest.commit();
+    progress.done();
     process.stdout.write(
       `${source.location}: ${last - from} events after event ${from}; tip at height ${ingest.tipHeight()}\n`,
     );
+    makeListIndexes(ingest, indexes);
   } catch (error) {
     throw error instanceof ForeignEntryError ? damaged(source.location, error.id) : error;
   } finally {

@@ -32,15 +32,26 @@ export function progressLines(output: Output, now: () => number = systemClock.mo
   const interval = output.isTTY === true ? TERMINAL_INTERVAL_MS : LINE_INTERVAL_MS;
   let last = start;
   let drawn = false;
+
+  function write(text: string, time: number): void {
+    last = time;
+    drawn = output.isTTY === true;
+    output.write(drawn ? `${ERASE}${text}` : `${text}\n`);
+  }
+
   return {
     /** Draws a line, unless another was drawn a moment ago. @param line given the seconds since the start */
     draw(line: (seconds: number) => string): void {
       const time = now();
-      if (time - last < interval) return;
-      last = time;
-      const text = line((time - start) / 1000);
-      drawn = output.isTTY === true;
-      output.write(drawn ? `${ERASE}${text}` : `${text}\n`);
+      if (time - last >= interval) write(line((time - start) / 1000), time);
+    },
+    /**
+     * Draws a line for a step that begins and can't draw any until it ends. None is drawn just after the start, so that a
+     * command that is soon done stays quiet.
+     */
+    begin(text: string): void {
+      const time = now();
+      if (time - start >= interval) write(text, time);
     },
     /** Makes room for other output; on a terminal, the next line is drawn at once. */
     erase(): void {

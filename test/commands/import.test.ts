@@ -1,4 +1,5 @@
-import { expect, test } from 'bun:test';
+import { Database } from 'bun:sqlite';
+import { expect, spyOn, test } from 'bun:test';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { OperatorError } from '../../src/base/errors.ts';
@@ -95,4 +96,20 @@ test('a row that is skipped takes nothing of the rows before it along', async ()
     expect(everything(directory.path).journal).toEqual(everything(without.path).journal);
     expect(tables(directory.path)).toEqual(tables(without.path));
   }
+});
+
+test('a signal ends an import at once while its last indexes are made, since no handler would run before they are', async () => {
+  using directory = dataDirectory();
+  const { run } = Database.prototype;
+  const handlers = (): number => process.listenerCount('SIGTERM') + process.listenerCount('SIGINT');
+  const [before, during] = [handlers(), new Set<number>()];
+  using _ = spyOn(Database.prototype, 'run').mockImplementation(function (
+    this: Database,
+    ...given: [string, ...never[]]
+  ) {
+    if (given[0].startsWith('CREATE INDEX')) during.add(handlers());
+    return run.apply(this, given);
+  } as typeof run);
+  await importAs(directory.path, 'recording.tsv', events.slice(0, 3));
+  expect(during).toEqual(new Set([before]));
 });

@@ -1,5 +1,5 @@
 import { expect, test } from 'bun:test';
-import { progressReport, sizeReport, sizeText } from '../../src/commands/progress.ts';
+import { progressLines, progressReport, sizeReport, sizeText } from '../../src/commands/progress.ts';
 
 /** Its lines after so many milliseconds. */
 function written(milliseconds: number, isTTY: boolean, size: number | null): string[] {
@@ -23,6 +23,14 @@ test('on a terminal one line is drawn again, with rate, height, share and time l
 test('elsewhere a line is written every five seconds', () => {
   expect(written(4_999, false, null)).toEqual([]);
   expect(written(5_000, false, null)).toEqual(['a.tsv: 500 rows, 100 rows/s, height 12\n']);
+});
+
+test('each step that can draw nothing until it ends has a line, but for the first moments of a command', () => {
+  let now = 0;
+  const written: string[] = [];
+  const lines = progressLines({ write: (text) => written.push(text) }, () => now);
+  for (now of [4_999, 5_000, 5_001, 5_002]) lines.begin(`step at ${now}`);
+  expect(written).toEqual(['step at 5000\n', 'step at 5001\n', 'step at 5002\n']);
 });
 
 test('bytes are told with their rate, which leaves out what was there before, and with the time left', () => {

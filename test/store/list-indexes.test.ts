@@ -91,7 +91,7 @@ test('a load that was interrupted goes on where it was, and the next start finis
   }
   expect(presentIn(directory.path)).toEqual(listIndexes.slice(0, 2));
   expect(checkDirectory(directory.path).flatMap(({ problems }) => problems)).toEqual([
-    `${listIndexes.length - 2} indexes are missing, since an import or rebuild was interrupted; the next start makes them`,
+    `${listIndexes.length - 2} indexes are missing: an import is still to make them, or was interrupted, and the next start makes them`,
   ]);
   {
     using server = openAt(directory.path);

@@ -70,7 +70,9 @@ export const checkPages = (run: CheckRun, path: string, what: string): boolean =
 const missingWords = (indexes: number): string[] =>
   indexes === 0
     ? []
-    : [`${indexes} indexes are missing, since an import or rebuild was interrupted; the next start makes them`];
+    : [
+        `${indexes} indexes are missing: an import is still to make them, or was interrupted, and the next start makes them`,
+      ];
 
 /** @returns whether it found nothing */
 export const checkIndexSchema = (run: CheckRun, db: Database): boolean =>

@@ -6,5 +6,6 @@ export { schema };
 /** The statement of schema.sql that makes a table, or an index that may hold a key several times. */
 export function creationOf(name: string, kind: 'TABLE' | 'INDEX' = 'TABLE'): string {
   const start = schema.indexOf(`CREATE ${kind} ${name} `);
+  if (start === -1) throw new Error(`schema.sql makes no ${name}`);
   return schema.slice(start, schema.indexOf(';\n', start));
 }
