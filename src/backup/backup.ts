@@ -68,6 +68,16 @@ function requireNoCommands(copy: string, directory: string): void {
   );
 }
 
+/** Brings an index up to its journal, and makes what it lacks where a load of it was interrupted or is under way. */
+function bringUp(copy: string, journal: boolean, machine: ComposeMachine | undefined): void {
+  const ingest = openIngest({ directory: copy, journal, chainId: null, load: 'bulk', log: () => {}, machine });
+  try {
+    for (const _ of ingest.listIndexSteps());
+  } finally {
+    ingest.close();
+  }
+}
+
 /**
  * Copies the data into the workshop, and brings the copy's index up to its journal, so that both hold the same events.
  * @returns where the copy stands
@@ -75,7 +85,7 @@ function requireNoCommands(copy: string, directory: string): void {
 function copyTo(copy: string, { directory, machine, public: isPublic }: BackupOptions): Standing {
   rmSync(copy, { recursive: true, force: true });
   const journal = copyData(directory, copy);
-  openIngest({ directory: copy, journal, chainId: null, load: 'bulk', log: () => {}, machine }).close();
+  bringUp(copy, journal, machine);
   if (isPublic) {
     requireNoCommands(copy, directory);
     forgetPrivateData(copy);

@@ -1,16 +1,20 @@
 /** The indexes of lists: a load goes on without them, makes them at its end, and is finished by the next start. */
 import { Database } from 'bun:sqlite';
 import { expect, test } from 'bun:test';
+import { rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { OperatorError } from '../../src/base/errors.ts';
 import { devnetEvents } from '../../src/devnet/scenario.ts';
 import { silentMachine } from '../../src/hooks/machine.ts';
 import { checkDirectory } from '../../src/store/check/check.ts';
 import { type Connect, openToWrite } from '../../src/store/files/connection.ts';
-import { indexPath } from '../../src/store/files/database.ts';
+import { indexPath, journalPath } from '../../src/store/files/database.ts';
 import { listIndexes } from '../../src/store/files/list-indexes.ts';
 import type { Ingest } from '../../src/store/ingest/ingest.ts';
 import { openSnapshots } from '../../src/store/read/snapshots.ts';
 import { dataDirectory } from '../support/data-directory.ts';
 import { openAt, received } from '../support/ingest.ts';
+import { restored, snapshotOf } from '../support/snapshot.ts';
 
 const events = [...devnetEvents({ seed: 7, blocks: 24, transactionsPerBlock: 8, forkEvery: 6 })].map(received);
 
@@ -99,6 +103,27 @@ test('a load that was interrupted goes on where it was, and the next start finis
     expect(begun).toEqual(listIndexes.slice(2));
   }
   expect(checkDirectory(directory.path).flatMap(({ problems }) => problems)).toEqual([]);
+});
+
+test('what keeps a server from its start is said before an interrupted load is finished', () => {
+  using directory = dataDirectory();
+  {
+    using load = bulk(directory.path);
+    take(load.ingest, 0, 10);
+  }
+  for (const suffix of ['', '-wal', '-shm']) rmSync(`${journalPath(directory.path)}${suffix}`, { force: true });
+  expect(() => openAt(directory.path)).toThrow(OperatorError);
+  expect(presentIn(directory.path)).toEqual([]);
+});
+
+test('a snapshot of an index that is being loaded has all indexes', async () => {
+  using directory = dataDirectory();
+  using load = bulk(join(directory.path, 'data'));
+  take(load.ingest, 0, 10);
+  await snapshotOf(join(directory.path, 'data'), join(directory.path, 'snapshot'));
+  await restored(join(directory.path, 'snapshot'), join(directory.path, 'restored'));
+  expect(presentIn(join(directory.path, 'restored'))).toEqual([...listIndexes]);
+  expect(presentIn(join(directory.path, 'data'))).toEqual([]);
 });
 
 test('readers wait until the last one is made', async () => {

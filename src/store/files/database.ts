@@ -25,7 +25,7 @@ export const SCHEMA_VERSION = 7;
 export const indexPath = (directory: string): string => join(directory, 'index.db');
 export const journalPath = (directory: string): string => join(directory, 'journal.db');
 
-/** What turns a file of version N into one of N + 1, by N. */
+/** What turns a file of version N into one of N + 1, by N. From version 7 on a file may lack indexes of lists. */
 const migrations: Readonly<Record<number, string>> = {
   1: `ALTER TABLE progress RENAME TO progress_1;
       ${creationOf('progress')};

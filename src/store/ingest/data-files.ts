@@ -3,7 +3,6 @@ import { type Connect, openToWrite } from '../files/connection.ts';
 import { indexPath, type Load, openWriter } from '../files/database.ts';
 import { importProgress } from '../files/import-progress.ts';
 import { indexPlace, openLinkedJournal } from '../files/journal-link.ts';
-import { listIndexSteps } from '../files/list-indexes.ts';
 import { lockWriter } from '../files/lock.ts';
 import { clearDoneRestore } from '../files/restored.ts';
 import { whyNotEmptied } from '../files/wal-upkeep.ts';
@@ -41,10 +40,6 @@ export function openDataFiles(options: DataFilesOptions, opened: (() => void)[])
   }
   const db = openWriter(home, keep ? 'journal' : 'own', { connect, load });
   opened.unshift(() => db.close());
-  // A load was interrupted before its end.
-  if (load === 'events') {
-    for (const step of listIndexSteps(db, indexPath(home))) log({ event: 'list_index_begun', ...step });
-  }
   // SQLite empties the log with its last connection, but other processes may have the file open.
   if (load === 'bulk') opened.unshift(() => void whyNotEmptied(indexPath(home)));
   const report = (entries: number) => log({ event: 'journal_upgraded', entries });

@@ -202,6 +202,12 @@ function listIndexesOf({ db, home }: Parts['files'], commit: () => void): Iterab
   return listIndexSteps(db, indexPath(home));
 }
 
+/** Makes what an interrupted load left out. Comes last: whatever keeps a server from its start is said before. */
+function finishLoad(files: Parts['files'], commit: () => void, { load, log }: IngestOptions): void {
+  if (load === 'bulk') return;
+  for (const step of listIndexesOf(files, commit)) log({ event: 'list_index_begun', ...step });
+}
+
 /** @param opened gets what closes again what was opened, in the order to close it in */
 function startIngest(options: IngestOptions, opened: (() => void)[]) {
   const { directory } = options;
@@ -214,6 +220,7 @@ function startIngest(options: IngestOptions, opened: (() => void)[]) {
   const writes = otherWrites({ ...parts, db: files.db, publish });
   bringUp(parts, options, views);
   const { takeInBatch, takeAlone, passOver, keep, commit, rollback } = eventTaker(files, router, transaction, commits);
+  finishLoad(files, commit, options);
   return {
     /**
      * Takes one event. When this returns, the event is on disk.
