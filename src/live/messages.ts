@@ -20,6 +20,9 @@ import {
   transactionTopic,
 } from './topics.ts';
 
+/** Kinds of topics that a block may have messages of. */
+const blockTopics = topicKinds.filter((kind) => kind !== 'mempool' && kind !== 'microblock');
+
 const NO_EVENTS = { limit: 0, offset: 0 };
 /** A limit above the number of events in any block. */
 const ALL = 1_000_000;
@@ -107,7 +110,7 @@ export function changeMessages({ has, any }: Pick<Subscriptions, 'has' | 'any'>)
   }
 
   async function* ofBlock(read: Reader, indexBlockHash: Uint8Array): AsyncGenerator<Message> {
-    if (!any(...topicKinds)) return;
+    if (!any(...blockTopics)) return;
     const block = await read.blocks.whole({ indexHash: indexBlockHash });
     // The block is of a fork that was left again since, or is too old to be kept.
     if (block === undefined) return;

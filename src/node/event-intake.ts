@@ -57,6 +57,13 @@ export function reasonOf(error: unknown): string {
 const MISSING_REMEDY =
   'Stop the server, and import a recording that has these blocks, or the journal of another server: stackside import --from URL';
 
+/**
+ * Whether an event failed only because the disk or the log that hosts share takes nothing now. Whoever writes there says so
+ * once, and the event comes again.
+ */
+export const isUnavailable = (error: unknown): error is StoreUnavailableError | LogUnavailableError =>
+  error instanceof StoreUnavailableError || error instanceof LogUnavailableError;
+
 /** Makes what takes events. */
 export function eventIntake({ receive, log, metrics = uncounted, clock = systemClock }: IntakeOptions): Intake {
   async function taken(event: ReceivedEvent): Promise<Taken> {
@@ -82,9 +89,7 @@ export function eventIntake({ receive, log, metrics = uncounted, clock = systemC
     if (outcome === 'applied') log({ event: 'event_taken', path, ms: Math.round(ms) });
     else if (outcome === 'repeated') log({ event: 'event_repeated', path });
     else if (outcome === 'refused') log({ event: 'event_refused', path, reason: reasonOf(error) });
-    // Who writes says once that it can't; the event comes again and again.
-    else if (!(error instanceof StoreUnavailableError || error instanceof LogUnavailableError))
-      log({ event: 'event_failed', path, reason: reasonOf(error) });
+    else if (!isUnavailable(error)) log({ event: 'event_failed', path, reason: reasonOf(error) });
   }
 
   return async (event) => {

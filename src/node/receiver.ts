@@ -10,10 +10,8 @@ import { isEventPath } from '../chain/payload-reader.ts';
 import { type Listen, type ListenerEvent, listenHttp } from '../http/listener.ts';
 import { stopGracefully } from '../http/listening.ts';
 import { BodyError, bodyText } from '../http/request-body.ts';
-import { StoreUnavailableError } from '../store/files/store-failure.ts';
 import { UnknownParentError } from '../store/ingest/known-blocks.ts';
-import { LogUnavailableError } from '../store/log/shared-log.ts';
-import { type Intake, type IntakeEvent, reasonOf, type Taken } from './event-intake.ts';
+import { type Intake, type IntakeEvent, isUnavailable, reasonOf, type Taken } from './event-intake.ts';
 
 export type ReceiverEvent = ListenerEvent | IntakeEvent;
 
@@ -51,8 +49,7 @@ const MICROSECONDS_PER_MILLISECOND = 1_000;
 /** The response to an event. */
 function responseTo({ outcome, error }: Taken): Response {
   if (error === null) return answer(200, { result: 'ok' });
-  if (error instanceof StoreUnavailableError || error instanceof LogUnavailableError)
-    return answer(503, { error: error.message });
+  if (isUnavailable(error)) return answer(503, { error: error.message });
   if (outcome === 'refused') return answer(400, { error: reasonOf(error) });
   return answer(500, { error: error instanceof UnknownParentError ? reasonOf(error) : UNEXPECTED });
 }

@@ -1,6 +1,7 @@
 import { expect, test } from 'bun:test';
 import { systemClock } from '../../src/base/clock.ts';
 import { type FeedEvent, startFeed } from '../../src/live/feed.ts';
+import { changeMessages } from '../../src/live/messages.ts';
 import { subscriptions } from '../../src/live/subscriptions.ts';
 import { plainTopic } from '../../src/live/topics.ts';
 import type { Change } from '../../src/store/model/change.ts';
@@ -78,4 +79,14 @@ test('a poll that takes long ends with the change in hand, and another one goes 
   await stop();
   // The first poll looks where the changes stand.
   expect(askedBefore.slice(0, 5)).toEqual([0, 0, 1, 2, 3]);
+});
+
+test('a block is not read where nobody is subscribed to any of its messages', async () => {
+  const all = subscriptions();
+  for (const kind of ['mempool', 'microblock'] as const) all.add({ deliver: () => {} }, plainTopic(kind), kind);
+  const reader = { blocks: { whole: () => Promise.reject(broken) } } as unknown as Reader;
+  const block: Change = { id: 1, kind: 'block', subject: new Uint8Array(32) };
+  expect(await Array.fromAsync(changeMessages(all)(reader, block))).toEqual([]);
+  all.add({ deliver: () => {} }, plainTopic('nft-event'), 'nft-event');
+  await expect(Array.fromAsync(changeMessages(all)(reader, block))).rejects.toBe(broken);
 });

@@ -7,11 +7,9 @@ import type { Chance } from '../../base/chance.ts';
 import { type Clock, pause } from '../../base/clock.ts';
 import { isEventPath } from '../../chain/payload-reader.ts';
 import { toHex } from '../../codec/hex.ts';
-import { StoreUnavailableError } from '../../store/files/store-failure.ts';
 import type { ReceivedEvent } from '../../store/ingest/ingest.ts';
 import { UnknownParentError } from '../../store/ingest/known-blocks.ts';
-import { LogUnavailableError } from '../../store/log/shared-log.ts';
-import { type Intake, reasonOf } from '../event-intake.ts';
+import { type Intake, isUnavailable, reasonOf } from '../event-intake.ts';
 import {
   BLOCK_MS,
   type ClientCommands,
@@ -321,7 +319,7 @@ export class SnpSubscriber {
 
   /** Notes why a message is not taken. That the disk or a shared log takes nothing is told by who writes there. */
   #held({ id, path }: Message, error: unknown): void {
-    if (error instanceof StoreUnavailableError || error instanceof LogUnavailableError) return;
+    if (isUnavailable(error)) return;
     const remedy = error instanceof UnknownParentError ? PARENT_REMEDY : EVENT_REMEDY;
     this.#trouble.failed({ reason: `Message ${id} (${path}) can't be applied: ${reasonOf(error)}`, remedy });
   }
