@@ -3,8 +3,9 @@
  * HTML, as those of a browser's address line do, gets it; other clients get what the path answered without a console.
  */
 import { type TSchema, Type } from '@sinclair/typebox';
-import { takesCoding, takesHtml } from '../http/accepts.ts';
+import { takesHtml } from '../http/accepts.ts';
 import { notFound, unknownRoute } from '../http/errors.ts';
+import { packedAnswer } from '../http/packed.ts';
 import { Redirect, type Route, route } from '../http/route.ts';
 import { documentOf, FILES } from './document.ts';
 import { consoleFiles } from './files.ts';
@@ -42,16 +43,11 @@ const IMMUTABLE = 'public, max-age=31536000, immutable';
 async function fileAnswer(name: string, request: Request): Promise<Response> {
   const file = (await consoleFiles()).byName.get(name);
   if (file === undefined) throw notFound('The console has no such file');
-  const { type, gzip, brotli } = file;
-  const headers = {
-    'content-type': type,
+  return packedAnswer(request, file, {
+    'content-type': file.type,
     'cache-control': IMMUTABLE,
     'x-content-type-options': 'nosniff',
-    vary: 'accept-encoding',
-  };
-  if (takesCoding(request, 'br')) return new Response(brotli, { headers: { ...headers, 'content-encoding': 'br' } });
-  if (takesCoding(request, 'gzip')) return new Response(gzip, { headers: { ...headers, 'content-encoding': 'gzip' } });
-  return new Response(Bun.gunzipSync(gzip), { headers });
+  });
 }
 
 const common = { tag: 'Console', hidden: true, etag: null, snapshot: false, response: Type.Void() } as const;

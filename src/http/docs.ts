@@ -1,8 +1,8 @@
 /** The API described: the OpenAPI document, and a page to read it that loads nothing from elsewhere. */
 import { type AnyElysia, Elysia } from 'elysia';
 import { madeOnce } from '../base/made-once.ts';
-import { takesCoding } from './accepts.ts';
 import { heightComponents, KEY_SCHEME, type RecordedExample, withExample, withHeights } from './openapi.ts';
+import { packedAnswer } from './packed.ts';
 import type { Responder } from './respond.ts';
 import { type Route, routerPath } from './route.ts';
 import script from './scalar/standalone.js.gz' with { type: 'file' };
@@ -142,19 +142,17 @@ const pageHeaders = (respond: Responder) => ({
   'content-security-policy': POLICY,
 });
 
-/** The page's script as it is kept, compressed, for a client that takes gzip, and unpacked for others. */
-async function scriptAnswer(request: Request, respond: Responder): Promise<Response> {
-  const headers = {
-    ...respond.common(),
-    'content-type': 'text/javascript; charset=utf-8',
-    'cache-control': 'public, max-age=86400',
-    vary: 'accept-encoding',
-  };
-  if (takesCoding(request, 'gzip')) {
-    return new Response(Bun.file(script), { headers: { ...headers, 'content-encoding': 'gzip' } });
-  }
-  return new Response(Bun.gunzipSync(await Bun.file(script).bytes()), { headers });
-}
+/** The page's script. */
+const scriptAnswer = (request: Request, respond: Responder): Promise<Response> =>
+  packedAnswer(
+    request,
+    { gzip: Bun.file(script) },
+    {
+      ...respond.common(),
+      'content-type': 'text/javascript; charset=utf-8',
+      'cache-control': 'public, max-age=86400',
+    },
+  );
 
 /** Settings of the page; the plugin's types know only some of them. */
 const scalarConfig = {
