@@ -82,7 +82,7 @@ export function listenHttp<Data>(options: HttpListenerOptions<Data>): Bun.Server
     reusePort: shared,
     maxRequestBodySize: bodyLimit + BODY_MARGIN,
     idleTimeout: idleSeconds,
-    // Never the runtime's page of errors, which shows source code, whatever NODE_ENV says.
+    // The runtime's page of errors shows source code, and must never be served, whatever NODE_ENV says.
     development: false,
     fetch: answered,
     error: () => refuse(500, UNEXPECTED),

@@ -52,7 +52,7 @@ export function startFeed(options: FeedOptions): () => Promise<void> {
     const end = clock.monotonic() + LONGEST_POLL_MS;
     for (const change of changes) {
       if (clock.monotonic() >= end) return true;
-      // In this order: what fails is not tried for ever.
+      // The change counts as pushed before it is, so that one that fails is not tried for ever.
       last = change.id;
       for await (const message of messagesOf(read, change)) {
         subscriptions.publish(message);

@@ -98,7 +98,7 @@ export function startRealtime(options: RealtimeOptions): Realtime {
   };
   const engineRequest: Handler = async (request, server) => {
     if (polling !== undefined && !request.headers.has('upgrade')) return polling(request);
-    // Loaded by the first who asks, since most servers have no client of Socket.IO.
+    // The first request loads the library, since most servers have no client of Socket.IO.
     const { ioRefusal, socketIo } = await import('./socket-io.ts');
     io ??= socketIo(ioOptions);
     try {
@@ -126,7 +126,7 @@ export function startRealtime(options: RealtimeOptions): Realtime {
       maxPayloadLength: MAX_MESSAGE,
       backpressureLimit: maxBacklog,
       closeOnBackpressureLimit: true,
-      // Seconds. Both protocols ask by themselves whether the client is there.
+      // The timeout is in seconds, and the longest: both protocols ping their clients by themselves.
       idleTimeout: 960,
       sendPings: false,
       open(socket) {

@@ -76,7 +76,7 @@ export class RpcConnection implements Subscriber {
 
   #cutOff(): void {
     this.#options.metrics.cutOff();
-    // Not a close, which would wait in line behind what the client does not take.
+    // A close would wait in line behind what the client does not take.
     this.#socket?.terminate();
   }
 

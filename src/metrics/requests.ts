@@ -16,7 +16,7 @@ export function requestMetrics(registry: Registry): RequestMetrics {
   });
   return {
     route(method, pattern) {
-      // By status: finding the series of three labels anew costs more than counting.
+      // Each status has its series, since finding one by three labels costs more than counting.
       const series: Histogram.Internal<string>[] = [];
       return (status, milliseconds) => {
         series[status] ??= durations.labels(method, pattern, String(status));

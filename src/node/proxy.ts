@@ -62,7 +62,7 @@ export function nodeProxy(options: ProxyOptions): Forward {
     const route = path.split('?')[0];
     const body = await bodyToPassOn(request, bodyLimit);
     if (body !== null && request.method === 'POST' && route === '/v2/transactions') {
-      // Not waited for: it never fails, and only the node's own answer counts.
+      // Nobody waits for the other endpoints: only the node's own answer counts, and their failures are logged there.
       void broadcast(body, request.headers.get('content-type') ?? 'application/octet-stream');
     }
     // The answer to a request for estimates is read here, so it must not be compressed.

@@ -50,7 +50,7 @@ export function checkpointWriter(
   }
 
   function remove(principal: number, height: number): void {
-    // Without it, what changed is found from the checkpoint before, as when this one was set.
+    // Once the checkpoint is gone, what changed is found from the one before, as when this one was set.
     accounts.remove({ principal_id: principal, height });
     for (const { token, assetId } of states.changed(principal, height)) {
       tokens.remove({ principal_id: principal, token, asset_id: assetId, height });

@@ -100,7 +100,7 @@ export function nonceRivals(db: Database, { principals }: Dictionaries, rows: Me
       const [only] = all;
       if (only === undefined) return;
       if (all.length === 1 && isSame(only.tx_id, content.txId)) {
-        // Nothing else spends the nonces of by far the most transactions.
+        // Most transactions have no rival, and need no further look.
         const winner = isReplaceable(only) ? mined(spends) : null;
         if (winner !== null) replaceRow(only, winner);
         return;
