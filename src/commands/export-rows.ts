@@ -1,9 +1,11 @@
 /** `stackside export --table` and `--query`: rows of the index as a file, in one snapshot and with the memory of a few rows. */
 import { PassThrough, type Readable } from 'node:stream';
 import { OperatorError } from '../base/errors.ts';
+import { madeOnce } from '../base/made-once.ts';
 import { toHex } from '../codec/hex.ts';
 import { viewNamed } from '../store/sql/view-rows.ts';
 import { print, writeFile } from './output.ts';
+import { requireNoDatabase } from './output-place.ts';
 import type { QueryEnd, QuerySource, QueryStart } from './query/messages.ts';
 import { type ExportFormat, type ExportOptions, exportFormats, requireReadable } from './query/options.ts';
 import { runQuery } from './query/run.ts';
@@ -60,12 +62,16 @@ function summary(to: string, { rows, blocks }: QueryEnd): string {
  */
 export async function exportRows(directory: string, options: ExportOptions): Promise<void> {
   const { output, overwrite } = options;
+  if (output !== undefined) requireNoDatabase(output, directory);
   const format = formatOf(options);
   const printable = output === undefined && process.stdout.isTTY;
   requireReadable(format, printable);
-  const { stream, end } = streamed({ directory, source: sourceOf(options), format, printable, maxRows: null });
-  if (output === undefined) await print(stream);
-  else await writeFile(output, stream, overwrite);
+  const start: QueryStart = { directory, source: sourceOf(options), format, printable, maxRows: null };
+  // A query that is under way would keep a process from its end that has nowhere to write.
+  const query = madeOnce(() => streamed(start));
+  if (output === undefined) await print(query().stream);
+  else await writeFile(output, () => query().stream, overwrite);
+  const { stream, end } = query();
   // Nobody reads stdout any more: the query needs no end.
   if (!stream.readableEnded) process.exit();
   process.stderr.write(summary(output ?? 'stdout', await end));

@@ -6,13 +6,16 @@ import { recordingRow } from '../chain/recording.ts';
 import { type Gap, type JournalReader, openJournalReader } from '../store/files/journal.ts';
 import { snapshotHolding } from '../store/files/newest-snapshot.ts';
 import { printLines, writeLines } from './output.ts';
+import { requireNoDatabase } from './output-place.ts';
 
 /**
  * Writes the journal as a recording.
  * @param file the file to write; undefined for stdout
  * @param overwrite whether an existing file may be replaced
+ * @throws OperatorError where there is no journal, or the file can't be written
  */
 export async function runExport(directory: string, file: string | undefined, overwrite: boolean): Promise<void> {
+  if (file !== undefined) requireNoDatabase(file, directory);
   const journal = openJournalReader(directory);
   if (journal === null) {
     throw new OperatorError(

@@ -85,10 +85,10 @@ async function writeTo(target: Writable, file: string, content: Content): Promis
 }
 
 /** Writes a file under a temporary name and renames it. A failure or a signal removes the temporary file. */
-async function writeWhole(file: string, content: Content): Promise<void> {
+async function writeWhole(file: string, open: () => Content): Promise<void> {
   const whole = wholeFile(file);
   try {
-    await interruptible(whole.discard, () => writeTo(createWriteStream(whole.partial), file, content));
+    await interruptible(whole.discard, () => writeTo(createWriteStream(whole.partial), file, open()));
     whole.keep();
   } catch (error) {
     whole.discard();
@@ -118,15 +118,16 @@ function counted(lines: Iterable<string>): { ended: Iterable<string>; count(): n
 
 /**
  * Writes a file, compressed if its name ends in .gz or .zst. A file that is there stays as it is until the new one is whole.
+ * @param open begins the content, once the file is known to be one that can be written
  * @throws OperatorError where it can't be written, or is there and may not be replaced
  */
-export async function writeFile(file: string, content: Content, overwrite: boolean): Promise<void> {
+export async function writeFile(file: string, open: () => Content, overwrite: boolean): Promise<void> {
   const found = whatIsAt(file);
   if (found === 'file' && !overwrite) {
     throw new OperatorError(`A file already exists at ${file}.`, 'Add --overwrite to replace the file.');
   }
-  if (found === 'device') await writeTo(createWriteStream(file), file, content);
-  else await writeWhole(file, content);
+  if (found === 'device') await writeTo(createWriteStream(file), file, open());
+  else await writeWhole(file, open);
 }
 
 /**
@@ -136,7 +137,7 @@ export async function writeFile(file: string, content: Content, overwrite: boole
  */
 export async function writeLines(file: string, lines: Iterable<string>, overwrite: boolean): Promise<void> {
   const { ended, count } = counted(lines);
-  await writeFile(file, ended, overwrite);
+  await writeFile(file, () => ended, overwrite);
   process.stderr.write(`${file}: ${count()} rows\n`);
 }
 

@@ -41,6 +41,14 @@ test('serve over a file ends with 1, and says what it is', async () => {
   expect(code).toBe(1);
 });
 
+test('an export over a file that is there runs no query, which would go on or fail behind the error', async () => {
+  writeFileSync(at('there.csv'), 'text');
+  const query = ['--query', 'select 1 from nothing', '--data', at('data')];
+  const { code, stderr } = await stackside('export', ...query, '--output', at('there.csv'));
+  expect(stderr).toBe(`A file already exists at ${at('there.csv')}.\nAdd --overwrite to replace the file.\n`);
+  expect(code).toBe(1);
+});
+
 test('serve on a port that is taken, or an address that is none of ours, ends with 1', async () => {
   const taken = Bun.serve({ hostname: '127.0.0.1', port: 0, fetch: () => new Response() });
   const free = ['--data', at('listen'), '--event-port', '0', '--api-port'];
