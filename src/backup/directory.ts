@@ -1,7 +1,7 @@
 /** A snapshot in a directory of its own, which exists whole or not at all. */
 import { chmodSync, existsSync, readdirSync, renameSync, rmSync, statSync } from 'node:fs';
 import { open, stat } from 'node:fs/promises';
-import { basename, dirname, join, resolve } from 'node:path';
+import { dirname, join, resolve } from 'node:path';
 import { hasCode, OperatorError } from '../base/errors.ts';
 import { onFile, operatorErrorOf } from '../base/system-errors.ts';
 import { syncDirectory } from '../base/whole-file.ts';
@@ -80,9 +80,14 @@ function requireOwn(partial: string): void {
   );
 }
 
-/** A new snapshot, in `path`.partial until it is whole. */
-export function directoryTarget(path: string): SnapshotTarget {
-  const partial = join(dirname(resolve(path)), `${basename(path)}.partial`);
+/**
+ * A new snapshot, in a directory beside it until it is whole.
+ * @param given its path, in which `..` may follow a name that does not exist
+ * @throws OperatorError where something is in its place, or in that of the directory beside it
+ */
+export function directoryTarget(given: string): SnapshotTarget {
+  const path = resolve(given);
+  const partial = `${path}.partial`;
   if (!existsSync(dirname(partial))) {
     throw new OperatorError(
       `There is no directory ${dirname(partial)}.`,
@@ -97,7 +102,7 @@ export function directoryTarget(path: string): SnapshotTarget {
   requireOwn(partial);
   const workshop = join(partial, WORKSHOP);
   return {
-    location: resolve(path),
+    location: path,
     workshop,
     read: readFrom(partial),
     async begin() {

@@ -11,7 +11,7 @@ import type { TableDigest } from '../store/check/row-digests.ts';
 import type { Place } from '../store/files/journal-link.ts';
 import { chainIn, digestOfWire, snapshotFrom } from './index-digests.ts';
 import { directoryJournal, type JournalSource, peerJournal } from './journal-sources.ts';
-import { isUrl, type Peer, peerAt, peerUrl } from './peer.ts';
+import { isUrl, type Peer, peerAt, peerUrl, requireAnother } from './peer.ts';
 
 /** Tables by name. */
 export type Tables = ReadonlyMap<string, TableDigest>;
@@ -61,8 +61,9 @@ export async function tablesOf(
   return tables;
 }
 
-/** Another data directory, which a server may write meanwhile. */
-function otherDirectory(location: string, { wait, clock, reading }: AgainstOptions): Other {
+/** Another data directory, which a server may write meanwhile. @throws OperatorError where it is the same one */
+function otherDirectory(location: string, { directory, wait, clock, reading }: AgainstOptions): Other {
+  requireAnother('--against', location, directory);
   return {
     location,
     async at(id) {
@@ -132,6 +133,10 @@ function otherServer(peer: Peer, { wait }: AgainstOptions): Other {
   };
 }
 
-/** @param against a data directory, or the URL of an API @param key the server's admin key; null for none */
+/**
+ * @param against a data directory, or the URL of an API
+ * @param key the server's admin key; null for none
+ * @throws OperatorError where it is no other place
+ */
 export const otherAt = (against: string, key: string | null, options: AgainstOptions): Other =>
   isUrl(against) ? otherServer(peerAt(peerUrl(against), key, systemClock), options) : otherDirectory(against, options);

@@ -11,14 +11,25 @@ import type { Place } from '../store/files/journal-link.ts';
 import { type Ingest, openIngest } from '../store/ingest/ingest.ts';
 import { ForeignEntryError } from '../store/ingest/shared-entries.ts';
 import { interruptible } from './interruptible.ts';
-import { damaged, directoryJournal, type JournalSource, lacking, peerJournal } from './journal-sources.ts';
+import {
+  damaged,
+  directoryJournal,
+  type JournalBatch,
+  type JournalSource,
+  lacking,
+  peerJournal,
+} from './journal-sources.ts';
 import { lastCommon } from './last-common.ts';
 import { listIndexReport, makeListIndexes } from './list-indexes.ts';
-import { isUrl, peerAt, peerUrl } from './peer.ts';
+import { isUrl, peerAt, peerUrl, requireAnother } from './peer.ts';
 import { type Progress, progressReport } from './progress.ts';
 
-const sourceAt = (from: string, { peerKey, eventBodyLimit }: SettingsOf<'import'>): JournalSource =>
-  isUrl(from) ? peerJournal(peerAt(peerUrl(from), peerKey, systemClock), eventBodyLimit) : directoryJournal(from);
+/** @throws OperatorError */
+function sourceAt(from: string, { data, peerKey, eventBodyLimit }: SettingsOf<'import'>): JournalSource {
+  if (isUrl(from)) return peerJournal(peerAt(peerUrl(from), peerKey, systemClock), eventBodyLimit);
+  requireAnother('--from', from, data);
+  return directoryJournal(from);
+}
 
 interface Beginning {
   /** The event after which entries are taken. */
@@ -69,7 +80,7 @@ async function beginningOf(directory: string, ingest: Ingest, source: JournalSou
 const MOST_BYTES = 8_000_000;
 
 /** Entries in lists that become durable together. */
-async function* lists(entries: AsyncIterable<JournalEntry>): AsyncGenerator<JournalEntry[]> {
+async function* lists(entries: JournalBatch['entries']): AsyncGenerator<JournalEntry[]> {
   let list: JournalEntry[] = [];
   let bytes = 0;
   for await (const entry of entries) {

@@ -2,6 +2,7 @@
 import { getFile, type Refusal, type Transfer } from '../backup/transfer.ts';
 import type { Clock } from '../base/clock.ts';
 import { OperatorError } from '../base/errors.ts';
+import { isSamePlace } from '../base/paths.ts';
 
 /** A question to a peer. */
 export interface PeerQuestion {
@@ -22,6 +23,15 @@ export interface Peer {
 
 /** Whether a place is named by the URL of a server, and not by a directory. */
 export const isUrl = (text: string): boolean => /^https?:\/\//i.test(text);
+
+/** Checks that an option names another directory than the data directory. @throws OperatorError */
+export function requireAnother(option: string, other: string, directory: string): void {
+  if (!isSamePlace(other, directory)) return;
+  throw new OperatorError(
+    `${option} names the data directory itself, ${directory}.`,
+    'Give another data directory, or the URL of the API of another Stackside.',
+  );
+}
 
 /** @throws OperatorError */
 export function peerUrl(text: string): URL {

@@ -10,6 +10,7 @@ import { s3Place } from '../backup/s3.ts';
 import { webSource } from '../backup/web.ts';
 import { systemClock } from '../base/clock.ts';
 import { OperatorError } from '../base/errors.ts';
+import { isInside } from '../base/paths.ts';
 import { silentMachine } from '../hooks/machine.ts';
 import type { SettingsOf } from '../settings/config.ts';
 import { sizeReport, sizeText } from './progress.ts';
@@ -28,10 +29,23 @@ const withoutManifest = (location: string): string =>
 const notServed = (location: string, remedy: string): OperatorError =>
   new OperatorError(`${location} is no place for a snapshot.`, remedy);
 
+/**
+ * Refuses a snapshot inside the data directory, where commands remove the directories that they work in.
+ * @throws OperatorError
+ */
+function requireOutside(location: string, directory: string): void {
+  if (!isInside(location, directory)) return;
+  throw new OperatorError(
+    `${location} is inside the data directory ${directory}, where Stackside removes and replaces files of its own.`,
+    'Give a location outside the data directory.',
+  );
+}
+
 /** @throws OperatorError for a location that can't be written to */
 function targetAt(location: string, directory: string): SnapshotTarget {
   switch (schemeOf(location)) {
     case null:
+      requireOutside(location, directory);
       return directoryTarget(location);
     case 's3':
       return s3Place({
@@ -46,10 +60,11 @@ function targetAt(location: string, directory: string): SnapshotTarget {
 }
 
 /** @throws OperatorError for a location that can't be read */
-function sourceAt(given: string): SnapshotSource {
+function sourceAt(given: string, directory: string): SnapshotSource {
   const location = withoutManifest(given);
   switch (schemeOf(location)) {
     case null:
+      requireOutside(location, directory);
       return directorySource(location);
     case 's3':
       return s3Place({ url: location, variables: process.env, clock: systemClock, workshop: '' });
@@ -89,7 +104,7 @@ export async function runRestore(settings: SettingsOf<'restore'>, location: stri
   const progress = sizeReport(location, process.stderr);
   const { manifest, found } = await restoreSnapshot({
     directory,
-    source: sourceAt(location),
+    source: sourceAt(location, directory),
     chainId,
     report: progress.update,
   });

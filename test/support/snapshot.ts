@@ -5,11 +5,11 @@ import type { Manifest } from '../../src/backup/manifest.ts';
 import type { SnapshotSource } from '../../src/backup/place.ts';
 import { type Restored, restoreSnapshot } from '../../src/backup/restore.ts';
 
-/** Makes a snapshot of a data directory. @param place a new directory */
+/** Makes a snapshot of a data directory. @param place a new directory; not used where the options have a target */
 export const snapshotOf = (directory: string, place: string, options: Partial<BackupOptions> = {}): Promise<Manifest> =>
   makeSnapshot({
     directory,
-    target: directoryTarget(place),
+    target: options.target ?? directoryTarget(place),
     public: false,
     program: 'stackside test',
     now: () => Date.parse('2026-01-31'),

@@ -1,0 +1,75 @@
+/** Places that a command refuses before it begins, since its work there would fail late or take something away. */
+import { afterAll, beforeAll, expect, test } from 'bun:test';
+import { existsSync, mkdirSync, readdirSync, readFileSync, symlinkSync } from 'node:fs';
+import { join, relative } from 'node:path';
+import { systemClock } from '../../src/base/clock.ts';
+import { OperatorError } from '../../src/base/errors.ts';
+import { otherAt } from '../../src/commands/check-others.ts';
+import { runExport } from '../../src/commands/export.ts';
+import { exportRows } from '../../src/commands/export-rows.ts';
+import { importJournal } from '../../src/commands/import-journal.ts';
+import { runBackup, runRestore } from '../../src/commands/snapshots.ts';
+import { devnetEvents } from '../../src/devnet/scenario.ts';
+import { readSettingsOf } from '../../src/settings/config.ts';
+import { type DataDirectory, dataDirectory } from '../support/data-directory.ts';
+import { ingestOf, received } from '../support/ingest.ts';
+import { snapshotOf } from '../support/snapshot.ts';
+
+let data: DataDirectory;
+let around: DataDirectory;
+/** Another name of the data directory. */
+let link: string;
+beforeAll(() => {
+  data = ingestOf([...devnetEvents({ seed: 3, blocks: 2, accounts: 2, transactionsPerBlock: 1 })].map(received));
+  around = dataDirectory();
+  link = join(around.path, 'link');
+  symlinkSync(data.path, link);
+});
+afterAll(() => {
+  for (const one of [data, around]) one[Symbol.dispose]();
+});
+
+const files = (): string[] => readdirSync(data.path).filter((name) => !/-(shm|wal)$/.test(name));
+
+test('a snapshot inside the data directory, whatever names it', async () => {
+  const inside = [
+    data.path,
+    relative('.', data.path),
+    join(around.path, 'link'),
+    `${around.path}/missing/../link/journal.db`,
+    // Commands take these for directories of their own, and remove them.
+    ...['restore', 'rebuild', 'check', 'backup'].map((name) => join(link, name)),
+  ];
+  const before = files();
+  for (const location of inside) {
+    const making = runBackup(readSettingsOf('backup', { data: data.path }, {}).settings, location, false);
+    await expect(making).rejects.toThrow(`${location} is inside the data directory ${data.path}`);
+    const restoring = runRestore(readSettingsOf('restore', { data: data.path }, {}).settings, location);
+    await expect(restoring).rejects.toThrow(`${location} is inside the data directory ${data.path}`);
+  }
+  expect(files()).toEqual(before);
+});
+
+test('a snapshot is where its path leads, though a name before `..` does not exist', async () => {
+  await snapshotOf(data.path, `${around.path}/missing/../made`);
+  expect(existsSync(join(around.path, 'made', 'manifest.json'))).toBe(true);
+  expect(readdirSync(around.path).sort()).toEqual(['link', 'made']);
+});
+
+test('an export in the place of a database, even where it may replace a file', async () => {
+  const [index, journal] = [join(link, 'index.db'), `${around.path}/missing/../link/journal.db`];
+  const before = readFileSync(index);
+  const exporting = exportRows(data.path, { table: 'v1_blocks', output: index, overwrite: true });
+  await expect(exporting).rejects.toThrow(`${index} is the place of a database`);
+  await expect(runExport(data.path, journal, true)).rejects.toThrow(`${journal} is the place of a database`);
+  expect(readFileSync(index).equals(before)).toBe(true);
+});
+
+test('the data directory itself is no other one', async () => {
+  const settings = readSettingsOf('import', { data: data.path }, {}).settings;
+  await expect(importJournal(settings, link)).rejects.toThrow('--from names the data directory itself');
+  const options = { directory: data.path, wait: 0, clock: systemClock, reading: () => {} };
+  expect(() => otherAt(link, null, options)).toThrow(OperatorError);
+  mkdirSync(join(around.path, 'other'));
+  expect(otherAt(join(around.path, 'other'), null, options).location).toBe(join(around.path, 'other'));
+});
