@@ -2,7 +2,7 @@
  * Where the log and a host's journal stand to each other. Both are chains: where they have the same value under a number,
  * they have the same entries up to there.
  */
-import { type JournalEntry, sameChain } from '../store/files/journal-entry.ts';
+import { firstEntries, type JournalEntry, sameChain } from '../store/files/journal-entry.ts';
 import type { SharedEntries } from '../store/ingest/shared-entries.ts';
 import { COPIED_TOGETHER } from '../store/log/entry-copy.ts';
 import type { LogHead, SharedLog } from '../store/log/shared-log.ts';
@@ -53,15 +53,9 @@ export async function whyForeign(log: Log, own: Own, seq: number): Promise<Damag
 function stretchAfter(own: Own, { seq }: LogHead): JournalEntry[] {
   const gap = own.gaps().find(({ last }) => last > seq);
   if (gap !== undefined && gap.first <= seq + 1) throw new UnhealableLogError(seq, gap.last);
-  const stretch: JournalEntry[] = [];
-  let bytes = 0;
-  for (const entry of own.entriesAfter(seq)) {
-    stretch.push(entry);
-    bytes += entry.text.length;
-    if (stretch.length === COPIED_TOGETHER.entries || bytes >= COPIED_TOGETHER.bytes || entry.id + 1 === gap?.first)
-      break;
-  }
-  return stretch;
+  const upToGap = gap === undefined ? COPIED_TOGETHER.entries : gap.first - seq - 1;
+  const most = { ...COPIED_TOGETHER, entries: Math.min(COPIED_TOGETHER.entries, upToGap) };
+  return [...firstEntries(own.entriesAfter(seq), most)];
 }
 
 /**

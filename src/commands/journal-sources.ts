@@ -8,8 +8,8 @@ import { hasCode, OperatorError } from '../base/errors.ts';
 import { parsedJson } from '../base/json-text.ts';
 import { fromHex } from '../codec/hex.ts';
 import { strictText } from '../codec/utf8.ts';
-import { type JournalReader, openJournalReader } from '../store/files/journal.ts';
-import type { JournalEntry } from '../store/files/journal-entry.ts';
+import { openJournalReader } from '../store/files/journal.ts';
+import { firstEntries, type JournalEntry, type MostEntries } from '../store/files/journal-entry.ts';
 import type { Peer } from './peer.ts';
 
 /** What follows an entry. */
@@ -17,7 +17,7 @@ export interface JournalBatch {
   /** Number of the last event of the journal. */
   last: number;
   /** Entries that follow in order, whose chain values nobody has verified; none at the end of the journal. */
-  entries: AsyncIterable<JournalEntry>;
+  entries: AsyncIterable<JournalEntry> | Iterable<JournalEntry>;
 }
 
 export interface JournalSource {
@@ -37,9 +37,8 @@ const JOURNAL_PATH = '/stackside/v1/journal';
 /** Bytes of the longest page: it may hold a whole genesis block, in base64. */
 const LONGEST_PAGE = 1_000_000_000;
 
-/** Entries that are taken at a time, and bytes of their texts. */
-const MOST_ENTRIES = 2_000;
-const MOST_BYTES = 8_000_000;
+/** What is taken of a journal at a time. */
+const MOST: MostEntries = { entries: 2_000, bytes: 8_000_000 };
 
 const decompress = promisify(zstdDecompress);
 
@@ -128,22 +127,12 @@ export function peerJournal(peer: Peer, limit: number): JournalSource {
       return found.chain === null ? null : fromHex(found.chain);
     },
     async after(id) {
-      const read = await pageAfter(id, MOST_ENTRIES);
+      const read = await pageAfter(id, MOST.entries);
       if (read === null) throw lacking(location, id + 1);
       return { last: read.last, entries: entriesOf(location, read, limit) };
     },
     close() {},
   };
-}
-
-async function* someAfter(journal: JournalReader, id: number): AsyncGenerator<JournalEntry> {
-  let [entries, bytes] = [0, 0];
-  for (const entry of journal.entriesAfter(id)) {
-    yield entry;
-    entries += 1;
-    bytes += entry.text.length;
-    if (entries === MOST_ENTRIES || bytes >= MOST_BYTES) return;
-  }
 }
 
 /** The journal of a data directory, which a server may write meanwhile. @throws OperatorError where it has none */
@@ -156,7 +145,7 @@ export function directoryJournal(directory: string): JournalSource {
     chainAt: async (id) => (lacksNext(id) ? 'trimmed' : journal.chainAt(id)),
     async after(id) {
       if (lacksNext(id)) throw lacking(directory, id + 1);
-      return { last: journal.lastId(), entries: someAfter(journal, id) };
+      return { last: journal.lastId(), entries: firstEntries(journal.entriesAfter(id), MOST) };
     },
     close: journal.close,
   };

@@ -25,6 +25,24 @@ export interface JournalEntry {
   chain: Uint8Array;
 }
 
+/** How much of a journal is taken at a time. */
+export interface MostEntries {
+  entries: number;
+  /** Bytes of texts after which no more entries are taken. */
+  bytes: number;
+}
+
+/** The first of some entries; one at least, whatever its size, if there is one. */
+export function* firstEntries(entries: Iterable<JournalEntry>, most: MostEntries): Generator<JournalEntry> {
+  let [count, bytes] = [0, 0];
+  for (const entry of entries) {
+    yield entry;
+    count += 1;
+    bytes += entry.text.length;
+    if (count >= most.entries || bytes >= most.bytes) return;
+  }
+}
+
 const REMEDY = 'Restore the journal from a backup. stackside check names what else is damaged.';
 
 /** Pages of the journal's file are damaged, so that what they held isn't known. */
