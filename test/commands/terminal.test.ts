@@ -112,6 +112,16 @@ test.each<[Partial<Readiness>, number | null, string]>([
   [{ state: 'behind', node_height: 5_678 }, 120, 'Height 1,234 of 5,678 (21.7%) · 120 blocks/s · ETA 00:00:37'],
   [{ state: 'behind', node_height: 5_678 }, 0, 'Height 1,234 of 5,678 (21.7%)'],
   [
+    { state: 'behind', reason: "behind the cluster's log: entry 3 of 900" },
+    120,
+    "Not ready: behind the cluster's log: entry 3 of 900",
+  ],
+  [
+    { state: 'behind', reason: "behind the cluster's log: entry 3 of 900", node_height: 1_234 },
+    120,
+    "Not ready: behind the cluster's log: entry 3 of 900",
+  ],
+  [
     { state: 'stale', tip_age_seconds: 90_000 },
     2.25,
     "Height 1,234 · 2.3 blocks/s · newest block 1 day 1 hour old · the node's RPC does not answer",
@@ -238,6 +248,23 @@ describe('serve', () => {
     presenter.end();
     time.tick(1_000);
     expect([err.at(-1), out]).toEqual(['\n', []]);
+  });
+
+  test('shows no status any more once it has ended, though a look was under way', async () => {
+    const { presenter, err, time } = presented();
+    const late = Promise.withResolvers<Readiness>();
+    const answers = [async () => state({}), async () => state({}), () => late.promise];
+    await presenter.ready(running({ readiness: () => answers.shift()!() }));
+    time.tick(1_000);
+    presenter.end();
+    const before = err.length;
+    late.resolve(state({ height: 5_000 }));
+    await late.promise;
+    await systemClock.turn();
+    expect(err.slice(before)).toEqual([]);
+    // What is logged while the server stops is still shown.
+    presenter.log({ event: 'drop_reason_unknown', reason: 'odd' });
+    expect(err.at(-1)).toEndWith('drop_reason_unknown reason=odd\n');
   });
 
   test('says nothing of the configuration once there is a block, and tells programs behind stdout that it listens', async () => {

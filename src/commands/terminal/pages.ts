@@ -109,6 +109,8 @@ export function statusLine(readiness: Readiness, rate: number | null): Status {
       return text(["Waiting for the node's first block", nodeState(nodeHeight)]);
     case 'behind': {
       const [have, all] = [height ?? 0, nodeHeight ?? 0];
+      // A host of a cluster is behind the log, whatever its node says.
+      if (have >= all) return text([`Not ready: ${reason}`]);
       const share = `${((have / all) * 100).toFixed(1)}%`;
       const left = rate === null || rate <= 0 ? [] : [`ETA ${duration((all - have) / rate)}`];
       return text([`${at} of ${count(all)} (${share})`, ...rateText(rate), ...left]);

@@ -29,7 +29,7 @@ export interface Screen {
    * before.
    */
   status(kind: string, text: string): void;
-  /** Leaves the last line as it is. */
+  /** Leaves the last line as it is. A status that comes later is not shown: lines that are printed still are. */
   end(): void;
 }
 
@@ -46,12 +46,14 @@ function fitted(text: string, columns: number): string {
 export function openScreen(output: Output, inPlace: boolean): Screen {
   let shown = '';
   let kindShown = '';
+  let ended = false;
   const drawn = () => ERASE + fitted(shown, output.columns || USUAL_COLUMNS);
   return {
     print(text) {
       output.write(shown === '' ? `${text}\n` : `${ERASE}${text}\n${drawn()}`);
     },
     status(kind, text) {
+      if (ended) return;
       if (inPlace) {
         shown = text;
         output.write(drawn());
@@ -63,6 +65,7 @@ export function openScreen(output: Output, inPlace: boolean): Screen {
     end() {
       if (shown !== '') output.write('\n');
       shown = '';
+      ended = true;
     },
   };
 }
