@@ -176,7 +176,12 @@ export async function joinCluster(options: JoinOptions): Promise<ServedCluster |
   const { entries, queue } = ingest;
   if (url === null || entries === null) return null;
   const opened = await options.openLog(url, { prefix, clock });
-  await requireSharedHooks(ingest, opened.log);
+  try {
+    await requireSharedHooks(ingest, opened.log);
+  } catch (error) {
+    await opened.log.close();
+    throw error;
+  }
   const failed = Promise.withResolvers<OperatorError>();
   const name = settings.hostName ?? hostname();
   const metrics = clusterMetrics(registry, name, () => host.state());

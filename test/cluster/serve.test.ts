@@ -12,6 +12,7 @@ import type { PostOptions } from '../../src/hooks/delivery/post.ts';
 import type { LogEvent } from '../../src/log.ts';
 import { readSettings } from '../../src/settings/config.ts';
 import { CHAIN_START } from '../../src/store/files/journal-entry.ts';
+import { directHooks } from '../hooks/direct.ts';
 import { definition } from '../hooks/server.ts';
 import { dataDirectory } from '../support/data-directory.ts';
 import { heldClock } from '../support/held-clock.ts';
@@ -212,6 +213,24 @@ test('a log of another history ends the process: exit code 1, with the entry and
     message: "Entry 1 of the cluster's log is another than entry 1 of this host's journal.",
   });
   expect(said.map(({ event }) => event)).toContain('host_ended');
+});
+
+test('a host that may not join closes the log, which would keep its process from the end', async () => {
+  using directory = dataDirectory();
+  {
+    await using alone = directHooks({ directory: directory.path });
+    await alone.hooks.commands.run('hook.set_secret', { consumer: 'me', secret: '5e'.repeat(24) }, 'synced');
+  }
+  const log = new MemoryLog();
+  let closed = 0;
+  const close = async () => {
+    closed += 1;
+  };
+  const openLog: OpenLog = async () => openedLog({ ...log.client(), close }, log.leases.client(directWay));
+  await expect(serving({ cluster: CLUSTER }, directory.path, {}, { openLog })).rejects.toThrow(
+    'has chainhooks or signing secrets of its own',
+  );
+  expect(closed).toBe(1);
 });
 
 test('a host of a cluster keeps a journal', async () => {
