@@ -1,7 +1,8 @@
 /** Requests of `stackside hooks …`, `console` and `health` to the API of a running Stackside, with a key. */
-import { Type } from '@sinclair/typebox';
-import { Value } from '@sinclair/typebox/value';
+import { type Static, type TSchema, Type } from '@sinclair/typebox';
+import { AssertError, Value } from '@sinclair/typebox/value';
 import { OperatorError } from '../base/errors.ts';
+import { parsedJson } from '../base/json-text.ts';
 import { CONSUMER_HEADER } from '../hooks/access.ts';
 import { adminKeyFile, readAdminKey } from '../hooks/admin-key.ts';
 import { directFetch } from '../http/direct-fetch.ts';
@@ -45,7 +46,7 @@ const NOT_FOUND = 404;
 
 export interface Answer {
   status: number;
-  /** The parsed JSON body; null where the response has none. */
+  /** The parsed JSON body; null where the response has none, or one that is no JSON. */
   body: unknown;
 }
 
@@ -66,16 +67,37 @@ export async function askServer(connection: Connection, method: string, path: st
     },
     ...(body === undefined ? {} : { body: JSON.stringify(body) }),
   };
-  let response: Response;
   try {
-    response = await directFetch(new URL(path, url), request);
+    const { status, headers, ...response } = await sent(new URL(path, url), request);
+    const isJson = status !== NO_CONTENT && (headers.get('content-type') ?? '').startsWith('application/json');
+    return { status, body: isJson ? (parsedJson(response.text) ?? null) : null };
   } catch (cause) {
     const remedy = 'Start stackside serve, or give the URL of its API with --url.';
     throw new OperatorError(`No Stackside answers at ${url}.`, remedy, { cause });
   }
-  const { status, headers } = response;
-  const isJson = status !== NO_CONTENT && (headers.get('content-type') ?? '').startsWith('application/json');
-  return { status, body: isJson ? await response.json() : null };
+}
+
+/** The response to a request, read to its end. @throws what the connection fails with */
+async function sent(url: URL, request: BunFetchRequestInit) {
+  const response = await directFetch(url, request);
+  return { status: response.status, headers: response.headers, text: await response.text() };
+}
+
+/**
+ * The body of an answer as its schema has it.
+ * @throws OperatorError where it is another, as that of a server that is no Stackside
+ */
+export function answerOf<Schema extends TSchema>(schema: Schema, { url }: Connection, body: unknown): Static<Schema> {
+  try {
+    return Value.Parse(schema, body);
+  } catch (cause) {
+    if (!(cause instanceof AssertError)) throw cause;
+    throw new OperatorError(
+      `${url} answers with something else than this command knows.`,
+      'Check --url: it is that of the API of a Stackside of the version of this command.',
+      { cause },
+    );
+  }
 }
 
 /**

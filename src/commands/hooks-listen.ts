@@ -2,6 +2,7 @@
 import { readFileSync } from 'node:fs';
 import { type Clock, pause, systemClock } from '../base/clock.ts';
 import { OperatorError } from '../base/errors.ts';
+import { parsedJson } from '../base/json-text.ts';
 import { verified } from '../hooks/delivery/signature.ts';
 import { type Listen, listenHttp } from '../http/listener.ts';
 import { BodyError, bodyText } from '../http/request-body.ts';
@@ -86,13 +87,8 @@ const counted = (count: number, noun: string): string => `${count} ${noun}${coun
 
 /** What a body says, in words. */
 function contents(text: string): string {
-  let payload: unknown;
-  try {
-    payload = JSON.parse(text);
-  } catch (error) {
-    if (!(error instanceof SyntaxError)) throw error;
-    return 'no JSON';
-  }
+  const payload = parsedJson(text);
+  if (payload === undefined) return 'no JSON';
   const { chainhook, event } = (payload ?? {}) as { chainhook?: { name?: unknown }; event?: Record<string, unknown> };
   const [apply, rollback] = [blocksOf(event?.apply), blocksOf(event?.rollback)];
   const parts = [

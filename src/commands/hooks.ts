@@ -3,8 +3,9 @@ import { readFileSync } from 'node:fs';
 import { type Static, Type } from '@sinclair/typebox';
 import { Value } from '@sinclair/typebox/value';
 import { OperatorError } from '../base/errors.ts';
+import { parsedJson } from '../base/json-text.ts';
 import { BackfillResponse, DeliverySummary, HookPage, PreviewResponse, TestResponse, Uuid } from '../hooks/schemas.ts';
-import { ask, type Connection, call } from './hooks-client.ts';
+import { answerOf, ask, type Connection, call } from './hooks-client.ts';
 import { printableText } from './terminal/printable.ts';
 
 /** Prints what may hold texts of consumers, such as the names of their chainhooks. */
@@ -24,12 +25,8 @@ function jsonFile(file: string): object {
       cause,
     });
   }
-  try {
-    const value: unknown = JSON.parse(text);
-    if (typeof value === 'object' && value !== null) return value;
-  } catch {
-    // Told below.
-  }
+  const value = parsedJson(text);
+  if (typeof value === 'object' && value !== null) return value;
   throw new OperatorError(`${file} is not a JSON object.`, 'Give a definition as POST /chainhooks/me accepts it.');
 }
 
@@ -55,7 +52,7 @@ const span = (blocks: readonly { height: number }[]): string => {
 /** Prints the hooks of one consumer. @param of text at the end of each line that names the consumer, or empty */
 async function listOf(connection: Connection, of: string): Promise<void> {
   for (let offset = 0; ; ) {
-    const page = Value.Parse(HookPage, await call(connection, 'GET', `/me?limit=60&offset=${offset}`));
+    const page = answerOf(HookPage, connection, await call(connection, 'GET', `/me?limit=60&offset=${offset}`));
     for (const { uuid, status, definition } of page.results) {
       const { name } = definition as { name: string };
       const state = `${status.status}${status.enabled ? '' : ', disabled'}`;
@@ -110,7 +107,11 @@ export async function deliveries(
     const query = new URLSearchParams({ limit: String(Math.min(left, LARGEST_PAGE)) });
     if (state !== undefined) query.set('state', state);
     if (cursor !== null) query.set('cursor', cursor);
-    const page = Value.Parse(DeliveryPage, await call(connection, 'GET', `${pathOf(uuid)}/deliveries?${query}`));
+    const page = answerOf(
+      DeliveryPage,
+      connection,
+      await call(connection, 'GET', `${pathOf(uuid)}/deliveries?${query}`),
+    );
     for (const one of page.results) printDelivery(one);
     left -= page.results.length;
     cursor = page.cursor.next;
@@ -136,7 +137,7 @@ export async function tryFile(connection: Connection, file: string, { from, to, 
     ...(options === undefined ? {} : { options }),
     ...range,
   };
-  const found = Value.Parse(PreviewResponse, await call(connection, 'POST', '/preview', body));
+  const found = answerOf(PreviewResponse, connection, await call(connection, 'POST', '/preview', body));
   if (payloads) printJson(found.payloads);
   else print(`${found.matched_transactions} transactions in ${found.matched_blocks} blocks match`);
 }
@@ -155,10 +156,10 @@ export async function backfill(
   { from, to, dryRun, wait }: BackfillChoice,
 ): Promise<void> {
   const body = { from_height: from, ...(to === undefined ? {} : { to_height: to }), dry_run: dryRun };
-  let job = Value.Parse(BackfillResponse, await call(connection, 'POST', `${pathOf(uuid)}/backfills`, body));
+  let job = answerOf(BackfillResponse, connection, await call(connection, 'POST', `${pathOf(uuid)}/backfills`, body));
   while (wait && (job.state === 'queued' || job.state === 'running')) {
     await Bun.sleep(POLL_MS);
-    job = Value.Parse(BackfillResponse, await call(connection, 'GET', `${pathOf(uuid)}/backfills/${job.id}`));
+    job = answerOf(BackfillResponse, connection, await call(connection, 'GET', `${pathOf(uuid)}/backfills/${job.id}`));
   }
   printJson(job);
 }
@@ -224,7 +225,7 @@ export async function remove(connection: Connection, uuid: string): Promise<void
 
 /** Sends a test delivery and prints the result. @throws OperatorError where the receiver did not take the delivery */
 export async function sendTest(connection: Connection, uuid: string): Promise<void> {
-  const result = Value.Parse(TestResponse, await call(connection, 'POST', `${pathOf(uuid)}/test`));
+  const result = answerOf(TestResponse, connection, await call(connection, 'POST', `${pathOf(uuid)}/test`));
   printJson(result);
   if (result.ok) return;
   const said = result.status_code === null ? (result.error ?? 'no answer') : `status ${result.status_code}`;

@@ -1,6 +1,7 @@
 /** Which key `stackside hooks` sends, and to whom. */
 import { afterAll, beforeAll, expect, test } from 'bun:test';
 import { OperatorError } from '../../src/base/errors.ts';
+import { printSignInLink } from '../../src/commands/console.ts';
 import { ask, call, keyFor as keyOf } from '../../src/commands/hooks-client.ts';
 import { adminKeyOf } from '../../src/hooks/admin-key.ts';
 import { readSettingsOf } from '../../src/settings/config.ts';
@@ -61,6 +62,21 @@ test('a key follows no redirect, and what is no answer of a Stackside is said', 
   });
   const connection = { url: server.url.origin, key, consumer: 'alice' };
   expect(await ask(connection, 'GET', '/me')).toEqual({ status: 302, body: null });
-  expect(call(connection, 'GET', '/me')).rejects.toThrow(`${server.url.origin} answers 302.`);
+  await expect(call(connection, 'GET', '/me')).rejects.toThrow(`${server.url.origin} answers 302.`);
   expect(new Set(asked)).toEqual(new Set([`/chainhooks/me ${key} alice`]));
+});
+
+test('another server than a Stackside is said to be one, whatever it answers', async () => {
+  const bodies = ['<html>', '{"path":', '{"path":7}'];
+  using server = Bun.serve({
+    port: 0,
+    hostname: '127.0.0.1',
+    fetch: () => new Response(bodies.shift(), { headers: { 'content-type': 'application/json' } }),
+  });
+  const connection = { url: server.url.origin, key: null };
+  while (bodies.length > 0) {
+    const printing = printSignInLink(connection);
+    await expect(printing).rejects.toThrow(`${connection.url} answers with something else than this command knows.`);
+    await expect(printing).rejects.toBeInstanceOf(OperatorError);
+  }
 });
