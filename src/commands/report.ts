@@ -96,7 +96,7 @@ export function reportTables(directory: string, format: OutputFormat): void {
 const megabytes = (bytes: number): string => `${(bytes / 1e6).toFixed(1)} MB`;
 
 function lines(status: DirectoryStatus): string[] {
-  const { chain_id, tip, transactions, pending, orphaned_blocks, journal, index_bytes } = status;
+  const { chain_id, tip, transactions, pending, orphaned_blocks, journal, index_bytes, missing_indexes } = status;
   return [
     `chain          ${chain_id === null ? 'not known yet' : chainIdText(chain_id)}`,
     tip === null
@@ -105,12 +105,15 @@ function lines(status: DirectoryStatus): string[] {
     `transactions   ${transactions}`,
     `pending        ${pending}`,
     `orphaned       ${orphaned_blocks} blocks`,
-    `index          ${megabytes(index_bytes)}`,
+    `index          ${megabytes(index_bytes)}${lacking(missing_indexes)}`,
     journal === null
       ? 'journal        none'
       : `journal        ${journal.events} events, ${megabytes(journal.bytes)}, ${standing(journal)}`,
   ];
 }
+
+const lacking = (indexes: number): string =>
+  indexes === 0 ? '' : `, without ${indexes} of its indexes until the import or the next start has made them`;
 
 function standing({ fits, behind }: NonNullable<DirectoryStatus['journal']>): string {
   if (!fits) return 'not the journal of this index: stackside serve says what to do';

@@ -10,6 +10,7 @@ import { checkDirectory } from '../../src/store/check/check.ts';
 import { type Connect, openToWrite } from '../../src/store/files/connection.ts';
 import { indexPath, journalPath } from '../../src/store/files/database.ts';
 import { listIndexes } from '../../src/store/files/list-indexes.ts';
+import { directoryStatus } from '../../src/store/files/status.ts';
 import type { Ingest } from '../../src/store/ingest/ingest.ts';
 import { openSnapshots } from '../../src/store/read/snapshots.ts';
 import { dataDirectory } from '../support/data-directory.ts';
@@ -94,6 +95,7 @@ test('a load that was interrupted goes on where it was, and the next start finis
     for (const { number } of load.ingest.listIndexSteps()) if (number === 3) break;
   }
   expect(presentIn(directory.path)).toEqual(listIndexes.slice(0, 2));
+  expect(directoryStatus(directory.path).missing_indexes).toBe(listIndexes.length - 2);
   expect(checkDirectory(directory.path).flatMap(({ problems }) => problems)).toEqual([
     `${listIndexes.length - 2} indexes are missing: an import is still to make them, or was interrupted, and the next start makes them`,
   ]);

@@ -5,6 +5,7 @@ import { onFile } from '../../base/system-errors.ts';
 import { indexPath, journalPath, openReader } from './database.ts';
 import { openJournalReader } from './journal.ts';
 import { fitOf, indexPlace, type Place } from './journal-link.ts';
+import { missingListIndexes } from './list-indexes.ts';
 
 export interface DirectoryStatus {
   /** Null until a block was seen. */
@@ -17,6 +18,8 @@ export interface DirectoryStatus {
   /** Entries, how many of them the index lacks, and whether it is the journal of the index; null without a journal. */
   journal: { events: number; behind: number; bytes: number; fits: boolean } | null;
   index_bytes: number;
+  /** Indexes that an import is still to make, or the next start where it was interrupted. */
+  missing_indexes: number;
 }
 
 const sizeOf = (path: string): number => statSync(path, { throwIfNoEntry: false })?.size ?? 0;
@@ -69,6 +72,7 @@ export function directoryStatus(directory: string): DirectoryStatus {
   const totals = db.query<{ transactions: number }, []>('SELECT transactions FROM totals').get();
   // Block 0 is kept with the orphans and is none.
   const orphans = db.query<{ n: number }, []>('SELECT count(*) AS n FROM orphaned_blocks WHERE height > 0').get();
+  const missing = missingListIndexes(db).length;
   db.close();
   return {
     chain_id: progress?.chain_id ?? null,
@@ -86,5 +90,6 @@ export function directoryStatus(directory: string): DirectoryStatus {
     orphaned_blocks: orphans?.n ?? 0,
     journal: journalStatus(directory, place),
     index_bytes: sizeOf(indexPath(directory)),
+    missing_indexes: missing,
   };
 }
