@@ -2,6 +2,7 @@
 import { computed, signal } from '@preact/signals';
 import { useEffect, useRef } from 'preact/hooks';
 import { api, bodyOf, RequestError } from './api.ts';
+import { inOrder } from './order.ts';
 
 /** `waiting` before the first connection, `live` with one, `lost` while it is made again. */
 export const connection = signal<'waiting' | 'live' | 'lost'>('waiting');
@@ -64,10 +65,15 @@ function received(text: string): void {
   }
 }
 
+/** Each block asks for the tip, and answers may come in another order. */
+const askForTip = inOrder();
+
 /** Reads the tip; a server that can't answer now is asked again with the next block or connection. */
 async function refreshTip(): Promise<void> {
+  const counts = askForTip();
   try {
     const { chain_tip: found } = await bodyOf(api.GET('/extended'));
+    if (!counts()) return;
     tip.value =
       found === undefined
         ? null

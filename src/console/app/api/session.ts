@@ -1,5 +1,6 @@
 /** Whether this browser may manage chainhooks, and how it signs in. The routes stand in no document, so types are here. */
 import { signal } from '@preact/signals';
+import { parsedJson } from '../../../base/json-text.ts';
 import { failureOf, unreachable } from './api.ts';
 
 export interface Session {
@@ -17,7 +18,8 @@ export const session = signal<Session | null>(null);
 
 async function request(init: RequestInit): Promise<Response> {
   const response = await fetch(PATH, init).catch(unreachable);
-  if (!response.ok) throw failureOf(response.status, await response.json());
+  // A proxy in between answers with HTML.
+  if (!response.ok) throw failureOf(response.status, parsedJson(await response.text()));
   return response;
 }
 

@@ -109,7 +109,11 @@ function Editor({ initial, action, save }: EditorProps) {
         >
           Form
         </button>
-        <button type="button" aria-pressed={text !== null} onClick={() => setText(JSON.stringify(draft, null, 2))}>
+        <button
+          type="button"
+          aria-pressed={text !== null}
+          onClick={() => setText((typed) => typed ?? JSON.stringify(draft, null, 2))}
+        >
           JSON
         </button>
       </nav>

@@ -8,6 +8,7 @@ import { count, plural, visible } from '../chain/format.ts';
 import { type Hook, healthOf } from '../chain/hook-status.ts';
 import { pathTo, place, withQuery } from '../shell/router.ts';
 import { Page, Pager, Panel, Show, Table } from '../ui/parts.tsx';
+import { useAction } from '../ui/use-action.ts';
 import { Ago, Badge, ChainText } from '../ui/values.tsx';
 import { DeliveryCharts } from './history-charts.tsx';
 import { Secret } from './hook-secret.tsx';
@@ -22,11 +23,7 @@ export function Hooks() {
       lead="A chainhook sends an HTTP POST to your URL whenever a block contains something that its filters match."
       beside={
         <>
-          {session.value?.access === 'key' ? (
-            <button type="button" onClick={() => void signOut()}>
-              Sign out
-            </button>
-          ) : null}
+          {session.value?.access === 'key' ? <SignOut /> : null}
           <a class="button primary" href={newHookPath(chosen)}>
             New chainhook
           </a>
@@ -36,6 +33,22 @@ export function Hooks() {
       {session.value?.operator === true ? <OfConsumers chosen={chosen} /> : <OfConsumer consumer={null} />}
       <DeliveryCharts />
     </Page>
+  );
+}
+
+function SignOut() {
+  const { run, problem, busy } = useAction();
+  return (
+    <>
+      {problem === null ? null : (
+        <span class="problem" role="alert">
+          {problem}
+        </span>
+      )}
+      <button type="button" disabled={busy} onClick={() => run(signOut, 'Signed out')}>
+        Sign out
+      </button>
+    </>
   );
 }
 

@@ -77,6 +77,10 @@ export function go(to: string, { replace = false }: { replace?: boolean } = {}):
   }
 }
 
+/** Whether a link leads to a part of the page that is shown. */
+const isPartOf = ({ pathname, search, origin }: Location, to: URL): boolean =>
+  to.hash !== '' && to.origin === origin && to.pathname === pathname && to.search === search;
+
 /** The link that a click is to follow inside the page; null where the browser follows it by itself. */
 function linkOf(event: MouseEvent): URL | null {
   if (
@@ -92,6 +96,8 @@ function linkOf(event: MouseEvent): URL | null {
   const link = event.target instanceof Element ? event.target.closest('a') : null;
   if (link === null || link.target !== '' || link.hasAttribute('download')) return null;
   const url = new URL(link.href);
+  // The browser scrolls to a part of the page and gives it the focus, as the link that skips the navigation needs.
+  if (isPartOf(location, url)) return null;
   return url.origin === location.origin && pageAt(url.pathname) !== null ? url : null;
 }
 

@@ -3,10 +3,11 @@ import { signal } from '@preact/signals';
 import type { TargetedEvent } from 'preact';
 import { useRef } from 'preact/hooks';
 import { api, bodyOf, RequestError } from '../api/api.ts';
+import { onlyLast } from '../api/order.ts';
 import { announce } from '../ui/announce.tsx';
 import { Icon } from '../ui/icon.tsx';
 import { principalPath } from '../ui/values.tsx';
-import { go, pathTo } from './router.ts';
+import { go, pathTo, place } from './router.ts';
 
 export const SEARCH_ID = 'search';
 
@@ -54,6 +55,9 @@ export async function pathOfSearch(text: string): Promise<string | null> {
 
 const NOT_FOUND = 'Nothing was found. Search for a block height, a hash, an address, a contract, a token or a name.';
 
+/** A search that takes long is given up by the next one, and by whatever is typed. */
+const askFor = onlyLast();
+
 export function Search() {
   const field = useRef<HTMLInputElement>(null);
   const submit = (event: TargetedEvent<HTMLFormElement>) => {
@@ -61,8 +65,13 @@ export function Search() {
     const text = field.current?.value.trim() ?? '';
     if (text === '') return;
     problem.value = null;
+    const from = place.value;
+    const isLast = askFor();
+    // Who went to another page meanwhile is not taken away from it.
+    const counts = () => isLast() && place.value === from;
     pathOfSearch(text).then(
       (path) => {
+        if (!counts()) return;
         if (path === null) {
           problem.value = NOT_FOUND;
           announce(NOT_FOUND);
@@ -73,7 +82,9 @@ export function Search() {
       },
       (error: unknown) => {
         if (!(error instanceof RequestError)) throw error;
+        if (!counts()) return;
         problem.value = error.message;
+        announce(error.message);
       },
     );
   };
@@ -93,6 +104,7 @@ export function Search() {
           aria-describedby={problem.value === null ? undefined : 'search-problem'}
           aria-keyshortcuts="/"
           onInput={() => {
+            askFor();
             problem.value = null;
           }}
         />

@@ -1,0 +1,53 @@
+/** Which links the console follows by itself. The globals of a browser stand in for the test alone. */
+import { expect, test } from 'bun:test';
+
+/** Not named in the import: its types are those of a browser, which tests don't have. */
+const ROUTER = new URL('../../src/console/app/shell/router.ts', import.meta.url).pathname;
+
+const HERE = 'http://127.0.0.1/transactions/0x1?offset=50';
+
+test('a link to a part of the page is left to the browser, which scrolls there and moves the focus', async () => {
+  const listeners = new Map<string, (event: object) => void>();
+  const listen = (name: string, listener: (event: object) => void) => listeners.set(name, listener);
+  class Link {
+    readonly target = '';
+    readonly href: string;
+    constructor(to: string) {
+      this.href = new URL(to, HERE).href;
+    }
+    hasAttribute = () => false;
+    closest = () => this;
+  }
+  const followed: string[] = [];
+  const stubs = {
+    location: new URL(HERE),
+    document: { addEventListener: listen, querySelector: () => null },
+    addEventListener: listen,
+    history: { pushState: (_state: null, _title: string, to: string) => followed.push(to) },
+    Element: Link,
+  };
+  const before = Object.keys(stubs).map((name) => [name, Object.getOwnPropertyDescriptor(globalThis, name)] as const);
+  try {
+    for (const [name, value] of Object.entries(stubs)) {
+      Object.defineProperty(globalThis, name, { value, configurable: true, writable: true });
+    }
+    const { startRouter }: { startRouter(): void } = await import(ROUTER);
+    startRouter();
+    const isPrevented = (to: string): boolean => {
+      let prevented = false;
+      const preventDefault = () => {
+        prevented = true;
+      };
+      listeners.get('click')?.({ target: new Link(to), button: 0, defaultPrevented: false, preventDefault });
+      return prevented;
+    };
+    expect(['#main', '#post-conditions', 'http://elsewhere.example/'].map(isPrevented)).toEqual([false, false, false]);
+    expect(['/blocks', '/transactions/0x2#main', '?offset=0#main'].map(isPrevented)).toEqual([true, true, true]);
+    expect(followed).toEqual(['/blocks', '/transactions/0x2#main', '/transactions/0x1?offset=0#main']);
+  } finally {
+    for (const [name, descriptor] of before) {
+      if (descriptor === undefined) Reflect.deleteProperty(globalThis, name);
+      else Object.defineProperty(globalThis, name, descriptor);
+    }
+  }
+});
