@@ -1,15 +1,20 @@
-/** The making of the indexes that a load goes on without, with a line for each. */
+/** The making of the indexes that a load goes on without, with a line for each where that takes long. */
 import type { ListIndexStep } from '../store/files/list-indexes.ts';
 import type { Ingest } from '../store/ingest/ingest.ts';
-import { progressLines } from './progress.ts';
+import { type Output, progressLines } from './progress.ts';
 
 export type ListIndexReport = ReturnType<typeof listIndexReport>;
 
-/** Draws a line for each step on stderr. A command makes it when it begins, see {@link progressLines}. */
-export function listIndexReport() {
-  const lines = progressLines(process.stderr);
+/** An index of a file of fewer bytes is made within a moment, and not worth a line. */
+const LARGE_FILE = 200_000_000;
+
+/** Draws a line for each step. */
+export function listIndexReport(output: Output = process.stderr) {
+  const lines = progressLines(output);
   return {
-    making: ({ index, number, of }: ListIndexStep): void => lines.begin(`index ${number} of ${of}: ${index}`),
+    making({ index, number, of, bytes }: ListIndexStep): void {
+      if (bytes >= LARGE_FILE) lines.begin(`index ${number} of ${of}: ${index}`);
+    },
     done: lines.done,
   };
 }

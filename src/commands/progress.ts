@@ -9,7 +9,8 @@ export interface Progress {
   size: number | null;
 }
 
-interface Output {
+/** What lines are drawn on. */
+export interface Output {
   isTTY?: boolean;
   write(text: string): unknown;
 }
@@ -45,13 +46,9 @@ export function progressLines(output: Output, now: () => number = systemClock.mo
       const time = now();
       if (time - last >= interval) write(line((time - start) / 1000), time);
     },
-    /**
-     * Draws a line for a step that begins and can't draw any until it ends. None is drawn just after the start, so that a
-     * command that is soon done stays quiet.
-     */
+    /** Draws a line for a step that begins and can't draw any until it ends. */
     begin(text: string): void {
-      const time = now();
-      if (time - start >= interval) write(text, time);
+      write(text, now());
     },
     /** Makes room for other output; on a terminal, the next line is drawn at once. */
     erase(): void {

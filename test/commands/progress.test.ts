@@ -1,4 +1,5 @@
 import { expect, test } from 'bun:test';
+import { listIndexReport } from '../../src/commands/list-indexes.ts';
 import { progressLines, progressReport, sizeReport, sizeText } from '../../src/commands/progress.ts';
 
 /** Its lines after so many milliseconds. */
@@ -25,12 +26,21 @@ test('elsewhere a line is written every five seconds', () => {
   expect(written(5_000, false, null)).toEqual(['a.tsv: 500 rows, 100 rows/s, height 12\n']);
 });
 
-test('each step that can draw nothing until it ends has a line, but for the first moments of a command', () => {
+test('each step that can draw nothing until it ends has a line', () => {
   let now = 0;
   const written: string[] = [];
   const lines = progressLines({ write: (text) => written.push(text) }, () => now);
-  for (now of [4_999, 5_000, 5_001, 5_002]) lines.begin(`step at ${now}`);
-  expect(written).toEqual(['step at 5000\n', 'step at 5001\n', 'step at 5002\n']);
+  for (now of [1, 2]) lines.begin(`step at ${now}`);
+  expect(written).toEqual(['step at 1\n', 'step at 2\n']);
+});
+
+test('the indexes of a small file are made without a word, those of a large one are named', () => {
+  const written: string[] = [];
+  const { making } = listIndexReport({ write: (text) => written.push(text) });
+  const step = { index: 'transactions_by_fee', number: 8, of: 34 } as const;
+  making({ ...step, bytes: 199_999_999 });
+  making({ ...step, bytes: 200_000_000 });
+  expect(written).toEqual(['index 8 of 34: transactions_by_fee\n']);
 });
 
 test('bytes are told with their rate, which leaves out what was there before, and with the time left', () => {

@@ -70,6 +70,14 @@ export interface ListIndexStep {
   number: number;
   /** How many are made now. */
   of: number;
+  /** Bytes of the file, with what its log holds. */
+  bytes: number;
+}
+
+/** A count of pages, and their size. */
+interface Pages {
+  pages: number;
+  size: number;
 }
 
 /**
@@ -79,8 +87,12 @@ export interface ListIndexStep {
  */
 export function* listIndexSteps(db: Database, path: string): Generator<ListIndexStep> {
   const missing = missingListIndexes(db);
+  const pages = db.prepare<Pages, []>(
+    'SELECT page_count AS pages, page_size AS size FROM pragma_page_count, pragma_page_size',
+  );
   for (const [before, index] of missing.entries()) {
-    yield { index, number: before + 1, of: missing.length };
+    const file = pages.get();
+    yield { index, number: before + 1, of: missing.length, bytes: (file?.pages ?? 0) * (file?.size ?? 0) };
     sortingIn(dirname(path), db, () => db.run(creationOf(index, 'INDEX')));
   }
 }
