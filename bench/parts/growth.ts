@@ -18,6 +18,7 @@ export interface Sample {
 }
 
 const MEGABYTE = 1e6;
+const GIGABYTE = 1e9;
 const KILOBYTE = 1e3;
 const MICROSECONDS_PER_SECOND = 1e6;
 
@@ -63,14 +64,30 @@ function rowOf(sample: Sample, before: Sample): Cell[] {
   ];
 }
 
+/** What the end of the import took, in which the indexes of lists are made. */
+function endRows(loaded: Sample, end: Sample): Cell[][] {
+  const processor = end.userSeconds + end.systemSeconds - loaded.userSeconds - loaded.systemSeconds;
+  return [
+    ['seconds', figure([end.seconds - loaded.seconds])],
+    ['processor seconds', figure([processor])],
+    ['written, GB', figure([(end.written - loaded.written) / GIGABYTE], 2)],
+    ['bytes of these indexes a transaction', figure([(end.index - loaded.index) / end.transactions])],
+    ['write-ahead logs, MB', figure([end.logs / MEGABYTE])],
+    ['memory, MB', figure([end.memory / MEGABYTE])],
+  ];
+}
+
 /** @param every transactions between two rows */
 export function growthSection(samples: readonly Sample[], every: number): Section {
-  const steps = stepsOf(samples, every);
+  const end = samples.at(-1) ?? NOTHING;
+  const loading = samples.filter(({ transactions }, n) => samples[n - 1]?.transactions !== transactions);
+  const loaded = loading.at(-1) ?? NOTHING;
+  const steps = stepsOf(loading, every);
   return {
     title: 'A long chain: its import',
     notes: [
       'simulated chain of 40 transactions a block on average, one account for each 5,000 transactions; its recording comes through a pipe from a program that makes it meanwhile',
-      'rates, processor time and bytes written are those since the row before; bytes of files are divided by all transactions',
+      'rates, processor time and bytes written are those since the row before; bytes of files are divided by all transactions; the second table has what comes after the last transaction',
     ],
     tables: [
       {
@@ -88,6 +105,7 @@ export function growthSection(samples: readonly Sample[], every: number): Sectio
         ],
         rows: steps.map((sample, n) => rowOf(sample, steps[n - 1] ?? NOTHING)),
       },
+      { head: ['indexes of lists, made at the end', 'value'], rows: endRows(loaded, end) },
     ],
   };
 }

@@ -24,11 +24,23 @@ const numberOf = (cell: Cell | undefined): number => {
   return typeof cell === 'string' ? Number(cell.replaceAll(',', '')) : spread(cell.values).median;
 };
 
-const steps = (): Step[] =>
-  (kept('long')?.sections[0]?.tables[0]?.rows ?? []).map((row) => {
-    const [transactions, , , microseconds, , writtenKilobytes, index, journal, logs, memory] = row.map(numberOf);
-    return { transactions, microseconds, writtenKilobytes, index, journal, logs, memory } as Step;
+/** The steps, each with its share of what is done at the end of an import. */
+function steps(): Step[] {
+  const [growth, end] = kept('long')?.sections[0]?.tables ?? [];
+  if (growth === undefined || end === undefined) return [];
+  const rows = growth.rows.map((row) => row.map(numberOf));
+  const [, seconds = 0, writtenGigabytes = 0, indexes = 0] = end.rows.map(([, value]) => numberOf(value));
+  const all = rows.at(-1)?.[0] ?? 1;
+  return rows.map((row) => {
+    const [transactions, , , microseconds = 0, , written = 0, index = 0, journal, logs, memory] = row;
+    return {
+      ...{ transactions, journal, logs, memory },
+      microseconds: microseconds + (seconds * 1e6) / all,
+      writtenKilobytes: written + (writtenGigabytes * 1e6) / all,
+      index: index + indexes,
+    } as Step;
   });
+}
 
 /** The step that shows a chain of so many transactions best. */
 const stepAt = (all: readonly Step[], transactions: number): Step =>
@@ -175,6 +187,6 @@ export function sizingPictures(): [name: string, picture: string][] {
 export function rebuildRates(): string {
   const all = steps();
   const { index, journal } = all.at(-1)!;
-  const parts = all.map(({ transactions, microseconds }) => ({ transactions, microseconds }));
+  const parts = all.map(({ transactions, microseconds }) => ({ transactions, microseconds: Math.round(microseconds) }));
   return `${JSON.stringify({ journal_bytes: journal, index_bytes: index, parts }, null, 2)}\n`;
 }
