@@ -87,6 +87,8 @@ interface Pages {
  */
 export function* listIndexSteps(db: Database, path: string): Generator<ListIndexStep> {
   const missing = missingListIndexes(db);
+  // Sorting takes as much memory as the cache, whose pages of the load are not read again.
+  if (missing.length > 0) db.run('PRAGMA shrink_memory');
   const pages = db.prepare<Pages, []>(
     'SELECT page_count AS pages, page_size AS size FROM pragma_page_count, pragma_page_size',
   );
