@@ -201,7 +201,7 @@ describe('what an upgrade would do', () => {
 });
 
 test('a rebuild is estimated from the journal: its parts cost what they cost in the import that was measured', () => {
-  const [short, long] = [rebuildCost(100e6), rebuildCost(200e6)];
+  const [short, long] = [rebuildCost(1e9), rebuildCost(2e9)];
   expect(long.indexBytes).toBeCloseTo(2 * short.indexBytes);
   // A transaction costs more the longer the chain is.
   expect(long.seconds).toBeGreaterThan(2 * short.seconds);
