@@ -20,7 +20,7 @@ import {
   peerJournal,
 } from './journal-sources.ts';
 import { lastCommon } from './last-common.ts';
-import { listIndexReport, makeListIndexes } from './list-indexes.ts';
+import { makeListIndexes } from './list-indexes.ts';
 import { isUrl, peerAt, peerUrl, requireAnother } from './peer.ts';
 import { type Progress, progressReport } from './progress.ts';
 
@@ -120,7 +120,6 @@ async function takeAll(directory: string, ingest: Ingest, source: JournalSource,
  */
 export async function importJournal(settings: SettingsOf<'import'>, from: string): Promise<void> {
   const source = sourceAt(from, settings);
-  const indexes = listIndexReport();
   const ingest = openIngest({
     directory: settings.data,
     journal: settings.journal,
@@ -142,7 +141,7 @@ export async function importJournal(settings: SettingsOf<'import'>, from: string
     process.stdout.write(
       `${source.location}: ${last - from} events after event ${from}; tip at height ${ingest.tipHeight()}\n`,
     );
-    makeListIndexes(ingest, indexes);
+    makeListIndexes(ingest);
   } catch (error) {
     throw error instanceof ForeignEntryError ? damaged(source.location, error.id) : error;
   } finally {

@@ -15,7 +15,7 @@ import { UnknownParentError } from '../store/ingest/known-blocks.ts';
 import { beginsWith, NOTHING_IMPORTED, RowDigest } from './imported-rows.ts';
 import { openInput, requireInput } from './input.ts';
 import { interruptible } from './interruptible.ts';
-import { listIndexReport, makeListIndexes } from './list-indexes.ts';
+import { makeListIndexes } from './list-indexes.ts';
 import { type Progress, progressReport } from './progress.ts';
 import { rowReader } from './recording-format.ts';
 import { SeenIds } from './seen-ids.ts';
@@ -146,7 +146,6 @@ export async function runImport(
 ): Promise<void> {
   // Before anything is made: a mistyped name leaves no empty data directory, and takes none of the other files.
   for (const file of files) requireInput(file);
-  const indexes = listIndexReport();
   const ingest = openIngest({
     directory: settings.data,
     journal: settings.journal,
@@ -168,7 +167,7 @@ export async function runImport(
         );
       }
     });
-    makeListIndexes(ingest, indexes);
+    makeListIndexes(ingest);
   } finally {
     ingest.close();
   }

@@ -3,8 +3,6 @@ import type { ListIndexStep } from '../store/files/list-indexes.ts';
 import type { Ingest } from '../store/ingest/ingest.ts';
 import { type Output, progressLines } from './progress.ts';
 
-export type ListIndexReport = ReturnType<typeof listIndexReport>;
-
 /** An index of a file of fewer bytes is made within a moment, and not worth a line. */
 const LARGE_FILE = 200_000_000;
 
@@ -24,7 +22,8 @@ export function listIndexReport(output: Output = process.stderr) {
  * a process that ends at once leaves the file with each index whole or without it.
  * @throws SQLiteError
  */
-export function makeListIndexes(ingest: Ingest, { making, done }: ListIndexReport): void {
+export function makeListIndexes(ingest: Ingest): void {
+  const { making, done } = listIndexReport();
   for (const step of ingest.listIndexSteps()) making(step);
   done();
 }
