@@ -1,9 +1,12 @@
 /** What a connection keeps of the chain from one snapshot to the next, and how what is kept is written. */
 import { expect, test } from 'bun:test';
+import { toHex } from '../../src/codec/hex.ts';
 import { createApp } from '../../src/commands/app.ts';
 import { SimulatedChain } from '../../src/devnet/chain.ts';
 import { jsonOf, writtenOnce } from '../../src/http/json.ts';
-import type { Reader } from '../../src/store/read/index-reader.ts';
+import { openReader } from '../../src/store/files/database.ts';
+import { keptTransactions, sharedTransactions } from '../../src/store/queries/kept-transactions.ts';
+import { type Reader, readerOf } from '../../src/store/read/index-reader.ts';
 import { openNew, received } from '../support/ingest.ts';
 import { watchedSnapshots } from '../support/watched-snapshots.ts';
 
@@ -87,6 +90,47 @@ test('connections keep one object of a transaction together, and one of before a
   const together = await snapshots.read(async (read) => [await at(read, 2), await look(2)]);
   expect(together[0]).toBe(second);
   expect(together[1]).toBe(second);
+});
+
+test('a snapshot that is older than it is taken for reads its own chain, and leaves nothing of it for others', async () => {
+  using open = openNew({ journal: false });
+  const chain = new SimulatedChain({ seed: 9, mempool: false });
+  open.ingest.receive(received(chain.genesis()));
+  const mine = (parent: string | null, rival = false): string => {
+    const block = chain.mine(parent, { newTenure: true, newBurnBlock: true, burnFork: rival });
+    for (const event of block.events) open.ingest.receive(received(event));
+    return block.indexBlockHash;
+  };
+  const shared = sharedTransactions();
+  using stack = new DisposableStack();
+  const connect = () => {
+    const db = stack.use(openReader(open.directory));
+    const kept = keptTransactions(db, shared);
+    return { db, kept, read: readerOf(db, null, 1, {}, kept) };
+  };
+  const [old, young, another] = [connect(), connect(), connect()];
+  /** What a connection reads of a block where a snapshot is taken to begin. */
+  const look = async ({ kept, read }: ReturnType<typeof connect>, height = 2) => {
+    kept.followChain();
+    const { items = [] } = (await read.transactions.ofBlock({ height }, 20, null)) ?? {};
+    kept.leaveChain();
+    return items.map(({ txId }) => toHex(txId));
+  };
+  const first = mine(null);
+  mine(first);
+  old.db.run('BEGIN');
+  const before = await look(old);
+  let rival = mine(first, true);
+  for (let height = 3; height <= 4; height++) rival = mine(rival);
+  const after = await look(young);
+  expect(after).not.toEqual(before);
+  // Its connection still reads the chain of before, whoever believes that it begins anew.
+  for (const _ of [1, 2]) {
+    expect(await look(old)).toEqual(before);
+    for (const one of [young, another]) expect(await look(one)).toEqual(after);
+  }
+  old.db.run('COMMIT');
+  expect(await look(old)).toEqual(after);
 });
 
 test('a value that is written once makes the same JSON in every place', () => {

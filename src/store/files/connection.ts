@@ -1,5 +1,5 @@
 /** Connections to SQLite files, by what they are for. Nothing else opens such a file. */
-import { constants, Database, SQLiteError, type SQLQueryBindings } from 'bun:sqlite';
+import { constants, Database, SQLiteError, type SQLQueryBindings, type Statement } from 'bun:sqlite';
 import { statSync } from 'node:fs';
 import { pathToFileURL } from 'node:url';
 import { OperatorError } from '../../base/errors.ts';
@@ -17,14 +17,30 @@ export const WAL_LIMIT_BYTES = 64 * 1024 * 1024;
  * collector leaves one of its statements: with its locks, and with the disk space of a file that was replaced.
  */
 export class Connection extends Database {
+  /** What was last iterated of each statement. */
+  readonly #iterated = new Map<object, ReturnType<Statement['iterate']>>();
+
   /** Names a statement; SQLite compiles it when it is used first. Throws nothing. */
   override prepare<Row, Values extends SQLQueryBindings | SQLQueryBindings[]>(sql: string, values?: Values) {
-    return late(() => super.prepare<Row, Values>(sql, values));
+    return late(
+      () => super.prepare<Row, Values>(sql, values),
+      (statement, rows) => this.#iterated.set(statement, rows),
+    );
   }
 
   /** Compiles a statement at once. @throws SQLiteError where SQLite refuses it */
   compiled<Row, Values extends SQLQueryBindings | SQLQueryBindings[]>(sql: string) {
     return super.prepare<Row, Values>(sql);
+  }
+
+  /**
+   * Ends what is iterated. A statement that somebody left in the middle of its rows keeps the snapshot it reads, beyond the
+   * end of its transaction: all that the connection reads later would be of that snapshot, and the write-ahead log could
+   * not be emptied.
+   */
+  endReads(): void {
+    for (const rows of this.#iterated.values()) rows.return?.();
+    this.#iterated.clear();
   }
 
   /** Rolls back what is open, and gives back the file. Later use of its statements throws. May be called again. */

@@ -4,6 +4,9 @@ import type { SQLQueryBindings, Statement } from 'bun:sqlite';
 /** What the store does with a statement. */
 type Used = Pick<Statement, 'get' | 'all' | 'values' | 'run' | 'iterate' | 'finalize'>;
 
+/** Is told what is iterated: of all that is done with statements, only this can leave one in the middle of its rows. */
+export type Iterated = (statement: object, rows: ReturnType<Statement['iterate']>) => void;
+
 /**
  * A statement that SQLite compiles for its first use. A process that starts names hundreds of statements, and uses few of
  * them before it is ready.
@@ -11,9 +14,11 @@ type Used = Pick<Statement, 'get' | 'all' | 'values' | 'run' | 'iterate' | 'fina
 class LateStatement implements Used {
   #compiled: Statement | null = null;
   readonly #compile: () => Statement;
+  readonly #iterated: Iterated;
 
-  constructor(compile: () => Statement) {
+  constructor(compile: () => Statement, iterated: Iterated) {
     this.#compile = compile;
+    this.#iterated = iterated;
   }
 
   get #statement(): Statement {
@@ -34,7 +39,9 @@ class LateStatement implements Used {
     return this.#statement.run(...values);
   }
   iterate(...values: Parameters<Statement['iterate']>) {
-    return this.#statement.iterate(...values);
+    const rows = this.#statement.iterate(...values);
+    this.#iterated(this, rows);
+    return rows;
   }
   finalize() {
     this.#compiled?.finalize();
@@ -44,8 +51,11 @@ class LateStatement implements Used {
 /**
  * Names a statement of a connection.
  * @param compile compiles it; called once, when the statement is used
+ * @param iterated is told each time the statement is iterated
  * @returns the statement, of whose methods those of `Used` are there
  */
 export const late = <Row, Values extends SQLQueryBindings[]>(
   compile: () => Statement<Row, Values>,
-): Statement<Row, Values> => new LateStatement(compile as () => Statement) as unknown as Statement<Row, Values>;
+  iterated: Iterated,
+): Statement<Row, Values> =>
+  new LateStatement(compile as () => Statement, iterated) as unknown as Statement<Row, Values>;

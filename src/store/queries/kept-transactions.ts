@@ -20,6 +20,12 @@ interface OfChain {
   readonly summaries: Recent<number, TransactionSummary>;
 }
 
+/** What is kept, with the last block of its chain: none of the transactions is of a later one. */
+interface Kept {
+  readonly chain: OfChain;
+  readonly tip: TipRow;
+}
+
 /** Bytes of memory that kept transactions may take, with the texts that are made of them, about. */
 const DETAIL_BYTES = 32_000_000;
 const SUMMARY_BYTES = 20_000_000;
@@ -39,20 +45,20 @@ interface TipRow {
 export type SharedTransactions = ReturnType<typeof sharedTransactions>;
 
 export function sharedTransactions() {
-  let chain = nothing;
-  /** The tip of the newest snapshot. */
-  let tip: TipRow | null = null;
+  let kept: Kept | null = null;
   return {
-    /** What is kept of the chain of the newest snapshot. */
-    ofChain: (): OfChain => chain,
+    /** What is kept now; another object with each chain and each tip of it. */
+    kept: (): Kept | null => kept,
     /**
-     * Begins to keep another chain, unless the one of the newest snapshot goes on from what is kept. Snapshots that are
-     * older go on with what they have.
-     * @param isCanonical whether the newest snapshot's chain has a block
+     * Goes on with the chain of a snapshot: with what is kept where the snapshot has its last block, and so all blocks
+     * before, and with nothing where it hasn't. Other snapshots go on with what they have.
+     * @param has whether the snapshot's chain has a block
+     * @param tip of the snapshot; null before its first block
      */
-    follow(isCanonical: (tip: TipRow) => boolean, newest: () => TipRow | null): void {
-      if (tip === null || !isCanonical(tip)) chain = ofChain(DETAIL_BYTES, SUMMARY_BYTES);
-      tip = newest();
+    follow(has: (block: TipRow) => boolean, tip: TipRow | null): void {
+      if (tip === null) kept = null;
+      else if (kept === null || !has(kept.tip)) kept = { chain: ofChain(DETAIL_BYTES, SUMMARY_BYTES), tip };
+      else if (tip.height !== kept.tip.height) kept = { chain: kept.chain, tip };
     },
   };
 }
@@ -66,7 +72,7 @@ export interface KeptTransactions {
   /** Does the same for what is found by a key. @param most how many values are kept */
   onceEach<T>(most: number, look: (key: string) => T): (key: string) => T;
   /**
-   * Follows the chain of the snapshot. To be called when one begins, which must be the newest of its file.
+   * Follows the chain of the snapshot. To be called when one begins.
    * @throws SQLiteError
    */
   followChain(): void;
@@ -91,9 +97,11 @@ export function keptTransactions(db: Database, shared: SharedTransactions): Kept
   const looks: { clear(): void }[] = [];
   /** The file's version in the snapshot before. */
   let seen: number | undefined;
+  /** What was kept when this connection followed it last. */
+  let followed: Kept | null = null;
   let chain = nothing;
 
-  function isCanonical({ height, index_block_hash: hash }: TipRow): boolean {
+  function has({ height, index_block_hash: hash }: TipRow): boolean {
     const found = hashAt.get(height)?.index_block_hash;
     return found !== undefined && Buffer.compare(found, hash) === 0;
   }
@@ -123,10 +131,15 @@ export function keptTransactions(db: Database, shared: SharedTransactions): Kept
       const now = version.get()?.data_version;
       if (now !== seen) {
         for (const look of looks) look.clear();
-        shared.follow(isCanonical, () => newest.get());
         seen = now;
+        followed = null;
       }
-      chain = shared.ofChain();
+      // Another connection may have read another chain since this one looked, whichever of them is the newer.
+      if (followed === null || shared.kept() !== followed) {
+        shared.follow(has, newest.get());
+        followed = shared.kept();
+      }
+      chain = followed?.chain ?? nothing;
     },
     leaveChain() {
       chain = nothing;

@@ -196,15 +196,19 @@ function steps(db: Database, rowsOfAStep: number) {
   /** Transactions and rewards from a place on; a block's rewards follow its transactions. */
   function* entries(principal: number, { position, reward }: HistoryPlace, last: number) {
     const [height, index] = reward;
-    const rest = rewards.iterate(principal, height, index, last)[Symbol.iterator]();
-    let waiting = rest.next();
-    for (const transaction of transactions.iterate(principal, position, positionsOf(last).last)) {
-      for (; waiting.done !== true && waiting.value.height < heightOf(transaction.position); waiting = rest.next()) {
-        yield { reward: waiting.value };
+    const rest = rewards.iterate(principal, height, index, last);
+    try {
+      let waiting = rest.next();
+      for (const transaction of transactions.iterate(principal, position, positionsOf(last).last)) {
+        for (; waiting.done !== true && waiting.value.height < heightOf(transaction.position); waiting = rest.next()) {
+          yield { reward: waiting.value };
+        }
+        yield { transaction };
       }
-      yield { transaction };
+      for (; waiting.done !== true; waiting = rest.next()) yield { reward: waiting.value };
+    } finally {
+      rest.return?.();
     }
-    for (; waiting.done !== true; waiting = rest.next()) yield { reward: waiting.value };
   }
 
   /** The movements of a transaction from a place in it on, as far as the rows of this step go. */

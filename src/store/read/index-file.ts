@@ -1,18 +1,18 @@
 /** The file of the index, with the journal beside it, as readers have it open. A rebuild puts another in its place. */
-import { type Database, SQLiteError, type Statement } from 'bun:sqlite';
+import { SQLiteError, type Statement } from 'bun:sqlite';
 import { statSync } from 'node:fs';
-import { prepared, versionOf } from '../files/connection.ts';
+import { type Connection, prepared, versionOf } from '../files/connection.ts';
 import { indexPath, journalPath, openReader, SCHEMA_VERSION } from '../files/database.ts';
 import { openJournalReader } from '../files/journal.ts';
 import { requireListIndexes } from '../files/list-indexes.ts';
 import { IndexUnavailableError } from '../model/read-errors.ts';
 import { type KeptTransactions, keptTransactions, sharedTransactions } from '../queries/kept-transactions.ts';
-import { type Reader, readerOf } from './index-reader.ts';
+import { type Reader, readerOf, type WorkLimits } from './index-reader.ts';
 
 /** A connection with a snapshot of its own. */
 export interface IndexConnection {
   readonly reader: Reader;
-  readonly db: Database;
+  readonly db: Connection;
   readonly kept: KeptTransactions;
   readonly begin: Statement;
   readonly end: Statement;
@@ -31,6 +31,7 @@ const filesOf = (directory: string): string => [indexPath(directory), journalPat
 /** Ends a snapshot. @returns false where that fails; closing the connection ends it then */
 function isEnded({ db, end }: IndexConnection): boolean {
   try {
+    db.endReads();
     // SQLite may have ended it by itself, after an I/O error.
     if (db.inTransaction) end.run();
     return true;
@@ -43,10 +44,11 @@ function isEnded({ db, end }: IndexConnection): boolean {
 /**
  * Opens the files that are in the directory now.
  * @param number tells this file from others that were opened in its place
+ * @param limits of what one request may look at; others than usual are for tests
  * @throws OperatorError where there is no index, one of another version, or one that is being loaded
  * @throws IndexUnavailableError where it is replaced at this moment
  */
-export function openIndexFile(directory: string, number: number) {
+export function openIndexFile(directory: string, number: number, limits: WorkLimits = {}) {
   const files = filesOf(directory);
   // Entries are there before the index speaks of them, and never change: they need no snapshot.
   const journal = openJournalReader(directory);
@@ -64,7 +66,7 @@ export function openIndexFile(directory: string, number: number) {
     }
     prepared(db, () => requireListIndexes(db, indexPath(directory)));
     const kept = keptTransactions(db, transactions);
-    const reader = readerOf(db, journal, number, {}, kept);
+    const reader = readerOf(db, journal, number, limits, kept);
     return { db, reader, kept, begin: db.prepare('BEGIN'), end: db.prepare('COMMIT') };
   }
 

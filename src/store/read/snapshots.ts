@@ -6,7 +6,7 @@ import { operatorErrorOf } from '../../base/system-errors.ts';
 import { indexPath } from '../files/database.ts';
 import { IndexUnavailableError, SnapshotCutOffError, StoreClosedError } from '../model/read-errors.ts';
 import { type IndexConnection, type IndexFile, openIndexFile } from './index-file.ts';
-import type { Reader } from './index-reader.ts';
+import type { Reader, WorkLimits } from './index-reader.ts';
 
 /** Runs a request on one snapshot of the index: nothing that is written meanwhile is seen. */
 export interface Snapshots {
@@ -45,6 +45,8 @@ export interface SnapshotOptions {
   before?: () => void;
   /** Each request has a snapshot of its own if not given. */
   sharing?: Sharing;
+  /** How much one request may look at; others than usual are for tests. */
+  limits?: WorkLimits;
 }
 
 /** Milliseconds between two looks at the file and at the snapshots in use. A look costs some microseconds. */
@@ -125,6 +127,7 @@ export function openSnapshots(directory: string, options: SnapshotOptions = {}):
     every = systemClock.every,
     before = () => {},
     sharing,
+    limits,
   } = options;
   /** Snapshots in use, in the order they began in. */
   const inUse = new Set<InUse>();
@@ -151,7 +154,7 @@ export function openSnapshots(directory: string, options: SnapshotOptions = {}):
 
   function open(): void {
     try {
-      file = openIndexFile(directory, filesOpened + 1);
+      file = openIndexFile(directory, filesOpened + 1, limits);
     } catch (error) {
       if (!isOfFile(error)) throw error;
       noteUnavailable(error);

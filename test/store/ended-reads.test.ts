@@ -1,0 +1,205 @@
+/**
+ * Whatever ends a read ends its snapshot, too: after each function of a reader, in the middle of whatever it does and at
+ * its end, the write-ahead log can be emptied, which one reader of an old snapshot prevents.
+ */
+import { Database } from 'bun:sqlite';
+import { afterAll, beforeAll, expect, spyOn, test } from 'bun:test';
+import { createApp } from '../../src/commands/app.ts';
+import { Prng } from '../../src/devnet/prng.ts';
+import { devnetEvents } from '../../src/devnet/scenario.ts';
+import { indexPath } from '../../src/store/files/database.ts';
+import type { Reader } from '../../src/store/read/index-reader.ts';
+import { openSnapshots, type Snapshots } from '../../src/store/read/snapshots.ts';
+import { errorOf } from '../faults/fault-store.ts';
+import { type OpenIngest, openNew, received } from '../support/ingest.ts';
+import { casesOf, firstSeed, timeout } from '../support/property.ts';
+import { getRoutes, isOfOperator, randomUrl, Subjects } from '../support/random-urls.ts';
+
+const events = [...devnetEvents({ seed: 7, blocks: 44, accounts: 8, transactionsPerBlock: 6, staking: 30 })];
+
+/** Every list ends before its end, and every search before what it looks for. */
+const limits = {
+  historyStep: 3,
+  search: { sorted: 20, rows: 60, entries: 200 },
+  values: { unindexed: 5, few: 5, quick: 5, sorted: 10, rows: 10, bytes: 10_000 },
+};
+
+/** Calls of SQLite, and rows that it is asked for one by one. */
+let steps = 0;
+/** The step that fails; none if it is 0. */
+let failing = 0;
+const spies: Disposable[] = [];
+
+function step(): void {
+  steps += 1;
+  if (steps === failing) throw errorOf('io');
+}
+
+beforeAll(() => {
+  const { prepare } = Database.prototype;
+  function prepared(this: Database, sql: string, ...rest: never[]) {
+    const statement = prepare.call(this, sql, ...rest);
+    const { get, all, iterate } = statement;
+    const stepped = <F extends (...values: never[]) => unknown>(method: F) =>
+      ((...values: never[]) => {
+        if (!sql.startsWith('PRAGMA')) step();
+        return method.apply(statement, values);
+      }) as F;
+    statement.get = stepped(get);
+    statement.all = stepped(all);
+    statement.iterate = ((...values: never[]) => {
+      const rows = iterate.apply(statement, values);
+      const next = rows.next.bind(rows);
+      rows.next = () => {
+        step();
+        return next();
+      };
+      return rows;
+    }) as typeof iterate;
+    return statement;
+  }
+  spies.push(spyOn(Database.prototype, 'prepare').mockImplementation(prepared as typeof prepare));
+});
+afterAll(() => {
+  for (const spy of spies) spy[Symbol.dispose]();
+});
+
+type Group = Readonly<Record<string, unknown>>;
+
+/** The names of the functions of a reader, with those of their groups. */
+const functionsOf = (group: Group, at = ''): string[] =>
+  Object.entries(group).flatMap(([name, member]) => {
+    if (typeof member === 'function') return [at + name];
+    return typeof member === 'object' && member !== null ? functionsOf(member as Group, `${at}${name}.`) : [];
+  });
+
+/** A reader that notes which of its functions are called. */
+const noting = <T extends object>(group: T, called: Set<string>, at = ''): T =>
+  new Proxy(group, {
+    get(target, name) {
+      const member = (target as Group)[name as string];
+      if (typeof member === 'object' && member !== null) return noting(member, called, `${at}${String(name)}.`);
+      if (typeof member === 'function') called.add(`${at}${String(name)}`);
+      return member;
+    },
+  });
+
+/** An index that is read and written, and what tells whether anybody reads an old snapshot of it. */
+function readIndex(open: OpenIngest) {
+  const snapshots = openSnapshots(open.directory, { limits });
+  const called = new Set<string>();
+  const db = new Database(indexPath(open.directory));
+  db.run('PRAGMA synchronous = OFF');
+  const write = db.prepare('UPDATE progress SET mempool_version = mempool_version + 1');
+  const empty = db.prepare<{ busy: number }, []>('PRAGMA wal_checkpoint(TRUNCATE)');
+  const read: Snapshots['read'] = (request) => snapshots.read((reader) => request(noting(reader, called)));
+  return {
+    read,
+    called,
+    functions: () => snapshots.read(async (reader) => functionsOf(reader)),
+    app: createApp({ snapshots: { ...snapshots, read }, version: 'stackside v0 (test:test)', log: () => {} }),
+    /** Reads while the log holds what the snapshot needs of it. @returns whether the log can be emptied afterwards */
+    async endsAfter(request: () => Promise<unknown>): Promise<boolean> {
+      write.run();
+      await request();
+      return empty.get()?.busy === 0;
+    },
+    [Symbol.dispose]() {
+      snapshots.close();
+      db.close();
+    },
+  };
+}
+
+/** A call of a reader. */
+type Call = (read: Reader) => Promise<unknown>;
+
+/** Calls of what random URLs hardly reach, or no route calls, by what the index holds. */
+async function directCalls(read: Reader, principals: Iterable<string>): Promise<Record<string, Call>> {
+  const tip = await read.chain.tip();
+  const { items: pending } = await read.mempool.page(1, null);
+  const { items: newest } = await read.transactions.page(1, null);
+  const cycle = await read.rewardCycles.find('current');
+  const [txId, mined] = [pending[0]?.txId, newest[0]?.txId];
+  if (tip === null || txId === undefined || mined === undefined || cycle === undefined) throw new Error('no chain');
+  const key = (await read.rewardCycles.signers(cycle.cycle, 1, 0)).items[0]?.key ?? new Uint8Array(33);
+  const [height, [holder = '']] = [tip.height, [...principals]];
+  const histories = [...principals].map((principal): [string, Call] => [
+    `history of ${principal}`,
+    async ({ history }) => {
+      const walk = await history.begin(principal, { from: null, to: null });
+      while (walk !== null && (await history.next(walk)) !== null);
+    },
+  ]);
+  return {
+    ...Object.fromEntries(histories),
+    chainId: ({ chain }) => chain.chainId(),
+    newest: ({ changes }) => changes.newest(),
+    after: ({ changes }) => changes.after(0, 10),
+    parties: ({ changes }) => changes.parties(height),
+    nftEvents: ({ changes }) => changes.nftEvents(height),
+    range: async ({ blocks }) => blocks.range(1, height),
+    loads: ({ tenures }) => tenures.loads(3),
+    slice: async ({ events: of }) => of.slice(mined, 3, 0),
+    lastFirst: ({ events: of }) => of.lastFirst(mined, ['stx'], 3, 0),
+    find: ({ mempool }) => mempool.find(txId),
+    findAnnounced: ({ mempool }) => mempool.findAnnounced(txId),
+    feeRank: ({ mempool }) => mempool.feeRank(txId),
+    events: ({ addresses }) => addresses.events(holder, ['stx', 'ft', 'nft'], 2, 1),
+    nftHistory: ({ tokenLists }) => tokenLists.nftHistory(`${holder}.collectible-0::card`, mined, 2, 0, true),
+    isKnown: ({ principals: of }) => of.isKnown(holder),
+    signers: ({ rewardCycles }) => rewardCycles.signers(cycle.cycle, 2, 0),
+    signer: ({ rewardCycles }) => rewardCycles.signer(cycle.cycle, key),
+    stackers: ({ rewardCycles }) => rewardCycles.stackers(cycle.cycle, key, 2, 0),
+    findSubdomain: ({ names }) => names.findSubdomain('a.b.btc'),
+    resolver: ({ names }) => names.resolver('a.b.btc'),
+  };
+}
+
+test(
+  'a read that ends early or late leaves no snapshot behind',
+  async () => {
+    using open = openNew({ journal: false });
+    const subjects = new Subjects();
+    for (const event of events) {
+      open.ingest.take(received(event));
+      subjects.add(event);
+    }
+    open.ingest.commit();
+    using index = readIndex(open);
+    const prng = new Prng(`ended reads ${firstSeed}`);
+    const held: object[] = [];
+
+    /** @param at the step that fails; none if it is 0. @returns the steps that it took */
+    async function tryOnce(name: string, request: () => Promise<unknown>, at: number): Promise<number> {
+      [steps, failing] = [0, at];
+      if (!(await index.endsAfter(request))) held.push({ name, at });
+      failing = 0;
+      return steps;
+    }
+    async function tryEnds(name: string, request: () => Promise<unknown>): Promise<void> {
+      const all = await tryOnce(name, request, 0);
+      for (const at of new Set([prng.between(1, all + 1), all])) await tryOnce(name, request, at);
+    }
+
+    const document: unknown = await (await index.app.handle(new Request('http://localhost/docs/json'))).json();
+    for (const route of getRoutes(document).filter((one) => !isOfOperator(one))) {
+      for (let made = 0; made < casesOf(3); made++) {
+        const url = randomUrl(route, subjects, prng);
+        await tryEnds(url, async () => {
+          const response = await index.app.handle(new Request(`http://localhost${url}`));
+          // Of those that are streamed, every other one is left by its client.
+          if (made % 2 === 0) await response.arrayBuffer();
+          else await response.body?.cancel();
+        });
+      }
+    }
+    const direct = await index.read((read) => directCalls(read, subjects.principals));
+    for (const [name, call] of Object.entries(direct)) {
+      await tryEnds(name, () => index.read(call).catch(() => {}));
+    }
+    expect((await index.functions()).filter((name) => !index.called.has(name))).toEqual([]);
+    expect(held).toEqual([]);
+  },
+  timeout,
+);
