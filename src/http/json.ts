@@ -1,4 +1,5 @@
 /** The JSON text of answers. */
+import type { Static, TSchema, TUnsafe } from '@sinclair/typebox';
 
 /** A reviver that keeps the digits of numbers that a double can't hold. */
 const exactly = (_: string, value: unknown, { source }: { source?: string } = {}): unknown =>
@@ -15,29 +16,35 @@ class JsonText {
   }
 }
 
+declare const ofValue: unique symbol;
+
+/** A `T` that is JSON text already. Its type has no member, so that nobody reads a member of `T` from the text. */
+export interface Written<T> {
+  readonly [ofValue]: T;
+}
+
+/** Writes a value, to keep it as text. */
+export const written = <T>(value: T): Written<T> => new JsonText(JSON.stringify(value)) as unknown as Written<T>;
+
 /**
  * Serializes each value once, and keeps the text for as long as the value is kept.
  * @param serialize must make the same of a value every time
  */
-export function writtenOnce<T extends object, R>(serialize: (of: T) => R): (of: T) => R {
-  const texts = new WeakMap<T, JsonText>();
+export function writtenOnce<T extends object, R>(serialize: (of: T) => R): (of: T) => Written<R> {
+  const texts = new WeakMap<T, Written<R>>();
   return (of) => {
     let known = texts.get(of);
     if (known === undefined) {
       known = written(serialize(of));
       texts.set(of, known);
     }
-    return asValue(known);
+    return known;
   };
 }
 
-export type Written = JsonText;
-
-/** Writes a value, to keep it as text. */
-export const written = (value: unknown): Written => new JsonText(JSON.stringify(value));
-
-/** A written value in the place of the value: it makes the same JSON. */
-export const asValue = <R>(text: Written): R => text as unknown as R;
+/** The schema of a part of an answer that serializers may give as text. In the document it is the part's own schema. */
+export const MaybeWritten = <T extends TSchema>(schema: T) =>
+  schema as unknown as TUnsafe<Static<T> | Written<Static<T>>>;
 
 /**
  * The JSON text of an answer.

@@ -6,6 +6,7 @@ import { block as blockObject, microblock as microblockObject } from '../api/sha
 import { mempoolTransaction, transaction as transactionObject } from '../api/shared/serialize/transaction.ts';
 import { clarity } from '../api/shared/serialize/values.ts';
 import { toHex } from '../codec/hex.ts';
+import { jsonOf } from '../http/json.ts';
 import type { Change, NftMove } from '../store/model/change.ts';
 import type { FoundInForks } from '../store/model/transaction.ts';
 import type { Reader } from '../store/read/index-reader.ts';
@@ -78,11 +79,11 @@ export function changeMessages({ has, any }: Pick<Subscriptions, 'has' | 'any'>)
       );
       for (const item of items) {
         const shown = withStxTransfers(item, declarations);
-        const { tx_id, tx_status, tx_type } = shown.tx;
+        const { txId, status, payload } = item.transaction;
         yield new Message({
           topic: transactionsTopic,
-          text: JSON.stringify(shown),
-          members: { address: principal, tx_id, tx_status, tx_type },
+          text: jsonOf(shown),
+          members: { address: principal, tx_id: toHex(txId), tx_status: status, tx_type: payload.type },
           leading: [principal],
         });
       }

@@ -4,6 +4,7 @@ import { connectWebSocketClient, StacksApiSocketClient } from '@stacks/blockchai
 import type { NodeEvent } from '../../src/devnet/node-event.ts';
 import { devnetEvents } from '../../src/devnet/scenario.ts';
 import { RpcConnection } from '../../src/live/websocket.ts';
+import { type Typed, typeErrors } from '../client/type-check.ts';
 import { alice, announcement, transfer } from '../support/handmade.ts';
 import { heldClock } from '../support/held-clock.ts';
 import { type Serving, serving } from '../support/serving.ts';
@@ -238,6 +239,42 @@ test('the chain forked while they listened', async () => {
   expect(chain.length).toBeLessThan(blocksToCome.length - 3);
 });
 
+/** What the package declares that its callbacks are given, by topic, and for Socket.IO where that is another type. */
+const declaredTypes: Record<string, [rpc: string, socketIo?: string]> = {
+  block: ['api.Block'],
+  mempool: ['api.MempoolTransaction'],
+  transaction: ['api.Transaction | api.MempoolTransaction'],
+  'address-transaction': ['api.RpcAddressTxNotificationParams', 'api.AddressTransactionWithTransfers'],
+  'address-stx-balance': ['api.RpcAddressBalanceNotificationParams', 'api.AddressStxBalanceResponse'],
+  'nft-event': ['NftEvent'],
+  'nft-asset-event': ['NftEvent'],
+  'nft-collection-event': ['NftEvent'],
+};
+
+test('every push is of the type that the package declares', () => {
+  const imports = [
+    "import type * as api from '@stacks/blockchain-api-client';",
+    // A mint has no sender and a burn no recipient: null, where the package leaves the member out.
+    "type NftEvent = Omit<api.NftEvent, 'sender' | 'recipient'> & { sender: string | null; recipient: string | null };",
+  ].join('\n');
+  /** By type and text: most clients are told the same. */
+  const pushes = new Map<string, Typed>();
+  for (const [name, heard] of heardBy) {
+    for (const [topic, [rpc, socketIo = rpc]] of Object.entries(declaredTypes)) {
+      expect([name, topic, heard[topic]!.length > 0]).toEqual([name, topic, true]);
+      for (const told of heard[topic]!) {
+        // Socket.IO gives the address beside the object.
+        const { address: _, ...object } = told;
+        const push = name === 'connectWebSocketClient' ? { type: rpc, body: told } : { type: socketIo, body: object };
+        pushes.set(JSON.stringify(push), push);
+      }
+    }
+    // The simulated node has none.
+    expect(heard.microblock).toEqual([]);
+  }
+  expect(typeErrors(imports, [...pushes.values()])).toEqual([]);
+});
+
 test('nothing was told before it could be read', () => expect(unreadable).toEqual([]));
 
 describe.each(clients.map(([name]) => name))('%s', (name) => {
@@ -295,6 +332,10 @@ describe.each(clients.map(([name]) => name))('%s', (name) => {
           (one) => one.address === address && one.tx.tx_id === item.tx.tx_id,
         );
         expect(told.at(-1)).toMatchObject({ address, ...item });
+        if (name === 'connectWebSocketClient') {
+          const { tx_id, tx_status, tx_type } = item.tx;
+          expect(told.at(-1)).toMatchObject({ tx_id, tx_status, tx_type });
+        }
         items++;
       }
     }

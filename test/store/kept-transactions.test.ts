@@ -156,3 +156,9 @@ test('a value that is written once makes the same JSON in every place', () => {
   const item = { before: 1, none: undefined, value: once(value), after: 2 };
   expect(jsonOf({ results: [item] })).toBe(JSON.stringify({ results: [{ ...item, value: serialize(value) }] }));
 });
+
+test('the type checker refuses to read members of a written value, since it has none', () => {
+  const text = writtenOnce((of: { name: string }) => of)({ name: 'a' });
+  // @ts-expect-error: a member of the value
+  expect(text.name).toBeUndefined();
+});

@@ -7,7 +7,7 @@ import { declarationsFor } from '../shared/declarations.ts';
 import { excludeFunctionArgs, Principal } from '../shared/legacy-parameters.ts';
 import { TxId } from '../shared/parameters.ts';
 import { TransactionWithStxTransfers, TransactionWithTransfers } from '../shared/schemas/address.ts';
-import { MempoolTransaction, Transaction } from '../shared/schemas/transaction.ts';
+import { ListedTransaction, MempoolTransaction } from '../shared/schemas/transaction.ts';
 import { concernsStx, withStxTransfers, withTransfers } from '../shared/serialize/address.ts';
 import { listedTransaction, mempoolTransaction } from '../shared/serialize/transaction.ts';
 import { heightQuery, heightsOf, NO_BLOCK, untilQuery } from './heights.ts';
@@ -29,7 +29,7 @@ export const addressTransactions = [
     tag,
     params,
     query: { ...page, ...heightQuery, exclude_function_args: excludeFunctionArgs },
-    response: OffsetPage(Transaction),
+    response: OffsetPage(ListedTransaction),
     notFound: NO_BLOCK,
     deprecated: { replacement: `${v3}/transactions` },
     etag: principalTag,

@@ -10,11 +10,11 @@ import type { Reader } from '../../store/read/index-reader.ts';
 import { declarationsFor } from '../shared/declarations.ts';
 import { BlockHeight, excludeFunctionArgs, HexHash } from '../shared/legacy-parameters.ts';
 import { BlockParameter } from '../shared/parameters.ts';
-import { Transaction } from '../shared/schemas/transaction.ts';
+import { ListedTransaction } from '../shared/schemas/transaction.ts';
 import { listedTransaction } from '../shared/serialize/transaction.ts';
 
 const tag = 'Transactions (v1)';
-const response = OffsetPage(Transaction);
+const response = OffsetPage(ListedTransaction);
 
 interface Asked {
   limit: number;

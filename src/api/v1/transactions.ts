@@ -14,7 +14,7 @@ import { declarationsFor } from '../shared/declarations.ts';
 import { example } from '../shared/examples/examples.ts';
 import { Address, excludeFunctionArgs, Principal, TransactionTypes, unanchored } from '../shared/legacy-parameters.ts';
 import { SpelledTxId, TxId } from '../shared/parameters.ts';
-import { MempoolTransaction, Transaction } from '../shared/schemas/transaction.ts';
+import { ListedTransaction, MempoolTransaction, Transaction } from '../shared/schemas/transaction.ts';
 import { Hash, Hex, words } from '../shared/schemas/values.ts';
 import { listedTransaction, mempoolTransaction, transaction } from '../shared/serialize/transaction.ts';
 
@@ -89,7 +89,7 @@ export const transactions = [
       ),
       exclude_function_args: excludeFunctionArgs,
     },
-    response: OffsetPage(Transaction),
+    response: OffsetPage(ListedTransaction),
     etag: chainTip,
     handle: async ({ query, read }) => {
       const { limit, offset, order = 'desc', sort_by = 'block_height', exclude_function_args } = query;

@@ -5,7 +5,7 @@ import { CursorPage, cursorPage, cursorQuery, pageCursor } from '../../http/pagi
 import { route } from '../../http/route.ts';
 import type { BlockId } from '../../store/model/block.ts';
 import { BlockParameter } from '../shared/parameters.ts';
-import { TransactionSummary } from './schemas/transaction.ts';
+import { ListedTransaction } from './schemas/transaction.ts';
 import { listedTransaction } from './serialize/transaction.ts';
 
 const UNKNOWN = 'Block not found';
@@ -23,7 +23,7 @@ export const blocks = [
     tag: 'Blocks',
     params: { height_or_hash: BlockParameter },
     query: cursorQuery,
-    response: CursorPage(TransactionSummary),
+    response: CursorPage(ListedTransaction),
     notFound: UNKNOWN,
     etag: block,
     handle: async ({ params: { height_or_hash }, query: { limit, cursor }, read }) => {

@@ -8,7 +8,7 @@ import { AssetParameter, PrincipalParameter, TxId } from '../shared/parameters.t
 import { Hash, Height, nullable, words } from '../shared/schemas/values.ts';
 import { StxBalance } from './schemas/principal.ts';
 import { FtBalance } from './schemas/token.ts';
-import { FullPending, FullTransaction } from './schemas/transaction.ts';
+import { FoundTransaction } from './schemas/transaction.ts';
 import { fullTransaction, includable } from './serialize/full-transaction.ts';
 import { stxBalance } from './serialize/principal.ts';
 import { ftBalance } from './serialize/token.ts';
@@ -96,9 +96,7 @@ export const manyTransactions = route({
   ),
   response: Type.Object({
     ...tipFields,
-    results: Type.Array(
-      Type.Object({ tx_id: Hash, transaction: nullable(Type.Union([FullTransaction, FullPending])) }),
-    ),
+    results: Type.Array(Type.Object({ tx_id: Hash, transaction: nullable(FoundTransaction) })),
   }),
   etag: null,
   handle: async ({ body: { tx_ids, include = [] }, read }) => {

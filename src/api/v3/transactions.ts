@@ -1,4 +1,3 @@
-import { Type } from '@sinclair/typebox';
 import { toHex } from '../../codec/hex.ts';
 import { notFound } from '../../http/errors.ts';
 import { chainTip, transaction } from '../../http/etag.ts';
@@ -6,7 +5,7 @@ import { CursorPage, cursorPage, cursorQuery, pageCursor } from '../../http/pagi
 import { route } from '../../http/route.ts';
 import { includeQuery, TxId } from '../shared/parameters.ts';
 import { TransactionEvent } from './schemas/event.ts';
-import { FullPending, FullTransaction, TransactionSummary } from './schemas/transaction.ts';
+import { FoundTransaction, ListedTransaction } from './schemas/transaction.ts';
 import { transactionEvent } from './serialize/event.ts';
 import { fullTransaction, includable } from './serialize/full-transaction.ts';
 import { listedTransaction } from './serialize/transaction.ts';
@@ -22,7 +21,7 @@ export const transactions = [
     description: 'Returns the transactions of the canonical chain, newest first.',
     tag,
     query: cursorQuery,
-    response: CursorPage(TransactionSummary),
+    response: CursorPage(ListedTransaction),
     etag: chainTip,
     handle: async ({ query: { limit, cursor }, read }) => {
       const page = await read.transactions.page(limit, pageCursor('transactions', cursor));
@@ -38,7 +37,7 @@ export const transactions = [
     tag,
     params: { tx_id: TxId },
     query: includeQuery(...includable),
-    response: Type.Union([FullTransaction, FullPending]),
+    response: FoundTransaction,
     notFound: UNKNOWN,
     etag: transaction,
     handle: async ({ params: { tx_id }, query: { include = [] }, read }) => {

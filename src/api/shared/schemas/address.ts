@@ -1,6 +1,6 @@
 /** What v1 and v2 show of addresses. */
 import { type TProperties, type TSchema, Type } from '@sinclair/typebox';
-import { Transaction } from './transaction.ts';
+import { ListedTransaction } from './transaction.ts';
 import { ClarityPair, Hash, Height, Hex, nullable, Principal, SignedAmount, Uint64, words } from './values.ts';
 
 const lock = {
@@ -66,10 +66,10 @@ const sides = {
 const sums = { stx_sent: SignedAmount, stx_received: SignedAmount };
 const stx_transfers = Type.Array(Type.Object({ amount: SignedAmount, ...sides }));
 
-export const TransactionWithStxTransfers = Type.Object({ tx: Transaction, ...sums, stx_transfers });
+export const TransactionWithStxTransfers = Type.Object({ tx: ListedTransaction, ...sums, stx_transfers });
 
 export const TransactionWithTransfers = Type.Object({
-  tx: Transaction,
+  tx: ListedTransaction,
   ...sums,
   stx_transfers,
   ft_transfers: Type.Array(Type.Object({ asset_identifier: Type.String(), amount: SignedAmount, ...sides })),
@@ -79,7 +79,7 @@ export const TransactionWithTransfers = Type.Object({
 const counts = Type.Object({ transfer: Type.Integer(), mint: Type.Integer(), burn: Type.Integer() });
 
 export const AddressTransaction = Type.Object({
-  tx: Transaction,
+  tx: ListedTransaction,
   ...sums,
   events: Type.Object({ stx: counts, ft: counts, nft: counts }),
 });

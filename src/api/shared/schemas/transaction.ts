@@ -1,5 +1,6 @@
 /** Transactions as v1 and v2 show them: one flat object, mined or waiting, in lists and alone. */
 import { type TProperties, Type } from '@sinclair/typebox';
+import { MaybeWritten } from '../../../http/json.ts';
 import { TransactionEvent } from './event.ts';
 import { poisonMicroblock } from './poison-microblock.ts';
 import { PostConditions } from './post-condition.ts';
@@ -125,4 +126,6 @@ const kinds = <T extends TProperties>(shared: T) =>
   ]);
 
 export const Transaction = kinds(mined);
+/** A transaction of a list, which is kept as text. */
+export const ListedTransaction = MaybeWritten(Transaction);
 export const MempoolTransaction = kinds(waiting);

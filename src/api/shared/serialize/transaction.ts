@@ -5,7 +5,7 @@ import { type AbiFunction, functionSignature, typedArguments } from '../../../co
 import { toHex } from '../../../codec/hex.ts';
 import { decodePostConditions } from '../../../codec/post-conditions.ts';
 import { decoded, payloadOf } from '../../../codec/raw-payload.ts';
-import { asValue, type Written, written } from '../../../http/json.ts';
+import { type Written, written } from '../../../http/json.ts';
 import type { ContractFunctions } from '../../../store/model/contract.ts';
 import type { TransactionEvent } from '../../../store/model/event.ts';
 import type { PendingTransactionDetail, SummaryPayload, TransactionDetail } from '../../../store/model/transaction.ts';
@@ -75,7 +75,7 @@ export function transaction(of: TransactionDetail, context: TransactionContext):
 interface Listed {
   declared: ContractFunctions | undefined;
   withoutArguments: boolean;
-  text: Written;
+  text: Written<Static<typeof Transaction>>;
 }
 
 const listed = new WeakMap<TransactionDetail, Listed[]>();
@@ -84,19 +84,22 @@ const listed = new WeakMap<TransactionDetail, Listed[]>();
  * Makes the same as {@link transaction} without events, once for each transaction that the store keeps and for each form:
  * what the called contract declares, and whether arguments are shown.
  */
-export function listedTransaction(of: TransactionDetail, context: TransactionContext): Static<typeof Transaction> {
+export function listedTransaction(
+  of: TransactionDetail,
+  context: TransactionContext,
+): Written<Static<typeof Transaction>> {
   const { payload } = of;
   const declared = payload.type === 'contract_call' ? context.declarations.get(payload.contractId) : undefined;
   const { withoutArguments = false } = context;
   const forms = listed.get(of) ?? [];
   const known = forms.find((one) => one.declared === declared && one.withoutArguments === withoutArguments);
-  if (known !== undefined) return asValue(known.text);
+  if (known !== undefined) return known.text;
   const text = written(transaction(of, context));
   // Once a contract is deployed anew, nobody asks for the forms that it had before.
   if (forms.length === MOST_FORMS) forms.length = 0;
   forms.push({ declared, withoutArguments, text });
   listed.set(of, forms);
-  return asValue(text);
+  return text;
 }
 
 /** A transaction that is pending, or was dropped from the mempool, as v1 and v2 return it. */

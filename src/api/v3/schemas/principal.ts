@@ -1,6 +1,6 @@
 import { Type } from '@sinclair/typebox';
 import { Amount, Hash, Height, nullable, SignedAmount, Uint64, words } from '../../shared/schemas/values.ts';
-import { TransactionSummary } from './transaction.ts';
+import { ListedTransaction } from './transaction.ts';
 
 export const StxBalance = Type.Object({
   balance: Amount,
@@ -53,7 +53,7 @@ export const BalanceChange = Type.Object({ asset, balance_change: change });
 export const TransactionBalanceChange = Type.Object({ tx_id: Hash, asset, balance_change: change });
 
 export const PrincipalTransaction = Type.Object({
-  transaction: TransactionSummary,
+  transaction: ListedTransaction,
   involvement: words('sender', 'sponsor', 'affected'),
   balance_changes: Type.Object({ stx: change }),
   affected_balances: Type.Object({ stx: Type.Boolean(), ft: Type.Boolean(), nft: Type.Boolean() }),

@@ -1,5 +1,6 @@
 /** Transactions as v3 shows them: mined and pending, in lists and alone. */
 import { type TProperties, Type } from '@sinclair/typebox';
+import { MaybeWritten } from '../../../http/json.ts';
 import { poisonMicroblock } from '../../shared/schemas/poison-microblock.ts';
 import { PostConditions } from '../../shared/schemas/post-condition.ts';
 import { executedStatuses, waitingStatuses } from '../../shared/schemas/status.ts';
@@ -76,6 +77,9 @@ export const TransactionSummary = Type.Union([
   }),
 ]);
 
+/** A transaction of a list, which is kept as text. */
+export const ListedTransaction = MaybeWritten(TransactionSummary);
+
 const full = {
   ...summary,
   parent_block: Type.Object({ hash: Hash, index_hash: Hash }),
@@ -123,3 +127,6 @@ export const FullPending = Type.Union([
   bare(fullPending, 'coinbase'),
   bare(fullPending, 'tenure_change'),
 ]);
+
+/** A transaction alone. A mined one without the parts that must be asked for is kept as text. */
+export const FoundTransaction = Type.Union([MaybeWritten(FullTransaction), FullPending]);
