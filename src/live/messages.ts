@@ -58,14 +58,23 @@ export function changeMessages({ has, any }: Pick<Subscriptions, 'has' | 'any'>)
     if (found !== undefined) yield new Message({ topic, text: await transactionText(read, found) });
   }
 
-  /** A transaction that entered the mempool or was dropped. If a block holds it by now, that is another change. */
-  async function* ofMempool(read: Reader, txId: Uint8Array): AsyncGenerator<Message> {
-    const topic = plainTopic('mempool');
-    const transaction = has(topic) ? await read.mempool.findAnnounced(txId) : undefined;
-    if (transaction !== undefined) {
-      yield new Message({ topic, text: await transactionText(read, { mined: false, transaction }) });
-    }
-    yield* ofTransaction(read, txId);
+  /**
+   * A transaction that entered the mempool, came back to it, or was dropped, as it was then: if a block holds it by now,
+   * or it was dropped since, that is another change.
+   */
+  async function* ofMempool(
+    read: Reader,
+    txId: Uint8Array,
+    kind: 'admitted' | 'dropped' | 'restored',
+  ): AsyncGenerator<Message> {
+    // Subscribers of the mempool never heard that one that is back was gone.
+    const topics = [...(kind === 'restored' ? [] : [plainTopic('mempool')]), transactionTopic(toHex(txId))].filter(has);
+    const found = topics.length === 0 ? undefined : await read.mempool.findAnnounced(txId);
+    // The index doesn't hold any more why one was dropped that is back.
+    if (found === undefined || (kind === 'dropped' && found.status === 'pending')) return;
+    const transaction = kind === 'dropped' ? found : { ...found, status: 'pending' as const, replacedByTxId: null };
+    const text = await transactionText(read, { mined: false, transaction });
+    for (const topic of topics) yield new Message({ topic, text });
   }
 
   async function* ofPrincipal(read: Reader, principal: string, height: number): AsyncGenerator<Message> {
@@ -110,14 +119,16 @@ export function changeMessages({ has, any }: Pick<Subscriptions, 'has' | 'any'>)
     }
   }
 
-  async function* ofBlock(read: Reader, indexBlockHash: Uint8Array): AsyncGenerator<Message> {
+  /** A block that came onto the chain, or beside it. If it stands elsewhere by now, that is another change. */
+  async function* ofBlock(read: Reader, indexBlockHash: Uint8Array, canonical: boolean): AsyncGenerator<Message> {
     if (!any(...blockTopics)) return;
-    const block = await read.blocks.whole({ indexHash: indexBlockHash });
-    // The block is of a fork that was left again since, or is too old to be kept.
-    if (block === undefined) return;
+    const announced = await read.blocks.announced(indexBlockHash, canonical);
+    if (announced === undefined) return;
+    const { block, isOnChain } = announced;
     const topic = plainTopic('block');
     if (has(topic)) yield new Message({ topic, text: JSON.stringify(blockObject(block, 'ascending')) });
-    if (!block.canonical) return;
+    // A block that left the chain again since holds nothing that can be read.
+    if (!canonical || !isOnChain) return;
     const { height } = block;
     if (any('transaction')) {
       for (const txId of block.txIds) yield* ofTransaction(read, txId);
@@ -143,14 +154,13 @@ export function changeMessages({ has, any }: Pick<Subscriptions, 'has' | 'any'>)
     switch (kind) {
       case 'block':
       case 'orphan':
-        return ofBlock(read, subject);
+        return ofBlock(read, subject, kind === 'block');
       case 'microblock':
         return ofMicroblock(read, subject);
       case 'admitted':
       case 'dropped':
-        return ofMempool(read, subject);
       case 'restored':
-        return ofTransaction(read, subject);
+        return ofMempool(read, subject, kind);
     }
   };
 }

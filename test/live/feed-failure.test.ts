@@ -84,7 +84,7 @@ test('a poll that takes long ends with the change in hand, and another one goes 
 test('a block is not read where nobody is subscribed to any of its messages', async () => {
   const all = subscriptions();
   for (const kind of ['mempool', 'microblock'] as const) all.add({ deliver: () => {} }, plainTopic(kind), kind);
-  const reader = { blocks: { whole: () => Promise.reject(broken) } } as unknown as Reader;
+  const reader = { blocks: { announced: () => Promise.reject(broken) } } as unknown as Reader;
   const block: Change = { id: 1, kind: 'block', subject: new Uint8Array(32) };
   expect(await Array.fromAsync(changeMessages(all)(reader, block))).toEqual([]);
   all.add({ deliver: () => {} }, plainTopic('nft-event'), 'nft-event');

@@ -2,6 +2,7 @@
 import type { Prng } from '../../src/devnet/prng.ts';
 import { CUT, type Line, type LineClient } from './line.ts';
 import { type Body, protocols } from './protocols.ts';
+import { pushedBlock } from './pushed.ts';
 import { NoAnswer, type Server } from './server.ts';
 import type { World } from './world.ts';
 
@@ -21,7 +22,7 @@ export interface ClientPlan {
 export interface Session {
   /** How many blocks had been taken when it learned that it is subscribed; null before. */
   since: number | null;
-  /** Index block hashes, as they came. */
+  /** What {@link pushedBlock} makes of each, as they came. */
   blocks: string[];
   /** Whether the connection is there yet. */
   open: boolean;
@@ -134,7 +135,7 @@ class Client implements LineClient {
   #told(topic: string, body: Body): void {
     this.#world.note(`told ${topic} ${body.index_block_hash ?? body.tx_id ?? body.tx.tx_id}`);
     if (topic === 'block') {
-      this.#session.blocks.push(body.index_block_hash);
+      this.#session.blocks.push(pushedBlock(body.index_block_hash, body.canonical));
       this.#lastBlock = { hash: body.hash, told: new Set() };
       this.#canBeRead(`/extended/v1/block/${body.hash}`);
     } else if (topic === 'mempool') this.#canBeRead(`/extended/v1/tx/${body.tx_id}`);

@@ -4,7 +4,14 @@ import type { NodeEvent } from '../../src/devnet/node-event.ts';
 import { BlockTree } from '../support/winning-chain.ts';
 import type { Session } from './clients.ts';
 
-/** Blocks that are pushed for each new block of the node, in order: what came onto the chain with it, or itself. */
+/** A push of a block, as sessions and laws name it. */
+export const pushedBlock = (indexBlockHash: string, canonical: boolean): string =>
+  `${indexBlockHash} ${canonical ? 'canonical' : 'beside'}`;
+
+/**
+ * Blocks that are pushed for each new block of the node, in order: what came onto the chain with it, or itself. Each is
+ * its index block hash, and whether it was canonical then, however late it is pushed.
+ */
 export function pushedBlocks(events: readonly NodeEvent[]): string[][] {
   const tree = new BlockTree();
   let chain = new Set<string>();
@@ -15,11 +22,11 @@ export function pushedBlocks(events: readonly NodeEvent[]): string[][] {
     if (!tree.add(event)) continue;
     const { index_block_hash, block_height } = JSON.parse(event.body);
     if (tree.tip === before) {
-      pushed.push(block_height === 0 ? [] : [index_block_hash]);
+      pushed.push(block_height === 0 ? [] : [pushedBlock(index_block_hash, false)]);
       continue;
     }
     const hashes = tree.chain().map(({ head }) => head.index_block_hash);
-    pushed.push(hashes.filter((hash) => !chain.has(hash)));
+    pushed.push(hashes.filter((hash) => !chain.has(hash)).map((hash) => pushedBlock(hash, true)));
     chain = new Set(hashes);
   }
   return pushed;

@@ -58,6 +58,13 @@ export interface WholeBlock extends ChainBlock {
   streamed: Uint8Array[];
 }
 
+/** A block as its announcement made it, which a later one may have changed. */
+export interface AnnouncedBlock {
+  block: WholeBlock;
+  /** Whether the canonical chain holds it now. */
+  isOnChain: boolean;
+}
+
 /** A canonical microblock, or one that waits on the tip for a block to confirm it. */
 export interface ChainMicroblock {
   hash: Uint8Array;

@@ -2,7 +2,7 @@
 import type { Database } from 'bun:sqlite';
 import type { Block } from '../../chain/block.ts';
 import { positionsOf } from '../../chain/position.ts';
-import type { BlockSearch, ConfirmedMicroblock, WholeBlock } from '../model/block.ts';
+import type { AnnouncedBlock, BlockSearch, ConfirmedMicroblock, WholeBlock } from '../model/block.ts';
 import type { OffsetPage } from '../model/page.ts';
 import type { TransactionDetail } from '../model/transaction.ts';
 import { prepared } from '../rows/statement.ts';
@@ -47,8 +47,18 @@ type Microblock = NonNullable<WholeBlock['parentMicroblock']>;
 const parentMicroblock = (of: Microblock | null): Microblock | null =>
   of === null || of.hash.every((byte) => byte === 0) ? null : of;
 
-const orphaned = (block: Block): WholeBlock => ({
+/** A block beside the chain. What it holds counts for nothing. */
+const beside = (block: WholeBlock): WholeBlock => ({
+  ...block,
   canonical: false,
+  txIds: [],
+  confirmed: [],
+  streamed: [],
+});
+
+/** What a block holds, from its payload. */
+const ofPayload = (block: Block): WholeBlock => ({
+  canonical: true,
   height: block.height,
   hash: block.blockHash,
   indexHash: block.indexBlockHash,
@@ -61,10 +71,22 @@ const orphaned = (block: Block): WholeBlock => ({
   transactions: block.announcedTransactions,
   cost: block.cost,
   parentMicroblock: parentMicroblock({ hash: block.parentMicroblockHash, sequence: block.parentMicroblockSequence }),
-  txIds: [],
-  confirmed: [],
+  txIds: block.transactions.map(({ txId }) => txId),
+  confirmed: confirmedBy(block.transactions.map(({ microblock }) => microblock?.hash ?? null)),
   streamed: [],
 });
+
+/** @param hashes the microblock of each transaction, null in the anchor block, whose transactions come last */
+function confirmedBy(hashes: readonly (Uint8Array | null)[]): ConfirmedMicroblock[] {
+  const microblocks = new Map<string, ConfirmedMicroblock>();
+  for (const hash of hashes) {
+    if (hash === null) break;
+    const known = microblocks.get(hash.toHex());
+    if (known === undefined) microblocks.set(hash.toHex(), { hash, transactions: 1 });
+    else known.transactions += 1;
+  }
+  return [...microblocks.values()];
+}
 
 export function wholeBlockQueries(
   db: Database,
@@ -78,7 +100,7 @@ export function wholeBlockQueries(
   const tip = prepared<HeightRow, []>(db, sql.tip);
   const parentOf = prepared<Microblock, [number]>(db, sql.parentMicroblock);
   const holds = prepared<{ tx_id: Uint8Array; microblock_hash: Uint8Array | null }, [number, number]>(db, sql.holds);
-  const confirmedBy = prepared<HashRow, [number]>(db, sql.confirmed);
+  const streamedOn = prepared<HashRow, [number]>(db, sql.confirmed);
   const waiting = prepared<HashRow, [Uint8Array]>(db, sql.waiting);
   const count = prepared<{ transactions: number }, [number]>(db, sql.count);
   const ascending = prepared<{ position: number }, [number, number, number, number]>(db, sql.ascending);
@@ -97,20 +119,13 @@ export function wholeBlockQueries(
     if (block === undefined) return undefined;
     const { first, last } = positionsOf(height);
     const rows = holds.all(first, last);
-    const microblocks = new Map<string, ConfirmedMicroblock>();
-    for (const { microblock_hash: hash } of rows) {
-      if (hash === null) break;
-      const known = microblocks.get(hash.toHex());
-      if (known === undefined) microblocks.set(hash.toHex(), { hash, transactions: 1 });
-      else known.transactions += 1;
-    }
     return {
       ...block,
       canonical: true,
       parentMicroblock: parentMicroblock(parentOf.get(height)),
       txIds: rows.map(({ tx_id }) => tx_id),
-      confirmed: [...microblocks.values()],
-      streamed: (height === tipHeight ? waiting.all(block.indexHash) : confirmedBy.all(height + 1)).map(
+      confirmed: confirmedBy(rows.map(({ microblock_hash }) => microblock_hash)),
+      streamed: (height === tipHeight ? waiting.all(block.indexHash) : streamedOn.all(height + 1)).map(
         ({ hash }) => hash,
       ),
     };
@@ -124,7 +139,19 @@ export function wholeBlockQueries(
       const height = canonicalHeight(search);
       if (height !== undefined) return whole(height, tipHeight());
       const orphan = orphans.block(search);
-      return orphan === undefined ? undefined : orphaned(orphan);
+      return orphan === undefined ? undefined : beside(ofPayload(orphan));
+    },
+
+    /**
+     * A block as it came onto the chain, or beside it, wherever it stands by now.
+     * @returns undefined where it is an orphan that is too old to be kept
+     */
+    async announced(indexHash: Uint8Array, canonical: boolean): Promise<AnnouncedBlock | undefined> {
+      const height = canonicalHeight({ indexHash });
+      const orphan = height === undefined ? orphans.block({ indexHash }) : undefined;
+      const block = height === undefined ? orphan && ofPayload(orphan) : whole(height, tipHeight());
+      if (block === undefined) return undefined;
+      return { block: canonical ? block : beside(block), isOnChain: height !== undefined };
     },
 
     /** The canonical chain, highest first. */

@@ -79,7 +79,12 @@ export function readerOf(
   const events = eventQueries(db);
   const orphans = orphanQueries(db, chain, journal);
   const streamed = streamedQueries(db, journal, orphans.network);
-  const { whole, wholePage, transactions: inBlock } = wholeBlockQueries(db, { range: blocks.range, orphans, details });
+  const {
+    whole,
+    announced,
+    wholePage,
+    transactions: inBlock,
+  } = wholeBlockQueries(db, { range: blocks.range, orphans, details });
   const rewardCycles = rewardCycleQueries(db);
   const byValues = valueSearch(db, limits.values);
   const search = withStreamed(transactionSearch(db, details, limits.search), streamed);
@@ -105,6 +110,7 @@ export function readerOf(
       ...blocks,
       /** A whole block of any fork: the canonical one, else the highest. */
       whole,
+      announced,
       /** The canonical chain, highest first. */
       wholePage,
     },

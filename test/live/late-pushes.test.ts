@@ -1,0 +1,93 @@
+/** What is pushed does not depend on how soon after its change it is. */
+import { expect, test } from 'bun:test';
+import fc from 'fast-check';
+import type { Message } from '../../src/live/message.ts';
+import { changeMessages } from '../../src/live/messages.ts';
+import type { Snapshots } from '../../src/store/read/snapshots.ts';
+import { eventsOf, type Forks, forks } from '../support/forked-chain.ts';
+import { openNew, received } from '../support/ingest.ts';
+import { assertProperty, timeout } from '../support/property.ts';
+import { watchedSnapshots } from '../support/watched-snapshots.ts';
+
+// biome-ignore lint/suspicious/noExplicitAny: pushes are looked at member by member.
+type Push = { method: string; params: any };
+
+/** A subscriber of everything, who is told of changes when it is called. */
+function listener(snapshots: Snapshots) {
+  const messagesOf = changeMessages({ has: () => true, any: () => true });
+  const heard: Push[] = [];
+  let last = 0;
+  return {
+    heard,
+    hear: () =>
+      snapshots.read(async (read) => {
+        for (const change of await read.changes.after(last, 100_000)) {
+          last = change.id;
+          const messages: Message[] = await Array.fromAsync(messagesOf(read, change));
+          for (const message of messages) heard.push(JSON.parse(message.rpc()));
+        }
+      }),
+  };
+}
+
+/**
+ * Without what later events tell of a block, the microblocks that were built on it, and without the transactions of
+ * block 1: the chain shows those of block 0 with them, which the payload of a block that left the chain doesn't have.
+ */
+const blocksIn = (pushes: readonly Push[]) =>
+  pushes
+    .filter(({ method }) => method === 'block')
+    .map(({ params }) => ({ ...params, microblocks_streamed: [], txs: params.height === 1 ? [] : params.txs }));
+
+/** Transactions as they were told of, without what takes the place of one that was dropped, which may change. */
+const statesIn = (pushes: readonly Push[], methods: readonly string[]): string[] =>
+  pushes
+    .filter(({ method }) => methods.includes(method))
+    .map(({ method, params }) => `${method} ${params.tx_id} ${params.tx_status} ${params.block_hash ?? ''}`);
+
+function countOf(texts: readonly string[]): Map<string, number> {
+  const counts = new Map<string, number>();
+  for (const text of texts) counts.set(text, (counts.get(text) ?? 0) + 1);
+  return counts;
+}
+
+/** What was told more often than it happened. */
+function surplus(told: readonly string[], happened: readonly string[]): string[] {
+  const most = countOf(happened);
+  return [...countOf(told)].flatMap(([text, count]) => (count > (most.get(text) ?? 0) ? [text] : []));
+}
+
+test(
+  'a client that hears of a change late is told what one is who hears of it at once',
+  async () => {
+    const seen = { blocks: 0, beside: 0, twice: 0, states: 0, moves: 0 };
+    await assertProperty(
+      fc.asyncProperty(forks(), fc.integer({ min: 2, max: 60 }), async (world: Forks, atOnce: number) => {
+        using open = openNew({ journal: false });
+        using snapshots = watchedSnapshots(open.directory);
+        const [soon, late] = [listener(snapshots), listener(snapshots)];
+        for (const [index, event] of eventsOf(world).entries()) {
+          open.ingest.receive(received(event));
+          await soon.hear();
+          if (index % atOnce === 0) await late.hear();
+        }
+        await late.hear();
+        expect(blocksIn(late.heard)).toEqual(blocksIn(soon.heard));
+        const pending = ['mempool', 'tx_update'];
+        const moves = ['address_tx_update', 'nft_event'];
+        for (const methods of [pending, moves]) {
+          expect(surplus(statesIn(late.heard, methods), statesIn(soon.heard, methods))).toEqual([]);
+        }
+        const blocks = blocksIn(soon.heard);
+        seen.blocks += blocks.length;
+        seen.beside += blocks.filter(({ canonical }) => !canonical).length;
+        seen.twice += blocks.length - new Set(blocks.map(({ hash }) => hash)).size;
+        seen.states += statesIn(late.heard, pending).length;
+        seen.moves += statesIn(late.heard, moves).length;
+      }),
+      { cases: 10 },
+    );
+    for (const [what, count] of Object.entries(seen)) expect([what, count > 20]).toEqual([what, true]);
+  },
+  timeout,
+);
