@@ -50,6 +50,10 @@ const allowed: Readonly<Record<string, { use: readonly string[]; because: string
     use: ['performance'],
     because: 'how long a node waited is printed, and nothing is expected of it',
   },
+  'mutants/run.ts': {
+    use: ['performance', 'setInterval'],
+    because: 'a changed program may hang, which nothing else tells',
+  },
   'codec/malformed.test.ts': { use: ['cpuUsage'], because: 'this time stands still while other processes run' },
 };
 /** Names what is refused. */

@@ -1,0 +1,74 @@
+/** A mutant: one change of the source that chance took, which is found again in a tree that went on. */
+import { Prng } from '../../src/devnet/prng.ts';
+import type { Mutation } from './mutations.ts';
+
+export interface Mutant {
+  file: string;
+  kind: Mutation['kind'];
+  /** The line where the change begins, its number from 1, and where in it. */
+  text: string;
+  line: number;
+  column: number;
+  before: string;
+  after: string;
+}
+
+const lineOf = (text: string, place: number): number => text.slice(0, place).split('\n').length;
+
+function mutantOf(file: string, text: string, { kind, start, end, after }: Mutation): Mutant {
+  const begin = text.lastIndexOf('\n', start - 1) + 1;
+  const [line = ''] = text.slice(begin).split('\n');
+  const before = text.slice(start, end);
+  return { file, kind, text: line, line: lineOf(text, start), column: start - begin, before, after };
+}
+
+/** Where a text has a mutant's change now: at the line of its text that is nearest to its number; null where it is gone. */
+export function placeOf(mutant: Mutant, text: string): { start: number; end: number; after: string } | null {
+  const { line, column, before, after } = mutant;
+  let nearest: { start: number; away: number } | null = null;
+  let begin = 0;
+  for (const [index, one] of text.split('\n').entries()) {
+    const start = begin + column;
+    const away = Math.abs(index + 1 - line);
+    if (one === mutant.text && text.startsWith(before, start) && away < (nearest?.away ?? Number.POSITIVE_INFINITY)) {
+      nearest = { start, away };
+    }
+    begin += one.length + 1;
+  }
+  return nearest && { start: nearest.start, end: nearest.start + before.length, after };
+}
+
+/** A source of mutants: every line that offers a change is as likely as any other. */
+export class Mutants {
+  /** The changes that each line offers. */
+  readonly #lines: Mutant[][];
+
+  /** @param files their texts, with the changes that each offers */
+  constructor(files: Iterable<{ file: string; text: string; changes: readonly Mutation[] }>) {
+    this.#lines = [...files].flatMap(({ file, text, changes }) => [
+      ...Map.groupBy(
+        changes.map((change) => mutantOf(file, text, change)),
+        ({ line }) => line,
+      ).values(),
+    ]);
+  }
+
+  /** Lines that offer a change. */
+  get size(): number {
+    return this.#lines.length;
+  }
+
+  /** One more mutant of a seed. @param drawn those that it gave already, in order */
+  draw(seed: number, drawn: readonly Mutant[]): Mutant {
+    const chance = new Prng(`mutant ${seed} ${drawn.length}`);
+    for (;;) {
+      const line = this.#lines[chance.below(this.#lines.length)]!;
+      const mutant = line[chance.below(line.length)]!;
+      if (!drawn.some((other) => isSame(other, mutant) && other.line === mutant.line)) return mutant;
+    }
+  }
+}
+
+/** Whether two are one change of one line, wherever it stands. */
+export const isSame = (a: Omit<Mutant, 'line' | 'kind'>, b: Omit<Mutant, 'line' | 'kind'>): boolean =>
+  a.file === b.file && a.text === b.text && a.column === b.column && a.before === b.before && a.after === b.after;

@@ -1,0 +1,144 @@
+/** The machine that changes lines at random: what it changes, and that a seed draws the same again. */
+import { expect, test } from 'bun:test';
+import { existsSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import ts from 'typescript';
+import equivalents from './equivalent.json';
+import { isSame, type Mutant, Mutants, placeOf } from './mutant.ts';
+import { mutationsOf } from './mutations.ts';
+import { withChange } from './project.ts';
+
+/** The types that the machine asks for, without the compiler's library. */
+const LIBRARY = `
+interface Array<T> { length: number; [n: number]: T; push(one: T): number }
+interface Boolean {} interface Function {} interface CallableFunction {} interface NewableFunction {}
+interface IArguments {} interface Number {} interface Object {} interface RegExp {} interface String {}
+interface PromiseLike<T> { then(done: (value: T) => void): void }
+interface Promise<T> { then(done: (value: T) => void): void }
+interface PromiseConstructor { new <T>(run: (done: (value: T) => void) => void): Promise<T> }
+declare const Promise: PromiseConstructor;
+`;
+
+/** Every text that one change makes of a file. */
+function changed(text: string): string[] {
+  const files = new Map([
+    ['file.ts', text],
+    ['library.d.ts', LIBRARY],
+  ]);
+  const host: ts.CompilerHost = {
+    getSourceFile: (name) => {
+      const of = files.get(name);
+      return of === undefined ? undefined : ts.createSourceFile(name, of, ts.ScriptTarget.ESNext, true);
+    },
+    getDefaultLibFileName: () => 'library.d.ts',
+    writeFile: () => {},
+    getCurrentDirectory: () => '',
+    getCanonicalFileName: (name) => name,
+    useCaseSensitiveFileNames: () => true,
+    getNewLine: () => '\n',
+    fileExists: (name) => files.has(name),
+    readFile: (name) => files.get(name),
+  };
+  const program = ts.createProgram(['file.ts'], { target: ts.ScriptTarget.ESNext, strict: true, types: [] }, host);
+  return mutationsOf(program.getSourceFile('file.ts')!, program.getTypeChecker()).map((one) => withChange(text, one));
+}
+
+test.each([
+  ['const f = (a: number) => a < 3;', ['const f = (a: number) => !(a < 3);', 'const f = (a: number) => a <= 3;']],
+  ['const a = 1 + 2;', ['const a = 1 - 2;']],
+  ["const a = 'x' + 2;", []],
+  ['f(); function f(): number { return 1; }', ['; function f(): number { return 1; }']],
+  [
+    'function f(a: number[]): number[] { if (a.length === 0) return a; return a; }',
+    [
+      'function f(a: number[]): number[] { ; return a; }',
+      'function f(a: number[]): number[] { if (a.length !== 0) return a; return a; }',
+      'function f(a: number[]): number[] { if (a.length === 0) return []; return a; }',
+      'function f(a: number[]): number[] { if (a.length === 0) return a; return []; }',
+    ],
+  ],
+  [
+    'const g = (a: number, b: number, c: string) => null; const x = g(1, 2, "");',
+    ['const g = (a: number, b: number, c: string) => null; const x = g(2, 1, "");'],
+  ],
+  ['const f = (a: boolean): number | null => (a ? 1 : null);', ['const f = (a: boolean): number | null => null;']],
+  [
+    'async function f(a: Promise<void>): Promise<void> { await a; }',
+    [
+      'async function f(a: Promise<void>): Promise<void> { return; await a; }',
+      'async function f(a: Promise<void>): Promise<void> { ; }',
+      'async function f(a: Promise<void>): Promise<void> { a; }',
+    ],
+  ],
+  [
+    'for (const a of [[1]]) { a.push(2); }',
+    ['for (const a of [[1]]) { a.push(2); break; }', 'for (const a of [[1]]) { ; }'],
+  ],
+  [
+    "const a = 'SELECT a FROM b WHERE a >= ?1 AND b = 2 ORDER BY a DESC';",
+    [
+      "const a = 'SELECT a FROM b WHERE a > ?1 AND b = 2 ORDER BY a DESC';",
+      "const a = 'SELECT a FROM b WHERE a >= ?1 OR b = 2 ORDER BY a DESC';",
+      "const a = 'SELECT a FROM b WHERE a >= ?1 AND b <> 2 ORDER BY a DESC';",
+      "const a = 'SELECT a FROM b WHERE a >= ?1 AND b = 2 ORDER BY a';",
+    ],
+  ],
+  ["const a = 'a = b';", []],
+  ['interface A { a: boolean }', []],
+])('what %s may become', (text, expected) => {
+  expect(changed(text).sort()).toEqual(expected.toSorted());
+});
+
+const LINES = ['a < b;', 'c < d;', '', 'c < d;'];
+const file = { file: 'src/a.ts', text: LINES.join('\n') };
+const changes = [...file.text.matchAll(/</g)].map(({ index }) => ({
+  kind: 'comparison' as const,
+  start: index,
+  end: index + 1,
+  after: '<=',
+}));
+
+/** The first mutants of a seed. */
+function drawn(seed: number, count: number): Mutant[] {
+  const source = new Mutants([{ ...file, changes }]);
+  const all: Mutant[] = [];
+  while (all.length < count) all.push(source.draw(seed, all));
+  return all;
+}
+
+test('a seed draws the same mutants again, each of another line', () => {
+  expect(new Mutants([{ ...file, changes }]).size).toBe(3);
+  const seeds = Array.from({ length: 20 }, (_, seed) => drawn(seed, 3));
+  for (const [seed, all] of seeds.entries()) {
+    expect(drawn(seed, 3)).toEqual(all);
+    expect(drawn(seed, 2)).toEqual(all.slice(0, 2));
+    expect(all.map(({ line }) => line).sort()).toEqual([1, 2, 4]);
+  }
+  expect(new Set(seeds.map(([first]) => first!.line)).size).toBe(3);
+});
+
+test('a mutant is found where its line moved to, the nearest of equal ones, and not in a line that changed', () => {
+  const mutant = drawn(1, 3).find(({ line }) => line === 4)!;
+  const applied = (text: string) => {
+    const place = placeOf(mutant, text);
+    return place && withChange(text, place);
+  };
+  expect(applied(file.text)).toBe('a < b;\nc < d;\n\nc <= d;');
+  expect(applied(`\n\n${file.text}`)).toBe('\n\na < b;\nc <= d;\n\nc < d;');
+  expect(applied('c < d;')).toBe('c <= d;');
+  expect(applied('c < e;')).toBeNull();
+});
+
+test('what is called equivalent stands in the source, once, with a reason', () => {
+  const known = equivalents as unknown as (Omit<Mutant, 'line' | 'kind'> & { why: string })[];
+  for (const one of known) {
+    const path = join(import.meta.dir, '../..', one.file);
+    const text = existsSync(path) ? readFileSync(path, 'utf8') : '';
+    expect({ ...one, stands: placeOf({ ...one, line: 1, kind: 'statement' }, text) !== null }).toEqual({
+      ...one,
+      stands: true,
+    });
+    expect(one.why.length).toBeGreaterThan(10);
+    expect(known.filter((other) => isSame(one, other))).toHaveLength(1);
+  }
+});

@@ -1,0 +1,107 @@
+/** The project as the machine of mutants sees it: its files, its types, and which test is how near to a file. */
+import { readFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { Glob } from 'bun';
+import ts from 'typescript';
+import { type Mutation, mutationsOf } from './mutations.ts';
+
+/** Code that tests run without a browser. */
+const isMutated = (file: string): boolean =>
+  file.startsWith('src/') && !file.startsWith('src/console/app/') && file.endsWith('.ts') && !file.endsWith('.d.ts');
+
+/** End-to-end tests run the program in processes of its own, whatever they import: they come last. */
+const isEndToEnd = (test: string): boolean => test.startsWith('test/e2e/');
+
+/** The text of a file with a change in it. */
+export const withChange = (text: string, { start, end, after }: Omit<Mutation, 'kind'>): string =>
+  text.slice(0, start) + after + text.slice(end);
+
+export class Project {
+  readonly #types: ts.LanguageService;
+  readonly #files: readonly string[];
+  /** What stands in a file in place of its text, with a number that grows. */
+  readonly #changed = new Map<string, string>();
+  #changes = 0;
+  /** Who imports a file. */
+  readonly #importers: Map<string, string[]>;
+
+  constructor(readonly root: string) {
+    const config = ts.readConfigFile(join(root, 'tsconfig.json'), ts.sys.readFile);
+    const { fileNames, options } = ts.parseJsonConfigFileContent(config.config, ts.sys, root);
+    this.#files = fileNames.map((file) => file.slice(root.length + 1));
+    this.#types = ts.createLanguageService({
+      getCompilationSettings: () => options,
+      getScriptFileNames: () => fileNames,
+      getScriptVersion: (file) => (this.#changed.has(file) ? String(this.#changes) : '0'),
+      getScriptSnapshot: (file) => {
+        const text = this.#changed.get(file) ?? ts.sys.readFile(file);
+        return text === undefined ? undefined : ts.ScriptSnapshot.fromString(text);
+      },
+      getCurrentDirectory: () => root,
+      getDefaultLibFileName: ts.getDefaultLibFilePath,
+      fileExists: ts.sys.fileExists,
+      readFile: ts.sys.readFile,
+      directoryExists: ts.sys.directoryExists,
+      getDirectories: ts.sys.getDirectories,
+    });
+    const edges = this.#files.flatMap((from) =>
+      ts
+        .preProcessFile(this.textOf(from), true, true)
+        .importedFiles.filter(({ fileName }) => fileName.startsWith('.'))
+        .map(({ fileName }) => ({ from, to: join(dirname(from), fileName) })),
+    );
+    this.#importers = new Map(
+      [...Map.groupBy(edges, ({ to }) => to)].map(([to, of]) => [to, of.map(({ from }) => from)]),
+    );
+  }
+
+  textOf(file: string): string {
+    return readFileSync(join(this.root, file), 'utf8');
+  }
+
+  /** The files that may be changed. */
+  mutated(): string[] {
+    return this.#files.filter(isMutated).sort();
+  }
+
+  tests(): string[] {
+    return [...new Glob('test/**/*.test.ts').scanSync(this.root)].sort();
+  }
+
+  mutationsOf(file: string): Mutation[] {
+    const program = this.#types.getProgram()!;
+    return mutationsOf(program.getSourceFile(join(this.root, file))!, program.getTypeChecker());
+  }
+
+  /**
+   * What the compiler says of a file with another text; null where it has no objection.
+   * @param everywhere whether the files that import it are looked at, too
+   */
+  typeError(file: string, text: string, everywhere: boolean): string | null {
+    const path = join(this.root, file);
+    this.#changed.set(path, text);
+    this.#changes += 1;
+    try {
+      const files = everywhere ? this.#files.map((one) => join(this.root, one)) : [path];
+      for (const one of files) {
+        const [error] = [...this.#types.getSyntacticDiagnostics(one), ...this.#types.getSemanticDiagnostics(one)];
+        if (error) return ts.flattenDiagnosticMessageText(error.messageText, ' ');
+      }
+      return null;
+    } finally {
+      this.#changed.delete(path);
+    }
+  }
+
+  /** The tests in the order in which they are run for a change of a file. @param cost of a test, in any unit */
+  testsFor(file: string, cost: (test: string) => number): string[] {
+    const distances = new Map([[file, 0]]);
+    for (const [near, distance] of distances) {
+      for (const importer of this.#importers.get(near) ?? []) {
+        if (!distances.has(importer)) distances.set(importer, distance + 1);
+      }
+    }
+    const rank = (test: string) => (isEndToEnd(test) ? Number.MAX_VALUE : (distances.get(test) ?? 1_000_000));
+    return this.tests().sort((a, b) => rank(a) - rank(b) || cost(a) - cost(b));
+  }
+}

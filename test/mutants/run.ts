@@ -1,0 +1,353 @@
+/**
+ * `bun run mutants`: changes lines of the source at random, one at a time, and lists the changes that no test notices.
+ *
+ *     bun run mutants --count 200 --seed 7    tries 200; with a seed that was stopped, it goes on where it was
+ *     bun run mutants --seed 7 --survivors    tries those again that nothing noticed
+ *     bun run mutants --seed 7 --list         prints what is known, and tries nothing
+ *
+ * Tests run in copies of the tree, one for each of `--jobs`. `.mutants/SEED.json` has what is known. equivalent.json names
+ * changes that change nothing which a test could see, with the reason; they don't count.
+ */
+import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { availableParallelism } from 'node:os';
+import { dirname, join } from 'node:path';
+import { parseArgs } from 'node:util';
+import { dataDirectory } from '../support/data-directory.ts';
+import equivalents from './equivalent.json';
+import { isSame, type Mutant, Mutants, placeOf } from './mutant.ts';
+import { Project, withChange } from './project.ts';
+
+const ROOT = join(import.meta.dir, '../..');
+
+interface Outcome {
+  /** Who noticed it: nobody where it survived. `gone` is what stands nowhere in the tree any longer. */
+  by: 'types' | 'test' | 'hang' | 'nobody' | 'gone';
+  /** The error, or the test that failed. */
+  what: string;
+  /** How long it took. */
+  seconds: number;
+}
+
+interface Tried extends Mutant {
+  outcome?: Outcome;
+  /** Test files of the state's tree that didn't notice it. */
+  passed?: string[];
+}
+
+interface State {
+  tried: Tried[];
+  /** Of the tree whose tests these are. */
+  digest: string;
+  /** Milliseconds of each test file of the tree as it is, and the files that fail there. */
+  durations: Record<string, number>;
+  failing: string[];
+}
+
+/** Milliseconds of the first tests that are run together. Each further group may take twice as long as the one before. */
+const FIRST_GROUP = 4_000;
+/** Groups of the nearest tests, which every mutant meets before one meets the others. */
+const NEAR = 3;
+/** Milliseconds of a file that was not measured. */
+const UNMEASURED = 1_000;
+/** A run that takes so many times as long as without the change, and three minutes more, hangs. */
+const [PATIENCE, PATIENCE_MS] = [10, 180_000];
+/** Memory that no run needs: it is endless, too. Bytes. */
+const MOST_MEMORY = 6 * 1024 ** 3;
+const PAGE = 4096;
+/** Milliseconds between two looks at a run. */
+const LOOK_EVERY = 2_000;
+
+/** One copy of the tree, in which tests run. */
+class Copy {
+  readonly root: string;
+  /** Where its tests put their files: what runs here is known by it. */
+  readonly #temporary: string;
+
+  constructor(parent: string, files: readonly string[]) {
+    this.root = join(parent, 'tree');
+    this.#temporary = join(parent, 'tmp');
+    for (const file of files) {
+      mkdirSync(dirname(join(this.root, file)), { recursive: true });
+      cpSync(join(ROOT, file), join(this.root, file), { verbatimSymlinks: true });
+    }
+    symlinkSync(join(ROOT, 'node_modules'), join(this.root, 'node_modules'));
+  }
+
+  /** Processes that this copy's tests started, other than this one. Known on Linux alone. */
+  #processes(): number[] {
+    if (!existsSync('/proc/self/environ')) return [];
+    return readdirSync('/proc').flatMap((name) => {
+      if (!/^\d+$/.test(name)) return [];
+      try {
+        const environment = readFileSync(`/proc/${name}/environ`, 'utf8').split('\0');
+        return environment.includes(`TMPDIR=${this.#temporary}`) ? [Number(name)] : [];
+      } catch {
+        return []; // It ended meanwhile.
+      }
+    });
+  }
+
+  #memory(): number {
+    return this.#processes().reduce((sum, pid) => {
+      try {
+        return sum + Number(readFileSync(`/proc/${pid}/statm`, 'utf8').split(' ')[1]) * PAGE;
+      } catch {
+        return sum;
+      }
+    }, 0);
+  }
+
+  /** Ends what runs here. */
+  end(): void {
+    for (const pid of this.#processes()) {
+      try {
+        process.kill(pid, 'SIGKILL');
+      } catch {}
+    }
+  }
+
+  /**
+   * Runs test files, up to the first failure or all of them.
+   * @param most milliseconds after which it hangs
+   * @returns what was printed, and whether each file's tests ran and passed
+   */
+  async test(
+    files: readonly string[],
+    most: number,
+    ...options: string[]
+  ): Promise<{ printed: string; result: 'passed' | 'failed' | 'hung' }> {
+    rmSync(this.#temporary, { recursive: true, force: true });
+    mkdirSync(this.#temporary, { recursive: true });
+    const command = ['bun', 'test', '--timeout', '3600000', ...options, ...files.map((file) => `./${file}`)];
+    const child = Bun.spawn(command, {
+      cwd: this.root,
+      env: { ...process.env, TMPDIR: this.#temporary },
+      stdin: 'ignore',
+      stdout: 'pipe',
+      stderr: 'pipe',
+    });
+    let hung = false;
+    const began = performance.now();
+    const watch = setInterval(() => {
+      if (performance.now() - began < most && this.#memory() < MOST_MEMORY) return;
+      hung = true;
+      child.kill('SIGKILL');
+      this.end();
+    }, LOOK_EVERY);
+    const printing = Promise.all([new Response(child.stdout).text(), new Response(child.stderr).text()]);
+    const code = await child.exited;
+    clearInterval(watch);
+    this.end();
+    const printed = (await printing).join('\n');
+    rmSync(this.#temporary, { recursive: true, force: true });
+    // A change may end the process before all tests ran.
+    const ran = new RegExp(`Ran \\d+ tests? across ${files.length} files?`).test(printed);
+    return { printed, result: hung ? 'hung' : code === 0 && ran ? 'passed' : 'failed' };
+  }
+}
+
+/** What the files of a tree are, to know whether tests must be measured again. */
+function digestOf(files: readonly string[]): string {
+  const hash = new Bun.CryptoHasher('sha256');
+  for (const file of files) hash.update(file).update(readFileSync(join(ROOT, file)));
+  return hash.digest('hex');
+}
+
+/** Files that git has or would take, which stand in the tree. */
+function filesOfTree(): string[] {
+  const { stdout } = Bun.spawnSync(['git', 'ls-files', '-z', '-co', '--exclude-standard'], { cwd: ROOT });
+  return stdout
+    .toString()
+    .split('\0')
+    .filter((file) => file !== '' && existsSync(join(ROOT, file)))
+    .sort();
+}
+
+/** Test files with failures, of what a run printed. */
+function failingFiles(printed: string): string[] {
+  let file = '';
+  const failing = new Set<string>();
+  for (const line of printed.split('\n')) {
+    const [, header] = /^(\S+\.test\.ts):$/.exec(line) ?? [];
+    if (header) file = header;
+    if (/^\(fail\)|^error: /.test(line)) failing.add(file);
+  }
+  return [...failing];
+}
+
+/** Files together, none of whose groups takes much longer than all before it. */
+function groupsOf(files: readonly string[], cost: (file: string) => number): string[][] {
+  const groups: string[][] = [[]];
+  let [room, used] = [FIRST_GROUP, 0];
+  for (const file of files) {
+    if (used + cost(file) > room && groups.at(-1)!.length > 0) {
+      groups.push([]);
+      room *= 2;
+      used = 0;
+    }
+    groups.at(-1)!.push(file);
+    used += cost(file);
+  }
+  return groups;
+}
+
+const isEquivalent = (mutant: Mutant): boolean => equivalents.some((known) => isSame(known, mutant));
+
+/** One line on a mutant. */
+function described({ file, line, kind, before, after, text, outcome }: Tried): string {
+  const short = (one: string) => one.replace(/\s+/g, ' ').slice(0, 100);
+  const change = `${short(before) || `before «${short(text.trim())}»`} → ${short(after)}`;
+  return `${file}:${line} ${kind}: ${change}${outcome ? ` · ${outcome.by}: ${short(outcome.what)} · ${outcome.seconds} s` : ''}`;
+}
+
+/** What came of all. */
+function summary(tried: readonly Tried[]): string {
+  const known = tried.filter(({ outcome }) => outcome !== undefined && outcome.by !== 'gone');
+  const of = (...by: Outcome['by'][]) => known.filter(({ outcome }) => by.includes(outcome!.by));
+  const [survivors, equivalent] = [
+    of('nobody').filter((one) => !isEquivalent(one)),
+    of('nobody').filter((one) => isEquivalent(one)),
+  ];
+  const counted = known.length - equivalent.length;
+  const noticed = counted - survivors.length;
+  return [
+    `${noticed} of ${counted} noticed (${((100 * noticed) / counted).toFixed(1)} %): ${of('types').length} by the compiler, ` +
+      `${of('test').length} by tests, ${of('hang').length} by hanging; ${equivalent.length} are equivalent, ` +
+      `${tried.length - known.length} not tried or gone`,
+    ...survivors.map((one) => `survived  ${described(one)}`),
+  ].join('\n');
+}
+
+/** Runs the program. */
+async function main(): Promise<void> {
+  const { values } = parseArgs({
+    options: {
+      count: { type: 'string', default: '200' },
+      seed: { type: 'string', default: String(crypto.getRandomValues(new Uint16Array(1))[0]) },
+      jobs: { type: 'string', default: String(availableParallelism()) },
+      survivors: { type: 'boolean', default: false },
+      list: { type: 'boolean', default: false },
+    },
+  });
+  const say = (line: string): void => void process.stdout.write(`${line}\n`);
+  const seed = Number(values.seed);
+  const path = join(ROOT, '.mutants', `${seed}.json`);
+  const state: State = existsSync(path)
+    ? JSON.parse(readFileSync(path, 'utf8'))
+    : { tried: [], digest: '', durations: {}, failing: [] };
+  if (values.list) return say(summary(state.tried));
+  const save = () => {
+    mkdirSync(dirname(path), { recursive: true });
+    writeFileSync(path, JSON.stringify(state, null, 1));
+  };
+
+  using directory = dataDirectory();
+  const files = filesOfTree();
+  const copies = Array.from(
+    { length: Number(values.jobs) },
+    (_, n) => new Copy(join(directory.path, String(n)), files),
+  );
+  // The machine itself reads a copy in which nothing is changed.
+  const project = new Project(new Copy(join(directory.path, 'source'), files).root);
+  for (const signal of ['SIGINT', 'SIGTERM'] as const) {
+    process.on(signal, () => {
+      for (const copy of copies) copy.end();
+      directory[Symbol.dispose]();
+      process.exit(1);
+    });
+  }
+  /** Has each copy take one piece of work after the other. */
+  async function share<Work>(works: Work[], take: (copy: Copy, work: Work) => Promise<void>): Promise<void> {
+    const left = works.values();
+    await Promise.all(
+      copies.map(async (copy) => {
+        for (const work of left) await take(copy, work);
+      }),
+    );
+  }
+  const cost = (file: string) => state.durations[file] ?? UNMEASURED;
+
+  const digest = digestOf(files);
+  if (state.digest !== digest) {
+    say(`The tests of the tree as it is, file by file; seed ${seed}`);
+    Object.assign(state, { durations: {}, failing: [] });
+    const tests = project.tests();
+    const stretch = Math.ceil(tests.length / (copies.length * 6));
+    const stretches = Array.from({ length: Math.ceil(tests.length / stretch) }, (_, n) =>
+      tests.slice(n * stretch, (n + 1) * stretch),
+    );
+    await share(stretches, async (copy, some) => {
+      const timings = join(dirname(copy.root), 'timings.json');
+      rmSync(timings, { force: true });
+      const { printed, result } = await copy.test(some, 3_600_000, `--timings=${timings}`, '--update-timings');
+      Object.assign(state.durations, JSON.parse(readFileSync(timings, 'utf8')).files);
+      if (result !== 'passed') state.failing.push(...failingFiles(printed));
+    });
+    for (const mutant of state.tried) delete mutant.passed;
+    state.digest = digest;
+    save();
+  }
+  if (state.failing.length > 0) say(`Fail without any change, and are left out: ${state.failing.join(' ')}`);
+
+  const source = new Mutants(
+    project.mutated().map((file) => ({ file, text: project.textOf(file), changes: project.mutationsOf(file) })),
+  );
+  while (state.tried.length < Number(values.count)) state.tried.push(source.draw(seed, state.tried));
+  if (values.survivors) for (const mutant of state.tried) if (mutant.outcome?.by === 'nobody') delete mutant.outcome;
+  const due = state.tried.filter(({ outcome }) => outcome === undefined);
+  say(`${due.length} mutants of ${source.size} lines; seed ${seed}`);
+
+  /** Has tests look at a mutant. @returns what came of it; null where others are left to look */
+  async function outcomeOf(
+    copy: Copy,
+    mutant: Tried,
+    which: 'near' | 'all',
+  ): Promise<Pick<Outcome, 'by' | 'what'> | null> {
+    const { file } = mutant;
+    const text = files.includes(file) ? project.textOf(file) : '';
+    const place = placeOf(mutant, text);
+    if (place === null) return { by: 'gone', what: 'its line is another' };
+    const changed = withChange(text, place);
+    const error = project.typeError(file, changed, false);
+    if (error !== null) return { by: 'types', what: error };
+    const tests = project.testsFor(file, cost).filter((test) => !state.failing.includes(test));
+    const near = groupsOf(tests, cost).slice(0, NEAR).flat();
+    mutant.passed ??= [];
+    const left = new Set(which === 'near' ? near : tests).difference(new Set(mutant.passed));
+    writeFileSync(join(copy.root, file), changed);
+    try {
+      for (const group of groupsOf([...left], cost)) {
+        const most = PATIENCE_MS + PATIENCE * group.reduce((all, test) => all + cost(test), 0);
+        const { printed, result } = await copy.test(group, most, '--bail');
+        if (result === 'hung') return { by: 'hang', what: group.join(' ') };
+        if (result === 'failed') {
+          return { by: 'test', what: /^\(fail\) .*$/m.exec(printed)?.[0] ?? printed.slice(-300) };
+        }
+        mutant.passed.push(...group);
+        save();
+      }
+    } finally {
+      writeFileSync(join(copy.root, file), text);
+    }
+    if (which === 'near') return null;
+    const elsewhere = project.typeError(file, changed, true);
+    return elsewhere === null ? { by: 'nobody', what: '' } : { by: 'types', what: elsewhere };
+  }
+
+  for (const which of ['near', 'all'] as const) {
+    const waiting = due.filter(({ outcome }) => outcome === undefined);
+    await share(waiting, async (copy, mutant) => {
+      const began = performance.now();
+      const outcome = await outcomeOf(copy, mutant, which);
+      const seconds = Math.round((performance.now() - began) / 1000);
+      if (outcome !== null) mutant.outcome = { ...outcome, seconds };
+      save();
+      const known = state.tried.filter((one) => one.outcome !== undefined).length;
+      const word = outcome === null ? 'not yet' : outcome.by === 'nobody' ? 'SURVIVED' : 'noticed';
+      say(`${known}/${state.tried.length} ${word}  ${described(mutant)}`);
+    });
+  }
+  say(summary(state.tried));
+}
+
+await main();
