@@ -1,5 +1,6 @@
 /** The log: JSON lines on stderr, each an event of a known type. */
 import pino from 'pino';
+import { droppedBy, type LossyOutput, type LossyOutputs, lossyOutputs } from './base/lossy-output.ts';
 import type { ClusterEvent } from './cluster/events.ts';
 import type { FaucetEvent } from './faucets/faucets.ts';
 import type { HookEvent } from './hooks/log-event.ts';
@@ -23,6 +24,8 @@ export type ServerEvent =
   /** `nearest` is the variable that may have been meant. */
   | { event: 'variable_unknown'; variable: string; nearest: string | null }
   | { event: 'stopping'; signal: string }
+  /** Of the log, the ready line and the terminal's page. */
+  | { event: 'log_lines_dropped'; lines: number }
   /** What only the operator can mend ended this host of a cluster. */
   | { event: 'host_ended'; problem: string; remedy: string }
   | { event: 'crashed'; cause: unknown };
@@ -54,6 +57,7 @@ export const levelOf: Record<LogEvent['event'], Exclude<Level, 'silent'>> = {
   old_names_failed: 'error',
   data_open_to_others: 'warn',
   stopping: 'info',
+  log_lines_dropped: 'error',
   crashed: 'error',
   host_ended: 'error',
   log_reached: 'info',
@@ -122,15 +126,30 @@ export type Log = (event: LogEvent) => void;
 export const isLogged = (event: LogEvent['event'], least: Level): boolean =>
   levels.indexOf(levelOf[event]) >= levels.indexOf(least);
 
-/** Creates the log of the process. @param level the minimum level to write */
-export function createLog(level: Level): Log {
+/**
+ * Creates the log of the process, which never throws: what can't be written is dropped.
+ * @param level the minimum level to write
+ */
+export function createLog(level: Level, output: LossyOutput = lossyOutputs.stderr): Log {
   const logger = pino(
     {
       level,
       base: null,
       serializers: { cause: (cause) => (cause instanceof Error ? (cause.stack ?? String(cause)) : cause) },
     },
-    pino.destination({ dest: 2, sync: true }),
+    { write: (line: string) => output.write(line) },
   );
   return ({ event, ...fields }) => logger[levelOf[event]](fields, event);
+}
+
+/** Says in a log how many lines were dropped, with the first line that can be written again. */
+export function tellingDropped(log: Log, outputs: LossyOutputs): Log {
+  let told = 0;
+  return (event) => {
+    log(event);
+    const lines = droppedBy(outputs) - told;
+    if (lines === 0 || !outputs.stderr.works) return;
+    log({ event: 'log_lines_dropped', lines });
+    if (outputs.stderr.works) told += lines;
+  };
 }

@@ -4,11 +4,13 @@ import { type MessagePort, parentPort, workerData } from 'node:worker_threads';
 import { Registry } from 'prom-client';
 import type { Readiness } from '../api/operations.ts';
 import { systemClock } from '../base/clock.ts';
+import { lossyOutputs } from '../base/lossy-output.ts';
 import { operatorErrorOf } from '../base/system-errors.ts';
 import { directFetch } from '../http/direct-fetch.ts';
 import { forwardTo } from '../http/forward.ts';
 import type { ApiServer } from '../http/server.ts';
-import { createLog } from '../log.ts';
+import { createLog, tellingDropped } from '../log.ts';
+import { outputMetrics } from '../metrics/outputs.ts';
 import { RequestCounts } from '../metrics/request-counts.ts';
 import { snapshotLog } from '../metrics/snapshots.ts';
 import { nodeRpc } from '../node/rpc.ts';
@@ -45,6 +47,7 @@ async function start(
   say: (message: FromThread) => void,
 ) {
   const registry = new Registry();
+  outputMetrics(registry, lossyOutputs);
   const printed = form.pretty
     ? prettyLog({
         level: settings.logLevel,
@@ -53,7 +56,8 @@ async function start(
         now: systemClock.now,
       })
     : createLog(settings.logLevel);
-  const { log, read } = recentLog(printed, settings.logLevel, systemClock.now);
+  const { log: kept, read } = recentLog(printed, settings.logLevel, systemClock.now);
+  const log = tellingDropped(kept, lossyOutputs);
   const committed = new CommitCount(commits);
   const snapshots = openSnapshots(settings.data, {
     log: snapshotLog(registry, log),

@@ -13,7 +13,7 @@ import { type Environment, realEnvironment } from './environment.ts';
 import type { Running } from './running.ts';
 import { nextSignal, serveUntilSignal, startServing } from './serve.ts';
 import type { Sources } from './system-state.ts';
-import { demoPresenter } from './terminal/presenter.ts';
+import { demoPresenter, serverOutputs } from './terminal/presenter.ts';
 
 const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
 
@@ -75,10 +75,10 @@ export async function runDemo({ settings, sources }: Reading<'demo'>): Promise<v
 }
 
 async function serveDemo(settings: DemoSettings, sources: Sources, signalled: Promise<NodeJS.Signals>): Promise<void> {
-  const { stdout, stderr, env: variables } = process;
+  const { env: variables } = process;
   const shown = { ...readSettings({}, {}), ...settings };
   const presenter = demoPresenter(
-    { settings: shown, environment: realEnvironment, stdout, stderr, variables },
+    { settings: shown, environment: realEnvironment, ...serverOutputs(), variables },
     settings,
   );
   await serveUntilSignal(presenter, await startDemo(settings, presenter.environment, signalled, sources), signalled);

@@ -1,6 +1,7 @@
 /** The environment of a server: time, random numbers, files and the network. Tests replace it. */
 import { type Chance, systemChance } from '../base/chance.ts';
 import { type Clock, systemClock } from '../base/clock.ts';
+import { type LossyOutputs, lossyOutputs } from '../base/lossy-output.ts';
 import { type Post, post } from '../hooks/delivery/post.ts';
 import { type Listen, listenHttp } from '../http/listener.ts';
 import { createLog, type Level, type Log } from '../log.ts';
@@ -24,6 +25,8 @@ export interface Environment {
   listen: Listen;
   /** Carries deliveries to their receivers. */
   post: Post;
+  /** Where the log goes, and the ready line. */
+  outputs: LossyOutputs;
   createLog: (level: Level) => Log;
   /** Opens the log of a cluster. */
   openLog: OpenLog;
@@ -42,6 +45,7 @@ export const realEnvironment: Environment = {
   openSnapshots,
   listen: listenHttp,
   post,
+  outputs: lossyOutputs,
   createLog,
   openLog: openClusterLog,
   startOwnProcess,

@@ -11,9 +11,10 @@ import { type Faucets, noFaucets } from '../faucets/faucets.ts';
 import { sealingOf } from '../hooks/delivery/sealing.ts';
 import { openWithHooks } from '../hooks/open.ts';
 import type { HookApi } from '../hooks/routes/family.ts';
-import type { Log } from '../log.ts';
+import { type Log, tellingDropped } from '../log.ts';
 import { hookMetrics, hookTimers } from '../metrics/hooks.ts';
 import { LastHour } from '../metrics/last-hour.ts';
+import { outputMetrics } from '../metrics/outputs.ts';
 import { RequestCounts } from '../metrics/request-counts.ts';
 import { snapshotLog } from '../metrics/snapshots.ts';
 import { storeMetrics } from '../metrics/store.ts';
@@ -52,7 +53,7 @@ import { serveHooks } from './serve-hooks.ts';
 import { serverHistory } from './server-history.ts';
 import { serverStatus } from './server-status.ts';
 import { type Sources, systemState } from './system-state.ts';
-import { type Presenter, servePresenter } from './terminal/presenter.ts';
+import { type Presenter, servePresenter, serverOutputs } from './terminal/presenter.ts';
 import { serverVersion } from './version.ts';
 import { probeWrites } from './write-probe.ts';
 
@@ -136,10 +137,11 @@ export interface Started {
   sources?: Sources;
 }
 
-function watchOf(settings: Settings, { clock, createLog }: Environment): Watch {
+function watchOf(settings: Settings, { clock, createLog, outputs }: Environment): Watch {
   const requests = new RequestCounts();
   const hour = new LastHour({ clock, requests });
-  return { hour, requests, recent: recentLog(createLog(settings.logLevel), settings.logLevel, clock.now) };
+  const { log, read } = recentLog(createLog(settings.logLevel), settings.logLevel, clock.now);
+  return { hour, requests, recent: { log: tellingDropped(log, outputs), read } };
 }
 
 /** The hosts of a server that shares no log. */
@@ -244,6 +246,7 @@ export async function startServing(
     const writing = openWriting(settings, environment, log, closing);
     const ingest = writing?.ingest ?? null;
     const [registry, node] = [new Registry(), nodeRpc(settings.nodeRpc)];
+    outputMetrics(registry, environment.outputs);
     const cluster = ingest === null ? null : await joinCluster({ settings, ingest, ...environment, registry, log });
     if (cluster !== null) closing.unshift(cluster.stop);
     if (!settings.skipChainCheck) await requireNodesChain(node, settings.chainId ?? ingest?.chainId() ?? null);
@@ -370,8 +373,11 @@ function warnOfOthers(directory: string, log: Log): void {
 
 /** Ends the process at once: acknowledged events are on the disk, and the state in memory can't be trusted any more. */
 function crash(log: Log, cause: unknown): never {
-  log({ event: 'crashed', cause });
-  process.exit(EXIT.again);
+  try {
+    log({ event: 'crashed', cause });
+  } finally {
+    process.exit(EXIT.again);
+  }
 }
 
 /** The name of the first of these signals that the process gets from now on. */
@@ -403,8 +409,8 @@ export async function serveUntilSignal(
 
 /** `stackside serve`, from its start until a signal. @throws OperatorError where it can't serve */
 export async function runServe({ settings, sources }: Reading<'serve'>): Promise<void> {
-  const { stdout, stderr, env: variables } = process;
-  const presenter = servePresenter({ settings, environment: realEnvironment, stdout, stderr, variables });
+  const { env: variables } = process;
+  const presenter = servePresenter({ settings, environment: realEnvironment, ...serverOutputs(), variables });
   for (const unknown of unknownVariables(variables)) presenter.log({ event: 'variable_unknown', ...unknown });
   await serveUntilSignal(presenter, await startServing(settings, presenter.environment, { sources }));
 }

@@ -123,6 +123,10 @@ export class Disk {
     this.#full = full;
   }
 
+  get isFull(): boolean {
+    return this.#full;
+  }
+
   /** After so many calls of SQLite one fails. */
   failAfter(calls: number, fault: Fault): void {
     this.#toFail.push({ calls, fault });

@@ -93,8 +93,7 @@ class Run {
   async calm(): Promise<Map<Hook, Log>> {
     this.world.calm();
     this.#node.calm();
-    this.server.disk.calm();
-    this.server.way.calm();
+    this.server.calm();
     this.#receivers.calm();
     this.#readers.calm();
     this.#clients.calm();
@@ -125,6 +124,7 @@ class Run {
     holdsTheWinningChain(path, this.#events);
     if (this.#case.journal) journalIsOrdered(path, this.#events);
     filesAreClean(path);
+    this.server.logsHoldTheirLaws();
     idsNameBodies(arrived);
     const pushed = pushedBlocks(this.#events);
     for (const session of this.#clients.sessions) hearsEachBlock(session, pushed);

@@ -1,6 +1,7 @@
 /** The server under test: `serve` as it is, in a world that may take away its process, its power or its connections. */
 import { Database } from 'bun:sqlite';
 import { PassingError } from '../../src/base/errors.ts';
+import { LossyOutput } from '../../src/base/lossy-output.ts';
 import type { Environment } from '../../src/commands/environment.ts';
 // Loaded by the server when the first client comes: by then it is there in every run, so that all take the same turns.
 import '../../src/live/socket-io.ts';
@@ -19,6 +20,7 @@ import { MemoryLog, whileAlive } from '../support/memory-log.ts';
 import { openedLog } from '../support/opened-log.ts';
 import { Disk } from './disk.ts';
 import { Line, type LineClient } from './line.ts';
+import { LogFile } from './log-file.ts';
 import type { Receivers } from './receivers.ts';
 import { slowReads } from './slow-reads.ts';
 import type { World } from './world.ts';
@@ -122,6 +124,9 @@ export class Server {
   #remains = 0;
   /** How often it was started. */
   #starts = 0;
+  /** What each process logged. */
+  readonly #logs: LogFile[] = [];
+  #isCalm = false;
   /** How often it ended, however. */
   ends = 0;
   /** How it reaches the log that it shares. */
@@ -138,6 +143,19 @@ export class Server {
 
   get disk(): Disk {
     return this.#disk;
+  }
+
+  /** From now on nothing fails of its files and of its way to the log that it shares. */
+  calm(): void {
+    this.#isCalm = true;
+    this.#disk.calm();
+    this.way.calm();
+    for (const log of this.#logs) log.calm();
+  }
+
+  /** The log of each process that there was holds its laws. */
+  logsHoldTheirLaws(): void {
+    for (const log of this.#logs) log.holdsItsLaws();
   }
 
   get isUp(): boolean {
@@ -315,6 +333,10 @@ export class Server {
 
   #environment(life: Life): Environment {
     const { clock, chance } = this.#world;
+    const disk = this.#disk;
+    const file = new LogFile(this.#world.prng(`log ${this.#starts}`), () => disk.isFull);
+    if (this.#isCalm) file.calm();
+    this.#logs.push(file);
     const listen = ((options: HttpListenerOptions<unknown>) => {
       life.listeners.set(options.what as Listener, options);
       return {
@@ -347,8 +369,10 @@ export class Server {
       startOwnProcess: () => {
         throw new Error('nobody inspects');
       },
+      outputs: { stdout: new LossyOutput({ write: ({ length }) => length, wait: () => {} }), stderr: file.output },
       createLog: () => (event) => {
         if (life.ended) return;
+        file.log(event);
         this.#world.note(event.event);
         if (!unexpected.has(event.event)) return;
         const cause = 'cause' in event ? event.cause : event;

@@ -1,4 +1,5 @@
 /** How a server speaks to whoever started it: JSON for programs, lines and a screen for people. */
+import { type LossyOutput, lossyOutputs } from '../../base/lossy-output.ts';
 import type { Log, LogEvent } from '../../log.ts';
 import type { Settings } from '../../settings/config.ts';
 import type { Environment } from '../environment.ts';
@@ -28,6 +29,21 @@ export interface PresenterOptions {
   stderr: Output;
   variables: NodeJS.ProcessEnv;
 }
+
+/** stdout and stderr of the process, which a server writes to without ever failing. */
+export const serverOutputs = ({ stdout, stderr } = lossyOutputs): Pick<PresenterOptions, 'stdout' | 'stderr'> => ({
+  stdout: outputTo(process.stdout, stdout),
+  stderr: outputTo(process.stderr, stderr),
+});
+
+const outputTo = (stream: NodeJS.WriteStream, output: LossyOutput): Output => ({
+  isTTY: stream.isTTY,
+  // A terminal may change its width.
+  get columns() {
+    return stream.columns;
+  },
+  write: (text) => output.write(text),
+});
 
 /** Milliseconds between two looks at the state. */
 const LOOK_MS = 1_000;

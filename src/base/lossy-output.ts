@@ -1,0 +1,81 @@
+/** stdout and stderr of a server, which may fail like any file: the disk is full, or nobody reads the pipe. */
+import { writeSync } from 'node:fs';
+import { hasCode } from './errors.ts';
+
+/** How long a pipe that is full is waited for, in all, until somebody reads it again: its reader may only be behind. */
+const [WAITS, WAIT_MS] = [20, 5];
+const NOTHING = new Uint8Array();
+
+/** How a {@link LossyOutput} reaches its file and waits; tests give others. */
+export interface LossyWay {
+  /** Writes some of the bytes. @returns how many */
+  write(bytes: Uint8Array): number;
+  wait(): void;
+}
+
+const wayTo = (descriptor: number): LossyWay => ({
+  write: (bytes) => writeSync(descriptor, bytes),
+  wait: () => Bun.sleepSync(WAIT_MS),
+});
+
+/**
+ * Writes texts to a file descriptor before it returns. A text that can't be written is dropped and counted: no failure of
+ * the log may reach the work that is logged. One that was written in part is completed once writing works again.
+ */
+export class LossyOutput {
+  /** Texts that were dropped since the start. */
+  dropped = 0;
+  /** Whether the last text was written. */
+  works = true;
+  readonly #way: LossyWay;
+  /** What is missing of a text that was written in part. */
+  #rest: Uint8Array = NOTHING;
+
+  /** @param to a file descriptor, such as 2 for stderr */
+  constructor(to: number | LossyWay) {
+    this.#way = typeof to === 'number' ? wayTo(to) : to;
+  }
+
+  write(text: string): void {
+    const bytes = Buffer.from(text);
+    this.#rest = this.#written(this.#rest);
+    if (this.#rest.length > 0) {
+      this.dropped += 1;
+      return;
+    }
+    const rest = this.#written(bytes);
+    if (rest.length === bytes.length && rest.length > 0) this.dropped += 1;
+    else this.#rest = rest;
+  }
+
+  /** Writes as much as can be written. @returns the rest */
+  #written(bytes: Uint8Array): Uint8Array {
+    let rest = bytes;
+    let waits = this.works ? WAITS : 0;
+    while (rest.length > 0) {
+      try {
+        rest = rest.subarray(this.#way.write(rest));
+        this.works = true;
+      } catch (error) {
+        if (!hasCode(error, 'EAGAIN') || waits-- === 0) {
+          this.works = false;
+          return rest;
+        }
+        this.#way.wait();
+      }
+    }
+    return rest;
+  }
+}
+
+/** The outputs of a server. */
+export interface LossyOutputs {
+  stdout: LossyOutput;
+  stderr: LossyOutput;
+}
+
+/** Those of this process. Each thread has its own, and counts what it drops itself. */
+export const lossyOutputs: LossyOutputs = { stdout: new LossyOutput(1), stderr: new LossyOutput(2) };
+
+/** Texts that were dropped since the start. */
+export const droppedBy = ({ stdout, stderr }: LossyOutputs): number => stdout.dropped + stderr.dropped;

@@ -1,0 +1,53 @@
+/** A real disk that is full, with the log on it, as `2>> DIR/stackside.log` has it. */
+import { describe, expect, test } from 'bun:test';
+import { openSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { devnetEvents } from '../../src/devnet/scenario.ts';
+import { canMount, smallDisk } from '../support/small-disk.ts';
+import { command } from './stackside.ts';
+
+const MEGABYTE = 1024 * 1024;
+const events = [...devnetEvents({ seed: 5, blocks: 12, transactionsPerBlock: 4, forkEvery: 4 })];
+
+describe.skipIf(!canMount)('a file system of a few megabytes', () => {
+  test.each(['0', '1'])(
+    'with %s threads: events are refused with 503 while it is full, the log is dropped, and both go on afterwards',
+    async (threads) => {
+      using disk = smallDisk(12 * MEGABYTE)!;
+      const log = join(disk.path, 'stackside.log');
+      const ports = ['--api-port', '0', '--event-port', '0', '--node-rpc', 'http://127.0.0.1:1', '--threads', threads];
+      await using server = Bun.spawn(
+        [...command, 'serve', '--data', disk.path, '--log-level', 'debug', '--network', 'testnet', ...ports],
+        { stdin: 'ignore', stdout: 'pipe', stderr: openSync(log, 'a') },
+      );
+      const first = await server.stdout.getReader().read();
+      const { events: port, api } = JSON.parse(new TextDecoder().decode(first.value)) as Record<string, string>;
+      const send = async ({ path, body }: { path: string; body: string }) =>
+        (await fetch(port + path, { method: 'POST', body, headers: { 'content-type': 'application/json' } })).status;
+      const dropped = async () => {
+        const metrics = await (await fetch(`${api}/metrics`)).text();
+        return Number(/^stackside_log_lines_dropped_total (\d+)$/m.exec(metrics)?.[1]);
+      };
+      const statuses = new Set<number>();
+      for (const event of events) {
+        disk.fill();
+        // There may be room for it in what the files have allocated.
+        for (let tries = 0; tries < 3; tries++) statuses.add(await send(event));
+        disk.empty();
+        expect(await send(event)).toBe(200);
+      }
+      expect([...statuses].sort()).toEqual([200, 503]);
+      disk.fill();
+      // The last page of the log has room for some lines.
+      while ((await dropped()) === 0) expect(await send({ path: '/new_block', body: '{' })).toBe(400);
+      disk.empty();
+      expect(await send(events[0]!)).toBe(200);
+      const lost = await dropped();
+      server.kill('SIGTERM');
+      expect(await server.exited).toBe(0);
+      const lines = readFileSync(log, 'utf8').trim().split('\n');
+      const told = lines.map((line) => JSON.parse(line)).filter(({ msg }) => msg === 'log_lines_dropped');
+      expect(told.reduce((sum, { lines }) => sum + lines, 0)).toBe(lost);
+    },
+  );
+});
