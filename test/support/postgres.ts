@@ -94,7 +94,7 @@ export interface PostgresQuorum extends AsyncDisposable {
   readonly url: string;
   primary(): PostgresServer;
   standbys(): readonly PostgresServer[];
-  /** Kills the primary. The standby that has most becomes the primary, and the others copy that one. */
+  /** Kills the primary, unless it is dead. The standby that has most becomes the primary, and the others copy that one. */
   failOver(): Promise<void>;
   /** The same, but the primary lives on, cut off from the others. @returns it, for whoever ends it */
   cutOff(): Promise<PostgresServer>;
@@ -110,7 +110,10 @@ const connectionTo = (primary: PostgresServer, standby: number): string =>
 
 /** How much of the log of changes a standby has. */
 async function received(standby: PostgresServer): Promise<bigint> {
-  const [row] = await standby.run<{ bytes: string }>("SELECT pg_last_wal_receive_lsn() - '0/0'::pg_lsn AS bytes");
+  // A standby that was started without a primary received nothing since.
+  const [row] = await standby.run<{ bytes: string }>(
+    "SELECT greatest(pg_last_wal_receive_lsn(), pg_last_wal_replay_lsn()) - '0/0'::pg_lsn AS bytes",
+  );
   return BigInt(row!.bytes);
 }
 

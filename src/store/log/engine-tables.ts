@@ -5,7 +5,7 @@ import type { PostgresEngine } from './postgres-engine.ts';
 import { PREFIX } from './table-prefix.ts';
 
 /** The version of the tables and of what they hold. */
-const LOG_FORMAT = 1;
+const LOG_FORMAT = 2;
 
 export type EngineTables = ReturnType<typeof tablesOf>;
 
@@ -18,14 +18,20 @@ export function tablesOf(prefix: string) {
     );
   }
   const named = (name: string): string => `${prefix}stackside_${name}`;
-  return { log: named('log'), lease: named('lease'), meta: named('meta'), hosts: named('hosts') };
+  return {
+    log: named('log'),
+    lease: named('lease'),
+    meta: named('meta'),
+    hosts: named('hosts'),
+    commits: named('commits'),
+  };
 }
 
 /**
  * The statements that make the tables where they are missing. A payload is compressed before it is sent, so PostgreSQL
  * stores it as it comes.
  */
-const creationOf = ({ log, lease, meta, hosts }: EngineTables): string[] => [
+const creationOf = ({ log, lease, meta, hosts, commits }: EngineTables): string[] => [
   // Statements that make one table at once would fail.
   `SELECT pg_advisory_xact_lock(hashtext('${log}'))`,
   `CREATE TABLE IF NOT EXISTS ${log} (
@@ -47,6 +53,10 @@ const creationOf = ({ log, lease, meta, hosts }: EngineTables): string[] => [
      seq bigint NOT NULL,
      seen_at timestamptz NOT NULL,
      version text NOT NULL
+   )`,
+  `CREATE TABLE IF NOT EXISTS ${commits} (
+     only_row boolean PRIMARY KEY DEFAULT true CHECK (only_row),
+     number bigint NOT NULL
    )`,
   `CREATE TABLE IF NOT EXISTS ${meta} (
      only_row boolean PRIMARY KEY DEFAULT true CHECK (only_row),
@@ -91,6 +101,13 @@ function requireFormat(format: number): void {
     'Run the version of Stackside that the other hosts run.',
   );
 }
+
+/**
+ * The statement whose commit waits for the standbys, and with it for all that was committed before. An entry can be read that
+ * the disk of one server alone has: its session ended while it waited, or its server was started again without the others.
+ */
+export const waitingCommit = ({ commits }: EngineTables): string =>
+  `INSERT INTO ${commits} AS last (number) VALUES (1) ON CONFLICT (only_row) DO UPDATE SET number = last.number + 1`;
 
 /** Null where there is no such table. */
 async function formatOf(engine: PostgresEngine, meta: string): Promise<number | null> {

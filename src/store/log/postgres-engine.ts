@@ -121,6 +121,26 @@ export class PostgresEngine {
   }
 
   /**
+   * Reads rows, and waits until the disks that commits wait for have them, by a commit behind them. One session does both,
+   * since a commit says nothing of what another server has.
+   * @param commit a statement that writes @param bytes about how many the rows carry @throws LogUnavailableError
+   */
+  async readDurably<Row>(read: (run: Run) => Promise<Row[]>, commit: string, bytes: number): Promise<Row[]> {
+    const writable = await this.writable();
+    const sql = await this.#reserve(writable);
+    try {
+      const rows = await this.#within(read(runOf(sql)), bytes);
+      if (rows.length > 0) await this.#within(runOf(sql)(commit), 0);
+      return rows;
+    } catch (error) {
+      if (endsConnection(error)) await this.#forget(writable);
+      throw unavailable(writable.server.name, error);
+    } finally {
+      await sql.release();
+    }
+  }
+
+  /**
    * Runs one statement that writes, or several of which only the last writes.
    * @param bytes about how many they carry
    * @throws LogUnavailableError where nothing was written, LogUnknownOutcomeError where it may have been

@@ -2,7 +2,7 @@
 import { type Clock, systemClock } from '../../base/clock.ts';
 import { OperatorError } from '../../base/errors.ts';
 import { CHAIN_START, compressed, decompressed } from '../files/journal-entry.ts';
-import { type EngineTables, requireTables, tablesOf } from './engine-tables.ts';
+import { type EngineTables, requireTables, tablesOf, waitingCommit } from './engine-tables.ts';
 import { copyAfter, copyRow } from './entry-copy.ts';
 import { NewEntries } from './new-entries.ts';
 import { type EngineOptions, PostgresEngine } from './postgres-engine.ts';
@@ -119,7 +119,10 @@ export class PostgresLog implements SharedLog {
 
   async read(after: number, limit: number, maxBytes = USUAL_BYTES): Promise<LogEntry[]> {
     await this.requireTables();
-    const rows = await this.access.engine.read((run) => run<LogRow>(this.#read, [after, limit, maxBytes]), maxBytes);
+    const { engine, tables } = this.access;
+    // The host takes entries into its journal, or answers an event with 200, because they are there.
+    const range = [after, limit, maxBytes];
+    const rows = await engine.readDurably((run) => run<LogRow>(this.#read, range), waitingCommit(tables), maxBytes);
     const entries: LogEntry[] = [];
     let bytes = 0;
     for (const row of rows) {

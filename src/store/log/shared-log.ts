@@ -46,7 +46,8 @@ export interface SharedLog {
   appendTogether(entries: readonly LogEntry[], head: LogHead): Promise<'appended' | 'conflict'>;
 
   /**
-   * Entries that follow `after`, in order and without checking them against each other: none where there are none yet.
+   * Entries that follow `after`, in order and without checking them against each other: none where there are none yet. What
+   * it returned is durable, whoever appended it.
    * @param limit the most entries @param maxBytes about how many bytes of text; at least one entry comes
    * @throws LogUnavailableError
    */

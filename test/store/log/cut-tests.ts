@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import { SQL } from 'bun';
 import { STATEMENT_MS } from '../../../src/store/log/postgres-engine.ts';
 import type { PostgresLog, PostgresLogOptions } from '../../../src/store/log/postgres-log.ts';
-import type { LogEntry, LogHead } from '../../../src/store/log/shared-log.ts';
+import { type LogEntry, type LogHead, LogUnavailableError } from '../../../src/store/log/shared-log.ts';
 import { type Cut, type CutProxy, cutProxy } from '../../support/cut-proxy.ts';
 import { heldClock } from '../../support/held-clock.ts';
 import { casesOf } from '../../support/property.ts';
@@ -192,7 +192,8 @@ export function cutTests(fixture: () => EngineFixture): void {
     });
 
     test('while it waits for standbys is not taken for durable', async () => {
-      await using log = await fixture().newLog();
+      const clock = heldClock([STATEMENT_MS]);
+      await using log = await fixture().newLog({ clock });
       const setStandbys = async (names: string) => {
         await fixture().server.run(`ALTER SYSTEM SET synchronous_standby_names = '${names}'`);
         await fixture().server.run('SELECT pg_reload_conf()');
@@ -214,8 +215,14 @@ export function cutTests(fixture: () => EngineFixture): void {
       await until(async () => (await inSync()).length === 1, 'a session that waits for a standby');
       await fixture().server.run(`SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE ${SYNC}`);
       expect(await failure).toBe('unknown');
+      // The primary's own disk has the entry, and nothing else.
+      const { log: table } = log.access.tables;
+      expect((await fixture().server.run(`SELECT 1 FROM ${table} WHERE seq > ${head.seq}`)).length).toBe(1);
+      const reading = log.read(head.seq, 1, 1).catch((error: unknown) => error);
+      await until(async () => (await inSync()).length === 1, 'a session that waits for a standby');
+      clock.pass(STATEMENT_MS);
+      expect(await reading).toBeInstanceOf(LogUnavailableError);
       await setStandbys('');
-      // The primary's own disk has the entry.
       expect((await log.read(head.seq, 1)).length).toBe(1);
     });
 

@@ -48,7 +48,7 @@ export interface EngineFixture extends AsyncDisposable {
   /** Opens a log at another address or as another role. */
   openAt(url: string, prefix: string, options?: PostgresLogOptions): Promise<PostgresLog>;
   /** Opens a log with tables of its own. */
-  newLog(): Promise<PostgresLog & AsyncDisposable>;
+  newLog(options?: PostgresLogOptions): Promise<PostgresLog & AsyncDisposable>;
   /** Waits until no session of a log is left, so that nothing more can be written. */
   sessionsEnd(): Promise<void>;
 }
@@ -67,8 +67,8 @@ export async function engineFixture(): Promise<EngineFixture> {
       return prefix;
     },
     openAt: (url, prefix, options = {}) => openPostgresLog(url, { prefix, ...options }),
-    async newLog() {
-      const log = await fixture.openAt(server.url, await fixture.newTables());
+    async newLog(options) {
+      const log = await fixture.openAt(server.url, await fixture.newTables(), options);
       return Object.assign(log, { [Symbol.asyncDispose]: () => log.close() });
     },
     sessionsEnd: () =>

@@ -4,12 +4,14 @@ import { join } from 'node:path';
 import { clusterLines, initCluster, reportCluster } from '../../../src/commands/cluster.ts';
 import { devnetEvents } from '../../../src/devnet/scenario.ts';
 import { SECRET_BYTES } from '../../../src/hooks/delivery/signature.ts';
+import type { ReceivedEvent } from '../../../src/store/ingest/ingest.ts';
 import { tellPosition } from '../../../src/store/log/cluster-hosts.ts';
 import type { ClusterStatus } from '../../../src/store/log/cluster-status.ts';
 import { claimChain, makeTables } from '../../../src/store/log/engine-tables.ts';
 import { STATEMENT_MS } from '../../../src/store/log/postgres-engine.ts';
 import { postgresLeases } from '../../../src/store/log/postgres-leases.ts';
 import { engineAccess, openPostgresLog, type PostgresLog } from '../../../src/store/log/postgres-log.ts';
+import { LogUnavailableError } from '../../../src/store/log/shared-log.ts';
 import { openHost } from '../../cluster/open-host.ts';
 import { clusterTests } from '../../e2e/cluster-tests.ts';
 import { stackside } from '../../e2e/stackside.ts';
@@ -120,6 +122,60 @@ describeWith('PostgreSQL', hasPostgres, () => {
   });
 
   clusterTests(() => quorum);
+
+  test('what the disk of the primary alone has is neither answered with 200 nor followed', async () => {
+    await (await newLog('alone_')).close();
+    const clock = heldClock([STATEMENT_MS]);
+    const open = async () => openHost(await openPostgresLog(quorum.url, { prefix: 'alone_', clock }));
+    await using other = await open();
+    const [first, second] = [...devnetEvents({ seed: 5, blocks: 1 })].map(received);
+    const WAITING = "application_name = 'stackside' AND (wait_event = 'SyncRep' OR wait_event_type = 'Lock')";
+    const waiting = () => quorum.primary().run(`SELECT 1 FROM pg_stat_activity WHERE ${WAITING}`);
+    /** What an event comes to, where each wait for a standby ends with its time. */
+    async function answerOf({ host }: typeof other, event: ReceivedEvent): Promise<unknown> {
+      const answer = host.receive(event).catch((error: unknown) => error);
+      let isAnswered = false;
+      void answer.then(() => {
+        isAnswered = true;
+      });
+      await until(async () => {
+        if (!isAnswered && (await waiting()).length > 0) clock.pass(STATEMENT_MS);
+        return isAnswered;
+      }, 'the answer');
+      return answer;
+    }
+    {
+      await using taking = await open();
+      expect(await taking.host.receive(first!)).toBe('applied');
+      await other.follow(1);
+      await Promise.all(quorum.standbys().map((standby) => standby.kill()));
+      const taken = taking.host.receive(second!).catch((error: unknown) => error);
+      await until(async () => (await waiting()).length > 0, 'an append that waits for a standby');
+      await quorum.primary().run(`SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE ${WAITING}`);
+      await until(async () => (await quorum.primary().run('SELECT 1 FROM alone_stackside_log')).length === 2);
+      for (const host of [taking, other]) {
+        expect(await answerOf(host, second!)).toBeInstanceOf(LogUnavailableError);
+        expect(host.position()).toBe(1);
+      }
+      expect(await taken).toBeInstanceOf(LogUnavailableError);
+      await quorum.primary().kill();
+      await quorum.primary().restart();
+      for (const host of [taking, other]) {
+        expect(await answerOf(host, second!)).toBeInstanceOf(LogUnavailableError);
+        expect(host.position()).toBe(1);
+      }
+      await quorum.primary().kill();
+    }
+    await Promise.all(quorum.standbys().map((standby) => standby.restart()));
+    await quorum.failOver();
+    await quorum.replace();
+    const lost = await quorum.primary().run('SELECT 1 FROM alone_stackside_log WHERE seq = 2');
+    expect(lost).toEqual([]);
+    const taken = ['applied', 'repeated'];
+    const isTaken = async () => taken.includes(String(await other.host.receive(second!).catch(() => null)));
+    await until(isTaken, 'a log that can be reached');
+    expect((await quorum.primary().run('SELECT 1 FROM alone_stackside_log')).length).toBe(2);
+  });
 
   test('a primary that was cut off and lives on is left for the one that was promoted', async () => {
     const clock = heldClock([STATEMENT_MS]);
