@@ -97,6 +97,8 @@ export const levelOf: Record<LogEvent['event'], Exclude<Level, 'silent'>> = {
   snp_resumed: 'info',
   snp_gap: 'warn',
   snp_path_skipped: 'warn',
+  snp_message_skipped: 'warn',
+  snp_rounded: 'warn',
   faucet_sent: 'info',
   faucet_failed: 'warn',
   changes_missed: 'warn',

@@ -202,7 +202,21 @@ export const eventPaths: readonly string[] = Object.keys(paths);
 /** Whether a node posts events to this path. */
 export const isEventPath = (path: string): boolean => Object.hasOwn(paths, path);
 
-/** Whether an entry came from a host of a cluster itself: no node posts to this path, and no recording has it. */
+/**
+ * The path of an entry for a message of stacks-node-publisher that the operator passed over: no node posts to it, and it
+ * changes nothing. Its text is that of {@link SkippedMessage}.
+ */
+export const SKIPPED_PATH = '/stackside/skipped_message';
+
+/** A message of stacks-node-publisher that the operator passed over. */
+export interface SkippedMessage {
+  /** Its id in Redis: `<sequence>-0`. */
+  id: string;
+  /** The path that the node posted it to. */
+  path: string;
+}
+
+/** Whether an entry came from a host itself: no node posts to this path, and no recording has it. */
 export const isHostPath = (path: string): boolean => path.startsWith('/stackside/');
 
 /**
@@ -216,12 +230,13 @@ export const readEntry = (path: string, text: string): NodePayload =>
 
 /**
  * The payload of an event.
- * @param path the path it was posted to, one for which {@link isEventPath} holds
+ * @param path the path it was posted to, one for which {@link isEventPath} holds, or {@link SKIPPED_PATH}
  * @param text its JSON
  * @param slicedFrom characters from which on the events of a block are parsed one by one
  * @throws PayloadError when the text isn't JSON, or lacks a field that is needed
  */
 export function readPayload(path: string, text: string, slicedFrom = SLICED_FROM): NodePayload {
+  if (path === SKIPPED_PATH) return { kind: 'other', journaled: true };
   const read = Object.hasOwn(paths, path) ? paths[path] : undefined;
   if (read === undefined) throw new PayloadError(`No event is posted to ${path}`);
   return read(text, slicedFrom);

@@ -234,3 +234,27 @@ export const AttachmentsPayload = Type.Array(
   }),
 );
 export type AttachmentsPayload = Static<typeof AttachmentsPayload>;
+
+/** The names of the fields of a schema that hold numbers which a double may not, each with the most that it may be. */
+function* largeNumbers(schema: TSchema, name = ''): Generator<[string, bigint]> {
+  const {
+    anyOf = [],
+    properties = {},
+    items,
+  } = schema as {
+    anyOf?: TSchema[];
+    properties?: Record<string, TSchema>;
+    items?: TSchema | TSchema[];
+  };
+  if (schema.type === 'bigint') yield [name, BigInt(schema.exclusiveMaximum) - 1n];
+  for (const one of [...anyOf, ...(items === undefined ? [] : [items].flat())]) yield* largeNumbers(one, name);
+  for (const [property, one] of Object.entries(properties)) yield* largeNumbers(one, property);
+}
+
+/**
+ * The fields of all payloads that are JSON numbers which may not fit a double, each with the most that it may be. Who parses a
+ * payload as most programs parse JSON rounds them.
+ */
+export const LARGE_NUMBERS: ReadonlyMap<string, bigint> = new Map(
+  [BlockPayload, MicroblocksPayload, BurnBlockPayload].flatMap((schema) => [...largeNumbers(schema)]),
+);

@@ -64,6 +64,7 @@ export function takeEvents(options: EventSourcesOptions): EventSources {
   const subscriber = new SnpSubscriber({
     url,
     prefix: settings.snpKeyPrefix,
+    skip: settings.snpSkip ?? [],
     take,
     placeOf: ingest.imported,
     tip: ingest.history.tip,

@@ -12,7 +12,7 @@ export function snpMetrics(registry: Registry, subscriber: Pick<SnpSubscriber, '
   });
   collectedGauge(registry, {
     name: 'stackside_snp_sequence',
-    help: 'Number of the last message that was taken from stacks-node-publisher since the start',
+    help: 'Number of the last message that was taken from stacks-node-publisher',
     read: () => subscriber.counted().sequence,
   });
   collectedCounter(registry, {

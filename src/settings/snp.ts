@@ -3,7 +3,7 @@ import { Type } from '@sinclair/typebox';
 import { OperatorError } from '../base/errors.ts';
 import type { Found } from './resolve.ts';
 import { group, setting } from './setting.ts';
-import { yesOrNo } from './values.ts';
+import { integer, yesOrNo } from './values.ts';
 
 /** The publisher's own variable of the URL, which its clients share: it counts where streaming is switched on. */
 const SHARED_URL = 'SNP_REDIS_URL';
@@ -37,6 +37,17 @@ export const snpSettings = group('Events from stacks-node-publisher', {
     read: (text) => (text === '' || text.endsWith(':') ? text : `${text}:`),
     help: "Prefix of stacks-node-publisher's keys in Redis; a colon is added at its end",
     accepts: 'a text without blanks',
+  }),
+  snpSkip: setting({
+    commands: ['serve'],
+    flag: '--snp-skip <numbers>',
+    variables: ['STACKSIDE_SNP_SKIP'],
+    type: Type.Union([Type.Null(), Type.Array(Type.Integer({ minimum: 0 }))], { default: null }),
+    read: (text) => text.split(',').map((number) => integer(number.trim())),
+    show: (numbers) => (numbers ?? []).join(','),
+    absent: 'none',
+    help: 'Numbers of messages of stacks-node-publisher that are passed over, since they can not be applied; the journal keeps which, and stackside check names them',
+    accepts: 'numbers with commas, such as 75,76',
   }),
 });
 

@@ -1,12 +1,15 @@
 /** Events of stacks-node-publisher, over a real Redis and a broker that the test plays. */
 import { afterAll, beforeAll, expect, test } from 'bun:test';
+import { SQL } from 'bun';
 import { type Clock, systemClock } from '../../src/base/clock.ts';
+import { PayloadError, readPayload } from '../../src/chain/payload-reader.ts';
 import type { ClusterHost } from '../../src/cluster/host.ts';
 import { Prng } from '../../src/devnet/prng.ts';
 import { devnetEvents } from '../../src/devnet/scenario.ts';
 import { eventIntake, type Intake } from '../../src/node/event-intake.ts';
 import { LONGEST_ANSWER_MS } from '../../src/node/snp/redis.ts';
 import { type SnpEvent, SnpSubscriber } from '../../src/node/snp/subscriber.ts';
+import { checkDirectory } from '../../src/store/check/check.ts';
 import type { ReceivedEvent } from '../../src/store/ingest/ingest.ts';
 import { openHost } from '../cluster/open-host.ts';
 import { image } from '../support/crash-image.ts';
@@ -14,17 +17,28 @@ import { cuttingProxy, type Fate } from '../support/cutting-proxy.ts';
 import { heldClock } from '../support/held-clock.ts';
 import { type OpenIngest, openAt, openNew, received } from '../support/ingest.ts';
 import { MemoryLog } from '../support/memory-log.ts';
+import { hasPostgres, startPostgres } from '../support/postgres.ts';
 import { casesOf, firstSeed, timeout } from '../support/property.ts';
 import { hasRedis, type RedisServer, startRedis } from '../support/redis.ts';
 import { SnpBroker } from '../support/snp-broker.ts';
 import { describeWith } from '../support/system-servers.ts';
-import { everything } from '../support/tables.ts';
+import { everything, tables } from '../support/tables.ts';
 import { until } from '../support/until.ts';
 
 const events = [...devnetEvents({ seed: 5, blocks: 8, transactionsPerBlock: 2, accounts: 6, forkEvery: 4 })].map(
   received,
 );
 const half = Math.floor(events.length / 2);
+
+function canBeRead(path: string, text: string): boolean {
+  try {
+    readPayload(path, text);
+    return true;
+  } catch (error) {
+    if (!(error instanceof PayloadError)) throw error;
+    return false;
+  }
+}
 
 /** Waits of a subscriber end at the next turn, and no answer is late. */
 const eager: Clock = {
@@ -58,6 +72,7 @@ describeWith('Redis', hasRedis, () => {
     clock?: Clock;
     port?: number;
     around?: (take: Intake) => Intake;
+    skip?: number[];
     /** The host of a cluster that takes the events. */
     host?: Pick<ClusterHost, 'receive' | 'caughtUp'>;
   }
@@ -72,13 +87,14 @@ describeWith('Redis', hasRedis, () => {
       broker,
       subscribe(
         { ingest }: { ingest: OpenIngest['ingest'] },
-        { clock = eager, port = redis.port, around = (take) => take, host }: Told = {},
+        { clock = eager, port = redis.port, around = (take) => take, host, skip = [] }: Told = {},
       ) {
         const { receive, caughtUp: begin } = host ?? { receive: ingest.receive, caughtUp: async () => {} };
         const said: SnpEvent[] = [];
         const subscriber = new SnpSubscriber({
           url: `redis://127.0.0.1:${port}`,
           prefix,
+          skip,
           take: around(eventIntake({ receive, log: () => {}, clock })),
           placeOf: ingest.imported,
           tip: ingest.history.tip,
@@ -142,6 +158,7 @@ describeWith('Redis', hasRedis, () => {
     await elsewhere.stop();
     broker.keep(events.slice(-2));
     await using again = subscribe(open);
+    expect(again.counted().sequence).toBe(events.length - 2);
     await reached(again, events.length);
     await isComplete(open, broker);
     const [first, second] = broker.handshakes;
@@ -176,7 +193,7 @@ describeWith('Redis', hasRedis, () => {
     broker.renumber(1);
     broker.keep(events.slice(half));
     await using subscriber = subscribe(open);
-    await reached(subscriber, events.length);
+    await until(() => subscriber.counted().sequence === events.length);
     await isComplete(open, broker);
     expect([reasons(subscriber), subscriber.named('snp_gap')]).toEqual([['start'], []]);
   });
@@ -288,6 +305,41 @@ describeWith('Redis', hasRedis, () => {
     expect(subscriber.failing()).toBe("Message 2-0 (/new_block) can't be applied: Missing field block_hash");
     expect(subscriber.counted().sequence).toBe(1);
     expect(await broker.waiting()).toBe(2);
+  });
+
+  test('a message that the operator passes over is a gap that check names; a block that is passed over is waited for', async () => {
+    await using publishing = await publisher();
+    const { broker, subscribe } = publishing;
+    using open = openNew();
+    const block = events.findIndex(({ path }, at) => path === '/new_block' && at > half);
+    const next = events.findIndex(({ path }, at) => path === '/new_block' && at > block);
+    const broken = { path: '/new_burn_block', text: '{}', receivedAt: 0 };
+    broker.keep([...events.slice(0, block), { ...events[block]!, text: '{}' }, ...events.slice(block + 1), broken]);
+    await using stalled = subscribe(open);
+    await until(() => stalled.failing() !== null);
+    const [failing] = stalled.named('snp_failing');
+    expect(failing?.remedy).toContain(`--snp-skip ${block + 1};`);
+    await stalled.stop();
+    const skip = [block + 1, events.length + 1];
+    await using waiting = subscribe(open, { skip });
+    await until(() => waiting.failing() !== null);
+    expect(waiting.failing()).toStartWith(`Message ${next + 1}-0 (/new_block) can't be applied: DB does not contain`);
+    expect(waiting.named('snp_message_skipped')).toEqual([
+      {
+        event: 'snp_message_skipped',
+        message_id: `${block + 1}-0`,
+        path: '/new_block',
+        remedy: expect.stringContaining('Later blocks wait until this one is there'),
+      },
+    ]);
+    open.ingest.receive(events[block]!);
+    await reached(waiting, events.length + 1);
+    await waiting.stop();
+    open.ingest.publish();
+    const gap = `messages that were passed over with --snp-skip: ${block + 1}-0 (/new_block), ${events.length + 1}-0 (/new_burn_block)`;
+    const results = checkDirectory(open.directory, { deep: true });
+    expect(results).toContainEqual({ name: gap, problems: [] });
+    expect(results.flatMap(({ problems }) => problems)).toEqual([]);
   });
 
   test('a server that is killed between the disk and the acknowledgement takes nothing twice', async () => {
@@ -472,5 +524,48 @@ describeWith('Redis', hasRedis, () => {
     await using subscriber = subscribe(open, { around });
     await reached(subscriber, 8);
     expect(mostRead).toBe(2);
+  });
+
+  describeWith('PostgreSQL', hasPostgres, () => {
+    test('events that the publisher parsed, kept as jsonb and read back are taken, and rounded fields are told once', async () => {
+      // A pool's stack-stx on Bitcoin, late in this chain, has 2^128 - 1 as its most; another has an authorization that is large.
+      const whole = [...devnetEvents({ seed: 5, blocks: 90, accounts: 6, transactionsPerBlock: 1 })]
+        .map(received)
+        .map((event) => ({ ...event, text: event.text.replace(/("auth_id":)\d+/, `$1${2n ** 64n + 1n}`) }));
+      await using server = await startPostgres();
+      await using sql = new SQL(server.url, { max: 1 });
+      await sql`CREATE TABLE events (number bigint PRIMARY KEY, content jsonb)`;
+      const rows = whole.map(({ text }, number) => ({ number, content: JSON.stringify(JSON.parse(text)) }));
+      await sql`INSERT INTO events SELECT number, content::jsonb FROM
+        jsonb_to_recordset(${JSON.stringify(rows)}::text::jsonb) AS row (number bigint, content text)`;
+      const kept = await sql<{ content: string }[]>`SELECT content::text FROM events ORDER BY number`;
+      const unread = kept.filter(({ content }, at) => !canBeRead(whole[at]!.path, content));
+      expect(unread).toHaveLength(1);
+      // The authorization comes rounded, and the amount is again what it was.
+      using direct = openNew();
+      for (const [index, event] of whole.entries()) {
+        const text = kept[index]!.content.replace(/("max_amount": )3402823\d+/, `$1${2n ** 128n - 1n}`);
+        direct.ingest.receive({ ...event, text });
+      }
+      direct.ingest.close();
+      /** The text of a Bitcoin block is kept as it came. */
+      const ofChain = (directory: string) => ({ ...tables(directory), burn_blocks: [] });
+      const expectedTables = ofChain(direct.directory);
+      for (const write of [(text: string) => text, (text: string) => JSON.stringify(JSON.parse(text))]) {
+        await using publishing = await publisher();
+        const { broker, subscribe } = publishing;
+        using open = openNew();
+        broker.keep(whole.map((event, index) => ({ ...event, text: write(kept[index]!.content) })));
+        await using subscriber = subscribe(open);
+        await reached(subscriber, whole.length);
+        expect(subscriber.failing()).toBeNull();
+        expect(subscriber.named('snp_rounded')).toEqual([
+          { event: 'snp_rounded', message_id: expect.any(String), fields: 'auth_id, max_amount' },
+        ]);
+        await subscriber.stop();
+        open.ingest.close();
+        expect(Bun.deepEquals(ofChain(open.directory), expectedTables)).toBe(true);
+      }
+    });
   });
 });

@@ -3,6 +3,7 @@
  * messages. A client asks the broker for a stream of its own, which the broker fills from where the client was on. Messages
  * come at least once and in order, and the client acknowledges each.
  */
+import { LARGE_NUMBERS } from '../../chain/payload-schemas.ts';
 import type { Command } from './redis.ts';
 
 /** The name under which the broker knows this program. */
@@ -141,4 +142,28 @@ function microsecondsOf(timestamp: string): number | null {
 export function receivedAtOf({ timestamp }: Message, now: number): number {
   const latest = now * (MICROSECONDS / 1_000);
   return Math.min(timestamp === null ? latest : (microsecondsOf(timestamp) ?? latest), latest);
+}
+
+/** A number of one of the fields that may not fit a double. In a string of JSON, the quotes of a name are escaped. */
+const LARGE_NUMBER = new RegExp(
+  `("(${[...LARGE_NUMBERS.keys()].join('|')})"\\s*:\\s*)(\\d[\\d.]*(?:[eE][+-]?\\d+)?)`,
+  'g',
+);
+
+/**
+ * Makes a body readable that the publisher has parsed and written again: a number above 2^53 is rounded then, may be above
+ * the most that its field can be, and may have an exponent. It is taken as the nearest integer that the field can be.
+ * @returns the body, and the fields that may be off
+ */
+export function withinRange(body: string): { text: string; rounded: ReadonlySet<string> } {
+  const rounded = new Set<string>();
+  const text = body.replace(LARGE_NUMBER, (whole: string, before: string, field: string, digits: string) => {
+    const number = Number(digits);
+    const most = LARGE_NUMBERS.get(field) ?? 0n;
+    if (Number.isSafeInteger(number)) return whole;
+    rounded.add(field);
+    const value = /^\d+$/.test(digits) ? BigInt(digits) : Number.isInteger(number) ? BigInt(number) : most;
+    return `${before}${value > most ? most : value}`;
+  });
+  return { text, rounded };
 }

@@ -5,7 +5,7 @@
  */
 import type { Chance } from '../../base/chance.ts';
 import { type Clock, pause } from '../../base/clock.ts';
-import { isEventPath } from '../../chain/payload-reader.ts';
+import { isEventPath, SKIPPED_PATH, type SkippedMessage } from '../../chain/payload-reader.ts';
 import { toHex } from '../../codec/hex.ts';
 import type { ReceivedEvent } from '../../store/ingest/ingest.ts';
 import { UnknownParentError } from '../../store/ingest/known-blocks.ts';
@@ -19,6 +19,7 @@ import {
   receivedAtOf,
   SILENCE_MS,
   SnpProtocolError,
+  withinRange,
 } from './protocol.ts';
 import { connectRedis, type Redis, RedisConnectionError, RedisRefusalError } from './redis.ts';
 import { Trouble, type TroubleEvent } from './trouble.ts';
@@ -30,13 +31,19 @@ export type SnpEvent =
   | TroubleEvent
   | { event: 'snp_handshake'; reason: HandshakeReason; client: string; message_id: string | null; height: number }
   | { event: 'snp_gap'; after: string; next: string }
-  | { event: 'snp_path_skipped'; path: string };
+  | { event: 'snp_path_skipped'; path: string }
+  /** The operator passes over a message. */
+  | { event: 'snp_message_skipped'; message_id: string; path: string; remedy: string }
+  /** The publisher has rounded numbers: these fields may be off, in this message and in others. */
+  | { event: 'snp_rounded'; message_id: string; fields: string };
 
 export interface SnpOptions {
   /** The URL of Redis, which may hold user and password. */
   url: string;
   /** The prefix of the keys: empty, or with `:` at its end. */
   prefix: string;
+  /** Numbers of messages that are passed over. */
+  skip: readonly number[];
   take: Intake;
   /** How far a source was read, as `Ingest.imported` tells it. */
   placeOf: (source: string) => { rows: number; digest: string };
@@ -84,8 +91,15 @@ const CONNECTION_REMEDY =
 const REFUSAL_REMEDY = 'Correct the URL of --snp, or the rights of its user in Redis. Stackside tries again by itself.';
 const PROTOCOL_REMEDY = 'Check that --snp and --snp-key-prefix name the streams of stacks-node-publisher.';
 const PARENT_REMEDY =
-  'The publisher has lost events, or began after the first block. Stop the server and import a recording that has the missing blocks, or the journal of another server (stackside import --from URL), or let the publisher take the chain from an empty chainstate.';
-const EVENT_REMEDY = 'Look for a newer version of Stackside, which may understand the event. The log has the cause.';
+  'The publisher has lost events, or began after the first block, or the block before was passed over (--snp-skip). Stop the server and import a recording that has the missing blocks, or the journal of another server (stackside import --from URL), or let the publisher take the chain from an empty chainstate.';
+const eventRemedy = (sequence: number): string =>
+  `Look for a newer version of Stackside, which may understand the event. The log has the cause. To go on without the event, start the server with --snp-skip ${sequence}; the data then lacks what it says.`;
+
+/** What passing over a message means. */
+const skipRemedy = (path: string): string =>
+  path === '/new_block'
+    ? 'Later blocks wait until this one is there: stop the server and import a recording that has it, or the journal of another server (stackside import --from URL).'
+    : 'The data lacks what this event says; stackside check names it.';
 
 /** What is wrong with Redis, in words; null for an error that is none of Redis. */
 function troubleOf(error: unknown): { reason: string; remedy: string } | null {
@@ -110,7 +124,10 @@ export class SnpSubscriber {
   readonly #trouble: Trouble;
   readonly #stopping = new AbortController();
   readonly #done: Promise<void>;
-  readonly #skipped = new Set<string>();
+  readonly #skippedPaths = new Set<string>();
+  /** The messages that were passed over, by number, and the fields that were said to be rounded. */
+  readonly #passedOver = new Set<number>();
+  readonly #rounded = new Set<string>();
   readonly #handshakes = new Map<HandshakeReason, number>();
   #session: Session | null = null;
   /** Why the next stream is asked for. */
@@ -126,11 +143,13 @@ export class SnpSubscriber {
   #count = 1;
   /** Ends a read that waits for a message. */
   #endRead: (() => void) | null = null;
-  #sequence = 0;
+  /** The number of the last message that was taken, by an earlier process too. */
+  #sequence: number;
 
   constructor(options: SnpOptions) {
     this.#options = options;
     this.#source = sourceOf(options.url, options.prefix);
+    this.#sequence = options.placeOf(this.#source).rows;
     this.#trouble = new Trouble(options.log, options.clock);
     this.#done = this.#run();
   }
@@ -263,14 +282,19 @@ export class SnpSubscriber {
     const { log } = this.#options;
     if (!this.#follows(session, message)) return false;
     if (!isEventPath(message.path)) {
-      if (!this.#skipped.has(message.path)) log({ event: 'snp_path_skipped', path: message.path });
-      this.#skipped.add(message.path);
+      if (!this.#skippedPaths.has(message.path)) log({ event: 'snp_path_skipped', path: message.path });
+      this.#skippedPaths.add(message.path);
       return this.#passed(session, message);
     }
-    const event = this.#eventOf(message);
+    const isSkipped = this.#options.skip.includes(message.sequence);
+    if (isSkipped && this.#passedOver.has(message.sequence)) return this.#passed(session, message);
+    const event = isSkipped ? this.#skipOf(message) : this.#eventOf(message);
     for (let failures = 0; !this.#isStopping; failures++) {
       const { error } = await this.#options.take(event);
-      if (error === null) return this.#passed(session, message);
+      if (error === null) {
+        if (isSkipped) this.#saySkipped(message);
+        return this.#passed(session, message);
+      }
       if (error instanceof UnknownParentError && this.#orphan !== message.id) {
         this.#orphan = message.id;
         this.#leave('unknown_parent');
@@ -303,10 +327,31 @@ export class SnpSubscriber {
     return true;
   }
 
-  #eventOf(message: Message): ReceivedEvent {
-    const { id, sequence, path, body } = message;
+  /** What stands in the journal for a message. */
+  #entryOf(message: Message, path: string, text: string): ReceivedEvent {
+    const { id, sequence } = message;
     const receivedAt = receivedAtOf(message, this.#options.clock.now());
-    return { path, text: body, receivedAt, read: { source: this.#source, upTo: { rows: sequence, digest: id } } };
+    return { path, text, receivedAt, read: { source: this.#source, upTo: { rows: sequence, digest: id } } };
+  }
+
+  #eventOf(message: Message): ReceivedEvent {
+    const { text, rounded } = withinRange(message.body);
+    const news = [...rounded].filter((field) => !this.#rounded.has(field));
+    for (const field of news) this.#rounded.add(field);
+    if (news.length > 0) {
+      this.#options.log({ event: 'snp_rounded', message_id: message.id, fields: news.join(', ') });
+    }
+    return this.#entryOf(message, message.path, text);
+  }
+
+  #skipOf(message: Message): ReceivedEvent {
+    const { id, path } = message;
+    return this.#entryOf(message, SKIPPED_PATH, JSON.stringify({ id, path } satisfies SkippedMessage));
+  }
+
+  #saySkipped({ id, path, sequence }: Message): void {
+    this.#passedOver.add(sequence);
+    this.#options.log({ event: 'snp_message_skipped', message_id: id, path, remedy: skipRemedy(path) });
   }
 
   #passed(session: Session, { id, sequence }: Message): true {
@@ -318,9 +363,9 @@ export class SnpSubscriber {
   }
 
   /** Notes why a message is not taken. That the disk or a shared log takes nothing is told by who writes there. */
-  #held({ id, path }: Message, error: unknown): void {
+  #held({ id, path, sequence }: Message, error: unknown): void {
     if (isUnavailable(error)) return;
-    const remedy = error instanceof UnknownParentError ? PARENT_REMEDY : EVENT_REMEDY;
+    const remedy = error instanceof UnknownParentError ? PARENT_REMEDY : eventRemedy(sequence);
     this.#trouble.failed({ reason: `Message ${id} (${path}) can't be applied: ${reasonOf(error)}`, remedy });
   }
 }

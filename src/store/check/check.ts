@@ -32,8 +32,8 @@ export const recounts: readonly Check[] = [
   ...valueIndexChecks,
 ];
 
-/** Checks of the files beside the recounts: pages and schema of both, entries of the journal, and that it fits. */
-const FILE_CHECKS = 7;
+/** Checks of the files beside the recounts: pages and schema of both, entries of the journal, those that it lacks, and that it fits. */
+const FILE_CHECKS = 8;
 
 /** Runs a check in one snapshot, which no other check shares: the write-ahead log can be emptied between two of them. */
 function* inSnapshot(db: Database, { find }: Check, since: number): Generator<string> {

@@ -2,6 +2,7 @@
 import { Database } from 'bun:sqlite';
 import { existsSync } from 'node:fs';
 import { onFile } from '../../base/system-errors.ts';
+import { SKIPPED_PATH, type SkippedMessage } from '../../chain/payload-reader.ts';
 import { openToRead } from '../files/connection.ts';
 import { journalPath } from '../files/database.ts';
 import { type Gap, type JournalReader, openJournalReader } from '../files/journal.ts';
@@ -103,13 +104,26 @@ function lackedBy(directory: string, journal: JournalReader): string {
 
 /** The entries of the journal that follow one, one after the other: the first that is wrong ends it. */
 function checkEntries(run: CheckRun, journal: JournalReader, after: number, lacking: string): void {
+  const skipped: string[] = [];
   const which = after === 0 ? 'each entry of the journal' : `each entry of the journal after number ${after}`;
   run.examine(`${which} against its chain value${lacking}`, () => {
     const last = journal.lastId();
-    for (const { id } of journal.entriesAfter(after, true)) run.wentOn(`entry ${id} of ${last}`);
+    for (const { id, path, text } of journal.entriesAfter(after, true)) {
+      if (path === SKIPPED_PATH) skipped.push(text);
+      run.wentOn(`entry ${id} of ${last}`);
+    }
     return [];
   });
+  if (skipped.length > 0)
+    run.examine(`messages that were passed over with --snp-skip: ${skippedWords(skipped)}`, () => []);
 }
+
+/** The messages of stacks-node-publisher that the journal lacks, in words. @param texts of their entries */
+const skippedWords = (texts: readonly string[]): string =>
+  texts
+    .map((text) => JSON.parse(text) as SkippedMessage)
+    .map(({ id, path }) => `${id} (${path})`)
+    .join(', ');
 
 export interface JournalCheck {
   /** Where the index stands; null where it can't be read. */
