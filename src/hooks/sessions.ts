@@ -30,9 +30,9 @@ const LINK_MS = 15 * 60_000;
 const IDLE_MS = 24 * 3_600_000;
 /** Milliseconds after which a session ends in any case. */
 export const SESSION_MS = 7 * 24 * 3_600_000;
-/** The most links that wait to be used; beyond, the oldest stops working. */
+/** The most links of one caller that wait to be used; beyond, its oldest stops working. */
 const MOST_LINKS = 100;
-/** The most sessions; beyond, the oldest ends. */
+/** The most sessions of one caller; beyond, its oldest ends. */
 const MOST_SESSIONS = 1_000;
 const SECRET_BYTES = 32;
 
@@ -77,19 +77,26 @@ interface Kept {
   idleAt: number;
 }
 
+const isSameCaller = (a: Caller, b: Caller): boolean => a.consumer === b.consumer && a.isOperator === b.isOperator;
+
 /** What is known by a secret until it ends; in the order in which it was made. */
 class Secrets {
   readonly #kept = new Map<string, Kept>();
   constructor(
     readonly now: () => number,
+    /** Secrets that one caller may have. */
     readonly most: number,
   ) {}
 
   add(caller: Caller, lastsMs: number, idleMs: number): Made {
     const now = this.now();
-    for (const [digest, kept] of this.#kept) if (!this.#lasts(kept)) this.#kept.delete(digest);
-    const [oldest] = this.#kept.keys();
-    if (this.#kept.size >= this.most && oldest !== undefined) this.#kept.delete(oldest);
+    const own: string[] = [];
+    for (const [digest, kept] of this.#kept) {
+      if (!this.#lasts(kept)) this.#kept.delete(digest);
+      else if (isSameCaller(kept.caller, caller)) own.push(digest);
+    }
+    // Nobody ends the sessions of others: whoever has a key can make as many as they like.
+    if (own.length >= this.most && own[0] !== undefined) this.#kept.delete(own[0]);
     const secret = newSecret();
     this.#kept.set(digestOf(secret), { caller, endsAt: now + lastsMs, idleAt: now + idleMs });
     return { secret, expiresAt: now + Math.min(lastsMs, idleMs) };

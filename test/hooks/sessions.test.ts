@@ -57,7 +57,22 @@ describe('sessions', () => {
     expect([find(ended), redeem(begin(OPERATOR).secret)]).toEqual([null, null]);
   });
 
-  test('the oldest link and the oldest session make room', () => {
+  test('nobody ends what others have, however many links and sessions they make', () => {
+    const { link, redeem, begin, find } = sessionsAt();
+    // The consumer of the operator's own hooks, too, is another caller than the operator.
+    const others = [
+      { consumer: 'alice', isOperator: false },
+      { consumer: 'default', isOperator: false },
+    ];
+    const [token, cookie] = [link(OPERATOR).secret, begin(OPERATOR).secret];
+    for (const caller of others) {
+      for (let i = 0; i < 105; i++) link(caller);
+      for (let i = 0; i < 1_005; i++) begin(caller);
+    }
+    expect([redeem(token), find(cookie)?.caller]).toEqual([OPERATOR, OPERATOR]);
+  });
+
+  test('the oldest link and the oldest session of a caller make room', () => {
     const { link, redeem, begin, find } = sessionsAt();
     const links = Array.from({ length: 101 }, () => link(OPERATOR).secret);
     expect([redeem(links[0]!), redeem(links[1]!)]).toEqual([null, OPERATOR]);
