@@ -1,10 +1,9 @@
 /** Path prefixes that are passed on to other services, such as one of token metadata. */
 import { OperatorError } from '../base/errors.ts';
-import { ApiError } from '../http/errors.ts';
 import type { Forward } from '../http/forward.ts';
 import { hostCheck } from '../http/hosts.ts';
 import { pathAndQuery, withPlainPath } from '../http/request-url.ts';
-import { bodyToPassOn, passedBack, upstream } from '../http/upstream.ts';
+import { bodyToPassOn, upstream } from '../http/upstream.ts';
 
 /** A prefix of paths, and the URL that takes its place. */
 export interface ProxyPrefix {
@@ -56,23 +55,6 @@ export function requireOtherServers(prefixes: readonly ProxyPrefix[], api: { hos
   }
 }
 
-/**
- * Finds `..` as a segment of a path, however it and the slashes around it are encoded. Each server on the way
- * resolves a URL in its own manner; only a path without such a segment is the same for all.
- */
-const UPWARDS = /(?:[/\\]|%(?:25)*2f|%(?:25)*5c)(?:\.|%(?:25)*2e){2}(?:[/\\;]|%(?:25)*2f|%(?:25)*5c|%(?:25)*3b|$)/i;
-
-/** Headers with keys of this server, which other services are not to see. */
-const KEYS = ['authorization', 'x-api-key', 'x-chainhook-consumer', 'x-stackside-peer'];
-/** Headers of answers that would change what a browser keeps of this server's origin. */
-const OF_THE_ORIGIN = [
-  'set-cookie',
-  'set-cookie2',
-  'clear-site-data',
-  'strict-transport-security',
-  'service-worker-allowed',
-];
-
 export interface PrefixProxyOptions extends ProxyPrefix {
   /** Largest body of a request, in bytes. */
   bodyLimit: number;
@@ -83,27 +65,16 @@ export interface PrefixProxyOptions extends ProxyPrefix {
 
 /** Passes requests below a prefix on. The path after the prefix follows the service's URL. */
 export function prefixProxy({ prefix, url, bodyLimit, via, timeoutMs }: PrefixProxyOptions): Forward {
-  const name = `The service of ${prefix}`;
-  const limit = timeoutMs === undefined ? {} : { timeoutMs };
-  const { ask } = upstream({ name, url, via, withheld: KEYS, ...limit });
-
-  /** Where a redirect of the service leads, in the paths of this server. */
-  function locationHere(location: string): string {
-    const resolved = URL.parse(location, `${url}/`)?.href ?? location;
-    const isBelow = resolved === url || resolved.startsWith(`${url}/`);
-    return isBelow ? prefix + resolved.slice(url.length) : location;
-  }
-
+  const { ask, passedBack } = upstream({
+    name: `The service of ${prefix}`,
+    url,
+    prefix,
+    via,
+    isOurKey: () => true,
+    ...(timeoutMs === undefined ? {} : { timeoutMs }),
+  });
   return async (request) => {
     const target = pathAndQuery(withPlainPath(request.url));
-    if (UPWARDS.test(target.split('?', 1)[0] ?? '')) throw new ApiError(400, `The path leads out of ${prefix}`);
-    const body = await bodyToPassOn(request, bodyLimit);
-    const answer = passedBack(await ask(target.slice(prefix.length), request, body), OF_THE_ORIGIN);
-    const location = answer.headers.get('location');
-    if (location !== null) answer.headers.set('location', locationHere(location));
-    // A page of the service must not act as a page of this server, which may be signed in.
-    answer.headers.set('content-security-policy', 'sandbox');
-    answer.headers.set('x-content-type-options', 'nosniff');
-    return answer;
+    return passedBack(await ask(target, request, await bodyToPassOn(request, bodyLimit)));
   };
 }

@@ -2,7 +2,7 @@
 import { parsedJson } from '../base/json-text.ts';
 import type { Forward } from '../http/forward.ts';
 import { pathAndQuery } from '../http/request-url.ts';
-import { bodyToPassOn, headersWithout, passedBack, upstream } from '../http/upstream.ts';
+import { bodyToPassOn, headersWithout, upstream } from '../http/upstream.ts';
 import type { Snapshots } from '../store/read/snapshots.ts';
 import { type BroadcastEvent, extraBroadcasts } from './broadcast.ts';
 import { type FeeSettings, isQuiet, tenureLimits, withFees } from './fee-estimates.ts';
@@ -35,7 +35,15 @@ export function nodeProxy(options: ProxyOptions): Forward {
   const { node, url, bodyLimit, timeoutMs, via, fees, extraEndpointsFile, snapshots, log } = options;
   const limits = tenureLimits(node);
   const broadcast = extraBroadcasts(extraEndpointsFile, log);
-  const { ask, textOf } = upstream({ name: 'The node', url, via, ...(timeoutMs === undefined ? {} : { timeoutMs }) });
+  const { ask, passedBack, textOf } = upstream({
+    name: 'The node',
+    url,
+    prefix: '',
+    via,
+    // The node's own password, which its routes for signers ask for, stands there without a scheme.
+    isOurKey: (authorization) => /^Bearer\s/i.test(authorization),
+    ...(timeoutMs === undefined ? {} : { timeoutMs }),
+  });
 
   async function askPatiently(path: string, request: Request, body: Uint8Array<ArrayBuffer> | null) {
     for (let tries = 0; ; tries++) {

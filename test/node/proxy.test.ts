@@ -16,6 +16,7 @@ import { nodeProxy } from '../../src/node/proxy.ts';
 import { nodeRpc } from '../../src/node/rpc.ts';
 import { openSnapshots } from '../../src/store/read/snapshots.ts';
 import { dataDirectory } from '../support/data-directory.ts';
+import { rawExchange } from '../support/raw-http.ts';
 import { type Serving, serving } from '../support/serving.ts';
 import { type StandInNode, standInNode } from '../support/stand-in-node.ts';
 import { until } from '../support/until.ts';
@@ -123,6 +124,34 @@ describe('what is passed on', () => {
     for (const name of ['cookie', 'te']) expect(headers.has(name)).toBe(false);
   });
 
+  test('no key or cookie of this server, and nothing that would act as a page of it', async () => {
+    node.answer('/v2/page', () => {
+      const headers = { 'set-cookie': 'stackside_session_1=x', 'clear-site-data': '"cookies"' };
+      return new Response('<script>', { headers: { ...headers, 'content-type': 'text/html' } });
+    });
+    const { headers } = await server.get('/v2/page', {
+      headers: { authorization: 'Bearer key', 'x-api-key': 'key', cookie: 'a=b', 'x-chainhook-consumer': 'me' },
+    });
+    const received = node.asked.at(-1)!.headers;
+    for (const name of ['authorization', 'x-api-key', 'cookie', 'x-chainhook-consumer', 'x-stackside-peer']) {
+      expect([name, received.get(name)]).toEqual([name, null]);
+    }
+    for (const name of ['set-cookie', 'clear-site-data']) expect([name, headers.get(name)]).toEqual([name, null]);
+    expect([headers.get('content-security-policy'), headers.get('x-content-type-options')]).toEqual([
+      'sandbox',
+      'nosniff',
+    ]);
+  });
+
+  test('no path that leads upwards', async () => {
+    const before = node.asked.length;
+    for (const path of ['..%2fsecret', 'a/%2e%2e%5csecret']) {
+      const { status } = await rawExchange(server.api, `GET /v2/${path} HTTP/1.1\r\nHost: x\r\n\r\n`);
+      expect([path, status]).toEqual([path, 400]);
+    }
+    expect(node.asked.length).toBe(before);
+  });
+
   test('our headers stand where the node has none', async () => {
     node.answer('/v2/cors', () => new Response('', { headers: { 'access-control-allow-origin': 'https://one' } }));
     const { headers } = await server.get('/v2/cors');
@@ -206,6 +235,8 @@ describe('what is passed on', () => {
   test('a redirect of the node, which the client follows or not', async () => {
     node.answer('/v2/moved', () => new Response(null, { status: 307, headers: { location: '/v2/there' } }));
     node.answer('/v2/there', () => new Response('there'));
+    node.answer('/v2/far', () => new Response(null, { status: 307, headers: { location: `${node.url}/v2/there` } }));
+    expect((await server.get('/v2/far')).headers.get('location')).toBe('/v2/there');
     const before = node.asked.length;
     for (const init of [{}, { method: 'POST', body: 'x' }]) {
       const response = await server.get('/v2/moved', init);
@@ -250,6 +281,31 @@ describe('failures', () => {
       error: 'Bad Gateway',
       message: 'The node can not be reached',
     });
+  });
+
+  test('a node or a service that answers with a status that HTTP does not have is 502', async () => {
+    let status = '';
+    using odd = Bun.listen({
+      hostname: '127.0.0.1',
+      port: 0,
+      socket: { data: (socket) => void socket.end(`HTTP/1.1 ${status} Odd\r\nContent-Length: 2\r\n\r\nhi`) },
+    });
+    const url = `http://127.0.0.1:${odd.port}`;
+    await using odder = await serving({ nodeRpc: url, proxyPrefix: `/odd=${url}` });
+    for (status of ['000', '099', '600', '999']) {
+      for (const [path, name] of [
+        ['/v2/info', 'The node'],
+        ['/odd/x', 'The service of /odd'],
+      ] as const) {
+        const response = await odder.get(path);
+        expect([response.status, await response.json()]).toEqual([
+          502,
+          expect.objectContaining({
+            message: `${name} answered with the status ${Number(status)}, which HTTP doesn't have`,
+          }),
+        ]);
+      }
+    }
   });
 
   test('a node that does not answer in time is 504', async () => {
