@@ -22,6 +22,8 @@ export interface Responder {
   redirect(status: 301 | 302, location: string, etag?: string | null): Response;
   /** What another server answered, with the headers that it lacks. */
   passedOn(answered: Response): Response;
+  /** The headers of JSON without a tag, for answers that are made elsewhere. */
+  jsonHeaders(): Record<string, string>;
   /** The headers of every response, for those that are made elsewhere. */
   common(): Record<string, string>;
 }
@@ -47,6 +49,7 @@ export function responder(version: string): Responder {
   const jsonText = textOf(JSON_TYPE);
   return {
     common,
+    jsonHeaders: () => ({ ...common(), 'content-type': JSON_TYPE, 'cache-control': 'no-store' }),
     jsonText,
     plainText: textOf('text/plain'),
     json: (status, body, etag = null) => jsonText(status, JSON.stringify(body), etag),

@@ -291,11 +291,41 @@ test('the page loads its script and document from this server', async () => {
   const response = await testApp().request('/docs');
   const page = await response.text();
   expect(response.headers.get('content-type')).toBe('text/html; charset=utf-8');
-  expect(response.headers.get('content-security-policy')).toContain("default-src 'self'");
+  const policy = response.headers.get('content-security-policy')!;
+  expect(policy).toContain("default-src 'self'");
+  expect(policy).toContain("frame-ancestors 'none'");
+  expect(policy).not.toContain('unsafe');
   expect(page).toContain('<script src="/docs/scalar.js"');
   expect(page).toContain('/docs/json');
   expect(page).not.toMatch(/https?:|\/\/[a-z]/i);
-  expect(page).toContain('"withDefaultFonts":false');
+  expect(page).toContain(Bun.escapeHTML('"withDefaultFonts":false'));
+  const nonceOf = (text: string) => /'nonce-([0-9a-f]{32})'/.exec(text)?.[1];
+  expect(page).toContain(`content="${nonceOf(policy)}"`);
+  const another = await testApp().request('/docs');
+  expect(nonceOf(another.headers.get('content-security-policy')!)).not.toBe(nonceOf(policy));
+});
+
+test('the document is compressed for whoever takes that', async () => {
+  const document = (encoding: string) => testApp().request('/docs/json', { headers: { 'accept-encoding': encoding } });
+  for (const [encoding, served] of [
+    ['gzip, deflate, br', 'gzip'],
+    ['gzip;q=0', null],
+  ] as const) {
+    const response = await document(encoding);
+    const { headers } = response;
+    expect([encoding, headers.get('content-encoding'), headers.get('vary')]).toEqual([
+      encoding,
+      served,
+      'accept-encoding',
+    ]);
+    expect([headers.get('content-type'), headers.get('cache-control')]).toEqual([
+      'application/json; charset=utf-8',
+      'no-store',
+    ]);
+    const bytes = await response.arrayBuffer();
+    expect(new TextDecoder().decode(served === 'gzip' ? Bun.gunzipSync(bytes) : bytes)).toBe(text);
+    expect(bytes.byteLength < text.length / 5).toBe(served === 'gzip');
+  }
 });
 
 test('the script is served whole, to be kept', async () => {
@@ -328,7 +358,7 @@ test('the script is the one of the release that origin.json names, under its lic
 });
 
 test('HEAD of the page and the document', async () => {
-  for (const path of ['/docs', '/docs/json', '/docs/scalar.js']) {
+  for (const path of ['/docs', '/docs/json', '/docs/start.js', '/docs/scalar.js']) {
     const response = await testApp().request(path, { method: 'HEAD' });
     expect([path, response.status, await response.text()]).toEqual([path, 200, '']);
     expect(Number(response.headers.get('content-length'))).toBeGreaterThan(500);

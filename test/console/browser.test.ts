@@ -481,4 +481,19 @@ browserTest('texts of the chain are shown as text, whatever they hold', async ()
   expect(complaints).toEqual([]);
 });
 
+browserTest('the page of the API reference has its styles and its operations under its policy', async () => {
+  await using visited = await visit(`${server.api}/docs`);
+  const { page, complaints } = visited;
+  await page.getByRole('heading', { level: 1, name: 'Stackside' }).waitFor();
+  // A part of the page is drawn once it is asked for.
+  await page.getByRole('link', { name: 'Mempool', exact: true }).click();
+  await page.getByText('/extended/v3/mempool/transactions', { exact: true }).first().waitFor();
+  const sheets = await page.evaluate('[...document.styleSheets].map(({ cssRules }) => cssRules.length)');
+  expect(sheets).not.toContain(0);
+  expect((sheets as number[]).length).toBeGreaterThan(4);
+  expect(await page.evaluate('getComputedStyle(document.querySelector("h1")).fontFamily')).toContain('Inter');
+  // The script writes the widths of line numbers into HTML. They are left out.
+  expect(complaints.filter((text) => !/inline style .* style attributes/.test(text))).toEqual([]);
+});
+
 endBrowser();
