@@ -1013,6 +1013,18 @@ CREATE TABLE mined_receipts (
   receipt_block_height INTEGER NOT NULL
 ) STRICT;
 
+-- Drops by the node of transactions that didn't wait: not announced yet, or in a block. They hold once the transaction would
+-- begin to wait, and are kept for 6,000 blocks.
+CREATE TABLE early_drops (
+  tx_id             BLOB PRIMARY KEY,
+  -- the state that it will have, as in mempool_transactions
+  state             INTEGER NOT NULL,
+  replaced_by_tx_id BLOB,
+  -- of the tip when the node posted it
+  height            INTEGER NOT NULL
+) STRICT, WITHOUT ROWID;
+CREATE INDEX early_drops_by_height ON early_drops (height);
+
 -- The pending transactions that a principal sends, receives by, or is the contract of.
 CREATE TABLE pending_principals (
   principal_id INTEGER NOT NULL,

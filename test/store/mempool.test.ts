@@ -1,5 +1,6 @@
 import { Database } from 'bun:sqlite';
 import { expect, test } from 'bun:test';
+import fc from 'fast-check';
 import { checkDirectory } from '../../src/store/check/check.ts';
 import { indexPath } from '../../src/store/files/database.ts';
 import type { ReceivedEvent } from '../../src/store/ingest/ingest.ts';
@@ -17,6 +18,7 @@ import {
   transfer,
 } from '../support/handmade.ts';
 import { type OpenIngest, openNew } from '../support/ingest.ts';
+import { assertProperty, timeout } from '../support/property.ts';
 import { everything } from '../support/tables.ts';
 
 interface Standing {
@@ -95,15 +97,101 @@ for (const reason of ['BadWeather', 'constructor']) {
   });
 }
 
-test('a drop of unknown, dropped or mined transactions changes nothing', () => {
+test('a drop of unknown, dropped or mined transactions changes nothing of what waits, and is kept once', () => {
   using open = openNew();
   const [unknown, dropped, done] = [transfer(carol, 0, 200), transfer(alice, 0, 200), transfer(bob, 0, 200)];
   open.ingest.receive(announcement([dropped, done]));
   open.ingest.receive(drop([dropped], 'TooExpensive'));
   take(open, block(null, 'one', [done]));
-  const before = everything(open.directory);
-  expect(open.ingest.receive(drop([unknown, dropped, done], 'StaleGarbageCollect'))).toBe('repeated');
-  expect(everything(open.directory)).toEqual(before);
+  const before = standings(open);
+  expect(open.ingest.receive(drop([dropped], 'StaleGarbageCollect'))).toBe('repeated');
+  expect(open.ingest.receive(drop([unknown, dropped, done], 'StaleGarbageCollect'))).toBe('applied');
+  const after = everything(open.directory);
+  expect(open.ingest.receive(drop([unknown, dropped, done], 'Problematic'))).toBe('repeated');
+  expect(standings(open)).toEqual(before);
+  expect(everything(open.directory)).toEqual(after);
+});
+
+test('a transaction that is announced after the node dropped it is dropped, and waits once it is announced again', () => {
+  using open = openNew();
+  const [one, other] = [transfer(alice, 0, 200), transfer(alice, 0, 100)];
+  open.ingest.receive(drop([one], 'ReplaceAcrossFork', other));
+  expect(open.ingest.receive(announcement([one]))).toBe('applied');
+  expect(open.ingest.receive(announcement([other]))).toBe('applied');
+  expect(standing(open, one, other)).toEqual([{ state: -11, by: other.id }, pending]);
+  open.ingest.receive(announcement([one]));
+  expect(standing(open, one, other)).toEqual([pending, replacedBy(one)]);
+});
+
+test('a drop that comes after the announcement of what took the place makes that wait, whatever its fee', () => {
+  using open = openNew();
+  const [high, low] = [transfer(alice, 0, 300), transfer(alice, 0, 200)];
+  open.ingest.receive(announcement([high]));
+  open.ingest.receive(announcement([low]));
+  expect(standing(open, high, low)).toEqual([pending, replacedBy(high)]);
+  open.ingest.receive(drop([high], 'ReplaceAcrossFork', low));
+  expect(standing(open, high, low)).toEqual([{ state: -11, by: low.id }, pending]);
+});
+
+/** A chain whose second block holds a transaction, with two blocks of another branch that take the chain from it. */
+function forkOver(one: Transaction) {
+  const root = block(null, 'root');
+  const holder = block(root, 'holder', [one]);
+  const rival = block(root, 'rival');
+  return { root, holder, rivals: [rival, block(rival, 'winner')] };
+}
+
+test('a drop of a mined transaction holds when its block is orphaned, and the one that took its place waits', () => {
+  for (const announced of [true, false]) {
+    using open = openNew();
+    const [one, other] = [transfer(alice, 0, 300), transfer(alice, 0, 200)];
+    const { root, holder, rivals } = forkOver(one);
+    if (announced) open.ingest.receive(announcement([one]));
+    take(open, root, holder);
+    open.ingest.receive(drop([one], 'ReplaceAcrossFork', other));
+    open.ingest.receive(announcement([other]));
+    expect(standing(open, one, other)).toEqual([mined, replacedBy(one)]);
+    take(open, ...rivals);
+    expect(standing(open, one, other)).toEqual([{ state: -11, by: other.id }, pending]);
+    // Once the first branch has the chain again, it is mined as before, and the drop is history.
+    const third = block(holder, 'third');
+    take(open, third, block(third, 'fourth'));
+    expect(standing(open, one, other)).toEqual([mined, replacedBy(one)]);
+  }
+});
+
+test('a mined transaction that is announced again after its drop waits when its block is orphaned', () => {
+  using open = openNew();
+  const one = transfer(alice, 0, 300);
+  const { root, holder, rivals } = forkOver(one);
+  open.ingest.receive(announcement([one]));
+  take(open, root, holder);
+  open.ingest.receive(drop([one], 'ReplaceAcrossFork'));
+  expect(open.ingest.receive(announcement([one]))).toBe('applied');
+  take(open, ...rivals);
+  expect(standing(open, one)).toEqual([pending]);
+});
+
+test('drops of what does not wait are forgotten once no reorganization reaches them', () => {
+  using open = openNew();
+  const dropsKept = () => {
+    using db = new Database(indexPath(open.directory), { readonly: true });
+    return db.query<{ height: number }, []>('SELECT height FROM early_drops').all();
+  };
+  let tip = block(null, 'block 1');
+  take(open, tip);
+  open.ingest.receive(drop([transfer(alice, 0, 200)], 'TooExpensive'));
+  expect(dropsKept()).toEqual([{ height: 1 }]);
+  for (let height = 2; height <= 6_002; height++) {
+    tip = block(tip, `block ${height}`);
+    open.ingest.take(tip.event);
+    if (height === 6_001) {
+      open.ingest.commit();
+      expect(dropsKept()).toEqual([{ height: 1 }]);
+    }
+  }
+  open.ingest.commit();
+  expect(dropsKept()).toEqual([]);
 });
 
 test('a dropped transaction that is announced again waits again, with the receipt of then', () => {
@@ -220,12 +308,38 @@ test('what the node dropped for a higher fee names what has its place now', () =
   expect(standing(open, low, high)).toEqual([droppedFor(highest), replacedBy(highest)]);
 });
 
-test('transactions of different accounts replace each other where one sponsor pays for both with one nonce', () => {
+test('of two accounts for which one sponsor pays with one nonce the later one waits, also with the lower fee', () => {
   using open = openNew();
   const low = transfer(alice, 0, 200, { account: sponsor, nonce: 7 });
   const high = transfer(bob, 5, 300, { account: sponsor, nonce: 7 });
-  open.ingest.receive(announcement([low, high]));
+  open.ingest.receive(announcement([high, low]));
+  expect(standing(open, low, high)).toEqual([pending, replacedBy(low)]);
+  open.ingest.receive(announcement([high], START + 1));
   expect(standing(open, low, high)).toEqual([replacedBy(high), pending]);
+});
+
+test('what is mined rules out who shares any of its nonces, for whichever part, and whichever was announced first', () => {
+  const byAlice = (nonce: number) => transfer(bob, nonce, 300, { account: alice, nonce: 7 });
+  const pairs = [
+    [transfer(alice, 7, 100), transfer(alice, 7, 200)],
+    [byAlice(0), byAlice(1)],
+    // The origin of the one pays for the other.
+    [transfer(alice, 7, 100, { account: sponsor, nonce: 4 }), byAlice(0)],
+    [byAlice(0), transfer(alice, 7, 100, { account: sponsor, nonce: 4 })],
+  ] as const;
+  for (const [done, waiting] of pairs) {
+    for (const [blockFirst, doneFirst] of [
+      [false, false],
+      [false, true],
+      [true, false],
+    ] as const) {
+      using open = openNew();
+      if (!blockFirst) open.ingest.receive(announcement(doneFirst ? [done, waiting] : [waiting, done]));
+      take(open, block(null, 'one', [done]));
+      open.ingest.receive(announcement([waiting]));
+      expect(standing(open, done, waiting)).toEqual([mined, replacedBy(done)]);
+    }
+  }
 });
 
 test('transactions that one sponsor pays for with different nonces wait together, though their own nonces are equal', () => {
@@ -381,3 +495,218 @@ test('what is announced and collected before the index commits is collected, and
   takeTogether(again, first.event, announcement([one], START), second, announcement([one], late));
   expect(standing(again, one)).toEqual([pending]);
 });
+
+/** A transaction of few accounts and nonces, told by what it spends. */
+interface Spending {
+  origin: string;
+  payer: string;
+  fee: number;
+  made: Transaction;
+}
+
+const parties = [alice, bob, sponsor] as const;
+const party = fc.record({ account: fc.nat(2), nonce: fc.nat(1) });
+const nonceOf = ({ account, nonce }: { account: number; nonce: number }): string => `${account} ${nonce}`;
+
+/** Transactions that share nonces in every way, of different fees. */
+const spendings = fc
+  .array(fc.record({ origin: party, payer: fc.option(party, { freq: 2 }) }), { minLength: 3, maxLength: 6 })
+  .chain((all) => fc.tuple(fc.constant(all), fc.shuffledSubarray([...all.keys()], { minLength: all.length })))
+  .map(([all, ranks]) =>
+    all.map(({ origin, payer }, at): Spending => {
+      const fee = 100 + (ranks[at] ?? 0);
+      const pays = payer === null ? undefined : { account: parties[payer.account]!, nonce: payer.nonce };
+      const made = transfer(parties[origin.account]!, origin.nonce, fee, pays);
+      return { origin: nonceOf(origin), payer: nonceOf(payer ?? origin), fee, made };
+    }),
+  );
+
+type Step =
+  | { do: 'announce'; which: number }
+  | { do: 'drop'; which: number; by: number | null }
+  | { do: 'mine'; which: number[] }
+  /** Two blocks beside the tip. */
+  | { do: 'fork'; which: number[] };
+
+const which = fc.nat(5);
+const steps: fc.Arbitrary<Step[]> = fc.array(
+  fc.oneof(
+    { weight: 5, arbitrary: fc.record({ do: fc.constant('announce' as const), which }) },
+    { weight: 2, arbitrary: fc.record({ do: fc.constant('drop' as const), which, by: fc.option(which) }) },
+    { weight: 2, arbitrary: fc.record({ do: fc.constant('mine' as const), which: fc.array(which, { maxLength: 2 }) }) },
+    { weight: 1, arbitrary: fc.record({ do: fc.constant('fork' as const), which: fc.array(which, { maxLength: 1 }) }) },
+  ),
+  { minLength: 4, maxLength: 16 },
+);
+
+const share = (a: Spending, b: Spending): boolean =>
+  [a.origin, a.payer].some((one) => one === b.origin || one === b.payer);
+
+type Fate = 'waits' | 'replaced' | 'dropped';
+
+/** What a node would have in its mempool, told by its rule from all that was said, one thing after another. */
+class NodeModel {
+  readonly fates = new Map<number, Fate>();
+  readonly #arrivals = new Map<number, number>();
+  readonly #announced = new Set<number>();
+  readonly #early = new Set<number>();
+  readonly all: readonly Spending[];
+  /** The transactions of each block of the chain, and when it came. */
+  readonly chain: { held: number[]; at: number }[] = [];
+
+  constructor(all: readonly Spending[]) {
+    this.all = all;
+  }
+
+  get mined(): number[] {
+    return this.chain.flatMap(({ held }) => held);
+  }
+
+  /** Those of these that a block can hold after others. */
+  fitting(which: readonly number[], after: readonly number[]): number[] {
+    const held: number[] = [];
+    for (const one of which) {
+      const isFree = [...after, ...held].every((other) => !share(this.all[one]!, this.all[other]!));
+      if (isFree) held.push(one);
+    }
+    return held;
+  }
+
+  #isRuledOut = (one: number): boolean => this.mined.some((other) => share(this.all[one]!, this.all[other]!));
+
+  /** All that wait come again, one after another, as they came. */
+  #settle(): void {
+    const waiting = [...this.fates].filter(([, fate]) => fate === 'waits').map(([one]) => one);
+    const pool: number[] = [];
+    for (const one of waiting.sort((a, b) => (this.#arrivals.get(a) ?? 0) - (this.#arrivals.get(b) ?? 0))) {
+      const { origin, payer, fee } = this.all[one]!;
+      const rival = pool.find((other) => this.all[other]!.origin === origin);
+      if (this.#isRuledOut(one) || (rival !== undefined && this.all[rival]!.fee > fee)) {
+        this.fates.set(one, 'replaced');
+        continue;
+      }
+      for (const other of pool.splice(0)) {
+        const isOut = this.all[other]!.origin === origin || this.all[other]!.payer === payer;
+        if (isOut) this.fates.set(other, 'replaced');
+        else pool.push(other);
+      }
+      pool.push(one);
+    }
+  }
+
+  announce(one: number, at: number): void {
+    const isFirst = !this.#announced.has(one);
+    this.#announced.add(one);
+    if (this.mined.includes(one)) {
+      if (isFirst) this.#arrivals.set(one, at);
+      else this.#early.delete(one);
+      return;
+    }
+    const fate = this.fates.get(one);
+    if (fate === 'waits') return;
+    if (fate === 'replaced') {
+      const { origin, fee } = this.all[one]!;
+      const isTaken = (other: number) => this.all[other]!.origin === origin && this.all[other]!.fee > fee;
+      const rivals = [...this.fates].filter(([, other]) => other === 'waits').map(([other]) => other);
+      if (this.#isRuledOut(one) || rivals.some(isTaken)) return;
+    }
+    this.#arrivals.set(one, at);
+    this.fates.set(one, fate === undefined && this.#early.delete(one) ? 'dropped' : 'waits');
+    this.#settle();
+  }
+
+  drop(one: number, by: number | null): void {
+    const fate = this.fates.get(one);
+    if (fate === undefined) this.#early.add(one);
+    else this.fates.set(one, 'dropped');
+    if (fate !== 'waits' || by === null || this.fates.get(by) !== 'replaced') return;
+    this.fates.set(by, 'waits');
+    this.#settle();
+  }
+
+  grow(held: number[], at: number): void {
+    this.chain.push({ held, at });
+    for (const one of held) this.fates.delete(one);
+    this.#settle();
+  }
+
+  /** The highest block is lost to two others. */
+  fork(held: number[], at: number): void {
+    const lost = this.chain.pop();
+    const left = lost?.held ?? [];
+    for (const one of left) {
+      if (!this.#arrivals.has(one)) this.#arrivals.set(one, lost?.at ?? 0);
+      this.fates.set(one, this.#early.delete(one) ? 'dropped' : 'waits');
+    }
+    for (const [one, fate] of this.fates) {
+      if (fate === 'replaced' && left.some((other) => share(this.all[one]!, this.all[other]!)))
+        this.fates.set(one, 'waits');
+    }
+    this.grow(held, at);
+    this.grow([], at);
+  }
+}
+
+test(
+  'after any announcements, drops, blocks and forks, those wait that a node would have, and none that the chain rules out',
+  () => {
+    let seen = { waits: 0, replaced: 0, dropped: 0 };
+    assertProperty(
+      fc.property(spendings, steps, (all, script) => {
+        using open = openNew({ journal: false });
+        const model = new NodeModel(all);
+        const made = (numbers: readonly number[]) => numbers.map((one) => all[one]!.made);
+        const blocks: MadeBlock[] = [];
+        let at = START;
+        let last = '';
+        /** Posts an event. @returns whether it is another than the last that did something, which a node may repeat */
+        const post = (event: ReceivedEvent): boolean => {
+          const isOther = event.text !== last;
+          if (open.ingest.receive(event) === 'applied') last = event.text;
+          return isOther;
+        };
+        const grow = (parent: MadeBlock | null, held: readonly number[]) => {
+          const next = block(parent, `${at} ${parent?.height}`, made(held), { burn_block_time: at });
+          blocks.push(next);
+          post({ ...next.event, receivedAt: at * 1_000_000 });
+        };
+        for (const step of script) {
+          at += 2;
+          const named = [step.which].flat().filter((one) => one < all.length);
+          if (step.do === 'announce') {
+            for (const one of named) {
+              if (post(announcement(made([one]), at))) model.announce(one, at);
+            }
+          } else if (step.do === 'drop') {
+            const by = step.by !== null && step.by < all.length ? step.by : null;
+            for (const one of named.filter((each) => each !== by)) {
+              if (post(drop(made([one]), 'ReplaceAcrossFork', by === null ? null : all[by]!.made))) model.drop(one, by);
+            }
+          } else if (step.do === 'mine') {
+            const held = model.fitting([...new Set(named)], model.mined);
+            grow(blocks.at(-1) ?? null, held);
+            model.grow(held, at);
+          } else if (blocks.length > 0) {
+            const below = model.chain.slice(0, -1).flatMap(({ held }) => held);
+            const held = model.fitting(named, below);
+            blocks.pop();
+            grow(blocks.at(-1) ?? null, held);
+            grow(blocks.at(-1) ?? null, []);
+            model.fork(held, at);
+          }
+        }
+        const rows = standings(open);
+        const fateOf = ({ state }: Standing): Fate => (state === 0 ? 'waits' : state === -10 ? 'replaced' : 'dropped');
+        const ours = new Map(all.map(({ made: { id } }, one) => [one, rows.get(id)] as const));
+        const fates = [...ours].filter(([, row]) => row !== undefined).map(([one, row]) => [one, fateOf(row!)]);
+        expect(new Map(fates as [number, Fate][])).toEqual(new Map([...model.fates].sort(([a], [b]) => a - b)));
+        for (const fate of model.fates.values()) seen = { ...seen, [fate]: seen[fate] + 1 };
+        const waiting = all.filter((_, one) => model.fates.get(one) === 'waits');
+        for (const one of waiting) for (const done of model.mined) expect(share(one, all[done]!)).toBe(false);
+      }),
+      { cases: 150 },
+    );
+    expect(Math.min(...Object.values(seen))).toBeGreaterThan(10);
+  },
+  timeout,
+);

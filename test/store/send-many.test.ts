@@ -137,6 +137,7 @@ test('an index of version 3 has the usual contracts', async () => {
   {
     using index = new Database(indexPath(directory.path));
     index.run(`DROP TABLE hook_origin; DROP TABLE send_many_contracts; DROP TABLE value_indexes; DROP TABLE value_index_entries; DROP INDEX events_ft;
+      DROP TABLE early_drops;
       PRAGMA user_version = 3`);
   }
   openAt(directory.path, { sendMany: SEND_MANY }).ingest.close();

@@ -36,7 +36,8 @@ function downgrade(directory: string): void {
 
 /**
  * Before version 3, transactions of the chain stayed in the mempool's table; send-many contracts came with version 4, indexes
- * of decoded values with version 5, the transfers of a token with version 6, and the origin of chainhooks with version 7.
+ * of decoded values with version 5, the transfers of a token with version 6, the origin of chainhooks with version 7, and early
+ * drops with version 8.
  */
 function minedInMempool(index: Database): void {
   index.run(`
@@ -46,7 +47,7 @@ function minedInMempool(index: Database): void {
              length(b.raw), b.raw
         FROM mined_receipts r JOIN transactions t USING (position) JOIN transaction_bodies b USING (position);
     DROP TABLE mined_receipts; DROP TABLE send_many_contracts; DROP TABLE value_indexes; DROP TABLE value_index_entries;
-    DROP INDEX events_ft; DROP TABLE hook_origin`);
+    DROP INDEX events_ft; DROP TABLE hook_origin; DROP TABLE early_drops`);
 }
 
 /** Every table and index with its statement. */
@@ -96,7 +97,7 @@ test('what a migration sorts stands in the data directory, and nowhere else any 
   const seen: [statement: string, place: string][] = [];
   {
     using index = new Database(indexPath(directory.path));
-    index.run('DROP INDEX events_ft; DROP TABLE hook_origin; PRAGMA user_version = 5');
+    index.run('DROP INDEX events_ft; DROP TABLE hook_origin; DROP TABLE early_drops; PRAGMA user_version = 5');
   }
   const connect: Connect = (path, synchronous) => {
     const db = openToWrite(path, synchronous);

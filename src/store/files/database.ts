@@ -20,7 +20,7 @@ import { requireRestored } from './restore-marker.ts';
 import { creationOf, schema } from './schema.ts';
 
 /** Counts changes of schema.sql; kept in the file as PRAGMA user_version. */
-export const SCHEMA_VERSION = 7;
+export const SCHEMA_VERSION = 8;
 
 export const indexPath = (directory: string): string => join(directory, 'index.db');
 export const journalPath = (directory: string): string => join(directory, 'journal.db');
@@ -45,6 +45,8 @@ const migrations: Readonly<Record<number, string>> = {
   5: `${creationOf('events_ft', 'INDEX')};`,
   6: `${creationOf('hook_origin')};
       INSERT INTO hook_origin VALUES (1, 0, 0);`,
+  7: `${creationOf('early_drops')};
+      ${creationOf('early_drops_by_height', 'INDEX')};`,
 };
 
 /**

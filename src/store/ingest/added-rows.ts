@@ -17,9 +17,17 @@ export interface AddedRow extends NewRow<typeof mempoolTransactionsTable> {
   contract_id: number | null;
 }
 
+/** Behind every row of the table, which these will follow. */
+const FIRST_PLACE = 2 ** 52;
+
+interface PlacedRow extends AddedRow {
+  place: number;
+}
+
 /** The row as the table would return it. */
-const viewOf = (row: AddedRow): MempoolRow => ({
+const viewOf = (row: PlacedRow): MempoolRow => ({
   id: null,
+  place: row.place,
   tx_id: row.tx_id,
   state: row.state,
   sender_id: row.sender_id,
@@ -41,9 +49,9 @@ const nonceKey = (nonce: number | bigint): number | bigint =>
 
 /** Rows by the nonce of an account that they spend. */
 function rowsByNonce() {
-  const accounts = new Map<number, Map<number | bigint, AddedRow[]>>();
+  const accounts = new Map<number, Map<number | bigint, PlacedRow[]>>();
   return {
-    add(account: number, nonce: number | bigint, row: AddedRow): void {
+    add(account: number, nonce: number | bigint, row: PlacedRow): void {
       const key = nonceKey(nonce);
       const groups = accounts.get(account);
       const group = groups?.get(key);
@@ -51,7 +59,7 @@ function rowsByNonce() {
       else if (group === undefined) groups.set(key, [row]);
       else group.push(row);
     },
-    remove(account: number, nonce: number | bigint, row: AddedRow): void {
+    remove(account: number, nonce: number | bigint, row: PlacedRow): void {
       const key = nonceKey(nonce);
       const groups = accounts.get(account);
       const others = groups?.get(key)?.filter((one) => one !== row) ?? [];
@@ -59,7 +67,7 @@ function rowsByNonce() {
       else if (groups?.size === 1 && groups.has(key)) accounts.delete(account);
       else groups?.delete(key);
     },
-    get: (account: number, nonce: number | bigint): readonly AddedRow[] =>
+    get: (account: number, nonce: number | bigint): readonly PlacedRow[] =>
       accounts.get(account)?.get(nonceKey(nonce)) ?? NONE,
     clear: (): void => accounts.clear(),
   };
@@ -69,11 +77,12 @@ export type AddedRows = ReturnType<typeof addedRows>;
 
 /** Makes an empty set of added rows. */
 export function addedRows() {
-  const byTxId = new Map<string, AddedRow>();
+  const byTxId = new Map<string, PlacedRow>();
+  let nextPlace = FIRST_PLACE;
   const bySender = rowsByNonce();
   const bySponsor = rowsByNonce();
 
-  function require(key: string): AddedRow {
+  function require(key: string): PlacedRow {
     const row = byTxId.get(key);
     if (row === undefined) throw new Error('mempool_transactions has no such added row');
     return row;
@@ -86,7 +95,8 @@ export function addedRows() {
   }
 
   return {
-    add(row: AddedRow): void {
+    add(added: AddedRow): void {
+      const row = { ...added, place: nextPlace++ };
       byTxId.set(row.tx_id.toHex(), row);
       bySender.add(row.sender_id, row.nonce, row);
       if (row.sponsor_id !== null) bySponsor.add(row.sponsor_id, row.sponsor_nonce!, row);
@@ -109,13 +119,14 @@ export function addedRows() {
       const row = byTxId.size === 0 ? undefined : byTxId.get(txId.toHex());
       return row === undefined ? null : viewOf(row);
     },
-    /** Rows that spend one of the same nonces as origin, or one of the same as payer. */
-    spending({ sender, nonce, payer, payerNonce }: Spends): readonly MempoolRow[] {
-      const signed = bySender.get(sender, nonce);
-      const sponsored = bySponsor.get(payer, payerNonce);
-      const paid = payer === sender ? NONE : bySender.get(payer, payerNonce);
-      if (signed.length === 0 && sponsored.length === 0 && paid.length === 0) return NONE;
-      return [...signed, ...sponsored, ...paid.filter(({ sponsor_id }) => sponsor_id === null)].map(viewOf);
+    /** Rows that use one of the same nonces, as origin or as sponsor; one may be found twice. */
+    using({ sender, nonce, payer, payerNonce }: Spends): readonly MempoolRow[] {
+      if (byTxId.size === 0) return NONE;
+      const found = [...bySender.get(sender, nonce), ...bySponsor.get(sender, nonce)];
+      if (payer !== sender || payerNonce !== nonce) {
+        found.push(...bySender.get(payer, payerNonce), ...bySponsor.get(payer, payerNonce));
+      }
+      return found.map(viewOf);
     },
     /** Rows that pass, in the order in which they were added. */
     where(passes: (row: AddedRow) => boolean): MempoolRow[] {

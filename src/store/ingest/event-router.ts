@@ -117,9 +117,9 @@ export function eventRouter({ db, journal, identity, changed, log }: RouterOptio
     const state = droppedState(reason);
     if (state === undefined) log({ event: 'drop_reason_unknown', reason });
     const replacedBy = new_txid == null ? null : fromHex(new_txid);
-    return appliedWhere(
-      mempool.drop(dropped_txids.map(fromHex), state ?? DROPPED_FOR_UNKNOWN_REASON, replacedBy, now) > 0,
-    );
+    const drop = { state: state ?? DROPPED_FOR_UNKNOWN_REASON, replacedBy };
+    const receipt = { time: now, height: chain.tip().height };
+    return appliedWhere(mempool.drop(dropped_txids.map(fromHex), drop, receipt) > 0);
   }
 
   function route(payload: NodePayload, event: ReceivedEvent, journalId: number | null): Applied {

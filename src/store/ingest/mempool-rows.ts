@@ -166,8 +166,8 @@ export function mempoolRows(db: Database, { principals }: Dictionaries, changes:
 
   return {
     find: (txId: Uint8Array): MempoolRow | null => added.find(txId) ?? stored.find(txId),
-    /** Rows that spend one of the same nonces as origin, or one of the same as payer; one may be found twice. */
-    spending: (spends: Spends): MempoolRow[] => [...stored.spending(spends), ...added.spending(spends)],
+    /** Rows that use one of the same nonces, as origin or as sponsor; one may be found twice. */
+    using: (spends: Spends): MempoolRow[] => [...stored.using(spends), ...added.using(spends)],
     /** Adds a transaction that waits. */
     add,
     /** Gives a row another state. @param replacedBy id of what took its place */

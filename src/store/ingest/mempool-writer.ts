@@ -3,11 +3,13 @@ import type { Database } from 'bun:sqlite';
 import type { TransactionContent } from '../../chain/block.ts';
 import { MAX_STORED_INTEGER } from '../../chain/payload-schemas.ts';
 import type { Dictionaries } from '../effects/dictionary.ts';
-import { MEMPOOL_STATE, type MempoolState } from '../rows/words.ts';
+import { MEMPOOL_STATE } from '../rows/words.ts';
 import type { ChangeWriter } from './change-writer.ts';
+import { type Drop, type EarlyDrops, earlyDrops } from './early-drops.ts';
 import { type MempoolRows, mempoolRows, type Receipt } from './mempool-rows.ts';
 import { type MinedReceipts, minedReceipts } from './mined-receipts.ts';
 import { type NonceRivals, nonceRivals } from './nonce-rivals.ts';
+import type { MempoolRow } from './stored-rows.ts';
 
 const { pending: PENDING, mined: MINED, replaced_by_fee: REPLACED, collected_here: COLLECTED } = MEMPOOL_STATE;
 const { replaced_and_dropped: REPLACED_AND_DROPPED } = MEMPOOL_STATE;
@@ -42,29 +44,52 @@ interface Parts {
   rows: MempoolRows;
   rivals: NonceRivals;
   receipts: MinedReceipts;
+  drops: EarlyDrops;
 }
 
-/** Makes transactions wait again that left the chain, with those that they had replaced. @returns those that wait */
+/** Makes a row one that the node dropped. What was replaced already stays replaced, and waits no more when that ends. */
+function dropRow(rows: MempoolRows, row: MempoolRow, { state, replacedBy }: Drop): void {
+  if (row.state === REPLACED) rows.dropReplaced(row);
+  else rows.move(row, state === REPLACED ? REPLACED_AND_DROPPED : state, replacedBy);
+}
+
+/** Drops a transaction that begins to wait, where the node posted so before. @returns whether it did */
+function dropEarly({ rows, drops }: Pick<Parts, 'rows' | 'drops'>, txId: Uint8Array): boolean {
+  const drop = drops.take(txId);
+  const row = drop === null ? null : rows.find(txId);
+  if (drop === null || row === null) return false;
+  dropRow(rows, row, drop);
+  return true;
+}
+
+/**
+ * Makes transactions wait again that left the chain, with those that they had ruled out; one that the node dropped meanwhile
+ * is dropped. @returns the ids of those that wait
+ */
 function restore(
-  { rows, rivals, receipts }: Parts,
+  { rows, rivals, receipts, drops }: Parts,
   restored: readonly RestoredTransaction[],
   receiptHeight: number,
-): TransactionContent[] {
-  const back: TransactionContent[] = [];
+): Uint8Array[] {
+  const back: Uint8Array[] = [];
   for (const { content, position, burnBlockTime } of restored) {
     if (content.bitcoinOperation) continue;
     const receipt = receipts.take(position);
     const row = rows.find(content.txId);
     if (row !== null) {
       rows.move(row, PENDING);
-      back.push(content);
+      back.push(content.txId);
     } else if (receipt !== null || !neverBroadcast(content)) {
       rows.add(content, receipt ?? { time: burnBlockTime * MICROSECONDS, height: receiptHeight });
-      back.push(content);
+      back.push(content.txId);
     }
-    for (const rival of rivals.of(content)) if (rival.state === REPLACED) rows.move(rival, PENDING);
+    for (const rival of rivals.of(content)) {
+      if (rival.state !== REPLACED) continue;
+      rows.move(rival, PENDING);
+      back.push(rival.tx_id);
+    }
   }
-  return back;
+  return back.filter((txId) => !dropEarly({ rows, drops }, txId));
 }
 
 export type MempoolWriter = ReturnType<typeof mempoolWriter>;
@@ -74,6 +99,7 @@ export function mempoolWriter(db: Database, dictionaries: Dictionaries, changes:
   const rows = mempoolRows(db, dictionaries, changes);
   const rivals = nonceRivals(db, dictionaries, rows);
   const receipts = minedReceipts(db);
+  const drops = earlyDrops(db);
   const mined = db.prepare<{ position: number }, [Uint8Array]>('SELECT position FROM transactions WHERE tx_id = ?1');
   const isMined = (txId: Uint8Array): boolean => mined.get(txId) !== null;
 
@@ -84,51 +110,61 @@ export function mempoolWriter(db: Database, dictionaries: Dictionaries, changes:
     forget: rows.forget,
 
     /**
-     * Announced by the node. A transaction that was dropped waits again, with a new receipt.
+     * Announced by the node. A transaction that was dropped waits again, with a new receipt; one that was dropped before it was
+     * announced at all is dropped.
      * @returns how many are new or came back
      */
     announce(contents: readonly TransactionContent[], receipt: Receipt): number {
-      const waiting: TransactionContent[] = [];
-      let alreadyMined = 0;
+      const waiting: Uint8Array[] = [];
+      let others = 0;
       for (const content of contents.filter(isStorable)) {
         const row = rows.find(content.txId);
         if (row === null) {
           const place = mined.get(content.txId);
           if (place === null) {
             rows.add(content, receipt);
-            waiting.push(content);
-          } else if (receipts.keep(place.position, receipt, receipt.height)) alreadyMined++;
+            if (dropEarly({ rows, drops }, content.txId)) others++;
+            else waiting.push(content.txId);
+          } else if (receipts.keep(place.position, receipt, receipt.height)) others++;
+          // Announced again, it is in the node's mempool once more: the node has gone back before its block.
+          else if (drops.take(content.txId) !== null) others++;
         } else if (row.state < PENDING && !isMined(content.txId) && !rivals.stayReplaced(row)) {
           rows.receive(row, receipt);
-          waiting.push(content);
+          waiting.push(content.txId);
         }
       }
-      for (const { txId } of waiting) changes.announced(txId);
-      for (const content of waiting) rivals.resolve(content);
-      if (waiting.length > 0) rows.touch(receipt.time);
-      return waiting.length + alreadyMined;
+      for (const txId of waiting) changes.announced(txId);
+      rivals.settle(waiting);
+      if (waiting.length + others > 0) rows.touch(receipt.time);
+      return waiting.length + others;
     },
 
     /**
-     * Dropped by the node. What was replaced already stays replaced, and waits no more when who replaced it ends.
-     * @param state one of the dropped states
-     * @param now Unix microseconds
-     * @returns how many of them were waiting, or replaced
+     * Dropped by the node. The drop of a transaction that doesn't wait, since it isn't announced yet or stands in a block, is
+     * kept until it would. What took the dropped one's place waits, also where its lower fee had it replaced.
+     * @param drop why, and what took its place
+     * @param receipt when, and on which chain
+     * @returns how many of them were waiting, were replaced, or are kept
      */
-    drop(txIds: readonly Uint8Array[], state: MempoolState, replacedBy: Uint8Array | null, now: number): number {
-      let [dropped, replaced] = [0, 0];
+    drop(txIds: readonly Uint8Array[], drop: Drop, { time, height }: Receipt): number {
+      let [dropped, others] = [0, 0];
       for (const txId of txIds) {
         const row = rows.find(txId);
-        if (row?.state === PENDING) {
-          rows.move(row, state === REPLACED ? REPLACED_AND_DROPPED : state, replacedBy);
-          dropped++;
-        } else if (row?.state === REPLACED) {
-          rows.dropReplaced(row);
-          replaced++;
+        if (row === null || row.state === MINED) {
+          if (drops.keep(txId, drop, height)) others++;
+        } else if (row.state === PENDING || row.state === REPLACED) {
+          dropRow(rows, row, drop);
+          if (row.state === PENDING) dropped++;
+          else others++;
         }
       }
-      if (dropped > 0) rows.touch(now);
-      return dropped + replaced;
+      const successor = dropped === 0 || drop.replacedBy === null ? null : rows.find(drop.replacedBy);
+      if (successor?.state === REPLACED) {
+        rows.move(successor, PENDING);
+        rivals.settle([successor.tx_id]);
+      }
+      if (dropped > 0) rows.touch(time);
+      return dropped + others;
     },
 
     /**
@@ -143,7 +179,7 @@ export function mempoolWriter(db: Database, dictionaries: Dictionaries, changes:
       heights: { before: number; after: number },
       now: number,
     ): void {
-      const back = restore({ rows, rivals, receipts }, restored, heights.before);
+      const back = restore({ rows, rivals, receipts, drops }, restored, heights.before);
       const signed = confirmed.filter(({ content }) => !content.bitcoinOperation);
       for (const { content, position } of signed) {
         const row = rows.find(content.txId);
@@ -152,8 +188,9 @@ export function mempoolWriter(db: Database, dictionaries: Dictionaries, changes:
         receipts.keep(position, { time: row.received_at, height: row.receipt_block_height }, heights.after);
       }
       receipts.settle(heights.after);
-      for (const { content } of signed) rivals.resolve(content);
-      for (const content of back) rivals.resolve(content);
+      drops.settle(heights.after);
+      for (const { content } of signed) rivals.ruleOut(content);
+      rivals.settle(back);
       rows.touch(now);
     },
 
@@ -164,7 +201,9 @@ export function mempoolWriter(db: Database, dictionaries: Dictionaries, changes:
     streamChanged(joined: readonly Uint8Array[], left: readonly Uint8Array[], now: number): void {
       for (const txId of left) {
         const row = rows.find(txId);
-        if (row?.state === MINED && !isMined(txId)) rows.move(row, PENDING);
+        if (row?.state !== MINED || isMined(txId)) continue;
+        rows.move(row, PENDING);
+        if (!dropEarly({ rows, drops }, txId)) rivals.settle([txId]);
       }
       for (const txId of joined) {
         const row = rows.find(txId);

@@ -1,11 +1,18 @@
-/** Transactions that spend one nonce: which of them waits, and what it replaces. */
+/**
+ * Transactions that spend one nonce: which of them waits, and what it replaces.
+ *
+ * An account has one counter for what it signs as origin and what it pays as sponsor. So a transaction of the chain rules out
+ * every other that uses a nonce of its origin or of its payer, for whichever part. Of those that wait, a node compares less:
+ * two of one origin and nonce, where the higher fee stays, and two that share the payer's nonce alone, where the later stays,
+ * whatever its fee.
+ */
 import type { Database } from 'bun:sqlite';
 import type { TransactionContent } from '../../chain/block.ts';
 import type { Dictionaries } from '../effects/dictionary.ts';
 import { prepared } from '../rows/statement.ts';
 import { MEMPOOL_STATE } from '../rows/words.ts';
 import type { MempoolRows } from './mempool-rows.ts';
-import type { MempoolRow, Spends } from './stored-rows.ts';
+import { type MempoolRow, type Spends, usersOfNonces } from './stored-rows.ts';
 
 const { pending: PENDING, replaced_by_fee: REPLACED, replaced_and_dropped: REPLACED_AND_DROPPED } = MEMPOOL_STATE;
 
@@ -16,30 +23,34 @@ const spendsOfRow = ({ sender_id, nonce, sponsor_id, sponsor_nonce }: MempoolRow
   payerNonce: BigInt(sponsor_nonce ?? nonce),
 });
 
-const outbids = (a: MempoolRow, b: MempoolRow): boolean =>
-  a.fee > b.fee || (a.fee === b.fee && a.received_at > b.received_at);
+/** What two that wait share: the origin's nonce, or the payer's alone. */
+function sharedBy(a: MempoolRow, b: MempoolRow): 'origin' | 'payer' | null {
+  const [one, other] = [spendsOfRow(a), spendsOfRow(b)];
+  if (one.sender === other.sender && one.nonce === other.nonce) return 'origin';
+  return one.payer === other.payer && one.payerNonce === other.payerNonce ? 'payer' : null;
+}
 
-const isSame = (a: Uint8Array, b: Uint8Array): boolean => Buffer.compare(a, b) === 0;
+const keyOf = ({ tx_id }: MempoolRow): string => tx_id.toHex();
 
 /** Whether another may take the place of a row: it waits, or was replaced. A row that was dropped for another reason is out. */
 const isReplaceable = ({ state }: MempoolRow): boolean =>
   state === PENDING || state === REPLACED || state === REPLACED_AND_DROPPED;
+
+const byArrival = (a: MempoolRow, b: MempoolRow): number => a.received_at - b.received_at || a.place - b.place;
 
 interface Mined {
   tx_id: Uint8Array;
   position: number;
 }
 
-/** What finds the canonical transaction that spent one of these nonces, through this connection. */
-function minedRival(db: Database): (spends: Spends) => Uint8Array | null {
-  const byNonces = prepared<Mined, [number, bigint, number, bigint]>(
+/** What finds the newest canonical transaction that used one of these nonces, through this connection. */
+function minedUser(db: Database): (spends: Spends) => Uint8Array | null {
+  const users = prepared<Mined, [number, bigint, number, bigint]>(
     db,
-    `SELECT tx_id, position FROM transactions WHERE sender_id = ?1 AND nonce = ?2
-      UNION ALL SELECT tx_id, position FROM transactions WHERE sponsor_id = ?3 AND sponsor_nonce = ?4
-      UNION ALL SELECT tx_id, position FROM transactions WHERE sender_id = ?3 AND nonce = ?4 AND ?3 <> ?1`,
+    usersOfNonces('SELECT tx_id, position FROM transactions WHERE'),
   );
   return ({ sender, nonce, payer, payerNonce }) => {
-    const [first, ...others] = byNonces.all(sender, nonce, payer, payerNonce);
+    const [first, ...others] = users.all(sender, nonce, payer, payerNonce);
     if (first === undefined) return null;
     return others.reduce((newest, row) => (row.position > newest.position ? row : newest), first).tx_id;
   };
@@ -49,17 +60,16 @@ export type NonceRivals = ReturnType<typeof nonceRivals>;
 
 /** What settles which transactions wait, through this connection. */
 export function nonceRivals(db: Database, { principals }: Dictionaries, rows: MempoolRows) {
-  const mined = minedRival(db);
+  const minedBy = minedUser(db);
 
-  /** Rows that share a nonce. */
-  function waiting(spends: Spends): MempoolRow[] {
-    const found = rows.spending(spends);
-    if (found.length < 2) return found;
-    return [...new Map(found.map((row) => [row.tx_id.toHex(), row])).values()];
+  /** Rows that use one of these nonces. */
+  function users(spends: Spends): MempoolRow[] {
+    const found = rows.using(spends);
+    return found.length < 2 ? found : [...new Map(found.map((row) => [keyOf(row), row])).values()];
   }
 
   /** What the node dropped stays dropped, whoever takes its place. */
-  const replaceRow = (row: MempoolRow, winner: Uint8Array): void =>
+  const replace = (row: MempoolRow, winner: Uint8Array): void =>
     rows.move(row, row.state === REPLACED_AND_DROPPED ? REPLACED_AND_DROPPED : REPLACED, winner);
 
   function spendsOf({ sender, sponsor }: TransactionContent): Spends {
@@ -72,56 +82,85 @@ export function nonceRivals(db: Database, { principals }: Dictionaries, rows: Me
     };
   }
 
-  return {
-    /** Rows that share a nonce with a transaction, itself among them. */
-    of: (content: TransactionContent): MempoolRow[] => waiting(spendsOf(content)),
+  /** A row that waits, and all that share a nonce with it, or with one that does; each with all who use its nonces. */
+  function connected(begun: MempoolRow): { row: MempoolRow; others: MempoolRow[] }[] {
+    const found = new Map([[keyOf(begun), begun]]);
+    const groups = [];
+    for (const row of found.values()) {
+      const others = users(spendsOfRow(row));
+      groups.push({ row, others });
+      for (const other of others) {
+        if (other.state === PENDING && sharedBy(row, other) !== null && !found.has(keyOf(other))) {
+          found.set(keyOf(other), other);
+        }
+      }
+    }
+    return groups;
+  }
 
-    /** Whether the nonces of a replaced transaction are still taken, so that announcing it again changes nothing. */
+  /**
+   * Leaves of a row that waits, and of its rivals, those that a node would have left that got them in this order.
+   * @returns the keys of all that waited
+   */
+  function settleRow(waiting: MempoolRow): string[] {
+    const groups = connected(waiting).sort((a, b) => byArrival(a.row, b.row));
+    const beaten = new Map<string, { row: MempoolRow; winner: Uint8Array }>();
+    const beat = (row: MempoolRow, winner: Uint8Array) => beaten.set(keyOf(row), { row, winner });
+    let standing: typeof groups = [];
+    for (const group of groups) {
+      const { row } = group;
+      const better = standing.find((other) => sharedBy(row, other.row) === 'origin' && other.row.fee > row.fee);
+      const winner = minedBy(spendsOfRow(row)) ?? better?.row.tx_id;
+      if (winner !== undefined) {
+        beat(row, winner);
+        continue;
+      }
+      for (const other of standing) if (sharedBy(row, other.row) !== null) beat(other.row, row.tx_id);
+      standing = [...standing.filter((other) => sharedBy(row, other.row) === null), group];
+    }
+    // Whoever was outbid before names what has its place now.
+    const named = new Set(standing.map(({ row }) => keyOf(row)));
+    for (const { row: winner, others } of standing) {
+      for (const other of others) {
+        if (named.has(keyOf(other)) || !isReplaceable(other) || sharedBy(winner, other) !== 'origin') continue;
+        named.add(keyOf(other));
+        beat(other, minedBy(spendsOfRow(other)) ?? winner.tx_id);
+      }
+    }
+    for (const { row, winner } of beaten.values()) replace(row, winner);
+    return groups.map(({ row }) => keyOf(row));
+  }
+
+  return {
+    /** Rows that use a nonce of a transaction, itself among them. */
+    of: (content: TransactionContent): MempoolRow[] => users(spendsOf(content)),
+
+    /**
+     * Whether the nonces of a replaced transaction are still taken, so that announcing it again changes nothing. One that
+     * shares the payer's nonce alone doesn't take them: it is the earlier of the two then.
+     */
     stayReplaced(row: MempoolRow): boolean {
       if (row.state !== REPLACED) return false;
       const spends = spendsOfRow(row);
-      const stillOutbid = ({ state, fee }: MempoolRow): boolean => state === PENDING && fee >= row.fee;
-      return mined(spends) !== null || waiting(spends).some(stillOutbid);
+      const outbids = (other: MempoolRow): boolean =>
+        other.state === PENDING && other.fee >= row.fee && sharedBy(row, other) === 'origin';
+      return minedBy(spends) !== null || users(spends).some(outbids);
     },
 
-    /**
-     * Leaves one of the transactions that share a nonce: the mined one, else the pending one of the highest fee. Two that
-     * share no nonce with each other can both wait, though each shares one with a third.
-     */
-    resolve(content: TransactionContent): void {
-      const contenders: MempoolRow[] = [];
-      const beaten = new Set<string>();
-      const replace = (row: MempoolRow, winner: Uint8Array) => {
-        replaceRow(row, winner);
-        beaten.add(row.tx_id.toHex());
-      };
-      const spends = spendsOf(content);
-      const all = waiting(spends);
-      const [only] = all;
-      if (only === undefined) return;
-      if (all.length === 1 && isSame(only.tx_id, content.txId)) {
-        // Most transactions have no rival, and need no further look.
-        const winner = isReplaceable(only) ? mined(spends) : null;
-        if (winner !== null) replaceRow(only, winner);
-        return;
-      }
-      for (const row of all.filter(isReplaceable)) {
-        const winner = mined(spendsOfRow(row));
+    /** Takes out what waits and uses a nonce of a transaction that joined the chain. */
+    ruleOut(mined: TransactionContent): void {
+      for (const row of users(spendsOf(mined)).filter(isReplaceable)) {
+        const winner = minedBy(spendsOfRow(row));
         if (winner !== null) replace(row, winner);
-        else if (row.state === PENDING) contenders.push(row);
       }
-      contenders.sort((a, b) => Number(outbids(b, a)) - Number(outbids(a, b)));
-      for (const row of contenders) {
-        if (beaten.has(row.tx_id.toHex())) continue;
-        const others = waiting(spendsOfRow(row)).filter((other) => !isSame(other.tx_id, row.tx_id));
-        const better = others.find((other) => other.state === PENDING && outbids(other, row));
-        if (better !== undefined) {
-          replace(row, better.tx_id);
-          continue;
-        }
-        for (const other of others.filter(isReplaceable)) {
-          if (!beaten.has(other.tx_id.toHex())) replace(other, row.tx_id);
-        }
+    },
+
+    /** Leaves of transactions that wait, and of their rivals, those that a node would have left. @param txIds others are passed by */
+    settle(txIds: readonly Uint8Array[]): void {
+      const settled = new Set<string>();
+      for (const txId of txIds) {
+        const row = settled.has(txId.toHex()) ? null : rows.find(txId);
+        if (row?.state === PENDING) for (const key of settleRow(row)) settled.add(key);
       }
     },
   };

@@ -23,12 +23,14 @@ export interface MempoolRow
   > {
   /** Null for a row that is not in the table yet. */
   id: number | null;
+  /** Greater for a row that was added later. */
+  place: number;
   nonce: string;
   sponsor_nonce: string | null;
 }
 
 /** Columns of a pending transaction, for a query of these rows. */
-const mempoolColumns = `rowid AS id, tx_id, state, sender_id, CAST(nonce AS TEXT) AS nonce, sponsor_id,
+const mempoolColumns = `rowid AS id, rowid AS place, tx_id, state, sender_id, CAST(nonce AS TEXT) AS nonce, sponsor_id,
     CAST(sponsor_nonce AS TEXT) AS sponsor_nonce, fee, received_at, receipt_block_height, recipient_id, contract_id`;
 
 /** The account nonces a transaction spends: its origin's, and its sponsor's or again its origin's as payer. */
@@ -39,21 +41,27 @@ export interface Spends {
   payerNonce: bigint;
 }
 
+/**
+ * The rows of a table that use a nonce of ?1 and ?2 (the origin's account and nonce) or of ?3 and ?4 (the payer's), each as
+ * their origin or as their sponsor: an account has one counter for both of its parts. A row may be found twice.
+ * @param select up to WHERE, from `transactions` or `mempool_transactions`
+ */
+export const usersOfNonces = (select: string): string =>
+  `${select} sender_id = ?1 AND nonce = ?2
+    UNION ALL ${select} sponsor_id = ?1 AND sponsor_nonce = ?2
+    UNION ALL ${select} sender_id = ?3 AND nonce = ?4 AND (?3 <> ?1 OR ?4 <> ?2)
+    UNION ALL ${select} sponsor_id = ?3 AND sponsor_nonce = ?4 AND (?3 <> ?1 OR ?4 <> ?2)`;
+
 /** What finds rows of the table through this connection. */
 export function storedRows(db: Database) {
   const select = `SELECT ${mempoolColumns} FROM mempool_transactions WHERE`;
   const byId = db.prepare<MempoolRow, [Uint8Array]>(`${select} tx_id = ?1`);
-  const byNonces = prepared<MempoolRow, [number, bigint, number, bigint]>(
-    db,
-    `${select} sender_id = ?1 AND nonce = ?2
-      UNION ALL ${select} sponsor_id = ?3 AND sponsor_nonce = ?4
-      UNION ALL ${select} sender_id = ?3 AND nonce = ?4 AND sponsor_id IS NULL AND ?3 <> ?1`,
-  );
+  const byNonces = prepared<MempoolRow, [number, bigint, number, bigint]>(db, usersOfNonces(select));
   const staleByTime = db.prepare<MempoolRow, [number]>(`${select} state = ${PENDING} AND received_at <= ?1`);
   const staleByHeight = db.prepare<MempoolRow, [number]>(`${select} state = ${PENDING} AND receipt_block_height <= ?1`);
   return {
     find: (txId: Uint8Array): MempoolRow | null => byId.get(txId),
-    spending: ({ sender, nonce, payer, payerNonce }: Spends): MempoolRow[] =>
+    using: ({ sender, nonce, payer, payerNonce }: Spends): MempoolRow[] =>
       byNonces.all(sender, nonce, payer, payerNonce),
     waitingSince: (time: number): MempoolRow[] => staleByTime.all(time),
     waitingSinceHeight: (height: number): MempoolRow[] => staleByHeight.all(height),

@@ -29,6 +29,13 @@ export const minedReceiptsTable = tableShape('mined_receipts', ['position'], {
   receipt_block_height: 'integer',
 });
 
+export const earlyDropsTable = tableShape('early_drops', ['tx_id'], {
+  tx_id: 'blob',
+  state: 'integer',
+  replaced_by_tx_id: 'blob?',
+  height: 'integer',
+});
+
 export const pendingPrincipalsTable = tableShape('pending_principals', ['principal_id', 'received_at', 'tx_id'], {
   principal_id: 'integer',
   received_at: 'integer',
