@@ -95,6 +95,10 @@ function resultTuple({ result }: BitcoinOperationInput): ReadonlyMap<string, Cla
   return tuple;
 }
 
+/** The Bitcoin height of the operation, which the node calls the contract with: older than the block that holds it, often. */
+const startHeight = ({ operation, burnBlockHeight }: BitcoinOperationInput): number =>
+  operation?.stack_stx?.burn_block_height ?? burnBlockHeight;
+
 /** `stack-stx` of pox-4 with the signer's key, SIP-021's eight arguments. */
 function stackWithSigner(input: BitcoinOperationInput): Made | null {
   const op = input.operation?.stack_stx;
@@ -103,7 +107,7 @@ function stackWithSigner(input: BitcoinOperationInput): Made | null {
   return contractCall(op.sender.address, `${BOOT_ADDRESS[input.network.kind]}.pox-4`, 'stack-stx', [
     clarity.uint(op.stacked_ustx),
     poxAddress(op.reward_addr) ?? clarity.none(),
-    clarity.uint(input.burnBlockHeight),
+    clarity.uint(startHeight(input)),
     clarity.uint(op.num_cycles),
     clarity.none(),
     clarity.buffer(fromHex(op.signer_key)),
@@ -122,14 +126,16 @@ function stackFromLock(input: BitcoinOperationInput, print: PoxPrint | null): Ma
   if (amount === null || unlockHeight === null) {
     throw new PayloadError('Field raw_result: stack-stx gives lock-amount and unlock-burn-height');
   }
-  const cycles = (unlockHeight - BigInt(input.burnBlockHeight)) / BigInt(cycleLength(input.network));
   const printed = print?.name === 'stack-stx' ? print.data.get('pox-addr')?.bytes : undefined;
   const bitcoinAddress = stacksToBitcoin(lock.address);
+  const start = startHeight(input);
+  // Nodes before 2.1 don't say how many cycles the operation named.
+  const locked = (unlockHeight - BigInt(start)) / BigInt(cycleLength(input.network));
   return contractCall(lock.address, `${BOOT_ADDRESS[input.network.kind]}.${lock.contractName}`, 'stack-stx', [
     clarity.uint(amount),
     printed ?? (bitcoinAddress === null ? null : poxAddress(bitcoinAddress)) ?? clarity.none(),
-    clarity.uint(input.burnBlockHeight),
-    clarity.uint(cycles),
+    clarity.uint(start),
+    clarity.uint(input.operation?.stack_stx?.num_cycles ?? locked),
   ]);
 }
 

@@ -46,6 +46,7 @@ export const BitcoinOperation = Type.Object({
   transfer_stx: nullable(Type.Object({})),
   stack_stx: nullable(
     Type.Object({
+      burn_block_height: nullable(Height),
       sender: BitcoinOperationAddress,
       reward_addr: Type.String(),
       stacked_ustx: BigUnsigned,

@@ -126,6 +126,56 @@ test('stack-stx with a signer key is the call of pox-4 with eight arguments, amo
   });
 });
 
+/** An operation of a Bitcoin block below the one that the Stacks block stands on. */
+const earlier = (hash: Uint8Array, fields: string): BitcoinOperation =>
+  operation(
+    `{"stack_stx":{"burn_block_height":${BURN_HEIGHT - 1},"sender":{"address":"${alice.address}"},` +
+      `"reward_addr":"${bitcoinAddress(hash, networks.testnet)}","stacked_ustx":70000000000,"num_cycles":3${fields}}}`,
+  );
+
+test('stack-stx of pox-4 starts at the Bitcoin height of the operation, not at that of the block that holds it', () => {
+  const hash = new Uint8Array(20).fill(7);
+  const key = `02${'ab'.repeat(32)}`;
+  const op = earlier(hash, `,"signer_key":"${key}","max_amount":9,"auth_id":7`);
+  expect(
+    make({ operation: op, events: [lock(alice.address, 'pox-4')], result: locked(BURN_HEIGHT + 60) }),
+  ).toMatchObject({
+    payload: {
+      functionArgs: encodeArguments([
+        clarity.uint(70_000_000_000),
+        poxAddress(0, hash),
+        clarity.uint(BURN_HEIGHT - 1),
+        clarity.uint(3),
+        clarity.none(),
+        clarity.buffer(fromHex(key)),
+        clarity.uint(9),
+        clarity.uint(7),
+      ]),
+    },
+  });
+});
+
+test.each(['pox', 'pox-2', 'pox-3'])(
+  'stack-stx of %s has the height and the cycles of the operation, where the node tells it',
+  (name) => {
+    const hash = new Uint8Array(20).fill(7);
+    const stacker = stacksAddress(20, hash);
+    // On a network whose cycles have 20 blocks, what was locked doesn't tell how many were asked for.
+    const result = locked(BURN_HEIGHT + 60);
+    expect(make({ operation: earlier(hash, ''), events: [lock(stacker, name)], result })).toMatchObject({
+      payload: {
+        contractId: `${TESTNET_BOOT}.${name}`,
+        functionArgs: encodeArguments([
+          clarity.uint(70_000_000_000),
+          poxAddress(1, hash),
+          clarity.uint(BURN_HEIGHT - 1),
+          clarity.uint(3),
+        ]),
+      },
+    });
+  },
+);
+
 test('stack-stx with a signer key and neither maximum nor authorization has 0 for both', () => {
   const op = operation(
     `{"stack_stx":{"sender":{"address":"${alice.address}"},"reward_addr":"${bitcoinAddress(new Uint8Array(20), networks.testnet)}",` +
