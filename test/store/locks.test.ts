@@ -1,9 +1,10 @@
 /** The last block of a lock, and the first one after it: as the tip, and in the past. */
 import { expect, test } from 'bun:test';
+import { checkDirectory } from '../../src/store/check/check.ts';
 import { openSnapshots } from '../../src/store/read/snapshots.ts';
-import { bob, type MadeBlock } from '../support/handmade.ts';
+import { alice, block, bob, type MadeBlock, transfer } from '../support/handmade.ts';
 import { openNew } from '../support/ingest.ts';
-import { locked, poxBlock } from '../support/pox.ts';
+import { locked, minted, poxBlock } from '../support/pox.ts';
 
 const END = 150;
 const FAR = 10_000;
@@ -39,4 +40,28 @@ test.each([
   ['the height at which all locks of its contract end', FAR, { pox_v4_unlock_height: END }],
 ])('a lock holds below %s, and no more from there on', async (_, until, fields) => {
   expect(await lockedAround(until, fields)).toEqual({ atTip: [7n, 0n, 0n], since: [7n, 0n, 0n] });
+});
+
+test.each([
+  ['pox', { pox_v1_unlock_height: END }],
+  ['pox-2', { pox_v2_unlock_height: END }],
+  ['pox-3', { pox_v3_unlock_height: END }],
+  ['pox-4', { pox_v4_unlock_height: END }],
+])('whoever spends STX that were locked by %s until its forced end has a whole index', (contract, fields) => {
+  using open = openNew();
+  const funds = [minted(alice.address, 1_000n), minted(bob.address, 100n)];
+  const first = poxBlock(null, 'lock', [[...funds, locked(bob.address, 100n, FAR, contract)]], {
+    burn_block_height: END - 1,
+    ...fields,
+  });
+  open.ingest.receive(first.event);
+  // The fee takes bob's balance below what was locked.
+  const spent = block(first, 'spent', [transfer(bob, 0, 10)], { burn_block_height: END });
+  open.ingest.receive(spent.event);
+  const problems = () => checkDirectory(open.directory).flatMap((check) => check.problems);
+  expect(problems()).toEqual([]);
+  const sooner = block(first, 'spent too soon', [transfer(bob, 0, 10)], { burn_block_height: END - 1 });
+  for (const { event } of [sooner, block(sooner, 'after it', [], { burn_block_height: END - 1 })])
+    open.ingest.receive(event);
+  expect(problems()).toEqual([`${bob.address}: 100 locked of 90 micro-STX`]);
 });

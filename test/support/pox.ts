@@ -23,7 +23,12 @@ export const locked = (address: string, amount: bigint, until: number, contract 
     contract_identifier: `${BOOT}.${contract}`,
   },
 });
-type LockEvent = ReturnType<typeof locked>;
+/** The node's event of STX that come into being. */
+export const minted = (recipient: string, amount: bigint) => ({
+  type: 'stx_mint_event',
+  stx_mint_event: { recipient, amount: String(amount) },
+});
+type NodeEvent = ReturnType<typeof locked> | ReturnType<typeof minted>;
 
 /** What pox-5 prints. */
 export const printed = (topic: string, fields: Fields = {}): PoxEvent => ({
@@ -166,7 +171,7 @@ export const bonds = {
 
 export const keyOf = (byte: number): Uint8Array => new Uint8Array(33).fill(byte);
 
-const body = (event: PoxEvent | LockEvent) =>
+const body = (event: PoxEvent | NodeEvent) =>
   'type' in event
     ? event
     : {
@@ -180,7 +185,7 @@ let nonce = 0;
 export function poxBlock(
   parent: MadeBlock | null,
   label: string,
-  transactions: readonly (readonly (PoxEvent | LockEvent)[])[],
+  transactions: readonly (readonly (PoxEvent | NodeEvent)[])[],
   fields: object = {},
 ): MadeBlock & { transactions: Transaction[] } {
   const made = transactions.map(() => transfer(alice, nonce++, 300));

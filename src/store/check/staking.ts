@@ -3,6 +3,7 @@ import type { Database } from 'bun:sqlite';
 import type { ChainEvent } from '../../chain/block.ts';
 import { poxReading } from '../../chain/pox/reading.ts';
 import type { StakingChange } from '../../chain/pox/staking.ts';
+import { lockQuery } from '../queries/locks.ts';
 import { decimalOf } from '../rows/amounts.ts';
 import { EVENT_KIND, KEY_ACTION, NO_BOND } from '../rows/words.ts';
 import { type Check, equal, none } from './result.ts';
@@ -123,6 +124,9 @@ function* bondTotals(db: Database, counted: Recount['bonds']): Generator<string>
   }
 }
 
+/** Above every height. */
+const TIP = Number.MAX_SAFE_INTEGER;
+
 const PRECISION = 10n ** 18n;
 
 /** What accrued against the shares it is made of, what was claimed against the prints. */
@@ -161,12 +165,6 @@ const bondsAndRewards: Check = {
   },
 };
 
-interface LockRow {
-  address: string;
-  amount: string;
-  balance: string;
-}
-
 /**
  * No more is locked than there is. Where the index begins in the middle of a chain, balances aren't whole: some are
  * below zero.
@@ -176,18 +174,15 @@ const locks: Check = {
   isLimited: false,
   *find(db) {
     if (db.query("SELECT 1 FROM accounts WHERE balance < 'A0' LIMIT 1").get() !== null) return;
-    const rows = db.query<LockRow, []>(
-      `SELECT a.address, l.amount, a.balance
-       FROM accounts a JOIN stx_locks l ON l.principal_id = a.principal_id
-      WHERE l.amount IS NOT NULL
-        AND (l.position, l.event_index) = (SELECT position, event_index FROM stx_locks n
-                                            WHERE n.principal_id = a.principal_id
-                                            ORDER BY position DESC, event_index DESC LIMIT 1)
-        AND l.unlock_height > (SELECT burn_block_height FROM blocks ORDER BY height DESC LIMIT 1)`,
+    const lockedAt = lockQuery(db);
+    const rows = db.query<{ id: number; address: string; balance: string }, []>(
+      `SELECT a.principal_id AS id, a.address, a.balance FROM accounts a
+        WHERE EXISTS (SELECT 1 FROM stx_locks l WHERE l.principal_id = a.principal_id)`,
     );
-    for (const { address, amount, balance } of rows.iterate()) {
+    for (const { id, address, balance } of rows.iterate()) {
       const has = BigInt(decimalOf(balance));
-      if (BigInt(amount) > has) yield `${address}: ${amount} locked of ${has} micro-STX`;
+      const amount = lockedAt(id, TIP)?.amount ?? 0n;
+      if (amount > has) yield `${address}: ${amount} locked of ${has} micro-STX`;
     }
   },
 };
