@@ -7,7 +7,7 @@ import { checkDirectory } from '../../src/store/check/check.ts';
 import { MOST_NONCES, noncesBetween } from '../../src/store/queries/nonces.ts';
 import { openSnapshots } from '../../src/store/read/snapshots.ts';
 import { openApi } from '../support/api.ts';
-import { alice, announcement, block, type MadeBlock, type Transaction, transfer } from '../support/handmade.ts';
+import { alice, announcement, block, bob, type MadeBlock, type Transaction, transfer } from '../support/handmade.ts';
 import { type OpenIngest, openNew } from '../support/ingest.ts';
 import { assertProperty } from '../support/property.ts';
 
@@ -115,6 +115,32 @@ test('whatever nonces are mined and wait, they are told exactly', async () => {
     { cases: 25 },
   );
   expect(checkDirectory(open.directory).flatMap(({ problems }) => problems)).toEqual([]);
+});
+
+test('without a confirmed transaction nonces begin at 0: those below the first that waits are missing', async () => {
+  using open = openNew({ journal: false });
+  open.ingest.receive(block(null, 'one').event);
+  using api = openApi(open.directory);
+  const missing = async (address: string) => {
+    const [v1, v3] = await Promise.all([
+      api.get(`/extended/v1/address/${address}/nonces`),
+      api.get(`/extended/v3/principals/${address}/nonces`),
+    ]);
+    const [{ detected_missing_nonces }, { mempool }] = [await v1.json(), await v3.json()] as [
+      { detected_missing_nonces: number[] },
+      { mempool: { missing_nonces: number[] } },
+    ];
+    expect(mempool.missing_nonces).toEqual(detected_missing_nonces);
+    return detected_missing_nonces;
+  };
+  open.ingest.receive(announcement([transfer(alice, 2, 200), transfer(alice, 3, 200)]));
+  expect(await missing(alice.address)).toEqual([1, 0]);
+  // What it pays for as a sponsor has nonces of the same counter.
+  open.ingest.receive(announcement([transfer(bob, 0, 200, { account: alice, nonce: 0 })]));
+  expect(await missing(alice.address)).toEqual([1]);
+  expect(await missing(bob.address)).toEqual([]);
+  open.ingest.receive(announcement([transfer(alice, 1, 200)]));
+  expect(await missing(alice.address)).toEqual([]);
 });
 
 test('transactions of nonces beyond 2^53 replace those of the same nonce, and no others', async () => {

@@ -28,19 +28,22 @@ interface NonceRow {
 
 const greater = (a: bigint | null, b: bigint | null): bigint | null => (a === null || (b !== null && b > a) ? b : a);
 
+const following = (nonce: bigint | null): bigint => (nonce === null ? 0n : nonce + 1n);
+
 /**
  * The nonces between two, by whether they wait. The work is bounded by how many wait and how many are listed, however
  * far apart the two are.
+ * @param lastConfirmed null where none is: nonces begin at 0
  * @param waiting those that wait between the two, ascending
  */
 export function noncesBetween(
-  lastConfirmed: bigint,
+  lastConfirmed: bigint | null,
   lastPending: bigint,
   waiting: Iterable<bigint>,
 ): Pick<Nonces, 'pending' | 'missing'> {
   const pending: bigint[] = [];
   const missing: bigint[] = [];
-  let next = lastConfirmed + 1n;
+  let next = following(lastConfirmed);
   const missUpTo = (end: bigint) => {
     for (; next < end && missing.length < MOST_NONCES; next++) missing.push(next);
     next = end + 1n;
@@ -76,9 +79,11 @@ export function nonceQueries(db: Database) {
     const lastPending = greater(nonceOf(waiting.get(found)), nonceOf(waitingSponsored.get(found)));
     const last = greater(lastConfirmed, lastPending);
     const lists =
-      lastConfirmed === null || lastPending === null
+      lastPending === null
         ? { pending: [], missing: [] }
-        : noncesBetween(lastConfirmed, lastPending, waitingBetween(found, lastConfirmed, lastPending));
-    return { next: last === null ? 0n : last + 1n, lastConfirmed, lastPending, ...lists };
+        : noncesBetween(lastConfirmed, lastPending, waitingBetween(found, lastConfirmed ?? -1n, lastPending));
+    // Without a confirmed nonce the API's lists of those that wait have always been empty.
+    if (lastConfirmed === null) lists.pending = [];
+    return { next: following(last), lastConfirmed, lastPending, ...lists };
   };
 }
