@@ -147,8 +147,8 @@ const mayScan: Readonly<Record<string, Exception[]>> = {
   'burn-rewards.newest': [
     { step: /^SCAN burn_blocks$/, reason: 'walks the heights from their end and stops at the first' },
   ],
-  'burn-rewards.end': [
-    { step: /^SCAN CONSTANT ROW$/, reason: 'no table' },
+  'burn-rewards.unlock': [
+    { step: /^SCAN progress$/, reason: 'one row' },
     { step: /^SCAN blocks$/, reason: 'as principals.forcedUnlocks' },
   ],
   'burn-rewards.newestOutput': [

@@ -191,14 +191,68 @@ describe('what Bitcoin paid', () => {
     expect(await after([burnBlock(103, 'c', 'b', [[X, 1]])], totals)).toEqual(['14', '20']);
   });
 
-  test('ends for rewards and slots where the locks of pox-4 do, and not for outputs', async () => {
-    const last = poxBlock(null, 'with an end', [], { pox_v4_unlock_height: 102 }).event;
-    const [rewards, sum, slots, outputs] = await after([last, first, second], async (read) => [
-      await read.burnRewards.rewards(null, 20, 0),
-      await read.burnRewards.total(X),
-      await read.burnRewards.slots(null, 20, 0),
-      await read.burnRewards.outputsTo(X, 20, 0),
-    ]);
-    expect([rewards.total, sum, slots.total, outputs.total]).toEqual([2, '10', 2, 2]);
+  /** What is told of the rewards of Bitcoin blocks, where pox-4's locks end at a height. */
+  const paidAround = (
+    unlockHeight: number,
+    paid: readonly (readonly [height: number, addresses: string[]])[],
+    fields = {},
+  ) => {
+    const holder = poxBlock(null, 'with an end', [], { pox_v4_unlock_height: unlockHeight, ...fields }).event;
+    const blocks = paid.map(([height, addresses], at) =>
+      burnBlock(
+        height,
+        String(height),
+        paid[at - 1] === undefined ? null : String(paid[at - 1]![0]),
+        addresses.map((one) => [one, 1]),
+      ),
+    );
+    return after([holder, ...blocks], async (read) => {
+      const [rewards, slots] = [
+        await read.burnRewards.rewards(null, 100, 0),
+        await read.burnRewards.slots(null, 100, 0),
+      ];
+      const ofX = [await read.burnRewards.rewards(X, 100, 0), await read.burnRewards.slots(X, 100, 0)];
+      expect(ofX.map(({ total }) => total)).toEqual([rewards.total / 2, slots.total / 2]);
+      expect(await read.burnRewards.total(X)).toBe(String(rewards.total / 2));
+      expect(slots.items.map(({ burnBlock: { height } }) => height)).toEqual(
+        rewards.items.map(({ burnBlock: { height } }) => height),
+      );
+      return [...new Set(rewards.items.map(({ burnBlock: { height } }) => height))].reverse();
+    });
+  };
+  const SBTC = 'bcrt1qsbtc';
+  /** Cycles of 20 blocks whose last five pay nobody, as a node announces them; from 281 on pox-5 pays. */
+  const announced = Array.from({ length: 44 }, (_, at) => {
+    const height = 241 + at;
+    const isPrepared = height % 20 === 0 || height % 20 > 15;
+    return [height, height > 280 ? [SBTC] : isPrepared ? [] : [X, Y]] as const;
+  });
+  const heights = (first: number, last: number) => Array.from({ length: last - first + 1 }, (_, at) => first + at);
+
+  test.each([
+    ['inside a cycle', 262, [...heights(241, 255), ...heights(261, 275)]],
+    ['with the last payment of a cycle', 275, [...heights(241, 255), ...heights(261, 275)]],
+    ['in a prepare phase', 277, [...heights(241, 255), ...heights(261, 275)]],
+    ['where a cycle starts', 260, heights(241, 255)],
+    ['never', 0xffff_ffff, null],
+  ])('is told to the end of the cycle in which the locks of pox-4 end: %s', async (_, unlockHeight, told) => {
+    const all = announced.filter(([, paid]) => paid.length > 1).map(([height]) => height);
+    const pox4 = announced.filter(([height]) => told !== null || height <= 280);
+    expect(await paidAround(unlockHeight, pox4 as [number, string[]][])).toEqual(told ?? all);
+  });
+
+  test('has no end before the cycle has one, and outputs have none', async () => {
+    const begun = announced.filter(([height]) => height <= 263) as [number, string[]][];
+    expect(await paidAround(262, begun)).toEqual([...heights(241, 255), ...heights(261, 263)]);
+    const last = poxBlock(null, 'with an end', [], { pox_v4_unlock_height: 101 }).event;
+    const outputs = await after([last, first, second], (read) => read.burnRewards.outputsTo(X, 20, 0));
+    expect(outputs.total).toBe(2);
+  });
+
+  test('ends on mainnet with the cycle of 2,100 blocks in which the locks of pox-4 end', async () => {
+    open = openNew({ journal: false, chainId: 1 });
+    const around = [960_049, 960_050, 960_229, 960_230, 962_149, 962_150].map((height) => [height, [X, Y]] as const);
+    const told = await paidAround(960_230, around as unknown as [number, string[]][], { burn_block_height: 960_000 });
+    expect(told).toEqual([960_049, 960_050, 960_229, 960_230, 962_149]);
   });
 });

@@ -1,6 +1,6 @@
 /** What Bitcoin blocks paid to stackers. Rows are numbered, so that pages are ranges and totals the last number. */
-
 import type { Database } from 'bun:sqlite';
+import { cycleLength, MAINNET_CHAIN_ID, networkOf } from '../../chain/network.ts';
 import type { BlockId } from '../model/block.ts';
 import type { OffsetPage } from '../model/page.ts';
 import type { BurnReward, PoxOutput, RewardSlot } from '../model/stacking.ts';
@@ -13,13 +13,15 @@ const slot = `SELECT r.height, b.hash, r.address, r.slot_index AS item
 const output = `SELECT r.height, b.hash, r.tx_id, r.output_index, r.recipient, r.amount
                   FROM pox_transactions r JOIN burn_blocks b ON b.height = r.height`;
 
-/** How far the model of pox to pox-4 reaches: below the Bitcoin height at which pox-4's locks end. */
-const reach = `(SELECT pox_4_unlock_height FROM blocks
-                 WHERE pox_4_unlock_height IS NOT NULL ORDER BY height DESC LIMIT 1)`;
+/** The Bitcoin height at which pox-4's locks end: that of the newest block that says it. */
+const unlockHeight = `(SELECT pox_4_unlock_height FROM blocks
+                        WHERE pox_4_unlock_height IS NOT NULL ORDER BY height DESC LIMIT 1)`;
 
 export const sql = {
   newest: 'SELECT hash FROM burn_blocks ORDER BY height DESC LIMIT 1',
-  end: `SELECT ${reach} AS height`,
+  unlock: `SELECT ${unlockHeight} AS height, chain_id FROM progress`,
+  firstUnpaid: `SELECT height FROM burn_blocks b WHERE height >= ?1
+                   AND NOT EXISTS (SELECT 1 FROM burn_slot_holders s WHERE s.height = b.height) ORDER BY height LIMIT 1`,
   rewardTotal: 'SELECT ordinal AS total FROM burn_rewards WHERE height < ?1 ORDER BY height DESC, ordinal DESC LIMIT 1',
   rewards: `${reward} WHERE r.ordinal BETWEEN ?1 AND ?2 ORDER BY r.ordinal DESC`,
   rewardTotalOf: `SELECT recipient_ordinal AS total, recipient_total AS amount FROM burn_rewards
@@ -86,12 +88,22 @@ const outputOf = (row: OutputRow): PoxOutput => ({
   amount: row.amount,
 });
 
+/** The start of the first reward cycle of mainnet that starts at a Bitcoin height or after it. */
+const mainnetCycleFrom = (height: number): number => {
+  const length = cycleLength(networkOf(MAINNET_CHAIN_ID));
+  return FIRST_CYCLE + Math.max(0, Math.ceil((height - FIRST_CYCLE) / length)) * length;
+};
+
+/** The Bitcoin height at which mainnet's reward cycle 0 started. */
+const FIRST_CYCLE = 666_050;
+
 /** No end is known, or none is set. */
 const WITHOUT_END = Number.MAX_SAFE_INTEGER;
 
 export function burnRewardQueries(db: Database) {
   const newest = prepared<{ hash: Uint8Array }, []>(db, sql.newest);
-  const end = prepared<{ height: number | null }, []>(db, sql.end);
+  const unlock = prepared<{ height: number | null; chain_id: number | null }, []>(db, sql.unlock);
+  const firstUnpaid = prepared<{ height: number }, [number]>(db, sql.firstUnpaid);
   const rewardTotal = prepared<{ total: number }, [number]>(db, sql.rewardTotal);
   const rewards = prepared<RewardRow, [number, number]>(db, sql.rewards);
   const rewardTotalOf = prepared<{ total: number; amount: string }, [string, number]>(db, sql.rewardTotalOf);
@@ -107,7 +119,17 @@ export function burnRewardQueries(db: Database) {
   const outputTotalOf = prepared<{ total: number }, [string]>(db, sql.outputTotalOf);
   const outputsOf = prepared<OutputRow, [string, number, number]>(db, sql.outputsOf);
 
-  const endHeight = (): number => end.get()?.height || WITHOUT_END;
+  /**
+   * The first Bitcoin height that pays nobody for stacking in pox to pox-4. In the reward cycle in which pox-4's locks end,
+   * its reward set is paid on. Mainnet's cycles are known; those of other networks end with the prepare phase, in which
+   * nobody is paid.
+   */
+  function endHeight(): number {
+    const { height, chain_id } = unlock.get() ?? { height: null, chain_id: null };
+    if (!height) return WITHOUT_END;
+    if (chain_id === MAINNET_CHAIN_ID) return mainnetCycleFrom(height);
+    return firstUnpaid.get(height)?.height ?? WITHOUT_END;
+  }
 
   /** A page of rows numbered from 1, the last of them first. */
   const numbered = <R, T>(
