@@ -81,7 +81,7 @@ describe('the pages', () => {
       const lines = spans.flatMap((span) => [...span.matchAll(/\bstackside ([a-z-]+)((?: .*)?)$/g)]);
       const known = lines.filter(([, command]) => program.commands.some((one) => one.name() === command));
       const refused = known.flatMap(([line, command = '', rest = '']) =>
-        [...(rest.split('#')[0] ?? '').matchAll(/ (--[a-z-]+)/g)]
+        [...(rest.split('#')[0] ?? '').matchAll(/ (--[a-z0-9-]+)/g)]
           .filter(([, flag = '']) => !commandsNamed(command).some((one) => takes(one, flag)))
           .map(([, flag]) => `${flag}: ${line}`),
       );
@@ -90,7 +90,7 @@ describe('the pages', () => {
 
     test(`${name} names flags that exist`, () => {
       const everywhere = [program, ...program.commands.flatMap((one) => [one, ...one.commands])];
-      const flags = spans.flatMap((span) => /^--[a-z-]+/.exec(span) ?? []);
+      const flags = spans.flatMap((span) => /^--[a-z0-9-]+/.exec(span) ?? []);
       expect(flags.filter((flag) => !everywhere.some((command) => takes(command, flag)))).toEqual([]);
     });
 

@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { EXIT, OperatorError } from '../base/errors.ts';
 import { TESTNET_CHAIN_ID } from '../chain/network.ts';
+import { SBTC_ASSET } from '../devnet/contracts/sbtc.ts';
 import { SimulatedNode } from '../devnet/node.ts';
 import { startRpc } from '../devnet/rpc/server.ts';
 import { hostNames } from '../http/hosts.ts';
@@ -97,9 +98,9 @@ export async function startDemo(
   ended?: Promise<unknown>,
   sources: Sources = {},
 ): Promise<Running> {
-  const { seed, interval, history, traffic, allowedHosts, apiHost } = settings;
+  const { seed, interval, history, traffic, pox5Height, allowedHosts, apiHost } = settings;
   const { clock, listen, createLog } = environment;
-  const node = new SimulatedNode({ seed, interval, history, traffic, clock });
+  const node = new SimulatedNode({ seed, interval, history, traffic, pox5Height, clock });
   const rpc = startRpc(node, { clock, listen, log: createLog(settings.logLevel) });
   const served = {
     // What a demo doesn't take is as a server has it by default.
@@ -107,6 +108,11 @@ export async function startDemo(
     ...settings,
     chainId: TESTNET_CHAIN_ID,
     nodeRpc: rpc.url,
+    // The account that the simulated chain begins with. Whoever tests isn't held up; there is no Bitcoin node to ask.
+    faucetKeys: `${node.faucet.privateKey.toHex()}01`,
+    sbtcFaucet: true,
+    sbtcFaucetAsset: SBTC_ASSET,
+    faucetLimits: false,
     // Where everybody is the operator there are no other consumers.
     hookKeys: settings.hookAccess === 'open' ? null : settings.hookKeys,
   };

@@ -152,7 +152,11 @@ function callAction({ payload }: Transaction & { payload: { type: 'contract_call
   const { template } = view.world.contract(contract) ?? {};
   if (template === undefined) throw new Rejection('NoSuchContract');
   const declared = template.abi.functions.find(({ name, access }) => name === functionName && access === 'public');
-  if (declared === undefined) throw new Rejection('NoSuchPublicFunction');
+  if (declared === undefined) {
+    if (template.isPartial !== true) throw new Rejection('NoSuchPublicFunction');
+    const message = `The simulated node doesn't have the function ${functionName} of ${contract}`;
+    throw new Rejection('ServerFailureOther', { message });
+  }
   const args = argumentsOf(functionArgs, declared.args);
   const calls = template.calls ?? {};
   if (!Object.hasOwn(calls, functionName)) throw notSimulated(`${contract} can't be called: ${functionName}`);

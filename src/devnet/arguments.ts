@@ -65,6 +65,12 @@ export function bufferOf(value: ClarityValue | undefined): Uint8Array {
   return value.value;
 }
 
+/** The text of an argument that was checked to be an ASCII string. */
+export function textOf(value: ClarityValue | undefined): string {
+  if (value?.type !== 'string-ascii') throw wrongType('an ASCII string');
+  return value.value;
+}
+
 /** What an argument that was checked to be optional holds; undefined for `none`. */
 export function someOf(value: ClarityValue | undefined): ClarityValue | undefined {
   if (value?.type === 'none') return undefined;

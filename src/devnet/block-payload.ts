@@ -5,13 +5,10 @@ import { type Cost, noCost, type Receipt } from './execute.ts';
 import type { Prng } from './prng.ts';
 import { type Account, sign } from './wallet.ts';
 
-/** Burn heights at which what earlier stacking contracts locked was released; the last one is still to come. */
-const unlockHeights = {
-  pox_v1_unlock_height: 105,
-  pox_v2_unlock_height: 107,
-  pox_v3_unlock_height: 110,
-  pox_v4_unlock_height: 0xffff_ffff,
-};
+/** Burn heights at which what earlier stacking contracts locked was released. */
+const unlockHeights = { pox_v1_unlock_height: 105, pox_v2_unlock_height: 107, pox_v3_unlock_height: 110 };
+/** The same of pox-4, where it is still to come. */
+const MAX_HEIGHT = 0xffff_ffff;
 const zeros = `0x${'00'.repeat(32)}`;
 const ones = `0x${'ff'.repeat(32)}`;
 
@@ -90,6 +87,7 @@ function common(block: Block, content: BlockContent, prng: Prng): object {
     parent_microblock: zeros,
     parent_microblock_sequence: 0,
     ...unlockHeights,
+    pox_v4_unlock_height: Math.min(block.world.pox5Height ?? MAX_HEIGHT, MAX_HEIGHT),
     tenure_height: block.tenure.height,
     transactions: receipts.map(receiptPayload),
   };

@@ -5,7 +5,7 @@ import { noCost, type Receipt } from './execute.ts';
 import { jsonInteger } from './json-integer.ts';
 import type { Network } from './network.ts';
 import { memoBytes } from './payloads.ts';
-import { type Stacking, stack } from './pox.ts';
+import { hashOfAddress, poxAddress, type Stacking, stack } from './pox.ts';
 import type { Prng } from './prng.ts';
 import type { Account } from './wallet.ts';
 import type { World } from './world.ts';
@@ -48,7 +48,7 @@ export function drawOperation(prng: Prng, users: readonly Account[], network: Ne
     stacker: sender.address,
     amount: BigInt(prng.between(1_000_000, 900_000_000)),
     period: prng.between(1, 12),
-    rewardHash: prng.bytes(20),
+    rewardAddress: poxAddress(prng.bytes(20)),
     signerKey: Uint8Array.of(prng.between(2, 3), ...prng.bytes(32)),
     signerSignature: undefined,
     maximum: 2n ** 128n - 1n,
@@ -105,14 +105,18 @@ export function executeOperation(
   }
 
   const { stacking } = operation;
-  const outcome = stack(stacking, `${network.boot}.pox-4`, world, burnHeight);
+  // As a node without pox-4, which passes over what it can't do.
+  if (!world.isActive('pox-4', burnHeight)) return undefined;
+  const contract = `${network.boot}.pox-4`;
+  const outcome = stack(stacking, { contract, world, burnHeight });
   for (const event of outcome.events) world.apply(event);
+  for (const [key, value] of outcome.writes ?? []) world.store(contract, key, value);
   const stacked = {
     auth_id: Number(stacking.authorization),
     ...place,
     max_amount: jsonInteger(stacking.maximum),
     num_cycles: stacking.period,
-    reward_addr: bitcoinAddress(stacking.rewardHash, network),
+    reward_addr: bitcoinAddress(hashOfAddress(stacking.rewardAddress), network),
     sender: from,
     signer_key: stacking.signerKey.toHex(),
     stacked_ustx: jsonInteger(stacking.amount),

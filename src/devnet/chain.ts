@@ -39,6 +39,11 @@ export interface ChainOptions {
   readonly keep?: number;
   /** Transactions from outside that wait to be mined on a state; all of them that can be are mined. Default: none. */
   readonly submitted?: (world: World) => readonly SignedTransaction[];
+  /**
+   * Burn height from which pox-5 is active in place of pox-4, as on a network; Infinity for never. Default: both are
+   * active at all heights, so that a short chain has calls of both.
+   */
+  readonly pox5Height?: number | undefined;
   /** Whether block 0 funds an account that gives STX away. Default false. */
   readonly faucet?: boolean;
 }
@@ -122,7 +127,7 @@ export class SimulatedChain {
     this.faucet = options.faucet === true ? accounts(seed, 'faucet', 1, network)[0] : undefined;
 
     this.#burnTip = this.#burns.first(options.startTime ?? defaultStart);
-    const world = new World();
+    const world = new World(undefined, options.pox5Height);
     const receipts = genesisReceipts(world, [...users, ...sponsors], this.faucet, prng, network);
     this.#genesis = this.#makeGenesis(world, receipts);
     this.#genesisBody = genesisPayload(this.#genesis, { receipts, maturedRewards: [] }, prng);

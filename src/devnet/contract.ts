@@ -53,8 +53,8 @@ export interface Outcome {
   readonly vmError?: string;
 }
 
-/** What can be read of a contract: the state and the contract. */
-export type ReadContext = Pick<CallContext, 'world' | 'contract'>;
+/** What can be read of a contract: the state, the contract and the height. */
+export type ReadContext = Pick<CallContext, 'world' | 'contract' | 'burnHeight'>;
 
 /** One call of a public function: what goes on the wire, and what it does wherever the transaction is mined. */
 export interface ContractCall {
@@ -78,6 +78,8 @@ export interface ContractTemplate {
   readonly clarityVersion: number | undefined;
   readonly source: string;
   readonly abi: ContractInterface;
+  /** Whether the contract of this name has functions on every network that are not simulated. */
+  readonly isPartial?: boolean;
   /** Somebody who owns one of the contract's tokens, where most callers would own none. */
   holder?(world: WorldView, contract: string, prng: Prng): string | undefined;
   /** A call that makes sense where it is made up; elsewhere it may fail. */
@@ -120,6 +122,12 @@ export function publicFunction(name: string, args: Record<string, AbiType>, okTy
     name,
     outputs: { type: { response: { ok: okType, error: 'uint128' } } },
   };
+}
+
+/** A read-only function's entry in the interface. */
+export function readOnlyFunction(name: string, args: Record<string, AbiType>, output: AbiType): Function {
+  const declared = Object.entries(args).map(([argument, type]) => ({ name: argument, type }));
+  return { access: 'read_only', args: declared, name, outputs: { type: output } };
 }
 
 /** A contract interface with the parts given; the others are empty. */

@@ -1,13 +1,16 @@
+import { principalBytes } from '../codec/address.ts';
 import { clarity } from '../codec/clarity-encode.ts';
 import { toHex } from '../codec/hex.ts';
 import { transactionId } from '../codec/transaction.ts';
+import type { ChainEvent } from './chain-event.ts';
 import { type ContractTemplate, contractInterface } from './contract.ts';
 import { bns } from './contracts/bns.ts';
 import { pox4 } from './contracts/pox-4.ts';
 import { pox5 } from './contracts/pox-5.ts';
+import { SBTC_ASSET, SBTC_DEPLOYER, sbtcRegistry, sbtcToken } from './contracts/sbtc.ts';
 import { noCost, type Receipt } from './execute.ts';
 import type { Network } from './network.ts';
-import { smartContract, tokenTransfer } from './payloads.ts';
+import { smartContract, tokenTransfer, versionedSmartContract } from './payloads.ts';
 import type { Prng } from './prng.ts';
 import { unsignedBootTransaction } from './transaction-encode.ts';
 import type { Account } from './wallet.ts';
@@ -21,11 +24,14 @@ const quietContracts = ['costs', 'lockup'].map((name): ContractTemplate => {
   const propose = () => {
     throw new Error(`nobody calls ${name}`);
   };
-  return { name, clarityVersion: undefined, source, abi: contractInterface({ clarity_version: 'Clarity1' }), propose };
+  const abi = contractInterface({ clarity_version: 'Clarity1' });
+  return { name, clarityVersion: undefined, source, abi, isPartial: true, propose };
 });
 
 /** Micro-STX that the faucet has from the start: a billion STX. */
 const FAUCET_FUNDS = 1_000_000_000_000_000n;
+/** Sats that the faucet has from the start, as sBTC: ten thousand BTC. */
+const FAUCET_SATS = 1_000_000_000_000n;
 
 /**
  * Block 0: deploys the boot contracts, then hands out the STX that exist from the start.
@@ -43,18 +49,35 @@ export function genesisReceipts(
     world.install({ id: `${network.boot}.${template.name}`, template, height: 0 });
     return bootReceipt(smartContract(template.name, template.source), network, { abi: template.abi });
   });
+  const sbtc = faucet === undefined ? [] : [sbtcToken, sbtcRegistry(faucet.publicKey)];
+  for (const template of sbtc) {
+    world.install({ id: `${SBTC_DEPLOYER}.${template.name}`, template, height: 0 });
+    const payload = versionedSmartContract(3, template.name, template.source);
+    const deployers = principalBytes(SBTC_DEPLOYER)!.subarray(1);
+    deployments.push(bootReceipt(payload, network, { abi: template.abi }, deployers));
+  }
   const mint = (recipient: string, amount: bigint) => ({ type: 'stx_mint_event' as const, recipient, amount });
   // 10,000 to 4,300 million STX, most of them small: balances should differ in length.
   const mints = rich.map(({ address }) =>
     mint(address, 10_000_000_000n + BigInt(prng.u32()) * 10n ** BigInt(prng.below(7))),
   );
-  if (faucet !== undefined) mints.push(mint(faucet.address, FAUCET_FUNDS));
-  for (const event of mints) world.apply(event);
-  return [...deployments, bootReceipt(tokenTransfer(network.boot, 0n, ''), network, { events: mints })];
+  const events: ChainEvent[] = mints;
+  if (faucet !== undefined) {
+    const { address: recipient } = faucet;
+    events.push(mint(recipient, FAUCET_FUNDS));
+    events.push({ type: 'ft_mint_event', asset: SBTC_ASSET, recipient, amount: FAUCET_SATS });
+  }
+  for (const event of events) world.apply(event);
+  return [...deployments, bootReceipt(tokenTransfer(network.boot, 0n, ''), network, { events })];
 }
 
-function bootReceipt(payload: Uint8Array, network: Network, parts: Partial<Receipt>): Receipt {
-  const raw = unsignedBootTransaction(payload, network);
+function bootReceipt(
+  payload: Uint8Array,
+  network: Network,
+  parts: Partial<Receipt>,
+  signers?: Uint8Array | undefined,
+): Receipt {
+  const raw = unsignedBootTransaction(payload, network, signers);
   return {
     txId: toHex(transactionId(raw)),
     rawTx: toHex(raw),

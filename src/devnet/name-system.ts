@@ -19,8 +19,9 @@ export const hash160 = (bytes: Uint8Array): Uint8Array => ripemd160(sha256(bytes
 /** What makes a preorder unreadable. It follows from who makes it, so that nobody has to remember it. */
 export const saltOf = (sender: string, name: string): Uint8Array => hash160(utf8Bytes(`${sender} salts ${name}`));
 
-export const preorderHash = (sender: string, name: string): Uint8Array =>
-  hash160(new Uint8Array([...utf8Bytes(name), ...saltOf(sender, name)]));
+/** What a preorder states: the hash of a name or namespace and a salt. */
+export const preorderHash = (name: string, salt: Uint8Array): Uint8Array =>
+  hash160(new Uint8Array([...utf8Bytes(name), ...salt]));
 
 export const buffer = (text: string): Uint8Array => clarity.buffer(utf8Bytes(text));
 
@@ -41,22 +42,30 @@ export const assetOf = (contract: string): string => `${contract}::names`;
 export const refused = (code: number): Outcome => ({ ok: false, result: clarity.err(clarity.int(code)), events: [] });
 
 export const errors = {
+  namespaceNotPreordered: 1001,
   namespaceUnknown: 1005,
   namespaceExists: 1006,
-  namespaceNotLaunched: 1007,
-  notPreordered: 1001,
   notImporter: 1011,
-  launched: 1010,
-  alreadyPreordered: 2002,
-  unavailable: 2003,
+  namespaceBurntTooLittle: 1012,
+  namespaceBlank: 1013,
+  launched: 1014,
+  namespaceInvalidCharacters: 1016,
+  notPreordered: 2001,
+  unavailable: 2004,
   notOwner: 2006,
+  burntTooLittle: 2007,
+  alreadyPreordered: 2016,
+  invalidCharacters: 2022,
+  hasAnother: 3001,
   poor: 4001,
 } as const;
 
 /** Keys of what the contract keeps. */
 const key = {
-  preorder: (hash: Uint8Array) => `preorder ${hash.toHex()}`,
+  preorder: (buyer: string, hash: Uint8Array) => `preorder ${buyer} ${hash.toHex()}`,
   namespace: (namespace: string) => `namespace ${namespace}`,
+  terms: (namespace: string) => `terms ${namespace}`,
+  owned: (owner: string) => `owned ${owner}`,
   name: (index: number) => `name ${index}`,
   revoked: (name: FullName) => `revoked ${name}`,
   names: 'names',
@@ -69,8 +78,18 @@ type Write = readonly [key: string, value: string];
 const countOf = (world: WorldView, contract: string, which: string): number =>
   Number(world.stored(contract, which) ?? '0');
 
+/** The hash of what somebody of the simulation preorders. */
+export const ownHash = (sender: string, name: string): Uint8Array => preorderHash(name, saltOf(sender, name));
+
+/** Micro-STX that were burnt for a preorder which was not used yet. */
+function burntFor(world: WorldView, contract: string, buyer: string, hash: Uint8Array): bigint | undefined {
+  const [state, burnt = '0'] = world.stored(contract, key.preorder(buyer, hash))?.split(' ') ?? [];
+  return state === 'made' ? BigInt(burnt) : undefined;
+}
+
+/** Whether somebody of the simulation preordered a name or namespace, with the salt of {@link saltOf}. */
 export const isPreordered = (world: WorldView, contract: string, sender: string, name: string): boolean =>
-  world.stored(contract, key.preorder(preorderHash(sender, name))) === 'made';
+  burntFor(world, contract, sender, ownHash(sender, name)) !== undefined;
 
 export interface Namespace {
   state: 'revealed' | 'ready';
@@ -106,40 +125,102 @@ export function preorder(
   hash: Uint8Array,
   cost: bigint,
 ): Outcome {
-  if (world.stored(contract, key.preorder(hash)) !== undefined) return refused(errors.alreadyPreordered);
+  if (world.stored(contract, key.preorder(sender, hash)) !== undefined) return refused(errors.alreadyPreordered);
   if (world.spendable(sender, burnHeight) < cost) return refused(errors.poor);
   return {
     ok: true,
     result: clarity.ok(clarity.uint(burnHeight + 144)),
     events: [{ type: 'stx_burn_event', sender, amount: cost }],
     writes: [
-      [key.preorder(hash), 'made'],
+      [key.preorder(sender, hash), `made ${cost}`],
       [key.lastPreorder, sender],
     ],
   };
 }
 
-export function reveal({ world, contract, sender }: CallContext, namespace: string, importer: string): Outcome {
-  if (!isPreordered(world, contract, sender, namespace)) return refused(errors.notPreordered);
+/** What a namespace was revealed with. */
+export interface NamespaceTerms {
+  lifetime: bigint;
+  base: bigint;
+  coefficient: bigint;
+  exponents: readonly bigint[];
+  nonalphaDiscount: bigint;
+  noVowelDiscount: bigint;
+}
+
+const keptTerms = (namespace: string, terms: NamespaceTerms): Write => [
+  key.terms(namespace),
+  JSON.stringify(terms, (_, value) => (typeof value === 'bigint' ? `u${value}` : value)),
+];
+
+function termsOf(world: WorldView, contract: string, namespace: string): NamespaceTerms | undefined {
+  const kept = world.stored(contract, key.terms(namespace));
+  if (kept === undefined) return undefined;
+  return JSON.parse(kept, (_, value) => (typeof value === 'string' ? BigInt(value.slice(1)) : value));
+}
+
+/** Micro-STX of a namespace by the length of its name; the last price is that of all longer ones. */
+const NAMESPACE_PRICES = [640_000n, 64_000n, 64_000n, 6_400n, 6_400n, 6_400n, 6_400n, 640n].map(
+  (stx) => stx * 1_000_000n,
+);
+
+/** `get-namespace-price`, in micro-STX; null for no name at all. */
+export const namespacePrice = (namespace: string): bigint | null =>
+  namespace === '' ? null : NAMESPACE_PRICES[Math.min(namespace.length, NAMESPACE_PRICES.length) - 1]!;
+
+const MAX_UINT = 2n ** 128n - 1n;
+
+/** `get-name-price`, in micro-STX; null for a namespace that is not known, and for a price that no uint holds. */
+export function namePrice(world: WorldView, contract: string, { label, namespace }: ReturnType<typeof splitName>) {
+  const terms = termsOf(world, contract, namespace);
+  const exponent = terms?.exponents[Math.min(label.length, 16) - 1];
+  // The largest power that a uint can hold has the exponent 127.
+  if (terms === undefined || exponent === undefined || (terms.base > 1n && exponent > 127n)) return null;
+  const vowels = /[aeiouy]/.test(label) ? 1n : terms.noVowelDiscount;
+  const letters = /[0-9_-]/.test(label) ? terms.nonalphaDiscount : 1n;
+  const discount = vowels > letters ? vowels : letters;
+  const power = terms.base > 1n ? terms.base ** exponent : exponent === 0n ? 1n : terms.base;
+  const price = discount === 0n ? null : ((terms.coefficient * power) / discount) * 10n;
+  return price === null || price > MAX_UINT ? null : price;
+}
+
+/** Reveals a namespace that was preordered. @param salt that of the preorder */
+export function reveal(
+  { world, contract, sender }: CallContext,
+  namespace: string,
+  importer: string,
+  terms: NamespaceTerms,
+  salt = saltOf(sender, namespace),
+): Outcome {
+  const hash = preorderHash(namespace, salt);
+  if (burntFor(world, contract, sender, hash) === undefined) return refused(errors.namespaceNotPreordered);
   if (namespaceOf(world, contract, namespace) !== undefined) return refused(errors.namespaceExists);
-  const used: Write = [key.preorder(preorderHash(sender, namespace)), 'used'];
-  const writes = [used, keptNamespace(namespace, { state: 'revealed', importer })];
+  const used: Write = [key.preorder(sender, hash), 'used'];
+  const writes = [used, keptTerms(namespace, terms), keptNamespace(namespace, { state: 'revealed', importer })];
   return { ok: true, result: clarity.ok(clarity.bool(true)), events: [], writes };
 }
 
-/** What a namespace was revealed with. */
-export interface NamespaceTerms {
-  lifetime: number;
-  base: number;
-  coefficient: number;
-  exponents: readonly number[];
-  nonalphaDiscount: number;
-  noVowelDiscount: number;
+/** `namespace-reveal` as somebody outside calls it, who has to burn the price. */
+export function revealPaid(
+  at: CallContext,
+  namespace: string,
+  importer: string,
+  terms: NamespaceTerms,
+  salt: Uint8Array,
+): Outcome {
+  const burnt = burntFor(at.world, at.contract, at.sender, preorderHash(namespace, salt));
+  if (burnt === undefined) return refused(errors.namespaceNotPreordered);
+  const price = namespacePrice(namespace);
+  if (price === null) return refused(errors.namespaceBlank);
+  if (hasInvalidCharacters(namespace)) return refused(errors.namespaceInvalidCharacters);
+  if (burnt < price) return refused(errors.namespaceBurntTooLittle);
+  return reveal(at, namespace, importer, terms, salt);
 }
 
-export function launch({ world, contract, sender }: CallContext, namespace: string, terms: NamespaceTerms): Outcome {
+export function launch({ world, contract, sender }: CallContext, namespace: string): Outcome {
   const known = namespaceOf(world, contract, namespace);
-  if (known === undefined) return refused(errors.namespaceUnknown);
+  const terms = termsOf(world, contract, namespace);
+  if (known === undefined || terms === undefined) return refused(errors.namespaceUnknown);
   if (known.importer !== sender) return refused(errors.notImporter);
   if (known.state === 'ready') return refused(errors.launched);
   const print = clarity.tuple({
@@ -169,11 +250,17 @@ export function launch({ world, contract, sender }: CallContext, namespace: stri
 }
 
 /** Prices can be set by the importer; nothing is printed of it. */
-export function setPrices({ world, contract, sender }: CallContext, namespace: string): Outcome {
+export function setPrices(
+  { world, contract, sender }: CallContext,
+  namespace: string,
+  prices: Omit<NamespaceTerms, 'lifetime'>,
+): Outcome {
   const known = namespaceOf(world, contract, namespace);
-  if (known === undefined) return refused(errors.namespaceUnknown);
+  const terms = termsOf(world, contract, namespace);
+  if (known === undefined || terms === undefined) return refused(errors.namespaceUnknown);
   if (known.importer !== sender) return refused(errors.notImporter);
-  return { ok: true, result: clarity.ok(clarity.bool(true)), events: [] };
+  const writes = [keptTerms(namespace, { ...terms, ...prices })];
+  return { ok: true, result: clarity.ok(clarity.bool(true)), events: [], writes };
 }
 
 export type Operation =
@@ -184,17 +271,21 @@ export type Operation =
   | 'name-renewal'
   | 'name-revoke';
 
+/** A zonefile; peers pass on one whose content is known. */
+export type Zonefile = { readonly content: string } | { readonly hash: Uint8Array };
+
 /** What the contract prints of an operation, and the zonefile that peers will pass on. */
 function attached(
   { world, contract, sender }: CallContext,
   operation: Operation,
   name: FullName,
-  zonefile: string | undefined,
+  zonefile: Zonefile | undefined,
 ): Required<Pick<Outcome, 'events' | 'writes' | 'attachments'>> {
   const { label, namespace } = splitName(name);
   const index = countOf(world, contract, key.attachments) + 1;
-  const content = zonefile === undefined ? undefined : utf8Bytes(zonefile);
-  const hash = content === undefined ? new Uint8Array(0) : hash160(content);
+  const content = zonefile === undefined || 'hash' in zonefile ? undefined : utf8Bytes(zonefile.content);
+  const named = zonefile !== undefined && 'hash' in zonefile ? zonefile.hash : new Uint8Array(0);
+  const hash = content === undefined ? named : hash160(content);
   const metadata = clarity.tuple({
     name: buffer(label),
     namespace: buffer(namespace),
@@ -228,12 +319,15 @@ function given(
 ): Required<Pick<Outcome, 'events' | 'writes' | 'attachments'>> {
   const count = namesOf(world, contract) + 1;
   const mint = { type: 'nft_mint_event', asset: assetOf(contract), recipient: owner, value: tokenOf(name) } as const;
-  return { events: [mint], writes: [...more, [key.names, String(count)], [key.name(count), name]], attachments: [] };
+  const writes = [...more, [key.names, String(count)], [key.name(count), name], [key.owned(owner), name]] as const;
+  return { events: [mint], writes, attachments: [] };
 }
 
-export function importName(context: CallContext, name: FullName, beneficiary: string, zonefile: string): Outcome {
+export function importName(context: CallContext, name: FullName, beneficiary: string, zonefile: Zonefile): Outcome {
   const { world, contract, sender } = context;
-  const namespace = namespaceOf(world, contract, splitName(name).namespace);
+  const parts = splitName(name);
+  const namespace = namespaceOf(world, contract, parts.namespace);
+  if (hasInvalidCharacters(parts.label)) return refused(errors.invalidCharacters);
   if (namespace === undefined) return refused(errors.namespaceUnknown);
   if (namespace.state === 'ready') return refused(errors.launched);
   if (namespace.importer !== sender) return refused(errors.notImporter);
@@ -241,18 +335,48 @@ export function importName(context: CallContext, name: FullName, beneficiary: st
   return done(given(context, name, beneficiary), attached(context, 'name-import', name, zonefile));
 }
 
-export function register(context: CallContext, name: FullName, zonefile: string): Outcome {
+/** Whether a name of a namespace that is open has no owner; `can-name-be-registered`. */
+export const isFree = (at: Pick<CallContext, 'world' | 'contract'>, name: FullName): boolean =>
+  namespaceOf(at.world, at.contract, splitName(name).namespace)?.state === 'ready' &&
+  at.world.ownerOf(assetOf(at.contract), tokenOf(name)) === undefined;
+
+export const hasInvalidCharacters = (label: string): boolean => !/^[a-z0-9_-]*$/.test(label);
+
+/** The name that somebody has and didn't revoke. */
+function nameOf({ world, contract }: Pick<CallContext, 'world' | 'contract'>, owner: string): FullName | undefined {
+  const name = world.stored(contract, key.owned(owner));
+  return name !== undefined && ownerOf({ world, contract }, name) === owner ? name : undefined;
+}
+
+/** Registers a name that was preordered. @param salt that of the preorder */
+export function register(
+  context: CallContext,
+  name: FullName,
+  zonefile: Zonefile,
+  salt = saltOf(context.sender, name),
+): Outcome {
   const { world, contract, sender } = context;
-  if (namespaceOf(world, contract, splitName(name).namespace)?.state !== 'ready') {
-    return refused(errors.namespaceNotLaunched);
-  }
-  if (!isPreordered(world, contract, sender, name)) return refused(errors.notPreordered);
-  if (world.ownerOf(assetOf(contract), tokenOf(name)) !== undefined) return refused(errors.unavailable);
-  const used: Write = [key.preorder(preorderHash(sender, name)), 'used'];
+  if (namespaceOf(world, contract, splitName(name).namespace) === undefined) return refused(errors.namespaceUnknown);
+  const hash = preorderHash(name, salt);
+  if (burntFor(world, contract, sender, hash) === undefined) return refused(errors.notPreordered);
+  if (!isFree(context, name)) return refused(errors.unavailable);
+  const used: Write = [key.preorder(sender, hash), 'used'];
   return done(given(context, name, sender, [used]), attached(context, 'name-register', name, zonefile));
 }
 
-export function update(context: CallContext, name: FullName, zonefile: string): Outcome {
+/** `name-register` as somebody outside calls it, who has to burn the price, and may have one name. */
+export function registerPaid(context: CallContext, name: FullName, zonefile: Zonefile, salt: Uint8Array): Outcome {
+  const { world, contract, sender } = context;
+  const parts = splitName(name);
+  const burnt = burntFor(world, contract, sender, preorderHash(name, salt));
+  const price = namePrice(world, contract, parts);
+  if (hasInvalidCharacters(parts.label) || parts.label === '') return refused(errors.invalidCharacters);
+  if (burnt !== undefined && price !== null && burnt < price) return refused(errors.burntTooLittle);
+  if (nameOf(context, sender) !== undefined) return refused(errors.hasAnother);
+  return register(context, name, zonefile, salt);
+}
+
+export function update(context: CallContext, name: FullName, zonefile: Zonefile): Outcome {
   if (ownerOf(context, name) !== context.sender) return refused(errors.notOwner);
   return done(attached(context, 'name-update', name, zonefile));
 }
@@ -261,18 +385,40 @@ export function transfer(
   context: CallContext,
   name: FullName,
   recipient: string,
-  zonefile: string | undefined,
+  zonefile: Zonefile | undefined,
 ): Outcome {
   const { contract, sender } = context;
   if (ownerOf(context, name) !== sender || recipient === sender) return refused(errors.notOwner);
   const value = tokenOf(name);
   const moved = { type: 'nft_transfer_event', asset: assetOf(contract), sender, recipient, value } as const;
-  const token = { events: [moved], writes: [], attachments: [] };
+  const token = { events: [moved], writes: [[key.owned(recipient), name] as const], attachments: [] };
   return done(token, attached(context, 'name-transfer', name, zonefile));
 }
 
+/** `name-transfer` as somebody outside calls it: whoever has a name gets no other. */
+export const transferToNameless = (
+  context: CallContext,
+  name: FullName,
+  recipient: string,
+  zonefile: Zonefile | undefined,
+): Outcome =>
+  ownerOf(context, name) === context.sender && nameOf(context, recipient) !== undefined
+    ? refused(errors.hasAnother)
+    : transfer(context, name, recipient, zonefile);
+
+/** `name-renewal` as somebody outside calls it, who has to burn the price. */
+export function renewPaid(context: CallContext, name: FullName, cost: bigint, zonefile: Zonefile | undefined): Outcome {
+  const { world, contract } = context;
+  const parts = splitName(name);
+  const terms = termsOf(world, contract, parts.namespace);
+  if (terms === undefined) return refused(errors.namespaceUnknown);
+  if (terms.lifetime === 0n || ownerOf(context, name) !== context.sender) return refused(errors.notOwner);
+  if (cost < (namePrice(world, contract, parts) ?? MAX_UINT)) return refused(errors.burntTooLittle);
+  return renew(context, name, cost, zonefile);
+}
+
 /** Prints only what there is of a new zonefile. */
-export function renew(context: CallContext, name: FullName, cost: bigint, zonefile: string | undefined): Outcome {
+export function renew(context: CallContext, name: FullName, cost: bigint, zonefile: Zonefile | undefined): Outcome {
   const { world, sender, burnHeight } = context;
   if (ownerOf(context, name) !== sender) return refused(errors.notOwner);
   if (world.spendable(sender, burnHeight) < cost) return refused(errors.poor);

@@ -29,6 +29,8 @@ export interface NodeOptions {
   readonly history: number;
   /** Transactions that simulated users send for each block, on average. */
   readonly traffic: number;
+  /** Burn height from which pox-5 is active in place of pox-4; null for never. */
+  readonly pox5Height?: number | null;
   readonly clock?: Clock;
 }
 
@@ -92,7 +94,7 @@ export class SimulatedNode {
   /** Unix seconds before which no block is made. */
   #earliest = 0;
 
-  constructor({ seed, interval, history, traffic, clock = systemClock }: NodeOptions) {
+  constructor({ seed, interval, history, traffic, pox5Height, clock = systemClock }: NodeOptions) {
     this.seed = seed;
     this.#clock = clock;
     this.#history = history;
@@ -103,6 +105,7 @@ export class SimulatedNode {
       transactionsPerBlock: traffic,
       keep: MAX_FORK_DEPTH + 2,
       faucet: true,
+      pox5Height: pox5Height ?? Number.POSITIVE_INFINITY,
       submitted: (world) => this.#pool.waiting(world),
       clock: (simulated) => this.#time(simulated),
       ...(this.#isSteered ? {} : { startTime: this.#now() - history * SECONDS_PER_BLOCK }),

@@ -55,7 +55,7 @@ function link(
 }
 
 /** The key that made a signature. @param signature recovery id, r and s @throws SignatureError */
-function recovered(signature: Uint8Array, digest: Uint8Array) {
+export function recovered(signature: Uint8Array, digest: Uint8Array) {
   try {
     const parsed = Signature.fromBytes(signature, 'recovered');
     if (!parsed.hasHighS()) return parsed.recoverPublicKey(digest);

@@ -48,7 +48,7 @@ export class Traffic {
   next(world: World, burnHeight: number, busy: ReadonlySet<string>): MadeTransaction {
     const origin = this.#someUser(world, burnHeight, busy);
     const sender = origin.address;
-    const kind = this.#someKind(world);
+    const kind = this.#someKind(world, burnHeight);
     switch (kind) {
       case 'transfer':
         return this.transfer(origin, world.nonce(sender), world.spendable(sender, burnHeight), this.#fee(), world);
@@ -61,7 +61,7 @@ export class Traffic {
     }
   }
 
-  #someKind(world: World): 'transfer' | 'call' | 'deploy' | 'stack' | 'stake' | 'name' {
+  #someKind(world: World, burnHeight: number): 'transfer' | 'call' | 'deploy' | 'stack' | 'stake' | 'name' {
     // A chain that has no contracts yet gets one of each kind before much else happens, and one without names names.
     if (world.contracts.length < templates.length && this.prng.chance(0.4)) return 'deploy';
     if (namesOf(world, this.#contractFor('name', world)) === 0 && this.prng.chance(0.15)) return 'name';
@@ -69,8 +69,8 @@ export class Traffic {
       [42, 'transfer'],
       [45, 'call'],
       [2, 'deploy'],
-      [3, 'stack'],
-      [this.staking, 'stake'],
+      [world.isActive('pox-4', burnHeight) ? 3 : 0, 'stack'],
+      [world.isActive('pox-5', burnHeight) ? this.staking : 0, 'stake'],
       [8, 'name'],
     ] as const);
   }

@@ -1,4 +1,4 @@
-import { concat, sha512_256, u8, u32, u64 } from './bytes.ts';
+import { concat, sha512_256, u8, u16, u32, u64 } from './bytes.ts';
 import type { Network } from './network.ts';
 import { noPostConditions, type PostConditions } from './post-conditions.ts';
 import { type Account, sign } from './wallet.ts';
@@ -28,6 +28,7 @@ type AnchorMode = (typeof anchorModes)[keyof typeof anchorModes];
 
 const authTypes = { standard: 0x04, sponsored: 0x05 } as const;
 const singleSignature = 0x00;
+const severalSignatures = 0x01;
 const compressedKey = 0x00;
 const noSignature = new Uint8Array(65);
 const noSigner = new Uint8Array(20);
@@ -64,15 +65,18 @@ export function signTransaction(transaction: UnsignedTransaction, network: Netwo
 }
 
 /**
- * A transaction the node makes for itself, as in the genesis block: from the boot address, on chain id 0, nonce and fee 0,
- * and 65 zero bytes where the signature would be.
+ * A transaction the node makes for itself, as in the genesis block: on chain id 0, nonce and fee 0, and nothing where
+ * signatures would be.
+ * @param signers hash of those who would sign, together; by default the boot address alone
  */
-export function unsignedBootTransaction(payload: Uint8Array, network: Network): Uint8Array {
+export function unsignedBootTransaction(payload: Uint8Array, network: Network, signers?: Uint8Array): Uint8Array {
   return concat(
     u8(network.transactionVersion),
     u32(0),
     u8(authTypes.standard),
-    spendingCondition(noSigner, 0, 0n, noSignature),
+    signers === undefined
+      ? spendingCondition(noSigner, 0, 0n, noSignature)
+      : concat(u8(severalSignatures), signers, u64(0), u64(0), u32(0), u16(0)),
     u8(anchorModes.onChainOnly),
     noPostConditions,
     payload,

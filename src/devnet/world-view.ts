@@ -22,6 +22,10 @@ export interface WorldView {
   mintedOf(asset: string): number;
   /** What a contract keeps under a key. */
   stored(contract: string, key: string): string | undefined;
+  /** Micro-STX that exist. */
+  supply(): bigint;
+  /** Whether a stacking contract takes calls at a burn height. */
+  isActive(contract: 'pox-4' | 'pox-5', burnHeight: number): boolean;
   /** What pox-5 remembers. */
   readonly staking: StakingState;
 }

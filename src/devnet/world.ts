@@ -35,7 +35,14 @@ export class World implements WorldView {
   readonly staking: StakingState;
   #contracts: readonly DeployedContract[];
 
-  constructor(parent?: World) {
+  /**
+   * @param parent the state that this one begins with; none for that before block 0
+   * @param pox5Height burn height from which pox-5 is active in place of pox-4; undefined where both always are
+   */
+  constructor(
+    parent?: World,
+    readonly pox5Height: number | undefined = parent?.pox5Height,
+  ) {
     if (parent === undefined) {
       this.#stx = new LayeredMap();
       this.#nonces = new LayeredMap();
@@ -68,6 +75,11 @@ export class World implements WorldView {
     return new World(this);
   }
 
+  isActive(contract: 'pox-4' | 'pox-5', burnHeight: number): boolean {
+    if (this.pox5Height === undefined) return true;
+    return burnHeight >= this.pox5Height === (contract === 'pox-5');
+  }
+
   /** Micro-STX, those locked included. */
   balance(principal: string): bigint {
     return this.#stx.get(principal) ?? 0n;
@@ -76,6 +88,10 @@ export class World implements WorldView {
   /** Micro-STX of every principal that ever had any. */
   balances(): Map<string, bigint> {
     return this.#stx.entries();
+  }
+
+  supply(): bigint {
+    return [...this.balances().values()].reduce((sum, amount) => sum + amount, 0n);
   }
 
   locked(principal: string, burnHeight: number): Lock | undefined {
@@ -165,7 +181,11 @@ export class World implements WorldView {
       return;
     }
     if (event.type === 'stx_lock_event') {
-      this.#locks.set(event.address, { amount: event.amount, unlockHeight: event.unlockHeight });
+      const { address, amount, contract } = event;
+      // The node releases what pox-4 locked once pox-5 is active.
+      const released = contract.endsWith('.pox-4') ? (this.pox5Height ?? Number.POSITIVE_INFINITY) + 1 : undefined;
+      const unlockHeight = Math.min(event.unlockHeight, released ?? event.unlockHeight);
+      this.#locks.set(address, { amount, unlockHeight });
       return;
     }
     const sender = 'sender' in event ? event.sender : undefined;

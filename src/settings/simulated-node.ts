@@ -40,6 +40,16 @@ export const simulatedNodeSettings = group('Simulated node', {
     help: 'Average number of transactions that simulated users send for each block',
     accepts: 'a number from 0 to 200',
   }),
+  pox5Height: setting({
+    commands: ['demo'],
+    flag: '--pox-5-height <height>',
+    variables: ['STACKSIDE_DEMO_POX_5_HEIGHT'],
+    type: Type.Union([Type.Null(), Type.Integer({ minimum: 0, maximum: 1_000_000_000 })], { default: null }),
+    read: integer,
+    absent: 'pox-4 stays active',
+    help: 'Bitcoin height from which pox-5 is active in place of pox-4; the simulated chain begins at 214',
+    accepts: 'a height from 0 on',
+  }),
   untilStdinEnds: setting({
     commands: ['demo'],
     flag: '--until-stdin-ends',

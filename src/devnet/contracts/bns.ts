@@ -1,36 +1,49 @@
 import type { AbiType } from '../../codec/abi.ts';
+import type { ClarityValue } from '../../codec/clarity.ts';
 import { clarity } from '../../codec/clarity-encode.ts';
 import { utf8Bytes } from '../../codec/utf8.ts';
+import { bufferOf, principalOf, someOf, uintOf } from '../arguments.ts';
 import {
   type ContractCall,
   type ContractTemplate,
   contractInterface,
   publicFunction,
+  readOnlyFunction,
   type Scene,
 } from '../contract.ts';
 import {
   buffer,
+  errors,
   type FullName,
   hash160,
+  hasInvalidCharacters,
   importName,
+  isFree,
   isPreordered,
   lastPreorder,
   launch,
   type NamespaceTerms,
   nameAt,
+  namePrice,
   namesOf,
   namespaceOf,
+  namespacePrice,
   ownerOf,
+  ownHash,
   preorder,
-  preorderHash,
+  refused,
   register,
+  registerPaid,
   renew,
+  renewPaid,
   reveal,
+  revealPaid,
   revoke,
   saltOf,
   setPrices,
   splitName,
   transfer,
+  transferToNameless,
   update,
 } from '../name-system.ts';
 import type { Prng } from '../prng.ts';
@@ -48,7 +61,7 @@ const prices = { 'p-func-base': 'uint128', 'p-func-coeff': 'uint128', ...exponen
 /** Namespaces in the order in which they are opened. */
 const namespaces = ['btc', 'id', 'app'] as const;
 /** Blocks; leases of 0 don't end. */
-const lifetimes: Readonly<Record<string, number>> = { btc: 5_000, id: 52_595, app: 0 };
+const lifetimes: Readonly<Record<string, bigint>> = { btc: 5_000n, id: 52_595n, app: 0n };
 const labels = ['alice', 'bob', 'satoshi', 'a_b', 'x-1', 'muneeb', 'zk'] as const;
 const subdomainLabels = ['joe', 'mail', 'shop', 'www'] as const;
 
@@ -60,6 +73,7 @@ export const bns: ContractTemplate = {
   name: 'bns',
   clarityVersion: undefined,
   source: ';; The boot contract of the name system; its source is not part of the simulation.\n',
+  isPartial: true,
   abi: contractInterface({
     clarity_version: 'Clarity1',
     epoch: 'Epoch2_05',
@@ -86,6 +100,10 @@ export const bns: ContractTemplate = {
         'namespace-import': 'principal',
       }),
       publicFunction('namespace-update-function-price', { namespace: hash, ...prices }),
+      readOnlyFunction('can-name-be-registered', named, { response: { ok: 'bool', error: 'int128' } }),
+      readOnlyFunction('can-namespace-be-registered', { namespace: hash }, { response: { ok: 'bool', error: 'none' } }),
+      readOnlyFunction('get-name-price', named, { response: { ok: 'uint128', error: 'int128' } }),
+      readOnlyFunction('get-namespace-price', { namespace: hash }, { response: { ok: 'uint128', error: 'int128' } }),
     ],
     non_fungible_tokens: [
       {
@@ -99,6 +117,54 @@ export const bns: ContractTemplate = {
       },
     ],
   }),
+  calls: {
+    'name-import': ([namespace, label, beneficiary, zonefile]) => ({
+      run: (at) => importName(at, fullName(namespace, label), principalOf(beneficiary), { hash: bufferOf(zonefile) }),
+    }),
+    'name-preorder': ([ordered, cost]) => ({ run: preordered(ordered, cost) }),
+    'name-register': ([namespace, label, salt, zonefile]) => ({
+      run: (at) => registerPaid(at, fullName(namespace, label), { hash: bufferOf(zonefile) }, bufferOf(salt)),
+    }),
+    // The contract takes another owner's name here and gives it nothing, as on the networks.
+    'name-renewal': ([namespace, label, cost, , zonefile]) => ({
+      run: (at) => renewPaid(at, fullName(namespace, label), uintOf(cost), hashOf(zonefile)),
+    }),
+    'name-revoke': ([namespace, label]) => ({ run: (at) => revoke(at, fullName(namespace, label)) }),
+    'name-transfer': ([namespace, label, to, zonefile]) => ({
+      run: (at) => transferToNameless(at, fullName(namespace, label), principalOf(to), hashOf(zonefile)),
+    }),
+    'name-update': ([namespace, label, zonefile]) => ({
+      run: (at) => update(at, fullName(namespace, label), { hash: bufferOf(zonefile) }),
+    }),
+    'namespace-preorder': ([ordered, cost]) => ({ run: preordered(ordered, cost) }),
+    'namespace-ready': ([namespace]) => ({ run: (at) => launch(at, labelOf(namespace)) }),
+    'namespace-reveal': ([namespace, salt, ...rest]) => ({
+      run: (at) => {
+        const [lifetime, importer] = rest.slice(-2);
+        const terms = { ...givenPrices(rest), lifetime: uintOf(lifetime) };
+        return revealPaid(at, labelOf(namespace), principalOf(importer), terms, bufferOf(salt));
+      },
+    }),
+    'namespace-update-function-price': ([namespace, ...rest]) => ({
+      run: (at) => setPrices(at, labelOf(namespace), givenPrices(rest)),
+    }),
+  },
+  reads: {
+    'can-name-be-registered': (at, [namespace, label]) =>
+      namespaceOf(at.world, at.contract, labelOf(namespace)) !== undefined && hasInvalidCharacters(labelOf(label))
+        ? clarity.err(clarity.int(errors.invalidCharacters))
+        : clarity.ok(clarity.bool(isFree(at, fullName(namespace, label)))),
+    'can-namespace-be-registered': ({ world, contract }, [namespace]) =>
+      clarity.ok(clarity.bool(namespaceOf(world, contract, labelOf(namespace)) === undefined)),
+    'get-name-price': ({ world, contract }, [namespace, label]) => {
+      const price = namePrice(world, contract, { namespace: labelOf(namespace), label: labelOf(label) });
+      return price === null ? clarity.err(clarity.int(errors.namespaceUnknown)) : clarity.ok(clarity.uint(price));
+    },
+    'get-namespace-price': (_, [namespace]) => {
+      const price = namespacePrice(labelOf(namespace));
+      return price === null ? clarity.err(clarity.int(errors.namespaceBlank)) : clarity.ok(clarity.uint(price));
+    },
+  },
   holder(world, contract, prng) {
     const opening = namespaces.map((namespace) => namespaceOf(world, contract, namespace));
     const importer = opening.find((namespace) => namespace?.state === 'revealed')?.importer;
@@ -128,6 +194,29 @@ export const bns: ContractTemplate = {
     return foreign === undefined ? preorderName(scene, namespace) : revokeName(foreign);
   },
 };
+
+/** Bytes of a name, one character each: those that no name may have are kept apart by it, too. */
+const labelOf = (value: ClarityValue | undefined): string => Buffer.from(bufferOf(value)).toString('latin1');
+
+const fullName = (namespace: ClarityValue | undefined, label: ClarityValue | undefined): FullName =>
+  `${labelOf(label)}.${labelOf(namespace)}`;
+
+function hashOf(zonefile: ClarityValue | undefined): { hash: Uint8Array } | undefined {
+  const given = someOf(zonefile);
+  return given === undefined ? undefined : { hash: bufferOf(given) };
+}
+
+const preordered =
+  (ordered: ClarityValue | undefined, cost: ClarityValue | undefined): ContractCall['run'] =>
+  (at) =>
+    uintOf(cost) === 0n ? refused(errors.namespaceBurntTooLittle) : preorder(at, bufferOf(ordered), uintOf(cost));
+
+/** The prices among the arguments of a call, from the base on. */
+function givenPrices(values: readonly ClarityValue[]): Omit<NamespaceTerms, 'lifetime'> {
+  const [base = 0n, coefficient = 0n, ...rest] = values.slice(0, 20).map(uintOf);
+  const [nonalphaDiscount = 1n, noVowelDiscount = 1n] = rest.slice(16);
+  return { base, coefficient, exponents: rest.slice(0, 16), nonalphaDiscount, noVowelDiscount };
+}
 
 /**
  * The name that an account wants to preorder; derived from the account and a counter, so that nothing has to be stored.
@@ -177,7 +266,7 @@ function openingStep({ prng, world, contract, sender, recipient }: Scene, namesp
   return {
     functionName: 'name-import',
     args: [...nameArguments(name), clarity.principal(beneficiary), hashArgument(zonefile)],
-    run: (at) => importName(at, name, beneficiary, zonefile),
+    run: (at) => importName(at, name, beneficiary, { content: zonefile }),
   };
 }
 
@@ -190,6 +279,8 @@ const hashArgument = (zonefile: string): Uint8Array => clarity.buffer(hash160(ut
 
 const optionalHash = (zonefile: string | undefined): Uint8Array =>
   zonefile === undefined ? clarity.none() : clarity.some(hashArgument(zonefile));
+
+const contentOf = (zonefile: string | undefined) => (zonefile === undefined ? undefined : { content: zonefile });
 
 const plainZonefile = (name: FullName, prng: Prng): string =>
   `$ORIGIN ${name}\n$TTL 3600\n_http._tcp\tIN\tURI\t10\t1\t"https://gaia.example.com/hub/${prng.bytes(6).toHex()}/profile.json"\n\n`;
@@ -208,13 +299,15 @@ function zonefileWithSubdomains(name: FullName, { prng, recipient }: Scene): str
 
 /** What a namespace is offered for; the same on every branch. */
 const termsOf = (namespace: string): NamespaceTerms => ({
-  lifetime: lifetimes[namespace] ?? 0,
-  base: 4,
-  coefficient: 250,
-  exponents: [7, 6, 5, 4, 3, 2, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1],
-  nonalphaDiscount: 4,
-  noVowelDiscount: 4,
+  lifetime: lifetimes[namespace] ?? 0n,
+  base: 4n,
+  coefficient: 250n,
+  exponents: [7n, 6n, 5n, 4n, 3n, 2n, 1n, 1n, 1n, 1n, 1n, 1n, 1n, 1n, 1n, 1n],
+  nonalphaDiscount: 4n,
+  noVowelDiscount: 4n,
 });
+
+const pricesOf = ({ lifetime: _, ...prices }: NamespaceTerms) => prices;
 
 const priceArguments = (terms: NamespaceTerms): Uint8Array[] =>
   [terms.base, terms.coefficient, ...terms.exponents, terms.nonalphaDiscount, terms.noVowelDiscount].map((number) =>
@@ -222,7 +315,7 @@ const priceArguments = (terms: NamespaceTerms): Uint8Array[] =>
   );
 
 function preorderNamespace(sender: string, namespace: string, prng: Prng): ContractCall {
-  const ordered = preorderHash(sender, namespace);
+  const ordered = ownHash(sender, namespace);
   const cost = BigInt(prng.between(640, 6_400)) * 1_000n;
   return {
     functionName: 'namespace-preorder',
@@ -238,27 +331,27 @@ function revealNamespace(sender: string, namespace: string): ContractCall {
   return {
     functionName: 'namespace-reveal',
     args: [buffer(namespace), salt, ...priceArguments(terms), ...end],
-    run: (at) => reveal(at, namespace, sender),
+    run: (at) => reveal(at, namespace, sender, terms),
   };
 }
 
 const launchNamespace = (namespace: string): ContractCall => ({
   functionName: 'namespace-ready',
   args: [buffer(namespace)],
-  run: (at) => launch(at, namespace, termsOf(namespace)),
+  run: (at) => launch(at, namespace),
 });
 
 function updatePrices({ prng }: Scene, namespace: string): ContractCall {
-  const terms = { ...termsOf(namespace), coefficient: prng.between(1, 500) };
+  const terms = { ...termsOf(namespace), coefficient: BigInt(prng.between(1, 500)) };
   return {
     functionName: 'namespace-update-function-price',
     args: [buffer(namespace), ...priceArguments(terms)],
-    run: (at) => setPrices(at, namespace),
+    run: (at) => setPrices(at, namespace, pricesOf(terms)),
   };
 }
 
 function preorderName({ prng, world, contract, sender }: Scene, namespace: string): ContractCall {
-  const ordered = preorderHash(sender, wishOf(sender, namespace, wishes(world, contract)));
+  const ordered = ownHash(sender, wishOf(sender, namespace, wishes(world, contract)));
   const cost = BigInt(prng.between(1, 200)) * 1_000n;
   return {
     functionName: 'name-preorder',
@@ -272,7 +365,7 @@ function registerName({ prng, sender }: Scene, name: FullName): ContractCall {
   return {
     functionName: 'name-register',
     args: [...nameArguments(name), clarity.buffer(saltOf(sender, name)), hashArgument(zonefile)],
-    run: (at) => register(at, name, zonefile),
+    run: (at) => register(at, name, { content: zonefile }),
   };
 }
 
@@ -298,7 +391,7 @@ function withOwn(scene: Scene, name: FullName): ContractCall {
       return {
         functionName: 'name-update',
         args: [...nameArguments(name), hashArgument(zonefile)],
-        run: (at) => update(at, name, zonefile),
+        run: (at) => update(at, name, { content: zonefile }),
       };
     }
     case 'transfer': {
@@ -307,7 +400,7 @@ function withOwn(scene: Scene, name: FullName): ContractCall {
       return {
         functionName: 'name-transfer',
         args: [...nameArguments(name), clarity.principal(to), optionalHash(zonefile)],
-        run: (at) => transfer(at, name, to, zonefile),
+        run: (at) => transfer(at, name, to, contentOf(zonefile)),
       };
     }
     case 'renewal': {
@@ -316,7 +409,7 @@ function withOwn(scene: Scene, name: FullName): ContractCall {
       return {
         functionName: 'name-renewal',
         args: [...nameArguments(name), clarity.uint(cost), clarity.none(), optionalHash(zonefile)],
-        run: (at) => renew(at, name, cost, zonefile),
+        run: (at) => renew(at, name, cost, contentOf(zonefile)),
       };
     }
     default:

@@ -1,4 +1,5 @@
 import { clarity } from '../../codec/clarity-encode.ts';
+import { principalOf, uintOf } from '../arguments.ts';
 import {
   type CallContext,
   type ContractCall,
@@ -6,10 +7,12 @@ import {
   contractInterface,
   type Outcome,
   publicFunction,
+  readOnlyFunction,
   type Scene,
 } from '../contract.ts';
 import { cycles } from '../pox.ts';
 import * as staking from '../staking.ts';
+import { sharedFunctions, sharedReads } from './pox-4.ts';
 
 const call = (
   functionName: string,
@@ -100,8 +103,25 @@ export const pox5: ContractTemplate = {
   name: 'pox-5',
   clarityVersion: undefined,
   source: ';; The boot contract of staking; its source is not part of the simulation.\n',
+  isPartial: true,
   abi: contractInterface({
     functions: [
+      ...sharedFunctions,
+      readOnlyFunction('get-bond-allowance', { 'bond-index': 'uint128', staker: 'principal' }, { optional: 'uint128' }),
+      readOnlyFunction('get-signer-info', { signer: 'principal' }, { optional: { buffer: { length: 33 } } }),
+      readOnlyFunction(
+        'get-staker-info',
+        { staker: 'principal' },
+        {
+          optional: {
+            tuple: [
+              { name: 'amount-ustx', type: 'uint128' },
+              { name: 'first-reward-cycle', type: 'uint128' },
+              { name: 'num-cycles', type: 'uint128' },
+            ],
+          },
+        },
+      ),
       publicFunction('calculate-rewards', {}),
       publicFunction('change-stake', { 'amount-increase': 'uint128', 'cycles-to-extend': 'uint128' }),
       publicFunction('claim', { staker: 'principal', 'bond-index': { optional: 'uint128' } }),
@@ -117,6 +137,30 @@ export const pox5: ContractTemplate = {
       publicFunction('update-bond-registration', { 'bond-index': 'uint128', signer: 'principal' }),
     ],
   }),
+  reads: {
+    ...sharedReads,
+    'get-bond-allowance': ({ world }, [bond, staker]) => {
+      const index = uintOf(bond);
+      const sats = world.staking.bonds.find((known) => BigInt(known.index) === index)?.allowed.get(principalOf(staker));
+      return sats === undefined ? clarity.none() : clarity.some(clarity.uint(sats));
+    },
+    'get-signer-info': ({ world }, [signer]) => {
+      const key = world.staking.signers.find(([known]) => known === principalOf(signer))?.[1];
+      return key === undefined ? clarity.none() : clarity.some(clarity.buffer(key));
+    },
+    'get-staker-info': ({ world, burnHeight }, [staker]) => {
+      const stake = world.staking.stake(principalOf(staker));
+      if (stake === undefined || stake.unlockCycle <= cycles.of(burnHeight)) return clarity.none();
+      const { firstCycle, unlockCycle, units } = stake;
+      return clarity.some(
+        clarity.tuple({
+          'amount-ustx': clarity.uint(units.at(-1)?.units ?? 0n),
+          'first-reward-cycle': clarity.uint(firstCycle),
+          'num-cycles': clarity.uint(unlockCycle - firstCycle),
+        }),
+      );
+    },
+  },
   /** Picks an account that has a position in the last bond, or may have one. */
   holder(world, _, prng) {
     const bond = world.staking.bonds.at(-1);

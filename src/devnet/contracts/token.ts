@@ -89,7 +89,7 @@ export const token: ContractTemplate = {
     transfer: ([amount, sender, recipient, memo]) => {
       const text = someOf(memo);
       const note = text === undefined ? undefined : bufferOf(text);
-      return { run: moving(uintOf(amount), principalOf(sender), principalOf(recipient), note) };
+      return { run: transferred(tokenName, uintOf(amount), principalOf(sender), principalOf(recipient), note) };
     },
   },
   reads: {
@@ -143,14 +143,15 @@ function transfer(
       memo === undefined ? clarity.none() : clarity.some(clarity.buffer(memo)),
     ],
     postConditions: postConditions('deny', [fungibleCondition(from, asset, amountCodes.equal, amount)]),
-    run: moving(amount, from, recipient, memo),
+    run: transferred(tokenName, amount, from, recipient, memo),
   };
 }
 
-const moving =
-  (amount: bigint, from: string, recipient: string, memo: Uint8Array | undefined): ContractCall['run'] =>
+/** `transfer` of SIP-010. @param token the name of the contract's token */
+export const transferred =
+  (token: string, amount: bigint, from: string, recipient: string, memo: Uint8Array | undefined): ContractCall['run'] =>
   ({ world, contract, sender }) => {
-    const asset = `${contract}::${tokenName}`;
+    const asset = `${contract}::${token}`;
     if (sender !== from) return err(notTokenOwner);
     if (amount === 0n) return err(nothing);
     if (from === recipient) return err(toItself);

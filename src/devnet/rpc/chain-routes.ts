@@ -2,7 +2,7 @@
 import { clarityRepr } from '../../codec/clarity-repr.ts';
 import { jsonInteger } from '../json-integer.ts';
 import { MAX_FORK_DEPTH } from '../node.ts';
-import { cycles } from '../pox.ts';
+import { cycles, SLOT } from '../pox.ts';
 import { bare, RpcError, type RpcRequest, type RpcRoute } from './rpc-route.ts';
 
 const noHash = '00'.repeat(32);
@@ -15,9 +15,6 @@ const blockLimit = {
   write_length: 15_000_000,
 };
 const LAST_HEIGHT = 2n ** 63n - 1n;
-/** Micro-STX that a reward slot costs at least. */
-const SLOT = 50_000_000_000;
-
 function info({ node, block }: RpcRequest) {
   const consensus = block.burnView.consensusHash.toHex();
   const stable = block.burnView.parent ?? block.burnView;
@@ -46,11 +43,11 @@ function info({ node, block }: RpcRequest) {
   };
 }
 
-/** One version of the stacking contract, from burn height 0 on. */
-const version = (contract: string) => ({
+/** One version of the stacking contract, from a burn height on: its first cycle is the next that begins. */
+const version = (contract: string, activation: number) => ({
   contract_id: contract,
-  activation_burnchain_block_height: 0,
-  first_reward_cycle_id: 0,
+  activation_burnchain_block_height: activation,
+  first_reward_cycle_id: Math.ceil(activation / cycles.length),
 });
 
 function pox({ node, block }: RpcRequest) {
@@ -59,10 +56,14 @@ function pox({ node, block }: RpcRequest) {
   const id = cycles.of(height);
   const next = cycles.startOf(id + 1);
   const prepare = cycles.prepareStartOf(id + 1);
-  const supply = [...block.world.balances().values()].reduce((sum, amount) => sum + amount, 0n);
+  const { pox5Height } = block.world;
+  const supply = block.world.supply();
+  const slot = Number(SLOT);
+  // A version that is never active is none that a node knows.
+  const later = pox5Height === undefined || pox5Height === Number.POSITIVE_INFINITY ? [] : [pox5Height];
   const stacked = jsonInteger(block.world.stacked(height));
   return {
-    contract_id: `${boot}.pox-4`,
+    contract_id: `${boot}.${block.world.isActive('pox-4', height) ? 'pox-4' : 'pox-5'}`,
     pox_activation_threshold_ustx: 0,
     first_burnchain_block_height: 0,
     current_burnchain_block_height: height,
@@ -72,10 +73,10 @@ function pox({ node, block }: RpcRequest) {
     reward_slots: 2 * (cycles.length - cycles.prepareLength),
     rejection_fraction: null,
     total_liquid_supply_ustx: jsonInteger(supply),
-    current_cycle: { id, min_threshold_ustx: SLOT, stacked_ustx: stacked, is_pox_active: true },
+    current_cycle: { id, min_threshold_ustx: slot, stacked_ustx: stacked, is_pox_active: true },
     next_cycle: {
       id: id + 1,
-      min_threshold_ustx: SLOT,
+      min_threshold_ustx: slot,
       min_increment_ustx: jsonInteger(supply / 5_000n),
       stacked_ustx: stacked,
       prepare_phase_start_block_height: prepare,
@@ -93,13 +94,13 @@ function pox({ node, block }: RpcRequest) {
         network_epoch: 14,
       },
     ],
-    min_amount_ustx: SLOT,
+    min_amount_ustx: slot,
     prepare_cycle_length: cycles.prepareLength,
     reward_cycle_id: id,
     reward_cycle_length: cycles.length,
     rejection_votes_left_required: null,
     next_reward_cycle_in: next - height,
-    contract_versions: [version(`${boot}.pox-4`), version(`${boot}.pox-5`)],
+    contract_versions: [version(`${boot}.pox-4`, 0), ...later.map((at) => version(`${boot}.pox-5`, at))],
   };
 }
 

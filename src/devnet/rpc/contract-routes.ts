@@ -18,11 +18,15 @@ interface Found {
 }
 
 /** The contract that the path names; undefined where there is none. */
-function contractOf({ block: { world }, params: [address = '', name = ''] }: RpcRequest): Found | undefined {
+function contractOf({ block: { world, burnView }, params: [address = '', name = ''] }: RpcRequest): Found | undefined {
   const contract = `${address}.${name}`;
   const deployed = world.contract(contract);
   if (deployed === undefined) return undefined;
-  return { context: { world, contract }, template: deployed.template, height: deployed.height };
+  return {
+    context: { world, contract, burnHeight: burnView.height },
+    template: deployed.template,
+    height: deployed.height,
+  };
 }
 
 function required(asked: RpcRequest, what: string): Found {
@@ -60,7 +64,13 @@ async function callRead(asked: RpcRequest) {
   if (found === undefined) return failed(`Unchecked(NoSuchContract("${address}.${name}"))`);
   const { context, template } = found;
   const declared = template.abi.functions.find((one) => one.name === functionName && one.access !== 'private');
-  if (declared === undefined) return failed(`Unchecked(UndefinedFunction("${functionName}"))`);
+  if (declared === undefined) {
+    return failed(
+      template.isPartial === true
+        ? `The simulated node doesn't have the function ${functionName} of ${name}`
+        : `Unchecked(UndefinedFunction("${functionName}"))`,
+    );
+  }
   if (declared.access === 'public') return failed('NotReadOnly');
   if (args.length !== declared.args.length) {
     return failed(`Unchecked(IncorrectArgumentCount(${declared.args.length}, ${args.length}))`);

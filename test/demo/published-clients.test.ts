@@ -1,0 +1,305 @@
+/** The lives of a stacker, a pool, an owner of a name and a holder of sBTC, with the clients that are published for them. */
+import { afterAll, beforeAll, expect, test } from 'bun:test';
+import * as bns from '@stacks/bns';
+import { createNetwork } from '@stacks/network';
+import { Pox4SignatureTopic, StackingClient } from '@stacks/stacking';
+import {
+  broadcastTransaction,
+  Cl,
+  fetchCallReadOnlyFunction,
+  getAddressFromPrivateKey,
+  makeContractCall,
+  privateKeyToPublic,
+  type StacksTransactionWire,
+  TransactionSigner,
+  type UIntCV,
+} from '@stacks/transactions';
+import { SbtcApiClientDevenv } from 'sbtc';
+import { SBTC_ASSET, SBTC_DEPLOYER } from '../../src/devnet/contracts/sbtc.ts';
+import { type Demo, demo, type Steered } from './demo.ts';
+
+const key = (digit: number) => `${String(digit).repeat(64)}01`;
+const addressOf = (privateKey: string) => getAddressFromPrivateKey(privateKey, 'testnet');
+const [stackerKey, poolKey, memberKey, ownerKey, signerKey] = [1, 2, 3, 4, 5].map(key) as [
+  string,
+  string,
+  string,
+  string,
+  string,
+];
+const [stacker, pool, member, owner] = [stackerKey, poolKey, memberKey, ownerKey].map(addressOf) as [
+  string,
+  string,
+  string,
+  string,
+];
+const signerPublicKey = privateKeyToPublic(signerKey) as string;
+const poxAddress = 'mhYeZXrSEuyf2wbJ14qZ2apG7ofMLDj9Ss';
+const boot = 'ST000000000000000000002AMW42H';
+const STX = 1_000_000n;
+
+let server: Demo;
+beforeAll(async () => {
+  server = await demo({ traffic: '0' });
+  for (const address of [stacker, pool, member]) {
+    await server.steer('/devnet/fund', { address, amount: String(200_000n * STX) });
+  }
+  await server.steer('/devnet/fund', { address: owner, amount: String(10_000n * STX) });
+});
+afterAll(() => server[Symbol.asyncDispose]());
+
+const stackingClient = (address: string, at = server) =>
+  new StackingClient({ address, network: 'testnet', client: { baseUrl: at.api } });
+
+interface Shown {
+  tx_status: string;
+  tx_result: { repr: string };
+}
+
+/** Mines what was broadcast. @returns its status and result */
+async function mined(result: { txid: string } | { error: string }): Promise<[string, string]> {
+  if ('error' in result) throw new Error(JSON.stringify(result));
+  await server.steer('/devnet/mine');
+  const { tx_status, tx_result } = await server.json<Shown>(`/extended/v1/tx/${result.txid}`);
+  return [tx_status, tx_result.repr];
+}
+
+const cycle = async () => (await server.json<Steered>('/devnet')).cycle.number;
+let authorizations = 0;
+
+/** What a signer agrees to, as the client signs it. */
+async function signed(client: StackingClient, topic: Pox4SignatureTopic, period: number, rewardCycle?: number) {
+  authorizations += 1;
+  const agreed = {
+    topic,
+    poxAddress,
+    period,
+    rewardCycle: rewardCycle ?? (await cycle()),
+    maxAmount: 150_000n * STX,
+    authId: authorizations,
+  };
+  const signerSignature = client.signPoxSignature({ ...agreed, signerPrivateKey: signerKey });
+  const verified = { ...agreed, signerSignature, signerKey: signerPublicKey, amount: STX };
+  expect(await client.verifySignerKeySignature(verified)).toBe(true);
+  expect(await client.verifySignerKeySignature({ ...verified, period: period + 1 })).toBe(false);
+  const { maxAmount, authId } = agreed;
+  return { signerKey: signerPublicKey, signerSignature, maxAmount, authId };
+}
+
+test('who stacks alone asks, stacks, increases, extends, and has its STX again at the end', async () => {
+  const client = stackingClient(stacker);
+  expect(await client.canStack({ poxAddress, cycles: 2 })).toEqual({ eligible: true });
+  expect(await client.canStack({ poxAddress, cycles: 13 })).toEqual({
+    eligible: false,
+    reason: 'ERR_STACKING_INVALID_LOCK_PERIOD',
+  });
+  expect(await stackingClient(owner).canStack({ poxAddress, cycles: 2 })).toMatchObject({ eligible: false });
+  expect(await client.hasMinimumStx()).toBe(true);
+  expect(await client.getStatus()).toEqual({ stacked: false });
+  expect((await client.getPoxOperationInfo()).current.contract_id).toBe(`${boot}.pox-4`);
+  const { reward_cycle_id, next_reward_cycle_in } = await client.getPoxInfo();
+  const { burn_block_height: burnBlockHeight } = await client.getCoreInfo();
+
+  const stacking = { amountMicroStx: 100_000n * STX, poxAddress, cycles: 1, burnBlockHeight, privateKey: stackerKey };
+  const other = await signed(client, Pox4SignatureTopic.StackExtend, 1);
+  expect(await mined(await client.stack({ ...stacking, ...other, privateKey: stackerKey }))).toEqual([
+    'abort_by_response',
+    '(err 35)',
+  ]);
+  const consent = await signed(client, Pox4SignatureTopic.StackStx, 1);
+  expect((await mined(await client.stack({ ...stacking, ...consent, privateKey: stackerKey })))[0]).toBe('success');
+  const status = await client.getStatus();
+  expect(status).toMatchObject({ stacked: true, details: { first_reward_cycle: reward_cycle_id + 1, lock_period: 1 } });
+  expect(await client.getAccountBalanceLocked()).toBe(100_000n * STX);
+  // Those who stack by Bitcoin operations have slots, too; the newest is the last.
+  const { value } = (await fetchCallReadOnlyFunction({
+    ...{ contractAddress: boot, contractName: 'pox-4', functionName: 'get-reward-set-size', senderAddress: stacker },
+    functionArgs: [Cl.uint(reward_cycle_id + 1)],
+    client: { baseUrl: server.api },
+  })) as UIntCV;
+  const rewardSetIndex = Number(value) - 1;
+  const rewardSet = () =>
+    client.getRewardSet({ contractId: `${boot}.pox-4`, rewardCyleId: reward_cycle_id + 1, rewardSetIndex });
+  const before = await rewardSet();
+
+  const more = await signed(client, Pox4SignatureTopic.StackIncrease, 1);
+  const increase = { increaseBy: 5_000n * STX, ...more, privateKey: stackerKey };
+  expect((await mined(await client.stackIncrease(increase)))[0]).toBe('success');
+  expect(await client.getAccountBalanceLocked()).toBe(105_000n * STX);
+  expect((await rewardSet())!.total_ustx - before!.total_ustx).toBe(5_000n * STX);
+  const longer = await signed(client, Pox4SignatureTopic.StackExtend, 2);
+  const extension = { extendCycles: 2, poxAddress, ...longer, privateKey: stackerKey };
+  expect((await mined(await client.stackExtend(extension)))[0]).toBe('success');
+  const { unlock_height } = await client.getAccountStatus();
+  expect(unlock_height).toBe(burnBlockHeight + next_reward_cycle_in + 3 * 20);
+  expect(await client.getStatus()).toMatchObject({ stacked: true, details: { lock_period: 3, unlock_height } });
+  const indexed = await server.json<{ locked: string; burnchain_unlock_height: number }>(
+    `/extended/v1/address/${stacker}/stx`,
+  );
+  expect(indexed).toMatchObject({ locked: String(105_000n * STX), burnchain_unlock_height: unlock_height });
+  const { results } = await server.json<{ results: { name: string }[] }>(`/extended/v1/pox4/stacker/${stacker}`);
+  expect(results.map(({ name }) => name)).toEqual(['stack-extend', 'stack-increase', 'stack-stx']);
+
+  await server.steer('/devnet/cycle', { count: 4 });
+  expect(await client.getStatus()).toEqual({ stacked: false });
+  expect(await client.getAccountBalanceLocked()).toBe(0n);
+});
+
+test('a pool stacks what a member delegated, makes a slot of it, and the member leaves', async () => {
+  const [client, members] = [stackingClient(pool), stackingClient(member)];
+  expect(await members.getDelegationStatus()).toEqual({ delegated: false });
+  const delegation = { amountMicroStx: 90_000n * STX, delegateTo: pool, privateKey: memberKey };
+  expect(await mined(await members.delegateStx({ ...delegation }))).toEqual(['success', '(ok true)']);
+  expect(await members.getDelegationStatus()).toEqual({
+    delegated: true,
+    details: { amount_micro_stx: 90_000n * STX, delegated_to: pool, pox_address: undefined, until_burn_ht: undefined },
+  });
+  expect((await mined(await members.delegateStx({ ...delegation })))[1]).toBe('(err 20)');
+
+  const { burn_block_height: burnBlockHeight } = await client.getCoreInfo();
+  const stacking = { stacker: member, poxAddress, burnBlockHeight, cycles: 1, privateKey: poolKey };
+  expect((await mined(await client.delegateStackStx({ ...stacking, amountMicroStx: 90_001n * STX })))[1]).toBe(
+    '(err 22)',
+  );
+  const locked = await mined(
+    await client.delegateStackStx({ ...stacking, amountMicroStx: 90_000n * STX, privateKey: poolKey }),
+  );
+  expect(locked[0]).toBe('success');
+  expect(await members.getStatus()).toMatchObject({ stacked: true, details: { lock_period: 1 } });
+  const rewardCycle = (await cycle()) + 1;
+  const consent = await signed(client, Pox4SignatureTopic.AggregateCommit, 1, rewardCycle);
+  const commit = { poxAddress, rewardCycle, ...consent, privateKey: poolKey };
+  const [status, index] = await mined(await client.stackAggregationCommitIndexed(commit));
+  expect(status).toBe('success');
+  const slot = { contractId: `${boot}.pox-4`, rewardCyleId: rewardCycle, rewardSetIndex: Number(index.slice(5, -1)) };
+  expect((await client.getRewardSet(slot))?.total_ustx).toBe(90_000n * STX);
+  expect((await mined(await members.revokeDelegateStx(memberKey)))[0]).toBe('success');
+  expect(await members.getDelegationStatus()).toEqual({ delegated: false });
+});
+
+test('from its height on pox-5 is active in place of pox-4, whose locks end', async () => {
+  await using later = await demo({ pox5Height: '240', traffic: '0' });
+  await later.steer('/devnet/fund', { address: stacker, amount: String(200_000n * STX) });
+  const client = stackingClient(stacker, later);
+  const active = async () => {
+    const { contract_id, contract_versions } = await client.getPoxInfo();
+    return [contract_id, (await client.getPoxOperationInfo()).current.contract_id, contract_versions.at(-1)];
+  };
+  const version = { contract_id: `${boot}.pox-5`, activation_burnchain_block_height: 240, first_reward_cycle_id: 12 };
+  expect(await active()).toEqual([`${boot}.pox-4`, `${boot}.pox-4`, version]);
+  const { burn_block_height: burnBlockHeight } = await client.getCoreInfo();
+  const agreed = { poxAddress, period: 12, rewardCycle: 10, maxAmount: 150_000n * STX, authId: 1 };
+  const stacking = {
+    ...{ amountMicroStx: 100_000n * STX, poxAddress, cycles: 12, burnBlockHeight, privateKey: stackerKey },
+    ...{ signerKey: signerPublicKey, maxAmount: agreed.maxAmount, authId: 1 },
+    signerSignature: client.signPoxSignature({ ...agreed, topic: 'stack-stx', signerPrivateKey: signerKey }),
+  };
+  await client.stack(stacking);
+  await later.steer('/devnet/bitcoin', { count: 240 - burnBlockHeight - 1 });
+  expect(await client.getAccountBalanceLocked()).toBe(100_000n * STX);
+  const delegation = { amountMicroStx: STX, delegateTo: pool, privateKey: stackerKey };
+  const late = await makeContractCall({
+    ...client.getDelegateOptions({ ...delegation, contract: `${boot}.pox-4` }),
+    senderKey: stackerKey,
+  });
+  await later.steer('/devnet/bitcoin', { count: 2 });
+  expect(await active()).toEqual([`${boot}.pox-5`, `${boot}.pox-5`, version]);
+  expect(await client.getAccountBalanceLocked()).toBe(0n);
+  const shown = await later.json<{ locked: string }>(`/extended/v1/address/${stacker}/stx`);
+  expect(shown.locked).toBe('0');
+  await broadcastTransaction({ transaction: late, network: 'testnet', client: { baseUrl: later.api } });
+  await later.steer('/devnet/mine');
+  expect(await later.json<object>(`/extended/v1/tx/${late.txid()}`)).toMatchObject({
+    tx_status: 'abort_by_response',
+    vm_error: expect.stringContaining('DefunctPoxContract'),
+  });
+  const read = { contractAddress: boot, contractName: 'pox-5', senderAddress: stacker, client: { baseUrl: later.api } };
+  const info = await fetchCallReadOnlyFunction({ ...read, functionName: 'get-pox-info', functionArgs: [] });
+  expect(info).toMatchObject({ value: { value: { 'reward-cycle-length': Cl.uint(20) } } });
+  const staker = { ...read, functionName: 'get-staker-info', functionArgs: [Cl.principal(stacker)] };
+  expect(await fetchCallReadOnlyFunction(staker)).toEqual(Cl.none());
+  // It is a function of pox-4 alone; the client asks whatever contract is active.
+  expect(client.getStatus()).rejects.toThrow("The simulated node doesn't have the function get-stacker-info of pox-5");
+});
+
+test('a name is priced, preordered, registered, updated, renewed, handed on and revoked', async () => {
+  const network = { ...createNetwork({ network: 'testnet', client: { baseUrl: server.api } }) };
+  const publicKey = privateKeyToPublic(ownerKey) as string;
+  const common = { publicKey, network };
+  const sent = async (building: Promise<StacksTransactionWire>, senderKey = ownerKey) => {
+    const transaction = await building;
+    new TransactionSigner(transaction).signOrigin(senderKey);
+    return mined(await broadcastTransaction({ transaction, network }));
+  };
+  const [namespace, label, salt] = ['friends', 'otto', 'grains'];
+  const fullyQualifiedName = `${label}.${namespace}`;
+  const price = await bns.getNamespacePrice({ namespace, network });
+  expect(price).toBe(6_400n * STX);
+  expect(bns.getNamePrice({ fullyQualifiedName, network })).rejects.toThrow('1005');
+  expect(await bns.canRegisterName({ fullyQualifiedName, network })).toBe(false);
+  const steps = [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16].map((at) => [`b${at}`, at < 6 ? 6 - at : 1]);
+  const priceFunction = {
+    ...{ base: 4, coefficient: 250, nonAlphaDiscount: 4, noVowelDiscount: 4 },
+    ...Object.fromEntries(steps),
+  } as bns.PriceFunction;
+  const ordered = bns.buildPreorderNamespaceTx({ namespace, salt, stxToBurn: price, ...common });
+  expect((await sent(ordered))[0]).toBe('success');
+  const terms = { priceFunction, lifetime: 1_000, namespaceImportAddress: owner };
+  expect(await sent(bns.buildRevealNamespaceTx({ namespace, salt, ...terms, ...common }))).toEqual([
+    'success',
+    '(ok true)',
+  ]);
+  const imported = { namespace, name: 'first', beneficiary: member, zonefile: 'first' };
+  expect(await sent(bns.buildImportNameTx({ ...imported, ...common }))).toEqual(['success', '(ok true)']);
+  expect(await sent(bns.buildReadyNamespaceTx({ namespace, ...common }))).toEqual(['success', '(ok true)']);
+  expect(await bns.canRegisterName({ fullyQualifiedName: `first.${namespace}`, network })).toBe(false);
+  expect(await bns.canRegisterName({ fullyQualifiedName, network })).toBe(true);
+  // 250 * 4^2 * 10; one without vowels has the discount of a quarter.
+  const stxToBurn = await bns.getNamePrice({ fullyQualifiedName, network });
+  expect(stxToBurn).toBe(40_000n);
+  expect(await bns.getNamePrice({ fullyQualifiedName: `krrz.${namespace}`, network })).toBe(10_000n);
+
+  const named = { fullyQualifiedName, ...common };
+  expect((await sent(bns.buildPreorderNameTx({ ...named, salt, stxToBurn })))[0]).toBe('success');
+  const registration = { ...named, salt, zonefile: 'hello' };
+  expect(await sent(bns.buildRegisterNameTx(registration))).toEqual(['success', '(ok true)']);
+  expect(await bns.canRegisterName({ fullyQualifiedName, network })).toBe(false);
+  const shown = () => server.json<{ address: string; status: string }>(`/v1/names/${fullyQualifiedName}`);
+  expect(await shown()).toMatchObject({ address: owner, status: 'name-register' });
+  expect(await sent(bns.buildUpdateNameTx({ ...named, zonefile: 'good-bye' }))).toEqual(['success', '(ok true)']);
+  expect(await sent(bns.buildRenewNameTx({ ...named, stxToBurn }))).toEqual(['success', '(ok true)']);
+  const handed = { ...named, newOwnerAddress: pool, zonefile: 'mine' };
+  expect(await sent(bns.buildTransferNameTx(handed))).toEqual(['success', '(ok true)']);
+  expect(await shown()).toMatchObject({ address: pool, status: 'name-transfer' });
+  expect(await sent(bns.buildRevokeNameTx(named))).toEqual(['abort_by_response', '(err 2006)']);
+  const revoked = { ...named, publicKey: privateKeyToPublic(poolKey) as string };
+  expect(await sent(bns.buildRevokeNameTx(revoked), poolKey)).toEqual(['success', '(ok true)']);
+  expect((await server.get(`/v1/names/${fullyQualifiedName}`)).status).toBe(404);
+});
+
+test('the faucets give STX and sBTC, and sBTC knows its signers; there is no Bitcoin node', async () => {
+  const newcomer = addressOf(key(6));
+  const given = async (currency: string) => {
+    const { status, body } = await server.post<{ txId: string }>(
+      `/extended/v1/faucets/${currency}?address=${newcomer}`,
+    );
+    expect([status, body]).toMatchObject([200, { success: true }]);
+    return mined({ txid: body.txId });
+  };
+  expect(await given('stx')).toEqual(['success', '(ok true)']);
+  for (let more = 0; more < 6; more++) expect(await given('sbtc')).toEqual(['success', '(ok true)']);
+  const balance = await server.json<{ results: object[] }>(`/extended/v2/addresses/${newcomer}/balances/ft`);
+  expect(balance.results).toEqual([{ token: SBTC_ASSET, balance: '60000' }]);
+  expect(await stackingClient(newcomer).getAccountBalance()).toBe(500n * STX);
+  const enough = await server.post<{ txId: string }>(`/extended/v1/faucets/stx?address=${newcomer}&stacking=true`);
+  expect(await mined({ txid: enough.body.txId })).toEqual(['success', '(ok true)']);
+  expect(await stackingClient(newcomer).canStack({ poxAddress, cycles: 1 })).toEqual({ eligible: true });
+
+  const client = new SbtcApiClientDevenv({ stxApiUrl: server.api });
+  expect(client.config.sbtcContract).toBe(SBTC_DEPLOYER);
+  expect(await client.fetchSignersPublicKey()).toMatch(/^[0-9a-f]{64}$/);
+  expect(await client.fetchSignersAddress()).toStartWith('bcrt1p');
+  const token = new SbtcApiClientDevenv({ stxApiUrl: server.api, sbtcContract: SBTC_ASSET.split('::')[0]! });
+  expect(await token.fetchSbtcBalance(newcomer)).toBe(60_000n);
+  expect((await server.post(`/extended/v1/faucets/btc?address=${poxAddress}`)).status).toBe(403);
+});
