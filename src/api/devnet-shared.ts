@@ -2,8 +2,8 @@
 import { Type } from '@sinclair/typebox';
 import { principalBytes } from '../codec/address.ts';
 import type { Block } from '../devnet/block.ts';
-import type { SimulatedNode } from '../devnet/node.ts';
-import { ApiError, ParameterError } from '../http/errors.ts';
+import { RefusedTransaction, type SimulatedNode } from '../devnet/node.ts';
+import { ApiError, type ErrorShape, ParameterError, problems } from '../http/errors.ts';
 import { hostCheck, isFromOtherPage } from '../http/hosts.ts';
 import { isLoopback, parseAddress } from '../http/ip-address.ts';
 import type { Access } from '../http/route.ts';
@@ -68,12 +68,30 @@ export function requirePrincipal(text: string, { chain }: SimulatedNode, field: 
   throw new ParameterError({ place: 'body', path: [field] }, `must be a principal of ${chain.network.name}`);
 }
 
+/** An amount in the body of a request. */
+export const MicroStx = Type.String({
+  pattern: '^[1-9]\\d{0,18}$',
+  rule: 'a whole number of micro-STX above 0, of at most 19 digits, as text',
+  description: 'Micro-STX, in decimal',
+});
+
+/** What most routes say, with the field that is wrong, and the node's reason for refusing a transaction. */
+const steeringErrors: ErrorShape = {
+  ...problems,
+  body: (error) => ({
+    ...problems.body(error),
+    ...(error instanceof ParameterError && error.path.length > 0 ? { field: error.path.join('.') } : {}),
+    ...(error instanceof RefusedTransaction ? { reason: error.reason } : {}),
+  }),
+};
+
 /** What all routes have in common. */
 export const familyOf = (steering: Steering | null) =>
   ({
     tag: 'Simulated node',
     hidden: true,
     access: accessTo(steering),
+    errors: steeringErrors,
     etag: null,
     snapshot: false,
     mainThread: true,

@@ -11,22 +11,28 @@ import { contractCall, smartContract, tokenTransfer, versionedSmartContract } fr
 import type { Account } from '../devnet/wallet.ts';
 import { ApiError, ParameterError } from '../http/errors.ts';
 import { type Route, route } from '../http/route.ts';
-import { closed, type familyOf, Hash, requirePrincipal, ShownBlock, shown } from './devnet-shared.ts';
+import { closed, type familyOf, Hash, MicroStx, requirePrincipal, ShownBlock, shown } from './devnet-shared.ts';
 
 const MEMO_BYTES = 34;
 /** The byte that ends a private key whose public key is compressed. */
 const COMPRESSED = '01';
 
-const AccountName = Type.String({ pattern: '^[a-zA-Z0-9_-]{1,40}$' });
+const AccountName = Type.String({
+  pattern: '^[a-zA-Z0-9_-]{1,40}$',
+  rule: 'a name of 1 to 40 letters, digits, _ and -',
+});
 const sender = Type.Optional(AccountName);
-const ContractName = Type.String({ pattern: '^[a-zA-Z][a-zA-Z0-9_-]{0,39}$' });
+const ContractName = Type.String({
+  pattern: '^[a-zA-Z][a-zA-Z0-9_-]{0,39}$',
+  rule: 'a name of 1 to 40 letters, digits, _ and -, with a letter first',
+});
 
 const NamedAccount = Type.Object({ name: AccountName }, closed);
 const Transfer = Type.Object(
   {
     sender,
     recipient: Type.String(),
-    amount: Type.String({ pattern: '^[1-9]\\d{0,18}$', description: 'Micro-STX, in decimal' }),
+    amount: MicroStx,
     memo: Type.Optional(Type.String({ maxLength: MEMO_BYTES, default: '' })),
   },
   closed,

@@ -5,7 +5,16 @@ import { MAX_FORK_DEPTH, type SimulatedNode } from '../devnet/node.ts';
 import { cycles } from '../devnet/pox.ts';
 import { templates } from '../devnet/traffic.ts';
 import { type Route, route } from '../http/route.ts';
-import { closed, familyOf, Hash, requirePrincipal, ShownBlock, type Steering, shown } from './devnet-shared.ts';
+import {
+  closed,
+  familyOf,
+  Hash,
+  MicroStx,
+  requirePrincipal,
+  ShownBlock,
+  type Steering,
+  shown,
+} from './devnet-shared.ts';
 import { senders } from './devnet-transactions.ts';
 
 const ShownBitcoinBlock = Type.Object({ height: Type.Integer(), hash: Hash, time: Type.Integer() });
@@ -57,7 +66,11 @@ const Mine = Type.Object(
   {
     count: Type.Optional(count),
     traffic: Type.Optional(Type.Integer({ minimum: 0, maximum: 200, default: 0 })),
-    transactions: Type.Optional(Type.Array(Type.String({ pattern: '^(0x)?([0-9a-fA-F]{2})+$' }), { maxItems: 200 })),
+    transactions: Type.Optional(
+      Type.Array(Type.String({ pattern: '^(0x)?([0-9a-fA-F]{2})+$', rule: 'the hex digits of a transaction' }), {
+        maxItems: 200,
+      }),
+    ),
   },
   closed,
 );
@@ -78,7 +91,7 @@ const Interval = Type.Object({ seconds: Type.Integer({ minimum: 0, maximum: 3_60
 const Fund = Type.Object(
   {
     address: Type.String(),
-    amount: Type.String({ pattern: '^[1-9]\\d{0,18}$', description: 'Micro-STX, in decimal' }),
+    amount: MicroStx,
   },
   closed,
 );

@@ -39,6 +39,18 @@ export class UndecodableError extends Error {
   override readonly name = 'UndecodableError';
 }
 
+/** A transaction of a request that the node doesn't take. */
+export class RefusedTransaction extends ParameterError {
+  /** @param reason the node's word, such as `NotEnoughFunds` @param data what it says besides, as it follows */
+  constructor(
+    path: readonly string[],
+    readonly reason: string,
+    data: string,
+  ) {
+    super({ place: 'body', path }, `is refused: ${reason} ${data}`.trimEnd());
+  }
+}
+
 /** What a fork did. */
 export interface Fork {
   /** The blocks of the new branch, oldest first. */
@@ -210,8 +222,8 @@ export class SimulatedNode {
       return await this.submit(raw);
     } catch (error) {
       if (!(error instanceof UndecodableError || error instanceof Rejection)) throw error;
-      const data = error instanceof Rejection && error.data !== undefined ? ` ${JSON.stringify(error.data)}` : '';
-      throw new ParameterError({ place: 'body', path }, `is refused: ${error.message}${data}`);
+      if (error instanceof UndecodableError) throw new RefusedTransaction(path, 'Deserialization', error.message);
+      throw new RefusedTransaction(path, error.reason, error.data === undefined ? '' : JSON.stringify(error.data));
     }
   }
 

@@ -37,7 +37,11 @@ function mistakeOf({ type, path, schema, message }: ValueError): Mistake {
     case ValueErrorType.Union:
       return { path: names, rule: choice(schema) };
     case ValueErrorType.StringPattern:
-      return { path: names, rule: `must match pattern "${schema.pattern}"` };
+      // `rule` of a schema says in words what its pattern does.
+      return {
+        path: names,
+        rule: typeof schema.rule === 'string' ? `must be ${schema.rule}` : `must match pattern "${schema.pattern}"`,
+      };
     case ValueErrorType.IntegerMinimum:
     case ValueErrorType.NumberMinimum:
       return { path: names, rule: `must be >= ${schema.minimum}` };

@@ -4,7 +4,7 @@ import type { AddressInfo } from 'node:net';
 import { verified } from '../hooks/delivery/signature.ts';
 import { DevnetError } from './errors.ts';
 import { within } from './limit.ts';
-import type { Delivery, HookPayload } from './types.ts';
+import type { Delivery, HookPayload, ReceiverAnswer } from './types.ts';
 
 interface Waiting {
   hook: string | null;
@@ -21,7 +21,7 @@ async function bodyOf(request: IncomingMessage): Promise<string> {
   return Buffer.concat(chunks).toString('utf8');
 }
 
-function deliveryOf(headers: Headers, body: string, receiver: string): Delivery {
+function deliveryOf(headers: Headers, body: string, receiver: string, answer: number | null): Delivery {
   const given = Object.fromEntries(headers);
   return {
     id: headers.get('webhook-id') ?? '',
@@ -29,6 +29,7 @@ function deliveryOf(headers: Headers, body: string, receiver: string): Delivery 
     headers: given,
     body,
     payload: JSON.parse(body) as HookPayload,
+    answer,
     request: (url = receiver) => new Request(url, { method: 'POST', headers: sendable(given), body }),
   };
 }
@@ -46,11 +47,20 @@ export class Inbox {
   #failure: DevnetError | null = null;
   #arrived: Delivery[] = [];
   #waiting: Waiting[] = [];
+  #answer: ReceiverAnswer = {};
+  /** Deliveries that are still to be answered so. */
+  #answersLeft = Number.POSITIVE_INFINITY;
 
   constructor() {
     this.#server = createServer((request, response) => {
       this.#take(request).then(
-        (status) => response.writeHead(status).end(),
+        ({ status, delayMs }) => {
+          // Whoever sent it gives up some day; the connections end with the receiver.
+          if (status === null) return;
+          const send = () => void response.writeHead(status).end();
+          if (delayMs === 0) send();
+          else setTimeout(send, delayMs).unref();
+        },
         (cause: unknown) => {
           this.fail(new DevnetError('refused', 'The receiver could not read a delivery.', { cause }));
           response.destroy();
@@ -90,6 +100,18 @@ export class Inbox {
     }
   }
 
+  /** How later deliveries are answered. */
+  answer({ times = Number.POSITIVE_INFINITY, ...answer }: ReceiverAnswer): void {
+    this.#answer = answer;
+    this.#answersLeft = times;
+  }
+
+  #nextAnswer(): { status: number | null; delayMs: number } {
+    const { hangs = false, status = NO_CONTENT, delayMs = 0 } = this.#answersLeft > 0 ? this.#answer : {};
+    this.#answersLeft -= 1;
+    return { status: hangs ? null : status, delayMs };
+  }
+
   /** Ends every wait, and every later one, with an error. */
   fail(error: DevnetError): void {
     this.#failure ??= error;
@@ -103,15 +125,16 @@ export class Inbox {
     await closed;
   }
 
-  async #take(request: IncomingMessage): Promise<number> {
+  async #take(request: IncomingMessage): Promise<{ status: number | null; delayMs: number }> {
     const body = await bodyOf(request);
     const headers = new Headers(request.headers as Record<string, string>);
     if (!verified(this.#secret, headers, body, Date.now())) {
       this.fail(new DevnetError('wrong_signature', `The signature of ${headers.get('webhook-id')} is wrong.`));
-      return UNAUTHORIZED;
+      return { status: UNAUTHORIZED, delayMs: 0 };
     }
-    this.#arrive(deliveryOf(headers, body, this.#url));
-    return NO_CONTENT;
+    const answer = this.#nextAnswer();
+    this.#arrive(deliveryOf(headers, body, this.#url, answer.status));
+    return answer;
   }
 
   #arrive(delivery: Delivery): void {

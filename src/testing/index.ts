@@ -2,7 +2,7 @@
 import { createRequire } from 'node:module';
 import { directFetch } from '../http/direct-fetch.ts';
 import { type ChainProcess, startProcess } from './chain-process.ts';
-import { DevnetError } from './errors.ts';
+import { DevnetError, type Refusal } from './errors.ts';
 import { Inbox } from './inbox.ts';
 import { within } from './limit.ts';
 import type {
@@ -13,14 +13,18 @@ import type {
   Devnet,
   DevnetOptions,
   Fork,
+  Hook,
   HookDefinition,
+  HookOptions,
   Hooks,
   Sent,
+  ValueOf,
 } from './types.ts';
 
-export { DevnetError, type DevnetProblem } from './errors.ts';
+export { DevnetError, type DevnetProblem, type Refusal } from './errors.ts';
 export type * from './types.ts';
 
+const OK = 200;
 const LIMIT_MS = 60_000;
 /** Micro-STX that an account gets. */
 const FUNDS = 1_000_000_000n;
@@ -37,16 +41,33 @@ function packagedExecutable(): string {
   }
 }
 
+/** What an answer says of the refusal, besides its text. */
+function refusalOf(status: number, text: string): Refusal {
+  let body: unknown;
+  try {
+    body = JSON.parse(text);
+  } catch {
+    // An answer without JSON says no more.
+    return { status };
+  }
+  const { reason, field } = body as Record<string, unknown>;
+  return {
+    status,
+    reason: typeof reason === 'string' ? reason : null,
+    field: typeof field === 'string' ? field : null,
+  };
+}
+
 /** Sends requests to the chain. */
 type Ask = <T>(path: string, body?: object) => Promise<T>;
 
 function asking({ url, ended }: ChainProcess, limitMs: number): Ask {
-  async function answerOf(path: string, body: object | undefined): Promise<{ isGood: boolean; text: string }> {
+  async function answerOf(path: string, body: object | undefined): Promise<{ status: number; text: string }> {
     const method = body === undefined ? 'GET' : 'POST';
     const headers = { 'content-type': 'application/json' };
     try {
       const response = await directFetch(url + path, { method, headers, body: JSON.stringify(body) ?? null });
-      return { isGood: response.ok, text: await response.text() };
+      return { status: response.status, text: await response.text() };
     } catch (cause) {
       // The connection of a process that ends breaks before the end is known.
       const lost = within(END_LIMIT_MS, 'the end of a chain that no longer answers', ended);
@@ -54,8 +75,8 @@ function asking({ url, ended }: ChainProcess, limitMs: number): Ask {
     }
   }
   return async <T>(path: string, body?: object): Promise<T> => {
-    const { isGood, text } = await within(limitMs, `the answer to ${path}`, answerOf(path, body));
-    if (!isGood) throw new DevnetError('refused', `The chain refused ${path}: ${text}`);
+    const { status, text } = await within(limitMs, `the answer to ${path}`, answerOf(path, body));
+    if (status !== OK) throw new DevnetError('refused', `The chain refused ${path}: ${text}`, refusalOf(status, text));
     return JSON.parse(text) as T;
   };
 }
@@ -71,7 +92,7 @@ function hooksOf(ask: Ask, inbox: Inbox, usualLimit: number): Hooks {
     return started;
   };
   return {
-    async add({ name = 'test', filters, options = {} }: HookDefinition) {
+    async add<const O extends HookOptions>({ name = 'test', filters, options }: HookDefinition<O>) {
       const { url } = await receiver();
       const { uuid } = await ask<{ uuid: string }>('/chainhooks/me', {
         name,
@@ -82,13 +103,14 @@ function hooksOf(ask: Ask, inbox: Inbox, usualLimit: number): Hooks {
         options: { decode_clarity_values: true, enable_on_registration: true, ...options },
         action: { type: 'http_post', url },
       });
-      return { uuid, next: ({ limitMs = usualLimit } = {}) => inbox.next(uuid, limitMs) };
+      return { uuid, next: ({ limitMs = usualLimit } = {}) => inbox.next(uuid, limitMs) } as Hook<ValueOf<O>>;
     },
     async next({ limitMs = usualLimit } = {}) {
       if (started === null)
         throw new DevnetError('refused', 'No chainhook delivers here: call chain.hooks.add() first.');
       return inbox.next(null, limitMs);
     },
+    answer: (answer = {}) => inbox.answer(answer),
     secret: async () => (await receiver()).secret,
   };
 }

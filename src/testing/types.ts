@@ -69,40 +69,240 @@ export interface Sender {
   sender?: string;
 }
 
-/** A filter of chainhooks, such as `{ type: 'stx_transfer', sender: 'ST…' }`. */
-export interface HookFilter {
-  type: string;
-  [parameter: string]: unknown;
+export type TransactionStatus = 'success' | 'abort_by_response' | 'abort_by_post_condition' | 'problematic_skipped';
+
+export type TenureChangeCause =
+  | 'block_found'
+  | 'extended'
+  | 'extended_runtime'
+  | 'extended_read_count'
+  | 'extended_read_length'
+  | 'extended_write_count'
+  | 'extended_write_length';
+
+interface OfSender {
+  /** Standard address or contract identifier. */
+  sender?: string;
+}
+interface OfReceiver {
+  /** Standard address or contract identifier. */
+  receiver?: string;
+  /** Another name of `receiver`: give one of them. */
+  recipient?: string;
+}
+interface OfAmount {
+  /** Minimum amount in micro-STX or base units of the token, in decimal. */
+  min_amount?: string;
+}
+interface OfAsset {
+  /** `CONTRACT::asset`. */
+  asset_identifier?: string;
+}
+interface OfInstance extends OfAsset {
+  /** An integer, its digits as text, u and digits for an unsigned one, or 0x and a serialized Clarity value. */
+  value?: number | string;
+}
+interface OfContract {
+  /** `ADDRESS.name`. */
+  contract_identifier?: string;
+}
+interface OfStatus {
+  status?: TransactionStatus[];
 }
 
-export interface HookDefinition {
+/** A filter of chainhooks. */
+export type HookFilter =
+  | { type: 'balance_change'; principal: string }
+  | { type: 'stx_event' }
+  | ({ type: 'stx_transfer' } & OfSender & OfReceiver & OfAmount)
+  | ({ type: 'stx_mint' } & OfReceiver & OfAmount)
+  | ({ type: 'stx_burn' } & OfSender & OfAmount)
+  | ({ type: 'ft_event' } & OfAsset)
+  | ({ type: 'ft_transfer' } & OfAsset & OfSender & OfReceiver & OfAmount)
+  | ({ type: 'ft_mint' } & OfAsset & OfReceiver & OfAmount)
+  | ({ type: 'ft_burn' } & OfAsset & OfSender & OfAmount)
+  | ({ type: 'nft_event' } & OfInstance)
+  | ({ type: 'nft_transfer' } & OfInstance & OfSender & OfReceiver)
+  | ({ type: 'nft_mint' } & OfInstance & OfReceiver)
+  | ({ type: 'nft_burn' } & OfInstance & OfSender)
+  | ({ type: 'contract_deploy' } & OfContract & OfSender & OfStatus)
+  | ({ type: 'contract_call'; function_name?: string } & OfContract & OfSender & OfStatus)
+  /** `contains`: text that the readable form of the value must contain. */
+  | ({ type: 'contract_log'; topic?: string; contains?: string } & OfContract & OfSender)
+  | { type: 'coinbase' }
+  | { type: 'tenure_change'; cause?: TenureChangeCause };
+
+/** Options of a chainhook. Default: Clarity values are decoded, and the chainhook is enabled. */
+export interface HookOptions {
+  decode_clarity_values?: boolean | null;
+  include_contract_abi?: boolean | null;
+  include_contract_source_code?: boolean | null;
+  include_post_conditions?: boolean | null;
+  include_raw_transactions?: boolean | null;
+  include_block_metadata?: boolean | null;
+  include_block_signatures?: boolean | null;
+  enable_on_registration?: boolean | null;
+  /** Number of evaluated blocks after which the chainhook expires; 0 and null stand for no limit. */
+  expire_after_evaluations?: number | null;
+  /** Number of matching blocks after which the chainhook expires; 0 and null stand for no limit. */
+  expire_after_occurrences?: number | null;
+}
+
+export interface HookDefinition<O extends HookOptions = HookOptions> {
   name?: string;
   filters: { events: readonly HookFilter[] };
-  /** Options of the chainhook. Default: Clarity values are decoded. */
-  options?: Readonly<Record<string, unknown>>;
+  options?: O;
 }
 
-export interface HookTransaction {
+/** A Clarity value, decoded. */
+export interface DecodedValue {
+  hex: string;
+  repr: string;
+  type: string;
+}
+
+/** A Clarity value: its hex where the chainhook has `decode_clarity_values: false`. */
+export type HookValue = DecodedValue | string;
+
+/** The form of Clarity values under the options of a chainhook. */
+export type ValueOf<O extends HookOptions> = O extends { decode_clarity_values: false } ? string : DecodedValue;
+
+type ArgumentsOf<V extends HookValue> = V extends string ? string : (DecodedValue & { name: string })[];
+
+interface HookAccount {
+  account: { address: string };
+}
+interface StxAmount {
+  /** `value` is negative where it is taken from the account. */
+  amount: { value: string; currency: { symbol: 'STX'; decimals: 6 } };
+}
+interface TokenAmount {
+  amount: {
+    value: string;
+    currency: {
+      symbol: string;
+      decimals: number;
+      metadata:
+        | { token_type: 'ft'; asset_identifier: string }
+        | { token_type: 'nft'; asset_identifier: string; value: string };
+    };
+  };
+}
+/** The text of a memo beside its hex, or its hex alone where values aren't decoded. */
+interface Memo {
+  memo: string | null;
+  memo_hex?: string;
+}
+
+/** What every operation has. */
+interface Numbered {
+  operation_identifier: { index: number };
+  status: TransactionStatus;
+}
+
+/** What a transaction did; `type` tells them apart. */
+export type HookOperation<V extends HookValue = HookValue> = Numbered &
+  (
+    | ({ type: 'fee'; metadata: { sponsored: boolean } } & HookAccount & StxAmount)
+    | ({ type: 'token_transfer'; metadata?: Memo } & HookAccount & (StxAmount | TokenAmount))
+    | ({ type: 'token_mint' | 'token_burn' } & HookAccount & (StxAmount | TokenAmount))
+    | ({
+        type: 'contract_call';
+        metadata: { contract_identifier: string; function_name: string; args: ArgumentsOf<V> };
+      } & HookAccount)
+    | ({
+        type: 'contract_deploy';
+        metadata: {
+          contract_identifier: string;
+          clarity_version: number | null;
+          source_code?: string;
+          /** JSON. */
+          abi?: string;
+        };
+      } & HookAccount)
+    | { type: 'contract_log'; metadata: { contract_identifier: string; topic: string; value: V } }
+    | ({
+        type: 'stx_lock';
+        metadata: { unlock_height: number; locked_address: string; contract_name: string };
+      } & HookAccount &
+        StxAmount)
+    | ({ type: 'coinbase'; metadata: { alt_recipient: string | null; vrf_proof: string | null } } & HookAccount)
+    | {
+        type: 'tenure_change';
+        metadata: {
+          tenure_consensus_hash: string;
+          prev_tenure_consensus_hash: string;
+          burn_view_consensus_hash: string;
+          previous_tenure_end: string;
+          previous_tenure_blocks: number;
+          cause: TenureChangeCause;
+          pubkey_hash: string;
+        };
+      }
+    | ({
+        type: 'poison_microblock';
+        metadata: { microblock_header_1: string; microblock_header_2: string };
+      } & HookAccount)
+  );
+
+export interface HookTransaction<V extends HookValue = HookValue> {
   transaction_identifier: { hash: string };
-  operations: Record<string, unknown>[];
-  metadata: Record<string, unknown>;
+  operations: HookOperation<V>[];
+  metadata: {
+    canonical: boolean;
+    microblock_canonical: boolean;
+    execution_cost: ExecutionCost;
+    /** Micro-STX: the whole fee, in spite of the name. */
+    fee_rate: string;
+    nonce: number;
+    type: string;
+    position: { index: number; microblock_identifier: { index: number; hash: string } | null };
+    result: V;
+    sender_address: string;
+    sponsor_address: string | null;
+    sponsored: boolean;
+    status: TransactionStatus;
+    vm_error: string | null;
+    post_conditions?: object;
+    raw_tx?: string;
+  };
 }
 
-export interface HookBlock {
+export interface ExecutionCost {
+  read_count: number;
+  read_length: number;
+  runtime: number;
+  write_count: number;
+  write_length: number;
+}
+
+export interface HookBlock<V extends HookValue = HookValue> {
   block_identifier: { index: number; hash: string };
   parent_block_identifier: { index: number; hash: string };
   timestamp: number;
   metadata?: Record<string, unknown> | null;
-  transactions: HookTransaction[];
+  transactions: HookTransaction<V>[];
 }
 
-export interface HookPayload {
+export interface HookPayload<V extends HookValue = HookValue> {
   chainhook: { uuid: string; name: string };
-  event: { chain: string; network: string; apply: HookBlock[]; rollback: HookBlock[] };
+  event: { chain: string; network: string; apply: HookBlock<V>[]; rollback: HookBlock<V>[] };
 }
 
-/** A delivery whose signature was verified. */
-export interface Delivery {
+/** How the receiver answers deliveries. */
+export interface ReceiverAnswer {
+  /** The status of the answer: 2xx takes the delivery, others fail it. Default 204. */
+  status?: number;
+  /** Milliseconds until it answers. Default 0. */
+  delayMs?: number;
+  /** Whether it takes the request and never answers. */
+  hangs?: boolean;
+  /** How many deliveries are answered so; later ones are taken at once. Default: all until told otherwise. */
+  times?: number;
+}
+
+/** A delivery whose signature was verified. Each attempt is one. */
+export interface Delivery<V extends HookValue = HookValue> {
   /** The `webhook-id`: the same for every attempt. */
   id: string;
   /** The uuid of the chainhook. */
@@ -110,7 +310,9 @@ export interface Delivery {
   headers: Record<string, string>;
   /** The exact text that was signed. */
   body: string;
-  payload: HookPayload;
+  payload: HookPayload<V>;
+  /** The status that the receiver answers; null where it hangs. */
+  answer: number | null;
   /** The delivery as a request to your handler. @param url of your handler; its default is the receiver's */
   request(url?: string): Request;
 }
@@ -121,17 +323,19 @@ export interface Limit {
 }
 
 /** A registered chainhook. */
-export interface Hook {
+export interface Hook<V extends HookValue = HookValue> {
   uuid: string;
   /** Waits for the next delivery of this chainhook. @throws DevnetError at the limit */
-  next(limit?: Limit): Promise<Delivery>;
+  next(limit?: Limit): Promise<Delivery<V>>;
 }
 
 export interface Hooks {
   /** Registers a chainhook that delivers to the chain's own receiver. */
-  add(definition: HookDefinition): Promise<Hook>;
+  add<const O extends HookOptions = HookOptions>(definition: HookDefinition<O>): Promise<Hook<ValueOf<O>>>;
   /** Waits for the next delivery of any chainhook. Each delivery is returned once. @throws DevnetError at the limit */
   next(limit?: Limit): Promise<Delivery>;
+  /** Tells the receiver how to answer from now on. Without an argument it takes deliveries at once again. */
+  answer(answer?: ReceiverAnswer): void;
   /** The secret that signs deliveries, for your handler (`whsec_…`). */
   secret(): Promise<string>;
 }

@@ -143,7 +143,7 @@ test('the node signs transfers, deployments and calls of accounts by name, each 
 });
 
 test.each([
-  ['deploy', { name: '1', source: '1' }, 'body/name must match pattern'],
+  ['deploy', { name: '1', source: '1' }, 'body/name must be a name of 1 to 40 letters'],
   ['transfer', { recipient: 'ST', amount: '1' }, 'body/recipient must be a principal of testnet'],
   ['transfer', { recipient, amount: '1', memo: '☕'.repeat(12) }, 'body/memo must have at most 34 bytes'],
   ['call', { contract: recipient, function: 'f' }, 'body/contract must be an address, a dot and a name'],

@@ -8,8 +8,11 @@ import type { AbiFunction } from '../../src/codec/abi.ts';
 import { clarity } from '../../src/codec/clarity-encode.ts';
 import { devnetEvents } from '../../src/devnet/scenario.ts';
 import { Options } from '../../src/hooks/definition.ts';
+import type { Filter } from '../../src/hooks/filter-schemas.ts';
 import { ownTransactions } from '../../src/hooks/matching.ts';
 import { payloadText, payloadTexts } from '../../src/hooks/payload.ts';
+import type { HookFilter, HookOptions } from '../../src/testing/types.ts';
+import { typeErrors } from '../client/type-check.ts';
 import { payloadMistake } from './schemas.ts';
 
 const network = networkOf(0x8000_0000);
@@ -239,6 +242,40 @@ describe('operations', () => {
       'token_transfer',
     ]);
   });
+});
+
+/** Compiles where two types take the same values. */
+type Same<A, B> = [A] extends [B] ? ([B] extends [A] ? true : never) : never;
+const filtersAreTyped: Same<HookFilter, Filter> = true;
+const optionsAreTyped: Same<HookOptions, Options> = true;
+
+test('the types of stackside/test are those of filters, options and payloads', () => {
+  expect([filtersAreTyped, optionsAreTyped]).toEqual([true, true]);
+  const imports = "import type { DecodedValue, HookPayload } from './src/testing/types';";
+  const all = Object.fromEntries(Object.keys(effects).map((name) => [name, true])) as Options;
+  const kinds = new Set<string>();
+  /** The transactions whose operations no earlier one has. */
+  const fewer = ({ chainhook, event }: Json): Json => {
+    const apply = event.apply.map((block: Json) => {
+      const transactions = block.transactions.filter(({ operations, metadata: { type, status } }: Json) => {
+        const kind = `${type} ${status} ${operations.map((one: Json) => [one.type, Object.keys(one)]).join()}`;
+        const isNew = !kinds.has(kind);
+        kinds.add(kind);
+        return isNew;
+      });
+      return { ...block, transactions };
+    });
+    return { chainhook, event: { ...event, apply } };
+  };
+  const decoded = { type: 'HookPayload<DecodedValue>', body: fewer(payload(all)) };
+  for (const type of ['stx_lock', 'contract_log', 'token_burn', 'coinbase', 'tenure_change', 'contract_deploy']) {
+    expect([...kinds].some((kind) => kind.includes(type))).toBe(true);
+  }
+  kinds.clear();
+  const hex = { type: 'HookPayload<string>', body: fewer(plain) };
+  expect(typeErrors(imports, [decoded, hex, { ...hex, type: 'HookPayload' }])).toEqual([]);
+  // The types are so tight that the one doesn't take the other.
+  expect(typeErrors(imports, [{ ...hex, type: decoded.type }])).not.toEqual([]);
 });
 
 test('hooks that match the same share all but their own part, and the text is that of a hook alone', () => {

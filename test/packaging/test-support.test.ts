@@ -74,7 +74,21 @@ test('the types of the package hold for a program that uses them', async () => {
     const height: number = delivery.payload.event.apply[0]!.block_identifier.index;
     declare global { interface Request { readonly url: string } }
     // @ts-expect-error there is no such problem
-    if (new DevnetError('ended', '').problem === 'none') await chain.mine(height);`,
+    if (new DevnetError('ended', '').problem === 'none') await chain.mine(height);
+    const hook = await chain.hooks.add({ filters: { events: [{ type: 'stx_transfer', sender: 'ST1' }] } });
+    const [transaction] = (await hook.next()).payload.event.apply[0]!.transactions;
+    for (const operation of transaction!.operations) {
+      if (operation.type === 'contract_log') operation.metadata.value.repr satisfies string;
+      // @ts-expect-error there is no such operation
+      if (operation.type === 'nothing') chain.hooks.answer({ status: 503, times: 1 });
+    }
+    const plain = await chain.hooks.add({
+      filters: { events: [{ type: 'coinbase' }] },
+      options: { decode_clarity_values: false },
+    });
+    (await plain.next()).payload.event.apply[0]!.transactions[0]!.metadata.result satisfies string;
+    // @ts-expect-error a filter has no such parameter
+    await chain.hooks.add({ filters: { events: [{ type: 'coinbase', sender: 'ST1' }] } });`,
   );
   const program = ts.createProgram([file], {
     strict: true,
@@ -130,6 +144,7 @@ describe('a chain that does not start says why', () => {
 
 describe('a chain that runs', () => {
   let chain: Devnet;
+  let ending: Promise<unknown>;
   beforeAll(async () => {
     chain = await startDevnet({ executable });
   });
@@ -150,12 +165,61 @@ describe('a chain that runs', () => {
     expect(contract_id).toEndWith('.contract-1');
   });
 
+  test('tells the status, the field and the reason of a refusal', async () => {
+    const refusal = async (work: Promise<unknown>) => {
+      const error = await work.then(
+        () => null,
+        (cause: unknown) => cause,
+      );
+      if (!(error instanceof DevnetError)) throw new Error('no DevnetError', { cause: error });
+      const { problem, status, field, reason, message } = error;
+      expect([problem, status]).toEqual(['refused', 400]);
+      return [field, reason, message];
+    };
+    const { address } = await chain.account('poor', 1);
+    expect(await refusal(chain.fork(200))).toEqual(['depth', null, expect.any(String)]);
+    for (const amount of ['1.5', 0, -1n, 10n ** 19n]) {
+      expect(await refusal(chain.transfer(address, amount))).toEqual([
+        'amount',
+        null,
+        expect.stringContaining('body/amount must be a whole number of micro-STX above 0'),
+      ]);
+    }
+    expect(await refusal(chain.mine(1, ['00']))).toEqual(['transactions.0', 'Deserialization', expect.any(String)]);
+    const other = (await chain.account('other')).address;
+    expect(await refusal(chain.transfer(other, 5, { sender: 'poor' }))).toEqual([
+      null,
+      'NotEnoughFunds',
+      expect.any(String),
+    ]);
+  });
+
   test('keeps its port, and another chain says so', async () => {
     const port = Number(new URL(chain.url).port);
     expect(await problemOf(startDevnet({ executable, port }))).toEqual([
       'not_started',
       expect.stringMatching(new RegExp(`ended with exit code \\d+\\. Its last log lines:[^]*${port}`)),
     ]);
+  });
+
+  test('has a receiver that fails, answers late, or never', async () => {
+    // It has its funds before, whose transfer would match.
+    const { address } = await chain.account('paid');
+    const hook = await chain.hooks.add({ filters: { events: [{ type: 'stx_transfer' }] } });
+    chain.hooks.answer({ status: 503, times: 1 });
+    await chain.transfer(address, 5);
+    const [failed, again] = [await hook.next(), await hook.next()];
+    expect([failed.answer, again.answer, again.id === failed.id]).toEqual([503, 204, true]);
+    chain.hooks.answer({ hangs: true });
+    const unanswered = fetch(again.request()).catch(() => 'never answered');
+    expect((await hook.next()).answer).toBe(null);
+    chain.hooks.answer({ status: 410, delayMs: 1 });
+    expect((await fetch(again.request())).status).toBe(410);
+    chain.hooks.answer();
+    expect((await fetch(again.request())).status).toBe(204);
+    expect([(await hook.next()).answer, (await hook.next()).answer]).toEqual([410, 204]);
+    // It ends with the receiver, below.
+    ending = unanswered;
   });
 
   test('answers a delivery that is not signed with 401, and the wait ends', async () => {
@@ -172,6 +236,7 @@ describe('a chain that runs', () => {
 
   test('that is stopped ends what waits', async () => {
     await chain.stop();
+    expect(await ending).toBe('never answered');
     expect((await problemOf(chain.mine()))[0]).toBe('stopped');
   });
 });
