@@ -207,7 +207,7 @@ test('a body that is wrong is refused, and the field is named', async () => {
   const refusals: [path: string, body: unknown, message: string][] = [
     ['/devnet/mine', { count: 0 }, 'body/count must be >= 1'],
     ['/devnet/mine', { blocks: 1 }, 'body/blocks is not allowed'],
-    ['/devnet/mine', { transactions: ['zz'] }, 'body/transactions/0 must match'],
+    ['/devnet/mine', { transactions: ['zz'] }, 'body/transactions/0 must be the hex digits'],
     ['/devnet/mine', { transactions: ['00'] }, 'body/transactions/0 is refused'],
     ['/devnet/fork', { depth: 101 }, 'body/depth must be <= 100'],
     ['/devnet/fund', { address: 'nobody', amount: '1' }, 'body/address must be a principal of testnet'],
