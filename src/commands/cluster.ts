@@ -9,8 +9,8 @@ import { toHex } from '../codec/hex.ts';
 import { sealingOf } from '../hooks/delivery/sealing.ts';
 import type { SettingsOf } from '../settings/config.ts';
 import { indexPath, openReader } from '../store/files/database.ts';
-import { type JournalReader, openJournalReader } from '../store/files/journal.ts';
-import { indexPlace } from '../store/files/journal-link.ts';
+import type { JournalReader } from '../store/files/journal.ts';
+import { indexPlace, openWholeJournal } from '../store/files/journal-link.ts';
 import { directoryStatus } from '../store/files/status.ts';
 import { hookOrigin } from '../store/hooks/origin.ts';
 import { hasHooksToHandOver, type SealSecret } from '../store/ingest/hand-over.ts';
@@ -46,7 +46,7 @@ async function onEngine<T>(settings: ClusterSettings, work: (access: EngineAcces
 
 /** Runs a function with the journal of a data directory; null where it has none. */
 async function withJournal<T>(data: string, work: (journal: JournalReader | null) => Promise<T>): Promise<T> {
-  const journal = openJournalReader(data);
+  const journal = openWholeJournal(data);
   try {
     return await work(journal);
   } finally {

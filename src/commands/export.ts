@@ -3,7 +3,8 @@
 import { OperatorError } from '../base/errors.ts';
 import { isHostPath } from '../chain/payload-reader.ts';
 import { recordingRow } from '../chain/recording.ts';
-import { type Gap, type JournalReader, openJournalReader } from '../store/files/journal.ts';
+import type { Gap, JournalReader } from '../store/files/journal.ts';
+import { openWholeJournal } from '../store/files/journal-link.ts';
 import { snapshotHolding } from '../store/files/newest-snapshot.ts';
 import { printLines, writeLines } from './output.ts';
 import { requireNoDatabase } from './output-place.ts';
@@ -12,11 +13,11 @@ import { requireNoDatabase } from './output-place.ts';
  * Writes the journal as a recording.
  * @param file the file to write; undefined for stdout
  * @param overwrite whether an existing file may be replaced
- * @throws OperatorError where there is no journal, or the file can't be written
+ * @throws OperatorError where there is no journal, it is not that of the index, or the file can't be written
  */
 export async function runExport(directory: string, file: string | undefined, overwrite: boolean): Promise<void> {
   if (file !== undefined) requireNoDatabase(file, directory);
-  const journal = openJournalReader(directory);
+  const journal = openWholeJournal(directory);
   if (journal === null) {
     throw new OperatorError(
       `There is no journal in ${directory}.`,

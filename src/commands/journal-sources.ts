@@ -8,8 +8,8 @@ import { hasCode, OperatorError } from '../base/errors.ts';
 import { parsedJson } from '../base/json-text.ts';
 import { fromHex } from '../codec/hex.ts';
 import { strictText } from '../codec/utf8.ts';
-import { openJournalReader } from '../store/files/journal.ts';
 import { firstEntries, type JournalEntry, type MostEntries } from '../store/files/journal-entry.ts';
+import { openWholeJournal } from '../store/files/journal-link.ts';
 import type { Peer } from './peer.ts';
 
 /** What follows an entry. */
@@ -137,7 +137,7 @@ export function peerJournal(peer: Peer, limit: number): JournalSource {
 
 /** The journal of a data directory, which a server may write meanwhile. @throws OperatorError where it has none */
 export function directoryJournal(directory: string): JournalSource {
-  const journal = openJournalReader(directory);
+  const journal = openWholeJournal(directory);
   if (journal === null) throw new OperatorError(`There is no journal in ${directory}.`, 'Give another directory.');
   const lacksNext = (id: number): boolean => journal.gaps().some(({ first, last }) => first <= id + 1 && id < last);
   return {

@@ -15,7 +15,7 @@ import type { Check, CheckResult } from './result.ts';
 import { CheckRun, type CheckWatch } from './run.ts';
 import { stackingChecks } from './stacking.ts';
 import { stakingChecks } from './staking.ts';
-import { checkTables } from './tables.ts';
+import { checkTables, isComparable } from './tables.ts';
 import { tokenChecks } from './tokens.ts';
 import { valueIndexChecks } from './value-indexes.ts';
 
@@ -110,7 +110,10 @@ export function checkDirectory(
   requireIndex(directory);
   const run = new CheckRun(recounts.length + FILE_CHECKS, watch);
   const standing = checkIndex(run, directory, since ?? null);
+  const ofIndex = run.findings;
   checkJournal(run, directory, standing);
-  if (deep && standing.place !== null && run.foundNothing) checkTables(run, directory, machine);
+  if (!deep || standing.place === null || run.findings > ofIndex) return run.results;
+  // Where a number is wrong, the tables that differ say of what.
+  if (ofIndex === 0 || isComparable(directory, standing.place)) checkTables(run, directory, machine);
   return run.results;
 }

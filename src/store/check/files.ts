@@ -1,23 +1,43 @@
 /** Whether the two files are whole, as files: their pages, their schemas, and the chain of the journal. */
-import { Database } from 'bun:sqlite';
+import { Database, SQLiteError } from 'bun:sqlite';
 import { existsSync } from 'node:fs';
 import { onFile } from '../../base/system-errors.ts';
 import { SKIPPED_PATH, type SkippedMessage } from '../../chain/payload-reader.ts';
 import { openToRead } from '../files/connection.ts';
 import { journalPath } from '../files/database.ts';
 import { type Gap, type JournalReader, openJournalReader } from '../files/journal.ts';
-import { JOURNAL_SCHEMA } from '../files/journal-file.ts';
+import { JournalDamagedError } from '../files/journal-entry.ts';
+import { JOURNAL_SCHEMA, requirePresentVersion } from '../files/journal-file.ts';
 import { fitOf, type Place } from '../files/journal-link.ts';
 import { missingListIndexes } from '../files/list-indexes.ts';
 import { snapshotHolding } from '../files/newest-snapshot.ts';
 import { schema } from '../files/schema.ts';
 import { differingViews } from '../views/views.ts';
-import { examined } from './result.ts';
+import { examined, isNoFinding } from './result.ts';
 import type { CheckRun } from './run.ts';
 
+/** What SQLite says of the pages of a table with its indexes, or of all; it gives up at some damage. */
+function integrityOf(db: Database, table: string | null): string[] {
+  const pragma = table === null ? 'PRAGMA integrity_check' : `PRAGMA integrity_check('${table}')`;
+  try {
+    const lines = db.query<{ integrity_check: string }, []>(pragma).all();
+    return lines.map((row) => row.integrity_check).filter((line) => line !== 'ok');
+  } catch (error) {
+    if (!(error instanceof SQLiteError) || isNoFinding(error)) throw error;
+    return [error.message];
+  }
+}
+
+/** SQLite speaks of pages, and an operator of tables: each of these is checked by itself. */
 function damagedPages(db: Database): string[] {
-  const lines = db.query<{ integrity_check: string }, []>('PRAGMA integrity_check').all();
-  return lines.map((row) => row.integrity_check).filter((line) => line !== 'ok');
+  const problems = integrityOf(db, null);
+  if (problems.length === 0) return [];
+  const tables = db
+    .query<{ name: string }, []>("SELECT name FROM sqlite_schema WHERE type = 'table' AND rootpage > 0 ORDER BY name")
+    .all()
+    .map(({ name }) => name)
+    .filter((name) => integrityOf(db, name).length > 0);
+  return [...(tables.length === 0 ? [] : [`damaged tables: ${tables.join(', ')}`]), ...problems];
 }
 
 /** An SQL text without its comments and the space between words. */
@@ -132,17 +152,34 @@ export interface JournalCheck {
   after: number | null;
 }
 
+/** @returns whether it found nothing @throws OperatorError where the journal is of another version */
+function isJournalSchema(run: CheckRun, path: string): boolean {
+  using db = openToRead(path);
+  requirePresentVersion(db, path);
+  return run.examine('schema of the journal file', () => differingSchema(db, JOURNAL_SCHEMA));
+}
+
+/** Opens the journal; null where entries are missing at one of its ends, which is a finding. */
+function openedJournal(run: CheckRun, directory: string): JournalReader | null {
+  try {
+    return openJournalReader(directory);
+  } catch (error) {
+    if (!(error instanceof JournalDamagedError)) throw error;
+    run.add({ name: 'entries of the journal', problems: [error.message] });
+    return null;
+  }
+}
+
 /** @throws OperatorError where the journal is of another version */
 export function checkJournal(run: CheckRun, directory: string, { place, after }: JournalCheck): void {
   const path = journalPath(directory);
   if (!existsSync(path)) return;
   if (after !== null) run.leaveOut('integrity of the journal file');
   else if (!checkPages(run, path, 'journal')) return;
-  const journal = openJournalReader(directory);
+  if (!isJournalSchema(run, path)) return;
+  const journal = openedJournal(run, directory);
   if (journal === null) return;
   try {
-    using db = openToRead(path);
-    if (!run.examine('schema of the journal file', () => differingSchema(db, JOURNAL_SCHEMA))) return;
     let lacking = '';
     const gaps = examined('entries of the journal', () => {
       lacking = lackedBy(directory, journal);

@@ -24,7 +24,7 @@ export interface CheckResult {
 }
 
 /** A file of another kind, and what keeps a check from reading, are no findings. */
-const isNoFinding = (error: Error): boolean =>
+export const isNoFinding = (error: Error): boolean =>
   (error instanceof SQLiteError && error.code === 'SQLITE_NOTADB') ||
   (unavailable(error)?.failure ?? 'damaged') !== 'damaged';
 

@@ -57,7 +57,8 @@ export class CheckRun {
     this.watch.leftOut(name);
   }
 
-  get foundNothing(): boolean {
-    return this.results.every(({ problems }) => problems.length === 0);
+  /** How many checks found something. */
+  get findings(): number {
+    return this.results.filter(({ problems }) => problems.length > 0).length;
   }
 }

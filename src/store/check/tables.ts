@@ -129,14 +129,19 @@ function standOf(kept: Database): Stand {
   return { id: Number(row.id), chain: row.chain, chainId, sendMany: recordedSendMany(kept) };
 }
 
-/** @throws OperatorError where the journal can't make the whole index */
-function requireComparable(directory: string, place: Place): void {
+/** Whether the journal can make the whole index. */
+export function isComparable(directory: string, place: Place): boolean {
   const journal = openJournalReader(directory);
   try {
-    if (journal !== null && journal.gaps().length === 0 && fitOf(place, journal) === 'fits') return;
+    return journal !== null && journal.gaps().length === 0 && fitOf(place, journal) === 'fits';
   } finally {
     journal?.close();
   }
+}
+
+/** @throws OperatorError where the journal can't make the whole index */
+function requireComparable(directory: string, place: Place): void {
+  if (isComparable(directory, place)) return;
   throw new OperatorError(
     `The journal in ${directory} lacks events that the index was built from, so there is nothing to compare the index with.`,
     'Run stackside check without --deep, or with it on a server whose journal is whole.',

@@ -19,6 +19,8 @@ function copyIndex(directory: string, file: string): void {
 function copyJournal(directory: string, file: string): void {
   const journal = openJournalReader(directory);
   try {
+    // A copy would be as whole as what is copied.
+    journal?.entries();
     journal?.copyTo(file);
   } finally {
     journal?.close();

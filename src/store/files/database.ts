@@ -142,17 +142,40 @@ export function openWriter(directory: string, durability: Durability, options: W
   const { connect = openToWrite, load = 'events' } = options;
   makePrivateDirectory(directory);
   const path = indexPath(directory);
+  let hadStatistics = false;
   const open = () =>
     prepared(connect(path, durability === 'own' ? 'FULL' : 'NORMAL'), (db) => {
       db.run('PRAGMA cache_size = -65536');
       db.run(`PRAGMA wal_autocheckpoint = ${LOG_PAGES[load]}`);
       migrate(db, path, load);
+      requireOneRows(db, path);
+      hadStatistics = forgetStatistics(db);
     });
   const db = open();
-  if (!forgetStatistics(db)) return db;
+  if (!hadStatistics) return db;
   // It would go on planning with what it read of them.
   db.close();
   return open();
+}
+
+/** The tables that have one row in every index, which is made with the table. */
+export const oneRowTables = ['progress', 'totals', 'staking_totals', 'hook_progress', 'hook_origin'] as const;
+
+/** The first of these tables whose row is gone; null where all have it. @param schema of the connection */
+export const tableWithoutRow = (
+  db: Database,
+  tables: readonly string[] = oneRowTables,
+  schema: 'main' | 'old' = 'main',
+): string | null => tables.find((table) => db.query(`SELECT 1 FROM ${schema}.${table}`).get() === null) ?? null;
+
+/** @throws OperatorError where a table lacks its one row */
+function requireOneRows(db: Database, path: string): void {
+  const table = tableWithoutRow(db);
+  if (table === null) return;
+  throw new OperatorError(
+    `${path} is damaged: its table ${table} has no row.`,
+    'Rebuild the index from its journal: stackside rebuild.',
+  );
 }
 
 /** @throws OperatorError where a directory has no index, or not all of its files yet */
@@ -185,5 +208,6 @@ export function openReader(directory: string): Connection {
         'Run the same version as the process that writes the index, and start that process first.',
       );
     }
+    requireOneRows(db, path);
   });
 }

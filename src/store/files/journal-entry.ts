@@ -45,10 +45,11 @@ export function* firstEntries(entries: Iterable<JournalEntry>, most: MostEntries
 
 const REMEDY = 'Restore the journal from a backup. stackside check names what else is damaged.';
 
-/** Pages of the journal's file are damaged, so that what they held isn't known. */
+/** What the journal's file held isn't known: pages can't be read, or entries are missing of which it doesn't know. */
 export class JournalDamagedError extends OperatorError {
-  constructor(file: string, options?: ErrorOptions) {
-    super(`${file} is damaged: some of its pages can not be read.`, REMEDY, options);
+  /** @param what is damaged, as a sentence without its end */
+  constructor(file: string, what = 'some of its pages can not be read', options?: ErrorOptions) {
+    super(`${file} is damaged: ${what}.`, REMEDY, options);
   }
 }
 

@@ -6,8 +6,15 @@ import { type Database, SQLiteError } from 'bun:sqlite';
 import { existsSync } from 'node:fs';
 import { OperatorError } from '../../base/errors.ts';
 import { type Connect, openToRead, versionOf } from './connection.ts';
-import { journalPath } from './database.ts';
-import { hasJournal, type Journal, type JournalReads, openJournal, openJournalReader } from './journal.ts';
+import { indexPath, journalPath } from './database.ts';
+import {
+  hasJournal,
+  type Journal,
+  type JournalReader,
+  type JournalReads,
+  openJournal,
+  openJournalReader,
+} from './journal.ts';
 import { CHAIN_START, type JournalEntry, nextChain, sameChain } from './journal-entry.ts';
 import type { UpgradeReport } from './journal-file.ts';
 
@@ -21,9 +28,11 @@ export interface Place {
 
 export type Places = ReturnType<typeof indexPlace>;
 
+const placeOf = 'SELECT journal_id AS id, journal_chain AS chain FROM progress';
+
 /** Where the index stands, as its open transaction has it: nothing of it is kept in memory. */
 export function indexPlace(db: Database) {
-  const find = db.prepare<Place, []>('SELECT journal_id AS id, journal_chain AS chain FROM progress');
+  const find = db.prepare<Place, []>(placeOf);
   const update = db.prepare<null, [number, Uint8Array]>('UPDATE progress SET journal_id = ?1, journal_chain = ?2');
   const current = (): Place => {
     const place = find.get();
@@ -66,7 +75,7 @@ const hasBlocksOfItsOwn = (db: Database): boolean =>
 export function placeOfFile(path: string): Place | null {
   const db = openToRead(path);
   try {
-    if (versionOf(db) > 1) return indexPlace(db).current();
+    if (versionOf(db) > 1) return db.query<Place, []>(placeOf).get();
     const place = db.query<Place, []>("SELECT journal_id AS id, x'' AS chain FROM progress").get();
     return place === null ? null : { ...place, id: place.id + Number(hasBlocksOfItsOwn(db)) };
   } catch (error) {
@@ -108,6 +117,25 @@ function requireFit(directory: string, place: Place, journal: JournalReads): voi
       `The journal in ${directory} does not belong to the index: event ${place.id} differs.`,
       `Put back the journal.db or the index.db that belongs to the other. ${WAYS_OUT}`,
     );
+  }
+}
+
+/**
+ * Reads the journal of a data directory for others, who would take what it lacks for the end of it.
+ * @returns null where the directory has none
+ * @throws OperatorError where there is an index, and the journal is not that of the index
+ */
+export function openWholeJournal(directory: string): JournalReader | null {
+  // Before the journal, which is ahead of its index at any moment.
+  const place = existsSync(indexPath(directory)) ? placeOfFile(indexPath(directory)) : null;
+  const journal = openJournalReader(directory);
+  if (journal === null || place === null) return journal;
+  try {
+    requireFit(directory, place, journal);
+    return journal;
+  } catch (error) {
+    journal.close();
+    throw error;
   }
 }
 

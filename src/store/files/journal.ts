@@ -33,6 +33,51 @@ const rows = `
                   CASE e.id WHEN 1 THEN zeroblob(32) END) AS previous
     FROM events e LEFT JOIN chain c ON c.id = e.id`;
 
+/** Reads. @throws JournalDamagedError where the pages that hold what is read are damaged */
+function readingOf<T>(file: string, look: () => T): T {
+  try {
+    return look();
+  } catch (cause) {
+    throw unavailable(cause)?.failure === 'damaged' ? new JournalDamagedError(file, undefined, { cause }) : cause;
+  }
+}
+
+/** The ids at both ends of the tables, and whether what comes before the first entry is known to be missing. */
+const ends = `
+  SELECT first, last, (SELECT min(id) FROM chain) AS firstChain, (SELECT max(id) FROM chain) AS lastChain,
+         first = 1 OR EXISTS (SELECT 1 FROM breaks WHERE after_id = first - 1) AS isKnown
+    FROM (SELECT (SELECT min(id) FROM events) AS first, (SELECT max(id) FROM events) AS last)`;
+
+interface Ends {
+  first: number | null;
+  last: number | null;
+  firstChain: number | null;
+  lastChain: number | null;
+  isKnown: number | null;
+}
+
+const orNone = (id: number | null): string => (id === null ? 'none' : `event ${id}`);
+
+/**
+ * Sees to it that the events of a journal and their chain values begin and end with the same entries: rows that vanish at
+ * an end leave no hole that a walk over the entries would meet.
+ * @throws JournalDamagedError
+ */
+export function requireEnds(db: Database, file: string): void {
+  const found = readingOf(file, () => db.query<Ends, []>(ends).get());
+  if (found === null) throw new Error('an aggregate has a row');
+  const { first, last, firstChain, lastChain, isKnown } = found;
+  if (last !== lastChain) {
+    const which = `its last event is ${orNone(last)}, and its last chain value is that of ${orNone(lastChain)}`;
+    throw new JournalDamagedError(file, which);
+  }
+  if (first !== firstChain) {
+    const which = `its first event is ${orNone(first)}, and its first chain value is that of ${orNone(firstChain)}`;
+    throw new JournalDamagedError(file, which);
+  }
+  if (isKnown === 0) throw new JournalDamagedError(file, `it begins with event ${first}, and doesn't say why`);
+}
+
 /** What can be read of a journal. @param file names it in errors */
 function journalReads(db: Database, file: string) {
   const byId = db.prepare<EntryRow, [number]>(`${rows} WHERE e.id = ?1`);
@@ -50,16 +95,12 @@ function journalReads(db: Database, file: string) {
   const holds = db.prepare<unknown, [number, string, Uint8Array]>(
     'SELECT 1 FROM events WHERE id > ?1 AND path = ?2 AND payload = ?3 LIMIT 1',
   );
-  const lastUpTo = db.prepare<{ id: number | null }, [number]>('SELECT max(id) AS id FROM events WHERE id <= ?1');
-
-  /** Reads. @throws JournalDamagedError where the pages that hold what is read are damaged */
-  function reading<T>(look: () => T): T {
-    try {
-      return look();
-    } catch (cause) {
-      throw unavailable(cause)?.failure === 'damaged' ? new JournalDamagedError(file, { cause }) : cause;
-    }
-  }
+  // By both tables: an event that vanished beside a gap is no part of the gap.
+  const lastUpTo = db.prepare<{ id: number | null }, [number]>(
+    `SELECT max(id) AS id FROM (SELECT max(id) AS id FROM events WHERE id <= ?1
+                                UNION ALL SELECT max(id) FROM chain WHERE id <= ?1)`,
+  );
+  const reading = <T>(look: () => T): T => readingOf(file, look);
 
   const gaps = (): Gap[] =>
     reading(() =>
@@ -69,9 +110,6 @@ function journalReads(db: Database, file: string) {
   const isKnown = (gap: Gap): boolean => gaps().some(({ first, last }) => first <= gap.first && last === gap.last);
 
   return {
-    /** How many there are. */
-    entries: (): number => reading(() => db.query<{ n: number }, []>('SELECT count(*) AS n FROM events').get()?.n ?? 0),
-
     /** Id of the last event, one that is missing by a break included; 0 in an empty journal. */
     lastId: (): number => reading(() => Math.max(last.get()?.id ?? 0, breaks.all().at(-1)?.after_id ?? 0)),
 
@@ -143,13 +181,44 @@ export function hasJournal(directory: string): boolean {
   return isMade;
 }
 
-/** Reads a journal beside whoever writes it; null where the directory has none. */
+/**
+ * Reads a journal beside whoever writes it; null where the directory has none.
+ * @throws JournalDamagedError where entries are missing at an end, OperatorError where it is of another kind or version
+ */
 export function openJournalReader(directory: string) {
   const path = journalPath(directory);
   if (!existsSync(path)) return null;
-  const db = prepared(openToRead(path), (opened) => requirePresentVersion(opened, path));
+  const db = prepared(openToRead(path), (opened) => {
+    requirePresentVersion(opened, path);
+    requireEnds(opened, path);
+  });
+  const reads = journalReads(db, path);
+  const counts = db.prepare<{ events: number; values: number }, []>(
+    'SELECT (SELECT count(*) FROM events) AS events, (SELECT count(*) FROM chain) AS "values"',
+  );
+
+  /** How many there are by the ids at both ends, and as rows of both tables: of one moment. */
+  function counted() {
+    try {
+      db.run('BEGIN');
+      const missing = reads.gaps().reduce((sum, { first, last }) => sum + last - first + 1, 0);
+      return { expected: reads.lastId() - missing, ...readingOf(path, () => counts.get()) };
+    } finally {
+      rollBack(db);
+    }
+  }
+
   return {
-    ...journalReads(db, path),
+    ...reads,
+    /**
+     * How many there are. All are counted, which reads a part of each page.
+     * @throws JournalDamagedError where some are missing of which the journal doesn't know
+     */
+    entries(): number {
+      const { expected, events = 0, values = 0 } = counted();
+      if (events === expected && values === expected) return expected;
+      throw new JournalDamagedError(path, `of ${expected} entries it has ${events}, and ${values} chain values`);
+    },
     /** A consistent copy, made while others write. */
     copyTo(file: string): void {
       db.run('PRAGMA query_only = OFF');
@@ -165,6 +234,7 @@ export type Journal = ReturnType<typeof openJournal>;
 /**
  * Opens the journal of a data directory, and creates it where there is none.
  * Commits are synced to disk: what {@link Journal.commit} returned from survives a loss of power.
+ * @throws JournalDamagedError where entries are missing at an end, OperatorError where it is of another kind or newer
  * @param options.connect opens its file @param options.report told while an older version is brought up to date
  */
 export function openJournal(
@@ -173,7 +243,10 @@ export function openJournal(
 ) {
   makePrivateDirectory(directory);
   const path = journalPath(directory);
-  const db = prepared(connect(path, 'FULL'), (opened) => bringUpToDate(opened, path, report));
+  const db = prepared(connect(path, 'FULL'), (opened) => {
+    bringUpToDate(opened, path, report);
+    requireEnds(opened, path);
+  });
   const addEvent = db.prepare<null, [number, number, string, Uint8Array]>('INSERT INTO events VALUES (?1, ?2, ?3, ?4)');
   const addChain = db.prepare<null, [number, Uint8Array]>('INSERT INTO chain VALUES (?1, ?2)');
   const addBreak = db.prepare<null, [number, Uint8Array]>('INSERT INTO breaks VALUES (?1, ?2)');

@@ -4,6 +4,8 @@ import { existsSync } from 'node:fs';
 import { OperatorError } from '../../base/errors.ts';
 import { openToRead, requireKind, versionOf } from './connection.ts';
 import { indexPath, journalPath } from './database.ts';
+import { requireEnds } from './journal.ts';
+import { JOURNAL_VERSION } from './journal-file.ts';
 import type { Place } from './journal-link.ts';
 
 export interface Standing {
@@ -29,6 +31,7 @@ function requireMade(db: Database, path: string, what: string, mark: [table: str
 function journalAt(path: string, id: number): Pick<Standing, 'journalChain'> & { version: number } {
   using db = openToRead(path);
   requireMade(db, path, 'a journal', ['events', 'received_at']);
+  if (versionOf(db) === JOURNAL_VERSION) requireEnds(db, path);
   const found = db
     .query<{ value: Uint8Array }, [number]>(
       'SELECT value FROM chain WHERE id = ?1 UNION ALL SELECT chain FROM breaks WHERE after_id = ?1',

@@ -7,7 +7,7 @@ import { existsSync, renameSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { OperatorError } from '../../base/errors.ts';
 import { syncDirectory } from '../../base/whole-file.ts';
-import { indexPath, openWriter } from '../files/database.ts';
+import { indexPath, openWriter, tableWithoutRow } from '../files/database.ts';
 import { removeLog, settle, settleWhole } from '../files/settled-log.ts';
 import { type StoreFailure, unavailable } from '../files/store-failure.ts';
 import { storedOrigin } from '../rows/hook-words.ts';
@@ -80,14 +80,23 @@ const ELSEWHERE: ReadonlySet<StoreFailure | undefined> = new Set(['busy', 'full'
 const READING: ReadonlySet<string | undefined> = new Set(['SQLITE_IOERR_READ', 'SQLITE_IOERR_SHORT_READ']);
 
 function isOfOldIndex(cause: unknown): boolean {
+  if (cause instanceof LostProgressError) return true;
   if (!(cause instanceof SQLiteError)) return false;
   const failure = unavailable(cause)?.failure;
   return failure === 'io_error' ? READING.has(cause.code) : !ELSEWHERE.has(failure);
 }
 
+/** The old index lacks where its chainhooks stand. */
+class LostProgressError extends Error {
+  override readonly name = 'LostProgressError';
+}
+
 function copyCarried(db: Database, from: string): void {
   db.run('ATTACH ?1 AS old', [from]);
   db.transaction(() => {
+    const kept = ['hook_progress', 'hook_origin'].filter((table) => columnsOf(db, 'old', table).length > 0);
+    const lost = tableWithoutRow(db, kept, 'old');
+    if (lost !== null) throw new LostProgressError(`${lost} has no row`);
     const ofHooks = comesFromEntries(db) ? [] : [...hookTables, 'hook_origin'];
     for (const table of [...carried, ...ofHooks]) copyTable(db, table);
     db.run(INDEXED_FROM_THE_START);

@@ -1,0 +1,209 @@
+/**
+ * Rows that vanish, at an end of a table or in its middle, by SQL or by a bit of a page: whoever works with the journal
+ * refuses it or is right, and a check names the table of the index. STACKSIDE_RUNS for more bits.
+ */
+import { Database } from 'bun:sqlite';
+import { expect, spyOn, test } from 'bun:test';
+import { cpSync, readFileSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
+import schema from '../../schema.sql' with { type: 'text' };
+import { OperatorError } from '../../src/base/errors.ts';
+import { runExport } from '../../src/commands/export.ts';
+import { Prng } from '../../src/devnet/prng.ts';
+import { devnetEvents } from '../../src/devnet/scenario.ts';
+import { checkDirectory } from '../../src/store/check/check.ts';
+import { acceptJournal } from '../../src/store/files/accept-journal.ts';
+import { indexPath, journalPath, oneRowTables } from '../../src/store/files/database.ts';
+import { openJournalTrimming } from '../../src/store/files/journal-trim.ts';
+import { directoryStatus } from '../../src/store/files/status.ts';
+import { hookTables, otherCommandTables } from '../../src/store/hooks/carry-over.ts';
+import { rebuildIndex } from '../../src/store/ingest/rebuild.ts';
+import { type DataDirectory, dataDirectory } from '../support/data-directory.ts';
+import { ingestOf, openAt, received } from '../support/ingest.ts';
+import { byBits, byStatement, type Loss, places } from '../support/missing-rows.ts';
+import { casesOf, firstSeed, timeout } from '../support/property.ts';
+import { restored, snapshotOf } from '../support/snapshot.ts';
+import { everything, wholeIndex } from '../support/tables.ts';
+
+const events = [...devnetEvents({ seed: 6, blocks: 8, accounts: 4, transactionsPerBlock: 2, forkEvery: 3 })].map(
+  received,
+);
+
+/** What a command made of a directory; null where it refused. */
+type Outcome = unknown;
+
+/** Each works on a directory of its own. */
+const commands: Readonly<Record<string, (directory: string) => Outcome | Promise<Outcome>>> = {
+  status(directory) {
+    const { journal } = directoryStatus(directory);
+    return journal?.fits === true ? { ...journal, bytes: 0 } : null;
+  },
+  serve(directory) {
+    openAt(directory).ingest.close();
+    return wholeIndex(directory);
+  },
+  check: (directory) => (checkDirectory(directory).some(({ problems }) => problems.length > 0) ? null : true),
+  rebuild(directory) {
+    rebuildIndex({ directory, chainId: null, log: () => {}, force: false });
+    return wholeIndex(directory);
+  },
+  async export(directory) {
+    const file = join(directory, 'recording.tsv');
+    const quiet = spyOn(process.stderr, 'write').mockImplementation(() => true);
+    try {
+      await runExport(directory, file, true);
+    } finally {
+      quiet.mockRestore();
+    }
+    return readFileSync(file, 'utf8');
+  },
+  async backup(directory) {
+    await snapshotOf(directory, join(directory, 'snapshot'));
+    const other = join(directory, 'restored');
+    await restored(join(directory, 'snapshot'), other);
+    return everything(other);
+  },
+};
+
+async function outcomeOf(command: string, from: string, act: Loss['act']): Promise<Outcome> {
+  using directory = dataDirectory();
+  cpSync(from, directory.path, { recursive: true });
+  act(journalPath(directory.path));
+  try {
+    return await commands[command]!(directory.path);
+  } catch (error) {
+    if (error instanceof OperatorError) return null;
+    throw error;
+  }
+}
+
+const together = (first: Loss, second: Loss): Loss => ({
+  ...first,
+  what: `${first.what}, and ${second.what}`,
+  act(path) {
+    first.act(path);
+    second.act(path);
+  },
+});
+
+/** The journal of a directory whose files have no write-ahead log. */
+const journals: Readonly<Record<string, () => DataDirectory>> = {
+  'a whole journal': () => ingestOf(events),
+  'a journal that was trimmed'() {
+    const directory = ingestOf(events);
+    const trimming = openJournalTrimming(directory.path);
+    trimming.trimTo(events.length >> 2);
+    trimming.close();
+    return directory;
+  },
+  'a journal that lacks what was accepted'() {
+    const directory = ingestOf(events.slice(0, events.length >> 1));
+    const older = `${journalPath(directory.path)}.older`;
+    cpSync(journalPath(directory.path), older);
+    {
+      using open = openAt(directory.path);
+      for (const event of events.slice(events.length >> 1, -5)) open.ingest.receive(event);
+    }
+    cpSync(older, journalPath(directory.path));
+    rmSync(older);
+    acceptJournal(directory.path);
+    using open = openAt(directory.path);
+    for (const event of events.slice(-5)) open.ingest.receive(event);
+    return directory;
+  },
+};
+
+for (const [name, make] of Object.entries(journals)) {
+  const holds = async () => {
+    using whole = make();
+    const [expected, path] = [new Map<string, Outcome>(), journalPath(whole.path)];
+    for (const command of Object.keys(commands)) {
+      expected.set(command, await outcomeOf(command, whole.path, () => {}));
+    }
+    // An index is made from a whole journal alone.
+    const refused = name === 'a whole journal' ? [] : ['rebuild'];
+    expect([...expected].filter(([, outcome]) => outcome === null).map(([command]) => command)).toEqual(refused);
+    const prng = new Prng(`missing-rows/${name}/${firstSeed}`);
+    const bits = ['events', 'chain', 'breaks'].flatMap((table) => byBits(path, table));
+    const losses = [
+      ...['events', 'chain'].flatMap((table) => places.map((place) => byStatement(table, place))),
+      ...places.map((place) => together(byStatement('events', place), byStatement('chain', place))),
+      ...(name === 'a whole journal' ? [] : [byStatement('breaks', 'end')]),
+      ...prng.shuffle(bits).slice(0, casesOf(6)),
+    ];
+    const wrong: string[] = [];
+    for (const { what, act } of losses) {
+      for (const command of Object.keys(commands)) {
+        const outcome = await outcomeOf(command, whole.path, act);
+        if (outcome !== null && !Bun.deepEquals(outcome, expected.get(command))) wrong.push(`${command}: ${what}`);
+        if (command === 'check' && outcome !== null) wrong.push(`check finds nothing: ${what}`);
+      }
+    }
+    expect(wrong).toEqual([]);
+  };
+  test(`${name} without some of its rows: each command refuses it or is right, and a check says so`, holds, timeout);
+}
+
+/** Tables whose rows nothing else tells of, each with the reason. */
+const untold: Readonly<Record<string, string>> = {
+  changes: 'what is pushed; it is kept for a while',
+  imports: 'how far a recording was read',
+  ...Object.fromEntries(
+    [...hookTables, ...otherCommandTables]
+      .filter((table) => table !== 'hook_progress')
+      .map((table) => [table, 'what users asked for, and what became of it']),
+  ),
+};
+
+test('the tables that have one row are those of the schema', () => {
+  const made = [...schema.matchAll(/CREATE TABLE (\w+) \((?:(?!CREATE)[^;])*?CHECK \(id = 1\)/g)].map(
+    ([, name]) => name!,
+  );
+  expect<string[]>([...oneRowTables].sort()).toEqual(made.sort());
+});
+
+const ofTheIndex = () => {
+  using whole = ingestOf(events);
+  const path = indexPath(whole.path);
+  const filled = readOf(path, (db) =>
+    db
+      .query<{ name: string }, []>("SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT GLOB 'sqlite_*'")
+      .all()
+      .map(({ name }) => name)
+      .filter((name) => !(name in untold) && db.query(`SELECT 1 FROM ${name}`).get() !== null),
+  );
+  expect(filled.length).toBeGreaterThan(40);
+  const prng = new Prng(`missing-rows/index/${firstSeed}`);
+  const bits = prng.shuffle(filled.flatMap((table) => byBits(path, table))).slice(0, casesOf(10));
+  const rows = prng.shuffle(filled.flatMap((table) => places.map((place) => byStatement(table, place))));
+  const unnamed: string[] = [];
+  for (const [deep, losses] of [
+    [false, bits],
+    [true, rows.slice(0, casesOf(10))],
+  ] as const) {
+    for (const { what, table, act } of losses) {
+      using directory = dataDirectory();
+      cpSync(whole.path, directory.path, { recursive: true });
+      act(indexPath(directory.path));
+      if (!wordsOf(directory.path, deep).includes(table)) unnamed.push(what);
+    }
+  }
+  expect(unnamed).toEqual([]);
+};
+test('a check names the table of the index that lost rows', ofTheIndex, timeout);
+
+function readOf<T>(path: string, read: (db: Database) => T): T {
+  using db = new Database(path, { readonly: true });
+  return read(db);
+}
+
+/** The words of what a check finds. */
+function wordsOf(directory: string, deep: boolean): string[] {
+  try {
+    const found = checkDirectory(directory, { deep }).filter(({ problems }) => problems.length > 0);
+    return found.flatMap(({ name, problems }) => [name, ...problems]).flatMap((text) => text.split(/\W+/));
+  } catch (error) {
+    if (error instanceof OperatorError) return error.message.split(/\W+/);
+    throw error;
+  }
+}
