@@ -11,7 +11,7 @@ import { openReader, openWriter } from '../src/store/files/database.ts';
 import { openJournal } from '../src/store/files/journal.ts';
 import { lockWriter } from '../src/store/files/lock.ts';
 import { directoryStatus } from '../src/store/files/status.ts';
-import { StoreUnavailableError } from '../src/store/files/store-failure.ts';
+import { StoreUnavailableError, unavailable } from '../src/store/files/store-failure.ts';
 import { type DataDirectory, dataDirectory } from './support/data-directory.ts';
 
 let directory: DataDirectory;
@@ -147,4 +147,32 @@ test('no explanation is empty, and each is two sentences', () => {
     expect(error?.message).toContain('/some/path');
     expect(error?.remedy).toMatch(/^[A-Z].+\.$/);
   }
+});
+
+test.each([
+  ['EACCES', 'not_openable'],
+  ['EDQUOT', 'full'],
+  ['EIO', 'io_error'],
+  ['EMFILE', 'not_openable'],
+  ['ENFILE', 'not_openable'],
+  ['ENOMEM', 'out_of_memory'],
+  ['ENOSPC', 'full'],
+  ['EPERM', 'not_openable'],
+  ['EROFS', 'read_only'],
+  ['SQLITE_BUSY', 'busy'],
+  ['SQLITE_CANTOPEN_ISDIR', 'not_openable'],
+  ['SQLITE_CORRUPT_INDEX', 'damaged'],
+  ['SQLITE_FULL', 'full'],
+  ['SQLITE_INTERRUPT', 'busy'],
+  ['SQLITE_IOERR_WRITE', 'io_error'],
+  ['SQLITE_LOCKED_SHAREDCACHE', 'busy'],
+  ['SQLITE_NOMEM', 'out_of_memory'],
+  ['SQLITE_NOTADB', 'damaged'],
+  ['SQLITE_PROTOCOL', 'busy'],
+  ['SQLITE_READONLY_DIRECTORY', 'read_only'],
+  ['SQLITE_CONSTRAINT', undefined],
+  ['ENOENT', undefined],
+  [undefined, undefined],
+] as const)('%s of a call on the store means: %s', (code, failure) => {
+  expect(unavailable(Object.assign(new Error('what the call says'), { code }))?.failure).toBe(failure as never);
 });

@@ -134,6 +134,18 @@ describe('turns', () => {
   });
 });
 
+test('a client may send any number of messages as long as few wait at a time', async () => {
+  const { connection, handled, time } = clients(1);
+  const a = connection('a');
+  const text = 'x'.repeat(MAX_TEXT);
+  for (let sent = 0; sent * MAX_TEXT < 3 * MOST_WAITING; sent++) {
+    a.send(text);
+    // One of them waits all the time.
+    if (sent >= 2) await time.turn();
+  }
+  expect(handled.length * MAX_TEXT).toBeGreaterThan(2 * MOST_WAITING);
+});
+
 const noAnswer = () => new Response('', { status: 500 });
 const local = {
   what: 'The test',

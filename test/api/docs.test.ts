@@ -17,6 +17,7 @@ import { testApp } from './test-app.ts';
 
 interface Body {
   description: string;
+  required?: boolean;
   content?: Record<string, { schema: object; example?: unknown }>;
 }
 interface Operation {
@@ -364,4 +365,14 @@ test('HEAD of the page and the document', async () => {
     expect(Number(response.headers.get('content-length'))).toBeGreaterThan(500);
     expect(response.headers.get('x-api-version')).toBe('stackside v1.2.3 (main:abc1234)');
   }
+});
+
+test('a body that may be left out is documented so, and any other is required', () => {
+  const required = new Map(
+    operations.flatMap(({ operation: { operationId, requestBody } }) =>
+      requestBody === undefined ? [] : [[operationId, requestBody.required]],
+    ),
+  );
+  expect(required.size).toBeGreaterThan(5);
+  expect([...required].filter(([, isRequired]) => !isRequired).map(([id]) => id)).toEqual(['testChainhook']);
 });

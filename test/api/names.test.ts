@@ -239,3 +239,19 @@ describe('prices', () => {
 });
 
 test('none of these answers is a failure of ours', () => expect(logged).toEqual([]));
+
+test.each(['httpx://example.com', 'xhttp://example.com', 'ftp://example.com'])(
+  'nobody is sent to a resolver at %s',
+  async (resolver) => {
+    const zonefile = `${ANN}_resolver URI 10 1 "${resolver}"\n`;
+    const update = operated({ op: 'name-update', zonefile, name: 'bad' });
+    const changed = nameBlock(first, `resolver ${resolver}`, update);
+    const came = attached(update, changed, 'name-update', zonefile, 'bad');
+    const { json } = testApp(memoryIndex([first.event, changed.event, came]));
+    const { status, body } = await json('/v1/names/eve.bad.btc');
+    expect({ status, body }).toMatchObject({
+      status: 404,
+      body: { error: 'missing resolver from a malformed zonefile' },
+    });
+  },
+);

@@ -310,6 +310,32 @@ test('a connection has no more subscriptions than it may', async () => {
   expect(await metric('stackside_subscriptions{topic="transaction"}')).toBe(0);
 });
 
+test('a WebSocket is told that it has as many subscriptions as it may', async () => {
+  const socket = new WebSocket(`${wsUrl}/extended/v1/ws`);
+  const answers: { id: number; result?: object; error?: { data: string } }[] = [];
+  socket.onmessage = ({ data }) => void answers.push(...[JSON.parse(String(data))].flat());
+  await new Promise((opened) => {
+    socket.onopen = opened;
+  });
+  const inOneBatch = 250;
+  const request = (id: number) => ({
+    jsonrpc: '2.0',
+    id,
+    method: 'subscribe',
+    params: { event: 'tx_update', tx_id: id.toString(16).padStart(64, '0') },
+  });
+  for (let first = 0; first <= MOST_SUBSCRIPTIONS; first += inOneBatch) {
+    socket.send(JSON.stringify(Array.from({ length: inOneBatch }, (_, n) => request(first + n))));
+    await until(() => answers.length === first + inOneBatch);
+  }
+  const refused = answers.filter(({ result }) => result === undefined);
+  expect(refused.map(({ id }) => id)).toEqual(Array.from({ length: inOneBatch }, (_, n) => MOST_SUBSCRIPTIONS + n));
+  const rule = `a connection must NOT have more than ${MOST_SUBSCRIPTIONS} subscriptions`;
+  expect(new Set(refused.map(({ error }) => error?.data))).toEqual(new Set([rule]));
+  socket.close();
+  await until(async () => (await metric('stackside_subscriptions{topic="transaction"}')) === 0);
+});
+
 test('a client that stops polling is cut off once too much waits for it', async () => {
   await using patient = await serving({ clientBacklog: '65536' });
   await post(block(null, 'first').event, patient);

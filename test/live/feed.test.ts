@@ -8,11 +8,16 @@ import { subscriptions } from '../../src/live/subscriptions.ts';
 import { plainTopic } from '../../src/live/topics.ts';
 import type { Snapshots } from '../../src/store/read/snapshots.ts';
 import { moveIndex } from '../support/data-directory.ts';
+import { heldClock } from '../support/held-clock.ts';
 import { ingestOf, openAt, openNew, received } from '../support/ingest.ts';
+import { until } from '../support/until.ts';
 import { watchedSnapshots } from '../support/watched-snapshots.ts';
 
 const events = [...devnetEvents({ seed: 4, blocks: 8, transactionsPerBlock: 2, forkEvery: 0 })].map(received);
 const newest = events.findLastIndex(({ path }) => path === '/new_block');
+
+/** Milliseconds between two polls. */
+const INTERVAL_MS = 20;
 
 /** Snapshots that tell which file was read, after each read. */
 const observed = (snapshots: Snapshots, readFile: (file: number) => void): Snapshots => ({
@@ -94,6 +99,38 @@ test('nothing is read while nobody is subscribed, and the first subscriber is to
   await delivered.promise;
   expect(told).toEqual([8]);
   subscribed.removeAll(subscriber);
+  await stop();
+});
+
+test('a first subscriber is not told of what came while nobody was subscribed, though others were before', async () => {
+  using open = openNew();
+  const blocks = events.filter(({ path }) => path === '/new_block');
+  const [last, next, ...before] = [blocks.at(-1)!, blocks.at(-2)!, ...blocks.slice(0, -2)];
+  for (const event of before) open.ingest.receive(event);
+  using snapshots = watchedSnapshots(open.directory);
+  const subscribed = subscriptions();
+  const clock = heldClock([INTERVAL_MS]);
+  const stop = startFeed({ snapshots, subscriptions: subscribed, log: () => {}, clock });
+  const told: number[] = [];
+  const subscriber = { deliver: (message: { rpc(): string }) => told.push(JSON.parse(message.rpc()).params.height) };
+  const heights = blocks.map(({ text }) => JSON.parse(text).block_height as number);
+  subscribed.add(subscriber, plainTopic('block'), 'block');
+  await until(() => clock.waiting(INTERVAL_MS) === 1);
+  subscribed.removeAll(subscriber);
+  // The feed finds that nobody is left, and waits for a subscriber.
+  clock.pass(INTERVAL_MS);
+  await clock.turn();
+  open.ingest.receive(next);
+  subscribed.add(subscriber, plainTopic('block'), 'block');
+  open.ingest.receive(last);
+  await until(() => {
+    clock.pass(INTERVAL_MS);
+    return told.length > 0;
+  });
+  expect(told).toEqual(heights.slice(-1));
+  await until(() => clock.waiting(INTERVAL_MS) === 1);
+  subscribed.removeAll(subscriber);
+  clock.pass(INTERVAL_MS);
   await stop();
 });
 

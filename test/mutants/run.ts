@@ -8,7 +8,17 @@
  * Tests run in copies of the tree, one for each of `--jobs`. `.mutants/SEED.json` has what is known. equivalent.json names
  * changes that change nothing which a test could see, with the reason; they don't count.
  */
-import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import {
+  chmodSync,
+  cpSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { availableParallelism } from 'node:os';
 import { dirname, join } from 'node:path';
 import { parseArgs } from 'node:util';
@@ -255,6 +265,8 @@ async function main(): Promise<void> {
   };
 
   using directory = dataDirectory();
+  // Servers that tests start run as another user, who must find the way to their files.
+  chmodSync(directory.path, 0o755);
   const files = filesOfTree();
   const copies = Array.from(
     { length: Number(values.jobs) },

@@ -35,6 +35,17 @@ describe('changes', () => {
     snapshots.close();
   });
 
+  test('block 0 is none: nobody waits for it, and it left no chain', async () => {
+    using open = openNew();
+    const [genesis, first] = events.filter(({ path }) => path === '/new_block').map(received);
+    expect(open.ingest.receive(genesis!)).toBe('applied');
+    const snapshots = openSnapshots(open.directory);
+    expect(await snapshots.read((read) => read.changes.after(0, 10))).toEqual([]);
+    open.ingest.receive(first!);
+    expect(await snapshots.read((read) => read.changes.after(0, 10))).toMatchObject([{ kind: 'block' }]);
+    snapshots.close();
+  });
+
   test('of a fork are the blocks of the branch that won, lowest first', async () => {
     using open = openNew();
     const snapshots = openSnapshots(open.directory);

@@ -3,6 +3,7 @@ import { expect, test } from 'bun:test';
 import { copyFileSync, existsSync, rmSync } from 'node:fs';
 import { OperatorError, PassingError } from '../../src/base/errors.ts';
 import { PayloadError } from '../../src/chain/payload-reader.ts';
+import { fromHex } from '../../src/codec/hex.ts';
 import { SimulatedChain } from '../../src/devnet/chain.ts';
 import type { NodeEvent } from '../../src/devnet/node-event.ts';
 import { devnetEvents } from '../../src/devnet/scenario.ts';
@@ -13,6 +14,7 @@ import { JOURNAL_VERSION } from '../../src/store/files/journal-file.ts';
 import type { IngestOptions, ReceivedEvent } from '../../src/store/ingest/ingest.ts';
 import { UnknownParentError } from '../../src/store/ingest/known-blocks.ts';
 import { rebuildIndex } from '../../src/store/ingest/rebuild.ts';
+import { openSnapshots } from '../../src/store/read/snapshots.ts';
 import { imagesAtCommits } from '../support/crash-image.ts';
 import { dataDirectory } from '../support/data-directory.ts';
 import {
@@ -577,4 +579,18 @@ test('a genesis block that comes after block 1 changes nothing of it, and block 
   for (const { events } of rivals) take(events);
   expect(open.ingest.tipHeight()).toBe(2);
   expect(checkDirectory(open.directory).flatMap(({ problems }) => problems)).toEqual([]);
+});
+
+test('an orphaned block has no transactions, and a block that nobody knows has no list', async () => {
+  using open = openNew();
+  const first = block(null, 'first');
+  const orphan = block(first, 'orphan', [transfer(alice, 0, 200)]);
+  const rival = block(first, 'rival');
+  for (const { event } of [first, orphan, rival, block(rival, 'end')]) open.ingest.receive(event);
+  const snapshots = openSnapshots(open.directory);
+  const listed = (hash: string) =>
+    snapshots.read((read) => read.transactions.inBlock({ indexHash: fromHex(hash) }, 'desc', 20, 0));
+  expect(await listed(orphan.hash)).toEqual({ items: [], total: 0 });
+  expect(await listed(`0x${'ab'.repeat(32)}`)).toBeUndefined();
+  snapshots.close();
 });

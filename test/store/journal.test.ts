@@ -9,6 +9,7 @@ import { acceptJournal } from '../../src/store/files/accept-journal.ts';
 import { indexPath, journalPath } from '../../src/store/files/database.ts';
 import { openJournalReader } from '../../src/store/files/journal.ts';
 import { CHAIN_START, JournalEntryError, nextChain } from '../../src/store/files/journal-entry.ts';
+import { fitOf } from '../../src/store/files/journal-link.ts';
 import { MisplacedPayloadError } from '../../src/store/files/payload-source.ts';
 import { directoryStatus } from '../../src/store/files/status.ts';
 import type { ReceivedEvent } from '../../src/store/ingest/ingest.ts';
@@ -303,4 +304,18 @@ test('a journal that is ahead of its index is not left behind by a start without
   opened.ingest.close();
   replaceFile(indexPath(directory.path), indexPath(old.path));
   expect(refusal(() => openAt(directory.path, { journal: false })).remedy).toContain('--no-journal');
+});
+
+test('a journal that ends where the index does, with another entry, is another, and not one that is behind', () => {
+  const [own, another] = [new Uint8Array(32).fill(1), new Uint8Array(32).fill(2)];
+  const place = { id: 2, chain: own };
+  const journal = (chains: Uint8Array[]) => ({
+    chainAt: (id: number) => chains[id] ?? null,
+    lastId: () => chains.length - 1,
+  });
+  expect(fitOf(place, journal([another, another, own]))).toBe('fits');
+  expect(fitOf(place, journal([another, another, own, another]))).toBe('fits');
+  expect(fitOf(place, journal([another, own, another]))).toBe('other');
+  expect(fitOf(place, journal([another, own, another, own]))).toBe('other');
+  expect(fitOf(place, journal([another, own]))).toBe('behind');
 });

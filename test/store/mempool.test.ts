@@ -470,21 +470,21 @@ test('what is announced and collected before the index commits is collected, and
     for (const event of events) open.ingest.take(event);
     open.ingest.commit();
   };
-  const one = transfer(alice, 0, 200);
+  const [one, two] = [transfer(alice, 0, 200), transfer(bob, 0, 200)];
   const late = START + LIFETIME;
   using nakamoto = openNew();
   const first = block(null, 'first');
   const second = { ...block(first, 'second').event, receivedAt: late * 1_000_000 };
-  takeTogether(nakamoto, first.event, announcement([one], START), second);
-  expect(standing(nakamoto, one)).toEqual([{ state: -14, by: null }]);
+  takeTogether(nakamoto, first.event, announcement([one, two], START), second);
+  expect(standing(nakamoto, one, two)).toEqual(Array(2).fill({ state: -14, by: null }));
 
   using before = openNew();
   const old = { signer_bitvec: null };
   const blocks = [block(null, 'block 1', [], old)];
   for (let height = 2; height <= 258; height++) blocks.push(block(blocks.at(-1)!, `block ${height}`, [], old));
   const [root, ...others] = blocks.map(({ event }) => event);
-  takeTogether(before, root!, announcement([one], START), ...others);
-  expect(standing(before, one)).toEqual([{ state: -14, by: null }]);
+  takeTogether(before, root!, announcement([one, two], START), ...others);
+  expect(standing(before, one, two)).toEqual(Array(2).fill({ state: -14, by: null }));
 
   using again = openNew();
   takeTogether(again, first.event, announcement([one], START), second, announcement([one], late));

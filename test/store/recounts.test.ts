@@ -14,6 +14,8 @@ import { firstSeed } from '../support/property.ts';
 const originals = new Set(['principals', 'assets', 'burn_slot_holders', 'faucet_requests']);
 const copied = new Set(['address', 'identifier']);
 const totals = new Set(['totals', 'staking_totals']);
+/** The place of a row among others, which are numbered from 1 without gaps. That of a microblock is only an order. */
+const isNumber = ({ table, column }: Column): boolean => /(^|_)ordinal$/.test(column) && table !== 'microblocks';
 
 interface Column {
   table: string;
@@ -29,7 +31,10 @@ const derivedColumns = (db: Database): Column[] =>
     )
     .all()
     .filter(
-      ({ table, column }) => (copied.has(column) && !originals.has(table)) || (totals.has(table) && column !== 'id'),
+      ({ table, column }) =>
+        (copied.has(column) && !originals.has(table)) ||
+        (totals.has(table) && column !== 'id') ||
+        isNumber({ table, column }),
     );
 
 /** Makes the value of a column another, in a row of chance. @returns whether there is a row */
@@ -41,7 +46,11 @@ function change(db: Database, { table, column }: Column, prng: Prng): boolean {
     .all(table)
     .map(({ name }) => name)
     .join(', ');
-  const changed = totals.has(table) ? `${column} + 1` : `${column} || 'X'`;
+  const changed = isNumber({ table, column })
+    ? `${column} + 1000000`
+    : totals.has(table)
+      ? `${column} + 1`
+      : `${column} || 'X'`;
   db.query<null, [number]>(
     `UPDATE ${table} SET ${column} = ${changed} WHERE (${key}) IN (SELECT ${key} FROM ${table} LIMIT 1 OFFSET ?1)`,
   ).run(prng.below(rows));

@@ -7,6 +7,7 @@ import { createApp } from '../../src/commands/app.ts';
 import { devnetEvents } from '../../src/devnet/scenario.ts';
 import { indexPath, journalPath, SCHEMA_VERSION } from '../../src/store/files/database.ts';
 import { IndexUnavailableError } from '../../src/store/model/read-errors.ts';
+import { openIndexFile } from '../../src/store/read/index-file.ts';
 import type { Snapshots } from '../../src/store/read/snapshots.ts';
 import { dataDirectory, moveIndex } from '../support/data-directory.ts';
 import { ingestOf, openAt, received } from '../support/ingest.ts';
@@ -99,6 +100,23 @@ describe('an index that is replaced', () => {
     snapshots.look();
     expect(await answer()).not.toBe(first);
   });
+
+  test.skipIf(process.platform !== 'linux')(
+    'is closed with its journal once the snapshots of it have ended, also one that was cut off',
+    () => {
+      for (const ends of ['end', 'cutOff'] as const) {
+        using directory = dataDirectory();
+        openAt(directory.path)[Symbol.dispose]();
+        const file = openIndexFile(directory.path, 1);
+        const connection = file.begin();
+        file.retire();
+        rmSync(directory.path, { recursive: true });
+        expect(deletedAndOpen(directory.path)).not.toEqual([]);
+        file[ends](connection);
+        expect([ends, deletedAndOpen(directory.path)]).toEqual([ends, []]);
+      }
+    },
+  );
 
   test('and so is a journal that comes, or is replaced', async () => {
     using directory = dataDirectory();

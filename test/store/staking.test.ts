@@ -1,8 +1,10 @@
 /** Staking by pox-5 through the index: what its prints come to, and that forks take it back. */
+import { Database } from 'bun:sqlite';
 import { afterEach, describe, expect, test } from 'bun:test';
 import { networks } from '../../src/devnet/network.ts';
 import { accounts } from '../../src/devnet/wallet.ts';
 import { checkDirectory } from '../../src/store/check/check.ts';
+import { indexPath } from '../../src/store/files/database.ts';
 import type { Cursor, Page } from '../../src/store/model/page.ts';
 import type { Reader } from '../../src/store/read/index-reader.ts';
 import { openSnapshots } from '../../src/store/read/snapshots.ts';
@@ -218,6 +220,24 @@ describe('a stake', () => {
     const paid = poxBlock(ended, 'paid stake', [[calculated(8)], [calculated(9, 2n * STX)], [calculated(10)]]);
     const { stx } = await after([staked, changed, ended, paid], (read) => read.staking.summary(A));
     expect(stx).toEqual({ locked: 2n * STX, rewards: { accrued: 60n + 120n, claimed: 0n } });
+  });
+
+  test('that is changed keeps its first cycle, and one that begins anew has its own', async () => {
+    const changed = poxBlock(staked, 'changed before it begins', [[bonds.updateStake(A, other, STX, 13, 20, 400)]]);
+    const again = poxBlock(changed, 'staked again', [[bonds.stake(A, other, STX, [30, 42], 600), locked(A, STX, 600)]]);
+    const paid = poxBlock(
+      again,
+      'paid before and after',
+      [7, 8].map((cycle) => [calculated(cycle)]),
+    );
+    const { stx } = await after([staked, changed, again, paid], (read) => read.staking.summary(A));
+    expect(stx.rewards.accrued).toBe(60n);
+    using db = new Database(indexPath(open!.directory), { readonly: true });
+    expect(db.query('SELECT first_cycle, from_cycle FROM stakes ORDER BY position').values()).toEqual([
+      [8, 8],
+      [8, 7],
+      [30, 30],
+    ]);
   });
 
   test('with a signer that has too little earns nothing where the contract paid less than all', async () => {

@@ -62,7 +62,7 @@ export function placeAfter(
  */
 export type Fit = 'fits' | 'behind' | 'other';
 
-export function fitOf(place: Place, journal: JournalReads): Fit {
+export function fitOf(place: Place, journal: Pick<JournalReads, 'chainAt' | 'lastId'>): Fit {
   const chain = journal.chainAt(place.id);
   if (chain !== null && (place.chain.length === 0 || sameChain(chain, place.chain))) return 'fits';
   return journal.lastId() < place.id ? 'behind' : 'other';
