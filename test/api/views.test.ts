@@ -1,6 +1,9 @@
 /** The views for analysts say what the API says, over a chain with forks. */
 import { Database } from 'bun:sqlite';
 import { afterAll, beforeAll, expect, test } from 'bun:test';
+import { fromHex, toHex } from '../../src/codec/hex.ts';
+import { transactionId } from '../../src/codec/transaction.ts';
+import { cycles as chainCycles } from '../../src/devnet/pox.ts';
 import { devnetEvents } from '../../src/devnet/scenario.ts';
 import { serializedDelivery, serializedHook } from '../../src/hooks/serialize.ts';
 import { indexPath } from '../../src/store/files/database.ts';
@@ -47,15 +50,15 @@ const column = (sql: string): string[] =>
     .values()
     .map(([value]) => String(value));
 
-async function get(path: string): Promise<Answer> {
-  return (await api.get(path)).json();
+async function get(path: string, from = api): Promise<Answer> {
+  return (await from.get(path)).json();
 }
 
 /** All items of a list of v3. */
-async function walk(path: string): Promise<Answer[]> {
+async function walk(path: string, from = api): Promise<Answer[]> {
   const items: Answer[] = [];
   for (let cursor: string | null = ''; cursor !== null; ) {
-    const page: Answer = await get(`${path}?limit=50${cursor === '' ? '' : `&cursor=${cursor}`}`);
+    const page: Answer = await get(`${path}?limit=50${cursor === '' ? '' : `&cursor=${cursor}`}`, from);
     items.push(...page.results);
     cursor = page.cursor.next;
   }
@@ -63,10 +66,10 @@ async function walk(path: string): Promise<Answer[]> {
 }
 
 /** All items of a list by offset. */
-async function paged(path: string, limit: number): Promise<Answer[]> {
+async function paged(path: string, limit: number, from = api): Promise<Answer[]> {
   const items: Answer[] = [];
   for (;;) {
-    const { results } = await get(`${path}?limit=${limit}&offset=${items.length}`);
+    const { results } = await get(`${path}?limit=${limit}&offset=${items.length}`, from);
     items.push(...results);
     if (results.length < limit) return items;
   }
@@ -375,6 +378,125 @@ test('v1_reward_cycle_signers', async () => {
     }
   }
   same(columnsOf('v1_reward_cycle_signers', 'cycle, signer_key, weight, stacked'), expected);
+});
+
+test('the views of staking', async () => {
+  const options = { seed: 5, blocks: 130, accounts: 12, transactionsPerBlock: 6, staking: 30 };
+  using staked = ingestOf([...devnetEvents(options)].map(received), { journal: false });
+  using file = new Database(indexPath(staked.path));
+  using from = openApi(staked.path, undefined, { checkResponses: false });
+  const found = (view: string, names: string): Row[] => file.query<Row, []>(`SELECT ${names} FROM ${view}`).all();
+  const tip = file.query<{ height: number }, []>('SELECT burn_block_height AS height FROM v1_chain').get()!.height;
+
+  const bonds = (await walk('/extended/v3/staking/bonds', from)).map((one) => ({
+    bond_index: one.index,
+    target_rate: one.parameters.target_rate_bps,
+    stx_value_ratio: one.parameters.stx_value_ratio,
+    min_ustx_ratio: one.parameters.minimum_stx_ratio,
+    capacity: one.parameters.btc_capacity,
+    allowed_count: one.registrations.allowed_count,
+    registered_count: one.registrations.registered_count,
+    first_cycle: one.schedule.activation.pox_cycle,
+    start_burn_block_height: one.schedule.activation.bitcoin_height,
+    unlock_cycle: one.schedule.unlock.pox_cycle,
+    unlock_burn_block_height: one.schedule.unlock.bitcoin_height,
+    btc_locked: one.balances.locked.btc,
+    stx_locked: one.balances.locked.stx,
+    paid_out: one.balances.paid_out.btc,
+  }));
+  same(found('v1_bonds', Object.keys(bonds[0]!).join(', ')), bonds);
+  const signers = (await walk('/extended/v3/staking/signers', from)).map(({ signer, signer_key }) => ({
+    signer,
+    signer_key,
+  }));
+  same(found('v1_staking_signers', 'signer, signer_key'), signers);
+
+  const names = 'bond_index, staker, signer, btc_locked, stx_locked, has_left_early, rewards_accrued, rewards_claimed';
+  const inBonds = found('v1_bond_stakers', names);
+  for (const { bond_index, staker, signer, ...position } of inBonds) {
+    const path = `/extended/v3/staking/bonds/${bond_index}/registrations/${staker}`;
+    expect((await get(path, from)).signer).toBe(signer);
+    const positions = await walk(`/extended/v3/principals/${staker}/staking/bonds`, from);
+    const { locked, rewards, status } = positions.find((one) => one.bond_index === bond_index);
+    expect(position).toEqual({
+      ...{ btc_locked: locked.btc, stx_locked: locked.stx, has_left_early: status === 'early_exit' ? 1 : 0 },
+      ...{ rewards_accrued: rewards.btc.accrued, rewards_claimed: rewards.btc.claimed },
+    });
+  }
+  expect(inBonds.length).toBe(bonds.reduce((sum, one) => sum + Number(one.registered_count), 0));
+  const alone = found('v1_stakers', 'staker, amount, unlock_burn_block_height, rewards_accrued, rewards_claimed');
+  for (const { staker, amount, unlock_burn_block_height: unlock, rewards_accrued, rewards_claimed } of alone) {
+    const { stx } = await get(`/extended/v3/principals/${staker}/staking`, from);
+    if (Number(unlock) > tip) expect(stx.locked).toBe(String(amount));
+    expect(stx.rewards.btc).toMatchObject({ accrued: rewards_accrued, claimed: rewards_claimed } as object);
+  }
+  expect(alone.length).toBeGreaterThan(1);
+
+  const cycles = (await paged('/extended/v2/pox/cycles', 60, from)).map((one) => ({
+    cycle: one.cycle_number,
+    block_height: one.block_height,
+    weight: one.total_weight,
+    stacked: one.total_stacked_amount,
+    signer_count: one.total_signers,
+  }));
+  same(found('v1_reward_cycles', Object.keys(cycles[0]!).join(', ')), cycles, 2);
+  const heights = `cycle, first_burn_block_height AS first, last_burn_block_height AS last,
+    first_block_height AS first_block, last_block_height AS last_block`;
+  for (const { cycle, first, last, first_block, last_block } of found('v1_reward_cycles', heights)) {
+    expect([first, last]).toEqual([chainCycles.startOf(Number(cycle)), chainCycles.startOf(Number(cycle) + 1) - 1]);
+    const own = `min(block_height) AS first_block, max(block_height) AS last_block`;
+    const anchored = found(`v1_blocks WHERE burn_block_height BETWEEN ${first} AND ${last}`, own);
+    expect(anchored).toEqual([{ first_block: first_block!, last_block: last_block! }]);
+  }
+  const stackers: Row[] = [];
+  for (const { cycle, signer_key } of found('v1_reward_cycle_signers', 'cycle, signer_key')) {
+    for (const one of await paged(`/extended/v2/pox/cycles/${cycle}/signers/${signer_key}/stackers`, 100, from)) {
+      stackers.push({
+        cycle: cycle!,
+        signer_key: signer_key!,
+        stacker: one.stacker_address,
+        locked: one.stacked_amount,
+      });
+    }
+  }
+  const ofSigners = `v1_reward_cycle_stackers s WHERE EXISTS (SELECT 1 FROM v1_reward_cycle_signers g
+    WHERE g.cycle = s.cycle AND g.signer_key_bytes = s.signer_key_bytes)`;
+  same(found(ofSigners, 'cycle, signer_key, stacker, locked'), stackers, 0);
+
+  // On mainnet the cycles are those of the network, whatever bonds say.
+  file.run('BEGIN; UPDATE progress SET chain_id = 1');
+  expect(found('v1_reward_cycles', heights)[0]).toMatchObject({
+    first: 666_050 + 11 * 2_100,
+    last: 666_050 + 12 * 2_100 - 1,
+  });
+  file.run('ROLLBACK; BEGIN; DELETE FROM bonds');
+  expect(found('v1_reward_cycles', heights)[0]).toEqual({
+    cycle: 11,
+    first: null,
+    last: null,
+    first_block: null,
+    last_block: null,
+  });
+  file.run('ROLLBACK');
+});
+
+test('a mined transaction has the time at which it was first seen', () => {
+  const options = { seed: 5, blocks: 44, accounts: 8, transactionsPerBlock: 4 };
+  const seen = new Map<string, number>();
+  for (const { path, body, time } of devnetEvents(options)) {
+    if (path !== '/new_mempool_tx') continue;
+    for (const raw of JSON.parse(body) as string[]) {
+      const id = toHex(transactionId(fromHex(raw)));
+      if (!seen.has(id)) seen.set(id, time);
+    }
+  }
+  const announced = rows('SELECT tx_id, receipt_time FROM v1_transactions WHERE receipt_time IS NOT NULL');
+  expect(announced.length).toBeGreaterThan(100);
+  for (const { tx_id, receipt_time } of announced) {
+    expect(receipt_time).toBe(new Date(seen.get(String(tx_id))!).toISOString());
+  }
+  const others = rows('SELECT tx_id FROM v1_transactions WHERE receipt_time IS NULL');
+  expect(others.filter(({ tx_id }) => seen.has(String(tx_id)))).toEqual([]);
 });
 
 test('v1_mempool_transactions', async () => {

@@ -4,6 +4,10 @@ import { afterAll, beforeAll, expect, spyOn, test } from 'bun:test';
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parquetMetadata, parquetReadObjects } from 'hyparquet';
+import { clarity } from '../../src/codec/clarity-encode.ts';
+import { clarityJson } from '../../src/codec/clarity-json.ts';
+import { fromHex } from '../../src/codec/hex.ts';
+import { utf8Bytes } from '../../src/codec/utf8.ts';
 import { exportRows } from '../../src/commands/export-rows.ts';
 import { createProgram } from '../../src/commands/program.ts';
 import { type Encode, encoderOf, inLargeParts } from '../../src/commands/query/formats.ts';
@@ -56,13 +60,14 @@ async function parquetRows(bytes: Uint8Array) {
 const typed = (row: Record<string, unknown>, columns: (typeof views)[number]['columns']) =>
   Object.fromEntries(
     Object.entries(columns)
-      .filter(([, { type }]) => type !== 'bytes')
-      .map(([name, { type }]) => {
+      .filter(([, { type, isDerived = false }]) => type !== 'bytes' && !isDerived)
+      .flatMap(([name, { type, isClarity = false }]) => {
         const value = row[name];
-        if (value === null) return [name, null];
-        if (type === 'integer') return [name, BigInt(value as number)];
-        if (type === 'boolean') return [name, value === 1];
-        return [name, type === 'time' ? new Date(String(value)) : value];
+        const json = isClarity ? [[`${name}_json`, value === null ? null : clarityJson(fromHex(String(value)))]] : [];
+        if (value === null) return [[name, null], ...json];
+        if (type === 'integer') return [[name, BigInt(value as number)]];
+        if (type === 'boolean') return [[name, value === 1]];
+        return [[name, type === 'time' ? new Date(String(value)) : value], ...json];
       }),
   );
 
@@ -82,6 +87,30 @@ test('a Parquet file of each view has its rows, with types', async () => {
       list.map((row) => JSON.stringify(row, (_, value) => (typeof value === 'bigint' ? `${value}n` : value))).sort();
     expect(sorted(rows)).toEqual(sorted(expected.map((row) => typed(row, columns))));
   }
+});
+
+test('a Clarity value is exported as JSON, too', () => {
+  const [head, ...lines] = outputOf(encoderOf('ndjson', false), 'v1_contract_logs').toString().trim().split('\n');
+  const rows = [head ?? '', ...lines].map((line) => JSON.parse(line));
+  expect(rows.length).toBeGreaterThan(5);
+  for (const { value, value_json } of rows) expect(value_json).toBe(clarityJson(fromHex(value)));
+  const value = clarity.tuple({
+    list: clarity.list([clarity.uint(2n ** 128n - 1n), clarity.uint(0)]),
+    '"quoted"': clarity.utf8('é "x"\n'),
+    results: clarity.list([clarity.ok(clarity.bool(true)), clarity.err(clarity.int(-5))]),
+    nothing: clarity.none(),
+    something: clarity.some(clarity.buffer(utf8Bytes('a'))),
+    who: clarity.principal('ST000000000000000000002AMW42H.pox-4'),
+  });
+  expect(JSON.parse(clarityJson(value) ?? '')).toEqual({
+    list: ['340282366920938463463374607431768211455', '0'],
+    '"quoted"': 'é "x"\n',
+    results: [{ ok: true }, { err: '-5' }],
+    nothing: null,
+    something: '0x61',
+    who: 'ST000000000000000000002AMW42H.pox-4',
+  });
+  expect(clarityJson(Uint8Array.of(0xff))).toBe(null);
 });
 
 test('what follows by height is the whole, of each view whose rows belong to blocks', () => {

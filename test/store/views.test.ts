@@ -5,7 +5,7 @@ import { devnetEvents } from '../../src/devnet/scenario.ts';
 import { checkDirectory } from '../../src/store/check/check.ts';
 import { indexPath, openReader, openWriter, SCHEMA_VERSION } from '../../src/store/files/database.ts';
 import { decimalOf, sortable } from '../../src/store/rows/amounts.ts';
-import { decimal, type ViewType } from '../../src/store/views/view.ts';
+import { creationOf, decimal, sortableAmount, summableForms, type ViewType, view } from '../../src/store/views/view.ts';
 import { makeTemporaryViews, views } from '../../src/store/views/views.ts';
 import type { DataDirectory } from '../support/data-directory.ts';
 import { ingestOf, received } from '../support/ingest.ts';
@@ -29,6 +29,7 @@ const FORMS: Readonly<Record<ViewType, (value: unknown) => boolean>> = {
   boolean: (value) => value === 0 || value === 1,
   text: (value) => typeof value === 'string',
   hex: (value) => /^0x([0-9a-f]{2})*$/.test(String(value)),
+  real: (value) => typeof value === 'number',
   amount: (value) => /^-?\d+$/.test(String(value)) && typeof value === 'string',
   time: (value) => new Date(String(value)).toISOString() === value,
   bytes: (value) => value instanceof Uint8Array,
@@ -57,6 +58,113 @@ test('a balance that sorts as text is shown as decimal, a negative one, too', ()
   for (const one of stored) {
     expect(db.query<[string], [string]>(`SELECT ${decimal('?1')}`).values(one)).toEqual([[decimalOf(one)]]);
   }
+});
+
+/** What the two integers of an amount stand for. */
+const exactly = (high: unknown, low: unknown): bigint => BigInt(high as bigint) * 10n ** 12n + BigInt(low as bigint);
+
+test('amounts are summed by their two integers as by numbers of any length, and never wrong without a word', () => {
+  const amounts = [
+    ...['0', '1', '-1', '-999999999999', '1000000000000', '-1000000000000', '999999999999', String(2n ** 63n - 1n)],
+    ...[String(2n ** 63n), String(-(2n ** 64n)), '9'.repeat(30), `-${'9'.repeat(30)}`, '123456789012345678901234'],
+  ];
+  const { real, high, low } = summableForms('value');
+  const sums = (values: readonly string[]) =>
+    db
+      .query<never, [string]>(`SELECT sum(${real}), sum(${high}), sum(${low}), typeof(sum(${high})) FROM json_each(?1)`)
+      .safeIntegers(true)
+      .values(JSON.stringify(values))[0] as [number, unknown, bigint, string];
+  for (const values of [...amounts.map((one) => [one]), amounts, Array(5000).fill(amounts).flat()]) {
+    const [approximate, upper, lower, type] = sums(values);
+    const total = values.reduce((sum, one) => sum + BigInt(one), 0n);
+    expect([type, exactly(upper, lower)]).toEqual(['integer', total]);
+    expect(Math.abs(approximate - Number(total))).toBeLessThanOrEqual(
+      1e-9 * values.reduce((sum, one) => sum + Math.abs(Number(one)), 0),
+    );
+  }
+  for (const long of ['1'.repeat(31), String(2n ** 128n - 1n), `-${'1'.repeat(31)}`]) {
+    expect(sums([...amounts, long])[3]).toBe('real');
+    expect(sums([long])[0]).toBe(Number(long));
+  }
+});
+
+test('a balance that sorts as text has the same forms, a negative one, too', () => {
+  const { balance } = view({
+    name: 'x',
+    help: '',
+    columns: { balance: sortableAmount('?1', '') },
+    from: '',
+    indexed: [],
+    order: [],
+    range: null,
+  }).columns;
+  expect(balance?.forms).toBeDefined();
+  const { real, high, low } = balance!.forms!;
+  for (const amount of [
+    '1',
+    '-1',
+    '-9',
+    '-10',
+    '-999999999999',
+    '-1000000000000',
+    '123456789012345678901234',
+    `-${'9'.repeat(30)}`,
+  ]) {
+    const [[approximate, upper, lower] = []] = db
+      .query<[number, bigint, bigint], [string]>(`SELECT ${real}, ${high}, ${low}`)
+      .safeIntegers(true)
+      .values(sortable(amount));
+    expect([amount, exactly(upper, lower)]).toEqual([amount, BigInt(amount)]);
+    expect(Number(approximate) / Number(amount)).toBeCloseTo(1, 12);
+  }
+  for (const long of ['1'.repeat(31), `-${'1'.repeat(31)}`]) {
+    const [[approximate, type] = []] = db
+      .query<[number, string], [string]>(`SELECT ${real}, typeof(${high})`)
+      .values(sortable(long));
+    expect([type, Number(approximate) / Number(long)]).toEqual(['real', expect.closeTo(1, 12)]);
+  }
+});
+
+test('the SQLite of other programs can parse the views', () => {
+  /** Brackets inside brackets. Its parser has a stack of 100, of which each takes up to four. */
+  const depthOf = (sql: string): number => {
+    let [depth, deepest] = [0, 0];
+    for (const character of sql) {
+      if (character === '(') depth += 1;
+      if (character === ')') depth -= 1;
+      deepest = Math.max(deepest, depth);
+    }
+    return deepest;
+  };
+  for (const one of views) expect([one.name, depthOf(creationOf(one)) <= 23]).toEqual([one.name, true]);
+});
+
+test.skipIf(Bun.which('sqlite3') === null)('the program sqlite3 reads every view', () => {
+  const counts = views.map(({ name }) => `SELECT count(*) FROM (SELECT * FROM ${name});`).join(' ');
+  const { stdout, stderr } = Bun.spawnSync(['sqlite3', '-readonly', indexPath(directory.path), counts]);
+  expect([stderr.toString(), stdout.toString().trim().split('\n').length]).toEqual(['', views.length]);
+});
+
+test('every amount of a view has its sum in two integers', () => {
+  let summed = 0;
+  for (const { name, columns } of views) {
+    for (const [column, { type }] of Object.entries(columns)) {
+      if (type !== 'amount') continue;
+      const texts = db.query(`SELECT ${column} FROM ${name} WHERE ${column} IS NOT NULL`).values();
+      const total = texts.reduce((sum, [text]) => sum + BigInt(String(text)), 0n);
+      const [[high, low, real] = []] = db
+        .query(`SELECT total(${column}_high), total(${column}_low), total(${column}_real) FROM ${name}`)
+        .values();
+      const [[exactHigh, exactLow] = []] = db
+        .query(`SELECT coalesce(sum(${column}_high), 0), coalesce(sum(${column}_low), 0) FROM ${name}`)
+        .safeIntegers(true)
+        .values();
+      expect([name, column, exactly(exactHigh, exactLow)]).toEqual([name, column, total]);
+      expect(Number(high) * 1e12 + Number(low)).toBeCloseTo(Number(real), -6);
+      if (total > 0n) summed += 1;
+    }
+  }
+  expect(summed).toBeGreaterThan(15);
 });
 
 /** Steps of a plan that read a whole table or sort. */

@@ -11,10 +11,12 @@ const END = '<!-- end of views -->';
 const inCell = (text: string): string => text.replace(/\|/g, '\\|');
 
 function tableOf({ name, help, columns, indexed }: View): string {
-  const rows = Object.entries(columns).map(
-    ([column, { type, help }]) =>
-      `| \`${column}\` | ${type} | ${indexed.includes(column) ? 'yes' : ''} | ${inCell(help)} |\n`,
-  );
+  const rows = Object.entries(columns)
+    .filter(([, { isDerived = false }]) => !isDerived)
+    .map(
+      ([column, { type, help }]) =>
+        `| \`${column}\` | ${type} | ${indexed.includes(column) ? 'yes' : ''} | ${inCell(help)} |\n`,
+    );
   return `\n### \`${name}\`\n\n${help}\n\n| column | type | indexed | |\n|---|---|---|---|\n${rows.join('')}`;
 }
 

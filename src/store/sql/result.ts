@@ -11,7 +11,7 @@ import { makeTemporaryViews } from '../views/views.ts';
 export type SqlValue = bigint | number | string | Uint8Array | null;
 
 /** The form of a column's values; `mixed` where they have several, or where nobody has looked at them. */
-export type Form = ViewType | 'real' | 'mixed';
+export type Form = ViewType | 'mixed';
 
 export interface ResultColumn {
   name: string;

@@ -2,10 +2,12 @@
 
 import { OperatorError } from '../../base/errors.ts';
 import { positionsOf } from '../../chain/position.ts';
+import { clarityJson } from '../../codec/clarity-json.ts';
+import { fromHex } from '../../codec/hex.ts';
 import type { Connection } from '../files/connection.ts';
-import type { View } from '../views/view.ts';
+import type { View, ViewColumn } from '../views/view.ts';
 import { views } from '../views/views.ts';
-import { type Result, resultOf } from './result.ts';
+import { type Result, type ResultColumn, resultOf } from './result.ts';
 
 /** Blocks that an export is of, from the first to the last. */
 export interface ExportedBlocks {
@@ -28,8 +30,16 @@ export function viewNamed(name: string): View {
   throw new OperatorError(`There is no view ${name}.`, `Give one of ${views.map((one) => one.name).join(', ')}.`);
 }
 
-/** The view's columns that are exported: bytes are there for conditions, and each has its hex beside it. */
-const exported = ({ columns }: View) => Object.entries(columns).filter(([, { type }]) => type !== 'bytes');
+/**
+ * The view's columns that are exported: bytes are there for conditions, and each has its hex beside it; what is derived
+ * stands in another column.
+ */
+const exported = ({ columns }: View) =>
+  Object.entries(columns).filter(([, { type, isDerived = false }]) => type !== 'bytes' && !isDerived);
+
+/** What a column becomes: itself and, of a Clarity value, its JSON. */
+const withJson = <T>(own: T, { isClarity = false }: ViewColumn, json: () => T): T[] =>
+  isClarity ? [own, json()] : [own];
 
 /** The condition for the rows of some blocks. */
 function inBlocks(range: 'position' | 'block_height', { first, last }: ExportedBlocks): string {
@@ -69,5 +79,17 @@ export function viewResult(db: Connection, view: View, blocks: ExportedBlocks | 
   const where = range === null || blocks === null ? '' : inBlocks(range, blocks);
   const by = order.length === 0 ? '' : `ORDER BY ${order.join(', ')}`;
   const result = resultOf(db, `SELECT ${columns.map(([column]) => column).join(', ')} FROM ${name} ${where} ${by}`);
-  return { ...result, columns: columns.map(([column, { type }]) => ({ name: column, form: type })) };
+  const shown = columns.map(([, column]) => column);
+  return {
+    columns: columns.flatMap(([name, column]) =>
+      withJson<ResultColumn>({ name, form: column.type }, column, () => ({ name: `${name}_json`, form: 'text' })),
+    ),
+    *rows() {
+      for (const row of result.rows()) {
+        yield row.flatMap((value, i) =>
+          withJson(value, shown[i]!, () => (typeof value === 'string' ? clarityJson(fromHex(value)) : null)),
+        );
+      }
+    },
+  };
 }

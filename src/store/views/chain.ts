@@ -1,7 +1,19 @@
 /** Views of blocks and transactions. */
 import { storedTenureCause } from '../rows/words.ts';
-import { CALL, joinBlock, placeColumns, spentColumns, spentJoins, statusColumn } from './common.ts';
-import { bytes, hex, integer, optionalHex, text, time, type ViewColumn, view, word } from './view.ts';
+import { CALL, joinBlock, PER_SECOND, placeColumns, spentColumns, spentJoins, statusColumn } from './common.ts';
+import {
+  bytes,
+  clarityValue,
+  fineTime,
+  hex,
+  integer,
+  optionalHex,
+  text,
+  time,
+  type ViewColumn,
+  view,
+  word,
+} from './view.ts';
 
 const { block_height, tx_index, position, tx_id, tx_id_bytes, block_time, index_block_hash } = placeColumns;
 
@@ -56,8 +68,15 @@ export const transactions = view({
     event_count: integer('t.event_count', 'Number of events'),
     microblock_hash: optionalHex('t.microblock_hash', 'Microblock that held the transaction; null in an anchor block'),
     microblock_sequence: integer('t.microblock_sequence', 'Sequence of the microblock'),
+    receipt_time: fineTime(
+      'seen.received_at',
+      PER_SECOND.microseconds,
+      'Time at which the mempool had the transaction first; null where it was not announced, and outside the newest 6,000 blocks',
+    ),
+    receipt_block_height: integer('seen.receipt_block_height', 'Height of the chain at that time'),
   },
-  from: `transactions t ${joinBlock} ${spentJoins('t')}`,
+  from: `transactions t ${joinBlock} ${spentJoins('t')}
+  LEFT JOIN mined_receipts seen ON seen.position = t.position`,
   indexed: ['block_height', 'position', 'tx_id_bytes', 'sender', 'nonce'],
   order: ['position'],
   range: 'position',
@@ -73,7 +92,7 @@ export const transactionDetails = view({
     tx_id_bytes,
     ...costColumns('d'),
     vm_error: text('d.vm_error', 'Error of the Clarity VM'),
-    result: hex('d.result', 'Result as a serialized Clarity value'),
+    result: clarityValue(hex('d.result', 'Result as a serialized Clarity value')),
     post_conditions: hex('d.post_conditions', 'Post-conditions as they are serialized, behind their mode'),
     contract_interface: text('d.contract_interface', 'Interface of a deployed contract as JSON'),
     raw: hex('d.raw', 'Raw transaction, which has source code, function arguments and signatures'),
@@ -99,7 +118,7 @@ export const contractCalls = view({
     status: statusColumn,
     sender: text('sender.address', 'Address that signed the transaction'),
     fee: spentColumns('t').fee,
-    result: optionalHex('d.result', 'Result as a serialized Clarity value'),
+    result: clarityValue(optionalHex('d.result', 'Result as a serialized Clarity value')),
   },
   from: `transactions t ${joinBlock} JOIN principals sender ON sender.id = t.sender_id
   JOIN principals contract ON contract.id = t.contract_id

@@ -16,6 +16,9 @@ import {
   word,
 } from './view.ts';
 
+/** Units of times that are finer than seconds. */
+export const PER_SECOND = { microseconds: 1_000_000, milliseconds: 1_000 } as const;
+
 /** @param table the alias of the table whose index has the order of a list */
 export const positionOf = (table: string): ViewColumn =>
   integer(`${table}.position`, `Place of the transaction in the chain: height * 2^${PLACE_BITS} + place in the block`);

@@ -1,7 +1,18 @@
 /** Views of events, and of what they did to principals. */
 import { EVENT_KIND, storedEventKind } from '../rows/words.ts';
 import { joinBlock, placeColumns, positionOf } from './common.ts';
-import { amount, boolean, hexOrNull, integer, optionalHex, text, type ViewColumn, view, word } from './view.ts';
+import {
+  amount,
+  boolean,
+  clarityValue,
+  hexOrNull,
+  integer,
+  optionalHex,
+  text,
+  type ViewColumn,
+  view,
+  word,
+} from './view.ts';
 
 const { block_height, tx_index, tx_id, tx_id_bytes, block_time } = placeColumns;
 
@@ -29,6 +40,7 @@ const nftValue: ViewColumn = {
   type: 'hex',
   sql: hexOrNull(`iif(e.kind >= ${nft_transfer}, e.value, NULL)`),
   help: 'Instance of an `nft` event as a serialized Clarity value',
+  isClarity: true,
 };
 
 const sides = `LEFT JOIN principals sender ON sender.id = e.sender_id
@@ -44,9 +56,11 @@ export const events = view({
     contract_id: text('contract.address', 'Contract of a log'),
     topic: text(`iif(e.kind = ${log}, e.topic, NULL)`, 'Topic of a log'),
     unlock_height: integer('e.unlock_height', 'Bitcoin height at which a lock ends'),
-    value: optionalHex(
-      `iif(e.kind = ${stx_transfer}, NULL, e.value)`,
-      'Value of a log, or instance of an `nft` event, as a serialized Clarity value',
+    value: clarityValue(
+      optionalHex(
+        `iif(e.kind = ${stx_transfer}, NULL, e.value)`,
+        'Value of a log, or instance of an `nft` event, as a serialized Clarity value',
+      ),
     ),
     memo: optionalHex(`iif(e.kind = ${stx_transfer}, e.value, NULL)`, 'Memo of an STX transfer'),
   },
@@ -65,7 +79,7 @@ export const contractLogs = view({
     ...eventPlace,
     contract_id: text('contract.address', 'Contract that printed'),
     topic: text('e.topic', 'Topic of the log'),
-    value: optionalHex('e.value', 'Value as a serialized Clarity value'),
+    value: clarityValue(optionalHex('e.value', 'Value as a serialized Clarity value')),
   },
   from: `events e JOIN transactions t ON t.position = e.position ${joinBlock}
   JOIN principals contract ON contract.id = e.contract_id

@@ -1,12 +1,14 @@
 /** Views of what principals own, and of what they were paid. */
 
 import { placeColumns } from './common.ts';
-import { amount, bytes, decimal, hex, inBlock, integer, sortableAmount, text, time, view } from './view.ts';
+import { amount, bytes, clarityValue, hex, inBlock, integer, sortableAmount, text, time, view } from './view.ts';
 
 const { block_height, position, tx_id, tx_id_bytes, block_time } = placeColumns;
 
 const someStx = "a.balance <> 'A0'";
 const someOfToken = "f.balance <> 'A0'";
+
+const balance = (sql: string) => sortableAmount(sql, 'Micro-STX, or base units of the token');
 
 export const balances = view({
   name: 'balances',
@@ -15,15 +17,15 @@ export const balances = view({
     principal: text('a.address', 'Address or contract identifier'),
     asset_type: text("'stx'", '`stx` or `ft`'),
     asset_identifier: text('NULL', 'Token; null for STX'),
-    balance: sortableAmount('a.balance', 'Micro-STX, or base units of the token'),
+    balance: balance('a.balance'),
   },
   from: [
     {
-      columns: ['p.address', "'stx'", 'NULL', decimal('a.balance')],
+      columns: ['p.address', "'stx'", 'NULL', balance('a.balance')],
       from: `principals p JOIN accounts a ON a.principal_id = p.id WHERE ${someStx}`,
     },
     {
-      columns: ['p.address', "'ft'", 't.identifier', decimal('f.balance')],
+      columns: ['p.address', "'ft'", 't.identifier', balance('f.balance')],
       from: `principals p JOIN ft_balances f ON f.principal_id = p.id JOIN assets t ON t.id = f.asset_id
  WHERE ${someOfToken}`,
     },
@@ -53,7 +55,7 @@ export const nfts = view({
   help: 'One row is an instance of a non-fungible token, with its last event.',
   columns: {
     asset_identifier: text('a.identifier', 'Token'),
-    value: hex('i.value', 'Instance as a serialized Clarity value'),
+    value: clarityValue(hex('i.value', 'Instance as a serialized Clarity value')),
     value_bytes: bytes('i.value', 'Instance as bytes, which an index finds'),
     owner: text('owner.address', 'Owner; null for an instance that was burnt'),
     block_height,

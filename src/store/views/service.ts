@@ -2,10 +2,8 @@
 import { fromHooks, hookNow } from '../rows/hook-sql.ts';
 import { storedReason, storedStage, storedState, storedStatus } from '../rows/hook-words.ts';
 import { mempoolStatuses, storedMempoolState } from '../rows/words.ts';
-import { spentColumns, spentJoins } from './common.ts';
+import { PER_SECOND, spentColumns, spentJoins } from './common.ts';
 import { boolean, bytes, fineTime, hex, integer, optionalHex, text, type ViewColumn, view, word } from './view.ts';
-
-const PER_SECOND = { microseconds: 1_000_000, milliseconds: 1_000 } as const;
 
 export const mempool = view({
   name: 'mempool_transactions',

@@ -18,6 +18,8 @@ export type ViewType =
   | 'hex'
   /** A whole number of up to 128 bits as decimal digits. */
   | 'amount'
+  /** A number of 64 bits with a point that floats. */
+  | 'real'
   /** ISO 8601 in UTC with milliseconds. */
   | 'time'
   /** Raw bytes, by which an index finds a row. */
@@ -29,6 +31,12 @@ export interface ViewColumn {
   sql: string;
   /** A sentence without its full stop. */
   help: string;
+  /** Whether another column has it all: an amount in forms that can be summed. It is not exported. */
+  isDerived?: boolean;
+  /** The forms of an amount for sums, where they don't follow from its text. */
+  forms?: SummableForms;
+  /** Whether it is the hex of a serialized Clarity value, which an export also has as JSON. */
+  isClarity?: boolean;
 }
 
 export interface View {
@@ -52,10 +60,92 @@ export interface ViewPart {
   from: string;
 }
 
-/** Declares a view. @param declared its name has no version */
-export const view = (declared: View): View => ({ ...declared, name: `v1_${declared.name}` });
+/** Expressions for an amount in forms that SQLite can sum. */
+type SummableForms = Record<'real' | 'high' | 'low', string>;
+
+/** Digits of the lower part of an amount. */
+const LOW_DIGITS = 12;
+/** Digits of an amount whose upper part fits an integer. */
+const EXACT_DIGITS = LOW_DIGITS + 18;
+
+/**
+ * An amount in forms that SQLite can sum: the nearest real number, and two integers, `high * 10^12 + low`, whose sums are
+ * exact. SQLite's integers have 64 bits, so an amount of more than 30 digits has a real number for its upper part, and so
+ * has the sum then: none is wrong without saying so.
+ * @param sql an expression for decimal text
+ */
+export function summableForms(sql: string): SummableForms {
+  const sign = `iif(substr(${sql}, 1, 1) = '-', -1, 1)`;
+  const digits = `ltrim(${sql}, '-')`;
+  const upper = `substr(${digits}, 1, max(length(${digits}) - ${LOW_DIGITS}, 0))`;
+  return {
+    real: `CAST(${sql} AS REAL)`,
+    high: `${sign} * CASE WHEN length(${digits}) <= ${EXACT_DIGITS} THEN CAST(${upper} AS INTEGER) ELSE CAST(${upper} AS REAL) END`,
+    low: `${sign} * CAST(substr(${digits}, -${LOW_DIGITS}) AS INTEGER)`,
+  };
+}
+
+/**
+ * The forms of {@link summableForms} for a column that sorts as text (store/rows/amounts.ts). The digits of a negative one
+ * are what each lacks of 9, and so is the number that they make: nothing is replaced digit by digit, which would nest deeper
+ * than the parser of other programs' SQLite can follow.
+ */
+function sortableForms(sql: string): SummableForms {
+  const own = summableForms(`substr(${sql}, 2)`);
+  const lacking = `substr(${sql}, 3)`;
+  const power = (digits: string) => `CAST('1' || substr('${'0'.repeat(18)}', 1, ${digits}) AS INTEGER)`;
+  const lowDigits = `min(length(${lacking}), ${LOW_DIGITS})`;
+  const highDigits = `max(length(${lacking}) - ${LOW_DIGITS}, 0)`;
+  const upper = `substr(${lacking}, 1, ${highDigits})`;
+  const exact = `CAST(${upper} AS INTEGER) + 1 - ${power(highDigits)}`;
+  const near = `CAST(${upper} AS REAL) - CAST('1e' || ${highDigits} AS REAL)`;
+  const high = `CASE substr(${sql}, 1, 1) WHEN '-' THEN iif(length(${lacking}) <= ${EXACT_DIGITS}, ${exact}, ${near}) ELSE ${own.high} END`;
+  const low = `CASE substr(${sql}, 1, 1) WHEN '-' THEN CAST(substr(${lacking}, -${LOW_DIGITS}) AS INTEGER) + 1 - ${power(lowDigits)} ELSE ${own.low} END`;
+  return { real: `CAST(${high} AS REAL) * 1e${LOW_DIGITS} + ${low}`, high, low };
+}
+
+/** The columns that an amount has besides its own. */
+function derivedOf([name, { type, sql, forms = summableForms(sql) }]: [string, ViewColumn]): [string, ViewColumn][] {
+  if (type !== 'amount') return [];
+  const parts = [
+    ['real', 'real'],
+    ['high', 'integer'],
+    ['low', 'integer'],
+  ] as const;
+  return parts.map(([part, form]) => [
+    `${name}_${part}`,
+    { type: form, sql: forms[part], help: `\`${name}\` in a form that can be summed`, isDerived: true },
+  ]);
+}
+
+/** A view before its amounts have the columns for sums. */
+interface DeclaredView extends Omit<View, 'from'> {
+  from: string | readonly { columns: readonly (string | ViewColumn)[]; from: string }[];
+}
+
+/** Declares a view. @param declared its name has no version, and its amounts have their own columns alone */
+export function view(declared: DeclaredView): View {
+  const { columns, from } = declared;
+  const entries = Object.entries(columns);
+  const withDerived = (part: Exclude<DeclaredView['from'], string>[number]): ViewPart => {
+    const own = entries.map(([name, { type, help }], i): [string, ViewColumn] => {
+      const given = part.columns[i] ?? 'NULL';
+      return [name, typeof given === 'string' ? { type, help, sql: given } : given];
+    });
+    return { from: part.from, columns: [...own, ...own.flatMap(derivedOf)].map(([, { sql }]) => sql) };
+  };
+  return {
+    ...declared,
+    name: `v1_${declared.name}`,
+    columns: { ...columns, ...Object.fromEntries(entries.flatMap(derivedOf)) },
+    from: typeof from === 'string' ? from : from.map(withDerived),
+  };
+}
 
 const column = (type: ViewType, sql: string, help: string): ViewColumn => ({ type, sql, help });
+
+/** A column of hex that is a serialized Clarity value. */
+export const clarityValue = (hexColumn: ViewColumn): ViewColumn => ({ ...hexColumn, isClarity: true });
 
 export const integer = (sql: string, help: string) => column('integer', sql, help);
 export const boolean = (sql: string, help: string) => column('boolean', `CAST(${sql} AS INTEGER)`, help);
@@ -101,7 +191,10 @@ export const decimal = (sql: string): string =>
 export const unsigned = (sql: string): string => `CAST(substr(${sql}, 2) AS TEXT)`;
 
 /** An amount whose column sorts as text and may be negative. */
-export const sortableAmount = (sql: string, help: string) => column('amount', decimal(sql), help);
+export const sortableAmount = (sql: string, help: string): ViewColumn => ({
+  ...column('amount', decimal(sql), help),
+  forms: sortableForms(sql),
+});
 
 /** A word whose column holds a number. @param shown the word for another, where several numbers have one */
 export const word = <W extends string>(

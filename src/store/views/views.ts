@@ -5,6 +5,7 @@ import { chainViews } from './chain.ts';
 import { eventViews } from './events.ts';
 import { holdingViews } from './holdings.ts';
 import { serviceViews } from './service.ts';
+import { stakingViews } from './staking.ts';
 import { creationOf, type View } from './view.ts';
 
 /** Every view, in the order of the documentation. */
@@ -14,6 +15,7 @@ export const views: readonly View[] = [
   ...eventViews,
   ...holdingViews,
   ...bitcoinViews,
+  ...stakingViews,
   ...serviceViews,
 ];
 

@@ -1,0 +1,160 @@
+/** Views of reward cycles, of who stacks in them, and of the bonds and stakes of pox-5. */
+import { positionOf } from './common.ts';
+import { amount, boolean, bytes, hex, inBlock, integer, optionalHex, text, unsigned, view } from './view.ts';
+
+/**
+ * Bitcoin blocks of a cycle, and the height of the first one: those of mainnet, and elsewhere what a bond tells, whose
+ * beginning and end are a cycle and a height each. Needs {@link cycleSource}.
+ */
+const cycleLength = 'iif(p.chain_id = 1, 2100, (d.unlock_height - d.start_height) / (d.unlock_cycle - d.first_cycle))';
+const firstHeight = `iif(p.chain_id = 1, 666050, d.start_height - d.first_cycle * ${cycleLength})`;
+const startOf = (cycle: string): string => `(${firstHeight} + (${cycle}) * ${cycleLength})`;
+const cycleSource = `JOIN progress p ON p.id = 1
+  LEFT JOIN bonds d ON d.bond_index = (SELECT min(bond_index) FROM bonds)`;
+
+/** A Bitcoin block of a cycle that anchors blocks. @param order `ASC` for the first one, `DESC` for the last */
+const anchorOf = (value: string, order: 'ASC' | 'DESC'): string =>
+  `(SELECT ${value} FROM anchor_burn_blocks a
+    WHERE a.height >= ${startOf('c.cycle')} AND a.height < ${startOf('c.cycle + 1')}
+    ORDER BY a.height ${order}, a.ordinal ${order} LIMIT 1)`;
+
+const unknownLength = 'null where neither the network nor a bond tells how long cycles are';
+
+export const rewardCycles = view({
+  name: 'reward_cycles',
+  help: 'One row is a reward cycle whose signers are chosen.',
+  columns: {
+    cycle: integer('c.cycle', 'Number of the reward cycle'),
+    first_burn_block_height: integer(startOf('c.cycle'), `Height of its first Bitcoin block; ${unknownLength}`),
+    last_burn_block_height: integer(`(${startOf('c.cycle + 1')} - 1)`, 'Height of its last Bitcoin block'),
+    first_block_height: integer(
+      anchorOf('a.first_block', 'ASC'),
+      'Height of the first block that its Bitcoin blocks anchor; null before there is one',
+    ),
+    last_block_height: integer(
+      anchorOf('a.first_block + a.blocks - 1', 'DESC'),
+      'Height of the last block that they anchor, so far',
+    ),
+    signer_count: integer('c.signers', 'Number of its signers'),
+    weight: integer('c.weight', 'Weight of all signers'),
+    stacked: amount('c.stacked', 'Micro-STX that are stacked in the cycle'),
+    block_height: integer('c.height', 'Height of the block that chose the signers'),
+  },
+  from: `reward_cycles c ${cycleSource}`,
+  indexed: ['cycle'],
+  order: ['cycle'],
+  range: null,
+});
+
+export const cycleStackers = view({
+  name: 'reward_cycle_stackers',
+  help: 'One row is a stacker of a reward cycle under pox-4.',
+  columns: {
+    cycle: integer('s.cycle', 'Number of the reward cycle'),
+    stacker: text('s.address', 'Who stacks'),
+    pool: text('pool.address', 'Pool that stacks for it; null for who stacks alone'),
+    locked: amount(unsigned('s.locked'), 'Micro-STX that are locked'),
+    signer_key: optionalHex('s.signer_key', 'Public key of the signer; null where the pool has committed to none'),
+    signer_key_bytes: bytes('s.signer_key', 'Public key as bytes'),
+    position: positionOf('s'),
+  },
+  from: 'cycle_stackers s LEFT JOIN principals pool ON pool.id = s.pool_id',
+  indexed: ['cycle'],
+  order: [],
+  range: null,
+});
+
+const blockOf = (table: string): string => `JOIN blocks b ON ${inBlock(`${table}.position`)}`;
+
+export const signers = view({
+  name: 'staking_signers',
+  help: 'One row is a signer of pox-5 with the key that it registered last.',
+  columns: {
+    signer: text('k.address', "Contract that manages the signer's stakers"),
+    signer_key: hex('k.signer_key', 'Public key of the signer'),
+    signer_key_bytes: bytes('k.signer_key', 'Public key as bytes'),
+    block_height: integer('b.height', 'Height of the block of the registration'),
+    position: positionOf('k'),
+  },
+  from: `signer_keys k ${blockOf('k')} WHERE k.current = 1`,
+  indexed: ['signer'],
+  order: [],
+  range: null,
+});
+
+export const bonds = view({
+  name: 'bonds',
+  help: 'One row is a bond of pox-5.',
+  columns: {
+    bond_index: integer('d.bond_index', 'Number of the bond'),
+    target_rate: integer('d.target_rate', 'Yield that the bond aims at, in basis points a year'),
+    stx_value_ratio: integer('d.stx_value_ratio', 'Micro-STX per 100 sats'),
+    min_ustx_ratio: integer('d.minimum_stx_ratio', 'Part of the value that must be locked in STX, in basis points'),
+    first_cycle: integer('d.first_cycle', 'First reward cycle'),
+    unlock_cycle: integer('d.unlock_cycle', 'Reward cycle at whose start the bond ends'),
+    start_burn_block_height: integer('d.start_height', 'Bitcoin height at which the bond begins'),
+    unlock_burn_block_height: integer('d.unlock_height', 'Bitcoin height at which the bond ends'),
+    allowed_count: integer('coalesce(t.allowed, 0)', 'Number of stakers that are allowed in'),
+    capacity: amount("coalesce(t.capacity, '0')", 'Sats that they may have in the bond'),
+    registered_count: integer('coalesce(t.registered, 0)', 'Number of registrations'),
+    btc_locked: amount("coalesce(t.btc_locked, '0')", 'Sats that are in the bond'),
+    stx_locked: amount("coalesce(t.stx_locked, '0')", 'Micro-STX that are locked for the bond'),
+    paid_out: amount("coalesce(t.paid_out, '0')", 'Sats that its stakers claimed'),
+    block_height: integer('b.height', 'Height of the block that set the bond up'),
+    position: positionOf('d'),
+  },
+  from: `bonds d ${blockOf('d')} LEFT JOIN bond_totals t ON t.bond_index = d.bond_index`,
+  indexed: ['bond_index'],
+  order: ['bond_index'],
+  range: null,
+});
+
+const rewardColumns = {
+  rewards_accrued: amount("coalesce(r.accrued, '0')", 'Sats that the staker has earned'),
+  rewards_claimed: amount("coalesce(r.claimed, '0')", 'Sats of them that were claimed'),
+};
+
+export const bondStakers = view({
+  name: 'bond_stakers',
+  help: 'One row is a staker in a bond of pox-5, as it stands now.',
+  columns: {
+    bond_index: integer('s.bond_index', 'Number of the bond'),
+    staker: text('staker.address', 'Who stakes'),
+    signer: text('signer.address', 'Signer that the staker chose'),
+    btc_locked: amount('s.btc_locked', 'Sats in the bond'),
+    stx_locked: amount('s.stx_locked', 'Micro-STX that are locked for the bond'),
+    has_left_early: boolean('s.early_exit', '1 where the staker took its Bitcoin out before the end'),
+    first_cycle: integer('s.first_cycle', 'Reward cycle from which the signer signs for it'),
+    ...rewardColumns,
+    position: positionOf('s'),
+  },
+  from: `bond_positions s JOIN principals staker ON staker.id = s.staker_id JOIN principals signer ON signer.id = s.signer_id
+  LEFT JOIN staking_rewards r ON r.staker_id = s.staker_id AND r.bond_index = s.bond_index
+ WHERE s.current = 1`,
+  indexed: ['bond_index', 'staker', 'signer'],
+  order: [],
+  range: null,
+});
+
+export const stakers = view({
+  name: 'stakers',
+  help: 'One row is a staker of STX without a bond under pox-5, as it stands now.',
+  columns: {
+    staker: text('staker.address', 'Who stakes'),
+    signer: text('signer.address', 'Signer that the staker chose'),
+    amount: amount('s.amount', 'Micro-STX'),
+    first_cycle: integer('s.first_cycle', 'First reward cycle'),
+    unlock_cycle: integer('s.unlock_cycle', 'Reward cycle at whose start the stake ends, or ended'),
+    unlock_burn_block_height: integer('s.unlock_height', 'Bitcoin height at which the stake ends, or ended'),
+    ...rewardColumns,
+    position: positionOf('s'),
+  },
+  from: `stakes s JOIN principals staker ON staker.id = s.staker_id JOIN principals signer ON signer.id = s.signer_id
+  LEFT JOIN staking_rewards r ON r.staker_id = s.staker_id AND r.bond_index = -1
+ WHERE s.current = 1 AND s.amount <> '0'`,
+  indexed: ['staker', 'signer'],
+  order: [],
+  range: null,
+});
+
+export const stakingViews = [rewardCycles, cycleStackers, signers, bonds, bondStakers, stakers];
