@@ -76,9 +76,9 @@ export const hookSettings = group('Chainhooks', {
     type: Type.String({ default: '' }),
     read: (text) => (parseNetworks(text) === null ? null : text),
     help: 'Private networks that chainhooks may deliver to',
-    accepts: 'addresses and networks with commas, such as 127.0.0.0/8,10.1.2.3',
+    accepts: 'addresses, networks, loopback and private, with commas, such as loopback,10.1.2.0/24',
     // To try chainhooks with a receiver on this machine.
-    except: { demo: { default: '127.0.0.0/8,::1' } },
+    except: { demo: { default: 'loopback' } },
   }),
   hookHttp: setting({
     commands: servers,

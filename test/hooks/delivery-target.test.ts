@@ -134,13 +134,47 @@ describe('allowed', () => {
     expect(await refusal('http://hook.internal/', rules, at('127.0.0.2'))).toContain('is not public');
     expect(await refusal('http://example.org/', rules, at('10.1.1.1', '93.184.216.34'))).toContain('https://');
   });
+  test('networks that a refusal calls loopback or private are allowed by that word', async () => {
+    const refused = [
+      '127.0.0.1',
+      '127.9.9.9',
+      '::1',
+      '10.1.1.1',
+      '172.16.0.1',
+      '192.168.1.1',
+      'fd00::1',
+      '169.254.1.1',
+    ];
+    for (const name of ['loopback', 'private']) {
+      const guard = targetGuard({ allowed: parseNetworks(`${name.toUpperCase()}, 8.8.8.8`)!, plainHttp: false });
+      for (const address of refused) {
+        const url = `http://${address.includes(':') ? `[${address}]` : address}/`;
+        const without = await refusal(url, { allowed: [], plainHttp: false }, at(address));
+        const passes = await guard.check(url).then(
+          () => true,
+          () => false,
+        );
+        expect({ address, passes }).toEqual({ address, passes: without?.includes(`(${name};`) ?? false });
+      }
+    }
+  });
+
   test('networks are read, or refused whole', () => {
     expect(parseNetworks('')).toEqual([]);
     expect(parseNetworks('10.0.0.0/8, fd00::/8,')).toEqual([
       { bytes: Uint8Array.of(10, 0, 0, 0), bits: 8 },
       { bytes: Uint8Array.of(0xfd, ...new Array<number>(15).fill(0)), bits: 8 },
     ]);
-    for (const text of ['10.0.0.0/33', 'example.org', '10.0.0.0/x', '::1/129', '010.0.0.0/8', '10.0.0.0/8/8']) {
+    for (const text of [
+      '10.0.0.0/33',
+      'example.org',
+      'link-local',
+      'loopback/8',
+      '10.0.0.0/x',
+      '::1/129',
+      '010.0.0.0/8',
+      '10.0.0.0/8/8',
+    ]) {
       expect(parseNetworks(text)).toBeNull();
     }
   });

@@ -48,6 +48,10 @@ const special: readonly (readonly [network: Network, reason: string])[] = (
   ] as const
 ).map(([text, reason]) => [network(text), reason]);
 
+/** The networks of a kind that an operator may allow by its name; null for another name. */
+export const networksNamed = (name: string): Network[] | null =>
+  name === 'loopback' || name === 'private' ? special.flatMap(([one, reason]) => (reason === name ? [one] : [])) : null;
+
 /** The well-known prefix of NAT64: a connection ends at the IPv4 address in the last 4 bytes (RFC 6052). */
 const NAT64 = network('64:ff9b::/96');
 

@@ -5,7 +5,7 @@
  */
 import { lookup } from 'node:dns/promises';
 import { contains, type Network, parseAddress, parseNetwork } from '../../http/ip-address.ts';
-import { isLocalName, notPublic, reached } from './special-addresses.ts';
+import { isLocalName, networksNamed, notPublic, reached } from './special-addresses.ts';
 
 /** What a delivery is not sent to; the message may be shown to the owner of the hook. */
 export class TargetRefused extends Error {
@@ -31,14 +31,19 @@ export const systemResolve: Resolve = async (host) => {
   return found.map(({ address, family }) => ({ address, family: family === 6 ? 6 : 4 }));
 };
 
-/** Networks as the operator writes them, `10.0.0.0/8` or a single address, with commas; null where one is none. */
+/**
+ * Networks as the operator writes them, with commas: `10.0.0.0/8`, a single address, or `loopback` or `private` for all that a
+ * refusal calls so; null where one is none.
+ */
 export function parseNetworks(text: string): Network[] | null {
   const parsed: Network[] = [];
   for (const part of text.split(',').map((piece) => piece.trim())) {
     if (part === '') continue;
-    const network = parseNetwork(part);
-    if (network === null) return null;
-    parsed.push(network);
+    const named = networksNamed(part.toLowerCase());
+    const network = named === null ? parseNetwork(part) : null;
+    if (named !== null) parsed.push(...named);
+    else if (network !== null) parsed.push(network);
+    else return null;
   }
   return parsed;
 }
