@@ -94,9 +94,10 @@ CREATE TABLE transactions (
   position              INTEGER PRIMARY KEY,
   tx_id                 BLOB NOT NULL,
   tx_index              INTEGER NOT NULL,
-  -- the payload's wire id: 0 transfer, 1 and 6 contract, 2 call, 3 poison microblock, 4, 5 and 8 coinbase, 7 tenure change
+  -- the payload's wire id: 0 transfer, 1 and 6 contract, 2 call, 3 poison microblock, 4, 5 and 8 coinbase, 7 tenure change;
+  -- 30 of a kind that this program doesn't know
   type                  INTEGER NOT NULL,
-  -- 1 success, -1 abort by response, -2 abort by post-condition, -3 problematic and skipped
+  -- 1 success, -1 abort by response, -2 abort by post-condition, -3 problematic and skipped, -4 not known to this program
   status                INTEGER NOT NULL,
   sender_id             INTEGER NOT NULL,
   -- null for operations made on Bitcoin, which use none
@@ -201,7 +202,7 @@ CREATE TABLE declared_functions (
 CREATE TABLE events (
   position      INTEGER NOT NULL,
   event_index   INTEGER NOT NULL,
-  -- 1 contract log, 2 STX lock, 3 to 5 STX transfer, mint, burn, 6 to 8 FT, 9 to 11 NFT
+  -- 1 contract log, 2 STX lock, 3 to 5 STX transfer, mint, burn, 6 to 8 FT, 9 to 11 NFT, 0 not known to this program
   kind          INTEGER NOT NULL,
   -- a lock's account
   sender_id     INTEGER,
@@ -209,12 +210,12 @@ CREATE TABLE events (
   asset_id      INTEGER,
   -- of a contract log
   contract_id   INTEGER,
-  -- of a contract log; the contract's name of a lock
+  -- of a contract log; the contract's name of a lock; the node's word for an event that isn't known
   topic         TEXT,
   amount        TEXT,
   -- Bitcoin height, of a lock
   unlock_height INTEGER,
-  -- a log's or an instance's serialized Clarity value, a transfer's memo
+  -- a log's or an instance's serialized Clarity value, a transfer's memo, the JSON of an event that isn't known
   value         BLOB,
   PRIMARY KEY (position, event_index)
 ) STRICT, WITHOUT ROWID;

@@ -73,6 +73,7 @@ export const levelOf: Record<LogEvent['event'], Exclude<Level, 'silent'>> = {
   mempool_transaction_skipped: 'warn',
   drop_reason_unknown: 'warn',
   stacking_print_unread: 'warn',
+  unknown_kind: 'error',
   journal_upgraded: 'info',
   list_index_begun: 'info',
   journal_replayed: 'info',

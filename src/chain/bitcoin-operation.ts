@@ -7,6 +7,7 @@ import { parseBitcoinAddress, poxTuple, stacksToBitcoin } from '../codec/bitcoin
 import { type ClarityValue, decodeClarity } from '../codec/clarity.ts';
 import { clarity, encodeArguments } from '../codec/clarity-encode.ts';
 import { fromHex } from '../codec/hex.ts';
+import { UNKNOWN_PAYLOAD } from '../codec/payload.ts';
 import type { Payload } from '../codec/transaction.ts';
 import type { ChainEvent, TransactionContent } from './block.ts';
 import { cycleLength, type Network } from './network.ts';
@@ -172,17 +173,44 @@ export function bitcoinOperationContent(input: BitcoinOperationInput): Transacti
   const print = firstPoxPrint(input.events);
   const made =
     transfer(input.events) ?? stackWithSigner(input) ?? stackFromLock(input, print) ?? delegate(input, print);
-  if (made === null) return null;
-  return {
-    txId: input.txId,
-    raw: BITCOIN_RAW,
-    sender: { address: made.sender, nonce: 0n },
-    sponsor: null,
-    fee: 0n,
-    chainId: 0,
-    anchorMode: ANY_ANCHOR_MODE,
-    postConditions: NO_POST_CONDITIONS,
-    payload: made.payload,
-    bitcoinOperation: true,
-  };
+  if (made !== null) return contentOf(input.txId, BITCOIN_RAW, made);
+  const unknown = Object.entries(input.operation ?? {}).find(
+    ([kind, told]) => told != null && !knownOperations.has(kind),
+  );
+  if (unknown === undefined) return null;
+  return unreadContent(input.txId, BITCOIN_RAW, `an operation of Bitcoin of the kind ${unknown[0]}`, input.network);
 }
+
+/** The operations that this program shows, and those that have no Stacks transaction (SIP-007, SIP-021). */
+const knownOperations: ReadonlySet<string> = new Set([
+  'transfer_stx',
+  'stack_stx',
+  'delegate_stx',
+  'vote_for_aggregate_key',
+  'pre_stx',
+]);
+
+const contentOf = (txId: Uint8Array, raw: Uint8Array, { sender, payload }: Made): TransactionContent => ({
+  txId,
+  raw,
+  sender: { address: sender, nonce: 0n },
+  sponsor: null,
+  fee: 0n,
+  chainId: 0,
+  anchorMode: ANY_ANCHOR_MODE,
+  postConditions: NO_POST_CONDITIONS,
+  payload,
+  bitcoinOperation: true,
+});
+
+/**
+ * A transaction of which not even the sender can be told, as a newer node may send it: its events count, and it stands as one
+ * that the boot address made. @param reason what could not be read
+ */
+export const unreadContent = (
+  txId: Uint8Array,
+  raw: Uint8Array,
+  reason: string,
+  { kind }: Network,
+): TransactionContent =>
+  contentOf(txId, raw, { sender: BOOT_ADDRESS[kind], payload: { type: 'unknown', typeId: UNKNOWN_PAYLOAD, reason } });

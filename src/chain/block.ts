@@ -1,7 +1,13 @@
 /** The chain as Stackside sees it: what a node's payloads are normalised to before anything is stored. */
 import type { Payload } from '../codec/transaction.ts';
 
-export type TransactionStatus = 'success' | 'abort_by_response' | 'abort_by_post_condition' | 'problematic_skipped';
+/** `unknown` is one that a newer node gives. */
+export type TransactionStatus =
+  | 'success'
+  | 'abort_by_response'
+  | 'abort_by_post_condition'
+  | 'problematic_skipped'
+  | 'unknown';
 
 /** Sequence of a transaction that stands in the anchor block itself: greater than that of any microblock. */
 export const ANCHORED_SEQUENCE = 2_147_483_647;
@@ -57,6 +63,8 @@ export interface ChainTransaction extends TransactionContent {
    */
   txIndex: number;
   status: TransactionStatus;
+  /** The node's word for a status that is not known. */
+  unknownStatus?: string;
   /** Serialized Clarity value. */
   result: Uint8Array;
   cost: ExecutionCost;
@@ -108,7 +116,9 @@ export type ChainEvent =
       unlockHeight: number;
       /** The stacking contract's name, such as `pox-4`. */
       contractName: string;
-    };
+    }
+  /** Of a type that a newer node sends: its name, and the JSON of the event. */
+  | { kind: 'unknown'; type: string; json: string };
 
 /** Events in order: an array, or what makes each event anew whenever the list is gone through. */
 export interface ChainEvents extends Iterable<ChainEvent> {

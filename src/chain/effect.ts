@@ -6,6 +6,10 @@ import type { NameOperation, PriceFunction } from './name-system.ts';
 import type { StackingPrint } from './pox/stacking.ts';
 import type { StakingChange } from './pox/staking.ts';
 
+/** What a newer node may send a kind of that this program doesn't know. */
+export const unknownKinds = ['transaction', 'event', 'status', 'path'] as const;
+export type UnknownKind = (typeof unknownKinds)[number];
+
 /** 1 where the effect adds its row or amount, -1 where it takes it back. */
 export type Sign = 1 | -1;
 
@@ -50,6 +54,8 @@ export type Effect =
     }
   /** A stacking contract's print that no table of topics can read: it changes nothing and is logged. */
   | { kind: 'unread_print'; sign: Sign; contract: string; topic: string | null; reason: string }
+  /** Something of a kind that a newer node knows: it is kept as it is, changes nothing and is logged. */
+  | { kind: 'unknown_kind'; sign: Sign; what: UnknownKind; reason: string }
   | { kind: 'reward_set'; sign: Sign; height: number; rewardSet: RewardSet }
   | { kind: 'miner_reward'; sign: Sign; height: number; index: number; reward: MinerReward }
   /** Moves of a principal's balance, and how many transactions, rewards and STX events they come from. */

@@ -5,7 +5,7 @@
  */
 import { AccountMoves } from './account-moves.ts';
 import type { Block, ChainTransaction, Microblock, MinerReward } from './block.ts';
-import type { Effect } from './effect.ts';
+import type { Effect, UnknownKind } from './effect.ts';
 import { involvementsOf } from './involvements.ts';
 import { memoTransfers, type SendMany } from './memo-transfers.ts';
 import { nameEffects } from './name-effects.ts';
@@ -20,6 +20,8 @@ import { TokenSums } from './token-effects.ts';
  */
 export const undone = (effects: Iterable<Effect>): Effect[] =>
   [...effects].reverse().map((effect) => ({ ...effect, sign: effect.sign === 1 ? -1 : 1 }));
+
+const unknownKind = (what: UnknownKind, reason: string): Effect => ({ kind: 'unknown_kind', sign: 1, what, reason });
 
 /** micro-STX that the transaction's events brought into being, less what they destroyed. */
 function minted(transaction: ChainTransaction): bigint {
@@ -79,12 +81,15 @@ export function* effectsOf(block: Block, sendMany: SendMany, portions = PORTIONS
   for (const [place, transaction] of block.transactions.entries()) {
     const position = positionOf(block.height, place);
     yield { kind: 'transaction', sign: 1, position, transaction };
-    const { payload } = transaction;
+    const { payload, unknownStatus } = transaction;
+    if (payload.type === 'unknown') yield unknownKind('transaction', payload.reason);
+    if (unknownStatus !== undefined) yield unknownKind('status', unknownStatus);
     count(types, payload.typeId);
     if (payload.type === 'contract_call') count(functions, payload.functionName);
     for (const [index, event] of transaction.events.entries()) {
       yield { kind: 'event', sign: 1, position, index, event };
       if (event.kind === 'contract_log') count(logs, event.contractId);
+      else if (event.kind === 'unknown') yield unknownKind('event', event.type);
     }
     yield* stackingEffects(transaction, position, block.burnBlockHeight);
     for (const portion of involvementsOf(transaction, portions.events)) {

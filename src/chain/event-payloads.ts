@@ -1,13 +1,13 @@
 /** Events of a node's block payload: what each says, and which transaction it belongs to. */
+import { exactJson } from '../codec/exact-number.ts';
 import { fromHex } from '../codec/hex.ts';
 import type { ChainEvent, ChainEvents } from './block.ts';
 import { PackedEvents } from './packed-events.ts';
 import { type EventPayloads, eventBody, PayloadError, parseJson, SlicedEvents } from './payload-reader.ts';
-import type { EventPayload, TransactionPayload } from './payload-schemas.ts';
+import { type EventPayload, type EventType, isKnownStatus, type TransactionPayload } from './payload-schemas.ts';
 
-/** @throws PayloadError for an event of an unknown type */
 export function chainEvent(event: EventPayload): ChainEvent {
-  const type = event.type;
+  const type = event.type as EventType;
   switch (type) {
     case 'contract_event': {
       const { contract_identifier, topic, raw_value } = eventBody(event, type);
@@ -76,7 +76,7 @@ export function chainEvent(event: EventPayload): ChainEvent {
       };
     }
     default:
-      throw new PayloadError(`Unknown event type ${type}`);
+      return { kind: 'unknown', type: event.type, json: exactJson(event) };
   }
 }
 
@@ -134,7 +134,9 @@ export function eventsByTransaction(
   for (const { txid, status } of transactions) {
     const id = withPrefix(txid);
     const found = byTransaction.get(id);
-    if (status !== 'success' || found === undefined) made.set(id, []);
+    // What a newer node calls otherwise than a failure may have done something.
+    const isFailed = isKnownStatus(status) && status !== 'success';
+    if (isFailed || found === undefined) made.set(id, []);
     else if (!made.has(id)) made.set(id, eventsAt(events, sortedPlaces(found)));
   }
   return made;

@@ -3,8 +3,8 @@ import type { DecodeError } from '../codec/decode-error.ts';
 import { exactJson } from '../codec/exact-number.ts';
 import { fromHex, toHex } from '../codec/hex.ts';
 import { signerBits } from '../codec/signer-bits.ts';
-import { decodeTransaction } from '../codec/transaction.ts';
-import { bitcoinOperationContent } from './bitcoin-operation.ts';
+import { decodeKnownParts } from '../codec/transaction.ts';
+import { bitcoinOperationContent, unreadContent } from './bitcoin-operation.ts';
 import {
   ANCHORED_SEQUENCE,
   type Block,
@@ -19,6 +19,7 @@ import type { Network } from './network.ts';
 import { type EventPayloads, PayloadError, type ReadBlock, readPayload } from './payload-reader.ts';
 import {
   type BlockPayload,
+  isKnownStatus,
   MAX_STORED_INTEGER,
   type MicroblocksPayload,
   type TransactionPayload,
@@ -54,11 +55,11 @@ const addedCost = (a: ExecutionCost, b: ExecutionCost): ExecutionCost => ({
   writeLength: sum(a.writeLength, b.writeLength),
 });
 
-/** Decodes a transaction's raw bytes. */
+/** Decodes a transaction's raw bytes; what a newer node knows is left as it is. */
 export function transactionContent(
   raw: Uint8Array,
 ): { ok: true; value: TransactionContent } | { ok: false; error: DecodeError } {
-  const decoded = decodeTransaction(raw);
+  const decoded = decodeKnownParts(raw);
   if (!decoded.ok) return decoded;
   const { txId, chainId, origin, sponsor, anchorMode, postConditions, payload } = decoded.value;
   return {
@@ -97,6 +98,21 @@ function checkNonces({ txId, sender, sponsor }: TransactionContent): void {
   throw new PayloadError(`Transaction ${toHex(txId)}: a nonce above ${MAX_STORED_INTEGER} can not be stored`);
 }
 
+/**
+ * What a transaction of a block says. Of one with a kind of signer that a newer node knows not even the sender can be told:
+ * it stands as one of the node's own, that uses no nonce and pays no fee.
+ * @throws PayloadError where the bytes are none of a transaction
+ */
+function contentInBlock({ txid, raw_tx }: TransactionPayload, network: Network): TransactionContent {
+  const raw = fromHex(raw_tx);
+  const decoded = transactionContent(raw);
+  if (decoded.ok) return decoded.value;
+  if (!decoded.error.isUnknownKind) {
+    throw new PayloadError(`Transaction ${txid}: ${decoded.error.message}`, { cause: decoded.error });
+  }
+  return unreadContent(fromHex(txid), raw, decoded.error.message, network);
+}
+
 /** What a block or microblock payload says of where its transactions stand. */
 interface Surroundings {
   network: Network;
@@ -127,18 +143,16 @@ function chainTransactions(
       // An operation that failed did nothing, and a Stacks transaction never existed.
       if (content === null) continue;
     } else {
-      const decoded = transactionContent(fromHex(payload.raw_tx));
-      if (!decoded.ok) {
-        throw new PayloadError(`Transaction ${payload.txid}: ${decoded.error.message}`, { cause: decoded.error });
-      }
-      content = { ...decoded.value, txId };
+      content = { ...contentInBlock(payload, network), txId };
       checkNonces(content);
     }
     const contractInterface = payload.contract_interface ?? payload.contract_abi ?? null;
     transactions.push({
       ...content,
       txIndex: payload.tx_index,
-      status: payload.status,
+      ...(isKnownStatus(payload.status)
+        ? { status: payload.status }
+        : { status: 'unknown', unknownStatus: payload.status }),
       result,
       cost: payload.execution_cost ? executionCost(payload.execution_cost) : NO_COST,
       vmError: payload.vm_error == null ? null : withoutNul(payload.vm_error),

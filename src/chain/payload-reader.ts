@@ -99,7 +99,8 @@ function checked<T extends TSchema>(check: TypeCheck<T>, value: unknown, prefix 
 /** Checks the body of an event. @param index its place in the payload */
 function checkBody(event: EventPayload, index: number): void {
   const check = bodyChecks.get(event.type)?.();
-  if (check === undefined) throw new PayloadError(`Field events.${index}.type: unknown event type ${event.type}`);
+  // A newer node sends it: it is kept as it is.
+  if (check === undefined) return;
   const body: unknown = (event as Record<string, unknown>)[event.type];
   if (!check.Check(body)) throw refusal(check.Errors(body).First(), `events.${index}.${event.type}.`);
 }
@@ -216,6 +217,13 @@ export interface SkippedMessage {
   path: string;
 }
 
+/**
+ * Whether an event may come by this path: one that this program knows, or one that a newer node may post to. Such an event is
+ * kept in the journal and changes nothing.
+ */
+export const mayBeEventPath = (path: string): boolean =>
+  isEventPath(path) || (!isHostPath(path) && /^\/[a-z][a-z0-9_]{1,63}(\/[a-z0-9_]{1,64})?$/.test(path));
+
 /** Whether an entry came from a host itself: no node posts to this path, and no recording has it. */
 export const isHostPath = (path: string): boolean => path.startsWith('/stackside/');
 
@@ -230,7 +238,7 @@ export const readEntry = (path: string, text: string): NodePayload =>
 
 /**
  * The payload of an event.
- * @param path the path it was posted to, one for which {@link isEventPath} holds, or {@link SKIPPED_PATH}
+ * @param path the path it was posted to, one for which {@link mayBeEventPath} holds, or {@link SKIPPED_PATH}
  * @param text its JSON
  * @param slicedFrom characters from which on the events of a block are parsed one by one
  * @throws PayloadError when the text isn't JSON, or lacks a field that is needed
@@ -238,6 +246,6 @@ export const readEntry = (path: string, text: string): NodePayload =>
 export function readPayload(path: string, text: string, slicedFrom = SLICED_FROM): NodePayload {
   if (path === SKIPPED_PATH) return { kind: 'other', journaled: true };
   const read = Object.hasOwn(paths, path) ? paths[path] : undefined;
-  if (read === undefined) throw new PayloadError(`No event is posted to ${path}`);
-  return read(text, slicedFrom);
+  if (read === undefined && !mayBeEventPath(path)) throw new PayloadError(`No event is posted to ${path}`);
+  return (read ?? ignored(true))(text, slicedFrom);
 }

@@ -68,16 +68,17 @@ export const BitcoinOperation = Type.Object({
 });
 export type BitcoinOperation = Static<typeof BitcoinOperation>;
 
+const knownStatuses = ['success', 'abort_by_response', 'abort_by_post_condition', 'problematic_skipped'] as const;
+
+/** Whether a status is one that this program knows; a newer node may send others. */
+export const isKnownStatus = (status: string): status is (typeof knownStatuses)[number] =>
+  (knownStatuses as readonly string[]).includes(status);
+
 export const TransactionPayload = Type.Object({
   txid: Hash,
   tx_index: Unsigned,
   raw_tx: Hex,
-  status: Type.Union([
-    Type.Literal('success'),
-    Type.Literal('abort_by_response'),
-    Type.Literal('abort_by_post_condition'),
-    Type.Literal('problematic_skipped'),
-  ]),
+  status: Type.String(),
   raw_result: Hex,
   execution_cost: Type.Optional(Cost),
   contract_interface: Type.Optional(Type.Unknown()),

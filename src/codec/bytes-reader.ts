@@ -98,7 +98,7 @@ export class BytesReader {
 
   /** The error for a byte that was just read and is not a value of its field. */
   unknown(expected: string, byte: number): DecodeError {
-    return new DecodeError(expected, `0x${byte.toString(16).padStart(2, '0')}`, this.offset - 1);
+    return new DecodeError(expected, `0x${byte.toString(16).padStart(2, '0')}`, this.offset - 1, true);
   }
 
   private truncated(length: number, expected: string): DecodeError {

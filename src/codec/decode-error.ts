@@ -12,6 +12,8 @@ export class DecodeError extends Error {
     readonly expected: string,
     found: string,
     readonly offset: number,
+    /** Whether the byte is none of the kinds that are known here, as of a node that knows more. */
+    readonly isUnknownKind = false,
   ) {
     super(`expected ${expected}, found ${found} at offset ${offset}`);
   }

@@ -56,7 +56,12 @@ export type Payload =
       cause: TenureChangeCause;
       /** hash160 of the miner's key. */
       pubkeyHash: Uint8Array;
-    };
+    }
+  /** Of a kind that a newer node knows: the transaction's bytes hold it. `reason` says what could not be read. */
+  | { type: 'unknown'; typeId: typeof UNKNOWN_PAYLOAD; reason: string };
+
+/** What stands for the wire id of a payload that can't be read. */
+export const UNKNOWN_PAYLOAD = 30;
 
 const MEMO_LENGTH = 34;
 const MICROBLOCK_HEADER_LENGTH = 132;

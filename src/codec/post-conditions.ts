@@ -1,13 +1,13 @@
 import { BytesReader } from './bytes-reader.ts';
 import { clarityRepr } from './clarity-repr.ts';
 import { readAddress, skipAddress, walkClarity } from './clarity-wire.ts';
-import { type Decoded, decoded } from './decode-error.ts';
+import { type Decoded, DecodeError, decoded } from './decode-error.ts';
 import { toHex } from './hex.ts';
 
 /**
  * The rule for assets that no condition names. `originator` denies transfers by the sender and allows others (SIP-040).
  */
-export type PostConditionMode = 'allow' | 'deny' | 'originator';
+export type PostConditionMode = 'allow' | 'deny' | 'originator' | 'unknown';
 
 export type AmountCondition =
   | 'sent_equal_to'
@@ -51,7 +51,9 @@ export type PostCondition =
       asset: PostConditionAsset;
       asset_value: { hex: string; repr: string };
     }
-  | { type: 'pox'; condition_code: PoxCondition; principal: PostConditionPrincipal };
+  | { type: 'pox'; condition_code: PoxCondition; principal: PostConditionPrincipal }
+  /** One of a kind that a newer node knows, in hex, with all that follows it in the transaction. */
+  | { type: 'unknown'; hex: string };
 
 /** Asset kinds: SIP-005, and SIP-044 for staking and pox. */
 const KIND = { stx: 0x00, fungible: 0x01, nonFungible: 0x02, staking: 0x03, pox: 0x04 } as const;
@@ -85,7 +87,8 @@ const SHORTEST_BUFFER = 5;
 /**
  * Decodes a stored post-conditions buffer: mode, u32 count, that many conditions; bytes after them are ignored.
  *
- * A buffer shorter than mode and count holds no conditions, only its mode; an empty one means `deny`, the stricter.
+ * A buffer shorter than mode and count holds no conditions, only its mode; an empty one means `deny`, the stricter. From
+ * a condition of an unknown kind on, nothing can be told apart: what is left is one condition, of the type `unknown`.
  */
 export function decodePostConditions(
   buffer: Uint8Array,
@@ -93,10 +96,18 @@ export function decodePostConditions(
   return decoded(() => {
     if (buffer.length === 0) return { mode: 'deny', postConditions: [] };
     const reader = new BytesReader(buffer);
-    const mode = MODES[readMode(reader)]!;
+    const mode = MODES[reader.u8('a post-condition mode')] ?? 'unknown';
     const postConditions: PostCondition[] = [];
-    if (buffer.length >= SHORTEST_BUFFER) {
-      for (let left = reader.count('post-conditions'); left > 0; left--) postConditions.push(readPostCondition(reader));
+    if (buffer.length < SHORTEST_BUFFER) return { mode, postConditions };
+    for (let left = reader.count('post-conditions'); left > 0; left--) {
+      const start = reader.offset;
+      try {
+        postConditions.push(readPostCondition(reader));
+      } catch (error) {
+        if (!(error instanceof DecodeError && error.isUnknownKind)) throw error;
+        postConditions.push({ type: 'unknown', hex: toHex(buffer.subarray(start)) });
+        break;
+      }
     }
     return { mode, postConditions };
   });

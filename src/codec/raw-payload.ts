@@ -1,9 +1,9 @@
 /** What only a transaction's own bytes hold. */
-import { decodeTransaction, type Transaction } from './transaction.ts';
+import { decodeKnownParts, type Transaction } from './transaction.ts';
 
 /** The index holds what was decoded when it came: bytes that no longer decode are a defect. */
 export function decoded(raw: Uint8Array): Transaction {
-  const result = decodeTransaction(raw);
+  const result = decodeKnownParts(raw);
   if (!result.ok) throw result.error;
   return result.value;
 }

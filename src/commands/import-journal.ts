@@ -1,7 +1,7 @@
 /** `stackside import --from`: the events of the journal of another server, or of a data directory. */
 import { systemClock } from '../base/clock.ts';
 import { OperatorError } from '../base/errors.ts';
-import { isEventPath, SKIPPED_PATH } from '../chain/payload-reader.ts';
+import { mayBeEventPath, SKIPPED_PATH } from '../chain/payload-reader.ts';
 import { silentMachine } from '../hooks/machine.ts';
 import { createLog } from '../log.ts';
 import type { SettingsOf } from '../settings/config.ts';
@@ -47,7 +47,7 @@ function takeLikeRecording(ingest: Ingest, at: Place): Beginning['take'] {
         throw new ForeignEntryError(entry.id, last.id);
       }
       last = entry;
-      if (isEventPath(entry.path) || entry.path === SKIPPED_PATH) ingest.take(entry);
+      if (mayBeEventPath(entry.path) || entry.path === SKIPPED_PATH) ingest.take(entry);
     }
     ingest.keep();
   };

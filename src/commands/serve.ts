@@ -305,7 +305,7 @@ export async function startServing(
     };
     const system = managing === null ? null : systemOf(base, managing.ingest, cluster, sources, listeners, logs);
     if (ingest !== null) {
-      storeMetrics(registry, ingest.health);
+      storeMetrics(registry, ingest.health, ingest.unknownCounts);
       closing.unshift(probeWrites(ingest, inTurn(ingest, clock.every)));
     }
     const api =

@@ -177,6 +177,7 @@ function actionOf(transaction: Transaction, payer: Party, fee: bigint, view: Adm
     case 'coinbase':
       throw new Rejection('NoCoinbaseViaMempool');
     case 'tenure_change':
+    case 'unknown':
       throw new Rejection('NoTenureChangeViaMempool');
     case 'poison_microblock':
       throw new Rejection('PoisonMicroblockIsInvalid');

@@ -100,6 +100,8 @@ export function brokenPostCondition(
   const sent = sentBy(events);
   const named = new Set<string>();
   for (const condition of postConditions) {
+    // Such a transaction was not taken.
+    if (condition.type === 'unknown') continue;
     const owner = ownerOf(condition.principal, origin);
     const asset = assetOf(condition) ?? '';
     named.add(keyOf(owner, asset));

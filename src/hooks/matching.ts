@@ -134,7 +134,7 @@ export class Matcher {
       this.#look(type, subject, matches);
     }
     for (const event of transaction.events) {
-      if (event.kind === 'stx_lock') continue;
+      if (event.kind === 'stx_lock' || event.kind === 'unknown') continue;
       subject.event = event;
       if (event.kind === 'contract_log') {
         this.#look('contract_log', subject, matches);
@@ -170,7 +170,7 @@ export class Matcher {
       };
       if (fee > 0n) changed((sponsor ?? sender).address);
       for (const event of events) {
-        if (event.kind === 'contract_log' || event.kind === 'stx_lock') continue;
+        if (event.kind === 'contract_log' || event.kind === 'stx_lock' || event.kind === 'unknown') continue;
         changed(event.sender);
         changed(event.recipient);
       }
@@ -233,6 +233,7 @@ function eventValue(parameter: string, transaction: ChainTransaction, event: Cha
       if (parameter === 'receiver') return event.recipient ?? undefined;
       return parameter === 'value' && event.kind === 'nft' ? toHex(event.value) : event.asset;
     case 'stx_lock':
+    case 'unknown':
       return undefined;
   }
 }

@@ -113,6 +113,8 @@ function payloadOperations(transaction: ChainTransaction, { options, findFunctio
     }
     case 'tenure_change':
       return [{ type: 'tenure_change', metadata: tenureChangeFields(payload) }];
+    case 'unknown':
+      return [feeOperation(transaction)];
     case 'poison_microblock':
       return [{ type: 'poison_microblock', ...origin, metadata: poisonMicroblockFields(payload) }];
   }
@@ -156,6 +158,9 @@ function eventOperations(event: ChainEvent, detail: Detail): Operation[] {
       const metadata = { unlock_height: unlockHeight, locked_address: address, contract_name: contractName };
       return [{ type: 'stx_lock', ...account(address), ...stx(negative(amount)), metadata }];
     }
+    // The operations of deliveries are of few types, and receivers check them.
+    case 'unknown':
+      return [];
     default:
       return assetOperations(event, detail);
   }

@@ -6,7 +6,7 @@
 import { type Clock, systemClock } from '../base/clock.ts';
 import { UNEXPECTED } from '../base/errors.ts';
 import { Turns } from '../base/turns.ts';
-import { isEventPath } from '../chain/payload-reader.ts';
+import { mayBeEventPath } from '../chain/payload-reader.ts';
 import { type Listen, type ListenerEvent, listenHttp } from '../http/listener.ts';
 import { stopGracefully } from '../http/listening.ts';
 import { BodyError, bodyText } from '../http/request-body.ts';
@@ -79,7 +79,7 @@ export function startReceiver(options: ReceiverOptions): Receiver {
   }
 
   async function answerTo(request: Request, path: string): Promise<Response> {
-    if (!isEventPath(path)) return answer(404, { error: `no route handler for ${path}` });
+    if (!mayBeEventPath(path)) return answer(404, { error: `no route handler for ${path}` });
     // Any page that the operator looks at may post to the loopback, as long as it doesn't ask to read the answer.
     if (isFromPage(request)) return answer(403, { error: 'Events are taken from nodes, not from web pages' });
     if (!isJson(request)) return answer(415, { error: 'Unsupported Media Type: events are application/json' });

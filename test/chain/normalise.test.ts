@@ -286,6 +286,5 @@ test('an event of a long payload that lacks a field is refused by its place', ()
     return () => readPayload('/new_block', JSON.stringify({ ...payload, events }), 0);
   };
   expect(refused({ txid: 'x' })).toThrow(`Field events.${index}.txid`);
-  expect(refused({ type: 'other' })).toThrow(`Field events.${index}.type: unknown event type other`);
   expect(refused({ [payload.events[index].type]: null })).toThrow(`events.${index}.${payload.events[index].type}`);
 });

@@ -58,7 +58,7 @@ test.each([
 
 test('principals are the origin, an address, or a contract with its address apart', () => {
   const hex = `0300000003${'040130'}${`0402${address}30`}${`0403${address}0361626330`}`;
-  expect<unknown>(decode(hex).postConditions.map(({ principal }) => principal)).toEqual([
+  expect<unknown>(decode(hex).postConditions.map((one) => 'principal' in one && one.principal)).toEqual([
     origin,
     { type_id: 'principal_standard', address: signer },
     { type_id: 'principal_contract', contract_name: 'abc', address: signer },
@@ -91,18 +91,30 @@ test('bytes after the last condition are ignored', () => {
   expect(decode(`0200000001${'040130'}ffff`).postConditions).toHaveLength(1);
 });
 
+test('an unknown mode is called so', () => {
+  expect<unknown>(decode('0400000000')).toEqual({ mode: 'unknown', postConditions: [] });
+  expect<unknown>(decode('00')).toEqual({ mode: 'unknown', postConditions: [] });
+});
+
 test.each([
-  ['an unknown mode', '0400000000'],
-  ['mode 0', '00'],
-  ['an unknown kind', '0200000001050130'],
-  ['an unknown principal', '0200000001040430'],
-  ['a Clarity prefix for a principal', `02000000010405${address}30`],
+  ['an unknown kind', '050130'],
+  ['an unknown principal', '040430'],
+  ['a Clarity prefix for a principal', `0405${address}30`],
+  ['a non-fungible code on an amount', `000110${five}`],
+  ['an amount code on a non-fungible', `0201${asset}0301`],
+  ['a pox code on an amount', `000130${five}`],
+  ['an amount code on pox', '040101'],
+  ['a value that is none', `0201${asset}0f10`],
+])('from %s on, what is left is one condition that a newer node knows', (_, hex) => {
+  const { postConditions } = decode(`0200000003${'040130'}${hex}${'040130'}`);
+  expect<unknown>(postConditions).toEqual([
+    { type: 'pox', condition_code: 'not_performed', principal: origin },
+    { type: 'unknown', hex: `0x${hex}040130` },
+  ]);
+});
+
+test.each([
   ['an address of version 32', `0200000001040220${hash160}30`],
-  ['a non-fungible code on an amount', `0200000001000110${five}`],
-  ['an amount code on a non-fungible', `02000000010201${asset}0301`],
-  ['a pox code on an amount', `0200000001000130${five}`],
-  ['an amount code on pox', '0200000001040101'],
-  ['a value that is none', `02000000010201${asset}0f10`],
   ['a cut amount', '0200000001000101000000'],
   ['fewer conditions than announced', '0200000002040130'],
   ['a count of 2^32 - 1', '02ffffffff040130'],

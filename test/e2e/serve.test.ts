@@ -102,7 +102,7 @@ describe('the event receiver', () => {
       400,
       'Missing field burn_block_height',
     ],
-    ['a path that is none', '/new_thing', '{}', 404, 'no route handler for /new_thing'],
+    ['a path that is none', '/a/new/thing', '{}', 404, 'no route handler for /a/new/thing'],
   ];
   for (const [what, path, body, status, error] of refused) {
     test(`${what} is ${status}`, async () => {

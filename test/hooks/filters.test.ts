@@ -209,7 +209,7 @@ function plainly(filter: Filter, transaction: ChainTransaction): boolean {
       is('contract_identifier', payload.contractId) &&
       is('function_name', payload.functionName) &&
       is('sender', sender.address) &&
-      (filter.status === undefined || filter.status.includes(status))
+      (filter.status === undefined || filter.status.some((one) => one === status))
     );
   }
   if (filter.type === 'contract_deploy') {
@@ -231,7 +231,7 @@ function plainly(filter: Filter, transaction: ChainTransaction): boolean {
         (filter.contains === undefined || clarityRepr(event.value).includes(filter.contains))
       );
     }
-    if (event.kind === 'stx_lock' || filter.type === 'contract_log') return false;
+    if (!('action' in event) || filter.type === 'contract_log') return false;
     const [token, action] = filter.type.split('_');
     if (event.kind !== token || (action !== 'event' && action !== event.action)) return false;
     if (event.kind !== 'stx' && !is('asset_identifier', event.asset)) return false;

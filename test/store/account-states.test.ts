@@ -68,7 +68,7 @@ function accountAfter(chain: readonly Block[], principal: string): Account {
           if (event.address === principal && known) account.locks += 1;
           continue;
         }
-        if (event.kind === 'contract_log') continue;
+        if (!('action' in event)) continue;
         if (event.sender !== principal && event.recipient !== principal) continue;
         account.events += 1;
         const units = event.kind === 'nft' ? 1n : BigInt(event.amount);

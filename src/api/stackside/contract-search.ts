@@ -31,7 +31,7 @@ const log = (one: FoundLog): Static<typeof Log> => ({
   value: clarity(one.value),
 });
 
-const statuses = ['success', 'abort_by_response', 'abort_by_post_condition', 'problematic_skipped'] as const;
+const statuses = ['success', 'abort_by_response', 'abort_by_post_condition', 'problematic_skipped', 'unknown'] as const;
 
 const Call = Type.Object({
   block_height: Height,

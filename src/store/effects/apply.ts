@@ -34,6 +34,7 @@ interface Options {
   checkpointEvery?: number;
   /** Told of each as it is applied. */
   onUnreadPrint?: (print: UnreadPrint) => void;
+  onUnknownKind?: (unknown: Extract<Effect, { kind: 'unknown_kind' }>) => void;
 }
 
 /** What applies an effect, for each kind. */
@@ -42,7 +43,7 @@ type Writers = { [Kind in Effect['kind']]: (effect: Extract<Effect, { kind: Kind
 function writersOf(
   db: Database,
   dictionaries: Dictionaries,
-  { checkpointEvery = CHECKPOINT_EVERY, onUnreadPrint = () => {} }: Options,
+  { checkpointEvery = CHECKPOINT_EVERY, onUnreadPrint = () => {}, onUnknownKind = () => {} }: Options,
   busy: BusyRows,
   values: ReturnType<typeof valueIndexWriter>,
 ): Writers {
@@ -74,6 +75,9 @@ function writersOf(
     staking: stakingWriter(db, dictionaries),
     unread_print(effect) {
       if (effect.sign === 1) onUnreadPrint(effect);
+    },
+    unknown_kind(effect) {
+      if (effect.sign === 1) onUnknownKind(effect);
     },
     account: accountWriter(db, dictionaries, busy),
     checkpoint: checkpointWriter(db, dictionaries, busy, checkpointEvery),

@@ -42,6 +42,8 @@ function eventColumns(event: ChainEvent, { principals, assets }: Dictionaries): 
         amount: event.amount,
         unlock_height: event.unlockHeight,
       };
+    case 'unknown':
+      return { ...UNUSED, kind: EVENT_KIND.unknown, topic: event.type, value: Buffer.from(event.json) };
     default:
       return {
         ...UNUSED,

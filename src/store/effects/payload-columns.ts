@@ -54,6 +54,7 @@ export function payloadColumns(
     case 'tenure_change':
       return { ...EMPTY, tenureChangeCause: storedTenureCause.numberOf(payload.cause) };
     case 'poison_microblock':
+    case 'unknown':
       return EMPTY;
   }
 }

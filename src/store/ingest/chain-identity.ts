@@ -4,7 +4,7 @@ import { OperatorError } from '../../base/errors.ts';
 import { MAINNET_CHAIN_ID, type Network, networkOf, TESTNET_CHAIN_ID } from '../../chain/network.ts';
 import type { BlockPayload } from '../../chain/payload-schemas.ts';
 import { fromHex } from '../../codec/hex.ts';
-import { decodeTransaction } from '../../codec/transaction.ts';
+import { decodeKnownParts } from '../../codec/transaction.ts';
 import type { Participant } from './transactions.ts';
 
 /** The chain id of the first transaction that somebody signed; else what the version bit of an unsigned one says. */
@@ -12,7 +12,7 @@ function chainIdOf(payload: Pick<BlockPayload, 'transactions'>): { chainId: numb
   let guess: number | null = null;
   for (const { raw_tx } of payload.transactions) {
     if (raw_tx === '0x00') continue;
-    const decoded = decodeTransaction(fromHex(raw_tx));
+    const decoded = decodeKnownParts(fromHex(raw_tx));
     if (!decoded.ok) continue;
     const { chainId, version } = decoded.value;
     if (chainId !== 0) return { chainId, certain: true };

@@ -1,7 +1,8 @@
 /** What each kind of event does to the index: from its payload to the writers. */
 import type { Database } from 'bun:sqlite';
+import { type UnknownKind, unknownKinds } from '../../chain/effect.ts';
 import { streamedMicroblocks, transactionContent } from '../../chain/normalise.ts';
-import type { NodePayload, ReadBlock } from '../../chain/payload-reader.ts';
+import { isEventPath, isHostPath, type NodePayload, type ReadBlock } from '../../chain/payload-reader.ts';
 import type { DroppedPayload, MicroblocksPayload } from '../../chain/payload-schemas.ts';
 import { DecodeError } from '../../codec/decode-error.ts';
 import { fromHex } from '../../codec/hex.ts';
@@ -23,6 +24,9 @@ import type { IngestLog, Outcome, ReceivedEvent } from './event.ts';
 import { mempoolWriter } from './mempool-writer.ts';
 import type { Participant } from './transactions.ts';
 
+/** So many unknown kinds are logged: a byte that stands elsewhere in each transaction is told anew each time. */
+const MOST_SAID = 100;
+
 export interface RouterOptions {
   db: Database;
   journal: Journal | null;
@@ -41,6 +45,24 @@ export interface Applied {
 
 const NOTHING: Applied = { outcome: 'repeated', change: null };
 const appliedWhere = (isNew: boolean): Applied => ({ outcome: isNew ? 'applied' : 'repeated', change: null });
+
+/** How many things of unknown kinds came since the process began, by what they are. */
+export type UnknownCounts = Readonly<Record<UnknownKind, number>>;
+
+/** What counts things of kinds that a newer node knows, and logs each kind once. */
+function unknownKindLog(log: IngestLog) {
+  const counts = Object.fromEntries(unknownKinds.map((what) => [what, 0])) as Record<UnknownKind, number>;
+  const said = new Set<string>();
+  return {
+    counts: counts as UnknownCounts,
+    note(what: UnknownKind, reason: string): void {
+      counts[what] += 1;
+      if (said.size >= MOST_SAID || said.has(`${what} ${reason}`)) return;
+      said.add(`${what} ${reason}`);
+      log({ event: 'unknown_kind', what, reason });
+    },
+  };
+}
 
 /** What logs prints that could not be read, once for each topic: a new one is likely to come in every block. */
 function unreadPrintLog(log: IngestLog): (print: UnreadPrint) => void {
@@ -61,7 +83,11 @@ export function eventRouter({ db, journal, identity, changed, log }: RouterOptio
   const changes = changeWriter(db);
   const mempool = mempoolWriter(db, names, changes);
   const microblocks = microblockWriter(db);
-  const effects = effectsWriter(db, names, { onUnreadPrint: unreadPrintLog(log) });
+  const unknown = unknownKindLog(log);
+  const effects = effectsWriter(db, names, {
+    onUnreadPrint: unreadPrintLog(log),
+    onUnknownKind: ({ what, reason }) => unknown.note(what, reason),
+  });
   const chain = chainWriter(db, {
     apply: effects.apply,
     mempool,
@@ -139,6 +165,7 @@ export function eventRouter({ db, journal, identity, changed, log }: RouterOptio
       case 'attachments':
         return appliedWhere(addAttachments(payload.attachments) > 0);
       case 'other':
+        if (!isEventPath(event.path) && !isHostPath(event.path)) unknown.note('path', event.path);
         return appliedWhere(payload.journaled && journal !== null);
     }
   }
@@ -146,6 +173,7 @@ export function eventRouter({ db, journal, identity, changed, log }: RouterOptio
   return {
     /** The chain as it stands; for those who look things up. */
     chain,
+    unknownCounts: unknown.counts,
 
     /**
      * Applies an event.

@@ -1,4 +1,5 @@
 /** What ingest takes, what it answers, and what it says of its work. */
+import type { UnknownKind } from '../../chain/effect.ts';
 import type { Imported } from '../files/import-progress.ts';
 import type { ListIndexStep } from '../files/list-indexes.ts';
 import type { StoreFailure } from '../files/store-failure.ts';
@@ -23,6 +24,8 @@ export type IngestEvent =
   | { event: 'block_reverted'; height: number; index_block_hash: string }
   | { event: 'mempool_transaction_skipped'; reason: string }
   | { event: 'drop_reason_unknown'; reason: string }
+  /** The node is newer than this program: see what the index keeps as `unknown`. */
+  | { event: 'unknown_kind'; what: UnknownKind; reason: string }
   | { event: 'stacking_print_unread'; contract: string; topic: string | null; reason: string }
   | { event: 'journal_upgraded'; entries: number }
   /** An index that an interrupted load did not make. */

@@ -268,6 +268,8 @@ function startIngest(options: IngestOptions, opened: (() => void)[]) {
     },
 
     tipHeight: (): number => router.chain.tip().height,
+    /** How many things of kinds that only a newer node knows came since the process began. */
+    unknownCounts: router.unknownCounts,
     chainId: identity.chainId,
     /** Null before the first block, unless the chain was set. */
     networkKind: (): Network['kind'] | null => identity.network()?.kind ?? null,

@@ -181,7 +181,11 @@ export function mempoolWriter(db: Database, dictionaries: Dictionaries, changes:
     ): void {
       const back = restore({ rows, rivals, receipts, drops }, restored, heights.before);
       const signed = confirmed.filter(({ content }) => !content.bitcoinOperation);
-      for (const { content, position } of signed) {
+      // One whose signer can't be read was announced, maybe.
+      const announced = confirmed.filter(
+        ({ content }) => !content.bitcoinOperation || content.payload.type === 'unknown',
+      );
+      for (const { content, position } of announced) {
         const row = rows.find(content.txId);
         if (row === null) continue;
         rows.mine(row);

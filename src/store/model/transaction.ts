@@ -11,7 +11,8 @@ export type SummaryPayload =
   | { type: 'contract_call'; contractId: string; functionName: string }
   | { type: 'poison_microblock' }
   | { type: 'coinbase'; altRecipient: string | null }
-  | { type: 'tenure_change'; cause: TenureChangeCause };
+  | { type: 'tenure_change'; cause: TenureChangeCause }
+  | { type: 'unknown' };
 
 interface Spent {
   txId: Uint8Array;

@@ -40,8 +40,8 @@ export const sql = {
 
 function assetEventOf(row: EventRow): AssetEvent {
   const event = eventOf(row);
-  if (event.kind === 'contract_log' || event.kind === 'stx_lock') throw new Error('an event that moves no asset');
-  return event;
+  if ('action' in event) return event;
+  throw new Error('an event that moves no asset');
 }
 
 export type AddressEventQueries = ReturnType<typeof addressEventQueries>;

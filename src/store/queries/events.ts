@@ -51,6 +51,8 @@ export function eventOf(row: EventRow): TransactionEvent {
       const unlockHeight = row.unlock_height ?? 0;
       return { index, kind: 'stx_lock', address: sender ?? '', amount, unlockHeight, contractName: row.topic ?? '' };
     }
+    case EVENT_KIND.unknown:
+      return { index, kind: 'unknown', type: row.topic ?? '', json: new TextDecoder().decode(value) };
     default: {
       const { asset: kind, action } = assetEventOf(row.kind);
       if (kind === 'stx') return { index, kind, action, sender, recipient, amount, memo: row.value };

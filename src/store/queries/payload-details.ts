@@ -15,6 +15,7 @@ function summaryPayload({ payload, sender }: ChainTransaction): SummaryPayload {
     case 'contract_call':
       return { type, contractId: payload.contractId, functionName: payload.functionName };
     case 'poison_microblock':
+    case 'unknown':
       return { type };
     case 'coinbase':
       return { type, altRecipient: payload.altRecipient };

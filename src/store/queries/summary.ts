@@ -89,6 +89,7 @@ function payloadOf(row: SpentRow & { tenure_change_cause?: number | null }): Sum
         functionName: present(row.function_name, 'function_name'),
       };
     case 'poison_microblock':
+    case 'unknown':
       return { type };
     case 'coinbase':
       return { type, altRecipient: row.recipient };

@@ -4,6 +4,7 @@
  */
 import type { AssetAction, ChainEvent, TransactionStatus } from '../../chain/block.ts';
 import { nameOperations } from '../../chain/name-system.ts';
+import { UNKNOWN_PAYLOAD } from '../../codec/payload.ts';
 import { tenureChangeCauses } from '../../codec/tenure-change.ts';
 import type { TransactionType } from '../../codec/transaction.ts';
 import { storedWords, UnknownNumberError } from './stored-words.ts';
@@ -14,6 +15,8 @@ export const STATUS = {
   abort_by_response: -1,
   abort_by_post_condition: -2,
   problematic_skipped: -3,
+  /** Of a newer node. */
+  unknown: -4,
 } as const satisfies Record<TransactionStatus, number>;
 export const storedTransactionStatus = storedWords('transactions', 'status', STATUS);
 
@@ -85,6 +88,8 @@ export const PAYLOAD = {
   versioned_smart_contract: 6,
   tenure_change: 7,
   nakamoto_coinbase: 8,
+  /** Of a newer node; no wire id. */
+  unknown: UNKNOWN_PAYLOAD,
 } as const;
 export const storedPayload = storedWords('transactions', 'type', PAYLOAD);
 
@@ -99,6 +104,7 @@ export const payloadTypes: Readonly<Record<keyof typeof PAYLOAD, TransactionType
   versioned_smart_contract: 'smart_contract',
   tenure_change: 'tenure_change',
   nakamoto_coinbase: 'coinbase',
+  unknown: 'unknown',
 };
 
 /** @param number the payload's wire id @throws UnknownNumberError */
@@ -113,6 +119,8 @@ export const storedTenureCause = storedWords('transactions', 'tenure_change_caus
 
 /** events.kind. Kinds of one asset stand together, and those of STX come first. */
 export const EVENT_KIND = {
+  /** Of a newer node. */
+  unknown: 0,
   log: 1,
   lock: 2,
   stx_transfer: 3,
@@ -125,9 +133,10 @@ export const EVENT_KIND = {
   nft_mint: 10,
   nft_burn: 11,
 } as const;
-const { log: contract_log, lock: stx_lock, ...assetKinds } = EVENT_KIND;
+const { unknown, log: contract_log, lock: stx_lock, ...assetKinds } = EVENT_KIND;
 /** The words of kinds of events: v3's for logs and locks, asset and action for the others. */
 export const storedEventKind = storedWords('events', 'kind', {
+  unknown,
   contract_log,
   stx_lock,
   ...assetKinds,
@@ -161,6 +170,7 @@ const bitsOfAsset = (asset: 'stx' | 'ft' | 'nft'): number =>
   bitsOf(...actions.map((action) => EVENT_KIND[`${asset}_${action}`]));
 
 const kindBits: Readonly<Record<ChainEvent['kind'], number>> = {
+  unknown: bitsOf(EVENT_KIND.unknown),
   contract_log: bitsOf(EVENT_KIND.log),
   stx_lock: bitsOf(EVENT_KIND.lock),
   stx: bitsOfAsset('stx'),

@@ -17,6 +17,15 @@ const movement = {
 };
 const asset_id = Type.String();
 
+/** An event of a kind that only a newer node knows. */
+export const UnknownEvent = Type.Object(
+  {
+    type: Type.String({ description: "The node's word for it" }),
+    json: Type.String({ description: 'The event as the node sent it' }),
+  },
+  { description: 'An event of a kind that this version does not know' },
+);
+
 export const TransactionEvent = Type.Union([
   event('smart_contract_log', {
     contract_log: Type.Object({ contract_id: Type.String(), topic: Type.String(), value: ClarityPair }),
@@ -26,5 +35,6 @@ export const TransactionEvent = Type.Union([
   }),
   event('stx_asset', { asset: Type.Object({ ...movement, amount: Amount, memo: Type.Optional(Hex) }) }),
   event('fungible_token_asset', { asset: Type.Object({ ...movement, asset_id, amount: Amount }) }),
+  event('unknown', { unknown_event: UnknownEvent }),
   event('non_fungible_token_asset', { asset: Type.Object({ ...movement, asset_id, value: ClarityPair }) }),
 ]);

@@ -1,5 +1,5 @@
 import { Type } from '@sinclair/typebox';
-import { Amount, ClarityPair, words } from './values.ts';
+import { Amount, ClarityPair, Hex, words } from './values.ts';
 
 const principal = Type.Union([
   Type.Object({ type_id: Type.Literal('principal_origin') }),
@@ -41,5 +41,12 @@ export const PostConditions = Type.Array(
       condition_code: words('not_performed', 'maybe_performed', 'performed'),
       principal,
     }),
+    Type.Object(
+      { type: Type.Literal('unknown'), hex: Hex },
+      {
+        description:
+          'A condition of a kind that this version does not know, with all that follows it in the transaction',
+      },
+    ),
   ]),
 );

@@ -1,8 +1,14 @@
 /** Statuses of transactions. */
 import { words } from './values.ts';
 
-/** Statuses of a transaction that a block holds. */
-export const executedStatuses = words('success', 'abort_by_response', 'abort_by_post_condition', 'problematic_skipped');
+/** Statuses of a transaction that a block holds; `unknown` is one that a newer node gave. */
+export const executedStatuses = words(
+  'success',
+  'abort_by_response',
+  'abort_by_post_condition',
+  'problematic_skipped',
+  'unknown',
+);
 /** Statuses of a transaction that is pending, or was dropped from the mempool. */
 export const waitingStatuses = words(
   'pending',

@@ -28,6 +28,7 @@ export const typeWords = [
   'poison_microblock',
   'coinbase',
   'tenure_change',
+  'unknown',
 ] as const;
 
 const common = {
@@ -38,9 +39,9 @@ const common = {
   sponsored: Type.Boolean(),
   sponsor_address: Type.Optional(Principal),
   sponsor_nonce: Type.Optional(Uint64),
-  post_condition_mode: words('allow', 'deny', 'originator'),
+  post_condition_mode: words('allow', 'deny', 'originator', 'unknown'),
   post_conditions: PostConditions,
-  anchor_mode: words('on_chain_only', 'off_chain_only', 'any'),
+  anchor_mode: words('on_chain_only', 'off_chain_only', 'any', 'unknown'),
 };
 
 const mined = {
@@ -123,6 +124,10 @@ const kinds = <T extends TProperties>(shared: T) =>
     Type.Object({ ...shared, tx_type: Type.Literal('poison_microblock'), poison_microblock: poisonMicroblock }),
     Type.Object({ ...shared, tx_type: Type.Literal('coinbase'), coinbase_payload: coinbasePayload }),
     Type.Object({ ...shared, tx_type: Type.Literal('tenure_change'), tenure_change_payload: tenureChange }),
+    Type.Object(
+      { ...shared, tx_type: Type.Literal('unknown') },
+      { description: 'A transaction that this version can not read: its node is newer' },
+    ),
   ]);
 
 export const Transaction = kinds(mined);

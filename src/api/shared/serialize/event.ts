@@ -33,6 +33,8 @@ export function transactionEvent(txId: Uint8Array, event: TransactionEvent): Ser
         stx_lock_event: { locked_amount: amount, unlock_height: unlockHeight, locked_address: address },
       };
     }
+    case 'unknown':
+      return { ...common, event_type: 'unknown', unknown_event: { type: event.type, json: event.json } };
     case 'stx': {
       const memo = event.memo === null ? {} : { memo: toHex(event.memo) };
       return { ...common, event_type: 'stx_asset', asset: { ...sides(event), amount: event.amount, ...memo } };

@@ -29,7 +29,7 @@ export interface TransactionContext {
 /** A call has so many forms: with what its contract declares or without, and with arguments or without. */
 const MOST_FORMS = 4;
 
-const anchorModes: Readonly<Record<number, 'on_chain_only' | 'off_chain_only' | 'any'>> = {
+const anchorModes: Readonly<Record<number, Static<typeof Transaction>['anchor_mode']>> = {
   1: 'on_chain_only',
   2: 'off_chain_only',
   3: 'any',
@@ -127,8 +127,7 @@ function accountMembers(
 ) {
   const conditions = decodePostConditions(postConditions);
   if (!conditions.ok) throw conditions.error;
-  const anchored = anchorModes[anchorMode];
-  if (anchored === undefined) throw new Error(`no anchor mode ${anchorMode}`);
+  const anchored = anchorModes[anchorMode] ?? 'unknown';
   return {
     tx_id: toHex(txId),
     nonce: exactNumber(sender.nonce),
@@ -167,6 +166,8 @@ function body(payload: SummaryPayload, raw: Uint8Array, functionArgs: Uint8Array
     }
     case 'tenure_change':
       return { tx_type: payload.type, tenure_change_payload: tenureChange(raw) };
+    case 'unknown':
+      return { tx_type: payload.type };
   }
 }
 

@@ -5,7 +5,14 @@ const ContractStatus = Type.Union([
   Type.Object({
     found: Type.Literal(true),
     result: Type.Object({
-      status: words('pending', 'success', 'abort_by_response', 'abort_by_post_condition', 'problematic_skipped'),
+      status: words(
+        'pending',
+        'success',
+        'abort_by_response',
+        'abort_by_post_condition',
+        'problematic_skipped',
+        'unknown',
+      ),
       tx_id: Hash,
       contract_id: Type.String(),
       block_height: Type.Optional(Height),

@@ -1,4 +1,5 @@
 import { type TProperties, Type } from '@sinclair/typebox';
+import { UnknownEvent } from '../../shared/schemas/event.ts';
 import { Amount, ClarityPair, Height, Memo, nullable, Principal } from '../../shared/schemas/values.ts';
 
 const index = { event_index: Type.Integer({ minimum: 0 }) };
@@ -40,6 +41,7 @@ export const TransactionEvent = Type.Union([
     type: Type.Literal('ft_asset'),
     ft_asset: movement({ asset_identifier, amount: Amount }, {}),
   }),
+  Type.Object({ ...index, type: Type.Literal('unknown'), unknown: UnknownEvent }),
   Type.Object({
     ...index,
     type: Type.Literal('nft_asset'),

@@ -75,6 +75,7 @@ export const TransactionSummary = Type.Union([
     type: Type.Literal('tenure_change'),
     tenure_change: Type.Object({ cause: tenureChangeCause }),
   }),
+  bare(summary, 'unknown'),
 ]);
 
 /** A transaction of a list, which is kept as text. */
@@ -102,6 +103,7 @@ export const FullTransaction = Type.Union([
   Type.Object({ ...full, type: Type.Literal('poison_microblock'), poison_microblock: poisonMicroblock }),
   Type.Object({ ...full, type: Type.Literal('coinbase'), coinbase }),
   Type.Object({ ...full, type: Type.Literal('tenure_change'), tenure_change: tenureChange }),
+  bare(full, 'unknown'),
 ]);
 
 const pending = { ...common, ...waiting };
@@ -112,6 +114,7 @@ export const PendingSummary = Type.Union([
   bare(pending, 'poison_microblock'),
   bare(pending, 'coinbase'),
   bare(pending, 'tenure_change'),
+  bare(pending, 'unknown'),
 ]);
 
 const fullPending = {
@@ -126,6 +129,7 @@ export const FullPending = Type.Union([
   Type.Object({ ...fullPending, type: Type.Literal('poison_microblock'), poison_microblock: poisonMicroblock }),
   bare(fullPending, 'coinbase'),
   bare(fullPending, 'tenure_change'),
+  bare(fullPending, 'unknown'),
 ]);
 
 /** A transaction alone. A mined one without the parts that must be asked for is kept as text. */

@@ -21,6 +21,8 @@ export function transactionEvent(event: TransactionEvent): SerializedEvent {
       const { amount, unlockHeight, address } = event;
       return { event_index, type: 'stx_lock', stx_lock: { amount, unlock_bitcoin_height: unlockHeight, address } };
     }
+    case 'unknown':
+      return { event_index, type: 'unknown', unknown: { type: event.type, json: event.json } };
     case 'stx':
       return {
         event_index,

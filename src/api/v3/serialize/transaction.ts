@@ -93,5 +93,7 @@ function userBody(payload: Exclude<SummaryPayload, { type: 'coinbase' | 'tenure_
     }
     case 'poison_microblock':
       return { type: payload.type };
+    case 'unknown':
+      return { type: payload.type };
   }
 }

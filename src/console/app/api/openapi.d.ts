@@ -1622,7 +1622,7 @@ export interface operations {
                                 height: number;
                                 time: number;
                             };
-                            status: "success" | "abort_by_response" | "abort_by_post_condition" | "problematic_skipped";
+                            status: "success" | "abort_by_response" | "abort_by_post_condition" | "problematic_skipped" | "unknown";
                             /** @constant */
                             type: "token_transfer";
                             token_transfer: {
@@ -1655,7 +1655,7 @@ export interface operations {
                                 height: number;
                                 time: number;
                             };
-                            status: "success" | "abort_by_response" | "abort_by_post_condition" | "problematic_skipped";
+                            status: "success" | "abort_by_response" | "abort_by_post_condition" | "problematic_skipped" | "unknown";
                             /** @constant */
                             type: "smart_contract";
                             smart_contract: {
@@ -1684,7 +1684,7 @@ export interface operations {
                                 height: number;
                                 time: number;
                             };
-                            status: "success" | "abort_by_response" | "abort_by_post_condition" | "problematic_skipped";
+                            status: "success" | "abort_by_response" | "abort_by_post_condition" | "problematic_skipped" | "unknown";
                             /** @constant */
                             type: "contract_call";
                             contract_call: {
@@ -1713,7 +1713,7 @@ export interface operations {
                                 height: number;
                                 time: number;
                             };
-                            status: "success" | "abort_by_response" | "abort_by_post_condition" | "problematic_skipped";
+                            status: "success" | "abort_by_response" | "abort_by_post_condition" | "problematic_skipped" | "unknown";
                             /** @constant */
                             type: "poison_microblock";
                         } | {
@@ -1738,7 +1738,7 @@ export interface operations {
                                 height: number;
                                 time: number;
                             };
-                            status: "success" | "abort_by_response" | "abort_by_post_condition" | "problematic_skipped";
+                            status: "success" | "abort_by_response" | "abort_by_post_condition" | "problematic_skipped" | "unknown";
                             /** @constant */
                             type: "coinbase";
                             coinbase: {
@@ -1766,12 +1766,37 @@ export interface operations {
                                 height: number;
                                 time: number;
                             };
-                            status: "success" | "abort_by_response" | "abort_by_post_condition" | "problematic_skipped";
+                            status: "success" | "abort_by_response" | "abort_by_post_condition" | "problematic_skipped" | "unknown";
                             /** @constant */
                             type: "tenure_change";
                             tenure_change: {
                                 cause: "block_found" | "extended" | "extended_runtime" | "extended_read_count" | "extended_read_length" | "extended_write_count" | "extended_write_length";
                             };
+                        } | {
+                            tx_id: string;
+                            sender: {
+                                address: string;
+                                nonce: number;
+                            };
+                            sponsor: {
+                                address: string;
+                                nonce: number;
+                            } | null;
+                            fee_rate: string;
+                            block: {
+                                height: number;
+                                hash: string;
+                                index_hash: string;
+                                time: number;
+                                tx_index: number;
+                            };
+                            bitcoin_block: {
+                                height: number;
+                                time: number;
+                            };
+                            status: "success" | "abort_by_response" | "abort_by_post_condition" | "problematic_skipped" | "unknown";
+                            /** @constant */
+                            type: "unknown";
                         })[];
                     };
                 };
@@ -1842,7 +1867,7 @@ export interface operations {
                             height: number;
                             time: number;
                         };
-                        status: "success" | "abort_by_response" | "abort_by_post_condition" | "problematic_skipped";
+                        status: "success" | "abort_by_response" | "abort_by_post_condition" | "problematic_skipped" | "unknown";
                         parent_block: {
                             hash: string;
                             index_hash: string;
@@ -1939,6 +1964,10 @@ export interface operations {
                                 contract_name: string;
                                 address: string;
                             };
+                        } | {
+                            /** @constant */
+                            type: "unknown";
+                            hex: string;
                         })[];
                         result?: {
                             hex: string;
@@ -1976,7 +2005,7 @@ export interface operations {
                             height: number;
                             time: number;
                         };
-                        status: "success" | "abort_by_response" | "abort_by_post_condition" | "problematic_skipped";
+                        status: "success" | "abort_by_response" | "abort_by_post_condition" | "problematic_skipped" | "unknown";
                         parent_block: {
                             hash: string;
                             index_hash: string;
@@ -2073,6 +2102,10 @@ export interface operations {
                                 contract_name: string;
                                 address: string;
                             };
+                        } | {
+                            /** @constant */
+                            type: "unknown";
+                            hex: string;
                         })[];
                         result?: {
                             hex: string;
@@ -2107,7 +2140,7 @@ export interface operations {
                             height: number;
                             time: number;
                         };
-                        status: "success" | "abort_by_response" | "abort_by_post_condition" | "problematic_skipped";
+                        status: "success" | "abort_by_response" | "abort_by_post_condition" | "problematic_skipped" | "unknown";
                         parent_block: {
                             hash: string;
                             index_hash: string;
@@ -2204,6 +2237,10 @@ export interface operations {
                                 contract_name: string;
                                 address: string;
                             };
+                        } | {
+                            /** @constant */
+                            type: "unknown";
+                            hex: string;
                         })[];
                         result?: {
                             hex: string;
@@ -2241,7 +2278,7 @@ export interface operations {
                             height: number;
                             time: number;
                         };
-                        status: "success" | "abort_by_response" | "abort_by_post_condition" | "problematic_skipped";
+                        status: "success" | "abort_by_response" | "abort_by_post_condition" | "problematic_skipped" | "unknown";
                         parent_block: {
                             hash: string;
                             index_hash: string;
@@ -2338,6 +2375,10 @@ export interface operations {
                                 contract_name: string;
                                 address: string;
                             };
+                        } | {
+                            /** @constant */
+                            type: "unknown";
+                            hex: string;
                         })[];
                         result?: {
                             hex: string;
@@ -2371,7 +2412,7 @@ export interface operations {
                             height: number;
                             time: number;
                         };
-                        status: "success" | "abort_by_response" | "abort_by_post_condition" | "problematic_skipped";
+                        status: "success" | "abort_by_response" | "abort_by_post_condition" | "problematic_skipped" | "unknown";
                         parent_block: {
                             hash: string;
                             index_hash: string;
@@ -2468,6 +2509,10 @@ export interface operations {
                                 contract_name: string;
                                 address: string;
                             };
+                        } | {
+                            /** @constant */
+                            type: "unknown";
+                            hex: string;
                         })[];
                         result?: {
                             hex: string;
@@ -2502,7 +2547,7 @@ export interface operations {
                             height: number;
                             time: number;
                         };
-                        status: "success" | "abort_by_response" | "abort_by_post_condition" | "problematic_skipped";
+                        status: "success" | "abort_by_response" | "abort_by_post_condition" | "problematic_skipped" | "unknown";
                         parent_block: {
                             hash: string;
                             index_hash: string;
@@ -2599,6 +2644,10 @@ export interface operations {
                                 contract_name: string;
                                 address: string;
                             };
+                        } | {
+                            /** @constant */
+                            type: "unknown";
+                            hex: string;
                         })[];
                         result?: {
                             hex: string;
@@ -2615,6 +2664,136 @@ export interface operations {
                             cause: "block_found" | "extended" | "extended_runtime" | "extended_read_count" | "extended_read_length" | "extended_write_count" | "extended_write_length";
                             pubkey_hash: string;
                         };
+                    } | {
+                        tx_id: string;
+                        sender: {
+                            address: string;
+                            nonce: number;
+                        };
+                        sponsor: {
+                            address: string;
+                            nonce: number;
+                        } | null;
+                        fee_rate: string;
+                        block: {
+                            height: number;
+                            hash: string;
+                            index_hash: string;
+                            time: number;
+                            tx_index: number;
+                        };
+                        bitcoin_block: {
+                            height: number;
+                            time: number;
+                        };
+                        status: "success" | "abort_by_response" | "abort_by_post_condition" | "problematic_skipped" | "unknown";
+                        parent_block: {
+                            hash: string;
+                            index_hash: string;
+                        };
+                        event_count: number;
+                        execution_cost: {
+                            read_count: number;
+                            read_length: number;
+                            runtime: number;
+                            write_count: number;
+                            write_length: number;
+                        };
+                        vm_error: string | null;
+                        post_conditions?: ({
+                            type: "stx" | "staking";
+                            condition_code: "sent_equal_to" | "sent_greater_than" | "sent_greater_than_or_equal_to" | "sent_less_than" | "sent_less_than_or_equal_to";
+                            amount: string;
+                            principal: {
+                                /** @constant */
+                                type_id: "principal_origin";
+                            } | {
+                                /** @constant */
+                                type_id: "principal_standard";
+                                address: string;
+                            } | {
+                                /** @constant */
+                                type_id: "principal_contract";
+                                contract_name: string;
+                                address: string;
+                            };
+                        } | {
+                            /** @constant */
+                            type: "fungible";
+                            condition_code: "sent_equal_to" | "sent_greater_than" | "sent_greater_than_or_equal_to" | "sent_less_than" | "sent_less_than_or_equal_to";
+                            amount: string;
+                            principal: {
+                                /** @constant */
+                                type_id: "principal_origin";
+                            } | {
+                                /** @constant */
+                                type_id: "principal_standard";
+                                address: string;
+                            } | {
+                                /** @constant */
+                                type_id: "principal_contract";
+                                contract_name: string;
+                                address: string;
+                            };
+                            asset: {
+                                contract_name: string;
+                                asset_name: string;
+                                contract_address: string;
+                            };
+                        } | {
+                            /** @constant */
+                            type: "non_fungible";
+                            condition_code: "sent" | "not_sent" | "maybe_sent";
+                            principal: {
+                                /** @constant */
+                                type_id: "principal_origin";
+                            } | {
+                                /** @constant */
+                                type_id: "principal_standard";
+                                address: string;
+                            } | {
+                                /** @constant */
+                                type_id: "principal_contract";
+                                contract_name: string;
+                                address: string;
+                            };
+                            asset: {
+                                contract_name: string;
+                                asset_name: string;
+                                contract_address: string;
+                            };
+                            asset_value: {
+                                hex: string;
+                                repr: string;
+                            };
+                        } | {
+                            /** @constant */
+                            type: "pox";
+                            condition_code: "not_performed" | "maybe_performed" | "performed";
+                            principal: {
+                                /** @constant */
+                                type_id: "principal_origin";
+                            } | {
+                                /** @constant */
+                                type_id: "principal_standard";
+                                address: string;
+                            } | {
+                                /** @constant */
+                                type_id: "principal_contract";
+                                contract_name: string;
+                                address: string;
+                            };
+                        } | {
+                            /** @constant */
+                            type: "unknown";
+                            hex: string;
+                        })[];
+                        result?: {
+                            hex: string;
+                            repr: string;
+                        };
+                        /** @constant */
+                        type: "unknown";
                     }) | ({
                         tx_id: string;
                         sender: {
@@ -2713,6 +2892,10 @@ export interface operations {
                                 contract_name: string;
                                 address: string;
                             };
+                        } | {
+                            /** @constant */
+                            type: "unknown";
+                            hex: string;
                         })[];
                         /** @constant */
                         type: "token_transfer";
@@ -2822,6 +3005,10 @@ export interface operations {
                                 contract_name: string;
                                 address: string;
                             };
+                        } | {
+                            /** @constant */
+                            type: "unknown";
+                            hex: string;
                         })[];
                         /** @constant */
                         type: "smart_contract";
@@ -2928,6 +3115,10 @@ export interface operations {
                                 contract_name: string;
                                 address: string;
                             };
+                        } | {
+                            /** @constant */
+                            type: "unknown";
+                            hex: string;
                         })[];
                         /** @constant */
                         type: "contract_call";
@@ -3037,6 +3228,10 @@ export interface operations {
                                 contract_name: string;
                                 address: string;
                             };
+                        } | {
+                            /** @constant */
+                            type: "unknown";
+                            hex: string;
                         })[];
                         /** @constant */
                         type: "poison_microblock";
@@ -3142,6 +3337,10 @@ export interface operations {
                                 contract_name: string;
                                 address: string;
                             };
+                        } | {
+                            /** @constant */
+                            type: "unknown";
+                            hex: string;
                         })[];
                         /** @constant */
                         type: "coinbase";
@@ -3243,9 +3442,118 @@ export interface operations {
                                 contract_name: string;
                                 address: string;
                             };
+                        } | {
+                            /** @constant */
+                            type: "unknown";
+                            hex: string;
                         })[];
                         /** @constant */
                         type: "tenure_change";
+                    } | {
+                        tx_id: string;
+                        sender: {
+                            address: string;
+                            nonce: number;
+                        };
+                        sponsor: {
+                            address: string;
+                            nonce: number;
+                        } | null;
+                        fee_rate: string;
+                        receipt_time: number;
+                        receipt_block_height: number;
+                        status: "pending" | "dropped_replace_by_fee" | "dropped_replace_across_fork" | "dropped_too_expensive" | "dropped_stale_garbage_collect" | "dropped_problematic";
+                        replaced_by_tx_id: string | null;
+                        post_conditions?: ({
+                            type: "stx" | "staking";
+                            condition_code: "sent_equal_to" | "sent_greater_than" | "sent_greater_than_or_equal_to" | "sent_less_than" | "sent_less_than_or_equal_to";
+                            amount: string;
+                            principal: {
+                                /** @constant */
+                                type_id: "principal_origin";
+                            } | {
+                                /** @constant */
+                                type_id: "principal_standard";
+                                address: string;
+                            } | {
+                                /** @constant */
+                                type_id: "principal_contract";
+                                contract_name: string;
+                                address: string;
+                            };
+                        } | {
+                            /** @constant */
+                            type: "fungible";
+                            condition_code: "sent_equal_to" | "sent_greater_than" | "sent_greater_than_or_equal_to" | "sent_less_than" | "sent_less_than_or_equal_to";
+                            amount: string;
+                            principal: {
+                                /** @constant */
+                                type_id: "principal_origin";
+                            } | {
+                                /** @constant */
+                                type_id: "principal_standard";
+                                address: string;
+                            } | {
+                                /** @constant */
+                                type_id: "principal_contract";
+                                contract_name: string;
+                                address: string;
+                            };
+                            asset: {
+                                contract_name: string;
+                                asset_name: string;
+                                contract_address: string;
+                            };
+                        } | {
+                            /** @constant */
+                            type: "non_fungible";
+                            condition_code: "sent" | "not_sent" | "maybe_sent";
+                            principal: {
+                                /** @constant */
+                                type_id: "principal_origin";
+                            } | {
+                                /** @constant */
+                                type_id: "principal_standard";
+                                address: string;
+                            } | {
+                                /** @constant */
+                                type_id: "principal_contract";
+                                contract_name: string;
+                                address: string;
+                            };
+                            asset: {
+                                contract_name: string;
+                                asset_name: string;
+                                contract_address: string;
+                            };
+                            asset_value: {
+                                hex: string;
+                                repr: string;
+                            };
+                        } | {
+                            /** @constant */
+                            type: "pox";
+                            condition_code: "not_performed" | "maybe_performed" | "performed";
+                            principal: {
+                                /** @constant */
+                                type_id: "principal_origin";
+                            } | {
+                                /** @constant */
+                                type_id: "principal_standard";
+                                address: string;
+                            } | {
+                                /** @constant */
+                                type_id: "principal_contract";
+                                contract_name: string;
+                                address: string;
+                            };
+                        } | {
+                            /** @constant */
+                            type: "unknown";
+                            hex: string;
+                        })[];
+                        /** @constant */
+                        type: "unknown";
                     });
                 };
             };
@@ -3389,6 +3697,14 @@ export interface operations {
                         } | {
                             event_index: number;
                             /** @constant */
+                            type: "unknown";
+                            unknown: {
+                                type: string;
+                                json: string;
+                            };
+                        } | {
+                            event_index: number;
+                            /** @constant */
                             type: "nft_asset";
                             nft_asset: {
                                 /** @constant */
@@ -3512,7 +3828,7 @@ export interface operations {
                                 height: number;
                                 time: number;
                             };
-                            status: "success" | "abort_by_response" | "abort_by_post_condition" | "problematic_skipped";
+                            status: "success" | "abort_by_response" | "abort_by_post_condition" | "problematic_skipped" | "unknown";
                             /** @constant */
                             type: "token_transfer";
                             token_transfer: {
@@ -3545,7 +3861,7 @@ export interface operations {
                                 height: number;
                                 time: number;
                             };
-                            status: "success" | "abort_by_response" | "abort_by_post_condition" | "problematic_skipped";
+                            status: "success" | "abort_by_response" | "abort_by_post_condition" | "problematic_skipped" | "unknown";
                             /** @constant */
                             type: "smart_contract";
                             smart_contract: {
@@ -3574,7 +3890,7 @@ export interface operations {
                                 height: number;
                                 time: number;
                             };
-                            status: "success" | "abort_by_response" | "abort_by_post_condition" | "problematic_skipped";
+                            status: "success" | "abort_by_response" | "abort_by_post_condition" | "problematic_skipped" | "unknown";
                             /** @constant */
                             type: "contract_call";
                             contract_call: {
@@ -3603,7 +3919,7 @@ export interface operations {
                                 height: number;
                                 time: number;
                             };
-                            status: "success" | "abort_by_response" | "abort_by_post_condition" | "problematic_skipped";
+                            status: "success" | "abort_by_response" | "abort_by_post_condition" | "problematic_skipped" | "unknown";
                             /** @constant */
                             type: "poison_microblock";
                         } | {
@@ -3628,7 +3944,7 @@ export interface operations {
                                 height: number;
                                 time: number;
                             };
-                            status: "success" | "abort_by_response" | "abort_by_post_condition" | "problematic_skipped";
+                            status: "success" | "abort_by_response" | "abort_by_post_condition" | "problematic_skipped" | "unknown";
                             /** @constant */
                             type: "coinbase";
                             coinbase: {
@@ -3656,12 +3972,37 @@ export interface operations {
                                 height: number;
                                 time: number;
                             };
-                            status: "success" | "abort_by_response" | "abort_by_post_condition" | "problematic_skipped";
+                            status: "success" | "abort_by_response" | "abort_by_post_condition" | "problematic_skipped" | "unknown";
                             /** @constant */
                             type: "tenure_change";
                             tenure_change: {
                                 cause: "block_found" | "extended" | "extended_runtime" | "extended_read_count" | "extended_read_length" | "extended_write_count" | "extended_write_length";
                             };
+                        } | {
+                            tx_id: string;
+                            sender: {
+                                address: string;
+                                nonce: number;
+                            };
+                            sponsor: {
+                                address: string;
+                                nonce: number;
+                            } | null;
+                            fee_rate: string;
+                            block: {
+                                height: number;
+                                hash: string;
+                                index_hash: string;
+                                time: number;
+                                tx_index: number;
+                            };
+                            bitcoin_block: {
+                                height: number;
+                                time: number;
+                            };
+                            status: "success" | "abort_by_response" | "abort_by_post_condition" | "problematic_skipped" | "unknown";
+                            /** @constant */
+                            type: "unknown";
                         })[];
                     };
                 };
@@ -3843,6 +4184,22 @@ export interface operations {
                             status: "pending" | "dropped_replace_by_fee" | "dropped_replace_across_fork" | "dropped_too_expensive" | "dropped_stale_garbage_collect" | "dropped_problematic";
                             /** @constant */
                             type: "tenure_change";
+                        } | {
+                            tx_id: string;
+                            sender: {
+                                address: string;
+                                nonce: number;
+                            };
+                            sponsor: {
+                                address: string;
+                                nonce: number;
+                            } | null;
+                            fee_rate: string;
+                            receipt_time: number;
+                            receipt_block_height: number;
+                            status: "pending" | "dropped_replace_by_fee" | "dropped_replace_across_fork" | "dropped_too_expensive" | "dropped_stale_garbage_collect" | "dropped_problematic";
+                            /** @constant */
+                            type: "unknown";
                         })[];
                     };
                 };
@@ -4011,6 +4368,22 @@ export interface operations {
                             status: "pending" | "dropped_replace_by_fee" | "dropped_replace_across_fork" | "dropped_too_expensive" | "dropped_stale_garbage_collect" | "dropped_problematic";
                             /** @constant */
                             type: "tenure_change";
+                        } | {
+                            tx_id: string;
+                            sender: {
+                                address: string;
+                                nonce: number;
+                            };
+                            sponsor: {
+                                address: string;
+                                nonce: number;
+                            } | null;
+                            fee_rate: string;
+                            receipt_time: number;
+                            receipt_block_height: number;
+                            status: "pending" | "dropped_replace_by_fee" | "dropped_replace_across_fork" | "dropped_too_expensive" | "dropped_stale_garbage_collect" | "dropped_problematic";
+                            /** @constant */
+                            type: "unknown";
                         })[];
                     };
                 };
@@ -4091,7 +4464,7 @@ export interface operations {
                                     height: number;
                                     time: number;
                                 };
-                                status: "success" | "abort_by_response" | "abort_by_post_condition" | "problematic_skipped";
+                                status: "success" | "abort_by_response" | "abort_by_post_condition" | "problematic_skipped" | "unknown";
                                 /** @constant */
                                 type: "token_transfer";
                                 token_transfer: {
@@ -4124,7 +4497,7 @@ export interface operations {
                                     height: number;
                                     time: number;
                                 };
-                                status: "success" | "abort_by_response" | "abort_by_post_condition" | "problematic_skipped";
+                                status: "success" | "abort_by_response" | "abort_by_post_condition" | "problematic_skipped" | "unknown";
                                 /** @constant */
                                 type: "smart_contract";
                                 smart_contract: {
@@ -4153,7 +4526,7 @@ export interface operations {
                                     height: number;
                                     time: number;
                                 };
-                                status: "success" | "abort_by_response" | "abort_by_post_condition" | "problematic_skipped";
+                                status: "success" | "abort_by_response" | "abort_by_post_condition" | "problematic_skipped" | "unknown";
                                 /** @constant */
                                 type: "contract_call";
                                 contract_call: {
@@ -4182,7 +4555,7 @@ export interface operations {
                                     height: number;
                                     time: number;
                                 };
-                                status: "success" | "abort_by_response" | "abort_by_post_condition" | "problematic_skipped";
+                                status: "success" | "abort_by_response" | "abort_by_post_condition" | "problematic_skipped" | "unknown";
                                 /** @constant */
                                 type: "poison_microblock";
                             } | {
@@ -4207,7 +4580,7 @@ export interface operations {
                                     height: number;
                                     time: number;
                                 };
-                                status: "success" | "abort_by_response" | "abort_by_post_condition" | "problematic_skipped";
+                                status: "success" | "abort_by_response" | "abort_by_post_condition" | "problematic_skipped" | "unknown";
                                 /** @constant */
                                 type: "coinbase";
                                 coinbase: {
@@ -4235,12 +4608,37 @@ export interface operations {
                                     height: number;
                                     time: number;
                                 };
-                                status: "success" | "abort_by_response" | "abort_by_post_condition" | "problematic_skipped";
+                                status: "success" | "abort_by_response" | "abort_by_post_condition" | "problematic_skipped" | "unknown";
                                 /** @constant */
                                 type: "tenure_change";
                                 tenure_change: {
                                     cause: "block_found" | "extended" | "extended_runtime" | "extended_read_count" | "extended_read_length" | "extended_write_count" | "extended_write_length";
                                 };
+                            } | {
+                                tx_id: string;
+                                sender: {
+                                    address: string;
+                                    nonce: number;
+                                };
+                                sponsor: {
+                                    address: string;
+                                    nonce: number;
+                                } | null;
+                                fee_rate: string;
+                                block: {
+                                    height: number;
+                                    hash: string;
+                                    index_hash: string;
+                                    time: number;
+                                    tx_index: number;
+                                };
+                                bitcoin_block: {
+                                    height: number;
+                                    time: number;
+                                };
+                                status: "success" | "abort_by_response" | "abort_by_post_condition" | "problematic_skipped" | "unknown";
+                                /** @constant */
+                                type: "unknown";
                             };
                             involvement: "sender" | "sponsor" | "affected";
                             balance_changes: {
@@ -4424,6 +4822,22 @@ export interface operations {
                             status: "pending" | "dropped_replace_by_fee" | "dropped_replace_across_fork" | "dropped_too_expensive" | "dropped_stale_garbage_collect" | "dropped_problematic";
                             /** @constant */
                             type: "tenure_change";
+                        } | {
+                            tx_id: string;
+                            sender: {
+                                address: string;
+                                nonce: number;
+                            };
+                            sponsor: {
+                                address: string;
+                                nonce: number;
+                            } | null;
+                            fee_rate: string;
+                            receipt_time: number;
+                            receipt_block_height: number;
+                            status: "pending" | "dropped_replace_by_fee" | "dropped_replace_across_fork" | "dropped_too_expensive" | "dropped_stale_garbage_collect" | "dropped_problematic";
+                            /** @constant */
+                            type: "unknown";
                         })[];
                     };
                 };
@@ -5502,7 +5916,7 @@ export interface operations {
                                 sponsored: boolean;
                                 sponsor_address?: string;
                                 sponsor_nonce?: number;
-                                post_condition_mode: "allow" | "deny" | "originator";
+                                post_condition_mode: "allow" | "deny" | "originator" | "unknown";
                                 post_conditions: ({
                                     type: "stx" | "staking";
                                     condition_code: "sent_equal_to" | "sent_greater_than" | "sent_greater_than_or_equal_to" | "sent_less_than" | "sent_less_than_or_equal_to";
@@ -5586,8 +6000,12 @@ export interface operations {
                                         contract_name: string;
                                         address: string;
                                     };
+                                } | {
+                                    /** @constant */
+                                    type: "unknown";
+                                    hex: string;
                                 })[];
-                                anchor_mode: "on_chain_only" | "off_chain_only" | "any";
+                                anchor_mode: "on_chain_only" | "off_chain_only" | "any" | "unknown";
                                 is_unanchored: boolean;
                                 block_hash: string;
                                 parent_block_hash: string;
@@ -5601,7 +6019,7 @@ export interface operations {
                                 parent_burn_block_time_iso: string | "";
                                 canonical: boolean;
                                 tx_index: number;
-                                tx_status: "success" | "abort_by_response" | "abort_by_post_condition" | "problematic_skipped";
+                                tx_status: "success" | "abort_by_response" | "abort_by_post_condition" | "problematic_skipped" | "unknown";
                                 tx_result: {
                                     hex: string;
                                     repr: string;
@@ -5656,6 +6074,15 @@ export interface operations {
                                         recipient: string;
                                         asset_id: string;
                                         amount: string;
+                                    };
+                                } | {
+                                    event_index: number;
+                                    /** @constant */
+                                    event_type: "unknown";
+                                    tx_id: string;
+                                    unknown_event: {
+                                        type: string;
+                                        json: string;
                                     };
                                 } | {
                                     event_index: number;
@@ -5694,7 +6121,7 @@ export interface operations {
                                 sponsored: boolean;
                                 sponsor_address?: string;
                                 sponsor_nonce?: number;
-                                post_condition_mode: "allow" | "deny" | "originator";
+                                post_condition_mode: "allow" | "deny" | "originator" | "unknown";
                                 post_conditions: ({
                                     type: "stx" | "staking";
                                     condition_code: "sent_equal_to" | "sent_greater_than" | "sent_greater_than_or_equal_to" | "sent_less_than" | "sent_less_than_or_equal_to";
@@ -5778,8 +6205,12 @@ export interface operations {
                                         contract_name: string;
                                         address: string;
                                     };
+                                } | {
+                                    /** @constant */
+                                    type: "unknown";
+                                    hex: string;
                                 })[];
-                                anchor_mode: "on_chain_only" | "off_chain_only" | "any";
+                                anchor_mode: "on_chain_only" | "off_chain_only" | "any" | "unknown";
                                 is_unanchored: boolean;
                                 block_hash: string;
                                 parent_block_hash: string;
@@ -5793,7 +6224,7 @@ export interface operations {
                                 parent_burn_block_time_iso: string | "";
                                 canonical: boolean;
                                 tx_index: number;
-                                tx_status: "success" | "abort_by_response" | "abort_by_post_condition" | "problematic_skipped";
+                                tx_status: "success" | "abort_by_response" | "abort_by_post_condition" | "problematic_skipped" | "unknown";
                                 tx_result: {
                                     hex: string;
                                     repr: string;
@@ -5848,6 +6279,15 @@ export interface operations {
                                         recipient: string;
                                         asset_id: string;
                                         amount: string;
+                                    };
+                                } | {
+                                    event_index: number;
+                                    /** @constant */
+                                    event_type: "unknown";
+                                    tx_id: string;
+                                    unknown_event: {
+                                        type: string;
+                                        json: string;
                                     };
                                 } | {
                                     event_index: number;
@@ -5886,7 +6326,7 @@ export interface operations {
                                 sponsored: boolean;
                                 sponsor_address?: string;
                                 sponsor_nonce?: number;
-                                post_condition_mode: "allow" | "deny" | "originator";
+                                post_condition_mode: "allow" | "deny" | "originator" | "unknown";
                                 post_conditions: ({
                                     type: "stx" | "staking";
                                     condition_code: "sent_equal_to" | "sent_greater_than" | "sent_greater_than_or_equal_to" | "sent_less_than" | "sent_less_than_or_equal_to";
@@ -5970,8 +6410,12 @@ export interface operations {
                                         contract_name: string;
                                         address: string;
                                     };
+                                } | {
+                                    /** @constant */
+                                    type: "unknown";
+                                    hex: string;
                                 })[];
-                                anchor_mode: "on_chain_only" | "off_chain_only" | "any";
+                                anchor_mode: "on_chain_only" | "off_chain_only" | "any" | "unknown";
                                 is_unanchored: boolean;
                                 block_hash: string;
                                 parent_block_hash: string;
@@ -5985,7 +6429,7 @@ export interface operations {
                                 parent_burn_block_time_iso: string | "";
                                 canonical: boolean;
                                 tx_index: number;
-                                tx_status: "success" | "abort_by_response" | "abort_by_post_condition" | "problematic_skipped";
+                                tx_status: "success" | "abort_by_response" | "abort_by_post_condition" | "problematic_skipped" | "unknown";
                                 tx_result: {
                                     hex: string;
                                     repr: string;
@@ -6040,6 +6484,15 @@ export interface operations {
                                         recipient: string;
                                         asset_id: string;
                                         amount: string;
+                                    };
+                                } | {
+                                    event_index: number;
+                                    /** @constant */
+                                    event_type: "unknown";
+                                    tx_id: string;
+                                    unknown_event: {
+                                        type: string;
+                                        json: string;
                                     };
                                 } | {
                                     event_index: number;
@@ -6084,7 +6537,7 @@ export interface operations {
                                 sponsored: boolean;
                                 sponsor_address?: string;
                                 sponsor_nonce?: number;
-                                post_condition_mode: "allow" | "deny" | "originator";
+                                post_condition_mode: "allow" | "deny" | "originator" | "unknown";
                                 post_conditions: ({
                                     type: "stx" | "staking";
                                     condition_code: "sent_equal_to" | "sent_greater_than" | "sent_greater_than_or_equal_to" | "sent_less_than" | "sent_less_than_or_equal_to";
@@ -6168,8 +6621,12 @@ export interface operations {
                                         contract_name: string;
                                         address: string;
                                     };
+                                } | {
+                                    /** @constant */
+                                    type: "unknown";
+                                    hex: string;
                                 })[];
-                                anchor_mode: "on_chain_only" | "off_chain_only" | "any";
+                                anchor_mode: "on_chain_only" | "off_chain_only" | "any" | "unknown";
                                 is_unanchored: boolean;
                                 block_hash: string;
                                 parent_block_hash: string;
@@ -6183,7 +6640,7 @@ export interface operations {
                                 parent_burn_block_time_iso: string | "";
                                 canonical: boolean;
                                 tx_index: number;
-                                tx_status: "success" | "abort_by_response" | "abort_by_post_condition" | "problematic_skipped";
+                                tx_status: "success" | "abort_by_response" | "abort_by_post_condition" | "problematic_skipped" | "unknown";
                                 tx_result: {
                                     hex: string;
                                     repr: string;
@@ -6238,6 +6695,15 @@ export interface operations {
                                         recipient: string;
                                         asset_id: string;
                                         amount: string;
+                                    };
+                                } | {
+                                    event_index: number;
+                                    /** @constant */
+                                    event_type: "unknown";
+                                    tx_id: string;
+                                    unknown_event: {
+                                        type: string;
+                                        json: string;
                                     };
                                 } | {
                                     event_index: number;
@@ -6275,7 +6741,7 @@ export interface operations {
                                 sponsored: boolean;
                                 sponsor_address?: string;
                                 sponsor_nonce?: number;
-                                post_condition_mode: "allow" | "deny" | "originator";
+                                post_condition_mode: "allow" | "deny" | "originator" | "unknown";
                                 post_conditions: ({
                                     type: "stx" | "staking";
                                     condition_code: "sent_equal_to" | "sent_greater_than" | "sent_greater_than_or_equal_to" | "sent_less_than" | "sent_less_than_or_equal_to";
@@ -6359,8 +6825,12 @@ export interface operations {
                                         contract_name: string;
                                         address: string;
                                     };
+                                } | {
+                                    /** @constant */
+                                    type: "unknown";
+                                    hex: string;
                                 })[];
-                                anchor_mode: "on_chain_only" | "off_chain_only" | "any";
+                                anchor_mode: "on_chain_only" | "off_chain_only" | "any" | "unknown";
                                 is_unanchored: boolean;
                                 block_hash: string;
                                 parent_block_hash: string;
@@ -6374,7 +6844,7 @@ export interface operations {
                                 parent_burn_block_time_iso: string | "";
                                 canonical: boolean;
                                 tx_index: number;
-                                tx_status: "success" | "abort_by_response" | "abort_by_post_condition" | "problematic_skipped";
+                                tx_status: "success" | "abort_by_response" | "abort_by_post_condition" | "problematic_skipped" | "unknown";
                                 tx_result: {
                                     hex: string;
                                     repr: string;
@@ -6429,6 +6899,15 @@ export interface operations {
                                         recipient: string;
                                         asset_id: string;
                                         amount: string;
+                                    };
+                                } | {
+                                    event_index: number;
+                                    /** @constant */
+                                    event_type: "unknown";
+                                    tx_id: string;
+                                    unknown_event: {
+                                        type: string;
+                                        json: string;
                                     };
                                 } | {
                                     event_index: number;
@@ -6467,7 +6946,7 @@ export interface operations {
                                 sponsored: boolean;
                                 sponsor_address?: string;
                                 sponsor_nonce?: number;
-                                post_condition_mode: "allow" | "deny" | "originator";
+                                post_condition_mode: "allow" | "deny" | "originator" | "unknown";
                                 post_conditions: ({
                                     type: "stx" | "staking";
                                     condition_code: "sent_equal_to" | "sent_greater_than" | "sent_greater_than_or_equal_to" | "sent_less_than" | "sent_less_than_or_equal_to";
@@ -6551,8 +7030,12 @@ export interface operations {
                                         contract_name: string;
                                         address: string;
                                     };
+                                } | {
+                                    /** @constant */
+                                    type: "unknown";
+                                    hex: string;
                                 })[];
-                                anchor_mode: "on_chain_only" | "off_chain_only" | "any";
+                                anchor_mode: "on_chain_only" | "off_chain_only" | "any" | "unknown";
                                 is_unanchored: boolean;
                                 block_hash: string;
                                 parent_block_hash: string;
@@ -6566,7 +7049,7 @@ export interface operations {
                                 parent_burn_block_time_iso: string | "";
                                 canonical: boolean;
                                 tx_index: number;
-                                tx_status: "success" | "abort_by_response" | "abort_by_post_condition" | "problematic_skipped";
+                                tx_status: "success" | "abort_by_response" | "abort_by_post_condition" | "problematic_skipped" | "unknown";
                                 tx_result: {
                                     hex: string;
                                     repr: string;
@@ -6625,6 +7108,15 @@ export interface operations {
                                 } | {
                                     event_index: number;
                                     /** @constant */
+                                    event_type: "unknown";
+                                    tx_id: string;
+                                    unknown_event: {
+                                        type: string;
+                                        json: string;
+                                    };
+                                } | {
+                                    event_index: number;
+                                    /** @constant */
                                     event_type: "non_fungible_token_asset";
                                     tx_id: string;
                                     asset: {
@@ -6655,6 +7147,206 @@ export interface operations {
                                     cause: "block_found" | "extended" | "extended_runtime" | "extended_read_count" | "extended_read_length" | "extended_write_count" | "extended_write_length";
                                     pubkey_hash: string;
                                 };
+                            } | {
+                                tx_id: string;
+                                nonce: number;
+                                fee_rate: string;
+                                sender_address: string;
+                                sponsored: boolean;
+                                sponsor_address?: string;
+                                sponsor_nonce?: number;
+                                post_condition_mode: "allow" | "deny" | "originator" | "unknown";
+                                post_conditions: ({
+                                    type: "stx" | "staking";
+                                    condition_code: "sent_equal_to" | "sent_greater_than" | "sent_greater_than_or_equal_to" | "sent_less_than" | "sent_less_than_or_equal_to";
+                                    amount: string;
+                                    principal: {
+                                        /** @constant */
+                                        type_id: "principal_origin";
+                                    } | {
+                                        /** @constant */
+                                        type_id: "principal_standard";
+                                        address: string;
+                                    } | {
+                                        /** @constant */
+                                        type_id: "principal_contract";
+                                        contract_name: string;
+                                        address: string;
+                                    };
+                                } | {
+                                    /** @constant */
+                                    type: "fungible";
+                                    condition_code: "sent_equal_to" | "sent_greater_than" | "sent_greater_than_or_equal_to" | "sent_less_than" | "sent_less_than_or_equal_to";
+                                    amount: string;
+                                    principal: {
+                                        /** @constant */
+                                        type_id: "principal_origin";
+                                    } | {
+                                        /** @constant */
+                                        type_id: "principal_standard";
+                                        address: string;
+                                    } | {
+                                        /** @constant */
+                                        type_id: "principal_contract";
+                                        contract_name: string;
+                                        address: string;
+                                    };
+                                    asset: {
+                                        contract_name: string;
+                                        asset_name: string;
+                                        contract_address: string;
+                                    };
+                                } | {
+                                    /** @constant */
+                                    type: "non_fungible";
+                                    condition_code: "sent" | "not_sent" | "maybe_sent";
+                                    principal: {
+                                        /** @constant */
+                                        type_id: "principal_origin";
+                                    } | {
+                                        /** @constant */
+                                        type_id: "principal_standard";
+                                        address: string;
+                                    } | {
+                                        /** @constant */
+                                        type_id: "principal_contract";
+                                        contract_name: string;
+                                        address: string;
+                                    };
+                                    asset: {
+                                        contract_name: string;
+                                        asset_name: string;
+                                        contract_address: string;
+                                    };
+                                    asset_value: {
+                                        hex: string;
+                                        repr: string;
+                                    };
+                                } | {
+                                    /** @constant */
+                                    type: "pox";
+                                    condition_code: "not_performed" | "maybe_performed" | "performed";
+                                    principal: {
+                                        /** @constant */
+                                        type_id: "principal_origin";
+                                    } | {
+                                        /** @constant */
+                                        type_id: "principal_standard";
+                                        address: string;
+                                    } | {
+                                        /** @constant */
+                                        type_id: "principal_contract";
+                                        contract_name: string;
+                                        address: string;
+                                    };
+                                } | {
+                                    /** @constant */
+                                    type: "unknown";
+                                    hex: string;
+                                })[];
+                                anchor_mode: "on_chain_only" | "off_chain_only" | "any" | "unknown";
+                                is_unanchored: boolean;
+                                block_hash: string;
+                                parent_block_hash: string;
+                                block_height: number;
+                                block_time: number;
+                                block_time_iso: string | "";
+                                burn_block_height: number;
+                                burn_block_time: number;
+                                burn_block_time_iso: string | "";
+                                parent_burn_block_time: number;
+                                parent_burn_block_time_iso: string | "";
+                                canonical: boolean;
+                                tx_index: number;
+                                tx_status: "success" | "abort_by_response" | "abort_by_post_condition" | "problematic_skipped" | "unknown";
+                                tx_result: {
+                                    hex: string;
+                                    repr: string;
+                                };
+                                microblock_hash: string;
+                                microblock_sequence: number;
+                                microblock_canonical: boolean;
+                                event_count: number;
+                                events: ({
+                                    event_index: number;
+                                    /** @constant */
+                                    event_type: "smart_contract_log";
+                                    tx_id: string;
+                                    contract_log: {
+                                        contract_id: string;
+                                        topic: string;
+                                        value: {
+                                            hex: string;
+                                            repr: string;
+                                        };
+                                    };
+                                } | {
+                                    event_index: number;
+                                    /** @constant */
+                                    event_type: "stx_lock";
+                                    tx_id: string;
+                                    stx_lock_event: {
+                                        locked_amount: string;
+                                        unlock_height: number;
+                                        locked_address: string;
+                                    };
+                                } | {
+                                    event_index: number;
+                                    /** @constant */
+                                    event_type: "stx_asset";
+                                    tx_id: string;
+                                    asset: {
+                                        asset_event_type: "transfer" | "mint" | "burn";
+                                        sender: string;
+                                        recipient: string;
+                                        amount: string;
+                                        memo?: string;
+                                    };
+                                } | {
+                                    event_index: number;
+                                    /** @constant */
+                                    event_type: "fungible_token_asset";
+                                    tx_id: string;
+                                    asset: {
+                                        asset_event_type: "transfer" | "mint" | "burn";
+                                        sender: string;
+                                        recipient: string;
+                                        asset_id: string;
+                                        amount: string;
+                                    };
+                                } | {
+                                    event_index: number;
+                                    /** @constant */
+                                    event_type: "unknown";
+                                    tx_id: string;
+                                    unknown_event: {
+                                        type: string;
+                                        json: string;
+                                    };
+                                } | {
+                                    event_index: number;
+                                    /** @constant */
+                                    event_type: "non_fungible_token_asset";
+                                    tx_id: string;
+                                    asset: {
+                                        asset_event_type: "transfer" | "mint" | "burn";
+                                        sender: string;
+                                        recipient: string;
+                                        asset_id: string;
+                                        value: {
+                                            hex: string;
+                                            repr: string;
+                                        };
+                                    };
+                                })[];
+                                execution_cost_read_count: number;
+                                execution_cost_read_length: number;
+                                execution_cost_runtime: number;
+                                execution_cost_write_count: number;
+                                execution_cost_write_length: number;
+                                vm_error: string | null;
+                                /** @constant */
+                                tx_type: "unknown";
                             }) | ({
                                 tx_id: string;
                                 nonce: number;
@@ -6663,7 +7355,7 @@ export interface operations {
                                 sponsored: boolean;
                                 sponsor_address?: string;
                                 sponsor_nonce?: number;
-                                post_condition_mode: "allow" | "deny" | "originator";
+                                post_condition_mode: "allow" | "deny" | "originator" | "unknown";
                                 post_conditions: ({
                                     type: "stx" | "staking";
                                     condition_code: "sent_equal_to" | "sent_greater_than" | "sent_greater_than_or_equal_to" | "sent_less_than" | "sent_less_than_or_equal_to";
@@ -6747,8 +7439,12 @@ export interface operations {
                                         contract_name: string;
                                         address: string;
                                     };
+                                } | {
+                                    /** @constant */
+                                    type: "unknown";
+                                    hex: string;
                                 })[];
-                                anchor_mode: "on_chain_only" | "off_chain_only" | "any";
+                                anchor_mode: "on_chain_only" | "off_chain_only" | "any" | "unknown";
                                 tx_status: "pending" | "dropped_replace_by_fee" | "dropped_replace_across_fork" | "dropped_too_expensive" | "dropped_stale_garbage_collect" | "dropped_problematic";
                                 replaced_by_tx_id: string | null;
                                 receipt_time: number;
@@ -6768,7 +7464,7 @@ export interface operations {
                                 sponsored: boolean;
                                 sponsor_address?: string;
                                 sponsor_nonce?: number;
-                                post_condition_mode: "allow" | "deny" | "originator";
+                                post_condition_mode: "allow" | "deny" | "originator" | "unknown";
                                 post_conditions: ({
                                     type: "stx" | "staking";
                                     condition_code: "sent_equal_to" | "sent_greater_than" | "sent_greater_than_or_equal_to" | "sent_less_than" | "sent_less_than_or_equal_to";
@@ -6852,8 +7548,12 @@ export interface operations {
                                         contract_name: string;
                                         address: string;
                                     };
+                                } | {
+                                    /** @constant */
+                                    type: "unknown";
+                                    hex: string;
                                 })[];
-                                anchor_mode: "on_chain_only" | "off_chain_only" | "any";
+                                anchor_mode: "on_chain_only" | "off_chain_only" | "any" | "unknown";
                                 tx_status: "pending" | "dropped_replace_by_fee" | "dropped_replace_across_fork" | "dropped_too_expensive" | "dropped_stale_garbage_collect" | "dropped_problematic";
                                 replaced_by_tx_id: string | null;
                                 receipt_time: number;
@@ -6873,7 +7573,7 @@ export interface operations {
                                 sponsored: boolean;
                                 sponsor_address?: string;
                                 sponsor_nonce?: number;
-                                post_condition_mode: "allow" | "deny" | "originator";
+                                post_condition_mode: "allow" | "deny" | "originator" | "unknown";
                                 post_conditions: ({
                                     type: "stx" | "staking";
                                     condition_code: "sent_equal_to" | "sent_greater_than" | "sent_greater_than_or_equal_to" | "sent_less_than" | "sent_less_than_or_equal_to";
@@ -6957,8 +7657,12 @@ export interface operations {
                                         contract_name: string;
                                         address: string;
                                     };
+                                } | {
+                                    /** @constant */
+                                    type: "unknown";
+                                    hex: string;
                                 })[];
-                                anchor_mode: "on_chain_only" | "off_chain_only" | "any";
+                                anchor_mode: "on_chain_only" | "off_chain_only" | "any" | "unknown";
                                 tx_status: "pending" | "dropped_replace_by_fee" | "dropped_replace_across_fork" | "dropped_too_expensive" | "dropped_stale_garbage_collect" | "dropped_problematic";
                                 replaced_by_tx_id: string | null;
                                 receipt_time: number;
@@ -6984,7 +7688,7 @@ export interface operations {
                                 sponsored: boolean;
                                 sponsor_address?: string;
                                 sponsor_nonce?: number;
-                                post_condition_mode: "allow" | "deny" | "originator";
+                                post_condition_mode: "allow" | "deny" | "originator" | "unknown";
                                 post_conditions: ({
                                     type: "stx" | "staking";
                                     condition_code: "sent_equal_to" | "sent_greater_than" | "sent_greater_than_or_equal_to" | "sent_less_than" | "sent_less_than_or_equal_to";
@@ -7068,8 +7772,12 @@ export interface operations {
                                         contract_name: string;
                                         address: string;
                                     };
+                                } | {
+                                    /** @constant */
+                                    type: "unknown";
+                                    hex: string;
                                 })[];
-                                anchor_mode: "on_chain_only" | "off_chain_only" | "any";
+                                anchor_mode: "on_chain_only" | "off_chain_only" | "any" | "unknown";
                                 tx_status: "pending" | "dropped_replace_by_fee" | "dropped_replace_across_fork" | "dropped_too_expensive" | "dropped_stale_garbage_collect" | "dropped_problematic";
                                 replaced_by_tx_id: string | null;
                                 receipt_time: number;
@@ -7088,7 +7796,7 @@ export interface operations {
                                 sponsored: boolean;
                                 sponsor_address?: string;
                                 sponsor_nonce?: number;
-                                post_condition_mode: "allow" | "deny" | "originator";
+                                post_condition_mode: "allow" | "deny" | "originator" | "unknown";
                                 post_conditions: ({
                                     type: "stx" | "staking";
                                     condition_code: "sent_equal_to" | "sent_greater_than" | "sent_greater_than_or_equal_to" | "sent_less_than" | "sent_less_than_or_equal_to";
@@ -7172,8 +7880,12 @@ export interface operations {
                                         contract_name: string;
                                         address: string;
                                     };
+                                } | {
+                                    /** @constant */
+                                    type: "unknown";
+                                    hex: string;
                                 })[];
-                                anchor_mode: "on_chain_only" | "off_chain_only" | "any";
+                                anchor_mode: "on_chain_only" | "off_chain_only" | "any" | "unknown";
                                 tx_status: "pending" | "dropped_replace_by_fee" | "dropped_replace_across_fork" | "dropped_too_expensive" | "dropped_stale_garbage_collect" | "dropped_problematic";
                                 replaced_by_tx_id: string | null;
                                 receipt_time: number;
@@ -7193,7 +7905,7 @@ export interface operations {
                                 sponsored: boolean;
                                 sponsor_address?: string;
                                 sponsor_nonce?: number;
-                                post_condition_mode: "allow" | "deny" | "originator";
+                                post_condition_mode: "allow" | "deny" | "originator" | "unknown";
                                 post_conditions: ({
                                     type: "stx" | "staking";
                                     condition_code: "sent_equal_to" | "sent_greater_than" | "sent_greater_than_or_equal_to" | "sent_less_than" | "sent_less_than_or_equal_to";
@@ -7277,8 +7989,12 @@ export interface operations {
                                         contract_name: string;
                                         address: string;
                                     };
+                                } | {
+                                    /** @constant */
+                                    type: "unknown";
+                                    hex: string;
                                 })[];
-                                anchor_mode: "on_chain_only" | "off_chain_only" | "any";
+                                anchor_mode: "on_chain_only" | "off_chain_only" | "any" | "unknown";
                                 tx_status: "pending" | "dropped_replace_by_fee" | "dropped_replace_across_fork" | "dropped_too_expensive" | "dropped_stale_garbage_collect" | "dropped_problematic";
                                 replaced_by_tx_id: string | null;
                                 receipt_time: number;
@@ -7294,6 +8010,110 @@ export interface operations {
                                     cause: "block_found" | "extended" | "extended_runtime" | "extended_read_count" | "extended_read_length" | "extended_write_count" | "extended_write_length";
                                     pubkey_hash: string;
                                 };
+                            } | {
+                                tx_id: string;
+                                nonce: number;
+                                fee_rate: string;
+                                sender_address: string;
+                                sponsored: boolean;
+                                sponsor_address?: string;
+                                sponsor_nonce?: number;
+                                post_condition_mode: "allow" | "deny" | "originator" | "unknown";
+                                post_conditions: ({
+                                    type: "stx" | "staking";
+                                    condition_code: "sent_equal_to" | "sent_greater_than" | "sent_greater_than_or_equal_to" | "sent_less_than" | "sent_less_than_or_equal_to";
+                                    amount: string;
+                                    principal: {
+                                        /** @constant */
+                                        type_id: "principal_origin";
+                                    } | {
+                                        /** @constant */
+                                        type_id: "principal_standard";
+                                        address: string;
+                                    } | {
+                                        /** @constant */
+                                        type_id: "principal_contract";
+                                        contract_name: string;
+                                        address: string;
+                                    };
+                                } | {
+                                    /** @constant */
+                                    type: "fungible";
+                                    condition_code: "sent_equal_to" | "sent_greater_than" | "sent_greater_than_or_equal_to" | "sent_less_than" | "sent_less_than_or_equal_to";
+                                    amount: string;
+                                    principal: {
+                                        /** @constant */
+                                        type_id: "principal_origin";
+                                    } | {
+                                        /** @constant */
+                                        type_id: "principal_standard";
+                                        address: string;
+                                    } | {
+                                        /** @constant */
+                                        type_id: "principal_contract";
+                                        contract_name: string;
+                                        address: string;
+                                    };
+                                    asset: {
+                                        contract_name: string;
+                                        asset_name: string;
+                                        contract_address: string;
+                                    };
+                                } | {
+                                    /** @constant */
+                                    type: "non_fungible";
+                                    condition_code: "sent" | "not_sent" | "maybe_sent";
+                                    principal: {
+                                        /** @constant */
+                                        type_id: "principal_origin";
+                                    } | {
+                                        /** @constant */
+                                        type_id: "principal_standard";
+                                        address: string;
+                                    } | {
+                                        /** @constant */
+                                        type_id: "principal_contract";
+                                        contract_name: string;
+                                        address: string;
+                                    };
+                                    asset: {
+                                        contract_name: string;
+                                        asset_name: string;
+                                        contract_address: string;
+                                    };
+                                    asset_value: {
+                                        hex: string;
+                                        repr: string;
+                                    };
+                                } | {
+                                    /** @constant */
+                                    type: "pox";
+                                    condition_code: "not_performed" | "maybe_performed" | "performed";
+                                    principal: {
+                                        /** @constant */
+                                        type_id: "principal_origin";
+                                    } | {
+                                        /** @constant */
+                                        type_id: "principal_standard";
+                                        address: string;
+                                    } | {
+                                        /** @constant */
+                                        type_id: "principal_contract";
+                                        contract_name: string;
+                                        address: string;
+                                    };
+                                } | {
+                                    /** @constant */
+                                    type: "unknown";
+                                    hex: string;
+                                })[];
+                                anchor_mode: "on_chain_only" | "off_chain_only" | "any" | "unknown";
+                                tx_status: "pending" | "dropped_replace_by_fee" | "dropped_replace_across_fork" | "dropped_too_expensive" | "dropped_stale_garbage_collect" | "dropped_problematic";
+                                replaced_by_tx_id: string | null;
+                                receipt_time: number;
+                                receipt_time_iso: string;
+                                /** @constant */
+                                tx_type: "unknown";
                             });
                         } | {
                             /** @constant */
@@ -7489,7 +8309,7 @@ export interface operations {
                                 block_hash: string;
                                 burn_block_time: number;
                                 block_height: number;
-                                tx_type: "token_transfer" | "smart_contract" | "contract_call" | "poison_microblock" | "coinbase" | "tenure_change";
+                                tx_type: "token_transfer" | "smart_contract" | "contract_call" | "poison_microblock" | "coinbase" | "tenure_change" | "unknown";
                             };
                             metadata?: {
                                 tx_id: string;
@@ -7499,7 +8319,7 @@ export interface operations {
                                 sponsored: boolean;
                                 sponsor_address?: string;
                                 sponsor_nonce?: number;
-                                post_condition_mode: "allow" | "deny" | "originator";
+                                post_condition_mode: "allow" | "deny" | "originator" | "unknown";
                                 post_conditions: ({
                                     type: "stx" | "staking";
                                     condition_code: "sent_equal_to" | "sent_greater_than" | "sent_greater_than_or_equal_to" | "sent_less_than" | "sent_less_than_or_equal_to";
@@ -7583,8 +8403,12 @@ export interface operations {
                                         contract_name: string;
                                         address: string;
                                     };
+                                } | {
+                                    /** @constant */
+                                    type: "unknown";
+                                    hex: string;
                                 })[];
-                                anchor_mode: "on_chain_only" | "off_chain_only" | "any";
+                                anchor_mode: "on_chain_only" | "off_chain_only" | "any" | "unknown";
                                 is_unanchored: boolean;
                                 block_hash: string;
                                 parent_block_hash: string;
@@ -7598,7 +8422,7 @@ export interface operations {
                                 parent_burn_block_time_iso: string | "";
                                 canonical: boolean;
                                 tx_index: number;
-                                tx_status: "success" | "abort_by_response" | "abort_by_post_condition" | "problematic_skipped";
+                                tx_status: "success" | "abort_by_response" | "abort_by_post_condition" | "problematic_skipped" | "unknown";
                                 tx_result: {
                                     hex: string;
                                     repr: string;
@@ -7653,6 +8477,15 @@ export interface operations {
                                         recipient: string;
                                         asset_id: string;
                                         amount: string;
+                                    };
+                                } | {
+                                    event_index: number;
+                                    /** @constant */
+                                    event_type: "unknown";
+                                    tx_id: string;
+                                    unknown_event: {
+                                        type: string;
+                                        json: string;
                                     };
                                 } | {
                                     event_index: number;
@@ -7691,7 +8524,7 @@ export interface operations {
                                 sponsored: boolean;
                                 sponsor_address?: string;
                                 sponsor_nonce?: number;
-                                post_condition_mode: "allow" | "deny" | "originator";
+                                post_condition_mode: "allow" | "deny" | "originator" | "unknown";
                                 post_conditions: ({
                                     type: "stx" | "staking";
                                     condition_code: "sent_equal_to" | "sent_greater_than" | "sent_greater_than_or_equal_to" | "sent_less_than" | "sent_less_than_or_equal_to";
@@ -7775,8 +8608,12 @@ export interface operations {
                                         contract_name: string;
                                         address: string;
                                     };
+                                } | {
+                                    /** @constant */
+                                    type: "unknown";
+                                    hex: string;
                                 })[];
-                                anchor_mode: "on_chain_only" | "off_chain_only" | "any";
+                                anchor_mode: "on_chain_only" | "off_chain_only" | "any" | "unknown";
                                 is_unanchored: boolean;
                                 block_hash: string;
                                 parent_block_hash: string;
@@ -7790,7 +8627,7 @@ export interface operations {
                                 parent_burn_block_time_iso: string | "";
                                 canonical: boolean;
                                 tx_index: number;
-                                tx_status: "success" | "abort_by_response" | "abort_by_post_condition" | "problematic_skipped";
+                                tx_status: "success" | "abort_by_response" | "abort_by_post_condition" | "problematic_skipped" | "unknown";
                                 tx_result: {
                                     hex: string;
                                     repr: string;
@@ -7845,6 +8682,15 @@ export interface operations {
                                         recipient: string;
                                         asset_id: string;
                                         amount: string;
+                                    };
+                                } | {
+                                    event_index: number;
+                                    /** @constant */
+                                    event_type: "unknown";
+                                    tx_id: string;
+                                    unknown_event: {
+                                        type: string;
+                                        json: string;
                                     };
                                 } | {
                                     event_index: number;
@@ -7883,7 +8729,7 @@ export interface operations {
                                 sponsored: boolean;
                                 sponsor_address?: string;
                                 sponsor_nonce?: number;
-                                post_condition_mode: "allow" | "deny" | "originator";
+                                post_condition_mode: "allow" | "deny" | "originator" | "unknown";
                                 post_conditions: ({
                                     type: "stx" | "staking";
                                     condition_code: "sent_equal_to" | "sent_greater_than" | "sent_greater_than_or_equal_to" | "sent_less_than" | "sent_less_than_or_equal_to";
@@ -7967,8 +8813,12 @@ export interface operations {
                                         contract_name: string;
                                         address: string;
                                     };
+                                } | {
+                                    /** @constant */
+                                    type: "unknown";
+                                    hex: string;
                                 })[];
-                                anchor_mode: "on_chain_only" | "off_chain_only" | "any";
+                                anchor_mode: "on_chain_only" | "off_chain_only" | "any" | "unknown";
                                 is_unanchored: boolean;
                                 block_hash: string;
                                 parent_block_hash: string;
@@ -7982,7 +8832,7 @@ export interface operations {
                                 parent_burn_block_time_iso: string | "";
                                 canonical: boolean;
                                 tx_index: number;
-                                tx_status: "success" | "abort_by_response" | "abort_by_post_condition" | "problematic_skipped";
+                                tx_status: "success" | "abort_by_response" | "abort_by_post_condition" | "problematic_skipped" | "unknown";
                                 tx_result: {
                                     hex: string;
                                     repr: string;
@@ -8037,6 +8887,15 @@ export interface operations {
                                         recipient: string;
                                         asset_id: string;
                                         amount: string;
+                                    };
+                                } | {
+                                    event_index: number;
+                                    /** @constant */
+                                    event_type: "unknown";
+                                    tx_id: string;
+                                    unknown_event: {
+                                        type: string;
+                                        json: string;
                                     };
                                 } | {
                                     event_index: number;
@@ -8081,7 +8940,7 @@ export interface operations {
                                 sponsored: boolean;
                                 sponsor_address?: string;
                                 sponsor_nonce?: number;
-                                post_condition_mode: "allow" | "deny" | "originator";
+                                post_condition_mode: "allow" | "deny" | "originator" | "unknown";
                                 post_conditions: ({
                                     type: "stx" | "staking";
                                     condition_code: "sent_equal_to" | "sent_greater_than" | "sent_greater_than_or_equal_to" | "sent_less_than" | "sent_less_than_or_equal_to";
@@ -8165,8 +9024,12 @@ export interface operations {
                                         contract_name: string;
                                         address: string;
                                     };
+                                } | {
+                                    /** @constant */
+                                    type: "unknown";
+                                    hex: string;
                                 })[];
-                                anchor_mode: "on_chain_only" | "off_chain_only" | "any";
+                                anchor_mode: "on_chain_only" | "off_chain_only" | "any" | "unknown";
                                 is_unanchored: boolean;
                                 block_hash: string;
                                 parent_block_hash: string;
@@ -8180,7 +9043,7 @@ export interface operations {
                                 parent_burn_block_time_iso: string | "";
                                 canonical: boolean;
                                 tx_index: number;
-                                tx_status: "success" | "abort_by_response" | "abort_by_post_condition" | "problematic_skipped";
+                                tx_status: "success" | "abort_by_response" | "abort_by_post_condition" | "problematic_skipped" | "unknown";
                                 tx_result: {
                                     hex: string;
                                     repr: string;
@@ -8235,6 +9098,15 @@ export interface operations {
                                         recipient: string;
                                         asset_id: string;
                                         amount: string;
+                                    };
+                                } | {
+                                    event_index: number;
+                                    /** @constant */
+                                    event_type: "unknown";
+                                    tx_id: string;
+                                    unknown_event: {
+                                        type: string;
+                                        json: string;
                                     };
                                 } | {
                                     event_index: number;
@@ -8272,7 +9144,7 @@ export interface operations {
                                 sponsored: boolean;
                                 sponsor_address?: string;
                                 sponsor_nonce?: number;
-                                post_condition_mode: "allow" | "deny" | "originator";
+                                post_condition_mode: "allow" | "deny" | "originator" | "unknown";
                                 post_conditions: ({
                                     type: "stx" | "staking";
                                     condition_code: "sent_equal_to" | "sent_greater_than" | "sent_greater_than_or_equal_to" | "sent_less_than" | "sent_less_than_or_equal_to";
@@ -8356,8 +9228,12 @@ export interface operations {
                                         contract_name: string;
                                         address: string;
                                     };
+                                } | {
+                                    /** @constant */
+                                    type: "unknown";
+                                    hex: string;
                                 })[];
-                                anchor_mode: "on_chain_only" | "off_chain_only" | "any";
+                                anchor_mode: "on_chain_only" | "off_chain_only" | "any" | "unknown";
                                 is_unanchored: boolean;
                                 block_hash: string;
                                 parent_block_hash: string;
@@ -8371,7 +9247,7 @@ export interface operations {
                                 parent_burn_block_time_iso: string | "";
                                 canonical: boolean;
                                 tx_index: number;
-                                tx_status: "success" | "abort_by_response" | "abort_by_post_condition" | "problematic_skipped";
+                                tx_status: "success" | "abort_by_response" | "abort_by_post_condition" | "problematic_skipped" | "unknown";
                                 tx_result: {
                                     hex: string;
                                     repr: string;
@@ -8426,6 +9302,15 @@ export interface operations {
                                         recipient: string;
                                         asset_id: string;
                                         amount: string;
+                                    };
+                                } | {
+                                    event_index: number;
+                                    /** @constant */
+                                    event_type: "unknown";
+                                    tx_id: string;
+                                    unknown_event: {
+                                        type: string;
+                                        json: string;
                                     };
                                 } | {
                                     event_index: number;
@@ -8464,7 +9349,7 @@ export interface operations {
                                 sponsored: boolean;
                                 sponsor_address?: string;
                                 sponsor_nonce?: number;
-                                post_condition_mode: "allow" | "deny" | "originator";
+                                post_condition_mode: "allow" | "deny" | "originator" | "unknown";
                                 post_conditions: ({
                                     type: "stx" | "staking";
                                     condition_code: "sent_equal_to" | "sent_greater_than" | "sent_greater_than_or_equal_to" | "sent_less_than" | "sent_less_than_or_equal_to";
@@ -8548,8 +9433,12 @@ export interface operations {
                                         contract_name: string;
                                         address: string;
                                     };
+                                } | {
+                                    /** @constant */
+                                    type: "unknown";
+                                    hex: string;
                                 })[];
-                                anchor_mode: "on_chain_only" | "off_chain_only" | "any";
+                                anchor_mode: "on_chain_only" | "off_chain_only" | "any" | "unknown";
                                 is_unanchored: boolean;
                                 block_hash: string;
                                 parent_block_hash: string;
@@ -8563,7 +9452,7 @@ export interface operations {
                                 parent_burn_block_time_iso: string | "";
                                 canonical: boolean;
                                 tx_index: number;
-                                tx_status: "success" | "abort_by_response" | "abort_by_post_condition" | "problematic_skipped";
+                                tx_status: "success" | "abort_by_response" | "abort_by_post_condition" | "problematic_skipped" | "unknown";
                                 tx_result: {
                                     hex: string;
                                     repr: string;
@@ -8622,6 +9511,15 @@ export interface operations {
                                 } | {
                                     event_index: number;
                                     /** @constant */
+                                    event_type: "unknown";
+                                    tx_id: string;
+                                    unknown_event: {
+                                        type: string;
+                                        json: string;
+                                    };
+                                } | {
+                                    event_index: number;
+                                    /** @constant */
                                     event_type: "non_fungible_token_asset";
                                     tx_id: string;
                                     asset: {
@@ -8652,6 +9550,206 @@ export interface operations {
                                     cause: "block_found" | "extended" | "extended_runtime" | "extended_read_count" | "extended_read_length" | "extended_write_count" | "extended_write_length";
                                     pubkey_hash: string;
                                 };
+                            } | {
+                                tx_id: string;
+                                nonce: number;
+                                fee_rate: string;
+                                sender_address: string;
+                                sponsored: boolean;
+                                sponsor_address?: string;
+                                sponsor_nonce?: number;
+                                post_condition_mode: "allow" | "deny" | "originator" | "unknown";
+                                post_conditions: ({
+                                    type: "stx" | "staking";
+                                    condition_code: "sent_equal_to" | "sent_greater_than" | "sent_greater_than_or_equal_to" | "sent_less_than" | "sent_less_than_or_equal_to";
+                                    amount: string;
+                                    principal: {
+                                        /** @constant */
+                                        type_id: "principal_origin";
+                                    } | {
+                                        /** @constant */
+                                        type_id: "principal_standard";
+                                        address: string;
+                                    } | {
+                                        /** @constant */
+                                        type_id: "principal_contract";
+                                        contract_name: string;
+                                        address: string;
+                                    };
+                                } | {
+                                    /** @constant */
+                                    type: "fungible";
+                                    condition_code: "sent_equal_to" | "sent_greater_than" | "sent_greater_than_or_equal_to" | "sent_less_than" | "sent_less_than_or_equal_to";
+                                    amount: string;
+                                    principal: {
+                                        /** @constant */
+                                        type_id: "principal_origin";
+                                    } | {
+                                        /** @constant */
+                                        type_id: "principal_standard";
+                                        address: string;
+                                    } | {
+                                        /** @constant */
+                                        type_id: "principal_contract";
+                                        contract_name: string;
+                                        address: string;
+                                    };
+                                    asset: {
+                                        contract_name: string;
+                                        asset_name: string;
+                                        contract_address: string;
+                                    };
+                                } | {
+                                    /** @constant */
+                                    type: "non_fungible";
+                                    condition_code: "sent" | "not_sent" | "maybe_sent";
+                                    principal: {
+                                        /** @constant */
+                                        type_id: "principal_origin";
+                                    } | {
+                                        /** @constant */
+                                        type_id: "principal_standard";
+                                        address: string;
+                                    } | {
+                                        /** @constant */
+                                        type_id: "principal_contract";
+                                        contract_name: string;
+                                        address: string;
+                                    };
+                                    asset: {
+                                        contract_name: string;
+                                        asset_name: string;
+                                        contract_address: string;
+                                    };
+                                    asset_value: {
+                                        hex: string;
+                                        repr: string;
+                                    };
+                                } | {
+                                    /** @constant */
+                                    type: "pox";
+                                    condition_code: "not_performed" | "maybe_performed" | "performed";
+                                    principal: {
+                                        /** @constant */
+                                        type_id: "principal_origin";
+                                    } | {
+                                        /** @constant */
+                                        type_id: "principal_standard";
+                                        address: string;
+                                    } | {
+                                        /** @constant */
+                                        type_id: "principal_contract";
+                                        contract_name: string;
+                                        address: string;
+                                    };
+                                } | {
+                                    /** @constant */
+                                    type: "unknown";
+                                    hex: string;
+                                })[];
+                                anchor_mode: "on_chain_only" | "off_chain_only" | "any" | "unknown";
+                                is_unanchored: boolean;
+                                block_hash: string;
+                                parent_block_hash: string;
+                                block_height: number;
+                                block_time: number;
+                                block_time_iso: string | "";
+                                burn_block_height: number;
+                                burn_block_time: number;
+                                burn_block_time_iso: string | "";
+                                parent_burn_block_time: number;
+                                parent_burn_block_time_iso: string | "";
+                                canonical: boolean;
+                                tx_index: number;
+                                tx_status: "success" | "abort_by_response" | "abort_by_post_condition" | "problematic_skipped" | "unknown";
+                                tx_result: {
+                                    hex: string;
+                                    repr: string;
+                                };
+                                microblock_hash: string;
+                                microblock_sequence: number;
+                                microblock_canonical: boolean;
+                                event_count: number;
+                                events: ({
+                                    event_index: number;
+                                    /** @constant */
+                                    event_type: "smart_contract_log";
+                                    tx_id: string;
+                                    contract_log: {
+                                        contract_id: string;
+                                        topic: string;
+                                        value: {
+                                            hex: string;
+                                            repr: string;
+                                        };
+                                    };
+                                } | {
+                                    event_index: number;
+                                    /** @constant */
+                                    event_type: "stx_lock";
+                                    tx_id: string;
+                                    stx_lock_event: {
+                                        locked_amount: string;
+                                        unlock_height: number;
+                                        locked_address: string;
+                                    };
+                                } | {
+                                    event_index: number;
+                                    /** @constant */
+                                    event_type: "stx_asset";
+                                    tx_id: string;
+                                    asset: {
+                                        asset_event_type: "transfer" | "mint" | "burn";
+                                        sender: string;
+                                        recipient: string;
+                                        amount: string;
+                                        memo?: string;
+                                    };
+                                } | {
+                                    event_index: number;
+                                    /** @constant */
+                                    event_type: "fungible_token_asset";
+                                    tx_id: string;
+                                    asset: {
+                                        asset_event_type: "transfer" | "mint" | "burn";
+                                        sender: string;
+                                        recipient: string;
+                                        asset_id: string;
+                                        amount: string;
+                                    };
+                                } | {
+                                    event_index: number;
+                                    /** @constant */
+                                    event_type: "unknown";
+                                    tx_id: string;
+                                    unknown_event: {
+                                        type: string;
+                                        json: string;
+                                    };
+                                } | {
+                                    event_index: number;
+                                    /** @constant */
+                                    event_type: "non_fungible_token_asset";
+                                    tx_id: string;
+                                    asset: {
+                                        asset_event_type: "transfer" | "mint" | "burn";
+                                        sender: string;
+                                        recipient: string;
+                                        asset_id: string;
+                                        value: {
+                                            hex: string;
+                                            repr: string;
+                                        };
+                                    };
+                                })[];
+                                execution_cost_read_count: number;
+                                execution_cost_read_length: number;
+                                execution_cost_runtime: number;
+                                execution_cost_write_count: number;
+                                execution_cost_write_length: number;
+                                vm_error: string | null;
+                                /** @constant */
+                                tx_type: "unknown";
                             };
                         };
                     } | {
@@ -8662,7 +9760,7 @@ export interface operations {
                             /** @constant */
                             entity_type: "mempool_tx_id";
                             tx_data: {
-                                tx_type: "token_transfer" | "smart_contract" | "contract_call" | "poison_microblock" | "coinbase" | "tenure_change";
+                                tx_type: "token_transfer" | "smart_contract" | "contract_call" | "poison_microblock" | "coinbase" | "tenure_change" | "unknown";
                             };
                             metadata?: {
                                 tx_id: string;
@@ -8672,7 +9770,7 @@ export interface operations {
                                 sponsored: boolean;
                                 sponsor_address?: string;
                                 sponsor_nonce?: number;
-                                post_condition_mode: "allow" | "deny" | "originator";
+                                post_condition_mode: "allow" | "deny" | "originator" | "unknown";
                                 post_conditions: ({
                                     type: "stx" | "staking";
                                     condition_code: "sent_equal_to" | "sent_greater_than" | "sent_greater_than_or_equal_to" | "sent_less_than" | "sent_less_than_or_equal_to";
@@ -8756,8 +9854,12 @@ export interface operations {
                                         contract_name: string;
                                         address: string;
                                     };
+                                } | {
+                                    /** @constant */
+                                    type: "unknown";
+                                    hex: string;
                                 })[];
-                                anchor_mode: "on_chain_only" | "off_chain_only" | "any";
+                                anchor_mode: "on_chain_only" | "off_chain_only" | "any" | "unknown";
                                 tx_status: "pending" | "dropped_replace_by_fee" | "dropped_replace_across_fork" | "dropped_too_expensive" | "dropped_stale_garbage_collect" | "dropped_problematic";
                                 replaced_by_tx_id: string | null;
                                 receipt_time: number;
@@ -8777,7 +9879,7 @@ export interface operations {
                                 sponsored: boolean;
                                 sponsor_address?: string;
                                 sponsor_nonce?: number;
-                                post_condition_mode: "allow" | "deny" | "originator";
+                                post_condition_mode: "allow" | "deny" | "originator" | "unknown";
                                 post_conditions: ({
                                     type: "stx" | "staking";
                                     condition_code: "sent_equal_to" | "sent_greater_than" | "sent_greater_than_or_equal_to" | "sent_less_than" | "sent_less_than_or_equal_to";
@@ -8861,8 +9963,12 @@ export interface operations {
                                         contract_name: string;
                                         address: string;
                                     };
+                                } | {
+                                    /** @constant */
+                                    type: "unknown";
+                                    hex: string;
                                 })[];
-                                anchor_mode: "on_chain_only" | "off_chain_only" | "any";
+                                anchor_mode: "on_chain_only" | "off_chain_only" | "any" | "unknown";
                                 tx_status: "pending" | "dropped_replace_by_fee" | "dropped_replace_across_fork" | "dropped_too_expensive" | "dropped_stale_garbage_collect" | "dropped_problematic";
                                 replaced_by_tx_id: string | null;
                                 receipt_time: number;
@@ -8882,7 +9988,7 @@ export interface operations {
                                 sponsored: boolean;
                                 sponsor_address?: string;
                                 sponsor_nonce?: number;
-                                post_condition_mode: "allow" | "deny" | "originator";
+                                post_condition_mode: "allow" | "deny" | "originator" | "unknown";
                                 post_conditions: ({
                                     type: "stx" | "staking";
                                     condition_code: "sent_equal_to" | "sent_greater_than" | "sent_greater_than_or_equal_to" | "sent_less_than" | "sent_less_than_or_equal_to";
@@ -8966,8 +10072,12 @@ export interface operations {
                                         contract_name: string;
                                         address: string;
                                     };
+                                } | {
+                                    /** @constant */
+                                    type: "unknown";
+                                    hex: string;
                                 })[];
-                                anchor_mode: "on_chain_only" | "off_chain_only" | "any";
+                                anchor_mode: "on_chain_only" | "off_chain_only" | "any" | "unknown";
                                 tx_status: "pending" | "dropped_replace_by_fee" | "dropped_replace_across_fork" | "dropped_too_expensive" | "dropped_stale_garbage_collect" | "dropped_problematic";
                                 replaced_by_tx_id: string | null;
                                 receipt_time: number;
@@ -8993,7 +10103,7 @@ export interface operations {
                                 sponsored: boolean;
                                 sponsor_address?: string;
                                 sponsor_nonce?: number;
-                                post_condition_mode: "allow" | "deny" | "originator";
+                                post_condition_mode: "allow" | "deny" | "originator" | "unknown";
                                 post_conditions: ({
                                     type: "stx" | "staking";
                                     condition_code: "sent_equal_to" | "sent_greater_than" | "sent_greater_than_or_equal_to" | "sent_less_than" | "sent_less_than_or_equal_to";
@@ -9077,8 +10187,12 @@ export interface operations {
                                         contract_name: string;
                                         address: string;
                                     };
+                                } | {
+                                    /** @constant */
+                                    type: "unknown";
+                                    hex: string;
                                 })[];
-                                anchor_mode: "on_chain_only" | "off_chain_only" | "any";
+                                anchor_mode: "on_chain_only" | "off_chain_only" | "any" | "unknown";
                                 tx_status: "pending" | "dropped_replace_by_fee" | "dropped_replace_across_fork" | "dropped_too_expensive" | "dropped_stale_garbage_collect" | "dropped_problematic";
                                 replaced_by_tx_id: string | null;
                                 receipt_time: number;
@@ -9097,7 +10211,7 @@ export interface operations {
                                 sponsored: boolean;
                                 sponsor_address?: string;
                                 sponsor_nonce?: number;
-                                post_condition_mode: "allow" | "deny" | "originator";
+                                post_condition_mode: "allow" | "deny" | "originator" | "unknown";
                                 post_conditions: ({
                                     type: "stx" | "staking";
                                     condition_code: "sent_equal_to" | "sent_greater_than" | "sent_greater_than_or_equal_to" | "sent_less_than" | "sent_less_than_or_equal_to";
@@ -9181,8 +10295,12 @@ export interface operations {
                                         contract_name: string;
                                         address: string;
                                     };
+                                } | {
+                                    /** @constant */
+                                    type: "unknown";
+                                    hex: string;
                                 })[];
-                                anchor_mode: "on_chain_only" | "off_chain_only" | "any";
+                                anchor_mode: "on_chain_only" | "off_chain_only" | "any" | "unknown";
                                 tx_status: "pending" | "dropped_replace_by_fee" | "dropped_replace_across_fork" | "dropped_too_expensive" | "dropped_stale_garbage_collect" | "dropped_problematic";
                                 replaced_by_tx_id: string | null;
                                 receipt_time: number;
@@ -9202,7 +10320,7 @@ export interface operations {
                                 sponsored: boolean;
                                 sponsor_address?: string;
                                 sponsor_nonce?: number;
-                                post_condition_mode: "allow" | "deny" | "originator";
+                                post_condition_mode: "allow" | "deny" | "originator" | "unknown";
                                 post_conditions: ({
                                     type: "stx" | "staking";
                                     condition_code: "sent_equal_to" | "sent_greater_than" | "sent_greater_than_or_equal_to" | "sent_less_than" | "sent_less_than_or_equal_to";
@@ -9286,8 +10404,12 @@ export interface operations {
                                         contract_name: string;
                                         address: string;
                                     };
+                                } | {
+                                    /** @constant */
+                                    type: "unknown";
+                                    hex: string;
                                 })[];
-                                anchor_mode: "on_chain_only" | "off_chain_only" | "any";
+                                anchor_mode: "on_chain_only" | "off_chain_only" | "any" | "unknown";
                                 tx_status: "pending" | "dropped_replace_by_fee" | "dropped_replace_across_fork" | "dropped_too_expensive" | "dropped_stale_garbage_collect" | "dropped_problematic";
                                 replaced_by_tx_id: string | null;
                                 receipt_time: number;
@@ -9303,6 +10425,110 @@ export interface operations {
                                     cause: "block_found" | "extended" | "extended_runtime" | "extended_read_count" | "extended_read_length" | "extended_write_count" | "extended_write_length";
                                     pubkey_hash: string;
                                 };
+                            } | {
+                                tx_id: string;
+                                nonce: number;
+                                fee_rate: string;
+                                sender_address: string;
+                                sponsored: boolean;
+                                sponsor_address?: string;
+                                sponsor_nonce?: number;
+                                post_condition_mode: "allow" | "deny" | "originator" | "unknown";
+                                post_conditions: ({
+                                    type: "stx" | "staking";
+                                    condition_code: "sent_equal_to" | "sent_greater_than" | "sent_greater_than_or_equal_to" | "sent_less_than" | "sent_less_than_or_equal_to";
+                                    amount: string;
+                                    principal: {
+                                        /** @constant */
+                                        type_id: "principal_origin";
+                                    } | {
+                                        /** @constant */
+                                        type_id: "principal_standard";
+                                        address: string;
+                                    } | {
+                                        /** @constant */
+                                        type_id: "principal_contract";
+                                        contract_name: string;
+                                        address: string;
+                                    };
+                                } | {
+                                    /** @constant */
+                                    type: "fungible";
+                                    condition_code: "sent_equal_to" | "sent_greater_than" | "sent_greater_than_or_equal_to" | "sent_less_than" | "sent_less_than_or_equal_to";
+                                    amount: string;
+                                    principal: {
+                                        /** @constant */
+                                        type_id: "principal_origin";
+                                    } | {
+                                        /** @constant */
+                                        type_id: "principal_standard";
+                                        address: string;
+                                    } | {
+                                        /** @constant */
+                                        type_id: "principal_contract";
+                                        contract_name: string;
+                                        address: string;
+                                    };
+                                    asset: {
+                                        contract_name: string;
+                                        asset_name: string;
+                                        contract_address: string;
+                                    };
+                                } | {
+                                    /** @constant */
+                                    type: "non_fungible";
+                                    condition_code: "sent" | "not_sent" | "maybe_sent";
+                                    principal: {
+                                        /** @constant */
+                                        type_id: "principal_origin";
+                                    } | {
+                                        /** @constant */
+                                        type_id: "principal_standard";
+                                        address: string;
+                                    } | {
+                                        /** @constant */
+                                        type_id: "principal_contract";
+                                        contract_name: string;
+                                        address: string;
+                                    };
+                                    asset: {
+                                        contract_name: string;
+                                        asset_name: string;
+                                        contract_address: string;
+                                    };
+                                    asset_value: {
+                                        hex: string;
+                                        repr: string;
+                                    };
+                                } | {
+                                    /** @constant */
+                                    type: "pox";
+                                    condition_code: "not_performed" | "maybe_performed" | "performed";
+                                    principal: {
+                                        /** @constant */
+                                        type_id: "principal_origin";
+                                    } | {
+                                        /** @constant */
+                                        type_id: "principal_standard";
+                                        address: string;
+                                    } | {
+                                        /** @constant */
+                                        type_id: "principal_contract";
+                                        contract_name: string;
+                                        address: string;
+                                    };
+                                } | {
+                                    /** @constant */
+                                    type: "unknown";
+                                    hex: string;
+                                })[];
+                                anchor_mode: "on_chain_only" | "off_chain_only" | "any" | "unknown";
+                                tx_status: "pending" | "dropped_replace_by_fee" | "dropped_replace_across_fork" | "dropped_too_expensive" | "dropped_stale_garbage_collect" | "dropped_problematic";
+                                replaced_by_tx_id: string | null;
+                                receipt_time: number;
+                                receipt_time_iso: string;
+                                /** @constant */
+                                tx_type: "unknown";
                             };
                         };
                     } | {
@@ -9360,10 +10586,10 @@ export interface operations {
                                 block_hash: string;
                                 burn_block_time: number;
                                 block_height: number;
-                                tx_type: "token_transfer" | "smart_contract" | "contract_call" | "poison_microblock" | "coinbase" | "tenure_change";
+                                tx_type: "token_transfer" | "smart_contract" | "contract_call" | "poison_microblock" | "coinbase" | "tenure_change" | "unknown";
                                 tx_id: string;
                             } | {
-                                tx_type: "token_transfer" | "smart_contract" | "contract_call" | "poison_microblock" | "coinbase" | "tenure_change";
+                                tx_type: "token_transfer" | "smart_contract" | "contract_call" | "poison_microblock" | "coinbase" | "tenure_change" | "unknown";
                                 tx_id: string;
                             };
                             metadata?: ({
@@ -9374,7 +10600,7 @@ export interface operations {
                                 sponsored: boolean;
                                 sponsor_address?: string;
                                 sponsor_nonce?: number;
-                                post_condition_mode: "allow" | "deny" | "originator";
+                                post_condition_mode: "allow" | "deny" | "originator" | "unknown";
                                 post_conditions: ({
                                     type: "stx" | "staking";
                                     condition_code: "sent_equal_to" | "sent_greater_than" | "sent_greater_than_or_equal_to" | "sent_less_than" | "sent_less_than_or_equal_to";
@@ -9458,8 +10684,12 @@ export interface operations {
                                         contract_name: string;
                                         address: string;
                                     };
+                                } | {
+                                    /** @constant */
+                                    type: "unknown";
+                                    hex: string;
                                 })[];
-                                anchor_mode: "on_chain_only" | "off_chain_only" | "any";
+                                anchor_mode: "on_chain_only" | "off_chain_only" | "any" | "unknown";
                                 is_unanchored: boolean;
                                 block_hash: string;
                                 parent_block_hash: string;
@@ -9473,7 +10703,7 @@ export interface operations {
                                 parent_burn_block_time_iso: string | "";
                                 canonical: boolean;
                                 tx_index: number;
-                                tx_status: "success" | "abort_by_response" | "abort_by_post_condition" | "problematic_skipped";
+                                tx_status: "success" | "abort_by_response" | "abort_by_post_condition" | "problematic_skipped" | "unknown";
                                 tx_result: {
                                     hex: string;
                                     repr: string;
@@ -9528,6 +10758,15 @@ export interface operations {
                                         recipient: string;
                                         asset_id: string;
                                         amount: string;
+                                    };
+                                } | {
+                                    event_index: number;
+                                    /** @constant */
+                                    event_type: "unknown";
+                                    tx_id: string;
+                                    unknown_event: {
+                                        type: string;
+                                        json: string;
                                     };
                                 } | {
                                     event_index: number;
@@ -9566,7 +10805,7 @@ export interface operations {
                                 sponsored: boolean;
                                 sponsor_address?: string;
                                 sponsor_nonce?: number;
-                                post_condition_mode: "allow" | "deny" | "originator";
+                                post_condition_mode: "allow" | "deny" | "originator" | "unknown";
                                 post_conditions: ({
                                     type: "stx" | "staking";
                                     condition_code: "sent_equal_to" | "sent_greater_than" | "sent_greater_than_or_equal_to" | "sent_less_than" | "sent_less_than_or_equal_to";
@@ -9650,8 +10889,12 @@ export interface operations {
                                         contract_name: string;
                                         address: string;
                                     };
+                                } | {
+                                    /** @constant */
+                                    type: "unknown";
+                                    hex: string;
                                 })[];
-                                anchor_mode: "on_chain_only" | "off_chain_only" | "any";
+                                anchor_mode: "on_chain_only" | "off_chain_only" | "any" | "unknown";
                                 is_unanchored: boolean;
                                 block_hash: string;
                                 parent_block_hash: string;
@@ -9665,7 +10908,7 @@ export interface operations {
                                 parent_burn_block_time_iso: string | "";
                                 canonical: boolean;
                                 tx_index: number;
-                                tx_status: "success" | "abort_by_response" | "abort_by_post_condition" | "problematic_skipped";
+                                tx_status: "success" | "abort_by_response" | "abort_by_post_condition" | "problematic_skipped" | "unknown";
                                 tx_result: {
                                     hex: string;
                                     repr: string;
@@ -9720,6 +10963,15 @@ export interface operations {
                                         recipient: string;
                                         asset_id: string;
                                         amount: string;
+                                    };
+                                } | {
+                                    event_index: number;
+                                    /** @constant */
+                                    event_type: "unknown";
+                                    tx_id: string;
+                                    unknown_event: {
+                                        type: string;
+                                        json: string;
                                     };
                                 } | {
                                     event_index: number;
@@ -9758,7 +11010,7 @@ export interface operations {
                                 sponsored: boolean;
                                 sponsor_address?: string;
                                 sponsor_nonce?: number;
-                                post_condition_mode: "allow" | "deny" | "originator";
+                                post_condition_mode: "allow" | "deny" | "originator" | "unknown";
                                 post_conditions: ({
                                     type: "stx" | "staking";
                                     condition_code: "sent_equal_to" | "sent_greater_than" | "sent_greater_than_or_equal_to" | "sent_less_than" | "sent_less_than_or_equal_to";
@@ -9842,8 +11094,12 @@ export interface operations {
                                         contract_name: string;
                                         address: string;
                                     };
+                                } | {
+                                    /** @constant */
+                                    type: "unknown";
+                                    hex: string;
                                 })[];
-                                anchor_mode: "on_chain_only" | "off_chain_only" | "any";
+                                anchor_mode: "on_chain_only" | "off_chain_only" | "any" | "unknown";
                                 is_unanchored: boolean;
                                 block_hash: string;
                                 parent_block_hash: string;
@@ -9857,7 +11113,7 @@ export interface operations {
                                 parent_burn_block_time_iso: string | "";
                                 canonical: boolean;
                                 tx_index: number;
-                                tx_status: "success" | "abort_by_response" | "abort_by_post_condition" | "problematic_skipped";
+                                tx_status: "success" | "abort_by_response" | "abort_by_post_condition" | "problematic_skipped" | "unknown";
                                 tx_result: {
                                     hex: string;
                                     repr: string;
@@ -9912,6 +11168,15 @@ export interface operations {
                                         recipient: string;
                                         asset_id: string;
                                         amount: string;
+                                    };
+                                } | {
+                                    event_index: number;
+                                    /** @constant */
+                                    event_type: "unknown";
+                                    tx_id: string;
+                                    unknown_event: {
+                                        type: string;
+                                        json: string;
                                     };
                                 } | {
                                     event_index: number;
@@ -9956,7 +11221,7 @@ export interface operations {
                                 sponsored: boolean;
                                 sponsor_address?: string;
                                 sponsor_nonce?: number;
-                                post_condition_mode: "allow" | "deny" | "originator";
+                                post_condition_mode: "allow" | "deny" | "originator" | "unknown";
                                 post_conditions: ({
                                     type: "stx" | "staking";
                                     condition_code: "sent_equal_to" | "sent_greater_than" | "sent_greater_than_or_equal_to" | "sent_less_than" | "sent_less_than_or_equal_to";
@@ -10040,8 +11305,12 @@ export interface operations {
                                         contract_name: string;
                                         address: string;
                                     };
+                                } | {
+                                    /** @constant */
+                                    type: "unknown";
+                                    hex: string;
                                 })[];
-                                anchor_mode: "on_chain_only" | "off_chain_only" | "any";
+                                anchor_mode: "on_chain_only" | "off_chain_only" | "any" | "unknown";
                                 is_unanchored: boolean;
                                 block_hash: string;
                                 parent_block_hash: string;
@@ -10055,7 +11324,7 @@ export interface operations {
                                 parent_burn_block_time_iso: string | "";
                                 canonical: boolean;
                                 tx_index: number;
-                                tx_status: "success" | "abort_by_response" | "abort_by_post_condition" | "problematic_skipped";
+                                tx_status: "success" | "abort_by_response" | "abort_by_post_condition" | "problematic_skipped" | "unknown";
                                 tx_result: {
                                     hex: string;
                                     repr: string;
@@ -10110,6 +11379,15 @@ export interface operations {
                                         recipient: string;
                                         asset_id: string;
                                         amount: string;
+                                    };
+                                } | {
+                                    event_index: number;
+                                    /** @constant */
+                                    event_type: "unknown";
+                                    tx_id: string;
+                                    unknown_event: {
+                                        type: string;
+                                        json: string;
                                     };
                                 } | {
                                     event_index: number;
@@ -10147,7 +11425,7 @@ export interface operations {
                                 sponsored: boolean;
                                 sponsor_address?: string;
                                 sponsor_nonce?: number;
-                                post_condition_mode: "allow" | "deny" | "originator";
+                                post_condition_mode: "allow" | "deny" | "originator" | "unknown";
                                 post_conditions: ({
                                     type: "stx" | "staking";
                                     condition_code: "sent_equal_to" | "sent_greater_than" | "sent_greater_than_or_equal_to" | "sent_less_than" | "sent_less_than_or_equal_to";
@@ -10231,8 +11509,12 @@ export interface operations {
                                         contract_name: string;
                                         address: string;
                                     };
+                                } | {
+                                    /** @constant */
+                                    type: "unknown";
+                                    hex: string;
                                 })[];
-                                anchor_mode: "on_chain_only" | "off_chain_only" | "any";
+                                anchor_mode: "on_chain_only" | "off_chain_only" | "any" | "unknown";
                                 is_unanchored: boolean;
                                 block_hash: string;
                                 parent_block_hash: string;
@@ -10246,7 +11528,7 @@ export interface operations {
                                 parent_burn_block_time_iso: string | "";
                                 canonical: boolean;
                                 tx_index: number;
-                                tx_status: "success" | "abort_by_response" | "abort_by_post_condition" | "problematic_skipped";
+                                tx_status: "success" | "abort_by_response" | "abort_by_post_condition" | "problematic_skipped" | "unknown";
                                 tx_result: {
                                     hex: string;
                                     repr: string;
@@ -10301,6 +11583,15 @@ export interface operations {
                                         recipient: string;
                                         asset_id: string;
                                         amount: string;
+                                    };
+                                } | {
+                                    event_index: number;
+                                    /** @constant */
+                                    event_type: "unknown";
+                                    tx_id: string;
+                                    unknown_event: {
+                                        type: string;
+                                        json: string;
                                     };
                                 } | {
                                     event_index: number;
@@ -10339,7 +11630,7 @@ export interface operations {
                                 sponsored: boolean;
                                 sponsor_address?: string;
                                 sponsor_nonce?: number;
-                                post_condition_mode: "allow" | "deny" | "originator";
+                                post_condition_mode: "allow" | "deny" | "originator" | "unknown";
                                 post_conditions: ({
                                     type: "stx" | "staking";
                                     condition_code: "sent_equal_to" | "sent_greater_than" | "sent_greater_than_or_equal_to" | "sent_less_than" | "sent_less_than_or_equal_to";
@@ -10423,8 +11714,12 @@ export interface operations {
                                         contract_name: string;
                                         address: string;
                                     };
+                                } | {
+                                    /** @constant */
+                                    type: "unknown";
+                                    hex: string;
                                 })[];
-                                anchor_mode: "on_chain_only" | "off_chain_only" | "any";
+                                anchor_mode: "on_chain_only" | "off_chain_only" | "any" | "unknown";
                                 is_unanchored: boolean;
                                 block_hash: string;
                                 parent_block_hash: string;
@@ -10438,7 +11733,7 @@ export interface operations {
                                 parent_burn_block_time_iso: string | "";
                                 canonical: boolean;
                                 tx_index: number;
-                                tx_status: "success" | "abort_by_response" | "abort_by_post_condition" | "problematic_skipped";
+                                tx_status: "success" | "abort_by_response" | "abort_by_post_condition" | "problematic_skipped" | "unknown";
                                 tx_result: {
                                     hex: string;
                                     repr: string;
@@ -10497,6 +11792,15 @@ export interface operations {
                                 } | {
                                     event_index: number;
                                     /** @constant */
+                                    event_type: "unknown";
+                                    tx_id: string;
+                                    unknown_event: {
+                                        type: string;
+                                        json: string;
+                                    };
+                                } | {
+                                    event_index: number;
+                                    /** @constant */
                                     event_type: "non_fungible_token_asset";
                                     tx_id: string;
                                     asset: {
@@ -10527,6 +11831,206 @@ export interface operations {
                                     cause: "block_found" | "extended" | "extended_runtime" | "extended_read_count" | "extended_read_length" | "extended_write_count" | "extended_write_length";
                                     pubkey_hash: string;
                                 };
+                            } | {
+                                tx_id: string;
+                                nonce: number;
+                                fee_rate: string;
+                                sender_address: string;
+                                sponsored: boolean;
+                                sponsor_address?: string;
+                                sponsor_nonce?: number;
+                                post_condition_mode: "allow" | "deny" | "originator" | "unknown";
+                                post_conditions: ({
+                                    type: "stx" | "staking";
+                                    condition_code: "sent_equal_to" | "sent_greater_than" | "sent_greater_than_or_equal_to" | "sent_less_than" | "sent_less_than_or_equal_to";
+                                    amount: string;
+                                    principal: {
+                                        /** @constant */
+                                        type_id: "principal_origin";
+                                    } | {
+                                        /** @constant */
+                                        type_id: "principal_standard";
+                                        address: string;
+                                    } | {
+                                        /** @constant */
+                                        type_id: "principal_contract";
+                                        contract_name: string;
+                                        address: string;
+                                    };
+                                } | {
+                                    /** @constant */
+                                    type: "fungible";
+                                    condition_code: "sent_equal_to" | "sent_greater_than" | "sent_greater_than_or_equal_to" | "sent_less_than" | "sent_less_than_or_equal_to";
+                                    amount: string;
+                                    principal: {
+                                        /** @constant */
+                                        type_id: "principal_origin";
+                                    } | {
+                                        /** @constant */
+                                        type_id: "principal_standard";
+                                        address: string;
+                                    } | {
+                                        /** @constant */
+                                        type_id: "principal_contract";
+                                        contract_name: string;
+                                        address: string;
+                                    };
+                                    asset: {
+                                        contract_name: string;
+                                        asset_name: string;
+                                        contract_address: string;
+                                    };
+                                } | {
+                                    /** @constant */
+                                    type: "non_fungible";
+                                    condition_code: "sent" | "not_sent" | "maybe_sent";
+                                    principal: {
+                                        /** @constant */
+                                        type_id: "principal_origin";
+                                    } | {
+                                        /** @constant */
+                                        type_id: "principal_standard";
+                                        address: string;
+                                    } | {
+                                        /** @constant */
+                                        type_id: "principal_contract";
+                                        contract_name: string;
+                                        address: string;
+                                    };
+                                    asset: {
+                                        contract_name: string;
+                                        asset_name: string;
+                                        contract_address: string;
+                                    };
+                                    asset_value: {
+                                        hex: string;
+                                        repr: string;
+                                    };
+                                } | {
+                                    /** @constant */
+                                    type: "pox";
+                                    condition_code: "not_performed" | "maybe_performed" | "performed";
+                                    principal: {
+                                        /** @constant */
+                                        type_id: "principal_origin";
+                                    } | {
+                                        /** @constant */
+                                        type_id: "principal_standard";
+                                        address: string;
+                                    } | {
+                                        /** @constant */
+                                        type_id: "principal_contract";
+                                        contract_name: string;
+                                        address: string;
+                                    };
+                                } | {
+                                    /** @constant */
+                                    type: "unknown";
+                                    hex: string;
+                                })[];
+                                anchor_mode: "on_chain_only" | "off_chain_only" | "any" | "unknown";
+                                is_unanchored: boolean;
+                                block_hash: string;
+                                parent_block_hash: string;
+                                block_height: number;
+                                block_time: number;
+                                block_time_iso: string | "";
+                                burn_block_height: number;
+                                burn_block_time: number;
+                                burn_block_time_iso: string | "";
+                                parent_burn_block_time: number;
+                                parent_burn_block_time_iso: string | "";
+                                canonical: boolean;
+                                tx_index: number;
+                                tx_status: "success" | "abort_by_response" | "abort_by_post_condition" | "problematic_skipped" | "unknown";
+                                tx_result: {
+                                    hex: string;
+                                    repr: string;
+                                };
+                                microblock_hash: string;
+                                microblock_sequence: number;
+                                microblock_canonical: boolean;
+                                event_count: number;
+                                events: ({
+                                    event_index: number;
+                                    /** @constant */
+                                    event_type: "smart_contract_log";
+                                    tx_id: string;
+                                    contract_log: {
+                                        contract_id: string;
+                                        topic: string;
+                                        value: {
+                                            hex: string;
+                                            repr: string;
+                                        };
+                                    };
+                                } | {
+                                    event_index: number;
+                                    /** @constant */
+                                    event_type: "stx_lock";
+                                    tx_id: string;
+                                    stx_lock_event: {
+                                        locked_amount: string;
+                                        unlock_height: number;
+                                        locked_address: string;
+                                    };
+                                } | {
+                                    event_index: number;
+                                    /** @constant */
+                                    event_type: "stx_asset";
+                                    tx_id: string;
+                                    asset: {
+                                        asset_event_type: "transfer" | "mint" | "burn";
+                                        sender: string;
+                                        recipient: string;
+                                        amount: string;
+                                        memo?: string;
+                                    };
+                                } | {
+                                    event_index: number;
+                                    /** @constant */
+                                    event_type: "fungible_token_asset";
+                                    tx_id: string;
+                                    asset: {
+                                        asset_event_type: "transfer" | "mint" | "burn";
+                                        sender: string;
+                                        recipient: string;
+                                        asset_id: string;
+                                        amount: string;
+                                    };
+                                } | {
+                                    event_index: number;
+                                    /** @constant */
+                                    event_type: "unknown";
+                                    tx_id: string;
+                                    unknown_event: {
+                                        type: string;
+                                        json: string;
+                                    };
+                                } | {
+                                    event_index: number;
+                                    /** @constant */
+                                    event_type: "non_fungible_token_asset";
+                                    tx_id: string;
+                                    asset: {
+                                        asset_event_type: "transfer" | "mint" | "burn";
+                                        sender: string;
+                                        recipient: string;
+                                        asset_id: string;
+                                        value: {
+                                            hex: string;
+                                            repr: string;
+                                        };
+                                    };
+                                })[];
+                                execution_cost_read_count: number;
+                                execution_cost_read_length: number;
+                                execution_cost_runtime: number;
+                                execution_cost_write_count: number;
+                                execution_cost_write_length: number;
+                                vm_error: string | null;
+                                /** @constant */
+                                tx_type: "unknown";
                             }) | ({
                                 tx_id: string;
                                 nonce: number;
@@ -10535,7 +12039,7 @@ export interface operations {
                                 sponsored: boolean;
                                 sponsor_address?: string;
                                 sponsor_nonce?: number;
-                                post_condition_mode: "allow" | "deny" | "originator";
+                                post_condition_mode: "allow" | "deny" | "originator" | "unknown";
                                 post_conditions: ({
                                     type: "stx" | "staking";
                                     condition_code: "sent_equal_to" | "sent_greater_than" | "sent_greater_than_or_equal_to" | "sent_less_than" | "sent_less_than_or_equal_to";
@@ -10619,8 +12123,12 @@ export interface operations {
                                         contract_name: string;
                                         address: string;
                                     };
+                                } | {
+                                    /** @constant */
+                                    type: "unknown";
+                                    hex: string;
                                 })[];
-                                anchor_mode: "on_chain_only" | "off_chain_only" | "any";
+                                anchor_mode: "on_chain_only" | "off_chain_only" | "any" | "unknown";
                                 tx_status: "pending" | "dropped_replace_by_fee" | "dropped_replace_across_fork" | "dropped_too_expensive" | "dropped_stale_garbage_collect" | "dropped_problematic";
                                 replaced_by_tx_id: string | null;
                                 receipt_time: number;
@@ -10640,7 +12148,7 @@ export interface operations {
                                 sponsored: boolean;
                                 sponsor_address?: string;
                                 sponsor_nonce?: number;
-                                post_condition_mode: "allow" | "deny" | "originator";
+                                post_condition_mode: "allow" | "deny" | "originator" | "unknown";
                                 post_conditions: ({
                                     type: "stx" | "staking";
                                     condition_code: "sent_equal_to" | "sent_greater_than" | "sent_greater_than_or_equal_to" | "sent_less_than" | "sent_less_than_or_equal_to";
@@ -10724,8 +12232,12 @@ export interface operations {
                                         contract_name: string;
                                         address: string;
                                     };
+                                } | {
+                                    /** @constant */
+                                    type: "unknown";
+                                    hex: string;
                                 })[];
-                                anchor_mode: "on_chain_only" | "off_chain_only" | "any";
+                                anchor_mode: "on_chain_only" | "off_chain_only" | "any" | "unknown";
                                 tx_status: "pending" | "dropped_replace_by_fee" | "dropped_replace_across_fork" | "dropped_too_expensive" | "dropped_stale_garbage_collect" | "dropped_problematic";
                                 replaced_by_tx_id: string | null;
                                 receipt_time: number;
@@ -10745,7 +12257,7 @@ export interface operations {
                                 sponsored: boolean;
                                 sponsor_address?: string;
                                 sponsor_nonce?: number;
-                                post_condition_mode: "allow" | "deny" | "originator";
+                                post_condition_mode: "allow" | "deny" | "originator" | "unknown";
                                 post_conditions: ({
                                     type: "stx" | "staking";
                                     condition_code: "sent_equal_to" | "sent_greater_than" | "sent_greater_than_or_equal_to" | "sent_less_than" | "sent_less_than_or_equal_to";
@@ -10829,8 +12341,12 @@ export interface operations {
                                         contract_name: string;
                                         address: string;
                                     };
+                                } | {
+                                    /** @constant */
+                                    type: "unknown";
+                                    hex: string;
                                 })[];
-                                anchor_mode: "on_chain_only" | "off_chain_only" | "any";
+                                anchor_mode: "on_chain_only" | "off_chain_only" | "any" | "unknown";
                                 tx_status: "pending" | "dropped_replace_by_fee" | "dropped_replace_across_fork" | "dropped_too_expensive" | "dropped_stale_garbage_collect" | "dropped_problematic";
                                 replaced_by_tx_id: string | null;
                                 receipt_time: number;
@@ -10856,7 +12372,7 @@ export interface operations {
                                 sponsored: boolean;
                                 sponsor_address?: string;
                                 sponsor_nonce?: number;
-                                post_condition_mode: "allow" | "deny" | "originator";
+                                post_condition_mode: "allow" | "deny" | "originator" | "unknown";
                                 post_conditions: ({
                                     type: "stx" | "staking";
                                     condition_code: "sent_equal_to" | "sent_greater_than" | "sent_greater_than_or_equal_to" | "sent_less_than" | "sent_less_than_or_equal_to";
@@ -10940,8 +12456,12 @@ export interface operations {
                                         contract_name: string;
                                         address: string;
                                     };
+                                } | {
+                                    /** @constant */
+                                    type: "unknown";
+                                    hex: string;
                                 })[];
-                                anchor_mode: "on_chain_only" | "off_chain_only" | "any";
+                                anchor_mode: "on_chain_only" | "off_chain_only" | "any" | "unknown";
                                 tx_status: "pending" | "dropped_replace_by_fee" | "dropped_replace_across_fork" | "dropped_too_expensive" | "dropped_stale_garbage_collect" | "dropped_problematic";
                                 replaced_by_tx_id: string | null;
                                 receipt_time: number;
@@ -10960,7 +12480,7 @@ export interface operations {
                                 sponsored: boolean;
                                 sponsor_address?: string;
                                 sponsor_nonce?: number;
-                                post_condition_mode: "allow" | "deny" | "originator";
+                                post_condition_mode: "allow" | "deny" | "originator" | "unknown";
                                 post_conditions: ({
                                     type: "stx" | "staking";
                                     condition_code: "sent_equal_to" | "sent_greater_than" | "sent_greater_than_or_equal_to" | "sent_less_than" | "sent_less_than_or_equal_to";
@@ -11044,8 +12564,12 @@ export interface operations {
                                         contract_name: string;
                                         address: string;
                                     };
+                                } | {
+                                    /** @constant */
+                                    type: "unknown";
+                                    hex: string;
                                 })[];
-                                anchor_mode: "on_chain_only" | "off_chain_only" | "any";
+                                anchor_mode: "on_chain_only" | "off_chain_only" | "any" | "unknown";
                                 tx_status: "pending" | "dropped_replace_by_fee" | "dropped_replace_across_fork" | "dropped_too_expensive" | "dropped_stale_garbage_collect" | "dropped_problematic";
                                 replaced_by_tx_id: string | null;
                                 receipt_time: number;
@@ -11065,7 +12589,7 @@ export interface operations {
                                 sponsored: boolean;
                                 sponsor_address?: string;
                                 sponsor_nonce?: number;
-                                post_condition_mode: "allow" | "deny" | "originator";
+                                post_condition_mode: "allow" | "deny" | "originator" | "unknown";
                                 post_conditions: ({
                                     type: "stx" | "staking";
                                     condition_code: "sent_equal_to" | "sent_greater_than" | "sent_greater_than_or_equal_to" | "sent_less_than" | "sent_less_than_or_equal_to";
@@ -11149,8 +12673,12 @@ export interface operations {
                                         contract_name: string;
                                         address: string;
                                     };
+                                } | {
+                                    /** @constant */
+                                    type: "unknown";
+                                    hex: string;
                                 })[];
-                                anchor_mode: "on_chain_only" | "off_chain_only" | "any";
+                                anchor_mode: "on_chain_only" | "off_chain_only" | "any" | "unknown";
                                 tx_status: "pending" | "dropped_replace_by_fee" | "dropped_replace_across_fork" | "dropped_too_expensive" | "dropped_stale_garbage_collect" | "dropped_problematic";
                                 replaced_by_tx_id: string | null;
                                 receipt_time: number;
@@ -11166,6 +12694,110 @@ export interface operations {
                                     cause: "block_found" | "extended" | "extended_runtime" | "extended_read_count" | "extended_read_length" | "extended_write_count" | "extended_write_length";
                                     pubkey_hash: string;
                                 };
+                            } | {
+                                tx_id: string;
+                                nonce: number;
+                                fee_rate: string;
+                                sender_address: string;
+                                sponsored: boolean;
+                                sponsor_address?: string;
+                                sponsor_nonce?: number;
+                                post_condition_mode: "allow" | "deny" | "originator" | "unknown";
+                                post_conditions: ({
+                                    type: "stx" | "staking";
+                                    condition_code: "sent_equal_to" | "sent_greater_than" | "sent_greater_than_or_equal_to" | "sent_less_than" | "sent_less_than_or_equal_to";
+                                    amount: string;
+                                    principal: {
+                                        /** @constant */
+                                        type_id: "principal_origin";
+                                    } | {
+                                        /** @constant */
+                                        type_id: "principal_standard";
+                                        address: string;
+                                    } | {
+                                        /** @constant */
+                                        type_id: "principal_contract";
+                                        contract_name: string;
+                                        address: string;
+                                    };
+                                } | {
+                                    /** @constant */
+                                    type: "fungible";
+                                    condition_code: "sent_equal_to" | "sent_greater_than" | "sent_greater_than_or_equal_to" | "sent_less_than" | "sent_less_than_or_equal_to";
+                                    amount: string;
+                                    principal: {
+                                        /** @constant */
+                                        type_id: "principal_origin";
+                                    } | {
+                                        /** @constant */
+                                        type_id: "principal_standard";
+                                        address: string;
+                                    } | {
+                                        /** @constant */
+                                        type_id: "principal_contract";
+                                        contract_name: string;
+                                        address: string;
+                                    };
+                                    asset: {
+                                        contract_name: string;
+                                        asset_name: string;
+                                        contract_address: string;
+                                    };
+                                } | {
+                                    /** @constant */
+                                    type: "non_fungible";
+                                    condition_code: "sent" | "not_sent" | "maybe_sent";
+                                    principal: {
+                                        /** @constant */
+                                        type_id: "principal_origin";
+                                    } | {
+                                        /** @constant */
+                                        type_id: "principal_standard";
+                                        address: string;
+                                    } | {
+                                        /** @constant */
+                                        type_id: "principal_contract";
+                                        contract_name: string;
+                                        address: string;
+                                    };
+                                    asset: {
+                                        contract_name: string;
+                                        asset_name: string;
+                                        contract_address: string;
+                                    };
+                                    asset_value: {
+                                        hex: string;
+                                        repr: string;
+                                    };
+                                } | {
+                                    /** @constant */
+                                    type: "pox";
+                                    condition_code: "not_performed" | "maybe_performed" | "performed";
+                                    principal: {
+                                        /** @constant */
+                                        type_id: "principal_origin";
+                                    } | {
+                                        /** @constant */
+                                        type_id: "principal_standard";
+                                        address: string;
+                                    } | {
+                                        /** @constant */
+                                        type_id: "principal_contract";
+                                        contract_name: string;
+                                        address: string;
+                                    };
+                                } | {
+                                    /** @constant */
+                                    type: "unknown";
+                                    hex: string;
+                                })[];
+                                anchor_mode: "on_chain_only" | "off_chain_only" | "any" | "unknown";
+                                tx_status: "pending" | "dropped_replace_by_fee" | "dropped_replace_across_fork" | "dropped_too_expensive" | "dropped_stale_garbage_collect" | "dropped_problematic";
+                                replaced_by_tx_id: string | null;
+                                receipt_time: number;
+                                receipt_time_iso: string;
+                                /** @constant */
+                                tx_type: "unknown";
                             });
                         };
                     } | {
@@ -11985,7 +13617,7 @@ export interface operations {
                             /** @constant */
                             found: true;
                             result: {
-                                status: "pending" | "success" | "abort_by_response" | "abort_by_post_condition" | "problematic_skipped";
+                                status: "pending" | "success" | "abort_by_response" | "abort_by_post_condition" | "problematic_skipped" | "unknown";
                                 tx_id: string;
                                 contract_id: string;
                                 block_height?: number;
@@ -14411,7 +16043,7 @@ export interface operations {
                 limit?: number;
                 cursor?: string;
                 function_name?: string;
-                status?: ("success" | "abort_by_response" | "abort_by_post_condition" | "problematic_skipped")[];
+                status?: ("success" | "abort_by_response" | "abort_by_post_condition" | "problematic_skipped" | "unknown")[];
                 from_height?: number;
                 to_height?: number;
                 "arg.NAME"?: string;
@@ -14446,7 +16078,7 @@ export interface operations {
                             tx_id: string;
                             sender: string;
                             sponsor: string | null;
-                            status: "success" | "abort_by_response" | "abort_by_post_condition" | "problematic_skipped";
+                            status: "success" | "abort_by_response" | "abort_by_post_condition" | "problematic_skipped" | "unknown";
                             function_name: string;
                             function_args: {
                                 name: string;

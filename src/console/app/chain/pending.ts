@@ -18,6 +18,7 @@ const PLURALS: Readonly<Record<Transaction['tx_type'], string>> = {
   coinbase: 'coinbases',
   tenure_change: 'tenure changes',
   poison_microblock: 'reports of forks',
+  unknown: 'transactions of unknown kinds',
 };
 
 const atLeast = `More than ${count(MOST_COUNTED)}`;

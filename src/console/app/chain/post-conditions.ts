@@ -27,7 +27,7 @@ export interface ConditionWords {
   value: string | null;
 }
 
-type Owner = PostCondition['principal'];
+type Owner = Exclude<PostCondition, { type: 'unknown' }>['principal'];
 
 function ownerOf(principal: Owner): string | null {
   switch (principal.type_id) {
@@ -52,6 +52,10 @@ const assetOf = ({
 
 /** A post-condition in words. */
 export function conditionWords(condition: PostCondition): ConditionWords {
+  if (condition.type === 'unknown') {
+    const rule = 'has conditions of a kind that this version does not know';
+    return { principal: null, rule, asset: null, value: condition.hex };
+  }
   const principal = ownerOf(condition.principal);
   const comparison = COMPARISONS[condition.condition_code] ?? condition.condition_code;
   switch (condition.type) {
@@ -76,6 +80,7 @@ export function conditionWords(condition: PostCondition): ConditionWords {
 const MODES: Readonly<Record<string, string>> = {
   allow: 'Assets that no condition names may move freely.',
   deny: 'Assets that no condition names must not move.',
+  unknown: 'This version does not know what holds for assets that no condition names.',
   originator: 'Assets of the origin that no condition names must not move; those of others may.',
 };
 

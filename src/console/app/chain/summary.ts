@@ -24,6 +24,7 @@ const KINDS: Readonly<Record<Transaction['tx_type'], string>> = {
   coinbase: 'Coinbase',
   tenure_change: 'Tenure change',
   poison_microblock: 'Poison microblock',
+  unknown: 'Unknown',
 };
 
 export const kindOf = (type: Transaction['tx_type']): string => KINDS[type];
@@ -32,7 +33,8 @@ export const kindOf = (type: Transaction['tx_type']): string => KINDS[type];
 type Fate = 'done' | 'failed' | 'pending' | 'dropped';
 
 export function fateOf(status: string): Fate {
-  if (status === 'success') return 'done';
+  // A newer node has more words for the end of a transaction.
+  if (status === 'success' || status === 'unknown') return 'done';
   if (status === 'pending') return 'pending';
   return status.startsWith('dropped') ? 'dropped' : 'failed';
 }
@@ -77,6 +79,8 @@ function deed(transaction: Transaction): Part[] {
     }
     case 'poison_microblock':
       return [sender, ' reported a fork of microblocks'];
+    case 'unknown':
+      return [sender, ' signed a transaction of a kind that this version does not know'];
   }
 }
 
@@ -112,6 +116,8 @@ export function action(transaction: ListedTransaction | ListedPending): Part[] {
       return ['tenure_change' in transaction ? words(transaction.tenure_change.cause ?? '') : ''];
     case 'poison_microblock':
       return ['Fork of microblocks'];
+    case 'unknown':
+      return ['Of a kind that a newer node knows'];
   }
 }
 

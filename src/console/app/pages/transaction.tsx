@@ -224,6 +224,7 @@ function Payload({ transaction }: { transaction: TransactionObject }) {
       );
     }
     case 'poison_microblock':
+    case 'unknown':
       return null;
   }
 }

@@ -4,7 +4,7 @@ import type { TransactionEvent } from '../chain/types.ts';
 import { pathTo } from '../shell/router.ts';
 import { Value, ValueBlock } from './code.tsx';
 import { Table } from './parts.tsx';
-import { Asset, BitcoinBlockLink, Principal, Stx } from './values.tsx';
+import { Asset, BitcoinBlockLink, ChainText, Principal, Stx } from './values.tsx';
 
 const NAMES: Readonly<Record<TransactionEvent['event_type'], string>> = {
   stx_asset: 'STX',
@@ -12,6 +12,7 @@ const NAMES: Readonly<Record<TransactionEvent['event_type'], string>> = {
   fungible_token_asset: 'Token',
   non_fungible_token_asset: 'NFT',
   smart_contract_log: 'Log',
+  unknown: 'Unknown',
 };
 
 const VERBS = { transfer: 'transfer', mint: 'mint', burn: 'burn' } as const;
@@ -81,6 +82,17 @@ function Details({ event }: { event: TransactionEvent }) {
         </>
       );
     }
+    case 'unknown':
+      return (
+        <>
+          <span class="quiet">
+            <ChainText text={event.unknown_event.type} />
+          </span>{' '}
+          <span class="mono break">
+            <ChainText text={event.unknown_event.json} />
+          </span>
+        </>
+      );
     case 'smart_contract_log': {
       const { contract_id: contract, topic, value } = event.contract_log;
       return (

@@ -28,6 +28,7 @@ const STATUS = {
   abort_by_response: 'Failed',
   abort_by_post_condition: 'Post-condition failed',
   problematic_skipped: 'Skipped',
+  unknown: 'Unknown status',
   pending: 'Pending',
 } as const;
 

@@ -1,0 +1,288 @@
+/** A node newer than this program: it sends members and kinds of everything that no release has, and nothing stands still. */
+import { Database } from 'bun:sqlite';
+import { describe, expect, test } from 'bun:test';
+import fc from 'fast-check';
+import { networkOf } from '../../src/chain/network.ts';
+import { blockOf } from '../../src/chain/normalise.ts';
+import { isEventPath, mayBeEventPath, parseJson, readPayload } from '../../src/chain/payload-reader.ts';
+import { exactJson } from '../../src/codec/exact-number.ts';
+import { fromHex, toHex } from '../../src/codec/hex.ts';
+import { sentence } from '../../src/console/app/chain/summary.ts';
+import type { NodeEvent } from '../../src/devnet/node-event.ts';
+import { devnetEvents } from '../../src/devnet/scenario.ts';
+import { payloadText } from '../../src/hooks/payload.ts';
+import { checkDirectory } from '../../src/store/check/check.ts';
+import { indexPath } from '../../src/store/files/database.ts';
+import { payloadMistake } from '../hooks/schemas.ts';
+import { openApi } from '../support/api.ts';
+import { alice, block, receipt, type Transaction, transfer } from '../support/handmade.ts';
+import { ingestOf, openAt, openNew, received } from '../support/ingest.ts';
+import { assertProperty, timeout } from '../support/property.ts';
+import { tables, tablesThrough } from '../support/tables.ts';
+
+const network = networkOf(0x8000_0000);
+const chain = [...devnetEvents({ seed: 11, blocks: 12, accounts: 8, transactionsPerBlock: 4, forkEvery: 4 })];
+
+type Json = Record<string, unknown>;
+const isObject = (value: unknown): value is Json =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
+
+/** What a newer node may add to an object. */
+const NEW_MEMBERS = { new_number: 2n ** 70n, new_list: [{}, null, 'x'], new_object: { type: 'x' }, '': '\u2028' };
+
+/** A value with new members in every object. */
+function withMembers(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(withMembers);
+  if (!isObject(value)) return value;
+  const members = Object.entries(value).map(([name, member]) => [
+    name,
+    // The interface of a contract is kept as the node says it.
+    name === 'contract_interface' ? member : withMembers(member),
+  ]);
+  return { ...Object.fromEntries(members), ...NEW_MEMBERS };
+}
+
+const changed = (event: NodeEvent, change: (body: unknown) => unknown): NodeEvent => ({
+  ...event,
+  body: exactJson(change(parseJson(event.body))),
+});
+
+test('members that no release has change nothing', () => {
+  const [plain, more] = [chain, chain.map((event) => changed(event, withMembers))].map((events) => {
+    using directory = ingestOf(events.map(received));
+    using db = new Database(indexPath(directory.path), { readonly: true, safeIntegers: true });
+    // Payloads are kept whole.
+    return tablesThrough(db, { withoutColumns: ['burn_blocks.payload'] });
+  });
+  expect(more).toEqual(plain!);
+});
+
+const AUTH = 5;
+const HASH_MODE = 6;
+/** Where the anchor mode of a transaction of one key stands; the mode of its post-conditions and their count follow. */
+const ANCHOR_MODE = 6 + 1 + 20 + 8 + 8 + 1 + 65;
+const isOfOneKey = (raw: Uint8Array): boolean => raw[AUTH] === 4 && (raw[HASH_MODE] === 0 || raw[HASH_MODE] === 2);
+
+/** The bytes of a transaction of one key with another byte at a place; of others as they are. */
+const withByte = (at: number, byte: number) => (raw: Uint8Array) => {
+  if (isOfOneKey(raw)) raw[at] = byte;
+  return raw;
+};
+
+/** What a newer node may change of a transaction in a block. */
+const transactionChanges = {
+  status: (one: Json) => ({ ...one, status: 'abort_by_new_rule' }),
+  auth: (one: Json) => rawChanged(one, withByte(AUTH, 0x09)),
+  hashMode: (one: Json) => rawChanged(one, withByte(HASH_MODE, 0x2f)),
+  anchorMode: (one: Json) => rawChanged(one, withByte(ANCHOR_MODE, 0x09)),
+  conditionMode: (one: Json) => rawChanged(one, withByte(ANCHOR_MODE + 1, 0x09)),
+  conditionKind: (one: Json) => rawChanged(one, (raw) => (isOfOneKey(raw) ? withCondition(raw) : raw)),
+  payload: (one: Json) => rawChanged(one, (raw) => (isOfOneKey(raw) ? withPayload(raw) : raw)),
+  longer: (one: Json) => rawChanged(one, (raw) => (raw.length > 1 ? Uint8Array.of(...raw, 1, 2, 3) : raw)),
+} satisfies Record<string, (one: Json) => Json>;
+
+const rawChanged = (one: Json, change: (raw: Uint8Array) => Uint8Array): Json => ({
+  ...one,
+  raw_tx: toHex(change(fromHex(String(one.raw_tx)))),
+});
+
+/** One condition of a new kind in place of all. */
+const withCondition = (raw: Uint8Array): Uint8Array =>
+  Uint8Array.of(...raw.subarray(0, ANCHOR_MODE + 2), 0, 0, 0, 1, 0x7b, ...raw.subarray(ANCHOR_MODE + 6));
+
+/** A payload of a new kind behind no conditions. */
+const withPayload = (raw: Uint8Array): Uint8Array =>
+  Uint8Array.of(...raw.subarray(0, ANCHOR_MODE + 2), 0, 0, 0, 0, 0x66, 1, 2, 3);
+
+const newEvent = (txid: unknown) => ({
+  txid,
+  committed: true,
+  type: 'stx_melt_event',
+  stx_melt_event: { amount: 2n ** 90n, sender: 'x' },
+});
+
+/** What a newer node may do to a block. @param choose draws below a number */
+function withKinds(body: unknown, choose: (below: number) => number): unknown {
+  if (!isObject(body) || !Array.isArray(body.transactions) || !Array.isArray(body.events)) return body;
+  const changes = Object.values(transactionChanges);
+  const transactions = (body.transactions as Json[]).map((one) => changes[choose(2 * changes.length)]?.(one) ?? one);
+  const events = (body.events as Json[]).flatMap((event) =>
+    choose(5) === 0 ? [event, { ...newEvent(event.txid), event_index: event.event_index }] : [event],
+  );
+  return { ...body, transactions, events };
+}
+
+interface KindRow {
+  types: number;
+  kinds: number;
+  statuses: number;
+}
+
+test(
+  'kinds that no release has are kept, and everything else of the chain is as it would be',
+  async () => {
+    const seen: KindRow = { types: 0, kinds: 0, statuses: 0 };
+    await assertProperty(
+      fc.asyncProperty(fc.infiniteStream(fc.nat()), async (draws) => {
+        const choose = (below: number): number => (draws.next().value ?? 0) % below;
+        // A block is announced the same whenever it is announced.
+        const made = new Map<string, string>();
+        const events = chain.map((event) => {
+          if (event.path !== '/new_block') return event;
+          if (!made.has(event.body)) made.set(event.body, changed(event, (body) => withKinds(body, choose)).body);
+          return { ...event, body: made.get(event.body)! };
+        });
+        using directory = ingestOf(events.map(received));
+        expect(checkDirectory(directory.path, { deep: true }).flatMap(({ problems }) => problems)).toEqual([]);
+        using db = new Database(indexPath(directory.path), { readonly: true });
+        const row = db
+          .query<KindRow, []>(
+            `SELECT (SELECT count(*) FROM transactions WHERE type = 30) AS types,
+                    (SELECT count(*) FROM events WHERE kind = 0) AS kinds,
+                    (SELECT count(*) FROM transactions WHERE status = -4) AS statuses`,
+          )
+          .get()!;
+        for (const name of Object.keys(seen) as (keyof KindRow)[]) seen[name] += row[name];
+        using plain = ingestOf(chain.map(received));
+        const [ours, theirs] = [tables(directory.path), tables(plain.path)];
+        const idsOf = ({ transactions = [] }: typeof ours) =>
+          transactions.map((one) => /tx_id=\S+/.exec(one)?.[0]).sort();
+        expect(idsOf(ours)).toEqual(idsOf(theirs));
+        expect(ours.blocks?.length).toBe(theirs.blocks!.length);
+        for (const one of [
+          'burn_rewards',
+          'burn_slot_holders',
+          'pox_transactions',
+          'anchor_burn_blocks',
+          'miner_rewards',
+        ] as const) {
+          expect(ours[one]).toEqual(theirs[one]!);
+        }
+        await everythingIsServed(directory.path, events);
+      }),
+      { cases: 2 },
+    );
+    expect(Object.values(seen).filter((count) => count < 3)).toEqual([]);
+  },
+  timeout,
+);
+
+/** Every transaction and its events by every route that shows them, as deliveries and in the words of the console. */
+async function everythingIsServed(directory: string, events: readonly NodeEvent[]): Promise<void> {
+  // Bodies are held against their schemas.
+  using api = openApi(directory);
+  const ask = async (path: string) => {
+    const response = await api.get(path);
+    const text = await response.text();
+    expect({ path, status: response.status, text: response.ok ? '' : text }).toEqual({ path, status: 200, text: '' });
+    return JSON.parse(text);
+  };
+  using db = new Database(indexPath(directory), { readonly: true });
+  const ids = db.query<{ id: string; sender: string }, []>(
+    `SELECT '0x' || lower(hex(t.tx_id)) AS id, p.address AS sender FROM transactions t JOIN principals p ON p.id = t.sender_id
+      WHERE t.type = 30 OR t.status = -4 OR t.position IN (SELECT position FROM events WHERE kind = 0)`,
+  );
+  for (const { id, sender } of ids.all()) {
+    const v1 = await ask(`/extended/v1/tx/${id}`);
+    expect(sentence(v1).length).toBeGreaterThan(1);
+    await ask(`/extended/v3/transactions/${id}?include=function_args,source_code,post_conditions,result`);
+    await ask(`/extended/v3/transactions/${id}/events?limit=50`);
+    await ask(`/extended/v1/search/${id}?include_metadata=true`);
+    await ask(`/extended/v1/tx/events?tx_id=${id}`);
+    await ask(`/extended/v1/address/${sender}/transactions_with_transfers?limit=20`);
+    await ask(`/extended/v2/addresses/${sender}/transactions`);
+    await ask(`/extended/v3/principals/${sender}/transactions`);
+    await ask(`/stackside/v1/principals/${sender}/history`);
+  }
+  for (const list of ['v1/tx?limit=50', 'v3/transactions?limit=50', 'v1/tx?type=unknown'])
+    await ask(`/extended/${list}`);
+  const hook = { uuid: '00000000-0000-4000-8000-000000000000', name: 'all' };
+  for (const { path, body } of events) {
+    if (path !== '/new_block') continue;
+    const payload = readPayload(path, body);
+    if (payload.kind !== 'block') continue;
+    const one = blockOf(payload.block, network);
+    const txIndexes = [...one.transactions.keys()];
+    const matched = { block: one, txIndexes, findFunction: () => undefined };
+    const textWith = (options: object) =>
+      payloadText({ ...hook, options } as Parameters<typeof payloadText>[0], network, {
+        apply: [matched],
+        rollback: [],
+      });
+    expect(JSON.parse(textWith({ include_post_conditions: true })).event.apply).toHaveLength(1);
+    // But for the word itself, a delivery is one that published clients know.
+    const text = textWith({ decode_clarity_values: true, include_raw_transactions: true });
+    const known = text
+      .replaceAll('"type":"unknown"', '"type":"coinbase"')
+      .replaceAll('"status":"unknown"', '"status":"success"');
+    expect(payloadMistake(JSON.parse(known))).toBeNull();
+  }
+}
+
+describe('an event by a path that no release posts to', () => {
+  test('is kept in the journal, counted, and logged once', () => {
+    using open = openNew();
+    for (const id of [1, 2]) {
+      const event = { path: '/new_thing', text: `{"id":${id}}`, receivedAt: id };
+      expect(open.ingest.receive(event)).toBe('applied');
+    }
+    expect(open.said).toEqual([{ event: 'unknown_kind', what: 'path', reason: '/new_thing' }]);
+    expect(open.ingest.unknownCounts).toEqual({ transaction: 0, event: 0, status: 0, path: 2 });
+    const { directory } = open;
+    open.ingest.close();
+    using again = openAt(directory);
+    expect(again.ingest.receive({ path: '/new_thing', text: '{"id":3}', receivedAt: 3 })).toBe('applied');
+  });
+
+  test('is one that could be a node’s', () => {
+    for (const path of ['/new_thing', '/new/thing', '/new_block']) expect(mayBeEventPath(path)).toBe(true);
+    const others = [
+      '/',
+      '/new_thing/',
+      '/a/b/c',
+      '/../x',
+      '/X',
+      '/stackside/command',
+      '/stackside/v1',
+      '/x.php',
+      '//x',
+    ];
+    for (const path of others) expect({ path, may: mayBeEventPath(path) }).toEqual({ path, may: false });
+    expect(isEventPath('/new_thing')).toBe(false);
+  });
+});
+
+test('what is of an unknown kind is counted and logged once for each kind', () => {
+  using open = openNew();
+  const [first, second, third] = [0, 1, 2].map((nonce) => transfer(alice, nonce, 200)) as [
+    Transaction,
+    Transaction,
+    Transaction,
+  ];
+  const of = (transaction: Transaction, index: number, change: (one: Json) => Json): object =>
+    change(receipt(transaction, index));
+  const events = [{ ...newEvent(third.id), event_index: 0 }].map((event) => parseJson(exactJson(event)));
+  const made = block(
+    null,
+    'newer',
+    [
+      of(first, 0, transactionChanges.payload),
+      of(second, 1, transactionChanges.status),
+      of(third, 2, transactionChanges.hashMode),
+    ],
+    { events },
+  );
+  open.ingest.receive(made.event);
+  const said = open.said.filter(({ event }) => event === 'unknown_kind');
+  expect<unknown>(said).toEqual([
+    {
+      event: 'unknown_kind',
+      what: 'transaction',
+      reason: expect.stringContaining('a payload type (0x00 to 0x08), found 0x66'),
+    },
+    { event: 'unknown_kind', what: 'status', reason: 'abort_by_new_rule' },
+    { event: 'unknown_kind', what: 'transaction', reason: expect.stringContaining('a hash mode') },
+    { event: 'unknown_kind', what: 'event', reason: 'stx_melt_event' },
+  ]);
+  expect(open.ingest.unknownCounts).toEqual({ transaction: 2, event: 1, status: 1, path: 0 });
+});
