@@ -202,6 +202,14 @@ test('a backfill whose delivery dies goes on, and its hook with it', async () =>
   expect(job()).toMatchObject({ state: 'completed', deliveries: { queued: 8, delivered: 7, dead: 1 } });
   expect(direct.record(uuid)).toMatchObject({ stage: 'live', status: 'streaming', interruptedReason: null });
   expect(direct.said.filter(({ event }) => event === 'hook_interrupted')).toEqual([]);
+  // What is sent again, with whatever outcome, counts no more.
+  for (const status of [200, 410]) {
+    target.answer = () => new Response('', { status });
+    const before = direct.made(uuid).reduce((sum, { attempts }) => sum + attempts, 0);
+    expect(await direct.log.redeliverMany(CONSUMER, uuid, { states: ['dead', 'delivered'] })).toBe(8);
+    await until(() => direct.made(uuid).reduce((sum, { attempts }) => sum + attempts, 0) === before + 8);
+    expect(job().deliveries).toEqual({ queued: 8, delivered: 7, dead: 1 });
+  }
 });
 
 test('a block that was told by a backfill and leaves the chain is taken back', async () => {

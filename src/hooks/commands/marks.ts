@@ -32,8 +32,9 @@ export const isOpen = ({ state }: Pick<Delivery, 'state'>): boolean => state ===
 export function markCommands({ store, evaluator }: CommandParts) {
   const { records, deliveries, backfills, origin } = store;
 
-  function settle({ backfillId }: Delivery, became: { delivered: number; dead: number }): void {
-    if (backfillId !== null) backfills.settle(backfillId, became);
+  /** Counts for the backfill that a delivery is of. What is sent again was counted the first time. */
+  function settle({ backfillId, lane }: Delivery, became: { delivered: number; dead: number }): void {
+    if (lane === 'backfill' && backfillId !== null) backfills.settle(backfillId, became);
   }
 
   function die(record: HookRecord, delivery: Delivery, reason: string, stuck: number | null): void {
