@@ -4,7 +4,7 @@
  */
 import { type TSchema, Type } from '@sinclair/typebox';
 import { takesHtml } from '../http/accepts.ts';
-import { notFound, unknownRoute } from '../http/errors.ts';
+import { notFound, UnknownRouteError } from '../http/errors.ts';
 import { packedAnswer } from '../http/packed.ts';
 import { Redirect, type Route, route } from '../http/route.ts';
 import { documentOf, FILES } from './document.ts';
@@ -55,7 +55,7 @@ const common = { tag: 'Console', hidden: true, etag: null, snapshot: false, resp
 /** What a page's path answers to clients that don't take HTML: where an API client begins, or that there is no route. */
 function withoutPage(path: string, request: Request): Redirect {
   if (path === pagePaths.overview) return new Redirect('/extended', 301);
-  throw unknownRoute(request);
+  throw new UnknownRouteError(request);
 }
 
 /** The parameters of a path, whose values the page itself checks. */

@@ -100,7 +100,7 @@ export const invalidCursor = (): ParameterError =>
 
 /** An error whose body is the route's own, since clients read it. */
 export class ShapedError extends ApiError {
-  override readonly name = 'ShapedError';
+  override readonly name: string = 'ShapedError';
   constructor(
     status: ErrorStatus,
     message: string,
@@ -130,6 +130,8 @@ export interface ErrorShape {
   body(error: ApiError): object;
   /** The body where the index can't be read now. */
   unavailable: object;
+  /** What the document says of it, where it is another than `schema`. */
+  unavailableSchema?: TSchema;
   /** The body where something of ours failed. */
   failed: object;
 }
@@ -153,18 +155,20 @@ export const Problem = Type.Object({
 });
 
 const unavailableBody = { error: 'The database service is unavailable' };
+const BareError = Type.Object({ error: Type.String({ description: 'What is wrong' }) });
 
 /** What most routes say. */
 export const problems: ErrorShape = {
   schema: Problem,
   body: ({ status, message, code }) => problem(status, message, code),
   unavailable: unavailableBody,
+  unavailableSchema: BareError,
   failed: problem(500, UNEXPECTED),
 };
 
 /** What families of old routes say, and their clients read. */
 export const bareErrors: ErrorShape = {
-  schema: Type.Object({ error: Type.String({ description: 'What is wrong' }) }),
+  schema: BareError,
   body: ({ message }) => ({ error: message }),
   unavailable: unavailableBody,
   failed: { error: UNEXPECTED },
@@ -199,10 +203,14 @@ export function failures(respond: Responder, log: Log): Failure {
 const isStoreUnavailable = (error: unknown): boolean =>
   error instanceof NoSnapshotError || error instanceof LogUnavailableError || unavailable(error) !== null;
 
-/** The error for a path that has no route: 404, with its members in the order that clients know. */
-export function unknownRoute({ method, url }: Request): ShapedError {
-  const message = `Route ${method}:${pathAndQuery(url)} not found`;
-  return new ShapedError(404, message, { message, error: reasons[404], statusCode: 404 });
+/** The error for a path that has no route, though the router may have found one: 404. */
+export class UnknownRouteError extends ShapedError {
+  override readonly name = 'UnknownRouteError';
+  /** The members of the body are in the order that clients know. */
+  constructor({ method, url }: Pick<Request, 'method' | 'url'>) {
+    const message = `Route ${method}:${pathAndQuery(url)} not found`;
+    super(404, message, { message, error: reasons[404], statusCode: 404 });
+  }
 }
 
 /** Errors that arise outside a declared route. Used before any route. */
@@ -210,7 +218,7 @@ export function errors(respond: Responder, failure: Failure): AnyElysia {
   return new Elysia({ name: 'errors' }).onError({ as: 'global' }, ({ code, error, request }) => {
     if (code !== 'NOT_FOUND') return failure(error, request);
     if (decoded(pathOf(request.url)) === null) return failure(badPath(request.url), request);
-    const { status, body } = unknownRoute(request);
+    const { status, body } = new UnknownRouteError(request);
     return respond.json(status, body);
   });
 }

@@ -1,7 +1,8 @@
 /** A route's entry in the OpenAPI document, made of its declaration. */
 import { OptionalKind, type TProperties, type TSchema, Type } from '@sinclair/typebox';
-import { type ErrorShape, type ErrorStatus, Problem, problems } from './errors.ts';
+import { bareErrors, type ErrorShape, type ErrorStatus, Problem, problems } from './errors.ts';
 import { HEIGHT_HEADER, Height, LONGEST_WAIT_MS, MIN_HEIGHT_HEADER, MinHeight } from './heights.ts';
+import { isOwnPath } from './parameters.ts';
 
 /** The name of the scheme by which callers of a route with access show their key. */
 export const KEY_SCHEME = 'key';
@@ -10,6 +11,7 @@ export const KEY_SCHEME = 'key';
 export type Refusals = Readonly<Partial<Record<ErrorStatus, string>>>;
 
 interface Described {
+  path: string;
   operationId: string;
   summary: string;
   description?: string;
@@ -22,6 +24,7 @@ interface Described {
   plainText?: boolean;
   otherTypes?: Readonly<Record<string, string>>;
   notFound?: string;
+  notFoundBody?: TSchema;
   refusals?: Refusals;
   redirects?: string;
   deprecated?: unknown;
@@ -41,9 +44,25 @@ interface Body {
   content?: Record<string, { schema: TSchema; example?: unknown }>;
 }
 
+/** What a route answers where the index can't be read, or not yet. */
+const unavailable = ({ schema, unavailableSchema }: ErrorShape): Body =>
+  json(
+    `The chain is not as high as ${MIN_HEIGHT_HEADER} asks, and Retry-After says in how many seconds to ask again; or the data can not be read now`,
+    unavailableSchema === undefined ? schema : Type.Union([schema, unavailableSchema]),
+  );
+
+/** The same for the shapes that most routes have, which the document has once. */
+const unavailables = { Unavailable: unavailable(problems), UnavailableName: unavailable(bareErrors) };
+
+function unavailableFor(errors: ErrorShape): Body {
+  if (errors === problems) return unavailables.Unavailable;
+  return errors === bareErrors ? unavailables.UnavailableName : unavailable(errors);
+}
+
 /** The entry of a route in the document. */
 export function operation(route: Described) {
   const {
+    path,
     operationId,
     summary,
     description,
@@ -54,9 +73,10 @@ export function operation(route: Described) {
     response,
     plainText = false,
     otherTypes = {},
-    notFound,
-    refusals = {},
     errors = problems,
+    notFound,
+    notFoundBody = errors.schema,
+    refusals = {},
     redirects,
     deprecated,
     access,
@@ -79,11 +99,15 @@ export function operation(route: Described) {
           : withOtherTypes(json('The answer', response), otherTypes),
     ...(redirects === undefined ? {} : { 302: { description: redirects } }),
     ...(etag === null ? {} : { 304: { description: 'The copy named in If-None-Match is still current' } }),
-    ...(parameters.length === 0 && body === undefined && !snapshot
+    ...(parameters.length === 0 && body === undefined && !snapshot && !isOwnPath(path)
       ? {}
       : { 400: json('A parameter or the body is invalid', problem) }),
+    ...(body === undefined
+      ? {}
+      : { 413: json('The body is too large', problem), 415: json('The body is not sent as JSON', problem) }),
     ...(access === undefined ? {} : { 401: json('The API key is missing or wrong', problem) }),
-    ...(notFound === undefined ? {} : { 404: json(notFound, problem) }),
+    ...(notFound === undefined ? {} : { 404: json(notFound, notFoundBody) }),
+    ...(snapshot ? { 503: unavailableFor(errors) } : {}),
     ...Object.fromEntries(Object.entries(refusals).map(([refused, meaning]) => [refused, json(meaning, problem)])),
     ...(deprecated === undefined
       ? {}
@@ -120,12 +144,15 @@ export const heightComponents = {
       schema: Height,
     },
   },
-  responses: {
-    HeightNotReached: {
-      description: `The chain is not as high as ${MIN_HEIGHT_HEADER} asks; Retry-After says in how many seconds to ask again`,
-    },
-  },
+  responses: unavailables,
 };
+
+/** What an operation refers to in the place of an answer that the document has once; the answer itself elsewhere. */
+function shared(answer: Body): object {
+  const text = JSON.stringify(answer);
+  const found = Object.entries(unavailables).find(([, one]) => JSON.stringify(one) === text);
+  return found === undefined ? answer : { $ref: `#/components/responses/${found[0]}` };
+}
 
 /** Statuses of answers that are made after the index was read. */
 const NAMES_HEIGHT = /^([23]..|404)$/;
@@ -136,15 +163,12 @@ export function withHeights(operation: Operation) {
   return {
     ...operation,
     parameters: [...operation.parameters, { $ref: '#/components/parameters/MinHeight' }],
-    responses: {
-      503: { $ref: '#/components/responses/HeightNotReached' },
-      ...Object.fromEntries(
-        Object.entries(operation.responses).map(([status, response]) => [
-          status,
-          NAMES_HEIGHT.test(status) ? { ...response, headers } : response,
-        ]),
-      ),
-    },
+    responses: Object.fromEntries(
+      Object.entries(operation.responses).map(([status, response]) => [
+        status,
+        NAMES_HEIGHT.test(status) ? { ...response, headers } : shared(response),
+      ]),
+    ),
   };
 }
 
@@ -226,8 +250,8 @@ const withOtherTypes = (body: Body, types: Readonly<Record<string, string>>): Bo
   },
 });
 
+/** Hoisted, since components are made of it. */
+function json(description: string, schema: TSchema): Body {
+  return { description, content: { 'application/json': { schema } } };
+}
 const text = (description: string, schema: TSchema): Body => ({ description, content: { 'text/plain': { schema } } });
-const json = (description: string, schema: TSchema): Body => ({
-  description,
-  content: { 'application/json': { schema } },
-});

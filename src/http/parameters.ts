@@ -4,7 +4,9 @@
  * The framework's own validation is not used: it coerces before it checks, and loses the name of what it refuses.
  * Everything that can be done once is done when a route is declared.
  */
+
 import { OptionalKind, type StaticDecode, type TObject, type TProperties, type TSchema } from '@sinclair/typebox';
+import { nearestName } from '../base/nearest-name.ts';
 import { badPath, ParameterError, type ParameterPlace } from './errors.ts';
 import { decoded, pathSegment, queryText } from './request-url.ts';
 import { listReader, type ReadText, textReader } from './value-reader.ts';
@@ -13,6 +15,8 @@ export type Values<P extends TProperties> = StaticDecode<TObject<P>>;
 
 /** The longest path parameter, decoded: the longest asset identifier has 212 characters, NFT values more. */
 const MAX_PATH_PARAMETER = 1024;
+/** Characters of an unknown parameter's name that its error shows. */
+const LONGEST_SHOWN = 100;
 
 interface Field {
   name: string;
@@ -53,8 +57,43 @@ function limited(at: ParameterPlace, text: string): string {
   throw new ParameterError(at, `must NOT have more than ${MAX_PATH_PARAMETER} characters`);
 }
 
-/** A function from a request's URL to the values of its query. Unknown keys are ignored, defaults filled in. */
-export function queryReader<Q extends TProperties>(properties: Q): (url: string) => Values<Q> {
+/**
+ * Whether a path is of the routes that no other API of Stacks has. They refuse parameters that they don't have; the others
+ * ignore them, as clients of other servers rely on.
+ */
+export const isOwnPath = (path: string): boolean => path.startsWith('/stackside/v1/');
+
+/** What is to become of a query's parameter that the route doesn't read by its schemas. @throws ParameterError */
+type Others = (name: string) => void;
+
+/** The name in the document of parameters whose names callers make up: `field.NAME` stands for `field` and `field.…`. */
+const MADE_UP = /\.NAME$/;
+
+/**
+ * Refuses parameters that a route doesn't have, which would narrow or sort nothing without a word.
+ * @param documented names of all that it has, as the document has them
+ */
+export function refuseUnknown(documented: readonly string[]): Others {
+  const families = documented.filter((name) => MADE_UP.test(name)).map((name) => name.replace(MADE_UP, ''));
+  const names = documented.filter((name) => !MADE_UP.test(name));
+  const has = documented.length === 0 ? 'it has none' : `it has ${documented.join(', ')}`;
+  return (name) => {
+    const [first = ''] = name.split('.', 1);
+    if (families.includes(first)) return;
+    const meant = nearestName(name, [...names, ...families.map((family) => family + name.slice(first.length))]);
+    const shown = name.slice(0, LONGEST_SHOWN);
+    throw new ParameterError(
+      { place: 'querystring', path: [shown] },
+      `is not a parameter of this route: ${meant === null ? has : `did you mean ${meant}?`}`,
+    );
+  };
+}
+
+/**
+ * A function from a request's URL to the values of its query, with defaults filled in.
+ * @param others is called with the names of all other parameters, which are ignored if it isn't given
+ */
+export function queryReader<Q extends TProperties>(properties: Q, others?: Others): (url: string) => Values<Q> {
   const fields = fieldsOf('querystring', properties).map(queryField);
   const places = new Map(fields.map(({ name }, place) => [name, place]));
   const valuesOf = (texts: readonly (string[] | undefined)[]) => {
@@ -69,18 +108,28 @@ export function queryReader<Q extends TProperties>(properties: Q): (url: string)
   const absent = needed ? null : (Object.freeze(valuesOf([])) as Values<Q>);
   return (url) => {
     const text = queryText(url);
-    if (absent !== null && (text === '' || fields.length === 0)) return absent;
-    return valuesOf(textsOf(text, places, fields));
+    if (absent !== null && (text === '' || (fields.length === 0 && others === undefined))) return absent;
+    return valuesOf(textsOf(text, places, fields, others));
   };
 }
 
 /** The texts given for each field, in the order of the fields. */
-function textsOf(query: string, places: ReadonlyMap<string, number>, fields: readonly Field[]): string[][] {
+function textsOf(
+  query: string,
+  places: ReadonlyMap<string, number>,
+  fields: readonly Field[],
+  others: Others | undefined,
+): string[][] {
   const texts: string[][] = [];
   for (const pair of query.split('&')) {
     const equals = pair.indexOf('=');
-    const place = places.get(decodedQuery(equals < 0 ? pair : pair.slice(0, equals)) ?? '');
-    if (place === undefined) continue;
+    const encoded = equals < 0 ? pair : pair.slice(0, equals);
+    const name = decodedQuery(encoded);
+    const place = places.get(name ?? '');
+    if (place === undefined) {
+      if (pair !== '') others?.(name ?? encoded);
+      continue;
+    }
     const value = equals < 0 ? '' : decodedQuery(pair.slice(equals + 1));
     if (value === null) throw new ParameterError(fields[place]!.at, 'must be well-formed percent-encoding');
     const given = texts[place];

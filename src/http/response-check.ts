@@ -20,3 +20,20 @@ export function checkedBody(path: string, schema: TSchema, text: string): void {
     throw new ResponseMismatch(`${path} answers what its schema doesn't name: ${extra}`);
   }
 }
+
+/**
+ * Holds an error against what its route declares for the status. What failed of ours is declared by none.
+ * @param responses by status, as the document has them
+ * @throws ResponseMismatch
+ */
+export async function checkedError(
+  path: string,
+  responses: Readonly<Record<string, { content?: Record<string, { schema: TSchema }> }>>,
+  response: Response,
+): Promise<void> {
+  if (response.status === 500) return;
+  const schema = responses[response.status]?.content?.['application/json']?.schema;
+  const text = await response.clone().text();
+  if (schema === undefined) throw new ResponseMismatch(`${path} declares no body for ${response.status}, got ${text}`);
+  checkedBody(`${path} with ${response.status}`, schema, text);
+}

@@ -5,19 +5,19 @@ import { madeOnce } from '../base/made-once.ts';
 import type { Reader } from '../store/read/index-reader.ts';
 import type { Snapshots } from '../store/read/snapshots.ts';
 import { type Deprecation, type DeprecationPolicy, deprecatedRoute } from './deprecation.ts';
-import type { ErrorShape, Failure } from './errors.ts';
+import { type ErrorShape, type Failure, UnknownRouteError } from './errors.ts';
 import { type ETagKind, namesTag } from './etag.ts';
 import type { Forward } from './forward.ts';
 import { type Heights, NotedHeight } from './heights.ts';
 import { jsonOf } from './json.ts';
 import { operation, type Refusals } from './openapi.ts';
-import { pathReader, queryReader, type Values } from './parameters.ts';
+import { isOwnPath, pathReader, queryReader, refuseUnknown, type Values } from './parameters.ts';
 import { bodyReader } from './request-body.ts';
 import type { RequestMetrics } from './request-metrics.ts';
 import { pathAndQuery, pathStart } from './request-url.ts';
 import type { Responder } from './respond.ts';
 import type { ResponseCache } from './response-cache.ts';
-import { checkedBody } from './response-check.ts';
+import { checkedBody, checkedError } from './response-check.ts';
 import { Streamed, streamedResponse } from './streamed.ts';
 
 export type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE' | 'ALL';
@@ -84,6 +84,8 @@ export interface Declaration<
   otherTypes?: Readonly<Record<string, string>>;
   /** What a 404 of this route means, where it has one. */
   notFound?: string;
+  /** The body of a 404, where it is another than that of other errors. */
+  notFoundBody?: TSchema;
   /** What other statuses of errors mean here, by status. */
   refusals?: Refusals;
   /** What errors look like; {@link problems} if not given. */
@@ -208,7 +210,10 @@ export function route<
           if (elsewhere !== null) return noted.named(await redirect(elsewhere, request, noted));
           return noted.named(await answer(await readers().readAsked(request, clientAddress), noted));
         } catch (error) {
-          return noted.named(failure(error, request, errors));
+          const response = noted.named(failure(error, request, errors));
+          if (context.checkResponses && !(error instanceof UnknownRouteError))
+            await checkedError(path, operation(declaration).responses, response);
+          return response;
         }
       };
       if (deprecated === null) return answerOrFailure;
@@ -228,10 +233,11 @@ function readersOf<P extends TProperties, Q extends TProperties, B extends TSche
 
 /** What reads a request: who asks, then the parameters, then in whose name, then the body. Throws ApiError. */
 function askedReader<P extends TProperties, Q extends TProperties, B extends TSchema, Sent extends TSchema, Caller>(
-  { query, body, optionalBody = false, access }: Declaration<P, Q, B, Sent, Caller, boolean>,
+  { path, query, described, body, optionalBody = false, access }: Declaration<P, Q, B, Sent, Caller, boolean>,
   readParams: (url: string) => Values<P>,
 ) {
-  const readQuery = queryReader(query ?? ({} as Q));
+  const documented = Object.keys(described?.query ?? query ?? {});
+  const readQuery = queryReader(query ?? ({} as Q), isOwnPath(path) ? refuseUnknown(documented) : undefined);
   const readBody = body === undefined ? null : bodyReader(body, optionalBody);
   return async (request: Request, addressOf: (request: Request) => string): Promise<Asked<P, Q, Sent, Caller>> => {
     const admit = access?.(request, addressOf(request));

@@ -119,6 +119,21 @@ test('a parameter that is needed and not given is 400 and named', async () => {
   }
 });
 
+test('a parameter that a route does not have is 400 and named below /stackside/v1, and ignored elsewhere', async () => {
+  let own = 0;
+  for (const route of routes) {
+    const address = url(route, {});
+    const extra = `${address}${address.includes('?') ? '&' : '?'}nonesuch=1`;
+    const [usual, response] = [await ask(address), await ask(extra)];
+    const isOwn = route.path.startsWith('/stackside/v1/');
+    own += Number(isOwn);
+    const status = isOwn ? 400 : usual.status;
+    const named = (await response.text()).includes('querystring/nonesuch is not a parameter of this route');
+    expect({ extra, status: response.status, named }).toEqual({ extra, status, named: isOwn });
+  }
+  expect(own).toBeGreaterThan(10);
+});
+
 describe('whatever is given', () => {
   const junk = fc.oneof(
     fc.string({ minLength: 1, unit: 'binary' }),

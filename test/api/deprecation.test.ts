@@ -30,6 +30,7 @@ function oldRoute(deprecated: Deprecation, policy: Partial<DeprecationPolicy> = 
       ),
     },
     response: Type.Object({ id: Type.String() }),
+    notFound: 'Item not found',
     deprecated,
     moved: (url) => (url.includes('/UP/') ? '/old/up/item' : null),
     etag: async () => 'tag',

@@ -267,7 +267,12 @@ test('the document refers to what is in it, and to nothing but what all operatio
   const referred = new Set(
     [...text.matchAll(/"\$ref":"#\/components\/(\w+)\/(\w+)"/g)].map(([, ...at]) => at.join('/')),
   );
-  expect([...referred].sort()).toEqual(['headers/Height', 'parameters/MinHeight', 'responses/HeightNotReached']);
+  expect([...referred].sort()).toEqual([
+    'headers/Height',
+    'parameters/MinHeight',
+    'responses/Unavailable',
+    'responses/UnavailableName',
+  ]);
   for (const [kind = '', name = ''] of [...referred].map((at) => at.split('/'))) {
     expect(components[kind]?.[name]).toHaveProperty('description');
   }

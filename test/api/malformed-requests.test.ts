@@ -194,7 +194,8 @@ describe('a path in percent-encoding', () => {
       const [plain, other] = await Promise.all(
         [path, encoded(path)].map((at) => answer(alone.get(at, { method, headers: { 'if-none-match': '"x"' } }))),
       );
-      if (FIGURES.has(path)) expect(other!.status).toBe(200);
+      // The page of the API has another nonce each time.
+      if (FIGURES.has(path) || path === '/docs') expect(other!.status).toBe(200);
       else expect([path, other]).toEqual([path, plain!]);
       expect([path, plain!.body.includes(`Route ${method}:`)]).toEqual([path, false]);
     }

@@ -3,7 +3,7 @@ import { describe, expect, test } from 'bun:test';
 import { type TProperties, Type } from '@sinclair/typebox';
 import { words } from '../../src/api/shared/schemas/values.ts';
 import { ParameterError } from '../../src/http/errors.ts';
-import { pathReader, queryReader } from '../../src/http/parameters.ts';
+import { pathReader, queryReader, refuseUnknown } from '../../src/http/parameters.ts';
 
 const url = (query: string) => `http://host:3999/list${query}`;
 const read = (properties: TProperties, query: string): unknown => queryReader(properties)(url(query));
@@ -116,4 +116,41 @@ test('an error says which parameter breaks which rule, and needs no reading of i
 test('an error of a caller costs no stack trace, and other errors have theirs', () => {
   expect(new ParameterError({ place: 'querystring', path: ['limit'] }, 'must be <= 50').stack).toBeUndefined();
   expect(new Error('ours').stack).toContain(import.meta.file);
+});
+
+describe('parameters that a route does not have', () => {
+  const refused = (documented: string[], query: string): string | null => {
+    try {
+      queryReader({}, refuseUnknown(documented))(url(`?${query}`));
+      return null;
+    } catch (error) {
+      return (error as Error).message;
+    }
+  };
+  const names = ['limit', 'cursor', 'topic', 'field.NAME'];
+
+  test('are refused with the name that was probably meant', () => {
+    for (const [query, meant] of [
+      ['limt=1', 'limit'],
+      ['fields.action=swap', 'field.action'],
+      ['filed.data.amount=1', 'field.data.amount'],
+      ['a=1&topics=x', null],
+    ] as const) {
+      const message = refused(names, query);
+      expect(message).toBe(
+        meant === null
+          ? 'querystring/a is not a parameter of this route: it has limit, cursor, topic, field.NAME'
+          : `querystring/${query.split('=')[0]} is not a parameter of this route: did you mean ${meant}?`,
+      );
+    }
+    expect(refused([], 'x=1')).toBe('querystring/x is not a parameter of this route: it has none');
+    expect(refused(names, '%ff=1')).toStartWith('querystring/%ff is not a parameter');
+    expect(refused(names, `${'x'.repeat(5_000)}=1`)!.length).toBeLessThan(250);
+  });
+
+  test('are none whose names callers make up, and none that are empty', () => {
+    for (const query of ['field.action=swap', 'field=1', 'field.a.b=1&field.c=2', '', '&', 'f%69eld.x=1']) {
+      expect([query, refused(names, query)]).toEqual([query, null]);
+    }
+  });
 });

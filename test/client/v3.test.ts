@@ -36,6 +36,12 @@ test('the tour: transactions, blocks and the mempool', async () => {
   expect(waiting.results.length).toBe(Math.min(waiting.total, waiting.limit));
 });
 
+test('behind a look at the error there is data, as the type checker sees it', async () => {
+  const { data: list, error } = await client.GET('/extended/v3/transactions');
+  if (error) throw new Error(JSON.stringify(error));
+  expect(list.results.length).toBeGreaterThan(0);
+});
+
 test('the tour: principals, tokens and contracts', async () => {
   const holders = await data(client.GET('/extended/v3/tokens/stx/holders'));
   const principal = holders.results.find((holder) => !holder.principal.includes('.'))?.principal ?? '';

@@ -101,12 +101,17 @@ function bitcoinSize(query: URLSearchParams): BitcoinSize {
 /** What goes wrong, as clients of these routes know it. */
 const faucetErrors: ErrorShape = {
   ...bareErrors,
-  schema: Type.Object({ error: Type.String({ description: 'What is wrong' }), success: Type.Literal(false) }),
+  schema: Type.Object({
+    error: Type.String({ description: 'What is wrong' }),
+    help: Type.Optional(Type.String({ description: 'Where a request has its parameters' })),
+    success: Type.Literal(false),
+  }),
   body: (error) => ({
     error: error.message,
     ...(error instanceof OnlyInBody ? { help: error.help } : {}),
     success: false,
   }),
+  unavailable: { ...bareErrors.unavailable, success: false },
   failed: { ...bareErrors.failed, success: false },
 };
 

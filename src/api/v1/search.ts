@@ -12,15 +12,19 @@ import { example } from '../shared/examples/examples.ts';
 import { stxBalanceWithTotals } from '../shared/serialize/address.ts';
 import { block } from '../shared/serialize/block.ts';
 import { mempoolTransaction, transaction } from '../shared/serialize/transaction.ts';
-import { Search } from './schemas/search.ts';
+import { NothingFound, Search } from './schemas/search.ts';
 
 type Found = Static<typeof Search>;
 
 const HASH = /^(0x)?[0-9a-fA-F]{64}$/;
 const NO_EVENTS = { limit: 0, offset: 0 };
 
-const unknown = (entityType: string, message: string): ShapedError =>
-  new ShapedError(404, message, { found: false, result: { entity_type: entityType }, error: message });
+type Kind = Static<typeof NothingFound>['result']['entity_type'];
+
+function unknown(entity_type: Kind, message: string): ShapedError {
+  const body: Static<typeof NothingFound> = { found: false, result: { entity_type }, error: message };
+  return new ShapedError(404, message, body);
+}
 
 const minedData = (of: TransactionDetail) => ({
   canonical: of.canonical,
@@ -124,8 +128,8 @@ export const search = [
       }),
     },
     response: Search,
-    notFound:
-      'Nothing with this id found; the body states what the id looks like: `{found, result: {entity_type}, error}`',
+    notFound: 'Nothing with this id found; the body states what the id looks like',
+    notFoundBody: NothingFound,
     etag: null,
     handle: ({ params: { id }, query: { include_metadata }, read }) => searched(read, id, include_metadata),
   }),

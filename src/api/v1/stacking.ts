@@ -1,6 +1,6 @@
 /** Stacking by pox-2 to pox-4, as their contracts' prints tell of it. */
 import { Type } from '@sinclair/typebox';
-import { notFound } from '../../http/errors.ts';
+import { notFound, UnknownRouteError } from '../../http/errors.ts';
 import { chainTip } from '../../http/etag.ts';
 import {
   legacyOffsetQuery,
@@ -9,7 +9,7 @@ import {
   UncountedPage,
   uncountedPage,
 } from '../../http/offset-pagination.ts';
-import { pathAndQuery, pathSegment } from '../../http/request-url.ts';
+import { pathSegment } from '../../http/request-url.ts';
 import { Redirect, type Route, route } from '../../http/route.ts';
 import type { StackingVersion } from '../../store/model/stacking.ts';
 import { example } from '../shared/examples/examples.ts';
@@ -35,7 +35,7 @@ const height = (description: string) => Type.Integer({ minimum: 1, description, 
 /** The contracts are a part of the path: of any other word there, there is no route. */
 function ofContract(url: string): null {
   if (pathSegment(url, 3).startsWith('pox')) return null;
-  throw notFound(`Route GET:${pathAndQuery(url)} not found`);
+  throw new UnknownRouteError({ method: 'GET', url });
 }
 
 const UNKNOWN_TRANSACTION = 'could not find transaction by ID';

@@ -53,3 +53,11 @@ export const Search = Type.Union([
     metadata: Type.Optional(StxBalanceWithTotals),
   }),
 ]);
+
+export const NothingFound = Type.Object({
+  found: Type.Literal(false),
+  result: Type.Object({
+    entity_type: words('unknown_hash', 'invalid_term', 'contract_address', 'standard_address'),
+  }),
+  error: Type.String({ description: 'What is wrong' }),
+});

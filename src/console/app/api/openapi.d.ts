@@ -1499,11 +1499,30 @@ export type webhooks = Record<string, never>;
 export interface components {
     schemas: never;
     responses: {
-        HeightNotReached: {
+        Unavailable: {
             headers: {
                 [name: string]: unknown;
             };
-            content?: never;
+            content: {
+                "application/json": {
+                    statusCode: number;
+                    code?: string;
+                    error: string;
+                    message: string;
+                } | {
+                    error: string;
+                };
+            };
+        };
+        UnavailableName: {
+            headers: {
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": {
+                    error: string;
+                };
+            };
         };
     };
     parameters: {
@@ -1569,7 +1588,7 @@ export interface operations {
                     };
                 };
             };
-            503: components["responses"]["HeightNotReached"];
+            503: components["responses"]["Unavailable"];
         };
     };
     getTransactions: {
@@ -1821,7 +1840,7 @@ export interface operations {
                     };
                 };
             };
-            503: components["responses"]["HeightNotReached"];
+            503: components["responses"]["Unavailable"];
         };
     };
     getTransaction: {
@@ -3591,7 +3610,7 @@ export interface operations {
                     };
                 };
             };
-            503: components["responses"]["HeightNotReached"];
+            503: components["responses"]["Unavailable"];
         };
     };
     getTransactionEvents: {
@@ -3773,7 +3792,7 @@ export interface operations {
                     };
                 };
             };
-            503: components["responses"]["HeightNotReached"];
+            503: components["responses"]["Unavailable"];
         };
     };
     getBlockTransactions: {
@@ -4041,7 +4060,7 @@ export interface operations {
                     };
                 };
             };
-            503: components["responses"]["HeightNotReached"];
+            503: components["responses"]["Unavailable"];
         };
     };
     getMempoolTransactions: {
@@ -4224,7 +4243,7 @@ export interface operations {
                     };
                 };
             };
-            503: components["responses"]["HeightNotReached"];
+            503: components["responses"]["Unavailable"];
         };
     };
     getMempoolTransactionsOfType: {
@@ -4408,7 +4427,7 @@ export interface operations {
                     };
                 };
             };
-            503: components["responses"]["HeightNotReached"];
+            503: components["responses"]["Unavailable"];
         };
     };
     getPrincipalTransactions: {
@@ -4677,7 +4696,7 @@ export interface operations {
                     };
                 };
             };
-            503: components["responses"]["HeightNotReached"];
+            503: components["responses"]["Unavailable"];
         };
     };
     getPrincipalMempoolTransactions: {
@@ -4862,7 +4881,7 @@ export interface operations {
                     };
                 };
             };
-            503: components["responses"]["HeightNotReached"];
+            503: components["responses"]["Unavailable"];
         };
     };
     getPrincipalNonces: {
@@ -4915,7 +4934,7 @@ export interface operations {
                     };
                 };
             };
-            503: components["responses"]["HeightNotReached"];
+            503: components["responses"]["Unavailable"];
         };
     };
     getPrincipalStxBalance: {
@@ -4976,7 +4995,7 @@ export interface operations {
                     };
                 };
             };
-            503: components["responses"]["HeightNotReached"];
+            503: components["responses"]["Unavailable"];
         };
     };
     getPrincipalFtBalances: {
@@ -5036,7 +5055,7 @@ export interface operations {
                     };
                 };
             };
-            503: components["responses"]["HeightNotReached"];
+            503: components["responses"]["Unavailable"];
         };
     };
     getPrincipalFtBalance: {
@@ -5085,7 +5104,7 @@ export interface operations {
                     };
                 };
             };
-            503: components["responses"]["HeightNotReached"];
+            503: components["responses"]["Unavailable"];
         };
     };
     getPrincipalNftBalances: {
@@ -5149,7 +5168,7 @@ export interface operations {
                     };
                 };
             };
-            503: components["responses"]["HeightNotReached"];
+            503: components["responses"]["Unavailable"];
         };
     };
     getPrincipalTransactionBalanceChanges: {
@@ -5220,7 +5239,7 @@ export interface operations {
                     };
                 };
             };
-            503: components["responses"]["HeightNotReached"];
+            503: components["responses"]["Unavailable"];
         };
     };
     getPrincipalBalanceChanges: {
@@ -5292,7 +5311,7 @@ export interface operations {
                     };
                 };
             };
-            503: components["responses"]["HeightNotReached"];
+            503: components["responses"]["Unavailable"];
         };
     };
     getPrincipalStxInbound: {
@@ -5368,7 +5387,7 @@ export interface operations {
                     };
                 };
             };
-            503: components["responses"]["HeightNotReached"];
+            503: components["responses"]["Unavailable"];
         };
     };
     getPrincipalStxOutbound: {
@@ -5444,7 +5463,7 @@ export interface operations {
                     };
                 };
             };
-            503: components["responses"]["HeightNotReached"];
+            503: components["responses"]["Unavailable"];
         };
     };
     getPrincipalFtTransfers: {
@@ -5517,7 +5536,7 @@ export interface operations {
                     };
                 };
             };
-            503: components["responses"]["HeightNotReached"];
+            503: components["responses"]["Unavailable"];
         };
     };
     getSmartContract: {
@@ -5594,7 +5613,7 @@ export interface operations {
                     };
                 };
             };
-            503: components["responses"]["HeightNotReached"];
+            503: components["responses"]["Unavailable"];
         };
     };
     getStxSupply: {
@@ -5640,7 +5659,7 @@ export interface operations {
                     };
                 };
             };
-            503: components["responses"]["HeightNotReached"];
+            503: components["responses"]["Unavailable"];
         };
     };
     getStxHolders: {
@@ -5698,7 +5717,7 @@ export interface operations {
                     };
                 };
             };
-            503: components["responses"]["HeightNotReached"];
+            503: components["responses"]["Unavailable"];
         };
     };
     getFtSupply: {
@@ -5746,7 +5765,7 @@ export interface operations {
                     };
                 };
             };
-            503: components["responses"]["HeightNotReached"];
+            503: components["responses"]["Unavailable"];
         };
     };
     getFtHolders: {
@@ -5806,7 +5825,7 @@ export interface operations {
                     };
                 };
             };
-            503: components["responses"]["HeightNotReached"];
+            503: components["responses"]["Unavailable"];
         };
     };
     getNftHistory: {
@@ -5878,7 +5897,7 @@ export interface operations {
                     };
                 };
             };
-            503: components["responses"]["HeightNotReached"];
+            503: components["responses"]["Unavailable"];
         };
     };
     getTransactionsById: {
@@ -8145,7 +8164,7 @@ export interface operations {
                     };
                 };
             };
-            503: components["responses"]["HeightNotReached"];
+            503: components["responses"]["Unavailable"];
         };
     };
     getMempoolTransactionStats: {
@@ -8273,7 +8292,7 @@ export interface operations {
                     };
                 };
             };
-            503: components["responses"]["HeightNotReached"];
+            503: components["responses"]["Unavailable"];
         };
     };
     searchById: {
@@ -12846,14 +12865,16 @@ export interface operations {
                 };
                 content: {
                     "application/json": {
-                        statusCode: number;
-                        code?: string;
+                        /** @constant */
+                        found: false;
+                        result: {
+                            entity_type: "unknown_hash" | "invalid_term" | "contract_address" | "standard_address";
+                        };
                         error: string;
-                        message: string;
                     };
                 };
             };
-            503: components["responses"]["HeightNotReached"];
+            503: components["responses"]["Unavailable"];
         };
     };
     getBlocks: {
@@ -12944,7 +12965,7 @@ export interface operations {
                     };
                 };
             };
-            503: components["responses"]["HeightNotReached"];
+            503: components["responses"]["Unavailable"];
         };
     };
     getAverageBlockTimes: {
@@ -12985,7 +13006,7 @@ export interface operations {
                     };
                 };
             };
-            503: components["responses"]["HeightNotReached"];
+            503: components["responses"]["Unavailable"];
         };
     };
     getBlockByTime: {
@@ -13066,7 +13087,7 @@ export interface operations {
                     };
                 };
             };
-            503: components["responses"]["HeightNotReached"];
+            503: components["responses"]["Unavailable"];
         };
     };
     getBlock: {
@@ -13147,7 +13168,7 @@ export interface operations {
                     };
                 };
             };
-            503: components["responses"]["HeightNotReached"];
+            503: components["responses"]["Unavailable"];
         };
     };
     getBlockSignerSignatures: {
@@ -13214,7 +13235,7 @@ export interface operations {
                     };
                 };
             };
-            503: components["responses"]["HeightNotReached"];
+            503: components["responses"]["Unavailable"];
         };
     };
     getTenureBlocks: {
@@ -13307,7 +13328,7 @@ export interface operations {
                     };
                 };
             };
-            503: components["responses"]["HeightNotReached"];
+            503: components["responses"]["Unavailable"];
         };
     };
     getBurnBlocks: {
@@ -13366,7 +13387,7 @@ export interface operations {
                     };
                 };
             };
-            503: components["responses"]["HeightNotReached"];
+            503: components["responses"]["Unavailable"];
         };
     };
     getBurnBlock: {
@@ -13433,7 +13454,7 @@ export interface operations {
                     };
                 };
             };
-            503: components["responses"]["HeightNotReached"];
+            503: components["responses"]["Unavailable"];
         };
     };
     getBurnBlockBlocks: {
@@ -13522,7 +13543,7 @@ export interface operations {
                     };
                 };
             };
-            503: components["responses"]["HeightNotReached"];
+            503: components["responses"]["Unavailable"];
         };
     };
     getMempoolFees: {
@@ -13590,7 +13611,7 @@ export interface operations {
                     };
                 };
             };
-            503: components["responses"]["HeightNotReached"];
+            503: components["responses"]["Unavailable"];
         };
     };
     getSmartContractsStatus: {
@@ -13649,7 +13670,7 @@ export interface operations {
                     };
                 };
             };
-            503: components["responses"]["HeightNotReached"];
+            503: components["responses"]["Unavailable"];
         };
     };
     getSmartContractLogs: {
@@ -13733,7 +13754,7 @@ export interface operations {
                     };
                 };
             };
-            503: components["responses"]["HeightNotReached"];
+            503: components["responses"]["Unavailable"];
         };
     };
     getNameInfo: {
@@ -13827,7 +13848,7 @@ export interface operations {
                     };
                 };
             };
-            503: components["responses"]["HeightNotReached"];
+            503: components["responses"]["UnavailableName"];
         };
     };
     getNameSubdomains: {
@@ -13884,7 +13905,7 @@ export interface operations {
                     };
                 };
             };
-            503: components["responses"]["HeightNotReached"];
+            503: components["responses"]["UnavailableName"];
         };
     };
     getNamesOwnedByAddress: {
@@ -13947,7 +13968,7 @@ export interface operations {
                     };
                 };
             };
-            503: components["responses"]["HeightNotReached"];
+            503: components["responses"]["Unavailable"];
         };
     };
     getAllNamespaces: {
@@ -14004,7 +14025,7 @@ export interface operations {
                     };
                 };
             };
-            503: components["responses"]["HeightNotReached"];
+            503: components["responses"]["UnavailableName"];
         };
     };
     getNamespaceNames: {
@@ -14062,7 +14083,7 @@ export interface operations {
                     };
                 };
             };
-            503: components["responses"]["HeightNotReached"];
+            503: components["responses"]["UnavailableName"];
         };
     };
     getPrincipalStaking: {
@@ -14132,7 +14153,7 @@ export interface operations {
                     };
                 };
             };
-            503: components["responses"]["HeightNotReached"];
+            503: components["responses"]["Unavailable"];
         };
     };
     getPrincipalStakingBonds: {
@@ -14210,7 +14231,7 @@ export interface operations {
                     };
                 };
             };
-            503: components["responses"]["HeightNotReached"];
+            503: components["responses"]["Unavailable"];
         };
     };
     getStakingBonds: {
@@ -14299,7 +14320,7 @@ export interface operations {
                     };
                 };
             };
-            503: components["responses"]["HeightNotReached"];
+            503: components["responses"]["Unavailable"];
         };
     };
     getStakingBond: {
@@ -14406,7 +14427,7 @@ export interface operations {
                     };
                 };
             };
-            503: components["responses"]["HeightNotReached"];
+            503: components["responses"]["Unavailable"];
         };
     };
     getStakingBondAllowlist: {
@@ -14466,7 +14487,7 @@ export interface operations {
                     };
                 };
             };
-            503: components["responses"]["HeightNotReached"];
+            503: components["responses"]["Unavailable"];
         };
     };
     getStakingBondAllowlistEntry: {
@@ -14529,7 +14550,7 @@ export interface operations {
                     };
                 };
             };
-            503: components["responses"]["HeightNotReached"];
+            503: components["responses"]["Unavailable"];
         };
     };
     getStakingBondRegistrations: {
@@ -14594,7 +14615,7 @@ export interface operations {
                     };
                 };
             };
-            503: components["responses"]["HeightNotReached"];
+            503: components["responses"]["Unavailable"];
         };
     };
     getStakingBondRegistration: {
@@ -14681,7 +14702,7 @@ export interface operations {
                     };
                 };
             };
-            503: components["responses"]["HeightNotReached"];
+            503: components["responses"]["Unavailable"];
         };
     };
     getStakingCycleSigners: {
@@ -14781,7 +14802,7 @@ export interface operations {
                     };
                 };
             };
-            503: components["responses"]["HeightNotReached"];
+            503: components["responses"]["Unavailable"];
         };
     };
     getStakingSigners: {
@@ -14839,7 +14860,7 @@ export interface operations {
                     };
                 };
             };
-            503: components["responses"]["HeightNotReached"];
+            503: components["responses"]["Unavailable"];
         };
     };
     getStakingSigner: {
@@ -14915,7 +14936,7 @@ export interface operations {
                     };
                 };
             };
-            503: components["responses"]["HeightNotReached"];
+            503: components["responses"]["Unavailable"];
         };
     };
     getStakingSignerStakers: {
@@ -14975,7 +14996,7 @@ export interface operations {
                     };
                 };
             };
-            503: components["responses"]["HeightNotReached"];
+            503: components["responses"]["Unavailable"];
         };
     };
     getPoxCycles: {
@@ -15033,7 +15054,7 @@ export interface operations {
                     };
                 };
             };
-            503: components["responses"]["HeightNotReached"];
+            503: components["responses"]["Unavailable"];
         };
     };
     getPoxCycle: {
@@ -15099,7 +15120,7 @@ export interface operations {
                     };
                 };
             };
-            503: components["responses"]["HeightNotReached"];
+            503: components["responses"]["Unavailable"];
         };
     };
     getPoxCycleSigners: {
@@ -15175,7 +15196,7 @@ export interface operations {
                     };
                 };
             };
-            503: components["responses"]["HeightNotReached"];
+            503: components["responses"]["Unavailable"];
         };
     };
     getPoxCycleSigner: {
@@ -15244,7 +15265,7 @@ export interface operations {
                     };
                 };
             };
-            503: components["responses"]["HeightNotReached"];
+            503: components["responses"]["Unavailable"];
         };
     };
     getPoxCycleSignerStackers: {
@@ -15317,7 +15338,7 @@ export interface operations {
                     };
                 };
             };
-            503: components["responses"]["HeightNotReached"];
+            503: components["responses"]["Unavailable"];
         };
     };
     getBurnBlockPoxTransactions: {
@@ -15377,7 +15398,7 @@ export interface operations {
                     };
                 };
             };
-            503: components["responses"]["HeightNotReached"];
+            503: components["responses"]["Unavailable"];
         };
     };
     getAddressPoxTransactions: {
@@ -15437,7 +15458,7 @@ export interface operations {
                     };
                 };
             };
-            503: components["responses"]["HeightNotReached"];
+            503: components["responses"]["Unavailable"];
         };
     };
     getBlocksOfLastHour: {
@@ -15486,7 +15507,7 @@ export interface operations {
                     };
                 };
             };
-            503: components["responses"]["HeightNotReached"];
+            503: components["responses"]["Unavailable"];
         };
     };
     getBlocksByDay: {
@@ -15535,7 +15556,7 @@ export interface operations {
                     };
                 };
             };
-            503: components["responses"]["HeightNotReached"];
+            503: components["responses"]["Unavailable"];
         };
     };
     getMempoolSpread: {
@@ -15592,7 +15613,7 @@ export interface operations {
                     };
                 };
             };
-            503: components["responses"]["HeightNotReached"];
+            503: components["responses"]["Unavailable"];
         };
     };
     getMempoolPosition: {
@@ -15659,7 +15680,7 @@ export interface operations {
                     };
                 };
             };
-            503: components["responses"]["HeightNotReached"];
+            503: components["responses"]["Unavailable"];
         };
     };
     getTokenTransfers: {
@@ -15724,7 +15745,7 @@ export interface operations {
                     };
                 };
             };
-            503: components["responses"]["HeightNotReached"];
+            503: components["responses"]["Unavailable"];
         };
     };
     getCollectionMints: {
@@ -15787,7 +15808,7 @@ export interface operations {
                     };
                 };
             };
-            503: components["responses"]["HeightNotReached"];
+            503: components["responses"]["Unavailable"];
         };
     };
     getTransactionBytes: {
@@ -15849,7 +15870,7 @@ export interface operations {
                     };
                 };
             };
-            503: components["responses"]["HeightNotReached"];
+            503: components["responses"]["Unavailable"];
         };
     };
     getServerStatus: {
@@ -15907,6 +15928,19 @@ export interface operations {
                     };
                 };
             };
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        statusCode: number;
+                        code?: string;
+                        error: string;
+                        message: string;
+                    };
+                };
+            };
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -15948,6 +15982,19 @@ export interface operations {
                         slowest_delivery_ms: (number | null)[];
                         memory_bytes: number[];
                         cpu_share: number[];
+                    };
+                };
+            };
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        statusCode: number;
+                        code?: string;
+                        error: string;
+                        message: string;
                     };
                 };
             };
@@ -16034,7 +16081,7 @@ export interface operations {
                     };
                 };
             };
-            503: components["responses"]["HeightNotReached"];
+            503: components["responses"]["Unavailable"];
         };
     };
     searchContractCalls: {
@@ -16114,7 +16161,7 @@ export interface operations {
                     };
                 };
             };
-            503: components["responses"]["HeightNotReached"];
+            503: components["responses"]["Unavailable"];
         };
     };
     getChainhookConsumers: {
@@ -16778,6 +16825,28 @@ export interface operations {
                 };
             };
             409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        error: string;
+                        details: string;
+                    };
+                };
+            };
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        error: string;
+                        details: string;
+                    };
+                };
+            };
+            415: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -17518,6 +17587,28 @@ export interface operations {
                     };
                 };
             };
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        error: string;
+                        details: string;
+                    };
+                };
+            };
+            415: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        error: string;
+                        details: string;
+                    };
+                };
+            };
             421: {
                 headers: {
                     [name: string]: unknown;
@@ -17611,6 +17702,28 @@ export interface operations {
                 };
             };
             404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        error: string;
+                        details: string;
+                    };
+                };
+            };
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        error: string;
+                        details: string;
+                    };
+                };
+            };
+            415: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -18102,6 +18215,28 @@ export interface operations {
                 };
             };
             404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        error: string;
+                        details: string;
+                    };
+                };
+            };
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        error: string;
+                        details: string;
+                    };
+                };
+            };
+            415: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -18628,6 +18763,28 @@ export interface operations {
                     };
                 };
             };
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        error: string;
+                        details: string;
+                    };
+                };
+            };
+            415: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        error: string;
+                        details: string;
+                    };
+                };
+            };
             421: {
                 headers: {
                     [name: string]: unknown;
@@ -18745,6 +18902,28 @@ export interface operations {
                 };
             };
             409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        error: string;
+                        details: string;
+                    };
+                };
+            };
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        error: string;
+                        details: string;
+                    };
+                };
+            };
+            415: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -18995,6 +19174,28 @@ export interface operations {
                 };
             };
             404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        error: string;
+                        details: string;
+                    };
+                };
+            };
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        error: string;
+                        details: string;
+                    };
+                };
+            };
+            415: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -19306,6 +19507,19 @@ export interface operations {
                     };
                 };
             };
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        statusCode: number;
+                        code?: string;
+                        error: string;
+                        message: string;
+                    };
+                };
+            };
             401: {
                 headers: {
                     [name: string]: unknown;
@@ -19401,6 +19615,19 @@ export interface operations {
                             level: string;
                             fields: string;
                         }[];
+                    };
+                };
+            };
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        statusCode: number;
+                        code?: string;
+                        error: string;
+                        message: string;
                     };
                 };
             };
@@ -19520,6 +19747,19 @@ export interface operations {
                                 bytes: number;
                             }[];
                         } | null;
+                    };
+                };
+            };
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        statusCode: number;
+                        code?: string;
+                        error: string;
+                        message: string;
                     };
                 };
             };
@@ -19700,6 +19940,32 @@ export interface operations {
                     };
                 };
             };
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        statusCode: number;
+                        code?: string;
+                        error: string;
+                        message: string;
+                    };
+                };
+            };
+            415: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        statusCode: number;
+                        code?: string;
+                        error: string;
+                        message: string;
+                    };
+                };
+            };
             421: {
                 headers: {
                     [name: string]: unknown;
@@ -19790,6 +20056,19 @@ export interface operations {
                                 bytes: number;
                             }[];
                         } | null;
+                    };
+                };
+            };
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        statusCode: number;
+                        code?: string;
+                        error: string;
+                        message: string;
                     };
                 };
             };
@@ -19936,6 +20215,19 @@ export interface operations {
                             warnings: string[];
                         } | null;
                         problem: string | null;
+                    };
+                };
+            };
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        statusCode: number;
+                        code?: string;
+                        error: string;
+                        message: string;
                     };
                 };
             };

@@ -1,0 +1,30 @@
+/** Which name was probably meant by one that nobody knows. */
+
+/** The edit distance: how many letters must be added, removed or replaced to turn one word into the other. */
+function distance(a: string, b: string): number {
+  let row = Array.from({ length: b.length + 1 }, (_, index) => index);
+  for (const [i, letter] of [...a].entries()) {
+    const next = [i + 1];
+    for (const [j, other] of [...b].entries()) {
+      next.push(Math.min(row[j + 1]! + 1, next[j]! + 1, row[j]! + (letter === other ? 0 : 1)));
+    }
+    row = next;
+  }
+  return row[b.length]!;
+}
+
+/** The share of a name that may differ for it to count as a misspelling. */
+const LARGEST_SHARE = 0.4;
+
+/** Characters of a name up to which a similar one is looked for: to compare takes as long as both are. */
+const LONGEST = 100;
+
+/** The most similar of the names; null where none is similar, or the name is long. */
+export function nearestName(name: string, names: readonly string[]): string | null {
+  if (name.length > LONGEST) return null;
+  const [best] = names
+    .filter(({ length }) => length <= LONGEST)
+    .map((known) => ({ known, far: distance(name, known) }))
+    .toSorted((a, b) => a.far - b.far);
+  return best === undefined || best.far > name.length * LARGEST_SHARE ? null : best.known;
+}

@@ -1,0 +1,59 @@
+/** The pages that list the routes: each route stands there, and nothing else does. */
+import { expect, test } from 'bun:test';
+import { systemRoutes } from '../../src/api/stackside/system.ts';
+import { systemClock } from '../../src/base/clock.ts';
+import { resources } from '../../src/commands/app.ts';
+import { noFaucets } from '../../src/faucets/faucets.ts';
+
+const page = await Bun.file(new URL('../../docs/api.md', import.meta.url)).text();
+
+/** Segments of a path; what callers fill in is `{}`, whatever it is called. */
+const segmentsOf = (path: string): string[] =>
+  path
+    .split('/')
+    .slice(1)
+    .map((segment) => (segment.startsWith('{') ? '{}' : segment));
+
+/** Paths that a row of a table names: whole ones, and ends that follow some beginning of an earlier one. */
+function pathsIn(row: string, prefix: string): { span: string; paths: string[][] }[] {
+  const whole: string[][] = [];
+  const [, first = ''] = row.split(/(?<!\\)\|/);
+  // Names of parameters stand in brackets.
+  return [...first.replace(/\([^)]*\)/g, '').matchAll(/`(?:POST )?([^`?]+)[^`]*`/g)].map(([, span = '']) => {
+    const isEnd = span.startsWith('/') && !/^\/(extended|v\d)\b/.test(span);
+    const path = segmentsOf(span.startsWith('/') ? span : `${prefix}/${span}`);
+    const paths = isEnd
+      ? whole.flatMap((before) => before.map((_, end) => [...before.slice(0, end + 1), ...path]))
+      : [path];
+    whole.push(...paths);
+    return { span, paths };
+  });
+}
+
+const named = page.split(/^## /m).flatMap((section) => {
+  const prefix = /^`([^`]+)`/.exec(section)?.[1] ?? '';
+  const tables = section.split('\n\n').filter((part) => part.startsWith('| route |'));
+  return tables.flatMap((table) => table.trimEnd().split('\n').slice(2)).flatMap((row) => pathsIn(row, prefix));
+});
+
+const declared = [...resources('', systemClock.now, noFaucets).flat(), ...systemRoutes(null, () => () => undefined)]
+  .filter(({ hidden }) => !hidden)
+  .map(({ path }) => path);
+
+const keyOf = (segments: readonly string[]): string => segments.join('/');
+
+test('every route stands on the page', () => {
+  const known = new Set(named.flatMap(({ paths }) => paths.map(keyOf)));
+  const usual = (path: string) => path.replace('{pox}', 'pox4').replace('{blockchain}', 'stacks');
+  expect(declared.length).toBeGreaterThan(140);
+  expect(declared.filter((path) => !known.has(keyOf(segmentsOf(usual(path)))))).toEqual([]);
+});
+
+test('the page names no route that there is not', () => {
+  const patterns = declared.map((path) => segmentsOf(path));
+  const isRoute = (path: readonly string[]): boolean =>
+    patterns.some(
+      (pattern) => pattern.length === path.length && pattern.every((one, at) => one === '{}' || one === path[at]),
+    );
+  expect(named.filter(({ paths }) => !paths.some(isRoute)).map(({ span }) => span)).toEqual([]);
+});
