@@ -223,9 +223,7 @@ export class SimulatedChain {
     const content = {
       receipts: body.receipts,
       maturedRewards,
-      rewardSet: chosen
-        ? { set: rewardSet(this.#prng, this.#signers, this.network), cycle: cycles.of(burn.height) + 1 }
-        : undefined,
+      rewardSet: chosen ? this.#chosenFor(cycles.of(burn.height) + 1, world) : undefined,
     };
 
     const events = burnBlocks.map((b) => nodeEvent('/new_burn_block', this.#burns.payload(b), b.time * 1000));
@@ -244,6 +242,13 @@ export class SimulatedChain {
       events: events.map((event) => this.#sent(event)),
       txIds: body.receipts.map(({ txId }) => txId),
     };
+  }
+
+  /** The signers of a cycle. pox-5 pays nobody on Bitcoin. */
+  #chosenFor(cycle: number, { pox5Height = Number.POSITIVE_INFINITY }: World) {
+    const set = rewardSet(this.#prng, this.#signers, this.network);
+    const isOfPox5 = cycles.startOf(cycle) >= pox5Height;
+    return { cycle, set: isOfPox5 ? { ...set, pox_ustx_threshold: null, rewarded_addresses: [] } : set };
   }
 
   #announcedBurnBlocks(before: Block, newTenure: boolean, options: MineOptions): BurnBlock[] {

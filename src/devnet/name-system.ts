@@ -368,10 +368,11 @@ export function register(
 export function registerPaid(context: CallContext, name: FullName, zonefile: Zonefile, salt: Uint8Array): Outcome {
   const { world, contract, sender } = context;
   const parts = splitName(name);
-  const burnt = burntFor(world, contract, sender, preorderHash(name, salt));
-  const price = namePrice(world, contract, parts);
   if (hasInvalidCharacters(parts.label) || parts.label === '') return refused(errors.invalidCharacters);
-  if (burnt !== undefined && price !== null && burnt < price) return refused(errors.burntTooLittle);
+  const burnt = burntFor(world, contract, sender, preorderHash(name, salt));
+  // Without a preorder, or in a namespace that is not known, the registration is refused below.
+  const isKnown = burnt !== undefined && namespaceOf(world, contract, parts.namespace) !== undefined;
+  if (isKnown && burnt < (namePrice(world, contract, parts) ?? MAX_UINT)) return refused(errors.burntTooLittle);
   if (nameOf(context, sender) !== undefined) return refused(errors.hasAnother);
   return register(context, name, zonefile, salt);
 }

@@ -12,6 +12,8 @@ export interface DevnetOptions {
   seed?: number;
   /** Blocks that the chain has from the start. Default 1. */
   history?: number;
+  /** Bitcoin height from which pox-5 is active in place of pox-4; the chain begins at 214. Default: never. */
+  pox5Height?: number;
   /** The limit of every wait, in milliseconds, unless the call names another. Default 60,000. */
   limitMs?: number;
 }

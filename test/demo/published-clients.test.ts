@@ -213,6 +213,8 @@ test('from its height on pox-5 is active in place of pox-4, whose locks end', as
     tx_status: 'abort_by_response',
     vm_error: expect.stringContaining('DefunctPoxContract'),
   });
+  await later.steer('/devnet/cycle', { count: 1 });
+  expect(await later.json<object>('/extended/v2/pox/cycles/13')).toMatchObject({ cycle_number: 13 });
   const read = { contractAddress: boot, contractName: 'pox-5', senderAddress: stacker, client: { baseUrl: later.api } };
   const info = await fetchCallReadOnlyFunction({ ...read, functionName: 'get-pox-info', functionArgs: [] });
   expect(info).toMatchObject({ value: { value: { 'reward-cycle-length': Cl.uint(20) } } });

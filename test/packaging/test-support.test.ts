@@ -146,7 +146,7 @@ describe('a chain that runs', () => {
   let chain: Devnet;
   let ending: Promise<unknown>;
   beforeAll(async () => {
-    chain = await startDevnet({ executable });
+    chain = await startDevnet({ executable, pox5Height: 214 });
   });
   afterAll(() => chain.stop());
 
@@ -163,6 +163,11 @@ describe('a chain that runs', () => {
     const { payload, hook: uuid } = await hook.next();
     expect([uuid, payload.event.apply[0]?.transactions[0]?.metadata.status]).toEqual([hook.uuid, 'success']);
     expect(contract_id).toEndWith('.contract-1');
+  });
+
+  test('has the stacking contract that it was told', async () => {
+    const pox = (await (await fetch(`${chain.url}/v2/pox`)).json()) as { contract_id: string };
+    expect(pox.contract_id).toEndWith('.pox-5');
   });
 
   test('tells the status, the field and the reason of a refusal', async () => {
