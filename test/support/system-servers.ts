@@ -1,5 +1,5 @@
 /**
- * Servers of the system's packages (PostgreSQL, Redis) for tests that need a real one. A test starts its own, in a directory
+ * Servers of the system's packages (PostgreSQL, Redis, nginx, HAProxy) for tests that need a real one. A test starts its own, in a directory
  * of its own, on the loopback. The system's own servers and their data are never touched.
  */
 import { afterAll, describe } from 'bun:test';
@@ -29,11 +29,16 @@ const debianFolders = (): string[] =>
 
 /** The path of an installed program; null where there is none. */
 export function programNamed(name: string): string | null {
-  return Bun.which(name, { PATH: [...debianFolders(), process.env.PATH ?? ''].join(':') });
+  // Debian's path of a user who isn't root lacks the last.
+  return Bun.which(name, { PATH: [...debianFolders(), process.env.PATH ?? '', '/usr/sbin'].join(':') });
 }
 
 /** Tests against a server, as one group with its name, which .ci/run counts. Without the server they are skipped. */
-export function describeWith(server: 'PostgreSQL' | 'Redis', isInstalled: boolean, tests: () => void): void {
+export function describeWith(
+  server: 'PostgreSQL' | 'Redis' | 'nginx' | 'HAProxy',
+  isInstalled: boolean,
+  tests: () => void,
+): void {
   describe.skipIf(!isInstalled)(server, tests);
   if (!isInstalled) afterAll(() => void process.stderr.write(`${server} is not installed: its tests are skipped.\n`));
 }

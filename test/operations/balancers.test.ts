@@ -1,0 +1,168 @@
+/** The configurations of load balancers that the documentation prints, each with a hostile reader beside another one. */
+import { afterAll, beforeAll, expect, test } from 'bun:test';
+import { readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { devnetEvents } from '../../src/devnet/scenario.ts';
+import { LONGEST_WAIT_MS } from '../../src/http/heights.ts';
+import { attack, type Target } from '../faults/hostile/attack.ts';
+import { type CutProxy, cutProxy } from '../support/cut-proxy.ts';
+import { heldClock } from '../support/held-clock.ts';
+import { casesOf, firstSeed } from '../support/property.ts';
+import { routesOf, Subjects } from '../support/random-urls.ts';
+import { type Serving, serving } from '../support/serving.ts';
+import { describeWith, freePort, programNamed, serverDirectory, startAsServer } from '../support/system-servers.ts';
+import { until } from '../support/until.ts';
+
+/** The blocks of a page in one language. */
+function printed(page: string, language: string): string[] {
+  const text = readFileSync(join(import.meta.dir, '../../docs', page), 'utf8');
+  return [...text.matchAll(new RegExp(`^\`\`\`${language}\\n(.*?)^\`\`\``, 'gms'))].map(([, block]) => block!);
+}
+
+/** Waits for a height that no chain has end when the test says so. */
+const clock = heldClock([LONGEST_WAIT_MS]);
+const stream = [...devnetEvents({ seed: 3, blocks: 6, transactionsPerBlock: 1, accounts: 4 })];
+const HOSTS = ['10.0.0.1', '10.0.0.2', '10.0.0.3'];
+
+let server: Serving;
+let hosts: { api: CutProxy; events: CutProxy }[];
+let target: Target;
+
+beforeAll(async () => {
+  server = await serving({}, undefined, {}, { clock });
+  await server.post(stream);
+  const portOf = (url: string) => Number(new URL(url).port);
+  hosts = HOSTS.map(() => ({ api: cutProxy(portOf(server.api)), events: cutProxy(portOf(server.events)) }));
+  const subjects = new Subjects();
+  for (const event of stream) subjects.add(event);
+  const routes = routesOf(await (await server.get('/docs/json')).json());
+  target = { api: '', events: '', key: '', routes, subjects, stream };
+});
+afterAll(async () => {
+  for (const { api, events } of hosts) for (const proxy of [api, events]) proxy[Symbol.dispose]();
+  await server[Symbol.asyncDispose]();
+});
+
+/** A printed text with the addresses of this test in place of those of an example. */
+const withHosts = (text: string): string =>
+  HOSTS.reduce(
+    (changed, host, index) =>
+      changed
+        .replaceAll(`${host}:3999`, `127.0.0.1:${hosts[index]!.api.port}`)
+        .replaceAll(`${host}:3700`, `127.0.0.1:${hosts[index]!.events.port}`),
+    text,
+  );
+
+/**
+ * Starts a balancer.
+ * @param command starts it with a file @param ports where it listens, of which the first is that of readers
+ */
+async function started(configuration: string, command: (file: string) => string[], port: number) {
+  const directory = serverDirectory();
+  const file = join(directory.path, 'configuration');
+  writeFileSync(file, configuration.replaceAll('DIRECTORY', directory.path));
+  const api = `http://127.0.0.1:${port}`;
+  const answers = async () => (await fetch(api).catch(() => null)) !== null;
+  const running = await startAsServer(command(file), answers);
+  return {
+    api,
+    async [Symbol.asyncDispose]() {
+      await running.end('SIGTERM');
+      directory[Symbol.dispose]();
+    },
+  };
+}
+
+/** What a reader gets while another one does what it can to have the hosts left out. */
+async function answersBeside(api: string, attacks: () => Promise<unknown>): Promise<Set<number>> {
+  let isOver = false;
+  const end = () => {
+    isOver = true;
+  };
+  const attacking = attacks();
+  attacking.then(end, end);
+  const seen = new Set<number>();
+  const read = async () => {
+    const response = await fetch(`${api}/extended/v3/transactions`);
+    await response.arrayBuffer();
+    seen.add(response.status);
+  };
+  await until(async () => {
+    clock.pass(LONGEST_WAIT_MS);
+    await read();
+    return isOver;
+  }, 'the end of the attack');
+  await attacking;
+  await read();
+  return seen;
+}
+
+/** Requests for a height that no host has. */
+async function unreachable(api: string): Promise<void> {
+  const headers = { 'stackside-min-height': '4294967295' };
+  for (let round = 0; round < 3; round++) {
+    const answers = await Promise.all(
+      Array.from({ length: 8 }, () => fetch(`${api}/extended/v3/transactions`, { headers })),
+    );
+    // A host that is down may be asked last.
+    for (const { status } of answers) expect([502, 503]).toContain(status);
+    await Promise.all(answers.map((answer) => answer.arrayBuffer()));
+  }
+}
+
+async function requireUnharmed(api: string): Promise<void> {
+  expect([...(await answersBeside(api, () => unreachable(api)))]).toEqual([200]);
+  const hostile = () => attack('HTTP', { ...target, api }, casesOf(200), String(firstSeed));
+  expect([...(await answersBeside(api, hostile))]).toEqual([200]);
+}
+
+const nginx = programNamed('nginx');
+
+describeWith('nginx', nginx !== null, () => {
+  const around = (inHttp: string): string =>
+    [
+      ...['daemon off;', 'pid DIRECTORY/pid;', 'error_log DIRECTORY/errors;', 'events { worker_connections 256; }'],
+      ...['http {', 'access_log off;'],
+      ...['client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi'].map((name) => `${name}_temp_path DIRECTORY/${name};`),
+      ...[inHttp, '}', ''],
+    ].join('\n');
+  const command = (file: string) => [nginx!, '-e', 'stderr', '-c', file];
+
+  test('the printed block of hosts: a reader takes none out, and a host that is down is passed over', async () => {
+    const [block] = printed('cluster.md', 'nginx');
+    const port = freePort();
+    const configuration = around(withHosts(block!).replace('listen 80;', `listen 127.0.0.1:${port};`));
+    await using balancer = await started(configuration, command, port);
+    await requireUnharmed(balancer.api);
+    const [first] = hosts;
+    first!.api[Symbol.dispose]();
+    await requireUnharmed(balancer.api);
+    first!.api = cutProxy(Number(new URL(server.api).port));
+  });
+
+  test('the printed block of one server', async () => {
+    const [location] = printed('operators.md', 'nginx');
+    const port = freePort();
+    const one = location!.replace('127.0.0.1:3999', new URL(server.api).host);
+    await using balancer = await started(around(`server { listen 127.0.0.1:${port};\n${one}}`), command, port);
+    await requireUnharmed(balancer.api);
+  });
+});
+
+const haproxy = programNamed('haproxy');
+
+describeWith('HAProxy', haproxy !== null, () => {
+  test('the printed block of hosts: a reader takes none out, and nodes reach a host', async () => {
+    const [block] = printed('cluster.md', 'haproxy');
+    const [readers, nodes] = [freePort(), freePort()];
+    const configuration = withHosts(block!)
+      .replace('bind :3999', `bind 127.0.0.1:${readers}`)
+      .replace('bind 10.0.0.9:3700', `bind 127.0.0.1:${nodes}`);
+    await using balancer = await started(configuration, (file) => [haproxy!, '-db', '-f', file], readers);
+    await requireUnharmed(balancer.api);
+    const { path, body } = stream.at(-1)!;
+    const headers = { 'content-type': 'application/json' };
+    const posted = await fetch(`http://127.0.0.1:${nodes}${path}`, { method: 'POST', headers, body });
+    expect(posted.status).toBe(200);
+  });
+});
