@@ -65,6 +65,8 @@ export const levelOf: Record<LogEvent['event'], Exclude<Level, 'silent'>> = {
   log_followed: 'debug',
   log_conflict: 'debug',
   log_healed: 'warn',
+  log_filled: 'warn',
+  log_unsound: 'error',
   delivery_lease_gained: 'info',
   delivery_lease_lost: 'warn',
   delivery_lease_unavailable: 'error',

@@ -1,6 +1,6 @@
 /** What ends a host of a cluster, since only the operator can mend it; and what it can't do now. */
 import { OperatorError } from '../base/errors.ts';
-import { LogUnavailableError } from '../store/log/shared-log.ts';
+import { type DamagedLogError, LogUnavailableError } from '../store/log/shared-log.ts';
 
 /** The log and the journal hold different entries under one number: they are two histories. */
 export class DivergedLogError extends OperatorError {
@@ -14,13 +14,14 @@ export class DivergedLogError extends OperatorError {
   }
 }
 
-/** An entry of the log is missing, or isn't what its chain value says. */
-export class DamagedLogError extends OperatorError {
-  constructor(id: number, fault: 'is missing' | 'is damaged: its chain value is another') {
-    super(
-      `Entry ${id} of the cluster's log ${fault}.`,
-      "Restore the log's table from a backup of the database; hosts append what the backup lacks.",
-    );
+/**
+ * The log is unsound where this host has it whole: events can't be appended, and this host serves what it has until the log
+ * is mended.
+ */
+export class UnsoundLogError extends LogUnavailableError {
+  override readonly name = 'UnsoundLogError';
+  constructor(override readonly cause: DamagedLogError) {
+    super(`the cluster's log is unsound: entry ${cause.entry} ${cause.fault}`, { cause });
   }
 }
 

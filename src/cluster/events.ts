@@ -7,6 +7,10 @@ export type ClusterEvent =
   | { event: 'log_conflict'; entry: number }
   /** The log had lost these entries, and has them again from this host's journal. */
   | { event: 'log_healed'; first: number; last: number }
+  /** These entries of the log are missing or damaged. */
+  | { event: 'log_unsound'; first: number; last: number; fault: string; remedy: string }
+  /** These entries were missing in the log, and it has them again from this host's journal. */
+  | { event: 'log_filled'; first: number; last: number }
   /** The host delivers chainhooks from now on. */
   | { event: 'delivery_lease_gained'; epoch: number }
   /** The host delivers no more. */
@@ -20,6 +24,16 @@ export type ClusterLog = (event: ClusterEvent) => void;
 export interface ClusterMetrics {
   /** Seconds that the log took for an entry of this host. */
   appended(seconds: number): void;
+}
+
+/** What a host found out about the soundness of the log. */
+export interface VerificationState {
+  /** The entry up to which the log was verified in the pass that is under way, or in the last one. */
+  verified: number;
+  /** Entries that are known to be missing or damaged. */
+  unsound: number;
+  /** Entries that were missing and that the log has again from this host. */
+  filled: number;
 }
 
 /** What a host knows of a lease. */

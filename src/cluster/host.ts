@@ -127,7 +127,7 @@ export function clusterHost(options: ClusterHostOptions): ClusterHost {
 
   /** What passes is waited for, and what only the operator can mend ends the host. @throws what nobody expects */
   function onFailure(error: unknown): void {
-    if (error instanceof LogUnavailableError) at.unreachable(error);
+    if (error instanceof LogUnavailableError) at.failed(error);
     else if (error instanceof OperatorError) fail(error);
     else if (unavailable(error) === null) throw error;
   }

@@ -2,6 +2,7 @@
 import type { Clock } from '../base/clock.ts';
 import type { SharedEntries } from '../store/ingest/shared-entries.ts';
 import type { LogUnavailableError } from '../store/log/shared-log.ts';
+import { HostBehindError, UnsoundLogError } from './errors.ts';
 import type { ClusterLog, ClusterState } from './events.ts';
 
 /** Entries that a host may lack and still take events: so many are followed at once. */
@@ -24,6 +25,8 @@ export function standing({ entries, clock, say }: StandingOptions, stopping: Abo
   /** Whether the log answered when it was asked last; null before it was. */
   let reachable: boolean | null = null;
   let answeredAt = startedAt;
+  /** Whether it was said that the log is unsound at this host's end. */
+  let isUnsound = false;
   const counts = { conflicts: 0, healed: 0 };
   const secondsSince = (moment: number): number => (clock.monotonic() - moment) / 1000;
   const position = (): number => entries.place().id;
@@ -40,14 +43,21 @@ export function standing({ entries, clock, say }: StandingOptions, stopping: Abo
     },
     /** The host has all entries of the log. */
     level(): void {
+      isUnsound = false;
       levelAt = clock.monotonic();
       answeredAt = levelAt;
     },
-    /** @returns the error */
-    unreachable(cause: LogUnavailableError): LogUnavailableError {
+    /** Notes why the log took nothing, or can't be followed. */
+    failed(cause: LogUnavailableError): void {
+      if (cause instanceof HostBehindError) return;
+      if (cause instanceof UnsoundLogError) {
+        const { entry, fault, remedy } = cause.cause;
+        if (!isUnsound) say({ event: 'log_unsound', first: entry, last: entry, fault, remedy });
+        isUnsound = true;
+        return;
+      }
       if (reachable !== false && !stopping.aborted) say({ event: 'log_unavailable', reason: cause.message, cause });
       reachable = false;
-      return cause;
     },
     isReachable: (): boolean => reachable === true,
     /** Whether the host once had all entries of the log. */

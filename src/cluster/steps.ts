@@ -58,7 +58,7 @@ export function stepper(options: StepOptions, at: Standing): Step {
   /**
    * Takes a step.
    * @param inTurn runs what writes; what only reads is done before
-   * @throws LogUnavailableError, StoreUnavailableError, OperatorError
+   * @throws LogUnavailableError, UnsoundLogError, StoreUnavailableError, OperatorError
    */
   return async (inTurn) => {
     const { id, chain } = entries.place();

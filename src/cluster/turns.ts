@@ -1,7 +1,6 @@
 /** Whose turn it is to append to the log: events of this host's node, and commands that clients and deliveries send. */
 import { WriterQueue } from '../store/ingest/writer-queue.ts';
 import { LogUnavailableError, type SharedLog } from '../store/log/shared-log.ts';
-import { HostBehindError } from './errors.ts';
 import type { Race } from './races.ts';
 import type { Standing } from './standing.ts';
 
@@ -28,7 +27,7 @@ export function turns({ log, at, queue, race, requireRunning }: TurnOptions) {
     try {
       return await work();
     } catch (error) {
-      if (error instanceof LogUnavailableError && !(error instanceof HostBehindError)) at.unreachable(error);
+      if (error instanceof LogUnavailableError) at.failed(error);
       throw error;
     }
   }

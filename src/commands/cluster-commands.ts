@@ -1,7 +1,8 @@
 /** `stackside cluster …`: the log that several hosts share. */
 import type { Command } from 'commander';
+import { EXIT } from '../base/errors.ts';
 import { addCommand, command } from './command.ts';
-import { formatOption, type OutputFormat } from './option-values.ts';
+import { formatOption, type OutputFormat, switchOption } from './option-values.ts';
 
 const init = command({
   name: 'init',
@@ -19,10 +20,13 @@ const status = command({
   summary: "Show the shared log, its hosts, and PostgreSQL's replication",
   example: 'stackside cluster status --cluster postgres://stackside@db1,db2,db3/stacks',
   takes: 'cluster',
-  options: [formatOption('Output format; json prints one object')],
-  async run({ settings }, { format }: { format: OutputFormat }) {
+  options: [
+    formatOption('Output format; json prints one object'),
+    switchOption('--verify', 'Read every entry of the log, and name those that are missing or damaged'),
+  ],
+  async run({ settings }, options: { format: OutputFormat; verify: boolean }) {
     const { reportCluster } = await import('./cluster.ts');
-    await reportCluster(settings, format);
+    if (!(await reportCluster(settings, options))) process.exitCode = EXIT.found;
   },
 });
 

@@ -9,8 +9,9 @@ import { deliveryLease } from '../cluster/delivery-lease.ts';
 import type { ClusterState } from '../cluster/events.ts';
 import { type ClusterHost, clusterHost } from '../cluster/host.ts';
 import type { LeaseKeeper } from '../cluster/lease-keeper.ts';
+import { verifying } from '../cluster/verifying.ts';
 import type { Log } from '../log.ts';
-import { clusterMetrics, leaseMetrics } from '../metrics/cluster.ts';
+import { clusterMetrics, leaseMetrics, verificationMetrics } from '../metrics/cluster.ts';
 import type { Settings } from '../settings/config.ts';
 import { LeftClusterError, UnsharedHooksError } from '../store/hooks/unshared.ts';
 import { beginsHandOver } from '../store/ingest/hand-over-entries.ts';
@@ -40,6 +41,8 @@ export interface OpenedLog {
   /** Where the log and its hosts stand. @throws LogUnavailableError, OperatorError */
   status(): Promise<ClusterStatus>;
   leases: LeaseEngine;
+  /** Stretches of entries that the log lacks before its newest one. @throws LogUnavailableError */
+  missing(): Promise<{ first: number; last: number }[]>;
 }
 
 /** Opens the log of a cluster. @throws OperatorError where it is none, or of another version */
@@ -47,18 +50,20 @@ export type OpenLog = (url: string, options: { prefix: string; clock: Clock }) =
 
 /** Opens the log in PostgreSQL, whose client is loaded for that. */
 export const openClusterLog: OpenLog = async (url, options) => {
-  const [{ openPostgresLog }, { tellPosition }, { clusterStatus }, { postgresLeases }] = await Promise.all([
-    import('../store/log/postgres-log.ts'),
-    import('../store/log/cluster-hosts.ts'),
-    import('../store/log/cluster-status.ts'),
-    import('../store/log/postgres-leases.ts'),
-  ]);
+  const [{ openPostgresLog }, { tellPosition }, { clusterStatus, missingEntries }, { postgresLeases }] =
+    await Promise.all([
+      import('../store/log/postgres-log.ts'),
+      import('../store/log/cluster-hosts.ts'),
+      import('../store/log/cluster-status.ts'),
+      import('../store/log/postgres-leases.ts'),
+    ]);
   const log = await openPostgresLog(url, options);
   return {
     log,
     tell: (position) => tellPosition(log.access, position),
     status: () => clusterStatus(log.access, null),
     leases: postgresLeases(log.access),
+    missing: () => missingEntries(log.access),
   };
 };
 
@@ -198,6 +203,10 @@ export async function joinCluster(options: JoinOptions): Promise<ServedCluster |
   const deliveries =
     settings.mode === 'read' ? null : deliveryLease({ leases: opened.leases, host, name, ingest, clock, chance, say });
   if (deliveries !== null) leaseMetrics(registry, () => deliveries.standing());
+  const { log, missing } = opened;
+  const isHeld = () => deliveries?.isHeld() ?? false;
+  const verification = deliveries === null ? null : verifying({ log, missing, entries, isHeld, clock, say });
+  if (verification !== null) verificationMetrics(registry, verification.state);
   const stopTelling = telling(opened, clock, () => ({
     ...{ name, seq: host.state().position, version: serverVersion, chainId: ingest.chainId() },
   }));
@@ -215,7 +224,7 @@ export async function joinCluster(options: JoinOptions): Promise<ServedCluster |
     failed: failed.promise,
     async stop() {
       await host.stop();
-      await stopTelling();
+      await Promise.all([stopTelling(), verification?.stop()]);
     },
   };
 }

@@ -4,12 +4,14 @@ import { systemChance } from '../base/chance.ts';
 import { systemClock } from '../base/clock.ts';
 import { OperatorError, PassingError } from '../base/errors.ts';
 import { chainIdText } from '../chain/network.ts';
+import { fillHole, type LogFault, type VerifiedTo, verifyStretch } from '../cluster/comparing.ts';
 import { hostOf } from '../cluster/lease-keeper.ts';
 import { toHex } from '../codec/hex.ts';
 import { sealingOf } from '../hooks/delivery/sealing.ts';
 import type { SettingsOf } from '../settings/config.ts';
 import { indexPath, openReader } from '../store/files/database.ts';
 import type { JournalReader } from '../store/files/journal.ts';
+import { CHAIN_START } from '../store/files/journal-entry.ts';
 import { indexPlace, openWholeJournal } from '../store/files/journal-link.ts';
 import { directoryStatus } from '../store/files/status.ts';
 import { hookOrigin } from '../store/hooks/origin.ts';
@@ -19,8 +21,14 @@ import type { SeenHost } from '../store/log/cluster-hosts.ts';
 import { type ClusterStatus, clusterStatus } from '../store/log/cluster-status.ts';
 import { claimChain, makeTables } from '../store/log/engine-tables.ts';
 import { appendEntries, fillLog } from '../store/log/log-filling.ts';
-import { type EngineAccess, engineAccess } from '../store/log/postgres-log.ts';
-import { type LogHead, LogUnavailableError, LogUnknownOutcomeError } from '../store/log/shared-log.ts';
+import { type EngineAccess, engineAccess, PostgresLog } from '../store/log/postgres-log.ts';
+import {
+  DamagedLogError,
+  type LogHead,
+  LogUnavailableError,
+  LogUnknownOutcomeError,
+  UNSOUND_REMEDY,
+} from '../store/log/shared-log.ts';
 import { clusterStatusJson } from './cluster-json.ts';
 import type { OutputFormat } from './option-values.ts';
 import { duration, progressLines } from './progress.ts';
@@ -84,11 +92,40 @@ export async function initCluster(settings: ClusterSettings): Promise<void> {
         return;
       }
       await requireChain(access, data);
+      await mendLog(access, journal);
       const head = await fillLog(access, journal, filling(journal.lastId()));
       process.stdout.write(`The log has ${head.seq} entries, which are those of the journal in ${data}.\n`);
       await handOverHooks(access, settings, head);
     });
   });
+}
+
+/** Verifies every entry of the log, with its progress on stderr. @returns what is wrong */
+async function verifyLog(access: EngineAccess): Promise<{ verified: number; faults: LogFault[] }> {
+  const log = new PostgresLog(access, false);
+  const { seq: last } = await log.head();
+  const draw = filling(last, 'entries verified');
+  const faults: LogFault[] = [];
+  let at: VerifiedTo = { seq: 0, chain: CHAIN_START };
+  for (let next: VerifiedTo | null = at; next !== null; ) {
+    at = next;
+    next = await verifyStretch(log, at, (fault) => faults.push(fault));
+    if (next !== null) draw(Math.min(next.seq, last));
+  }
+  return { verified: at.seq, faults };
+}
+
+/** Gives the log the entries that it lacks before others. @throws OperatorError where it stays unsound */
+async function mendLog(access: EngineAccess, journal: JournalReader): Promise<void> {
+  const log = new PostgresLog(access, false);
+  const { faults } = await verifyLog(access);
+  for (const fault of faults) {
+    const { first, last } = fault;
+    if (fault.fault !== 'is missing' || !(await fillHole(log, journal, fault))) {
+      throw new DamagedLogError(first, fault.fault);
+    }
+    process.stdout.write(`The log lacked the entries from ${first} to ${last}, and has them of the journal.\n`);
+  }
 }
 
 /** Appends the chainhooks of the data directory, which all hosts have then. @throws OperatorError */
@@ -126,8 +163,8 @@ async function handOverHooks(
   process.stdout.write('The chainhooks of the directory are those of all hosts from now on.\n');
 }
 
-/** Reports on stderr how far the log is filled. @param last the number of the last entry */
-function filling(last: number): (seq: number) => void {
+/** Reports on stderr how far the log was gone through. @param last the number of the last entry @param what in words */
+function filling(last: number, what = 'entries'): (seq: number) => void {
   const lines = progressLines(process.stderr);
   let first: number | null = null;
   return (seq) => {
@@ -136,23 +173,50 @@ function filling(last: number): (seq: number) => void {
     lines.draw((seconds) => {
       const rate = done / seconds;
       const left = rate === 0 ? '' : `, ETA ${duration((last - seq) / rate)}`;
-      return `${seq} of ${last} entries, ${Math.round(rate)} entries/s${left}`;
+      return `${seq} of ${last} ${what}, ${Math.round(rate)} entries/s${left}`;
     });
     if (seq === last) lines.done();
   };
 }
 
-/** Prints where the log and its hosts stand, and on stderr what an operator should know. @throws OperatorError */
-export async function reportCluster(settings: ClusterSettings, format: OutputFormat): Promise<void> {
-  const status = await onEngine(settings, (access) =>
-    withJournal(settings.data, (journal) => clusterStatus(access, journal)),
-  );
+/** Options of a report. */
+export interface ReportOptions {
+  format: OutputFormat;
+  /** Whether every entry of the log is read, and compared with its chain value. */
+  verify: boolean;
+}
+
+/**
+ * Prints where the log and its hosts stand, and on stderr what an operator should know.
+ * @returns whether nothing is wrong with the entries, as far as they were verified
+ * @throws OperatorError
+ */
+export async function reportCluster(settings: ClusterSettings, { format, verify }: ReportOptions): Promise<boolean> {
+  const { status, verified } = await onEngine(settings, async (access) => ({
+    status: await withJournal(settings.data, (journal) => clusterStatus(access, journal)),
+    verified: verify ? await verifyLog(access) : null,
+  }));
+  const isSound = verified === null || verified.faults.length === 0;
   if (format === 'json') {
-    process.stdout.write(`${JSON.stringify(clusterStatusJson(status))}\n`);
-    return;
+    const json = clusterStatusJson(status);
+    process.stdout.write(`${JSON.stringify(verified === null ? json : { ...json, verification: verified })}\n`);
+    return isSound;
   }
-  process.stdout.write(`${clusterLines(status, settings.data).join('\n')}\n`);
+  const lines = verified === null ? [] : verificationLines(verified);
+  process.stdout.write(`${[...clusterLines(status, settings.data), ...lines].join('\n')}\n`);
   for (const warning of status.engine.warnings) process.stderr.write(`Warning: ${warning}\n`);
+  if (!isSound) process.stderr.write(`${UNSOUND_REMEDY}\n`);
+  return isSound;
+}
+
+/** What a verification came to, in lines for people. */
+function verificationLines({ verified, faults }: { verified: number; faults: readonly LogFault[] }): string[] {
+  const named = ({ first, last }: LogFault): string =>
+    first === last ? `entry ${first}` : `each from ${first} to ${last}`;
+  return [
+    line('verified', `up to entry ${verified}: ${faults.length === 0 ? 'nothing is wrong' : 'the log is unsound'}`),
+    ...faults.map((fault) => line('unsound', `${named(fault)} ${fault.fault}`)),
+  ];
 }
 
 /** A line of the report, with its name in a column of its own. */

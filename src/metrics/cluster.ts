@@ -1,6 +1,6 @@
 /** Metrics of a host that shares a log with others. */
 import { Histogram, type Registry } from 'prom-client';
-import type { ClusterMetrics, ClusterState, LeaseStanding } from '../cluster/events.ts';
+import type { ClusterMetrics, ClusterState, LeaseStanding, VerificationState } from '../cluster/events.ts';
 import { collectedCounter, collectedGauge } from './collected.ts';
 
 /** Registers the metrics of the log that this host shares. @param name the host's @param state reads where it stands */
@@ -71,5 +71,24 @@ export function leaseMetrics(registry: Registry, standing: () => LeaseStanding):
     name: 'stackside_delivery_lease_changes_total',
     help: 'Times that this host began or ceased to deliver chainhooks',
     read: () => standing().changes,
+  });
+}
+
+/** Registers the metrics of what is verified of the log. @param state reads what this host found out */
+export function verificationMetrics(registry: Registry, state: () => VerificationState): void {
+  collectedGauge(registry, {
+    name: 'stackside_log_verified_entry',
+    help: "Entry up to which this host has verified the cluster's log, since it delivers chainhooks",
+    read: () => state().verified,
+  });
+  collectedGauge(registry, {
+    name: 'stackside_log_unsound_entries',
+    help: "Entries of the cluster's log that this host found missing or damaged",
+    read: () => state().unsound,
+  });
+  collectedCounter(registry, {
+    name: 'stackside_log_filled_entries_total',
+    help: "Entries that were missing in the middle of the cluster's log, and that it has again from this host",
+    read: () => state().filled,
   });
 }

@@ -1,11 +1,15 @@
 /** The laws of a host that shares a log, one by one. */
 import { beforeAll, expect, test } from 'bun:test';
 import { systemClock } from '../../src/base/clock.ts';
+import { fillHole } from '../../src/cluster/comparing.ts';
+import type { ClusterEvent } from '../../src/cluster/events.ts';
+import { STRETCH_MS, verifying } from '../../src/cluster/verifying.ts';
 import { devnetEvents } from '../../src/devnet/scenario.ts';
 import { openJournalReader } from '../../src/store/files/journal.ts';
 import { nextChain } from '../../src/store/files/journal-entry.ts';
 import type { ReceivedEvent } from '../../src/store/ingest/ingest.ts';
 import { type LogEntry, LogUnavailableError } from '../../src/store/log/shared-log.ts';
+import { heldClock } from '../support/held-clock.ts';
 import { received } from '../support/ingest.ts';
 import { directWay, type Fate, MemoryLog, type Way } from '../support/memory-log.ts';
 import { journalRows, wholeIndex } from '../support/tables.ts';
@@ -276,6 +280,98 @@ test.each([
   await one.follow(log.head.seq);
   expect(one.ended.map(({ message }) => message)).toEqual([`Entry 7 of the cluster's log ${fault}.`]);
   expect(one.position()).toBe(6);
+});
+
+test('a log whose newest entry was changed ends no host: each says that the log is unsound, and goes on once it is mended', async () => {
+  const log = new MemoryLog();
+  await using one = openHost(log.client());
+  for (const event of events) await one.host.receive(event);
+  one.host.start();
+  const whole = [...log.entries];
+  const { seq } = log.head;
+  const changed = { ...whole.at(-1)!, chain: new Uint8Array(32) };
+  log.entries = [...whole.slice(0, -1), changed];
+  log.wake();
+  const named = () => one.said.filter(({ event }) => event === 'log_unsound');
+  await expect(one.host.receive(chunks(1))).rejects.toThrow(`the cluster's log is unsound: entry ${seq} is damaged`);
+  await until(() => named().length > 0, 'what is wrong');
+  await expect(one.host.receive(chunks(1))).rejects.toThrow(LogUnavailableError);
+  expect(named()).toEqual([
+    {
+      ...{ event: 'log_unsound', first: seq, last: seq, fault: 'is damaged: its chain value is another' },
+      remedy: expect.stringContaining('The log is unsound'),
+    },
+  ]);
+  log.entries = whole;
+  log.wake();
+  expect(await one.host.receive(chunks(1))).toBe('applied');
+  expect(one.ended).toEqual([]);
+});
+
+/** What verifies a log in the background for a host; each stretch begins when the test says so. */
+function verifier(one: ReturnType<typeof openHost>, log: MemoryLog, isHeld = () => true) {
+  const clock = heldClock([STRETCH_MS]);
+  const said: ClusterEvent[] = [];
+  const entries = one.ingest.entries!;
+  const missing = async () => [];
+  const verification = verifying({
+    ...{ log: log.client(), missing, entries, isHeld, clock },
+    say: (event) => said.push(event),
+  });
+  return {
+    said,
+    state: verification.state,
+    /** Verifies until something holds; the log is left alone for many stretches between. */
+    until: (holds: () => boolean) =>
+      until(async () => {
+        for (let stretch = 0; stretch < 400 && !holds(); stretch++) {
+          clock.pass(STRETCH_MS);
+          await clock.turn();
+        }
+        return holds();
+      }, 'a verification'),
+    [Symbol.asyncDispose]: () => verification.stop(),
+  };
+}
+
+test('the host that holds the lease finds holes and changed entries, and fills the holes from its journal', async () => {
+  const log = filledLog();
+  await using one = openHost(log.client());
+  await one.follow(log.head.seq);
+  const whole = [...log.entries];
+  log.entries[9] = { ...whole[9]!, text: `${whole[9]!.text} ` };
+  log.entries.splice(4, 3);
+  let isHeld = false;
+  await using verification = verifier(one, log, () => isHeld);
+  await verification.until(() => true);
+  expect(verification.state()).toEqual({ verified: 0, unsound: 0, filled: 0 });
+  isHeld = true;
+  await verification.until(() => verification.state().verified === whole.length && verification.said.length > 1);
+  expect(verification.state()).toEqual({ verified: whole.length, unsound: 1, filled: 3 });
+  expect(verification.said).toEqual([
+    { event: 'log_filled', first: 5, last: 7 },
+    expect.objectContaining({ event: 'log_unsound', first: 10, last: 10 }),
+  ]);
+  // An operator deletes the damaged row, and it comes back.
+  log.entries.splice(9, 1);
+  await verification.until(() => verification.state().unsound === 0);
+  expect(log.entries).toEqual(whole);
+});
+
+test('a hole is not filled by a host whose journal is another', async () => {
+  const log = filledLog();
+  await using one = openHost(log.client());
+  await one.follow(log.head.seq);
+  const own = one.ingest.entries!;
+  const [hole] = log.entries.splice(4, 1);
+  const elsewhere = { ...own, chainAt: (id: number) => (id === 6 ? new Uint8Array(32) : own.chainAt(id)) };
+  expect(await fillHole(log.client(), elsewhere, { first: 5, last: 5 })).toBe(false);
+  expect(await fillHole(log.client(), { ...own, chainAt: () => null }, { first: 5, last: 5 })).toBe(false);
+  expect(await fillHole(log.client(), { ...own, gaps: () => [{ first: 1, last: 5 }] }, { first: 5, last: 5 })).toBe(
+    false,
+  );
+  expect(await fillHole(log.client(), own, { first: 5, last: 5 })).toBe(true);
+  expect(log.entries[4]).toEqual(hole);
 });
 
 /** Entries that a newer program appended to the end of a log. */

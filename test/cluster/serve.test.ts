@@ -11,7 +11,7 @@ import { readAdminKey } from '../../src/hooks/admin-key.ts';
 import type { PostOptions } from '../../src/hooks/delivery/post.ts';
 import type { LogEvent } from '../../src/log.ts';
 import { readSettings } from '../../src/settings/config.ts';
-import { CHAIN_START } from '../../src/store/files/journal-entry.ts';
+import { CHAIN_START, nextChain } from '../../src/store/files/journal-entry.ts';
 import { directHooks } from '../hooks/direct.ts';
 import { definition } from '../hooks/server.ts';
 import { dataDirectory } from '../support/data-directory.ts';
@@ -187,10 +187,8 @@ test('a log of another history ends the process: exit code 1, with the entry and
   await one.post(events);
   await one[Symbol.asyncDispose]();
   const other = new MemoryLog();
-  other.add(
-    { seq: 1, receivedAt: 0, path: '/x', text: '{}', chain: new Uint8Array(32).fill(7) },
-    { seq: 0, chain: CHAIN_START },
-  );
+  const entry = { id: 1, receivedAt: 0, path: '/x', text: '{}' };
+  other.add({ ...entry, seq: 1, chain: nextChain(CHAIN_START, entry) }, { seq: 0, chain: CHAIN_START });
   const said: LogEvent[] = [];
   const environment = {
     ...realEnvironment,

@@ -8,7 +8,7 @@ import { askHealth } from '../../src/commands/health.ts';
 import { tipAgeLimit } from '../../src/commands/readiness.ts';
 import { spanText } from '../../src/commands/span.ts';
 import { devnetEvents } from '../../src/devnet/scenario.ts';
-import { clusterMetrics, leaseMetrics } from '../../src/metrics/cluster.ts';
+import { clusterMetrics, leaseMetrics, verificationMetrics } from '../../src/metrics/cluster.ts';
 import { snpMetrics } from '../../src/metrics/snp.ts';
 import { NO_NODE, type Serving, serving } from '../support/serving.ts';
 import { operatorsPage } from '../support/settings-table.ts';
@@ -72,6 +72,9 @@ test("the operators' page explains every metric, and no other", async () => {
   const ofCluster = new Registry();
   clusterMetrics(ofCluster, 'a host', () => {
     throw new Error('nobody collects them');
+  });
+  verificationMetrics(ofCluster, () => {
+    throw new Error('no metric is read');
   });
   leaseMetrics(ofCluster, () => {
     throw new Error('nobody collects them');

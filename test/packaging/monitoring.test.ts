@@ -4,7 +4,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type Metric, Registry } from 'prom-client';
 import { dashboard, dashboardFile, queries } from '../../packaging/grafana/dashboard.ts';
-import { clusterMetrics, leaseMetrics } from '../../src/metrics/cluster.ts';
+import { clusterMetrics, leaseMetrics, verificationMetrics } from '../../src/metrics/cluster.ts';
 import { snpMetrics } from '../../src/metrics/snp.ts';
 import { serving } from '../support/serving.ts';
 
@@ -49,6 +49,7 @@ beforeAll(async () => {
   };
   clusterMetrics(new Registry(), 'a host', unread);
   leaseMetrics(new Registry(), unread);
+  verificationMetrics(new Registry(), unread);
   snpMetrics(new Registry(), { failing: unread, counted: unread });
 });
 afterAll(() => watched.mockRestore());

@@ -51,15 +51,18 @@ export class MemoryLog {
     this.leases = new MemoryLeases(now, () => this.isAway);
   }
 
-  /** Takes an entry as the engine does: where its predecessor is the head. */
+  /** Takes an entry as the engine does: where its predecessor stands, and its number is free. */
   add(entry: LogEntry, head: LogHead): 'appended' | 'conflict' {
     return this.addTogether([entry], head);
   }
 
   addTogether(entries: readonly LogEntry[], { seq, chain }: LogHead): 'appended' | 'conflict' {
-    const { head } = this;
-    if (head.seq !== seq || !sameChain(head.chain, chain)) return 'conflict';
-    this.entries.push(...entries.map((entry) => ({ ...entry })));
+    const at = this.entries.findLastIndex((entry) => entry.seq === seq);
+    const previous = at < 0 ? { seq: 0, chain: CHAIN_START } : this.entries[at]!;
+    const next = this.entries[at + 1]?.seq ?? Number.POSITIVE_INFINITY;
+    const isFree = (entries.at(-1)?.seq ?? seq) < next;
+    if (previous.seq !== seq || !sameChain(previous.chain, chain) || !isFree) return 'conflict';
+    this.entries.splice(at + 1, 0, ...entries.map((entry) => ({ ...entry })));
     this.wake();
     return 'appended';
   }

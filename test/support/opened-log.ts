@@ -8,6 +8,7 @@ export const openedLog = (log: SharedLog, leases: LeaseEngine): OpenedLog => ({
   log,
   leases,
   tell: async () => {},
+  missing: async () => [],
   status: async () => ({
     chainId: null,
     head: await log.head(),

@@ -74,3 +74,31 @@ async function positionOf(
   const [ofLog, ofJournal] = [shared === 0 ? CHAIN_START : row?.chain, journal.chainAt(shared)];
   return { seq, fits: ofJournal === null ? null : ofLog !== undefined && sameChain(ofLog, ofJournal) };
 }
+
+/** Entries whose numbers are looked at together, and the most stretches that are named. */
+const COUNTED_TOGETHER = 100_000;
+const MOST_NAMED = 10;
+
+/**
+ * Stretches of entries that the log lacks before its newest one, oldest first, by their numbers alone.
+ * @throws LogUnavailableError
+ */
+export async function missingEntries({ engine, tables }: EngineAccess): Promise<{ first: number; last: number }[]> {
+  const after = `(SELECT seq FROM ${tables.log} WHERE seq > $1::bigint ORDER BY seq LIMIT ${COUNTED_TOGETHER}) AS stretch`;
+  const counted = `SELECT max(seq) AS newest, count(*) AS number FROM ${after}`;
+  const holes =
+    'SELECT before + 1 AS first, seq - 1 AS last' +
+    ` FROM (SELECT seq, lag(seq, 1, $1::bigint) OVER (ORDER BY seq) AS before FROM ${after}) AS pair` +
+    ` WHERE seq > before + 1 ORDER BY seq LIMIT ${MOST_NAMED}`;
+  const found: { first: number; last: number }[] = [];
+  for (let last = 0; found.length < MOST_NAMED; ) {
+    const [row] = await engine.read((run) => run<{ newest: string | null; number: string }>(counted, [last]));
+    if (row?.newest == null) break;
+    if (Number(row.newest) - last !== Number(row.number)) {
+      const rows = await engine.read((run) => run<{ first: string; last: string }>(holes, [last]));
+      found.push(...rows.map((hole) => ({ first: Number(hole.first), last: Number(hole.last) })));
+    }
+    last = Number(row.newest);
+  }
+  return found.slice(0, MOST_NAMED);
+}

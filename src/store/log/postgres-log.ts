@@ -1,12 +1,11 @@
 /** The shared log in a table of PostgreSQL. */
 import { type Clock, systemClock } from '../../base/clock.ts';
-import { OperatorError } from '../../base/errors.ts';
 import { CHAIN_START, compressed, decompressed } from '../files/journal-entry.ts';
 import { type EngineTables, requireTables, tablesOf, waitingCommit } from './engine-tables.ts';
 import { copyAfter, copyRow } from './entry-copy.ts';
 import { NewEntries } from './new-entries.ts';
 import { type EngineOptions, PostgresEngine } from './postgres-engine.ts';
-import { type LogEntry, type LogHead, LogUnavailableError, type SharedLog } from './shared-log.ts';
+import { DamagedLogError, type LogEntry, type LogHead, LogUnavailableError, type SharedLog } from './shared-log.ts';
 
 /** Bytes of text that one read brings where the caller names no number. */
 const USUAL_BYTES = 32_000_000;
@@ -126,8 +125,14 @@ export class PostgresLog implements SharedLog {
     const entries: LogEntry[] = [];
     let bytes = 0;
     for (const row of rows) {
-      const entry = entryOf(row);
-      bytes += entry.text.length;
+      const text = textOf(row);
+      if (text === null) {
+        // Those before it can be read.
+        if (entries.length > 0) break;
+        throw new DamagedLogError(Number(row.seq), 'is damaged: its payload can not be decompressed');
+      }
+      const entry = entryOf(row, text);
+      bytes += text.length;
       if (bytes > maxBytes && entries.length > 0) break;
       entries.push(entry);
     }
@@ -150,19 +155,20 @@ export class PostgresLog implements SharedLog {
   }
 }
 
-function entryOf({ seq, received_at, path, payload, chain }: LogRow): LogEntry {
-  return { seq: Number(seq), receivedAt: Number(received_at), path, text: textOf(Number(seq), payload), chain };
-}
+const entryOf = ({ seq, received_at, path, chain }: LogRow, text: string): LogEntry => ({
+  seq: Number(seq),
+  receivedAt: Number(received_at),
+  path,
+  text,
+  chain,
+});
 
-function textOf(seq: number, payload: Uint8Array): string {
+/** The text of a row; null where its bytes hold none. */
+function textOf({ payload }: LogRow): string | null {
   try {
     return decompressed(payload);
-  } catch (cause) {
+  } catch {
     // Whatever is wrong, it is the bytes.
-    throw new OperatorError(
-      `Entry ${seq} of the shared log is damaged: its payload can not be decompressed.`,
-      'Restore the database of the shared log, or make the log anew from the journal of a host (stackside cluster init).',
-      { cause },
-    );
+    return null;
   }
 }

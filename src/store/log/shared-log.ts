@@ -2,6 +2,7 @@
  * The log that several hosts share, as they see it: numbered entries without a gap, each with the chain value of the journal
  * (`store/files/journal-entry.ts`). A host's journal is a copy of it. No engine is known here.
  */
+import { OperatorError } from '../../base/errors.ts';
 import type { JournalEntry } from '../files/journal-entry.ts';
 
 /** One entry of the shared log: what the journal's row of the same number holds. */
@@ -31,6 +32,30 @@ export class LogUnknownOutcomeError extends Error {
   override readonly name: string = 'LogUnknownOutcomeError';
 }
 
+/** What can be wrong with an entry of the log, as the end of a sentence that begins with the entry. */
+export type EntryFault =
+  | 'is missing'
+  | 'is damaged: its chain value is another'
+  | 'is damaged: its payload can not be decompressed';
+
+/** What an operator does about an entry that is missing or damaged. */
+export const UNSOUND_REMEDY =
+  "The log is unsound; this host's data is not at fault. Restore the entry's row from a backup of the database. Or delete a damaged " +
+  'row, and run stackside cluster init with the data directory of a stopped host that has the entry: it adds what the log lacks. The ' +
+  'host that delivers chainhooks adds it as well.';
+
+/** An entry of the log is missing, or isn't what its chain value says. */
+export class DamagedLogError extends OperatorError {
+  constructor(
+    /** The number of the entry. */
+    readonly entry: number,
+    readonly fault: EntryFault,
+    options?: ErrorOptions,
+  ) {
+    super(`Entry ${entry} of the cluster's log ${fault}.`, UNSOUND_REMEDY, options);
+  }
+}
+
 export interface SharedLog {
   /**
    * Appends the entry where `head` is the newest entry of the log. What it returned `appended` for is durable.
@@ -49,7 +74,7 @@ export interface SharedLog {
    * Entries that follow `after`, in order and without checking them against each other: none where there are none yet. What
    * it returned is durable, whoever appended it.
    * @param limit the most entries @param maxBytes about how many bytes of text; at least one entry comes
-   * @throws LogUnavailableError
+   * @throws LogUnavailableError; DamagedLogError where the payload of the first can't be read
    */
   read(after: number, limit: number, maxBytes?: number): Promise<LogEntry[]>;
 

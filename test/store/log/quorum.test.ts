@@ -6,7 +6,7 @@ import { devnetEvents } from '../../../src/devnet/scenario.ts';
 import { SECRET_BYTES } from '../../../src/hooks/delivery/signature.ts';
 import type { ReceivedEvent } from '../../../src/store/ingest/ingest.ts';
 import { tellPosition } from '../../../src/store/log/cluster-hosts.ts';
-import type { ClusterStatus } from '../../../src/store/log/cluster-status.ts';
+import { type ClusterStatus, missingEntries } from '../../../src/store/log/cluster-status.ts';
 import { claimChain, makeTables } from '../../../src/store/log/engine-tables.ts';
 import { STATEMENT_MS } from '../../../src/store/log/postgres-engine.ts';
 import { postgresLeases } from '../../../src/store/log/postgres-leases.ts';
@@ -80,9 +80,62 @@ describeWith('PostgreSQL', hasPostgres, () => {
     });
   });
 
+  test('cluster status --verify names what is missing or damaged, and cluster init fills holes', async () => {
+    using directory = ingestOf([...devnetEvents({ seed: 5, blocks: 2 })].map(received));
+    const settings = { cluster: quorum.url, clusterPrefix: 'verified_', clusterKey: null, data: directory.path };
+    let printed = '';
+    using _ = spyOn(process.stdout, 'write').mockImplementation((text) => {
+      printed += String(text);
+      return true;
+    });
+    async function verify() {
+      printed = '';
+      const isSound = await reportCluster(settings, { format: 'json', verify: true });
+      return { isSound, ...(JSON.parse(printed) as { head: { entry: number }; verification: unknown }) };
+    }
+    await initCluster(settings);
+    const { isSound, verification, head } = await verify();
+    const { entry } = head;
+    expect([isSound, verification]).toEqual([true, { verified: entry, faults: [] }]);
+    const table = 'verified_stackside_log';
+    await quorum.primary().run(`DELETE FROM ${table} WHERE seq IN (2, 3, 5)`);
+    await quorum.primary().run(`UPDATE ${table} SET payload = '\\x00' WHERE seq = 6`);
+    await quorum.primary().run(`UPDATE ${table} SET received_at = 0 WHERE seq = 8`);
+    const access = engineAccess(quorum.url, { prefix: 'verified_' });
+    expect(await missingEntries(access)).toEqual([
+      { first: 2, last: 3 },
+      { first: 5, last: 5 },
+    ]);
+    await access.engine.close();
+    const at = ['--cluster', quorum.url, '--cluster-prefix', 'verified_', '--data', directory.path];
+    const torn = await stackside('cluster', 'status', '--verify', '--format', 'json', ...at);
+    expect([torn.code, JSON.parse(torn.stdout).verification]).toEqual([
+      2,
+      {
+        verified: entry,
+        faults: [
+          { first: 2, last: 3, fault: 'is missing' },
+          { first: 5, last: 5, fault: 'is missing' },
+          { first: 6, last: 6, fault: 'is damaged: its payload can not be decompressed' },
+          { first: 8, last: 8, fault: 'is damaged: its chain value is another' },
+        ],
+      },
+    ]);
+    await expect(initCluster(settings)).rejects.toMatchObject({
+      message: expect.stringContaining("Entry 6 of the cluster's log is damaged"),
+      remedy: expect.stringContaining('Or delete a damaged row'),
+    });
+    await quorum.primary().run(`DELETE FROM ${table} WHERE seq IN (6, 8)`);
+    await initCluster(settings);
+    expect(printed).toContain('The log lacked the entries from 5 to 6, and has them of the journal.');
+    expect((await verify()).isSound).toBe(true);
+  });
+
   test('a log of another chain is refused, and one that is not there', async () => {
     const settings = { cluster: quorum.url, clusterPrefix: 'mainnet_', clusterKey: null, data: '/nowhere' };
-    await expect(reportCluster(settings, 'json')).rejects.toThrow('no shared log under this prefix');
+    await expect(reportCluster(settings, { format: 'json', verify: false })).rejects.toThrow(
+      'no shared log under this prefix',
+    );
     const access = engineAccess(quorum.url, { prefix: 'mainnet_' });
     await makeTables(access.engine, access.tables);
     await claimChain(access.engine, access.tables, 1);
@@ -94,7 +147,9 @@ describeWith('PostgreSQL', hasPostgres, () => {
     );
     await expect(initCluster({ ...settings, cluster: null })).rejects.toThrow('No shared log is named.');
     const away = { ...settings, cluster: 'postgres://nobody@127.0.0.1:1,127.0.0.1:2/none' };
-    await expect(reportCluster(away, 'text')).rejects.toThrow('No server of the shared log can be written');
+    await expect(reportCluster(away, { format: 'text', verify: false })).rejects.toThrow(
+      'No server of the shared log can be written',
+    );
   });
 
   test('cluster init takes chainhooks along, with their secrets sealed', async () => {

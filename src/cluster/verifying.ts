@@ -1,0 +1,116 @@
+/** Verifies the log in the background, a stretch at a time, on the host that holds the lease, and fills its holes. */
+import type { Clock } from '../base/clock.ts';
+import { OperatorError } from '../base/errors.ts';
+import { CHAIN_START } from '../store/files/journal-entry.ts';
+import { unavailable } from '../store/files/store-failure.ts';
+import type { SharedEntries } from '../store/ingest/shared-entries.ts';
+import { LogUnavailableError, type SharedLog, UNSOUND_REMEDY } from '../store/log/shared-log.ts';
+import { fillHole, type LogFault, type VerifiedTo, verifyStretch } from './comparing.ts';
+import type { ClusterLog, VerificationState } from './events.ts';
+
+/** Milliseconds between two stretches. */
+export const STRETCH_MS = 10_000;
+/** Stretches for which a log that was verified to its end is left alone: an hour. */
+const REST = 360;
+
+interface VerifyingOptions {
+  log: SharedLog;
+  /** Stretches of entries that the log lacks before its newest one, by their numbers alone. @throws LogUnavailableError */
+  missing: () => Promise<Omit<LogFault, 'fault'>[]>;
+  entries: SharedEntries;
+  /** Whether this host is the one that verifies. */
+  isHeld: () => boolean;
+  clock: Pick<Clock, 'every'>;
+  say: ClusterLog;
+}
+
+const START: VerifiedTo = { seq: 0, chain: CHAIN_START };
+
+/** Begins to verify. */
+export function verifying({ log, missing, entries, isHeld, clock, say }: VerifyingOptions) {
+  /** What is wrong, by its first entry, and what of it was met in the pass that is under way. */
+  const faults = new Map<number, LogFault>();
+  let met = new Set<number>();
+  let at: VerifiedTo | null = null;
+  let verified = 0;
+  let filled = 0;
+  let rest = 0;
+  let underWay: Promise<void> = Promise.resolve();
+  let isBusy = false;
+  let isStopped = false;
+
+  /** Fills a hole, or notes what is wrong. */
+  async function handle(fault: LogFault): Promise<void> {
+    const { first, last } = fault;
+    if (fault.fault === 'is missing' && last < entries.place().id && (await fillHole(log, entries, fault))) {
+      filled += last - first + 1;
+      faults.delete(first);
+      say({ event: 'log_filled', first, last });
+      return;
+    }
+    met.add(first);
+    if (!faults.has(first)) say({ event: 'log_unsound', ...fault, remedy: UNSOUND_REMEDY });
+    faults.set(first, fault);
+  }
+
+  async function begin(): Promise<VerifiedTo> {
+    met = new Set();
+    for (const hole of await missing()) await handle({ ...hole, fault: 'is missing' });
+    return START;
+  }
+
+  async function step(): Promise<void> {
+    at ??= await begin();
+    const found: LogFault[] = [];
+    const next = await verifyStretch(log, at, (fault) => found.push(fault));
+    for (const fault of found) await handle(fault);
+    verified = next?.seq ?? at.seq;
+    at = next;
+    if (next !== null) return;
+    rest = REST;
+    for (const first of faults.keys()) if (!met.has(first)) faults.delete(first);
+  }
+
+  function reset(): void {
+    at = null;
+    rest = 0;
+    verified = 0;
+    faults.clear();
+  }
+
+  async function tick(): Promise<void> {
+    if (!isHeld()) return reset();
+    if (rest > 0) {
+      rest -= 1;
+      return;
+    }
+    try {
+      await step();
+    } catch (error) {
+      // The stretch is tried again: the log is away, or what was to be filled can't be read of the journal, or changed meanwhile.
+      const isPassing = error instanceof LogUnavailableError || error instanceof OperatorError;
+      if (!isPassing && unavailable(error) === null) throw error;
+    }
+  }
+
+  const end = clock.every(STRETCH_MS, () => {
+    if (isBusy || isStopped) return;
+    isBusy = true;
+    underWay = tick().finally(() => {
+      isBusy = false;
+    });
+  });
+
+  return {
+    state: (): VerificationState => ({
+      verified,
+      filled,
+      unsound: [...faults.values()].reduce((sum, { first, last }) => sum + last - first + 1, 0),
+    }),
+    async stop(): Promise<void> {
+      isStopped = true;
+      end();
+      await underWay;
+    },
+  };
+}
