@@ -265,7 +265,7 @@ test('a block with neither of its times is refused', () => {
 test('a body that is no JSON, or posted where nodes post nothing, is refused', () => {
   using open = openNew();
   expect(refusal(open, { path: '/new_block', text: '{"block_height":', receivedAt: 0 })).toBeInstanceOf(PayloadError);
-  expect(refusal(open, { path: '/new_blocks', text: '{}', receivedAt: 0 })).toBeInstanceOf(PayloadError);
+  expect(refusal(open, { path: '/a/new/block', text: '{}', receivedAt: 0 })).toBeInstanceOf(PayloadError);
 });
 
 test('a block with a transaction that cannot be read is refused with the id of the transaction', () => {
