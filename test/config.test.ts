@@ -56,6 +56,8 @@ describe('settings', () => {
     [{ STACKS_CHAIN_ID: '0x80000000' }, { chainId: 0x8000_0000 }],
     [{ STACKS_CORE_EVENT_HOST: 'http://0.0.0.0' }, { eventHost: '0.0.0.0' }],
     [{ STACKS_API_MODE: 'readonly' }, { mode: 'read' }],
+    [{ STACKSIDE_SUNSET: '2028-02-29' }, { sunset: Date.UTC(2028, 1, 29) }],
+    [{ STACKSIDE_SUNSET: '2027-06-30T14:00:00+02:00' }, { sunset: Date.UTC(2027, 5, 30, 12) }],
     [
       { TESTNET_SEND_MANY_CONTRACT_ID: 'ST3F1X4QGV2SM8XD96X45M6RTQXKA1PZJZZCQAB4B.many' },
       { sendManyTestnet: 'ST3F1X4QGV2SM8XD96X45M6RTQXKA1PZJZZCQAB4B.many', sendManyMainnet: null },
@@ -91,6 +93,9 @@ describe('settings', () => {
     [{ eventBodyLimit: '10' }, {}, '--event-body-limit is "10".'],
     [{ hookAccess: 'closed' }, {}, '--hook-access is "closed".'],
     [{ allowedHosts: 'https://api.example.org' }, {}, '--allowed-hosts is "https://api.example.org".'],
+    [{ sunset: '2027-02-30' }, {}, '--sunset is "2027-02-30".'],
+    [{ sunset: '2027-06-30T12:00' }, {}, '--sunset is "2027-06-30T12:00".'],
+    [{}, { STACKSIDE_SUNSET: '2027-02-29T00:00:00Z' }, 'STACKSIDE_SUNSET is "2027-02-29T00:00:00Z".'],
     [{ logLevel: 'loud' }, {}, '--log-level is "loud".'],
     [{ nodeRpc: 'node:20443' }, {}, '--node-rpc is "node:20443".'],
     [{}, { STACKS_CORE_RPC_HOST: 'a b' }, 'STACKS_CORE_RPC_HOST with STACKS_CORE_RPC_PORT is "http://a b:20443".'],

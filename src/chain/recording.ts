@@ -5,6 +5,7 @@
  * line end in the other. So each payload with a backslash is read both ways. Where JSON or COPY's own rules leave only
  * one, the row shows how the whole recording is written; where they leave two, nothing is guessed.
  */
+import { utcMicroseconds } from '../base/utc-time.ts';
 
 export interface RecordedEvent {
   id: number;
@@ -77,15 +78,14 @@ function timestampText(microseconds: number): string {
   return `${clock}${fraction === '' ? '' : `.${fraction}`}+00`;
 }
 
-const TIMESTAMP = /^(\d{4}-\d\d-\d\d)[ T](\d\d:\d\d:\d\d)(?:\.(\d{1,9}))?(?:Z|\+00(?::?00)?)$/;
+const TIMESTAMP = /^\d{4}-\d\d-\d\d[ T]\d\d:\d\d:\d\d(?:\.\d{1,9})?(?:Z|\+00(?::?00)?)$/;
 
 function timestampOf(text: string): number {
-  const match = TIMESTAMP.exec(text);
-  const milliseconds = match === null ? Number.NaN : Date.parse(`${match[1]}T${match[2]}Z`);
-  if (Number.isNaN(milliseconds)) {
+  const time = TIMESTAMP.test(text) ? utcMicroseconds(text) : null;
+  if (time === null) {
     throw new RowError(`receive_timestamp "${text.slice(0, 40)}" is not a time such as 2022-09-13 00:12:27.103+00`);
   }
-  return milliseconds * 1000 + Number((match?.[3] ?? '').slice(0, 6).padEnd(6, '0'));
+  return time;
 }
 
 const isJson = (text: string): boolean => {

@@ -1,13 +1,14 @@
 /** Settings of the API's port and routes. */
 import { Type } from '@sinclair/typebox';
+import { utcMicroseconds } from '../base/utc-time.ts';
 import { group, servers, setting } from './setting.ts';
 import { integer, port, withoutScheme, yesOrNo } from './values.ts';
 
 /** A date, or a date and time with its zone. */
 const ISO_TIME = /^\d{4}-\d{2}-\d{2}(T\d{2}:\d{2}(:\d{2}(\.\d+)?)?(Z|[+-]\d{2}:\d{2}))?$/;
 function unixMilliseconds(text: string): number | null {
-  const time = ISO_TIME.test(text) ? Date.parse(text) : Number.NaN;
-  return Number.isNaN(time) ? null : time;
+  const time = ISO_TIME.test(text) ? utcMicroseconds(text) : null;
+  return time === null ? null : Math.floor(time / 1_000);
 }
 
 export const apiSettings = group('API', {

@@ -1,5 +1,6 @@
 /** The ends of a period, as a query names them: by height, by day or by time. */
 import { Type } from '@sinclair/typebox';
+import { utcMicroseconds } from '../../base/utc-time.ts';
 import { ParameterError } from '../../http/errors.ts';
 import { InvalidValue } from '../../http/value-reader.ts';
 import type { Bound, Period } from '../../store/model/history.ts';
@@ -9,12 +10,9 @@ const SECONDS_OF_A_DAY = 86_400;
 
 /** @throws InvalidValue for a day or an hour that no calendar or clock has */
 function secondsOf(text: string): number {
-  const time = Date.parse(text);
-  // The runtime takes February 30 for the first days of March.
-  if (Number.isNaN(time) || !new Date(time).toISOString().startsWith(text.slice(0, 19).replace('Z', ''))) {
-    throw new InvalidValue('date', 'there is no such day or time');
-  }
-  return Math.floor(time / 1000);
+  const time = utcMicroseconds(text);
+  if (time === null) throw new InvalidValue('date', 'there is no such day or time');
+  return Math.floor(time / 1_000_000);
 }
 
 const isHeight = (text: string): boolean => /^[0-9]+$/.test(text);

@@ -1,5 +1,7 @@
 /** One try to deliver: a POST to an address that was checked, and what came of it. */
+
 import type { Clock } from '../../base/clock.ts';
+import { utcMicroseconds } from '../../base/utc-time.ts';
 import type { Attempt } from '../../store/hooks/model.ts';
 import type { Post } from './post.ts';
 import { type TargetGuard, TargetRefused, TargetUnresolved } from './target.ts';
@@ -37,8 +39,9 @@ const ASKS_TO_WAIT = new Set([429, 502, 503, 504]);
 /** Seconds or a date, to milliseconds from now. */
 export function retryAfter(text: string | null, now: number): number | null {
   if (text === null) return null;
-  const at = /^\d+$/.test(text.trim()) ? now + Number(text) * 1000 : Date.parse(text);
-  return Number.isNaN(at) ? null : Math.min(Math.max(0, at - now), MOST_RETRY_AFTER_MS);
+  const date = utcMicroseconds(text.trim());
+  const at = /^\d+$/.test(text.trim()) ? now + Number(text) * 1000 : date === null ? null : date / 1000;
+  return at === null ? null : Math.min(Math.max(0, at - now), MOST_RETRY_AFTER_MS);
 }
 
 const PAYLOAD_TOO_LARGE = 413;

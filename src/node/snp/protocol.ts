@@ -3,6 +3,7 @@
  * messages. A client asks the broker for a stream of its own, which the broker fills from where the client was on. Messages
  * come at least once and in order, and the client acknowledges each.
  */
+import { utcMicroseconds } from '../../base/utc-time.ts';
 import { LARGE_NUMBERS } from '../../chain/payload-schemas.ts';
 import type { Command } from './redis.ts';
 
@@ -131,8 +132,7 @@ function microsecondsOf(timestamp: string): number | null {
     const unit = Object.values(DIGITS).find((digits) => length <= digits);
     return unit === undefined ? null : Math.round(Number(timestamp) * 10 ** (DIGITS.microseconds - unit));
   }
-  const time = Date.parse(timestamp);
-  return Number.isNaN(time) ? null : time * (MICROSECONDS / 1_000);
+  return utcMicroseconds(timestamp);
 }
 
 /**
