@@ -7,6 +7,7 @@ import { blockOf } from '../../src/chain/normalise.ts';
 import { isEventPath, mayBeEventPath, parseJson, readPayload } from '../../src/chain/payload-reader.ts';
 import { exactJson } from '../../src/codec/exact-number.ts';
 import { fromHex, toHex } from '../../src/codec/hex.ts';
+import { transactionId } from '../../src/codec/transaction.ts';
 import { sentence } from '../../src/console/app/chain/summary.ts';
 import type { NodeEvent } from '../../src/devnet/node-event.ts';
 import { devnetEvents } from '../../src/devnet/scenario.ts';
@@ -15,7 +16,7 @@ import { checkDirectory } from '../../src/store/check/check.ts';
 import { indexPath } from '../../src/store/files/database.ts';
 import { payloadMistake } from '../hooks/schemas.ts';
 import { openApi } from '../support/api.ts';
-import { alice, block, receipt, type Transaction, transfer } from '../support/handmade.ts';
+import { alice, announcement, block, bob, receipt, type Transaction, transfer } from '../support/handmade.ts';
 import { ingestOf, openAt, openNew, received } from '../support/ingest.ts';
 import { assertProperty, timeout } from '../support/property.ts';
 import { tables, tablesThrough } from '../support/tables.ts';
@@ -285,4 +286,34 @@ test('what is of an unknown kind is counted and logged once for each kind', () =
     { event: 'unknown_kind', what: 'event', reason: 'stx_melt_event' },
   ]);
   expect(open.ingest.unknownCounts).toEqual({ transaction: 2, event: 1, status: 1, path: 0 });
+});
+
+test('a transaction of a new kind waits, and every route of the mempool has it', async () => {
+  using open = openNew();
+  const of = ({ raw }: Transaction, change: (raw: Uint8Array) => Uint8Array): Transaction => {
+    const bytes = change(fromHex(raw));
+    return { id: toHex(transactionId(bytes)), raw: toHex(bytes) };
+  };
+  const waiting = [of(transfer(alice, 0, 200), withPayload), of(transfer(bob, 0, 300), withCondition)];
+  open.ingest.receive(block(null, 'one').event);
+  expect(open.ingest.receive(announcement(waiting))).toBe('applied');
+  using api = openApi(open.directory);
+  const lists = ['v1/tx/mempool', 'v1/tx/mempool/stats', 'v2/mempool/fees', 'v3/mempool/transactions'];
+  const paths = waiting.flatMap(({ id }) => [
+    `v1/tx/${id}`,
+    `v3/transactions/${id}?include=post_conditions`,
+    `v1/search/${id}`,
+  ]);
+  for (const path of [...lists, ...paths, `v1/address/${alice.address}/mempool`]) {
+    const response = await api.get(`/extended/${path}`);
+    expect({ path, status: response.status }).toEqual({ path, status: 200 });
+    await response.text();
+  }
+  const { results } = (await (await api.get('/extended/v3/mempool/transactions')).json()) as { results: Json[] };
+  expect(results.map(({ type, status }) => [type, status])).toEqual([
+    ['unknown', 'pending'],
+    ['unknown', 'pending'],
+  ]);
+  const condition = `/extended/v1/tx/${waiting[1]!.id}`;
+  expect(await (await api.get(condition)).json()).toMatchObject({ post_conditions: [{ type: 'unknown' }] });
 });

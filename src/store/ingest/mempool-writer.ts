@@ -73,8 +73,8 @@ function restore(
 ): Uint8Array[] {
   const back: Uint8Array[] = [];
   for (const { content, position, burnBlockTime } of restored) {
-    if (content.bitcoinOperation) continue;
     const receipt = receipts.take(position);
+    if (content.bitcoinOperation) continue;
     const row = rows.find(content.txId);
     if (row !== null) {
       rows.move(row, PENDING);
