@@ -3,23 +3,24 @@ import { expect, test } from 'bun:test';
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import fc from 'fast-check';
-import { assertProperty, assertSeeds, casesOf } from './support/property.ts';
+import { assertProperty, assertSeeds, casesOf, Seen } from './support/property.ts';
 
 const long = fc.array(fc.nat(), { minLength: 30, maxLength: 60 });
 
 /** A property that fails for every case. @returns how often it ran, and what was reported */
-async function broken(options: Parameters<typeof assertProperty>[1], how: 'sync' | 'async') {
+async function broken(options: { shrink?: boolean; shrinkFor?: number }, how: 'sync' | 'async') {
   let runs = 0;
   const fails = (list: readonly number[]) => {
     runs += 1;
     expect(list.length).toBeLessThan(30);
   };
+  const always = 'it is to fail';
   const run = (): Promise<void> | void =>
     how === 'sync'
-      ? assertProperty(fc.property(long, fails), options as object)
+      ? assertProperty(fc.property(long, fails), { ...options, always })
       : assertProperty(
           fc.asyncProperty(long, async (list) => fails(list)),
-          options as object,
+          { ...options, always },
         );
   const failure = await (async () => run())().then(
     () => null,
@@ -44,7 +45,7 @@ test('a property that holds tries as many cases as it asks for', () => {
     fc.property(fc.nat(), () => {
       runs += 1;
     }),
-    { cases: 7, examples: [[1]] },
+    { always: 'each case is counted', cases: 7, examples: [[1]] },
   );
   expect(runs).toBeGreaterThanOrEqual(7);
 });
@@ -52,18 +53,54 @@ test('a property that holds tries as many cases as it asks for', () => {
 test('seeds are counted up from the first, and one alone brings its failure back', async () => {
   const tried: number[] = [];
   let failing: number | null = null;
+  const always = 'each case is kept';
   const property = fc.asyncProperty(fc.noShrink(fc.nat()), async (drawn) => {
     tried.push(drawn);
     expect(drawn).not.toBe(failing ?? Number.NaN);
   });
-  await assertSeeds(property, { cases: 5, seed: 40 });
+  await assertSeeds(property, { always, cases: 5, seed: 40 });
   const all = tried.splice(0);
   expect(new Set(all).size).toBe(casesOf(5));
   failing = all.at(-1) ?? null;
   const seed = 40 + all.length - 1;
-  const failure = await assertSeeds(property, { cases: 1, seed }).catch((error: Error) => error.message);
+  const failure = await assertSeeds(property, { always, cases: 1, seed }).catch((error: Error) => error.message);
   expect(failure).toContain(`seed: ${seed},`);
   expect(tried[0]).toBe(all.at(-1));
+});
+
+test('a property whose cases show nothing of what it speaks of fails, though it holds', async () => {
+  const told = "The cases don't show what the property speaks of. large: 0 of 1";
+  const small = fc.nat({ max: 5 });
+  const shown = (seen: Seen) => (drawn: number) => seen.add(drawn > 5 ? 'large' : 'small');
+  const least = () => new Seen({ small: 3, large: 1 });
+  const [one, two, three] = [least(), least(), least()];
+  expect(() => assertProperty(fc.property(small, shown(one)), { seen: one })).toThrow(told);
+  const later = fc.asyncProperty(small, async (drawn) => shown(two)(drawn));
+  await expect(assertProperty(later, { seen: two })).rejects.toThrow(told);
+  const seeds = fc.asyncProperty(small, async (drawn) => shown(three)(drawn));
+  await expect(assertSeeds(seeds, { seen: three, cases: 5 })).rejects.toThrow(told);
+  const enough = new Seen({ small: 3 });
+  assertProperty(
+    fc.property(small, () => enough.add('small')),
+    { seen: enough },
+  );
+  expect(() => enough.add('middling')).toThrow('nobody asked for middling');
+});
+
+test('a property fails for what it found before it fails for what it did not see', () => {
+  const seen = new Seen({ anything: 1 });
+  const fails = fc.property(fc.nat(), () => expect(1).toBe(2));
+  expect(() => assertProperty(fails, { seen, shrink: false })).toThrow('Counterexample');
+});
+
+test('a property that says why its cases need no count says it in words', () => {
+  const files = readdirSync(import.meta.dir, { recursive: true, encoding: 'utf8' }).filter((file) =>
+    file.endsWith('.test.ts'),
+  );
+  const texts = files.map((file) => readFileSync(join(import.meta.dir, file), 'utf8'));
+  const reasons = texts.flatMap((text) => [...text.matchAll(/\balways: '([^']*)'/g)].map(([, reason = '']) => reason));
+  expect(reasons.filter((reason) => reason.split(' ').length < 3)).toEqual([]);
+  expect(reasons.length).toBeGreaterThan(30);
 });
 
 test('every property test is run by assertProperty or assertSeeds', () => {

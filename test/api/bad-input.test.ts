@@ -166,7 +166,7 @@ describe('whatever is given', () => {
             const elsewhere = response.status === 503 && route.path.startsWith('/chainhooks');
             expect([response.status < 500 || elsewhere, text]).toEqual([true, text]);
           }),
-          { cases: 3 },
+          { always: 'each value is asked for', cases: 3 },
         );
       }
     }

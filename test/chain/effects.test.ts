@@ -10,7 +10,7 @@ import { heightOf, positionOf, positionsOf } from '../../src/chain/position.ts';
 import { fromHex } from '../../src/codec/hex.ts';
 import { blocks } from '../support/arbitrary-block.ts';
 import { alice, bob, carol, sponsor, transfer } from '../support/handmade.ts';
-import { assertProperty } from '../support/property.ts';
+import { assertProperty, Seen } from '../support/property.ts';
 
 const sendMany = new Set(Object.values(SEND_MANY));
 
@@ -138,19 +138,23 @@ test('who is only named in a lock, a print or a coinbase is not concerned', () =
 });
 
 test('what is undone twice is what it was', () => {
+  const seen = new Seen({ effects: 100 });
   assertProperty(
     fc.property(blocks(), ([block]) => {
       if (block === undefined) return;
       const effects = [...effectsOf(block, sendMany)];
+      seen.add('effects', effects.length);
       expect(undone(undone(effects))).toEqual(effects);
       expect(undone(effects).at(-1)).toEqual({ kind: 'block', sign: -1, block });
     }),
+    { seen },
   );
 });
 
 type Of<K extends Effect['kind']> = Extract<Effect, { kind: K }>;
 
 test('the balances a block moves add up to the supply it makes, less the fees it takes, plus the fees it pays out', () => {
+  const seen = new Seen({ 'blocks that move STX': 20 });
   assertProperty(
     fc.property(blocks(), ([block]) => {
       if (block === undefined) return;
@@ -176,8 +180,10 @@ test('the balances a block moves add up to the supply it makes, less the fees it
         (sum, one) => sum + one.feesAnchored + one.feesStreamedConfirmed + one.feesStreamedProduced,
         0n,
       );
+      if (moved !== 0n) seen.add('blocks that move STX');
       expect(moved).toBe(supply - taken + paid);
     }),
+    { seen },
   );
 });
 

@@ -1,7 +1,7 @@
 import { expect, test } from 'bun:test';
 import fc from 'fast-check';
 import { slicesOf } from '../../src/chain/json-slices.ts';
-import { assertProperty } from '../support/property.ts';
+import { assertProperty, Seen } from '../support/property.ts';
 
 const fields = fc.dictionary(fc.string(), fc.jsonValue(), { noNullPrototype: true });
 const elements = fc.array(fc.jsonValue(), { minLength: 1 });
@@ -27,18 +27,21 @@ const isJson = (work: () => unknown): boolean => {
 };
 
 test('an array is cut out of a text, and both together are the whole', () => {
+  const seen = new Seen({ 'put together': 50, 'left alone': 5 });
   assertProperty(
     fc.property(fields, elements, fields, blanks, (before, events, after, blank) => {
       const { events: _, ...rest } = after;
       const text = JSON.stringify({ ...before, events, ...rest }, null, blank);
       const hasEscapes = Object.keys(JSON.parse(text)).some((key) => JSON.stringify(key).includes('\\'));
+      seen.add(hasEscapes ? 'left alone' : 'put together');
       expect(putTogether(text)).toEqual(hasEscapes ? null : JSON.parse(text));
     }),
-    { cases: 300 },
+    { seen, cases: 300 },
   );
 });
 
 test('what is no JSON as a whole is none in parts', () => {
+  const seen = new Seen({ 'put together': 50 });
   assertProperty(
     fc.property(
       fields,
@@ -50,10 +53,11 @@ test('what is no JSON as a whole is none in parts', () => {
         const place = at % text.length;
         const damaged = text.slice(0, place) + put + text.slice(place + 1);
         if (slicesOf(damaged, 'events') === null) return;
+        seen.add('put together');
         expect(isJson(() => putTogether(damaged))).toBe(isJson(() => JSON.parse(damaged)));
       },
     ),
-    { cases: 1000 },
+    { seen, cases: 1000 },
   );
 });
 

@@ -114,7 +114,10 @@ describe('a print', () => {
   });
 
   test('of any bytes is read or passed over', () => {
-    assertProperty(fc.property(fc.uint8Array({ maxLength: 80 }), (bytes) => void nameChangeOf(log(bytes))));
+    assertProperty(
+      fc.property(fc.uint8Array({ maxLength: 80 }), (bytes) => void nameChangeOf(log(bytes))),
+      { always: 'all bytes are read, and none may throw' },
+    );
   });
 });
 
@@ -171,6 +174,7 @@ test('a name is one token and a token one name', () => {
     fc.property(label, label, (name, namespace) => {
       expect(nameOfToken(nameToken(`${name}.${namespace}`) ?? new Uint8Array(0))).toBe(`${name}.${namespace}`);
     }),
+    { always: 'each name is written and read back' },
   );
   for (const none of ['alice', 'joe.alice.btc', '.btc', 'alice.', '']) expect(nameToken(none)).toBeNull();
   expect(nameOfToken(clarity.uint(1))).toBeNull();

@@ -40,7 +40,7 @@ test('integers that no double holds are read as bigints, and everything else as 
       expect(jsonOf(parseJson(written))).toBe(written);
       expect(parseJson(written)).toEqual([value]);
     }),
-    { cases: 500 },
+    { always: 'each value is written and read back', cases: 500 },
   );
 });
 

@@ -47,6 +47,7 @@ test('an address of any version reads back, first time and from the cache, and a
       expect(parseStacksAddress(text)).toEqual({ version, hash160 });
       expect(canonicalPrincipal(text.toLowerCase())).toBe(text);
     }),
+    { always: 'each address is written and read back' },
   );
 });
 
@@ -142,6 +143,7 @@ test('c32 of any bytes reads back', () => {
       const padded = Uint8Array.of(...new Uint8Array(zeros), ...bytes);
       expect(c32Decode(c32Encode(padded))).toEqual(padded);
     }),
+    { always: 'any bytes are written and read back' },
   );
 });
 

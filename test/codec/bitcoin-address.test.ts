@@ -120,6 +120,7 @@ describe('PoX addresses', () => {
           hashBytes: address.hashBytes.toHex(),
         });
       }),
+      { always: 'each address is written and read back' },
     );
   });
 
@@ -147,6 +148,7 @@ describe('PoX addresses', () => {
         expect(poxAddressOf(decoded(tuple))).toEqual(address);
         expect(poxAddressOf(decoded(clarity.some(tuple)))).toEqual(address);
       }),
+      { always: 'each address is written and read back' },
     );
   });
 

@@ -83,7 +83,7 @@ describe('against stacks.js', () => {
         expect(clarityTypeOf(value)).toBe(sample.type);
         expect(value.bytes).toEqual(bytes);
       }),
-      { cases: 500 },
+      { always: 'each value is encoded and decoded', cases: 500 },
     );
   });
 
@@ -96,7 +96,7 @@ describe('against stacks.js', () => {
         expect(clarityRepr(bytes)).toBe(sample.repr);
         expect(encode(decode(bytes))).toEqual(bytes);
       }),
-      { cases: 200 },
+      { always: 'each value is encoded and decoded', cases: 200 },
     );
   });
 
@@ -117,6 +117,7 @@ describe('against stacks.js', () => {
         expect(clarity.principal(text)).toEqual(serializeCVBytes(Cl.principal(text)));
         expect(clarity.principal(`${text}.${name}`)).toEqual(serializeCVBytes(Cl.contractPrincipal(text, name)));
       }),
+      { always: 'each value is encoded and decoded' },
     );
   });
 
@@ -126,6 +127,7 @@ describe('against stacks.js', () => {
         const spans = samples.map(bytesOf);
         expect(decodeArguments(encodeArguments(spans))).toEqual({ ok: true, value: spans });
       }),
+      { always: 'each value is encoded and decoded' },
     );
   });
 });

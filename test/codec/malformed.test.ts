@@ -7,7 +7,7 @@ import { DecodeError } from '../../src/codec/decode-error.ts';
 import { fromHex, toHex } from '../../src/codec/hex.ts';
 import { decodePostConditions } from '../../src/codec/post-conditions.ts';
 import { decodeTransaction } from '../../src/codec/transaction.ts';
-import { assertProperty } from '../support/property.ts';
+import { assertProperty, Seen } from '../support/property.ts';
 import { bytesOf, clarityValue } from './arbitraries.ts';
 import { chainTransactions } from './chain-transactions.ts';
 import { hash160, rawTransaction, singleCondition, transferPayload } from './raw-transaction.ts';
@@ -58,6 +58,7 @@ test('every value cut anywhere is refused', () => {
         expect(clarityRepr(bytes.subarray(0, length))).toBe(toHex(bytes.subarray(0, length)));
       }
     }),
+    { always: 'each value is cut everywhere' },
   );
 });
 
@@ -173,30 +174,37 @@ describe('no bytes make a decoder throw', () => {
   };
 
   test('random ones', () => {
-    assertProperty(fc.property(fc.uint8Array({ maxLength: 300, size: 'max' }), decodeAll), { cases: 2000 });
+    assertProperty(fc.property(fc.uint8Array({ maxLength: 300, size: 'max' }), decodeAll), {
+      always: 'all bytes are decoded, and none may throw',
+      cases: 2000,
+    });
   });
 
   test('random ones that look like Clarity', () => {
     const likely = fc.array(fc.oneof(fc.nat({ max: 15 }), fc.constantFrom(0, 0, 0, 1, 2, 22, 97)), { maxLength: 80 });
     assertProperty(
       fc.property(likely, (bytes) => decodeAll(Uint8Array.from(bytes))),
-      { cases: 2000 },
+      { always: 'all bytes are decoded, and none may throw', cases: 2000 },
     );
   });
 
   test('whole transactions with a few bytes changed; what decodes has readable spans', () => {
     const changes = fc.array(fc.tuple(fc.nat(), fc.nat({ max: 255 })), { minLength: 1, maxLength: 4 });
+    const seen = new Seen({ decoded: 100, calls: 20 });
     assertProperty(
       fc.property(fc.constantFrom(...wholeTransactions), changes, (raw, edits) => {
         const changed = Uint8Array.from(raw);
         for (const [at, byte] of edits) changed[at % changed.length] = byte;
         const decoded = decodeTransaction(changed);
         if (!decoded.ok) return;
+        seen.add('decoded');
         const { postConditions, payload } = decoded.value;
         expect(decodePostConditions(postConditions).ok).toBe(true);
-        if (payload.type === 'contract_call') expect(decodeArguments(payload.functionArgs).ok).toBe(true);
+        if (payload.type !== 'contract_call') return;
+        seen.add('calls');
+        expect(decodeArguments(payload.functionArgs).ok).toBe(true);
       }),
-      { cases: 2000 },
+      { seen, cases: 2000 },
     );
   });
 });

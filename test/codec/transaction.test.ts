@@ -88,6 +88,7 @@ describe('against stacks.js', () => {
           memo: Uint8Array.from(Buffer.alloc(34, Buffer.concat([Buffer.from(text), Buffer.alloc(34)]))),
         });
       }),
+      { always: 'each transaction is signed and decoded' },
     );
   });
 
@@ -116,6 +117,7 @@ describe('against stacks.js', () => {
           if (v !== null) expect(transaction.payload).toMatchObject({ typeId: 6, clarityVersion: v });
         },
       ),
+      { always: 'each transaction is signed and decoded' },
     );
   });
 
@@ -156,6 +158,7 @@ describe('against stacks.js', () => {
           });
         },
       ),
+      { always: 'each transaction is signed and decoded' },
     );
   });
 
@@ -190,6 +193,7 @@ describe('against stacks.js', () => {
           });
         },
       ),
+      { always: 'each transaction is signed and decoded' },
     );
   });
 
@@ -214,7 +218,7 @@ describe('against stacks.js', () => {
         expect(transaction.origin.address).toBe(addressToString(expected));
         expect(transaction.origin.proof).toMatchObject({ type: 'multi', signaturesRequired: 2 });
       }),
-      { cases: 25 },
+      { always: 'each transaction is signed and decoded', cases: 25 },
     );
   });
 });

@@ -10,7 +10,7 @@ test('texts are ordered as their UTF-8 bytes are', () => {
     fc.property(text(), text(), (a, b) => {
       expect(Math.sign(compareUtf8(a, b))).toBe(Buffer.compare(Buffer.from(a), Buffer.from(b)));
     }),
-    { cases: 1000 },
+    { always: 'any two texts have an order', cases: 1000 },
   );
 });
 
@@ -22,6 +22,7 @@ test('any text reads back, byte-order mark included', () => {
         expect(lossyText(utf8Bytes(marked))).toBe(marked);
       }
     }),
+    { always: 'any text is written and read back' },
   );
 });
 

@@ -9,7 +9,7 @@ import { toHex } from '../../src/codec/hex.ts';
 import { utf8Bytes } from '../../src/codec/utf8.ts';
 import { ConditionError, conditionOf, meets } from '../../src/codec/value-condition.ts';
 import { keyRange, valueKey } from '../../src/store/rows/value-keys.ts';
-import { assertProperty } from '../support/property.ts';
+import { assertProperty, Seen } from '../support/property.ts';
 
 const ALICE = 'SP000000000000000000002Q6VF78';
 const POX = `${ALICE}.pox-4`;
@@ -141,11 +141,13 @@ test('whatever meets a condition has a key in its range, and the keys of integer
       return null;
     }
   };
+  const seen = new Seen({ 'conditions that are met': 30, 'integers compared': 10 });
   assertProperty(
     fc.property(fields, texts, fields, (value, text, other) => {
       const own = fieldOf(value);
       for (const condition of [conditionOrNull(text), conditionOf(toHex(value))]) {
         if (condition === null || !meets(own, condition)) continue;
+        seen.add('conditions that are met');
         const { low, high } = keyRange([condition]);
         const key = valueKey(own);
         expect(key >= low && key <= high).toBe(true);
@@ -153,12 +155,13 @@ test('whatever meets a condition has a key in its range, and the keys of integer
       }
       const [a, b] = [own, fieldOf(other)];
       if ('value' in a && 'value' in b && typeof a.value === 'bigint' && typeof b.value === 'bigint') {
+        seen.add('integers compared');
         expect(Math.sign(Number(valueKey(a) > valueKey(b)) - Number(valueKey(a) < valueKey(b)))).toBe(
           a.value < b.value ? -1 : Number(a.value > b.value),
         );
       }
     }),
-    { cases: 300 },
+    { seen, cases: 300 },
   );
   // Of one text in a kind of its own each, long ones as well.
   const long = 'x'.repeat(100_000);

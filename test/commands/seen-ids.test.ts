@@ -1,18 +1,21 @@
 import { expect, test } from 'bun:test';
 import fc from 'fast-check';
 import { SeenIds } from '../../src/commands/seen-ids.ts';
-import { assertProperty } from '../support/property.ts';
+import { assertProperty, Seen } from '../support/property.ts';
 
 test('an id is new once, in whatever order ids come', () => {
+  const seen = new Seen({ 'known ids': 100 });
   assertProperty(
-    fc.property(fc.array(fc.nat({ max: 40 }), { maxLength: 120 }), (ids) => {
-      const seen = new SeenIds();
+    fc.property(fc.array(fc.nat({ max: 40 }), { maxLength: 120, size: 'max' }), (ids) => {
+      const all = new SeenIds();
       const known = new Set<number>();
       for (const id of ids) {
-        expect(seen.add(id)).toBe(!known.has(id));
+        if (known.has(id)) seen.add('known ids');
+        expect(all.add(id)).toBe(!known.has(id));
         known.add(id);
       }
     }),
+    { seen },
   );
 });
 

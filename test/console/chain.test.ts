@@ -94,7 +94,7 @@ describe('Clarity', () => {
             .join('\n'),
         ).toBe(text);
       }),
-      { cases: 200 },
+      { always: 'any text is taken apart and put together', cases: 200 },
     );
   });
 

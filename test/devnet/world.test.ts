@@ -2,22 +2,27 @@ import { expect, test } from 'bun:test';
 import fc from 'fast-check';
 import { LayeredMap } from '../../src/devnet/layered-map.ts';
 import { World } from '../../src/devnet/world.ts';
-import { assertProperty } from '../support/property.ts';
+import { assertProperty, Seen } from '../support/property.ts';
 
 test('a layered map answers like a copied map, over any number of forks', () => {
   const change = fc.record({ fork: fc.boolean(), key: fc.constantFrom('a', 'b', 'c', 'd'), value: fc.nat() });
+  const seen = new Seen({ forks: 50 });
   assertProperty(
     fc.property(fc.array(change, { maxLength: 80 }), (changes) => {
       let layered = new LayeredMap<number>();
       const plain = new Map<string, number>();
       for (const { fork, key, value } of changes) {
-        if (fork) layered = layered.fork();
+        if (fork) {
+          seen.add('forks');
+          layered = layered.fork();
+        }
         layered.set(key, value);
         plain.set(key, value);
       }
       expect(layered.entries()).toEqual(plain);
       for (const key of ['a', 'b', 'c', 'd']) expect(layered.get(key)).toBe(plain.get(key)!);
     }),
+    { seen },
   );
 });
 

@@ -13,7 +13,7 @@ import { openSnapshots } from '../../src/store/read/snapshots.ts';
 import { dataDirectory } from '../support/data-directory.ts';
 import { besides, eventsOf, forks } from '../support/forked-chain.ts';
 import { openAt, received } from '../support/ingest.ts';
-import { assertProperty, timeout } from '../support/property.ts';
+import { assertProperty, Seen, timeout } from '../support/property.ts';
 import { type GetRoute, getRoutes, randomUrl, Subjects } from '../support/random-urls.ts';
 
 /** Events of a stream after each of which every route is asked. */
@@ -167,6 +167,7 @@ async function compare(
   events: readonly NodeEvent[],
   { from, to, drawn, ofBlocks }: Stretch,
   prng: Prng,
+  seen: Seen,
 ): Promise<void> {
   const subjects = new Subjects();
   for (const event of events.slice(from, to)) subjects.add(event);
@@ -183,7 +184,7 @@ async function compare(
     world.take(event);
     if (from + index === rebuiltAt) await world.rebuild();
     await world.withFresh(async (fresh, otherBuild) => {
-      for (const url of new Set(urls)) await sameAnswers(url, { old: world.old, fresh, otherBuild }, known);
+      for (const url of new Set(urls)) await sameAnswers(url, { old: world.old, fresh, otherBuild }, known, seen);
     });
   }
 }
@@ -196,12 +197,19 @@ interface Apps {
 }
 
 /** @param known the last whole answer of each URL, as a client would have kept it */
-async function sameAnswers(url: string, { old, fresh, otherBuild }: Apps, known: Map<string, Answer>): Promise<void> {
+async function sameAnswers(
+  url: string,
+  { old, fresh, otherBuild }: Apps,
+  known: Map<string, Answer>,
+  seen: Seen,
+): Promise<void> {
   const expected = { url, ...(await fresh.ask(url)) };
   // An answer is kept when its URL was asked for before.
   for (let times = 0; times < 3; times++) expect({ url, ...(await old.ask(url)) }).toEqual(expected);
   const before = known.get(url);
+  if (expected.status === 200) seen.add('answers');
   if (before?.tag != null) {
+    seen.add('copies');
     const again = await old.ask(url, before.tag);
     const shown = again.status === 304 ? before.text : again.text;
     expect({ url, shown }).toEqual({ url, shown: expected.text });
@@ -218,12 +226,13 @@ const prngOf = (seed: number) => new Prng(`cached answers ${seed}`);
 test(
   'an app that lived through a stream answers as one that was made just now',
   async () => {
+    const seen = new Seen({ answers: 100, copies: 50 });
     await assertProperty(
       fc.asyncProperty(forks(), fc.nat(), async (stream, seed) => {
         const [events, prng] = [eventsOf(stream), prngOf(seed)];
-        await compare(events, anyStretch(events, prng), prng);
+        await compare(events, anyStretch(events, prng), prng, seen);
       }),
-      { cases: 2, shrink: false },
+      { seen, cases: 2, shrink: false, examples: fc.sample(fc.tuple(forks(), fc.nat()), { numRuns: 1, seed: 2 }) },
     );
   },
   timeout,
@@ -232,12 +241,13 @@ test(
 test(
   'so it does while branches grow beside a tip that stays',
   async () => {
+    const seen = new Seen({ answers: 50, copies: 20 });
     await assertProperty(
       fc.asyncProperty(besides(), fc.nat(), async (stream, seed) => {
         const events = eventsOf(stream);
-        await compare(events, lastStretch(events), prngOf(seed));
+        await compare(events, lastStretch(events), prngOf(seed), seen);
       }),
-      { cases: 1, shrink: false },
+      { seen, cases: 1, shrink: false },
     );
   },
   timeout,
@@ -261,6 +271,7 @@ function urlsOfTransactions(events: readonly NodeEvent[]): string[] {
 test(
   'so it does for the same transactions from fork to fork',
   async () => {
+    const seen = new Seen({ answers: 100, copies: 50 });
     await assertProperty(
       fc.asyncProperty(forks(), async (stream) => {
         const events = eventsOf(stream);
@@ -271,12 +282,12 @@ test(
           if (event.path !== '/new_block') continue;
           await world.withFresh(async (fresh, otherBuild) => {
             for (const url of urlsOfTransactions(events.slice(0, index + 1))) {
-              await sameAnswers(url, { old: world.old, fresh, otherBuild }, known);
+              await sameAnswers(url, { old: world.old, fresh, otherBuild }, known, seen);
             }
           });
         }
       }),
-      { cases: 1, shrink: false },
+      { seen, cases: 2, shrink: false, examples: fc.sample(fc.tuple(forks()), { numRuns: 1, seed: 2 }) },
     );
   },
   timeout,

@@ -14,7 +14,7 @@ import { HookProblem, TooManyTries } from '../../src/hooks/problem.ts';
 import { openSessions } from '../../src/hooks/sessions.ts';
 import { wrongKeys } from '../../src/hooks/wrong-keys.ts';
 import { dataDirectory } from '../support/data-directory.ts';
-import { assertProperty } from '../support/property.ts';
+import { assertProperty, Seen } from '../support/property.ts';
 import { serving } from '../support/serving.ts';
 import { definition, hookServer } from './server.ts';
 
@@ -251,16 +251,19 @@ describe('wrong keys', () => {
 
   test('whatever comes, a right long key and a right key of a clean address are answered', () => {
     const step = fc.record({ peer: fc.nat(30), times: fc.nat(15), pause: fc.nat(10_000) });
+    const seen = new Seen({ guesses: 300 });
     assertProperty(
       fc.property(fc.array(step, { maxLength: 30 }), (steps) => {
         const keyed = withKeys();
         for (const { peer, times, pause } of steps) {
           guess(keyed, `198.51.100.${peer}`, times);
+          seen.add('guesses', times);
           keyed.clock.now += pause;
           expect(status(keyed, ADMIN, `198.51.100.${peer}`)).toBe(200);
           expect(status(keyed, 'short-key', '203.0.113.1')).toBe(200);
         }
       }),
+      { seen },
     );
   });
 

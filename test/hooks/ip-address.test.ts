@@ -4,7 +4,7 @@ import { BlockList, isIP } from 'node:net';
 import fc from 'fast-check';
 import { notPublic } from '../../src/hooks/delivery/special-addresses.ts';
 import { isLoopback, parseAddress, parseNetwork } from '../../src/http/ip-address.ts';
-import { assertProperty } from '../support/property.ts';
+import { assertProperty, Seen } from '../support/property.ts';
 
 /** The registry of IPv4 once more, in the words of Node's own lists. */
 const registry = new BlockList();
@@ -50,15 +50,19 @@ describe('reading', () => {
         // The URL parser writes the shortest form.
         expect(parseAddress(new URL(`http://[${hex(numbers)}]/`).hostname.slice(1, -1))).toEqual(expected);
       }),
+      { always: 'each address is written and read back' },
     );
   });
   test('what is an address to Node is one here, and nothing else; but for zones', () => {
     const pieces = fc.constantFrom('::', ':', '.', '0', '1', 'ff', '00a', '127', '256', '1.2.3.4', 'g', '%lo', ' ');
+    const seen = new Seen({ addresses: 3, 'other texts': 100 });
     assertProperty(
       fc.property(fc.array(pieces, { maxLength: 12 }), (parts) => {
         const text = parts.join('');
+        seen.add(parseAddress(text) === null ? 'other texts' : 'addresses');
         expect(parseAddress(text) !== null).toBe(isIP(text) !== 0 && !text.includes('%'));
       }),
+      { seen, cases: 400 },
     );
     for (const text of ['0127.0.0.1', '127.1', '0x7f.0.0.1', '1:2:3:4:5:6:7::8:9', '1.2.3.4::', '::1.2.3.4:5'])
       expect(parseAddress(text)).toBeNull();
@@ -73,8 +77,10 @@ describe('reading', () => {
 
 describe('what is not public', () => {
   test('IPv4 by the registry, in every form that a URL may have it in', () => {
+    const seen = new Seen({ special: 10, public: 10 });
     assertProperty(
       fc.property(ipv4, (address) => {
+        seen.add(registry.check(address) ? 'special' : 'public');
         const [a = 0, b = 0, c = 0, d = 0] = address.split('.').map(Number);
         const number = ((a * 256 + b) * 256 + c) * 256 + d;
         const forms = [
@@ -88,12 +94,15 @@ describe('what is not public', () => {
           expect(isSpecial(new URL(`http://${form}/`).hostname)).toBe(registry.check(address));
         }
       }),
+      { seen },
     );
   });
   test('an IPv6 address that leads to an IPv4 one as that one; in forms that were given up never', () => {
+    const seen = new Seen({ special: 10, public: 10 });
     assertProperty(
       fc.property(ipv4, fc.nat(0xffff), (address, any) => {
         const inner = asGroups(address);
+        seen.add(registry.check(address) ? 'special' : 'public');
         for (const prefix of ['::ffff:', '64:ff9b::']) {
           expect(isSpecial(`${prefix}${address}`)).toBe(registry.check(address));
           expect(isSpecial(`${prefix}${inner}`)).toBe(registry.check(address));
@@ -106,6 +115,7 @@ describe('what is not public', () => {
         ];
         for (const text of [...tunnels, `2001:0:${inner}::${hex([any])}`]) expect(isSpecial(text)).toBe(true);
       }),
+      { seen },
     );
   });
   test('all of IPv6 that is not given out for the Internet', () => {
@@ -117,6 +127,7 @@ describe('what is not public', () => {
         fc.pre(!text.startsWith('64:ff9b:0:0:0:0:') && !text.startsWith('0:0:0:0:0:ffff:'));
         expect(isSpecial(text)).toBe(true);
       }),
+      { always: 'what does not belong here is drawn again' },
     );
     for (const text of ['2606:2800:220:1::1', '2a00:1450:4001::8a', '2400:cb00::1'])
       expect(isSpecial(text)).toBe(false);

@@ -5,7 +5,7 @@
  */
 import { expect, test } from 'bun:test';
 import fc from 'fast-check';
-import { assertSeeds, timeout } from '../support/property.ts';
+import { assertSeeds, Seen, timeout } from '../support/property.ts';
 import { type Case, cases } from './case.ts';
 import { run } from './run.ts';
 
@@ -133,11 +133,12 @@ const casesThatOnceFailed: Case[] = [
 test(
   'whatever happens, the laws hold once all is calm',
   async () => {
+    const seen = new Seen({ 'events of the trace': 100 });
     await assertSeeds(
       fc.asyncProperty(cases(), async (one) => {
-        await run(one);
+        seen.add('events of the trace', (await run(one)).length);
       }),
-      { cases: 5, examples: casesThatOnceFailed.map((one): [Case] => [one]), shrinkFor: SHRINK_FOR },
+      { seen, cases: 5, examples: casesThatOnceFailed.map((one): [Case] => [one]), shrinkFor: SHRINK_FOR },
     );
   },
   timeout,
@@ -148,7 +149,12 @@ test('a law that is broken names its seed, and is shrunk to what breaks it', asy
     expect((await run(one)).filter((line) => line.endsWith('block_reverted'))).toEqual([]);
   });
   // The limit only ends a hang: to get there takes a few runs.
-  const shrunk = assertSeeds(nothingIsReverted, { cases: 1, seed: 3, shrinkFor: 600_000 });
+  const shrunk = assertSeeds(nothingIsReverted, {
+    always: 'the property is to fail',
+    cases: 1,
+    seed: 3,
+    shrinkFor: 600_000,
+  });
   const failure = await shrunk.then(
     () => 'nothing was broken',
     ({ message }: Error) => message,

@@ -13,7 +13,7 @@ import { openSnapshots, type Snapshots } from '../../src/store/read/snapshots.ts
 import { decimalOf } from '../../src/store/rows/amounts.ts';
 import type { DataDirectory } from '../support/data-directory.ts';
 import { ingestOf, received } from '../support/ingest.ts';
-import { assertProperty } from '../support/property.ts';
+import { assertProperty, Seen } from '../support/property.ts';
 
 const BLOCKS = 120;
 /** Beyond the tip. */
@@ -67,8 +67,10 @@ async function expectPart<T>(
   idOf: (item: T) => string,
   whole: string[],
   part: { limit: number; offset: number },
+  seen?: Seen,
 ): Promise<void> {
   const found = await snapshots.read((read) => page(read, part.limit, part.offset));
+  seen?.add('items', found.items.length);
   expect({ ids: found.items.map(idOf), total: found.total }).toEqual({
     ids: whole.slice(part.offset, part.offset + part.limit),
     total: whole.length,
@@ -90,6 +92,7 @@ test('the chain has what the lists are about', () => {
 
 describe('up to any height', () => {
   test('sums of STX are those of events, fees and rewards, and nonces those that were used', async () => {
+    const seen = new Seen({ 'accounts with transfers': 20 });
     await assertProperty(
       fc.asyncProperty(someone, height, async ({ id, address }, until) => {
         const last = positionsOf(until).last;
@@ -121,6 +124,7 @@ describe('up to any height', () => {
         )[0]!.nonce;
         const found = await snapshots.read((read) => read.principals.stxHistory(address, until));
         const { sent, received: got, fees: paid, mined, lastNonce } = found;
+        if (sent > 0n || got > 0n) seen.add('accounts with transfers');
         expect({ sent, got, paid, mined, lastNonce }).toEqual({
           sent: sum(events('sender_id')),
           got: sum(events('recipient_id')),
@@ -132,11 +136,12 @@ describe('up to any height', () => {
         const { balance } = await snapshots.read((read) => read.principals.stxBalance(address));
         expect(got - sent - paid + mined).toBe(balance);
       }),
-      often,
+      { seen, ...often },
     );
   });
 
   test('sums of tokens are those of their events', async () => {
+    const seen = new Seen({ assets: 20 });
     await assertProperty(
       fc.asyncProperty(someone, height, async ({ id, address }, until) => {
         const expected = new Map<string, { sent: bigint; received: bigint }>();
@@ -154,17 +159,19 @@ describe('up to any height', () => {
           if (event.to === id) sums.received += BigInt(event.amount ?? 1);
         }
         const found = await snapshots.read((read) => read.addresses.tokens(address, until));
+        seen.add('assets', found.length);
         const sums = found.map(({ token, asset, sent, received: got }) => [
           `${token} ${asset}`,
           { sent, received: got },
         ]);
         expect(Object.fromEntries(sums)).toEqual(Object.fromEntries(expected));
       }),
-      often,
+      { seen, ...often },
     );
   });
 
   test('asset events and locks are listed newest first', async () => {
+    const seen = new Seen({ items: 100 });
     await assertProperty(
       fc.asyncProperty(someone, height, limit, offset, async ({ id, address }, until, count, skipped) => {
         const whole = rows<{ tx_id: Uint8Array; event_index: number }>(
@@ -179,9 +186,10 @@ describe('up to any height', () => {
           ({ txId, event }) => `${hex(txId)} ${event.index}`,
           whole,
           { limit: count, offset: skipped % (whole.length + 3) },
+          seen,
         );
       }),
-      often,
+      { seen, ...often },
     );
   });
 });
@@ -194,6 +202,7 @@ const heights = fc.oneof(
 
 describe('of all blocks up to one, or of one', () => {
   test('transactions are listed newest first', async () => {
+    const seen = new Seen({ items: 100 });
     await assertProperty(
       fc.asyncProperty(someone, heights, limit, offset, async ({ id, address }, blocks, count, skipped) => {
         const whole = rows<{ tx_id: Uint8Array }>(
@@ -207,13 +216,15 @@ describe('of all blocks up to one, or of one', () => {
           ({ txId }) => hex(txId),
           whole,
           { limit: count, offset: skipped % (whole.length + 3) },
+          seen,
         );
       }),
-      often,
+      { seen, ...often },
     );
   });
 
   test('transactions with transfers leave out what is only sponsored, and show the events of the principal', async () => {
+    const seen = new Seen({ items: 100 });
     await assertProperty(
       fc.asyncProperty(someone, heights, limit, offset, async ({ id, address }, blocks, count, skipped) => {
         const oneBlock = blocks.first === blocks.last;
@@ -230,6 +241,7 @@ describe('of all blocks up to one, or of one', () => {
         const found = await snapshots.read((read) =>
           read.addresses.transactionsWithTransfers(address, blocks, part.limit, part.offset),
         );
+        seen.add('items', found.items.length);
         const ids = whole
           .slice(part.offset, oneBlock ? undefined : part.offset + part.limit)
           .map(({ tx_id, events }) => `${hex(tx_id)} ${events}`);
@@ -238,11 +250,12 @@ describe('of all blocks up to one, or of one', () => {
           total: found.total,
         }).toEqual({ ids, total: whole.length });
       }),
-      often,
+      { seen, ...often },
     );
   });
 
   test('inbound transfers are the transactions that are one and the events of others that have a memo', async () => {
+    const seen = new Seen({ items: 100 });
     await assertProperty(
       fc.asyncProperty(someone, heights, limit, offset, async ({ id, address }, blocks, count, skipped) => {
         const whole = rows<{ tx_id: Uint8Array; amount: string }>(
@@ -262,15 +275,17 @@ describe('of all blocks up to one, or of one', () => {
           ({ txId, amount }) => `${hex(txId)} ${amount}`,
           whole,
           { limit: count, offset: skipped % (whole.length + 3) },
+          seen,
         );
       }),
-      often,
+      { seen, ...often },
     );
   });
 });
 
 describe('by cursor', () => {
   test('the transactions of a principal are walked there and back', async () => {
+    const seen = new Seen({ items: 100 });
     await assertProperty(
       fc.asyncProperty(busy, fc.integer({ min: 1, max: 50 }), async ({ address }, size) => {
         await snapshots.read(async (read) => {
@@ -288,6 +303,7 @@ describe('by cursor', () => {
             page = await at(page.next);
           }
           expect(walked).toEqual(ids);
+          seen.add('items', walked.length);
           const back = [idsOf(page)];
           while (page.previous !== null) {
             page = await at(page.previous);
@@ -296,7 +312,7 @@ describe('by cursor', () => {
           expect(back.flat()).toEqual(ids);
         });
       }),
-      { cases: 20 },
+      { seen, cases: 20 },
     );
   });
 
@@ -340,6 +356,7 @@ describe('of tokens', () => {
   });
 
   test('a part of the holders is that part of all', async () => {
+    const seen = new Seen({ items: 100 });
     await assertProperty(
       fc.asyncProperty(limit, offset, async (count, skipped) => {
         const all = await snapshots.read((read) => read.tokenLists.stxHolders(100_000, 0));
@@ -349,17 +366,20 @@ describe('of tokens', () => {
           (item) => item.principal,
           whole,
           { limit: count, offset: skipped % (whole.length + 3) },
+          seen,
         );
       }),
-      { cases: 50 },
+      { seen, cases: 50 },
     );
   });
 
   test('holdings are what is owned, the last received first; of some assets, theirs', async () => {
     const kinds = assetsOf('nft');
+    const owners = principals.filter(({ id }) => rows('SELECT 1 FROM nft_instances WHERE owner_id = ?', id).length > 0);
+    const seen = new Seen({ items: 15 });
     await assertProperty(
       fc.asyncProperty(
-        someone,
+        fc.oneof(someone, fc.constantFrom(...owners)),
         fc.option(fc.subarray(kinds)),
         limit,
         offset,
@@ -377,10 +397,11 @@ describe('of tokens', () => {
             ({ asset, value }) => `${asset} ${hex(value)}`,
             whole,
             { limit: count, offset: skipped % (whole.length + 3) },
+            seen,
           );
         },
       ),
-      often,
+      { seen, ...often },
     );
   });
 
@@ -394,6 +415,7 @@ describe('of tokens', () => {
           WHERE ${text} ORDER BY e.position DESC, e.event_index DESC`,
         ...values,
       ).map(({ tx_id, event_index }) => `${hex(tx_id)} ${event_index}`);
+    const seen = new Seen({ items: 100 });
     await assertProperty(
       fc.asyncProperty(
         fc.constantFrom(...instances),
@@ -408,16 +430,18 @@ describe('of tokens', () => {
             idOf,
             events('e.asset_id = ? AND e.value = ? AND e.kind >= 9', id, value),
             part,
+            seen,
           );
           await expectPart(
             (read, ...of) => read.tokenLists.nftMints(identifier, ...of, false),
             idOf,
             events('e.asset_id = ? AND e.kind = 10', id),
             part,
+            seen,
           );
         },
       ),
-      { cases: 60 },
+      { seen, cases: 60 },
     );
   });
 

@@ -13,6 +13,6 @@ test('amounts come back as they were, and their texts are in the order of the nu
       expect(isPositive(textA)).toBe(a > 0n);
       expect(textA < textB).toBe(a < b);
     }),
-    { cases: 2000 },
+    { always: 'any two amounts are compared', cases: 2000 },
   );
 });

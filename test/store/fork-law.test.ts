@@ -20,7 +20,7 @@ import { dataDirectory } from '../support/data-directory.ts';
 import { type Forks, forks, grown } from '../support/forked-chain.ts';
 import { ingestOf, openNew, received } from '../support/ingest.ts';
 import { mempoolModel, noncesOf, spendsOf } from '../support/mempool-model.ts';
-import { assertProperty, timeout } from '../support/property.ts';
+import { assertProperty, Seen, timeout } from '../support/property.ts';
 import { storedEffects } from '../support/stored-effects.ts';
 import { besideTheChain, type Tables, tables, tablesThrough } from '../support/tables.ts';
 import { BlockTree, BurnTree, treesOf, winningChain } from '../support/winning-chain.ts';
@@ -90,17 +90,22 @@ test('every table of the index is compared by the fork law or is left out of it 
 test(
   'any stream of events with forks ends in the tables of its winning chain alone, with a journal and without',
   () => {
+    const seen = new Seen({ blocks: 100, 'orphaned blocks': 20 });
     assertProperty(
       fc.property(forks(), (generated) => {
         const events = eventsOf(generated);
-        const expected = after(winningChain(events), true).tables;
+        const straight = winningChain(events);
+        const expected = after(straight, true).tables;
+        const blocksIn = (all: readonly NodeEvent[]) => new Set(all.filter(({ path }) => path === '/new_block')).size;
+        seen.add('blocks', blocksIn(straight));
+        seen.add('orphaned blocks', blocksIn(events) - blocksIn(straight));
         for (const journal of [true, false]) {
           const forked = after(events, journal);
           expect(forked.problems).toEqual([]);
           expect(forked.tables).toEqual(expected);
         }
       }),
-      settings,
+      { seen, ...settings },
     );
   },
   timeout,
@@ -177,6 +182,7 @@ test(
   () => {
     using directory = dataDirectory();
     using db = openWriter(directory.path, 'own');
+    const seen = new Seen({ blocks: 30, 'changed tables': 30 });
     assertProperty(
       fc.property(anyBlocks(), (blocks) => {
         db.run('BEGIN');
@@ -187,6 +193,8 @@ test(
             apply(effectsOf(block, sendMany));
             stages.push(tablesThrough(db));
           }
+          seen.add('blocks', blocks.length);
+          seen.add('changed tables', Object.values(stages.at(-1)!).filter((rows) => rows.length > 0).length);
           for (const block of blocks.toReversed()) {
             expect(tablesThrough(db)).toEqual(stages.pop()!);
             apply(undone(effectsOf(block, sendMany)));
@@ -196,7 +204,7 @@ test(
           db.run('ROLLBACK');
         }
       }),
-      { cases: 60 },
+      { seen, cases: 60 },
     );
   },
   timeout,
@@ -223,11 +231,13 @@ test(
         db.run('ROLLBACK');
       }
     };
+    const seen = new Seen({ blocks: 10 });
     assertProperty(
       fc.property(anyBlocks(), (blocks) => {
+        seen.add('blocks', blocks.length);
         expect(stagesOf(blocks, effects)).toEqual(stagesOf(blocks, (block) => effectsOf(block, sendMany)));
       }),
-      { cases: 20 },
+      { seen, cases: 20 },
     );
   },
   timeout,
@@ -253,6 +263,7 @@ const mempoolRows = (directory: string): Map<string, MempoolRow> => {
 test(
   'a transaction waits if and only if it was announced or left the chain, and is not mined, dropped or replaced',
   () => {
+    const seen = new Seen({ waiting: 20, 'not waiting': 20 });
     assertProperty(
       fc.property(forks(), (generated) => {
         const events = eventsOf(generated);
@@ -261,6 +272,7 @@ test(
         const { known, inBlocks, minedIds } = mempoolModel(events);
         const pending = (id: string): boolean => rows.get(id)?.state === MEMPOOL_STATE.pending;
 
+        for (const id of rows.keys()) seen.add(pending(id) ? 'waiting' : 'not waiting');
         const unmined = [...known].filter(([, { mined }]) => !mined).map(([id]) => id);
         expect([...rows.keys()].sort()).toEqual(unmined.sort());
 
@@ -305,7 +317,7 @@ test(
           expect({ id, shared: shared.length }).not.toEqual({ id, shared: 0 });
         }
       }),
-      settings,
+      { seen, ...settings },
     );
   },
   timeout,
@@ -314,6 +326,7 @@ test(
 test(
   'the version of the mempool changes whenever what waits does, and its count is that of what waits',
   () => {
+    const seen = new Seen({ changes: 20 });
     assertProperty(
       fc.property(forks(), (generated) => {
         using open = openNew({ journal: false });
@@ -329,11 +342,14 @@ test(
           open.ingest.receive(received(event));
           const now = query.get();
           expect(now?.kept).toBe(now?.rows);
-          if (now?.waiting !== before?.waiting) expect(now?.version).not.toBe(before?.version);
+          if (now?.waiting !== before?.waiting) {
+            seen.add('changes');
+            expect(now?.version).not.toBe(before?.version);
+          }
           before = now;
         }
       }),
-      { ...settings, cases: 10 },
+      { seen, ...settings, cases: 10 },
     );
   },
   timeout,
@@ -342,6 +358,7 @@ test(
 test(
   'the burn height is the greatest of the tip and of what joined the Bitcoin chain since it became the tip',
   () => {
+    const seen = new Seen({ heights: 50 });
     assertProperty(
       fc.property(forks(), (generated) => {
         const events = eventsOf(generated);
@@ -352,6 +369,7 @@ test(
           const [tip, burnTip] = [blocks.tip, burnBlocks.tip];
           if (event.path === '/new_block') blocks.add(event);
           if (event.path === '/new_burn_block') burnBlocks.add(event);
+          if (blocks.tip !== tip || burnBlocks.tip !== burnTip) seen.add('heights');
           if (blocks.tip !== tip) height = blocks.tip?.burn_block_height ?? 0;
           // A Bitcoin block that is on the chain already says nothing new.
           if (burnBlocks.tip !== burnTip) {
@@ -361,7 +379,7 @@ test(
         using db = new Database(indexPath(directory.path), { readonly: true });
         expect(db.query('SELECT burn_block_height FROM progress').get()).toEqual({ burn_block_height: height });
       }),
-      settings,
+      { seen, ...settings },
     );
   },
   timeout,

@@ -5,7 +5,7 @@ import { openWriter } from '../../src/store/files/database.ts';
 import { keptRows, type Row } from '../../src/store/rows/kept-rows.ts';
 import { nftHoldingsTable } from '../../src/store/tables/tokens.ts';
 import { dataDirectory } from '../support/data-directory.ts';
-import { assertProperty } from '../support/property.ts';
+import { assertProperty, Seen } from '../support/property.ts';
 
 type Holding = Row<typeof nftHoldingsTable>;
 
@@ -24,6 +24,7 @@ test('kept rows are read and written as rows of the table, whatever is undone', 
   const stored = (): Holding[] =>
     db.query<Holding, []>('SELECT * FROM nft_holdings ORDER BY owner_id, identifier').all();
 
+  const seen = new Seen({ commits: 20, rollbacks: 20, 'kept rows': 20 });
   assertProperty(
     fc.property(fc.array(step, { maxLength: 30 }), (steps) => {
       db.run('DELETE FROM nft_holdings');
@@ -45,10 +46,13 @@ test('kept rows are read and written as rows of the table, whatever is undone', 
           continue;
         }
         if (one.does === 'commit') {
+          seen.add('commits');
+          seen.add('kept rows', open.size);
           kept.store();
           db.run('COMMIT');
           committed = new Map(open);
         } else {
+          seen.add('rollbacks');
           db.run('ROLLBACK');
           kept.forget();
           open = new Map(committed);
@@ -58,6 +62,6 @@ test('kept rows are read and written as rows of the table, whatever is undone', 
       }
       db.run('ROLLBACK');
     }),
-    { cases: 100 },
+    { seen, cases: 100 },
   );
 });

@@ -25,7 +25,7 @@ import {
   operated,
   renewed,
 } from '../support/names.ts';
-import { assertProperty } from '../support/property.ts';
+import { assertProperty, Seen } from '../support/property.ts';
 import { winningChain } from '../support/winning-chain.ts';
 
 async function read<T>(directory: string, ask: (reader: Reader) => Promise<T>): Promise<T> {
@@ -71,7 +71,7 @@ const inAnyOrder = (events: readonly NodeEvent[]) => {
   return [...attachments.toReversed(), ...winningChain(events)];
 };
 
-async function holdsTheLaw(events: readonly NodeEvent[]): Promise<{ subdomains: number }> {
+async function holdsTheLaw(events: readonly NodeEvent[]): Promise<{ subjects: number; subdomains: number }> {
   using forked = ingestOf(events.map(received), { journal: false });
   using straight = ingestOf(inAnyOrder(events).map(received), { journal: false });
   const subjects = subjectsIn(forked.path);
@@ -80,15 +80,16 @@ async function holdsTheLaw(events: readonly NodeEvent[]): Promise<{ subdomains: 
   const all = await read(forked.path, ({ names }) =>
     Promise.all(subjects.map((subject) => names.findSubdomain(subject))),
   );
-  return { subdomains: all.filter((found) => found !== undefined).length };
+  return { subjects: subjects.length, subdomains: all.filter((found) => found !== undefined).length };
 }
 
 test('whatever forks there were and whenever attachments came, the answers are those of the winning chain', async () => {
+  const seen = new Seen({ subjects: 50 });
   await assertProperty(
     fc.asyncProperty(forks(), async (generated) => {
-      await holdsTheLaw(eventsOf(generated));
+      seen.add('subjects', (await holdsTheLaw(eventsOf(generated))).subjects);
     }),
-    { cases: 5 },
+    { seen, cases: 5 },
   );
   const long = [...devnetEvents({ seed: 11, blocks: 70, accounts: 20, transactionsPerBlock: 10, forkEvery: 6 })];
   expect((await holdsTheLaw(long)).subdomains).toBeGreaterThan(2);

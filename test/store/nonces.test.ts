@@ -9,7 +9,7 @@ import { openSnapshots } from '../../src/store/read/snapshots.ts';
 import { openApi } from '../support/api.ts';
 import { alice, announcement, block, bob, type MadeBlock, type Transaction, transfer } from '../support/handmade.ts';
 import { type OpenIngest, openNew } from '../support/ingest.ts';
-import { assertProperty } from '../support/property.ts';
+import { assertProperty, Seen } from '../support/property.ts';
 
 /** The greatest that a row can hold. */
 const GREATEST = 2n ** 63n - 1n;
@@ -50,6 +50,7 @@ async function noncesOf({ directory }: OpenIngest, address: string) {
 describe('between two nonces', () => {
   test('the lowest are listed, each as waiting or missing', () => {
     const spread = fc.oneof(fc.bigInt({ min: 0n, max: 3_000n }), fc.bigInt({ min: 0n, max: 2n ** 64n }));
+    const seen = new Seen({ waiting: 50, missing: 50 });
     assertProperty(
       fc.property(nonce, spread, fc.array(spread, { maxLength: 40 }), (confirmed, distance, steps) => {
         const last = confirmed + 1n + distance;
@@ -58,6 +59,8 @@ describe('between two nonces', () => {
           .sort(ascending);
         const { pending, missing } = noncesBetween(confirmed, last, waiting);
         expect(pending).toEqual(waiting);
+        seen.add('waiting', waiting.length);
+        seen.add('missing', missing.length);
         const gaps = last - confirmed - 1n - BigInt(waiting.length);
         expect(BigInt(missing.length)).toBe(gaps < BigInt(MOST_NONCES) ? gaps : BigInt(MOST_NONCES));
         expect(missing).toEqual(missing.toSorted(ascending).reverse());
@@ -68,6 +71,7 @@ describe('between two nonces', () => {
         const below = waiting.filter((one) => one < top).length;
         expect(top - confirmed).toBe(BigInt(missing.length + below));
       }),
+      { seen },
     );
   });
 
@@ -83,6 +87,7 @@ test('whatever nonces are mined and wait, they are told exactly', async () => {
   using open = openNew({ journal: false });
   let parent: MadeBlock | null = null;
   const list = fc.array(nonce, { maxLength: 6 });
+  const seen = new Seen({ between: 10 });
   await assertProperty(
     fc.asyncProperty(
       nonce.filter((one) => one <= GREATEST),
@@ -104,6 +109,7 @@ test('whatever nonces are mined and wait, they are told exactly', async () => {
         const free = [...new Set([...own, ...sponsored])].filter((one) => one <= GREATEST && one !== mined);
         const lastPending = greatest(free);
         const between = free.filter((one) => one > mined && one < (lastPending ?? 0n)).sort(ascending);
+        seen.add('between', between.length);
         expect(await noncesOf(open, payer.address)).toMatchObject({
           lastConfirmed: mined,
           lastPending,
@@ -112,7 +118,7 @@ test('whatever nonces are mined and wait, they are told exactly', async () => {
         });
       },
     ),
-    { cases: 25 },
+    { seen, cases: 25 },
   );
   expect(checkDirectory(open.directory).flatMap(({ problems }) => problems)).toEqual([]);
 });

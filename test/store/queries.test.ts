@@ -13,7 +13,7 @@ import { openSnapshots, type Snapshots } from '../../src/store/read/snapshots.ts
 import { forks, grown } from '../support/forked-chain.ts';
 import { alice, announcement, block, bob, carol, drop, transfer } from '../support/handmade.ts';
 import { ingestOf, type OpenIngest, openNew, received } from '../support/ingest.ts';
-import { assertProperty, timeout } from '../support/property.ts';
+import { assertProperty, Seen, timeout } from '../support/property.ts';
 
 let open: OpenIngest;
 let chain: SimulatedChain;
@@ -291,6 +291,7 @@ test('nonces between the last mined and the last that waits are either waiting o
 test(
   'after any stream with forks, balances, locks and nonces are those of the simulated chain at the tip',
   async () => {
+    const seen = new Seen({ balances: 100 });
     await assertProperty(
       fc.asyncProperty(forks(), async (generated) => {
         const { chain: made, events } = grown(generated);
@@ -305,6 +306,7 @@ test(
         await reading.read(async (reader) => {
           if (made.tip.height === 0) return;
           for (const [principal, balance] of world.balances()) {
+            seen.add('balances');
             const found = await reader.principals.stxBalance(principal);
             const lock = world.locked(principal, burnHeight);
             expect({ principal, balance: found.balance, locked: found.locked?.amount ?? 0n }).toEqual({
@@ -321,7 +323,7 @@ test(
         });
         reading.close();
       }),
-      { cases: 17 },
+      { seen, cases: 17 },
     );
   },
   timeout,

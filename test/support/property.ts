@@ -23,13 +23,53 @@ interface Shrinking {
   shrinkFor?: number;
 }
 
-interface Options<Ts> extends Shrinking {
+/**
+ * What the cases of a property showed it, counted by name. A property whose generator makes nothing of what it speaks of
+ * holds, and says nothing: where cases may leave something out, it counts what it saw, and fails where that was too little.
+ */
+export class Seen {
+  readonly #least: Readonly<Record<string, number>>;
+  readonly #counts = new Map<string, number>();
+
+  /** @param least how often the usual number of cases must show each thing, whatever chance draws */
+  constructor(least: Readonly<Record<string, number>>) {
+    this.#least = least;
+    for (const what of Object.keys(least)) this.#counts.set(what, 0);
+  }
+
+  /** Counts something that a case shows. */
+  add(what: string, count = 1): void {
+    const before = this.#counts.get(what);
+    if (before === undefined) throw new Error(`nobody asked for ${what}`);
+    this.#counts.set(what, before + count);
+  }
+
+  /** @throws Error that names what was seen too seldom */
+  require(): void {
+    const missing = [...this.#counts].filter(([what, count]) => count < this.#least[what]!);
+    if (missing.length === 0) return;
+    const said = missing.map(([what, count]) => `${what}: ${count} of ${this.#least[what]}`);
+    throw new Error(`The cases don't show what the property speaks of. ${said.join(', ')}`);
+  }
+}
+
+/** How a property knows that its cases show something: it counts, or says why each of them does. */
+type Showing = { seen: Seen; always?: never } | { always: string; seen?: never };
+
+interface Tried<Ts> extends Shrinking {
   /** How many are tried where STACKSIDE_RUNS says nothing. */
   cases?: number;
   /** Tried before those of chance. */
   examples?: Ts[];
   /** Of what chance draws, where several properties look at the same cases. */
   seed?: number;
+}
+
+type Options<Ts> = Tried<Ts> & Showing;
+
+/** Fewer cases than usual may show nothing. */
+function requireSeen({ seen }: Showing): void {
+  if (PER_CENT >= 100) seen?.require();
 }
 
 /** The number of cases, by what STACKSIDE_RUNS says; at least one. */
@@ -70,14 +110,16 @@ function assertRuns<Ts>(
  * Asserts a property. Time bounds the shrinking alone, so that a slow machine tries as many cases as a quick one.
  * @throws Error that shows the smallest counterexample, its seed and its path
  */
-export function assertProperty<Ts>(property: fc.IAsyncProperty<Ts>, options?: Options<Ts>): Promise<void>;
-export function assertProperty<Ts>(property: fc.IProperty<Ts>, options?: Options<Ts>): void;
+export function assertProperty<Ts>(property: fc.IAsyncProperty<Ts>, options: Options<Ts>): Promise<void>;
+export function assertProperty<Ts>(property: fc.IProperty<Ts>, options: Options<Ts>): void;
 export function assertProperty<Ts>(
   property: fc.IAsyncProperty<Ts> | fc.IProperty<Ts>,
-  { cases = USUAL_CASES, examples = [], seed = SEED, ...shrinking }: Options<Ts> = {},
+  options: Options<Ts>,
 ): Promise<void> | void {
+  const { cases = USUAL_CASES, examples = [], seed = SEED, ...shrinking } = options;
   const drawn = seed === undefined ? {} : { seed };
-  return assertRuns(property, { numRuns: casesOf(cases), examples, ...drawn }, shrinking);
+  const done = assertRuns(property, { numRuns: casesOf(cases), examples, ...drawn }, shrinking);
+  return done instanceof Promise ? done.then(() => requireSeen(options)) : requireSeen(options);
 }
 
 /**
@@ -85,12 +127,11 @@ export function assertProperty<Ts>(
  * seeds, and a seed alone brings a failure back.
  * @throws Error as {@link assertProperty} does
  */
-export async function assertSeeds<Ts>(
-  property: fc.IAsyncProperty<Ts>,
-  { cases = USUAL_CASES, examples = [], seed: first = firstSeed, ...shrinking }: Options<Ts>,
-): Promise<void> {
+export async function assertSeeds<Ts>(property: fc.IAsyncProperty<Ts>, options: Options<Ts>): Promise<void> {
+  const { cases = USUAL_CASES, examples = [], seed: first = firstSeed, ...shrinking } = options;
   if (examples.length > 0) await assertRuns(property, { numRuns: examples.length, examples }, shrinking);
   for (let at = first; at < first + casesOf(cases); at++) {
     await assertRuns(property, { numRuns: 1, seed: at }, shrinking);
   }
+  requireSeen(options);
 }

@@ -2,8 +2,14 @@
 
 import { Database } from 'bun:sqlite';
 import { systemClock } from '../../src/base/clock.ts';
+import { toHex } from '../../src/codec/hex.ts';
+import { transactionId } from '../../src/codec/transaction.ts';
 import { createApp, resources } from '../../src/commands/app.ts';
 import { SimulatedChain } from '../../src/devnet/chain.ts';
+import { networks } from '../../src/devnet/network.ts';
+import { contractCall } from '../../src/devnet/payloads.ts';
+import { signTransaction } from '../../src/devnet/transaction-encode.ts';
+import { type Account, accounts } from '../../src/devnet/wallet.ts';
 import type { Faucets } from '../../src/faucets/faucets.ts';
 import type { HookApi } from '../../src/hooks/routes/family.ts';
 import { hookRoutes } from '../../src/hooks/routes/routes.ts';
@@ -12,11 +18,24 @@ import type { Route } from '../../src/http/route.ts';
 import { indexPath } from '../../src/store/files/database.ts';
 import { hookBackfills } from '../../src/store/hooks/backfills.ts';
 import { type DeliveryFilter, deliveryLog } from '../../src/store/hooks/delivery-log.ts';
+import type { ReceivedEvent } from '../../src/store/ingest/ingest.ts';
 import type { Cursor, Page } from '../../src/store/model/page.ts';
 import { openSnapshots, type Snapshots } from '../../src/store/read/snapshots.ts';
 import { inserter } from '../../src/store/rows/table.ts';
 import { hookDeliveriesTable } from '../../src/store/tables/hooks.ts';
+import {
+  alice,
+  announcement,
+  block,
+  bob,
+  drop,
+  type MadeBlock,
+  START,
+  type Transaction,
+  transfer,
+} from './handmade.ts';
 import { type OpenIngest, openNew, received } from './ingest.ts';
+import { BOOT, bonds, keyOf, type PoxEvent, rewardSet, u } from './pox.ts';
 
 const VERSION = 'stackside v0.0.0 (test:test)';
 const HOOK = 1;
@@ -85,6 +104,14 @@ function subjectsOf(directory: string): (path: string, name: string) => string {
     most(`SELECT address AS it FROM accounts ORDER BY ${column} DESC, transactions DESC, address`);
   const ft = most('SELECT identifier AS it FROM ft_balances GROUP BY asset_id ORDER BY count(*) DESC, 1');
   const nft = 'FROM nft_instances i JOIN assets a ON a.id = i.asset_id ORDER BY i.events DESC, i.value';
+  /** Transactions that change the most assets. */
+  const changing = db
+    .query<{ id: string }, []>(
+      `SELECT '0x' || lower(hex(t.tx_id)) AS id FROM events e JOIN transactions t ON t.position = e.position
+        WHERE e.asset_id IS NOT NULL GROUP BY e.position ORDER BY count(DISTINCT e.asset_id) DESC, e.position LIMIT 9`,
+    )
+    .all()
+    .map(({ id }) => id);
   const transactions = db
     .query<{ id: string }, []>(
       "SELECT '0x' || lower(hex(tx_id)) AS id FROM transactions ORDER BY event_count DESC LIMIT 9",
@@ -109,6 +136,7 @@ function subjectsOf(directory: string): (path: string, name: string) => string {
       'principal',
       most('SELECT address AS it FROM ft_balances ORDER BY transfers DESC, 1'),
     ],
+    [/balance-changes/, 'principal', accountWith('stx_outbound')],
     [/balances\/nft/, 'principal', accountWith('nfts')],
     [/inbound/, 'principal', accountWith('stx_inbound')],
     [/outbound/, 'principal', accountWith('stx_outbound')],
@@ -122,7 +150,8 @@ function subjectsOf(directory: string): (path: string, name: string) => string {
     [/nft/, 'asset_identifier', most(`SELECT a.identifier AS it ${nft}`)],
     [/./, 'asset_identifier', ft],
     [/./, 'value', most(`SELECT '0x' || lower(hex(i.value)) AS it ${nft}`)],
-    [/principal}\/balance-changes/, 'tx_id', transactions.join(',')],
+    [/principal}\/balance-changes/, 'tx_id', changing.join(',')],
+    [/balance-changes/, 'tx_id', changing[0] ?? ''],
     [/./, 'tx_id', transactions[0] ?? ''],
     [/./, 'height_or_hash', most('SELECT height AS it FROM blocks ORDER BY transactions DESC, height')],
     [/allowlist/, 'bond_index', most('SELECT bond_index AS it FROM bond_allowances GROUP BY 1 ORDER BY count(*) DESC')],
@@ -135,7 +164,7 @@ function subjectsOf(directory: string): (path: string, name: string) => string {
       most(`SELECT p.address AS it FROM contract_logs l JOIN principals p ON p.id = l.contract_id
                                 ORDER BY l.logs DESC, 1`),
     ],
-    [/mempool/, 'type', 'contract_call'],
+    [/mempool/, 'type', 'token_transfer'],
     [/./, 'uuid', HOOK_UUID],
   ];
   return (path, name) => {
@@ -224,9 +253,141 @@ export function forged(cursor: string, key: string): string {
   return bytes.toString('base64url');
 }
 
-/** The API over a simulated chain. */
+/** A chain that grows block by block. */
+export interface GrowingChain {
+  /** What comes first, and the index block hash on which block 1 is mined. */
+  readonly begin: { events: readonly ReceivedEvent[]; hash: string };
+  /** One more block on another. */
+  mine(parent: string): { events: readonly ReceivedEvent[]; hash: string };
+}
+
+/** The chain of a simulated node: of everything that happens on one a little. */
+export function simulatedChain(seed: number): GrowingChain {
+  const chain = new SimulatedChain({ seed, accounts: 8, staking: 40 });
+  return {
+    begin: { events: [received(chain.genesis())], hash: chain.genesisHash },
+    mine(parent) {
+      const { events, indexBlockHash } = chain.mine(parent, { transactions: 5 });
+      return { events: events.map(received), hash: indexBlockHash };
+    },
+  };
+}
+
+const users = accounts('crowded', 'user', 8, networks.testnet);
+
+/** Events of a block, with their types. */
+type TypedEvent = readonly [type: string, body: object];
+
+/** What one block of a crowded chain does, as the events of its transactions. @param n counts blocks, of all forks */
+function crowdedEvents(n: number, isFirst: boolean): TypedEvent[][] {
+  const [holder, other] = [alice.address, bob.address];
+  const contract = `${holder}.crowd`;
+  const value = (of: number) => ({ asset_identifier: `${contract}::piece`, raw_value: toHex(u(of)) });
+  const nft = (sender: string, recipient: string): TypedEvent => [
+    'nft_transfer_event',
+    { ...value(0), sender, recipient },
+  ];
+  const ft = (name: string, type: 'mint' | 'transfer', parties: object, amount: number): TypedEvent => [
+    `ft_${type}_event`,
+    { asset_identifier: `${contract}::${name}`, ...parties, amount: String(amount) },
+  ];
+  const print = ({ contract: by, value: printed }: PoxEvent): TypedEvent => [
+    'contract_event',
+    { contract_identifier: by, topic: 'print', raw_value: toHex(printed) },
+  ];
+  const user = (at: number) => users[at % users.length]!.address;
+  return [
+    // Tokens of one kind after the other for one holder, and one of them for everybody.
+    [
+      ft(`token-${n}`, 'mint', { recipient: holder }, 10),
+      ...[1, 2, 3, 4, 5, 6, 7].map((kind) => ft(`kind-${kind}`, 'mint', { recipient: holder }, kind)),
+      ft('token', 'mint', { recipient: holder }, 90),
+      ...[1, 2, 3].map((step) => ft('token', 'transfer', { sender: holder, recipient: user(n + step) }, step)),
+    ],
+    [
+      ...(isFirst ? [['nft_mint_event', { ...value(0), recipient: holder }] as const] : []),
+      ['nft_mint_event', { ...value(n + 1), recipient: holder }],
+      nft(holder, other),
+      nft(other, holder),
+    ],
+    // Balances of many change in one transaction.
+    [
+      ['stx_mint_event', { recipient: holder, amount: '1000' }],
+      ...users.map(
+        ({ address }, at): TypedEvent => [
+          'stx_transfer_event',
+          { sender: holder, recipient: address, amount: `${at + 1}` },
+        ],
+      ),
+    ],
+    // A bond for each block, in which several register; signers, through one of which all stake.
+    [
+      bonds.setup(n),
+      ...users.map(({ address }) => bonds.allow(n, address)),
+      ...users.map(({ address }) => bonds.register(n, address, `${holder}.manager`, 1_000 + n)),
+    ].map(print),
+    [
+      bonds.key('grant', `${holder}.manager-${n}`, keyOf(n % 200)),
+      bonds.key('register', `${holder}.manager-${n}`, keyOf(n % 200)),
+      bonds.stake(user(n), `${holder}.manager`, 60_000_000_000n, [8, 20], 400),
+    ].map(print),
+  ];
+}
+
+/** A call of the contract that prints the most. */
+function call(from: Account, nonce: number, fee: number): Transaction {
+  const origin = { account: from, nonce, fee: BigInt(fee) };
+  const raw = signTransaction({ payload: contractCall(`${BOOT}.pox-5`, 'nothing', []), origin }, networks.testnet);
+  return { id: toHex(transactionId(raw)), raw: toHex(raw) };
+}
+
+/** A chain put together by hand, in which every block adds to the lists that a simulated one leaves almost empty. */
+export function crowdedChain(): GrowingChain {
+  const blocks = new Map<string, MadeBlock>();
+  let made = 0;
+  /** Transfers that wait, oldest first. */
+  const waiting: Transaction[] = [];
+
+  function mempool(): ReceivedEvent[] {
+    const added = [0, 1, 2, 3].map((step) => transfer(bob, made * 4 + step, 300 + step, undefined, users[step]));
+    waiting.push(...added);
+    const events = [announcement(added, START + made)];
+    if (made > 2) events.push(drop([waiting.shift()!], 'StaleGarbageCollect'));
+    return events;
+  }
+
+  return {
+    begin: { events: [], hash: '' },
+    mine(parentHash) {
+      const parent = blocks.get(parentHash) ?? null;
+      made += 1;
+      const lists = crowdedEvents(made, parent === null);
+      const transactions = lists.map((_, at) => (at === 0 ? call : transfer)(alice, made * lists.length + at, 300));
+      let index = 0;
+      const events = lists.flatMap((list, at) =>
+        list.map(([type, body]) => ({
+          txid: transactions[at]!.id,
+          event_index: index++,
+          committed: true,
+          type,
+          [type]: body,
+        })),
+      );
+      const signers = [1, 2, 3, 4, 5, 6, 7, 8].map((key) => [keyOf(key), key, BigInt(key)] as const);
+      const one = block(parent, `crowded ${made}`, transactions, {
+        events,
+        tenure_height: 7,
+        ...rewardSet(made, signers),
+      });
+      blocks.set(one.hash, one);
+      return { events: [...mempool(), one.event], hash: one.hash };
+    },
+  };
+}
+
+/** The API over a chain. */
 export class WalkedWorld implements Disposable {
-  readonly chain: SimulatedChain;
+  readonly #chain: GrowingChain;
   readonly #open: OpenIngest = openNew({ journal: false });
   readonly #snapshots: Snapshots;
   readonly #hooks = new HookLists();
@@ -234,10 +395,11 @@ export class WalkedWorld implements Disposable {
   /** Index block hashes of the chain, genesis first. */
   readonly #hashes: string[];
 
-  constructor(seed: number, blocks: number) {
-    this.chain = new SimulatedChain({ seed, accounts: 8, staking: 40 });
-    this.#open.ingest.receive(received(this.chain.genesis()));
-    this.#hashes = [this.chain.genesisHash];
+  constructor(chain: GrowingChain, blocks: number) {
+    this.#chain = chain;
+    const { events, hash } = chain.begin;
+    for (const event of events) this.#open.ingest.receive(event);
+    this.#hashes = [hash];
     for (let i = 0; i < blocks; i++) this.mine(0);
     this.#snapshots = openSnapshots(this.#open.directory);
     this.#app = createApp({
@@ -256,9 +418,9 @@ export class WalkedWorld implements Disposable {
     const length = this.#hashes.length;
     this.#hashes.length = Math.max(1, length - below);
     do {
-      const { events, indexBlockHash } = this.chain.mine(this.#hashes.at(-1) ?? '', { transactions: 5 });
-      for (const event of events) this.#open.ingest.take(received(event));
-      this.#hashes.push(indexBlockHash);
+      const { events, hash } = this.#chain.mine(this.#hashes.at(-1) ?? '');
+      for (const event of events) this.#open.ingest.take(event);
+      this.#hashes.push(hash);
     } while (this.#hashes.length <= length);
     this.#open.ingest.commit();
     this.#hooks.goOn();
