@@ -10,6 +10,7 @@ import { MANIFEST, partName, partsOf } from '../../src/backup/manifest.ts';
 import type { SnapshotSource } from '../../src/backup/place.ts';
 import type { SizeBounds } from '../../src/backup/transfer.ts';
 import { PassingError } from '../../src/base/errors.ts';
+import { runBackup, runRestore } from '../../src/commands/snapshots.ts';
 import { devnetEvents } from '../../src/devnet/scenario.ts';
 import { copyData } from '../../src/store/files/backup.ts';
 import { indexPath, journalPath } from '../../src/store/files/database.ts';
@@ -306,3 +307,16 @@ test('a snapshot is noted in place of one of other data, however far that is, an
   noteMadeSnapshot(folder.path, { ...newest, location: 'older', position: manifest.position - 1 });
   expect(newestSnapshot(folder.path)).toEqual(newest);
 });
+
+test.each(['ftp://host/snapshot', 'https://host/snapshot', 'S4://bucket/key'])(
+  'a backup to %s is refused, and so is a restore of what is neither a path nor a URL',
+  async (location) => {
+    using directory = dataDirectory();
+    const problem = `${location} is no place for a snapshot.`;
+    const backup = runBackup({ data: directory.path } as never, location, false);
+    await expect(backup).rejects.toMatchObject({ message: problem, remedy: expect.stringContaining('Give a path') });
+    if (location.startsWith('https:')) return;
+    const restore = runRestore({ data: directory.path } as never, location);
+    await expect(restore).rejects.toMatchObject({ message: problem, remedy: expect.stringContaining('Give a path') });
+  },
+);

@@ -228,3 +228,14 @@ test('digests say in which rows two tables differ, however long they are', () =>
   expect(firstDifference(digestOf(0), digestOf(0))).toBeNull();
   expect(firstDifference(digestOf(0), digestOf(1))).toEqual({ first: 1, last: 1 });
 });
+
+test.each([
+  [409, 'inspects its index at the moment.', 'Repeat the command once that is done'],
+  [418, 'refuses to digest its tables, with status 418.', 'Check the URL'],
+])('a server that answers %i is named, with what to do', async (status, problem, remedy) => {
+  using other = Bun.serve({ port: 0, hostname: '127.0.0.1', fetch: () => new Response('', { status }) });
+  const refused = await refusal(compared(whole, other.url.href));
+  expect(refused.message).toEndWith(problem);
+  expect(refused.message).toStartWith('http://127.0.0.1');
+  expect(refused.remedy).toStartWith(remedy);
+});

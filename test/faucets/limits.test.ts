@@ -3,7 +3,10 @@ import { expect, test } from 'bun:test';
 import { systemClock } from '../../src/base/clock.ts';
 import { type Faucets, openFaucets } from '../../src/faucets/faucets.ts';
 import { nodeRpc } from '../../src/node/rpc.ts';
+import { openWriter } from '../../src/store/files/database.ts';
 import { commandsOf } from '../../src/store/ingest/commands.ts';
+import { faucetRequests } from '../../src/store/ingest/faucet-requests.ts';
+import { dataDirectory } from '../support/data-directory.ts';
 import { openNew } from '../support/ingest.ts';
 import { standInNode } from '../support/stand-in-node.ts';
 
@@ -102,3 +105,25 @@ test('nothing is given that can not be written down', () =>
     expect(await ask(SECOND, false)).toBe('Error: away');
     expect(sent()).toBe(0);
   }));
+
+test('a gift that is taken back is one gift of its currency, address and time', () => {
+  using directory = dataDirectory();
+  using db = openWriter(directory.path, 'own');
+  const requests = faucetRequests(db);
+  for (const [currency, address, at] of [
+    ['stx', 'A', 5],
+    ['stx', 'A', 5],
+    ['stx', 'A', 6],
+    ['btc', 'A', 5],
+    ['stx', 'B', 5],
+  ] as const) {
+    requests.add(currency, address, at, '192.0.2.1');
+  }
+  requests.remove('stx', 'A', 5);
+  expect([requests.count('stx', 'A', 0), requests.count('stx', 'A', 5), requests.count('stx', 'A', 6)]).toEqual([
+    2, 1, 0,
+  ]);
+  expect([requests.count('btc', 'A', 0), requests.count('stx', 'B', 0)]).toEqual([1, 1]);
+  requests.forgetBefore(6);
+  expect([requests.count('stx', 'A', 0), requests.count('btc', 'A', 0)]).toEqual([1, 0]);
+});

@@ -171,3 +171,30 @@ test('upkeep comes in steps: what fails is said, and more than a step takes is f
   await direct.hooks.upkeep.run();
   expect(direct.made(uuid)).toEqual([]);
 });
+
+test('a server that stops waits for the step of upkeep that is under way, and for no other', async () => {
+  await using direct = directHooks();
+  const { store, log, clock } = direct.hooks;
+  const asked: string[] = [];
+  const begun = Promise.withResolvers<void>();
+  const done = Promise.withResolvers<void>();
+  const commands = {
+    async run(name: string) {
+      asked.push(name);
+      begun.resolve();
+      await done.promise;
+      // There is always more to forget.
+      return name === 'upkeep.rows' || name === 'upkeep.ledger'
+        ? 2_000
+        : { count: 2_000, last: 1, whole: false, hook: 1 };
+    },
+  } as unknown as Parameters<typeof maintenance>[0]['commands'];
+  const upkeep = maintenance({ store, commands, log, clock, retentionMs: RETENTION, mostBodies: 2 });
+  upkeep.start();
+  void upkeep.run();
+  await begun.promise;
+  const stopped = upkeep.stop();
+  done.resolve();
+  await stopped;
+  expect(asked).toEqual(['upkeep.aged_bodies']);
+});

@@ -306,6 +306,14 @@ test('the last hour is kept in intervals of ten seconds', () => {
       cpuShare: 0.5,
     },
   ]);
+  // The next interval counts from the end of this one.
+  for (let event = 0; event < 5; event++) events.answered('/new_block', 'taken' as never, 1);
+  hooks.delivered += 3;
+  hooks.failed += 2;
+  milliseconds += 10_000;
+  cpuMicroseconds += 1_000_000;
+  hour.sample();
+  expect(hour.samples()[1]).toMatchObject({ time: 20, eventsPerSecond: 0.5, delivered: 3, failed: 2, cpuShare: 0.1 });
   for (let interval = 0; interval < 400; interval++) {
     milliseconds += 10_000;
     hour.sample();
