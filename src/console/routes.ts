@@ -80,6 +80,7 @@ export const consoleRoutes: readonly Route[] = [
     operationId: 'console-file',
     summary: 'A script or style sheet of the console',
     params: { file: Type.String() },
+    notFound: 'File of the console not found',
     handle: ({ params, request }) => fileAnswer(params.file, request),
   }),
 ];
