@@ -2,7 +2,7 @@
 import { describe, expect, test } from 'bun:test';
 import { Registry } from 'prom-client';
 import { type Clock, systemClock } from '../src/base/clock.ts';
-import { TURN_MS, Turns } from '../src/base/turns.ts';
+import { atMost, TURN_MS, Turns, WORK_MS } from '../src/base/turns.ts';
 import { listenHttp } from '../src/http/listener.ts';
 import { stopGracefully } from '../src/http/listening.ts';
 import { MAX_TEXT } from '../src/live/client-message.ts';
@@ -48,6 +48,7 @@ function clients(part: number) {
   const inboxes = new Inboxes<{ name: string }>(turns, (_, message) => handle(String(message)));
   return {
     time,
+    turns,
     handled,
     connection: (name: string) => {
       const connection = { name };
@@ -109,6 +110,59 @@ describe('turns', () => {
     for (const message of ['a', 'b', 'c']) inboxes.receive(connection, message);
     while (done.length < 6) await time.turn();
     expect(done).toEqual(['a', 'b', 'c'].flatMap((message) => [`${message} begins`, `${message} ends`]));
+  });
+
+  test('however much long work there is, a request waits for one step of it, and all of it goes on', async () => {
+    const { handled, request, time, turns } = clients(0.5);
+    const [WORKS, STEPS, REQUESTS] = [20, 3, 5];
+    const works = numbered('work', WORKS).map(async (name) => {
+      const pause = turns.longWork();
+      for (let step = 0; step < STEPS; step++) {
+        time.works(WORK_MS);
+        handled.push(name);
+        await pause();
+      }
+    });
+    const isWork = (name: string): boolean => name.startsWith('work');
+    for (const name of numbered('request', REQUESTS)) {
+      const before = handled.length;
+      void request(name);
+      while (!handled.includes(name)) await time.turn();
+      expect(handled.slice(before).filter(isWork).length).toBeLessThanOrEqual(2);
+    }
+    while (handled.length < WORKS * STEPS + REQUESTS) await time.turn();
+    expect(handled.filter(isWork)).toEqual(Array(STEPS).fill(numbered('work', WORKS)).flat());
+    for (let left = WORKS; left > 0; left--) await time.turn();
+    await Promise.all(works);
+  });
+
+  test('some pieces of work run at a time, and the others in the order in which they came', async () => {
+    const run = atMost(2);
+    const begun: string[] = [];
+    const held = new Map<string, PromiseWithResolvers<void>>();
+    const work = (name: string): Promise<void> =>
+      run(() => {
+        begun.push(name);
+        const hold = Promise.withResolvers<void>();
+        held.set(name, hold);
+        return hold.promise;
+      });
+    const works = ['a', 'b', 'c', 'd'].map(work);
+    expect(begun).toEqual(['a', 'b']);
+    held.get('b')?.reject(new Error('b fails'));
+    await expect(works[1]).rejects.toThrow('b fails');
+    expect(begun).toEqual(['a', 'b', 'c']);
+    // Who comes now doesn't pass by who waits.
+    works.push(work('e'));
+    for (const name of ['a', 'c', 'd', 'e']) {
+      held.get(name)?.resolve();
+      await works['abcde'.indexOf(name)];
+    }
+    expect(begun).toEqual(['a', 'b', 'c', 'd', 'e']);
+    const last = work('f');
+    expect(begun.at(-1)).toBe('f');
+    held.get('f')?.resolve();
+    await last;
   });
 
   test('what waits of a client that left is not handled', async () => {

@@ -7,17 +7,43 @@ import type { Clock } from './clock.ts';
  */
 export const TURN_MS = 1;
 
+/** What long work awaits between its steps: nothing while there is time, else what resolves in a later turn. */
+export type Pause = () => Promise<void> | undefined;
+
 /**
  * Makes what long work awaits between its steps, so that everything else on its thread has its turn.
  * @param milliseconds that the work may take of one turn of the event loop
- * @returns resolves at once while there is time, else in a later turn
  */
-export function turnAfter(milliseconds: number, clock: Pick<Clock, 'monotonic' | 'turn'>): () => Promise<void> {
+export function turnAfter(milliseconds: number, clock: Pick<Clock, 'monotonic' | 'turn'>): Pause {
   let end = clock.monotonic() + milliseconds;
-  return async () => {
-    if (clock.monotonic() < end) return;
+  const later = async () => {
     await clock.turn();
     end = clock.monotonic() + milliseconds;
+  };
+  return () => (clock.monotonic() < end ? undefined : later());
+}
+
+/** Milliseconds that long work for one client takes of a turn before all others have theirs. */
+export const WORK_MS = 2;
+
+/**
+ * Lets some pieces of work run at a time, and the others in the order in which they came.
+ * @param most at a time
+ */
+export function atMost(most: number) {
+  let running = 0;
+  const waiting: (() => void)[] = [];
+  return async <T>(work: () => Promise<T>): Promise<T> => {
+    // Who leaves gives its place to the next one, so that nobody who comes meanwhile takes it.
+    if (running >= most) await new Promise<void>((resolve) => waiting.push(resolve));
+    else running += 1;
+    try {
+      return await work();
+    } finally {
+      const next = waiting.shift();
+      if (next === undefined) running -= 1;
+      else next();
+    }
   };
 }
 
@@ -30,11 +56,14 @@ const MOST_AT_ONCE = 32;
  * The runtime reads up to 512 KB of a connection at once, several times over, and it accepts connections and handles
  * their first requests for as long as others arrive. All of that is one turn of the event loop, in which no other
  * connection is read. So a request or message that comes when the turn has had its time waits, and those who wait are let
- * on in the order in which they came.
+ * on in the order in which they came. Long work that has had its time waits behind all of them, and one piece of it goes on
+ * in each turn: however much of it there is, a request waits for one of its steps.
  */
 export class Turns {
   readonly #clock: Clock;
   readonly #waiting: (() => void)[] = [];
+  /** Long work that has had its time. */
+  readonly #long: (() => void)[] = [];
   /** When the turn has had its time, on the monotonic clock; null while nobody is served. */
   #end: number | null = null;
 
@@ -64,6 +93,22 @@ export class Turns {
     return this.#wait();
   }
 
+  /**
+   * Asks to go on with long work, behind everybody who waits.
+   * @returns a promise that resolves in a later turn
+   */
+  behindOthers(): Promise<void> {
+    if (this.#end === null) this.#start();
+    const { promise, resolve } = Promise.withResolvers<void>();
+    this.#long.push(resolve);
+    return promise;
+  }
+
+  /** Begins long work of one client. @returns what it awaits between its steps */
+  longWork(): Pause {
+    return turnAfter(WORK_MS, { monotonic: this.#clock.monotonic, turn: () => this.behindOthers() });
+  }
+
   #start(): void {
     this.#begin();
     void this.#goOn();
@@ -83,13 +128,14 @@ export class Turns {
     return this.#end !== null && this.#clock.monotonic() < this.#end;
   }
 
-  /** Gives each turn its time, until a turn begins in which nobody waits. */
+  /** Gives each turn its time, until a turn begins in which nobody waits and no long work is left. */
   async #goOn(): Promise<void> {
     for (;;) {
       await this.#clock.turn();
-      if (this.#waiting.length === 0) break;
+      if (this.#waiting.length === 0 && this.#long.length === 0) break;
       this.#begin();
-      await this.#letOn();
+      if (this.#waiting.length > 0) await this.#letOn();
+      this.#long.shift()?.();
     }
     this.#end = null;
   }

@@ -56,9 +56,10 @@ function readRepr(reader: BytesReader, depth: number): string {
     case PREFIX.err:
       return `(err ${readRepr(reader, depth + 1)})`;
     case PREFIX.list: {
-      let text = '(list';
-      for (let left = readCount(reader, 'list items'); left > 0; left--) text += ` ${readRepr(reader, depth + 1)}`;
-      return `${text})`;
+      // Joined, since the engine takes as long again to flatten what thousands of items were added to one by one.
+      const texts = ['(list'];
+      for (let left = readCount(reader, 'list items'); left > 0; left--) texts.push(readRepr(reader, depth + 1));
+      return `${texts.join(' ')})`;
     }
     case PREFIX.tuple: {
       let text = '(tuple';

@@ -6,6 +6,7 @@ import type { Readiness } from '../api/operations.ts';
 import { systemClock } from '../base/clock.ts';
 import { lossyOutputs } from '../base/lossy-output.ts';
 import { operatorErrorOf } from '../base/system-errors.ts';
+import { Turns } from '../base/turns.ts';
 import { directFetch } from '../http/direct-fetch.ts';
 import { forwardTo } from '../http/forward.ts';
 import type { ApiServer } from '../http/server.ts';
@@ -59,14 +60,17 @@ async function start(
   const { log: kept, read } = recentLog(printed, settings.logLevel, systemClock.now);
   const log = tellingDropped(kept, lossyOutputs);
   const committed = new CommitCount(commits);
+  const turns = new Turns(systemClock);
   const snapshots = openSnapshots(settings.data, {
     log: snapshotLog(registry, log),
     sharing: { turn: systemClock.turn, commits: () => committed.now() },
+    turns,
   });
   const node = nodeRpc(settings.nodeRpc);
   const server = await startApiService({
     settings,
     snapshots,
+    turns,
     node,
     registry,
     log,

@@ -55,7 +55,7 @@ import { tokens } from '../api/v3/tokens.ts';
 import { transactions } from '../api/v3/transactions.ts';
 import { transfers } from '../api/v3/transfers.ts';
 import { type Clock, systemClock } from '../base/clock.ts';
-import { Turns } from '../base/turns.ts';
+import { atMost, Turns } from '../base/turns.ts';
 import { consoleRoutes } from '../console/routes.ts';
 import { type Faucets, noFaucets } from '../faucets/faucets.ts';
 import { type HookApi, operatorAccess } from '../hooks/routes/family.ts';
@@ -181,6 +181,9 @@ export const resources = (
   manySubjects,
 ];
 
+/** Requests of a thread that read for several turns at a time. */
+const MOST_LONG_READS = 16;
+
 /** The API as one Elysia application, with every route. @throws OperatorError for a prefix that would hide a route */
 export function createApp(options: ApiOptions): AnyElysia {
   const { snapshots, version, log, deprecation = NO_SUNSET, checkResponses = false } = options;
@@ -204,7 +207,8 @@ export function createApp(options: ApiOptions): AnyElysia {
     cache: responseCache(),
     deprecation,
     now: clock.now,
-    turn: clock.turn,
+    turns,
+    longRead: atMost(MOST_LONG_READS),
     metrics,
     clientAddress,
     ...(mainThread === undefined ? {} : { mainThread: (request) => passOn(request, mainThread) }),

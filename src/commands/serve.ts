@@ -251,11 +251,13 @@ export async function startServing(
     if (cluster !== null) closing.unshift(cluster.stop);
     if (!settings.skipChainCheck) await requireNodesChain(node, settings.chainId ?? ingest?.chainId() ?? null);
     const commits = ingest?.commits ?? new CommitCount();
+    const turns = new Turns(clock);
     const snapshots = environment.openSnapshots(settings.data, {
       log: snapshotLog(registry, log),
       now: clock.monotonic,
       every: clock.every,
       sharing: { turn: clock.turn, commits: () => commits.now() },
+      turns,
       ...(ingest === null ? {} : { before: ingest.publish }),
     });
     closing.unshift(() => snapshots.close());
@@ -275,7 +277,6 @@ export async function startServing(
       now: clock.now,
       threads: metrics,
     });
-    const turns = new Turns(clock);
     const base: Base = { settings, environment, registry, node, snapshots, operations, log, watch, turns, closing };
     closing.unshift(watch.hour.start());
     // What only reads manages nothing, though a host of a cluster writes what it follows.

@@ -6,6 +6,7 @@ import { type TSchema, Type } from '@sinclair/typebox';
 import type { OffsetStart, Page } from '../store/model/page.ts';
 import { encodeCursor } from './cursor.ts';
 import { notFound } from './errors.ts';
+import { serializedLate } from './json.ts';
 import { limitOrDefault } from './offset-pagination.ts';
 import { CURSOR_TEXT, MAX_CURSOR, neighbour, neighbourText, pageCursor } from './pagination.ts';
 
@@ -102,6 +103,6 @@ export function flatPage<T, R>(
     next_cursor: neighbourText(list, page.previous),
     prev_cursor: neighbourText(list, page.next),
     cursor: page.items.length === 0 ? null : encodeCursor(list, page.current),
-    results: page.items.map(item),
+    results: serializedLate(page.items, item),
   };
 }

@@ -1,6 +1,7 @@
 /** Lists that are walked by offset: what they are asked and the envelope they answer. */
 import { type TSchema, Type } from '@sinclair/typebox';
 import type { OffsetPage as Found } from '../store/model/page.ts';
+import { serializedLate } from './json.ts';
 
 interface Limits {
   maximum: number;
@@ -49,11 +50,11 @@ export const offsetPage = <T, R>(
   { limit, offset }: { limit: number; offset: number },
   page: Found<T>,
   item: (of: T) => R,
-) => ({ limit, offset, total: page.total, results: page.items.map(item) });
+) => ({ limit, offset, total: page.total, results: serializedLate(page.items, item) });
 
 /** A page without the length of its list. @param item serializes one item */
 export const uncountedPage = <T, R>(
   { limit, offset }: { limit: number; offset: number },
   page: Found<T>,
   item: (of: T) => R,
-) => ({ limit, offset, results: page.items.map(item) });
+) => ({ limit, offset, results: serializedLate(page.items, item) });

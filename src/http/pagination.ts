@@ -3,6 +3,7 @@ import { type TSchema, Type } from '@sinclair/typebox';
 import type { Cursor, Page } from '../store/model/page.ts';
 import { decodeCursor, encodeCursor } from './cursor.ts';
 import { invalidCursor } from './errors.ts';
+import { serializedLate } from './json.ts';
 
 /** The characters of a cursor. */
 export const CURSOR_TEXT = '[A-Za-z0-9_-]+';
@@ -76,6 +77,6 @@ export function cursorPage<T, R, Count extends number | null = number>(
       previous: neighbourText(list, page.previous),
       current: encodeCursor(list, page.current),
     },
-    results: page.items.map(item),
+    results: serializedLate(page.items, item),
   };
 }

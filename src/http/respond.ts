@@ -12,10 +12,10 @@ const JSON_TYPE = 'application/json; charset=utf-8';
 export interface Responder {
   /** @param etag without quotes; null for an answer that must not be stored */
   json(status: number, body: unknown, etag?: string | null): Response;
-  /** Answers with a body that is JSON text already, as {@link Responder.json} does. */
-  jsonText(status: number, text: string, etag?: string | null): Response;
+  /** Answers with a body that is JSON text already, as {@link Responder.json} does. @param text whole, or while it is sent */
+  jsonText(status: number, text: string | ReadableStream, etag?: string | null): Response;
   /** The text alone, as `text/plain`. */
-  plainText(status: number, text: string, etag?: string | null): Response;
+  plainText(status: number, text: string | ReadableStream, etag?: string | null): Response;
   noContent(): Response;
   notModified(etag: string): Response;
   /** @param etag of what is found there */
@@ -40,8 +40,9 @@ export function responder(version: string): Responder {
     const plain = new Headers({ ...common(), 'content-type': type, 'cache-control': 'no-store' });
     const tagged = new Headers({ ...common(), 'content-type': type, 'cache-control': REVALIDATE });
     return (status, text, etag = null) => {
-      if (etag === null) return new Response(wholeBody(text), { status, headers: plain });
-      const response = new Response(wholeBody(text), { status, headers: tagged });
+      const body = typeof text === 'string' ? wholeBody(text) : text;
+      if (etag === null) return new Response(body, { status, headers: plain });
+      const response = new Response(body, { status, headers: tagged });
       response.headers.set('etag', `"${etag}"`);
       return response;
     };

@@ -2,14 +2,15 @@
 import type { Static, TProperties, TSchema, TUndefined } from '@sinclair/typebox';
 import type { AnyElysia } from 'elysia';
 import { madeOnce } from '../base/made-once.ts';
+import type { atMost, Turns } from '../base/turns.ts';
 import type { Reader } from '../store/read/index-reader.ts';
 import type { Snapshots } from '../store/read/snapshots.ts';
 import { type Deprecation, type DeprecationPolicy, deprecatedRoute } from './deprecation.ts';
-import { type ErrorShape, type Failure, UnknownRouteError } from './errors.ts';
+import { ApiError, type ErrorShape, type Failure, UnknownRouteError } from './errors.ts';
 import { type ETagKind, namesTag } from './etag.ts';
 import type { Forward } from './forward.ts';
 import { type Heights, NotedHeight } from './heights.ts';
-import { jsonOf } from './json.ts';
+import { jsonInSteps } from './json.ts';
 import { operation, type Refusals } from './openapi.ts';
 import { isOwnPath, pathReader, queryReader, refuseUnknown, type Values } from './parameters.ts';
 import { bodyReader } from './request-body.ts';
@@ -18,7 +19,7 @@ import { pathAndQuery, pathStart } from './request-url.ts';
 import type { Responder } from './respond.ts';
 import type { ResponseCache } from './response-cache.ts';
 import { checkedBody, checkedError } from './response-check.ts';
-import { Streamed, streamedResponse } from './streamed.ts';
+import { inParts, Streamed, streamedResponse } from './streamed.ts';
 
 export type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE' | 'ALL';
 
@@ -102,6 +103,8 @@ export interface Declaration<
   access?: Access<Values<P>, Caller>;
   /** False where nothing of the index is read. */
   snapshot?: Snapshot;
+  /** Reading may take several turns: few such requests are read at a time, since each has a snapshot meanwhile. */
+  long?: boolean;
   /** Only the main thread can answer, which is the one that writes. */
   mainThread?: boolean;
   /** What the requests of a route with `*` are counted by; its path if not given. */
@@ -136,8 +139,10 @@ export interface RouteContext {
   deprecation: DeprecationPolicy;
   /** The clock, in Unix milliseconds. */
   now: () => number;
-  /** Resolves after the event loop has run everything else that is ready. */
-  turn: () => Promise<void>;
+  /** Shares the thread among what is long in making. */
+  turns: Turns;
+  /** Runs a request that is long in reading, when it is its turn. */
+  longRead: ReturnType<typeof atMost>;
   metrics: RequestMetrics;
   /** The address a request came from. */
   clientAddress: (request: Request) => string;
@@ -265,7 +270,7 @@ function answering<
   Snapshot extends boolean,
 >(
   declaration: Declaration<P, Q, B, Sent, Caller, Snapshot>,
-  { snapshots, heights, respond, tag: whole, cache, turn, failure, checkResponses }: RouteContext,
+  { snapshots, heights, respond, tag: whole, cache, turns, longRead, failure, checkResponses }: RouteContext,
 ) {
   const { method = 'GET', path, response, status = 200, plainText = false, snapshot = true } = declaration;
   type Request = Asked<P, Q, Sent, Caller>;
@@ -279,46 +284,62 @@ function answering<
     return state === null ? null : whole(state);
   }
 
-  function textOf(body: Static<B>): string {
-    const json = jsonOf(body);
-    if (checkResponses) checkedBody(path, response, json);
-    return plainText ? String(body) : json;
+  async function textOf(body: Static<B>): Promise<string[]> {
+    const json = await jsonInSteps(body, turns.longWork());
+    if (checkResponses) checkedBody(path, response, json.join(''));
+    return plainText ? [String(body)] : json;
   }
 
   function streamed(body: Streamed, { request }: Request): Response {
     const failed = (error: unknown) => failure(error, request, declaration.errors);
+    const turn = () => turns.behindOthers();
     return respond.passedOn(streamedResponse(body, { read: snapshots.read, turn, failure: failed }));
   }
 
   /** @param store is given the text of an answer that may be cached */
-  function finished(
+  async function finished(
     answered: Answered<B>,
     asked: Request,
     tag: string | null,
     store?: (text: string) => void,
-  ): Response {
+  ): Promise<Response> {
     if (answered instanceof Streamed) return streamed(answered, asked);
     if (answered instanceof Redirect) return respond.redirect(answered.status, answered.location, tag);
     if (answered instanceof Response) return respond.passedOn(answered);
     if (status === 204) return respond.noContent();
-    const text = textOf(answered);
+    const [text = '', ...others] = await textOf(answered);
+    if (others.length > 0) return success(status, inParts([text, ...others], turns), tag);
     store?.(text);
     return success(status, text, tag);
   }
 
-  async function answerFrom(read: Reader, asked: Request): Promise<Response> {
+  /** Reads what answers a request. @returns what makes the answer of it, for which nothing more is read */
+  async function readFor(read: Reader, asked: Request): Promise<() => Response | Promise<Response>> {
     const tag = await currentTag(read, asked.params);
-    if (tag === null) return finished(await handle({ ...asked, read }), asked, null);
-    if (namesTag(asked.request.headers.get('if-none-match'), tag)) return respond.notModified(tag);
+    if (tag !== null && namesTag(asked.request.headers.get('if-none-match'), tag))
+      return () => respond.notModified(tag);
     // An index that was made anew may tell another story of the same chain.
     const cacheTag = `${read.file} ${tag}`;
-    const known = cache.get(asked.target, cacheTag);
-    if (known !== undefined) return success(200, known, tag);
-    return finished(await handle({ ...asked, read }), asked, tag, (text) => cache.set(asked.target, cacheTag, text));
+    const known = tag === null ? undefined : cache.get(asked.target, cacheTag);
+    if (known !== undefined) return () => success(200, known, tag);
+    const answered = await handle({ ...asked, read });
+    const store = tag === null ? undefined : (text: string) => cache.set(asked.target, cacheTag, text);
+    return () => finished(answered, asked, tag, store);
   }
 
+  const read = (asked: Request, noted: NotedHeight) =>
+    heights.read(asked.request, noted, (reader) => readFor(reader, asked));
+  const readLong = (asked: Request, noted: NotedHeight) =>
+    longRead(() => {
+      if (asked.request.signal.aborted) throw new ApiError(503, 'The client left before its turn came');
+      return read(asked, noted);
+    });
+
   const answer = snapshot
-    ? (asked: Request, noted: NotedHeight) => heights.read(asked.request, noted, (read) => answerFrom(read, asked))
+    ? async (asked: Request, noted: NotedHeight) => {
+        const made = await (declaration.long === true ? readLong : read)(asked, noted);
+        return made();
+      }
     : async (asked: Request) => finished(await handle(asked), asked, null);
   return { currentTag, answer };
 }

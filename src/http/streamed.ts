@@ -1,4 +1,5 @@
 /** Answers that are sent while they are made, so that they may be longer than the memory and take longer than a snapshot lasts. */
+import type { Turns } from '../base/turns.ts';
 import type { Snapshots } from '../store/read/snapshots.ts';
 
 /** A body in parts. Whoever makes one reads each part in a snapshot of its own. */
@@ -63,4 +64,21 @@ export function streamedResponse({ type, fileName, parts, broken }: Streamed, st
   );
   const saved = fileName === null ? {} : { 'content-disposition': `attachment; filename="${fileName}"` };
   return new Response(body, { headers: { 'content-type': type, ...saved } });
+}
+
+/** A body that is made, and too long to be sent at once. A part is sent once the client took those before it. */
+export function inParts(parts: readonly string[], turns: Turns): ReadableStream<Uint8Array> {
+  const rest = parts.values();
+  const encoder = new TextEncoder();
+  return new ReadableStream(
+    {
+      async pull(controller) {
+        await turns.behindOthers();
+        const { done, value } = rest.next();
+        if (done === true) controller.close();
+        else controller.enqueue(encoder.encode(value));
+      },
+    },
+    { highWaterMark: 0 },
+  );
 }

@@ -139,6 +139,7 @@ async function directCalls(read: Reader, principals: Iterable<string>): Promise<
     parties: ({ changes }) => changes.parties(height),
     nftEvents: ({ changes }) => changes.nftEvents(height),
     range: async ({ blocks }) => blocks.range(1, height),
+    announced: async ({ blocks }) => blocks.announced(tip.indexBlockHash, true),
     loads: ({ tenures }) => tenures.loads(3),
     slice: async ({ events: of }) => of.slice(mined, 3, 0),
     lastFirst: ({ events: of }) => of.lastFirst(mined, ['stx'], 3, 0),

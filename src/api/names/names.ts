@@ -105,6 +105,7 @@ export const names = [
     params: { name: Name },
     query: unanchored,
     response: NameList,
+    long: true,
     handle: ({ params: { name }, read }) => read.names.subdomains(name),
   }),
   route({
@@ -170,6 +171,7 @@ export const namesOfAddress = [
     },
     query: unanchored,
     response: Type.Object({ names: NameList }),
+    long: true,
     handle: async ({ params: { blockchain, address }, read }) => {
       if (blockchain !== 'stacks') throw new ApiError(400, 'Unsupported blockchain');
       return { names: (await read.names.ofOwner(address)).sort() };

@@ -90,7 +90,7 @@ function argument(
   throw refuse(`must name an argument of ${name}${known === '' ? ', which has none' : `: ${known}`}`);
 }
 
-const common = { tag: 'Stackside', params: { contract_id: ContractParameter }, etag: chainTip };
+const common = { tag: 'Stackside', params: { contract_id: ContractParameter }, etag: chainTip, long: true };
 
 const COST =
   'A list by values that an operator has indexed costs the same however many there are. Values that are not indexed are looked for only where there are at most 1,000 between the heights; else the answer is 400, and says how to index them.';

@@ -109,6 +109,21 @@ async function* steps(walk: HistoryWalk | null, read: Snapshots['read']): AsyncG
   }
 }
 
+/** Characters after which a part of the answer is sent: the texts of many movements, or of one whose value is large. */
+const PART = 30_000;
+
+/** The texts of movements, several of short ones together. */
+function* texts(moved: readonly StoredMovement[], text: (of: StoredMovement) => string): Generator<string> {
+  let part = '';
+  for (const one of moved) {
+    part += text(one);
+    if (part.length < PART) continue;
+    yield part;
+    part = '';
+  }
+  if (part !== '') yield part;
+}
+
 const fileName = (principal: string, { first, last }: { first: number; last: number }): string =>
   `${principal}-${first}-${last}.csv`;
 
@@ -118,7 +133,7 @@ function csv(principal: string, walk: HistoryWalk | null): Streamed {
     fileName(principal, walk ?? { first: 0, last: 0 }),
     async function* (read) {
       yield csvLine(COLUMNS);
-      for await (const moved of steps(walk, read)) yield moved.map(record).join('');
+      for await (const moved of steps(walk, read)) yield* texts(moved, record);
     },
     (problem) => csvLine([`INCOMPLETE: ${reasonOf(problem)}`]),
   );
@@ -141,11 +156,12 @@ function json(principal: string, walk: HistoryWalk | null): Streamed {
     null,
     async function* (read) {
       yield `${jsonOf(head).slice(0, -1)},"movements":[`;
-      let separator = '';
+      let isFirst = true;
       for await (const moved of steps(walk, read)) {
-        if (moved.length === 0) continue;
-        yield separator + moved.map((one) => jsonOf(movement(one))).join();
-        separator = ',';
+        for (const text of texts(moved, (one) => `,${jsonOf(movement(one))}`)) {
+          yield isFirst ? text.slice(1) : text;
+          isFirst = false;
+        }
       }
       yield '],"complete":true}';
     },

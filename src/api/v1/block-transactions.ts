@@ -2,6 +2,7 @@
 
 import { notFound } from '../../http/errors.ts';
 import { anyFork, block as blockTag } from '../../http/etag.ts';
+import { serializedLate } from '../../http/json.ts';
 import { legacyOffsetQuery, OffsetPage } from '../../http/offset-pagination.ts';
 import { route } from '../../http/route.ts';
 import type { OffsetPage as Found } from '../../store/model/page.ts';
@@ -25,7 +26,7 @@ interface Asked {
 async function serialized(read: Reader, page: Found<TransactionDetail>, asked: Asked) {
   const { limit, offset, exclude_function_args: withoutArguments = false } = asked;
   const declarations = await declarationsFor(read, page.items);
-  const results = page.items.map((item) => listedTransaction(item, { declarations, withoutArguments }));
+  const results = serializedLate(page.items, (item) => listedTransaction(item, { declarations, withoutArguments }));
   return { limit, offset, total: page.total, results };
 }
 

@@ -36,6 +36,7 @@ export const blocks = [
     query: legacyOffsetQuery({ maximum: 30, default: 20 }),
     response: OffsetPage(Block),
     etag: chainTip,
+    long: true,
     handle: async ({ query, read }) =>
       offsetPage(query, await read.blocks.wholePage(query.limit, query.offset), (of) => block(of, 'descending')),
   }),

@@ -1,8 +1,10 @@
 /** Contracts of v1: with their interface, of any fork, and by the trait they implement. */
+
 import { Type } from '@sinclair/typebox';
 import { implementsTrait, type TraitFunction, traitFunctions } from '../../codec/trait.ts';
 import { notFound } from '../../http/errors.ts';
 import { anyFork, chainTip } from '../../http/etag.ts';
+import { serializedLate } from '../../http/json.ts';
 import { legacyOffsetQuery, UncountedPage } from '../../http/offset-pagination.ts';
 import { route } from '../../http/route.ts';
 import { InvalidValue } from '../../http/value-reader.ts';
@@ -61,7 +63,7 @@ export const contracts = [
       const passes = (contractInterface: unknown) => implementsTrait(contractInterface, functions);
       const found = await read.contracts.withInterface(names, passes, limit, offset);
       if (found.length === 0) throw notFound(NONE_IMPLEMENTS);
-      return { limit, offset, results: found.map(contract) };
+      return { limit, offset, results: serializedLate(found, contract) };
     },
   }),
   route({
@@ -96,7 +98,7 @@ export const contracts = [
     etag: chainTip,
     handle: async ({ params, query: { limit, offset }, read }) => {
       const page = await read.contracts.logs(params.contract_id, limit, { cursor: null, item: null, offset });
-      const results = (page?.items ?? []).map((log) => contractLog(params.contract_id, log));
+      const results = serializedLate(page?.items ?? [], (log) => contractLog(params.contract_id, log));
       return { limit, offset, results };
     },
   }),

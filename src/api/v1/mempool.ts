@@ -2,7 +2,7 @@
 import { Type } from '@sinclair/typebox';
 import { ApiError } from '../../http/errors.ts';
 import { mempool as mempoolTag } from '../../http/etag.ts';
-import { legacyOffsetQuery, OffsetPage } from '../../http/offset-pagination.ts';
+import { legacyOffsetQuery, OffsetPage, offsetPage } from '../../http/offset-pagination.ts';
 import { route } from '../../http/route.ts';
 import { declarationsFor } from '../shared/declarations.ts';
 import { excludeFunctionArgs, Principal, unanchored } from '../shared/legacy-parameters.ts';
@@ -51,7 +51,7 @@ export const mempool = [
       const page = await read.mempool.search(filter, { by: order_by, direction: order }, limit, offset);
       const declarations = await declarationsFor(read, page.items);
       const context = { declarations, withoutArguments: query.exclude_function_args };
-      return { limit, offset, total: page.total, results: page.items.map((of) => mempoolTransaction(of, context)) };
+      return offsetPage({ limit, offset }, page, (of) => mempoolTransaction(of, context));
     },
   }),
   route({

@@ -1,8 +1,10 @@
 /** Microblocks: chain data of Stacks 2.x. Later chains have none. */
+
 import { Type } from '@sinclair/typebox';
 import { notFound } from '../../http/errors.ts';
 import { chainTip } from '../../http/etag.ts';
 import { ANY_TEXT, prefixed } from '../../http/hex-prefix.ts';
+import { serializedLate } from '../../http/json.ts';
 import { legacyOffsetQuery, OffsetPage, offsetPage } from '../../http/offset-pagination.ts';
 import { route } from '../../http/route.ts';
 import { declarationsFor } from '../shared/declarations.ts';
@@ -43,7 +45,7 @@ export const microblocks = [
     handle: async ({ read }) => {
       const waiting = await read.microblocks.transactions();
       const declarations = await declarationsFor(read, waiting);
-      return { total: waiting.length, results: waiting.map((of) => transaction(of, { declarations })) };
+      return { total: waiting.length, results: serializedLate(waiting, (of) => transaction(of, { declarations })) };
     },
   }),
   route({

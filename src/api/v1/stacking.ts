@@ -1,7 +1,9 @@
 /** Stacking by pox-2 to pox-4, as their contracts' prints tell of it. */
+
 import { Type } from '@sinclair/typebox';
 import { notFound, UnknownRouteError } from '../../http/errors.ts';
 import { chainTip } from '../../http/etag.ts';
+import { serializedLate } from '../../http/json.ts';
 import {
   legacyOffsetQuery,
   OffsetPage,
@@ -69,7 +71,7 @@ export const stacking = [
     handle: async ({ params: { pox, tx_id }, read }) => {
       const events = await read.stacking.ofTransaction(pox, tx_id);
       if (events === undefined) throw notFound(UNKNOWN_TRANSACTION);
-      return { results: events.map(stackingEvent) };
+      return { results: serializedLate(events, stackingEvent) };
     },
   }),
   route({
@@ -84,7 +86,7 @@ export const stacking = [
     moved: ofContract,
     etag: chainTip,
     handle: async ({ params: { pox, principal }, read }) => ({
-      results: (await read.stacking.ofStacker(pox, principal)).map(stackingEvent),
+      results: serializedLate(await read.stacking.ofStacker(pox, principal), stackingEvent),
     }),
   }),
   route({

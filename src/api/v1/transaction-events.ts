@@ -1,7 +1,9 @@
 /** Events of v1: of a transaction, or of all that name an address. */
+
 import { Type } from '@sinclair/typebox';
 import { ApiError } from '../../http/errors.ts';
 import { chainTip } from '../../http/etag.ts';
+import { serializedLate } from '../../http/json.ts';
 import { legacyOffsetQuery } from '../../http/offset-pagination.ts';
 import { route } from '../../http/route.ts';
 import type { TransactionEvent as Event } from '../../store/model/event.ts';
@@ -52,11 +54,11 @@ export const transactionEvents = [
       }
       if (tx_id !== undefined) {
         const events = await read.events.lastFirst(tx_id, asked, limit, offset);
-        return { limit, offset, events: events.map((event) => transactionEvent(tx_id, event)) };
+        return { limit, offset, events: serializedLate(events, (event) => transactionEvent(tx_id, event)) };
       }
       if (address === undefined) throw new ApiError(400, "can not find 'address' or 'tx_id' in the request");
       const events = await read.addresses.events(address, asked, limit, offset);
-      return { limit, offset, events: events.map(({ txId, event }) => transactionEvent(txId, event)) };
+      return { limit, offset, events: serializedLate(events, ({ txId, event }) => transactionEvent(txId, event)) };
     },
   }),
 ];

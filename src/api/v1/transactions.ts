@@ -5,6 +5,7 @@ import { toHex } from '../../codec/hex.ts';
 import { notFound } from '../../http/errors.ts';
 import { chainTip, mempoolAndAnyFork, transaction as transactionTag } from '../../http/etag.ts';
 import { HASH_DIGITS, prefixed } from '../../http/hex-prefix.ts';
+import { serializedLate } from '../../http/json.ts';
 import { legacyOffsetQuery, limitOrDefault, OffsetPage } from '../../http/offset-pagination.ts';
 import { route } from '../../http/route.ts';
 import { spelling } from '../../http/spelling.ts';
@@ -107,7 +108,7 @@ export const transactions = [
       const by: TransactionOrder = { by: sort_by, direction: order };
       const page = await read.transactions.search(filter, by, limit, offset, query.unanchored);
       const declarations = await declarationsFor(read, page.items);
-      const results = page.items.map((item) =>
+      const results = serializedLate(page.items, (item) =>
         listedTransaction(item, { declarations, withoutArguments: exclude_function_args }),
       );
       return { limit, offset, total: page.total, results };

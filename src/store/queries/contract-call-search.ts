@@ -4,6 +4,7 @@ import { heightOf } from '../../chain/position.ts';
 import { fieldsOfCall } from '../../codec/clarity-fields.ts';
 import type { CallFilter, FoundCall } from '../model/contract-search.ts';
 import type { Cursor, Page } from '../model/page.ts';
+import type { EventPosition } from '../model/value-index.ts';
 import { type CallColumns, callArguments } from '../rows/call-arguments.ts';
 import { heightIn, shownTime } from '../rows/position-sql.ts';
 import { prepared } from '../rows/statement.ts';
@@ -17,10 +18,10 @@ const inside = 'AND position BETWEEN ?2 AND ?3';
 export const sql = {
   contract: `SELECT p.id, coalesce(a.calls, 0) AS calls FROM principals p LEFT JOIN accounts a ON a.principal_id = p.id
               WHERE p.address = ?1`,
-  allDown: `SELECT position ${calls} ${inside} ORDER BY position DESC`,
-  allUp: `SELECT position ${calls} ${inside} ORDER BY position`,
-  namedDown: `SELECT position ${calls} ${inside} ${ofName} ORDER BY position DESC`,
-  namedUp: `SELECT position ${calls} ${inside} ${ofName} ORDER BY position`,
+  allDown: `SELECT position ${calls} ${inside} ORDER BY position DESC LIMIT ?4`,
+  allUp: `SELECT position ${calls} ${inside} ORDER BY position LIMIT ?4`,
+  namedDown: `SELECT position ${calls} ${inside} ${ofName} ORDER BY position DESC LIMIT ?5`,
+  namedUp: `SELECT position ${calls} ${inside} ${ofName} ORDER BY position LIMIT ?5`,
   countAll: `SELECT count(*) AS calls FROM (SELECT 1 ${calls} ${inside} LIMIT ?4)`,
   countNamed: `SELECT count(*) AS calls FROM (SELECT 1 ${calls} ${inside} ${ofName} LIMIT ?5)`,
   at: `SELECT t.tx_id, t.status, t.function_name, sender.address AS sender, sponsor.address AS sponsor,
@@ -49,24 +50,28 @@ interface PlaceRow {
 export function contractCallSearch(db: Database, search: ValueSearch) {
   const contract = prepared<{ id: number; calls: number }, [string]>(db, sql.contract);
   type Of = [number, number, number];
-  const all = { down: prepared<PlaceRow, Of>(db, sql.allDown), up: prepared<PlaceRow, Of>(db, sql.allUp) };
+  const all = {
+    down: prepared<PlaceRow, [...Of, number]>(db, sql.allDown),
+    up: prepared<PlaceRow, [...Of, number]>(db, sql.allUp),
+  };
   const named = {
-    down: prepared<PlaceRow, [...Of, string]>(db, sql.namedDown),
-    up: prepared<PlaceRow, [...Of, string]>(db, sql.namedUp),
+    down: prepared<PlaceRow, [...Of, string, number]>(db, sql.namedDown),
+    up: prepared<PlaceRow, [...Of, string, number]>(db, sql.namedUp),
   };
   const countAll = prepared<{ calls: number }, [number, number, number, number]>(db, sql.countAll);
   const countNamed = prepared<{ calls: number }, [number, number, number, string, number]>(db, sql.countNamed);
   const at = prepared<CallRow, [number]>(db, sql.at);
 
   function walk(id: number, { first, last }: Span, name: string | null): Walk {
-    function* places(from: number, to: number, direction: 'down' | 'up') {
-      const rows = name === null ? all[direction].iterate(id, from, to) : named[direction].iterate(id, from, to, name);
-      for (const { position } of rows) yield { position, eventIndex: 0 };
+    function places(from: number, to: number, direction: 'down' | 'up', most: number): EventPosition[] {
+      const rows =
+        name === null ? all[direction].all(id, from, to, most) : named[direction].all(id, from, to, name, most);
+      return rows.map(({ position }) => ({ position, eventIndex: 0 }));
     }
     return {
-      down: ({ position }) => places(first, position, 'down'),
+      down: ({ position }, most) => places(first, position, 'down', most),
       // Nothing but the call itself stands at its position.
-      up: ({ position }) => places(position + 1, last, 'up'),
+      up: ({ position }, most) => places(position + 1, last, 'up', most),
     };
   }
 

@@ -16,9 +16,9 @@ export const sql = {
   contract: `SELECT p.id, coalesce(l.logs, 0) AS logs FROM principals p LEFT JOIN contract_logs l ON l.contract_id = p.id
               WHERE p.address = ?1`,
   down: `SELECT position, event_index ${logs} AND (position, event_index) <= (?2, ?3) AND position >= ?4
-          ORDER BY position DESC, event_index DESC`,
+          ORDER BY position DESC, event_index DESC LIMIT ?5`,
   up: `SELECT position, event_index ${logs} AND (position, event_index) > (?2, ?3) AND position <= ?4
-        ORDER BY position, event_index`,
+        ORDER BY position, event_index LIMIT ?5`,
   count: `SELECT count(*) AS logs FROM (SELECT 1 ${logs} AND position BETWEEN ?2 AND ?3 LIMIT ?4)`,
   at: `SELECT e.topic, e.value, t.tx_id, ${shownTime} AS time FROM events e JOIN transactions t ON t.position = e.position
          JOIN blocks b ON b.height = ${heightIn('e.position')}
@@ -43,18 +43,14 @@ const placeOf = ({ position, event_index }: PlaceRow): EventPosition => ({ posit
 /** @param search pages through what it is given */
 export function contractLogSearch(db: Database, search: ValueSearch) {
   const contract = prepared<{ id: number; logs: number }, [string]>(db, sql.contract);
-  const down = prepared<PlaceRow, [number, number, number, number]>(db, sql.down);
-  const up = prepared<PlaceRow, [number, number, number, number]>(db, sql.up);
+  const down = prepared<PlaceRow, [number, number, number, number, number]>(db, sql.down);
+  const up = prepared<PlaceRow, [number, number, number, number, number]>(db, sql.up);
   const count = prepared<{ logs: number }, [number, number, number, number]>(db, sql.count);
   const at = prepared<LogRow, [number, number]>(db, sql.at);
 
   const walk = (id: number, { first, last }: Span): Walk => ({
-    *down({ position, eventIndex }) {
-      for (const row of down.iterate(id, position, eventIndex, first)) yield placeOf(row);
-    },
-    *up({ position, eventIndex }) {
-      for (const row of up.iterate(id, position, eventIndex, last)) yield placeOf(row);
-    },
+    down: ({ position, eventIndex }, most) => down.all(id, position, eventIndex, first, most).map(placeOf),
+    up: ({ position, eventIndex }, most) => up.all(id, position, eventIndex, last, most).map(placeOf),
   });
 
   function read({ position, eventIndex }: EventPosition, topic: string | null) {

@@ -1,12 +1,13 @@
 /** The name system: names, with what other files say of namespaces, zonefiles and subdomains. */
 import type { Database } from 'bun:sqlite';
+import type { Turns } from '../../base/turns.ts';
 import { NAME_ASSETS, nameOfToken, nameToken, type PriceFunction } from '../../chain/name-system.ts';
 import { positionsOf } from '../../chain/position.ts';
 import type { NameInfo, SubdomainInfo } from '../model/name.ts';
 import { prepared } from '../rows/statement.ts';
 import { PAYLOAD, storedNameOperation } from '../rows/words.ts';
 import { FIRST, namespaceQueries } from './namespaces.ts';
-import { isSubdomain, parentOf, subdomainQueries } from './subdomains.ts';
+import { allNames, isSubdomain, type NameRow, parentOf, requireFew, STRETCH, subdomainQueries } from './subdomains.ts';
 import { zonefileQueries } from './zonefiles.ts';
 
 /** The condition that nothing was done on the chain with a name from before it. */
@@ -23,7 +24,8 @@ export const sql = {
   active: `SELECT 1 FROM names WHERE name = ?1 AND active = 1
            UNION ALL SELECT 1 FROM old_names o WHERE o.name = ?1 AND ${untouched} LIMIT 1`,
   oldName: 'SELECT namespace, owner FROM old_names WHERE name = ?1',
-  oldNamesOfOwner: `SELECT o.name FROM old_names o WHERE o.owner = ?1 AND ${untouched} ORDER BY o.name`,
+  oldNamesOfOwner: `SELECT o.name FROM old_names o WHERE o.owner = ?1 AND o.name > ?2 AND ${untouched}
+                     ORDER BY o.name LIMIT ?3`,
   // What began the chain, with all that was there from the start.
   genesis: `${firstTransfer} AND genesis_block_time IS NOT NULL ORDER BY position LIMIT 1`,
   // Old nodes announced in block 1 what others announce in block 0.
@@ -37,7 +39,8 @@ export const sql = {
   principal: 'SELECT id FROM principals WHERE address = ?1',
   owner: `SELECT p.address FROM nft_instances i JOIN principals p ON p.id = i.owner_id
            WHERE i.asset_id = ?1 AND i.value = ?2`,
-  owned: 'SELECT value FROM nft_instances WHERE owner_id = ?1 AND asset_id = ?2 ORDER BY value',
+  owned: `SELECT value FROM nft_instances WHERE owner_id = ?1 AND asset_id = ?2 AND value > ?3
+           ORDER BY value LIMIT ?4`,
 };
 
 interface OperationRow {
@@ -60,7 +63,7 @@ function nameOwners(db: Database) {
   const asset = prepared<{ id: number }, [string]>(db, sql.asset);
   const principal = prepared<{ id: number }, [string]>(db, sql.principal);
   const owner = prepared<{ address: string }, [number, Uint8Array]>(db, sql.owner);
-  const owned = prepared<{ value: Uint8Array }, [number, number]>(db, sql.owned);
+  const owned = prepared<{ value: Uint8Array }, [number, number, Uint8Array, number]>(db, sql.owned);
   const assetIds = (): number[] =>
     NAME_ASSETS.map((identifier) => asset.get(identifier)?.id).filter((id) => id !== undefined);
   return {
@@ -74,23 +77,30 @@ function nameOwners(db: Database) {
       }
       return undefined;
     },
-    /** The names whose tokens an address has. */
-    namesOf(address: string): string[] {
+    /** The names whose tokens an address has, by stretches between which others have their turn. */
+    *namesOf(address: string): Generator<string[]> {
       const id = principal.get(address)?.id;
-      if (id === undefined) return [];
-      const tokens = assetIds().flatMap((assetId) => owned.all(id, assetId));
-      return tokens.map(({ value }) => nameOfToken(value)).filter((name) => name !== null);
+      if (id === undefined) return;
+      for (const assetId of assetIds()) {
+        let last: Uint8Array | undefined = new Uint8Array(0);
+        while (last !== undefined) {
+          const tokens: { value: Uint8Array }[] = owned.all(id, assetId, last, STRETCH);
+          yield tokens.map(({ value }) => nameOfToken(value)).filter((name) => name !== null);
+          last = tokens.length < STRETCH ? undefined : tokens.at(-1)?.value;
+        }
+      }
     },
   };
 }
 
-export function nameQueries(db: Database) {
+/** @param turns shares the thread */
+export function nameQueries(db: Database, turns: Turns) {
   const names = prepared<{ name: string }, [number, number]>(db, sql.names);
   const namesOfNamespace = prepared<{ name: string }, [string, number, number]>(db, sql.namesOfNamespace);
   const active = prepared<unknown, [string]>(db, sql.active);
   const last = prepared<OperationRow, [string]>(db, sql.last);
   const oldName = prepared<OldNameRow, [string]>(db, sql.oldName);
-  const oldNamesOfOwner = prepared<{ name: string }, [string]>(db, sql.oldNamesOfOwner);
+  const oldNamesOfOwner = prepared<NameRow, [string, string, number]>(db, sql.oldNamesOfOwner);
   const genesis = prepared<{ tx_id: Uint8Array }, [number, number]>(db, sql.genesis);
   const firstTransferOf = prepared<{ tx_id: Uint8Array }, [number, number]>(db, sql.firstTransfer);
   const version = prepared<{ attachment: number | null; old: number }, []>(db, sql.version);
@@ -155,18 +165,32 @@ export function nameQueries(db: Database) {
       if (!isActive(name)) return undefined;
       return hash === null ? zonefiles.newest(name).text : zonefiles.withHash(name, hash);
     },
-    /** Subdomains of a name, in order; none of a name that is unknown or revoked. */
-    subdomains: async (name: string): Promise<string[]> => (isActive(name) ? subdomains.ofName(name) : []),
-    /** Names and subdomains of an address, in no order. */
+    /**
+     * Subdomains of a name, in order; none of a name that is unknown or revoked.
+     * @throws TooMuchWorkError where there are too many
+     */
+    subdomains: async (name: string): Promise<string[]> =>
+      isActive(name) ? subdomains.ofName(name, turns.longWork()) : [],
+    /**
+     * Names and subdomains of an address, in no order.
+     * @throws TooMuchWorkError where there are too many
+     */
     async ofOwner(address: string): Promise<string[]> {
+      const pause = turns.longWork();
+      const its: string[] = [];
+      const addThose = async (names: Iterable<string>, isIts: (name: string) => boolean): Promise<void> => {
+        for (const name of names) {
+          if (isIts(name)) its.push(name);
+          await pause();
+        }
+        requireFew(its, address);
+      };
       // Only the newest declaration says whose a subdomain is.
-      const its = [...subdomains.everOf(address)].filter((name) => findSubdomain(name)?.owner === address);
+      await addThose(await subdomains.everOf(address, pause), (name) => findSubdomain(name)?.owner === address);
       // The token of a name from before the chain is first seen when it moves.
-      const old = oldNamesOfOwner
-        .all(address)
-        .map(({ name }) => name)
-        .filter((name) => owners.of(name) === undefined);
-      return [...its, ...old, ...owners.namesOf(address).filter(isActive)];
+      await addThose(await allNames(oldNamesOfOwner, address, pause), (name) => owners.of(name) === undefined);
+      for (const names of owners.namesOf(address)) await addThose(names, isActive);
+      return its;
     },
     /** Changes with every attachment that comes, and with the names from before the chain. */
     version: async (): Promise<string> => {

@@ -45,26 +45,40 @@ function requireForm(key: CursorKey, like: CursorKey): void {
   throw new UnreadableCursorError(`its key has not the ${like.length} parts of those of its list`);
 }
 
+/** What finds the rows of a list whose rows take long to find. */
+export interface LongPageSource<Row, Item, Total extends number | null = number>
+  extends Omit<PageSource<Row, Item, Total>, 'rowsFrom' | 'rowsBefore'> {
+  rowsFrom(key: CursorKey | null, count: number): Promise<Row[]>;
+  rowsBefore(key: CursorKey, count: number): Promise<Row[]>;
+}
+
+/** What a page is made of: rows that are asked for one after the other, and given when they are there. */
+type Asking<Row, Made> = Generator<Row[] | Promise<Row[]>, Made, Row[]>;
+type AnySource<Row, Item, Total extends number | null> =
+  | PageSource<Row, Item, Total>
+  | LongPageSource<Row, Item, Total>;
+
 /** Returns up to `count` rows, the nearest to the cursor's place first. */
-function rowsAt<Row>(
-  { rowsFrom, rowsBefore, keyOf }: Pick<PageSource<Row, unknown>, 'rowsFrom' | 'rowsBefore' | 'keyOf'>,
+function* rowsAt<Row>(
+  { rowsFrom, rowsBefore, keyOf }: Pick<AnySource<Row, unknown, null>, 'rowsFrom' | 'rowsBefore' | 'keyOf'>,
   { side, key }: Cursor,
   count: number,
-): Row[] {
-  if (key.length === 0) return side === 'from' ? rowsFrom(null, count) : [];
+): Asking<Row, Row[]> {
+  if (key.length === 0) return side === 'from' ? yield rowsFrom(null, count) : [];
   const isAtKey = (row: Row): boolean => isSame(keyOf(row), key);
   switch (side) {
     case 'from':
-      return rowsFrom(key, count);
-    case 'after':
-      return rowsFrom(key, count + 1)
-        .filter((row) => !isAtKey(row))
-        .slice(0, count);
+      return yield rowsFrom(key, count);
+    case 'after': {
+      const rows = yield rowsFrom(key, count + 1);
+      return rows.filter((row) => !isAtKey(row)).slice(0, count);
+    }
     case 'before':
-      return rowsBefore(key, count);
+      return yield rowsBefore(key, count);
     case 'until': {
-      const own = rowsFrom(key, 1).filter(isAtKey);
-      return [...own, ...rowsBefore(key, count - own.length)];
+      const at = yield rowsFrom(key, 1);
+      const own = at.filter(isAtKey);
+      return [...own, ...(yield rowsBefore(key, count - own.length))];
     }
   }
 }
@@ -77,13 +91,32 @@ function rowsAt<Row>(
 export function keysetPage<Row, Item, Total extends number | null = number>(
   source: PageSource<Row, Item, Total>,
 ): Page<Item, Total> {
+  const asking = pageOf(source);
+  let asked = asking.next();
+  while (asked.done !== true) asked = asking.next(asked.value as Row[]);
+  return asked.value;
+}
+
+/** The page that a cursor names of a list whose rows take long to find, as {@link keysetPage}. */
+export async function longKeysetPage<Row, Item, Total extends number | null = number>(
+  source: LongPageSource<Row, Item, Total>,
+): Promise<Page<Item, Total>> {
+  const asking = pageOf(source);
+  let asked = asking.next();
+  while (asked.done !== true) asked = asking.next(await asked.value);
+  return asked.value;
+}
+
+function* pageOf<Row, Item, Total extends number | null>(
+  source: AnySource<Row, Item, Total>,
+): Asking<Row, Page<Item, Total>> {
   const { limit, keyOf } = source;
   const at = source.at ?? HEAD;
-  const rows = rowsAt(source, at, limit + 1);
+  const rows = yield* rowsAt(source, at, limit + 1);
   const isMore = rows.length > limit;
   if (isMore) rows.pop();
   const back: Cursor = { side: turned[at.side], key: at.key };
-  const [turning] = rowsAt(source, back, 1);
+  const [turning] = yield* rowsAt(source, back, 1);
   const isTurnable = turning !== undefined;
   const any = rows[0] ?? turning;
   if (any !== undefined && at.key.length > 0) requireForm(at.key, keyOf(any));

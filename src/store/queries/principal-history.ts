@@ -82,6 +82,9 @@ interface RewardRow {
 /** Transactions and events that one step looks at, about; the step lasts some milliseconds. */
 const ROWS_OF_A_STEP = 1000;
 
+/** Bytes of values that count as much as an event. */
+const BYTES_OF_A_ROW = 1_000;
+
 /** No principal has this number. */
 const NOBODY = 0;
 
@@ -215,10 +218,17 @@ function steps(db: Database, rowsOfAStep: number) {
   function inside(principal: number, row: TransactionRow, place: HistoryPlace, rows: number) {
     const moved = place.event === 0 ? feeMovement(principal, row) : [];
     if (place.found >= row.events) return { moved, event: row.event_count, found: place.found, read: 0 };
-    const end = Math.min(place.event + rows, row.event_count);
-    const found = events.all(row.position, place.event, end - 1, principal);
-    moved.push(...found.flatMap((event) => eventMovements(principal, row, event)));
-    return { moved, event: end, found: place.found + found.length, read: end - place.event };
+    let end = Math.min(place.event + rows, row.event_count);
+    let [found, bytes] = [place.found, 0];
+    for (const event of events.iterate(row.position, place.event, end - 1, principal)) {
+      moved.push(...eventMovements(principal, row, event));
+      found += 1;
+      bytes += event.value?.length ?? 0;
+      if (bytes < rows * BYTES_OF_A_ROW) continue;
+      end = event.event_index + 1;
+      break;
+    }
+    return { moved, event: end, found, read: end - place.event + Math.floor(bytes / BYTES_OF_A_ROW) };
   }
 
   /** The next movements of a walk, and the place behind them; null where it is at its end. */

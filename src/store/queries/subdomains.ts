@@ -1,8 +1,10 @@
 /** Subdomains: what zonefiles declared, and what there was before the chain. */
-import type { Database } from 'bun:sqlite';
+import type { Database, Statement } from 'bun:sqlite';
+import type { Pause } from '../../base/turns.ts';
 import { sha256 } from '../../codec/hash.ts';
 import { lossyText } from '../../codec/utf8.ts';
 import type { SubdomainInfo } from '../model/name.ts';
+import { TooMuchWorkError } from '../model/read-errors.ts';
 import { heightIn } from '../rows/position-sql.ts';
 import { prepared } from '../rows/statement.ts';
 
@@ -13,16 +15,19 @@ const declared = `subdomains s JOIN attachments a ON a.id = s.attachment_id
 
 export const sql = {
   oldSubdomain: 'SELECT owner, resolver, zonefile_hash, zonefile FROM old_subdomains WHERE subdomain = ?1',
-  oldSubdomainsOfOwner: 'SELECT subdomain FROM old_subdomains WHERE owner = ?1 ORDER BY subdomain',
+  oldSubdomainsOfOwner:
+    'SELECT subdomain AS name FROM old_subdomains WHERE owner = ?1 AND subdomain > ?2 ORDER BY subdomain LIMIT ?3',
   oldResolver: 'SELECT resolver FROM old_subdomains WHERE name = ?1 ORDER BY subdomain DESC LIMIT 1',
   // The newest declaration; of several in one zonefile the last.
   subdomain: `SELECT s.owner, s.resolver, s.zonefile, t.tx_id FROM ${declared}
                WHERE s.subdomain = ?1 ORDER BY t.position DESC, s.record DESC LIMIT 1`,
   // The query returns as many rows as were ever declared for one subdomain.
   declarations: `SELECT s.zonefile FROM ${declared} WHERE s.subdomain = ?1 ORDER BY t.position DESC, s.record DESC`,
-  subdomainsOfName: `SELECT s.subdomain FROM ${declared} WHERE s.name = ?1
-                     UNION SELECT subdomain FROM old_subdomains WHERE name = ?1 ORDER BY subdomain`,
-  subdomainsOfOwner: `SELECT DISTINCT s.subdomain FROM ${declared} WHERE s.owner = ?1 ORDER BY s.subdomain`,
+  subdomainsOfName: `SELECT s.subdomain AS name FROM ${declared} WHERE s.name = ?1 AND s.subdomain > ?2
+                     UNION SELECT subdomain FROM old_subdomains WHERE name = ?1 AND subdomain > ?2
+                     ORDER BY name LIMIT ?3`,
+  subdomainsOfOwner: `SELECT DISTINCT s.subdomain AS name FROM ${declared} WHERE s.owner = ?1 AND s.subdomain > ?2
+                       ORDER BY s.subdomain LIMIT ?3`,
   // By the updates of the name, newest first: it may have declared any number of subdomains.
   resolver: `SELECT s.resolver
                FROM name_operations o CROSS JOIN transactions t ON t.position = o.position
@@ -47,6 +52,40 @@ interface OldSubdomainRow {
   zonefile: string;
 }
 
+export interface NameRow {
+  name: string;
+}
+
+/** Names that are read at once. */
+export const STRETCH = 200;
+/** Names of one owner, and subdomains of one name, that an answer holds. */
+const MOST_NAMES = 20_000;
+
+/** @throws TooMuchWorkError where a subject has more names than an answer holds */
+export function requireFew(names: readonly string[], subject: string): void {
+  if (names.length > MOST_NAMES) throw new TooMuchWorkError(`${subject} has more than ${MOST_NAMES} names`);
+}
+
+/**
+ * The names that a statement finds of a subject, in order, by stretches between which others have their turn.
+ * @param stretch is given the subject, the name before the first one, and their number
+ * @throws TooMuchWorkError where there are too many
+ */
+export async function allNames(
+  stretch: Statement<NameRow, [string, string, number]>,
+  subject: string,
+  pause: Pause,
+): Promise<string[]> {
+  const names: string[] = [];
+  for (;;) {
+    const rows = stretch.all(subject, names.at(-1) ?? '', STRETCH);
+    names.push(...rows.map(({ name }) => name));
+    if (rows.length < STRETCH) return names;
+    requireFew(names, subject);
+    await pause();
+  }
+}
+
 /** Hash of a subdomain's zonefile, which is shorter than that of a name's. */
 const subdomainHash = (zonefile: Uint8Array): Uint8Array => sha256(zonefile).subarray(16);
 
@@ -62,11 +101,11 @@ export const isSubdomain = (name: string): boolean => name.split('.').length > 2
 export function subdomainQueries(db: Database, genesisId: () => Uint8Array | null) {
   const subdomain = prepared<SubdomainRow, [string]>(db, sql.subdomain);
   const declarations = prepared<{ zonefile: Uint8Array }, [string]>(db, sql.declarations);
-  const ofName = prepared<{ subdomain: string }, [string]>(db, sql.subdomainsOfName);
-  const ofOwner = prepared<{ subdomain: string }, [string]>(db, sql.subdomainsOfOwner);
+  const ofName = prepared<NameRow, [string, string, number]>(db, sql.subdomainsOfName);
+  const ofOwner = prepared<NameRow, [string, string, number]>(db, sql.subdomainsOfOwner);
   const resolver = prepared<{ resolver: string }, [string]>(db, sql.resolver);
   const oldSubdomain = prepared<OldSubdomainRow, [string]>(db, sql.oldSubdomain);
-  const oldOfOwner = prepared<{ subdomain: string }, [string]>(db, sql.oldSubdomainsOfOwner);
+  const oldOfOwner = prepared<NameRow, [string, string, number]>(db, sql.oldSubdomainsOfOwner);
   const oldResolver = prepared<{ resolver: string }, [string]>(db, sql.oldResolver);
 
   function findOld(name: string): SubdomainInfo | undefined {
@@ -98,10 +137,10 @@ export function subdomainQueries(db: Database, genesisId: () => Uint8Array | nul
     resolverOf: (name: string): string | undefined => (resolver.get(name) ?? oldResolver.get(name))?.resolver,
 
     /** Subdomains of a name, in order. */
-    ofName: (name: string): string[] => ofName.all(name).map((row) => row.subdomain),
+    ofName: (name: string, pause: Pause): Promise<string[]> => allNames(ofName, name, pause),
 
     /** Subdomains that were ever declared for an address, each once. */
-    everOf: (address: string): Set<string> =>
-      new Set([...ofOwner.all(address), ...oldOfOwner.all(address)].map((row) => row.subdomain)),
+    everOf: async (address: string, pause: Pause): Promise<Set<string>> =>
+      new Set([...(await allNames(ofOwner, address, pause)), ...(await allNames(oldOfOwner, address, pause))]),
   };
 }

@@ -8,6 +8,7 @@
  * long the chain is.
  */
 import type { Database } from 'bun:sqlite';
+import type { Pause, Turns } from '../../base/turns.ts';
 import { positionsOf } from '../../chain/position.ts';
 import { type ClarityFields, isWithin } from '../../codec/clarity-fields.ts';
 import { meets } from '../../codec/value-condition.ts';
@@ -23,7 +24,7 @@ import {
 } from '../model/value-index.ts';
 import { prepared } from '../rows/statement.ts';
 import { type KeyRange, keyRange, pathKey } from '../rows/value-keys.ts';
-import { keysetPage, numberAt } from './page.ts';
+import { longKeysetPage, numberAt } from './page.ts';
 import { valueIndexes } from './value-indexes.ts';
 
 /** How much one request may look at. */
@@ -56,15 +57,20 @@ const ofValue = `SELECT position, event_index ${entries} AND value = ?6`;
 
 export const sql = {
   down: `${ofValue} AND (position, event_index) <= (?3, ?4) AND position >= ?5
-          ORDER BY position DESC, event_index DESC`,
-  up: `${ofValue} AND (position, event_index) > (?3, ?4) AND position <= ?5 ORDER BY position, event_index`,
-  range: `SELECT position, event_index ${entries} AND value BETWEEN ?3 AND ?4 LIMIT ?5`,
+          ORDER BY position DESC, event_index DESC LIMIT ?7`,
+  up: `${ofValue} AND (position, event_index) > (?3, ?4) AND position <= ?5
+        ORDER BY position, event_index LIMIT ?7`,
+  range: `SELECT value, position, event_index ${entries} AND (value, position, event_index) > (?3, ?4, ?5) AND value <= ?6
+           ORDER BY value, position, event_index LIMIT ?7`,
 };
 
 interface EntryRow {
   position: number;
   event_index: number;
 }
+
+/** Entries of a range, and places of a walk, that are read at once. */
+const STRETCH = 500;
 
 /** The places of a span, both ends included. */
 export interface Span {
@@ -82,12 +88,25 @@ export function spanOf({ from, to }: HeightSpan): Span {
   };
 }
 
-/** What is walked, in the order of the list and in the other one. */
+/**
+ * What is walked, in the order of the list and in the other one. A walk lasts for several turns, in which other requests may
+ * use the same connection: it is read by stretches, none of which is left in its middle.
+ */
 export interface Walk {
-  /** Walks from a place on, and with it, the newest first. */
-  down(from: EventPosition): Iterable<EventPosition>;
-  /** Walks behind a place, the oldest first. */
-  up(after: EventPosition): Iterable<EventPosition>;
+  /** Up to `count` places from a place on, and with it, the newest first. */
+  down(from: EventPosition, count: number): EventPosition[];
+  /** Up to `count` places behind a place, the oldest first. */
+  up(after: EventPosition, count: number): EventPosition[];
+}
+
+/** The places of a walk, stretch by stretch. @param count places of the first one */
+function* stretches(walk: Walk, side: keyof Walk, from: EventPosition, count: number): Generator<EventPosition[]> {
+  let places = walk[side](from, count);
+  for (let last = places.at(-1); last !== undefined; last = places.at(-1)) {
+    yield places;
+    const end = last;
+    places = walk[side](end, STRETCH).filter((place) => compared(place, end) !== 0);
+  }
 }
 
 /** An event behind all of a transaction. */
@@ -95,15 +114,19 @@ export const LAST_EVENT = Number.MAX_SAFE_INTEGER;
 
 const placeOf = ({ position, event_index }: EntryRow): EventPosition => ({ position, eventIndex: event_index });
 
-/** Walks places that are in memory. */
-function sortedWalk(rows: readonly EntryRow[], { first, last }: Span): Walk {
-  const ascending = rows
-    .filter(({ position }) => position >= first && position <= last)
-    .map(placeOf)
-    .sort(compared);
+/** Walks places that are in memory, in parts of which each is sorted. */
+function sortedWalk(parts: readonly EventPosition[][]): Walk {
   return {
-    down: (from) => ascending.filter((one) => compared(one, from) <= 0).reverse(),
-    up: (after) => ascending.filter((one) => compared(one, after) > 0),
+    down: (from, count) =>
+      parts
+        .flatMap((part) => part.filter((one) => compared(one, from) <= 0).slice(-count))
+        .sort((a, b) => compared(b, a))
+        .slice(0, count),
+    up: (after, count) =>
+      parts
+        .flatMap((part) => part.filter((one) => compared(one, after) > 0).slice(0, count))
+        .sort(compared)
+        .slice(0, count),
   };
 }
 
@@ -121,25 +144,50 @@ interface KeyedField extends KeyRange {
 
 /** The ways to find what meets all conditions of fields that are indexed. */
 function entryWays(db: Database, limits: ValueSearchLimits) {
-  const down = prepared<EntryRow, [number, string, number, number, number, string]>(db, sql.down);
-  const up = prepared<EntryRow, [number, string, number, number, number, string]>(db, sql.up);
-  const range = prepared<EntryRow, [number, string, string, string, number]>(db, sql.range);
+  type OfValue = [number, string, number, number, number, string, number];
+  const down = prepared<EntryRow, OfValue>(db, sql.down);
+  const up = prepared<EntryRow, OfValue>(db, sql.up);
+  const range = prepared<EntryRow & { value: string }, [number, string, string, number, number, string, number]>(
+    db,
+    sql.range,
+  );
   const isOneValue = ({ low, high }: KeyRange): boolean => low === high;
 
   const ofValue = ({ id, path, low }: KeyedField, { first, last }: Span): Walk => ({
-    *down({ position, eventIndex }) {
-      for (const row of down.iterate(id, path, position, eventIndex, first, low)) yield placeOf(row);
-    },
-    *up({ position, eventIndex }) {
-      for (const row of up.iterate(id, path, position, eventIndex, last, low)) yield placeOf(row);
-    },
+    down: ({ position, eventIndex }, count) => down.all(id, path, position, eventIndex, first, low, count).map(placeOf),
+    up: ({ position, eventIndex }, count) => up.all(id, path, position, eventIndex, last, low, count).map(placeOf),
   });
 
-  const upTo = ({ id, path, low, high }: KeyedField, most: number): EntryRow[] =>
-    range.all(id, path, low, high, most + 1);
+  /** The places of a field's entries, in sorted parts; null where there are more entries than so many. */
+  async function upTo(
+    { id, path, low, high }: KeyedField,
+    { first, last }: Span,
+    most: number,
+    pause: Pause,
+  ): Promise<EventPosition[][] | null> {
+    const parts: EventPosition[][] = [];
+    let [at, place] = [low, { position: -1, event_index: -1 }];
+    for (let left = most + 1; left > 0; ) {
+      const asked = Math.min(left, STRETCH);
+      const rows = range.all(id, path, at, place.position, place.event_index, high, asked);
+      const inSpan = rows.filter(({ position }) => position >= first && position <= last);
+      parts.push(inSpan.map(placeOf).sort(compared));
+      const end = rows.at(-1);
+      if (end === undefined || rows.length < asked) return parts;
+      left -= rows.length;
+      [at, place] = [end.value, end];
+      await pause();
+    }
+    return null;
+  }
 
   /** @param all walks everything, whatever its values are */
-  return function* (fields: readonly KeyedField[], span: Span, all: Walk): Generator<Way> {
+  return async function* (
+    fields: readonly KeyedField[],
+    span: Span,
+    all: Walk,
+    pause: Pause,
+  ): AsyncGenerator<Way, void> {
     const { few, quick, sorted, rows } = limits;
     if (fields.some(({ low, high }) => low > high)) return;
     const [only] = fields;
@@ -147,10 +195,14 @@ function entryWays(db: Database, limits: ValueSearchLimits) {
       yield { walk: ofValue(only, span), rows };
       return;
     }
-    const measured = fields.map((field) => ({ field, found: upTo(field, few) }));
-    const least = measured.reduce((a, b) => (a.found.length <= b.found.length ? a : b));
-    if (least.found.length <= few) {
-      yield { walk: sortedWalk(least.found, span), rows };
+    const measured: EventPosition[][][] = [];
+    for (const field of fields) {
+      const found = await upTo(field, span, few, pause);
+      if (found !== null) measured.push(found);
+    }
+    const [least] = measured.sort((a, b) => a.flat().length - b.flat().length);
+    if (least !== undefined) {
+      yield { walk: sortedWalk(least), rows };
       return;
     }
     yield { walk: all, rows: quick };
@@ -160,9 +212,9 @@ function entryWays(db: Database, limits: ValueSearchLimits) {
       return;
     }
     for (const field of fields) {
-      const found = upTo(field, sorted);
-      if (found.length > sorted) continue;
-      yield { walk: sortedWalk(found, span), rows };
+      const found = await upTo(field, span, sorted, pause);
+      if (found === null) continue;
+      yield { walk: sortedWalk(found), rows };
       return;
     }
     yield { walk: all, rows };
@@ -234,21 +286,25 @@ interface Row<Item> {
  * @param limits how much may be read
  * @returns null where that is not enough to find as many
  */
-function taken<Item>(
-  places: Iterable<EventPosition>,
+async function taken<Item>(
+  stretches: Iterable<EventPosition[]>,
   { read, fields }: Searched<Item>,
   count: number,
   limits: { rows: number; bytes: number },
-): Row<Item>[] | null {
+  pause: Pause,
+): Promise<Row<Item>[] | null> {
   const taken: Row<Item>[] = [];
   let { rows, bytes } = limits;
-  for (const place of places) {
-    if (taken.length === count) break;
-    const { item, bytes: size, fields: decode } = read(place);
-    rows -= 1;
-    bytes -= size;
-    if (rows < 0 || bytes < 0) return null;
-    if (item !== null && (fields.length === 0 || meetsAll(fields, decode()))) taken.push({ place, item });
+  for (const places of stretches) {
+    for (const place of places) {
+      if (taken.length === count) return taken;
+      const { item, bytes: size, fields: decode } = read(place);
+      rows -= 1;
+      bytes -= size;
+      if (rows < 0 || bytes < 0) return null;
+      if (item !== null && (fields.length === 0 || meetsAll(fields, decode()))) taken.push({ place, item });
+      await pause();
+    }
   }
   return taken;
 }
@@ -256,13 +312,17 @@ function taken<Item>(
 const placeAt = (key: CursorKey): EventPosition => ({ position: numberAt(key, 0), eventIndex: numberAt(key, 1) });
 const lower = (a: EventPosition, b: EventPosition): EventPosition => (compared(a, b) < 0 ? a : b);
 
-/** What pages through lists. @param limits others than usual are for tests */
-export function valueSearch(db: Database, limits: ValueSearchLimits = VALUE_SEARCH_LIMITS) {
+/**
+ * What pages through lists, in small steps, so that a search holds up nobody.
+ * @param turns shares the thread
+ * @param limits others than usual are for tests
+ */
+export function valueSearch(db: Database, turns: Turns, limits: ValueSearchLimits = VALUE_SEARCH_LIMITS) {
   const all = valueIndexes(db);
   const ways = entryWays(db, limits);
 
   /** The ways to find a page, the likeliest first. @throws TooMuchWorkError where nothing bounds them */
-  function waysTo(searched: Searched<unknown>): Iterable<Way> {
+  function waysTo(searched: Searched<unknown>, pause: Pause): Iterable<Way> | AsyncIterable<Way> {
     const { subject, contract, fields, span } = searched;
     const everything: Way[] = [{ walk: searched.all, rows: limits.rows }];
     if (fields.length === 0) return everything;
@@ -281,19 +341,22 @@ export function valueSearch(db: Database, limits: ValueSearchLimits = VALUE_SEAR
           : unfinished(searched, index, filter.named);
       }
     }
-    return ways(keyed, span, searched.all);
+    return ways(keyed, span, searched.all, pause);
   }
 
-  /** @param walked the places of a way to look at */
-  function found<Item>(
+  /** What is found on the way from a place. */
+  async function found<Item>(
     searched: Searched<Item>,
     count: number,
-    walked: (walk: Walk) => Iterable<EventPosition>,
-  ): Row<Item>[] {
+    side: keyof Walk,
+    from: EventPosition,
+    pause: Pause,
+  ): Promise<Row<Item>[]> {
     let isTried = false;
-    for (const { walk, rows } of waysTo(searched)) {
+    for await (const { walk, rows } of waysTo(searched, pause)) {
       isTried = true;
-      const page = taken(walked(walk), searched, count, { rows, bytes: limits.bytes });
+      const places = stretches(walk, side, from, count);
+      const page = await taken(places, searched, count, { rows, bytes: limits.bytes }, pause);
       if (page !== null) return page;
     }
     if (isTried) throw tooMuch(limits);
@@ -301,18 +364,19 @@ export function valueSearch(db: Database, limits: ValueSearchLimits = VALUE_SEAR
   }
 
   /** @throws TooMuchWorkError where the page isn't found in as much as may be looked at */
-  return <Item>(searched: Searched<Item>, limit: number, at: Cursor | null): Page<Item, number | null> => {
+  return <Item>(searched: Searched<Item>, limit: number, at: Cursor | null): Promise<Page<Item, number | null>> => {
+    const pause = turns.longWork();
     const { first, last } = searched.span;
     const newest = { position: last, eventIndex: LAST_EVENT };
     const beforeOldest = { position: first - 1, eventIndex: LAST_EVENT };
     const behind = (place: EventPosition) => (compared(place, beforeOldest) > 0 ? place : beforeOldest);
-    return keysetPage<Row<Item>, Item, number | null>({
+    return longKeysetPage<Row<Item>, Item, number | null>({
       limit,
       at,
       total: searched.total,
       rowsFrom: (key, count) =>
-        found(searched, count, ({ down }) => down(key === null ? newest : lower(placeAt(key), newest))),
-      rowsBefore: (key, count) => found(searched, count, ({ up }) => up(behind(placeAt(key)))),
+        found(searched, count, 'down', key === null ? newest : lower(placeAt(key), newest), pause),
+      rowsBefore: (key, count) => found(searched, count, 'up', behind(placeAt(key)), pause),
       keyOf: ({ place }) => [place.position, place.eventIndex],
       itemOf: ({ item }) => item,
     });

@@ -1,5 +1,6 @@
 /** Blocks of any fork with what they hold, as v1 shows them. */
 import type { Database } from 'bun:sqlite';
+import type { Turns } from '../../base/turns.ts';
 import type { Block } from '../../chain/block.ts';
 import { positionsOf } from '../../chain/position.ts';
 import type { AnnouncedBlock, BlockSearch, ConfirmedMicroblock, WholeBlock } from '../model/block.ts';
@@ -90,7 +91,12 @@ function confirmedBy(hashes: readonly (Uint8Array | null)[]): ConfirmedMicrobloc
 
 export function wholeBlockQueries(
   db: Database,
-  { range, orphans, details }: { range: BlockRange; orphans: OrphanQueries; details: DetailQueries },
+  {
+    range,
+    orphans,
+    details,
+    turns,
+  }: { range: BlockRange; orphans: OrphanQueries; details: DetailQueries; turns: Turns },
 ) {
   const byHeight = prepared<HeightRow, [number]>(db, sql.byHeight);
   const byHash = prepared<HeightRow, [Uint8Array]>(db, sql.byHash);
@@ -154,13 +160,15 @@ export function wholeBlockQueries(
       return { block: canonical ? block : beside(block), isOnChain: height !== undefined };
     },
 
-    /** The canonical chain, highest first. */
+    /** The canonical chain, highest first. A block may hold thousands of transactions: others have their turn between two. */
     async wholePage(limit: number, offset: number): Promise<OffsetPage<WholeBlock>> {
+      const pause = turns.longWork();
       const last = tipHeight();
       const items: WholeBlock[] = [];
       for (let height = last - offset; height > 0 && items.length < limit; height--) {
         const block = whole(height, last);
         if (block !== undefined) items.push(block);
+        await pause();
       }
       return { items, total: last };
     },

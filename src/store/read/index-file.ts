@@ -1,6 +1,8 @@
 /** The file of the index, with the journal beside it, as readers have it open. A rebuild puts another in its place. */
 import { SQLiteError, type Statement } from 'bun:sqlite';
 import { statSync } from 'node:fs';
+import { systemClock } from '../../base/clock.ts';
+import { Turns } from '../../base/turns.ts';
 import { type Connection, prepared, versionOf } from '../files/connection.ts';
 import { indexPath, journalPath, openReader, SCHEMA_VERSION } from '../files/database.ts';
 import { openJournalReader } from '../files/journal.ts';
@@ -44,11 +46,17 @@ function isEnded({ db, end }: IndexConnection): boolean {
 /**
  * Opens the files that are in the directory now.
  * @param number tells this file from others that were opened in its place
+ * @param turns shares the thread among long queries and all that it does else
  * @param limits of what one request may look at; others than usual are for tests
  * @throws OperatorError where there is no index, one of another version, or one that is being loaded
  * @throws IndexUnavailableError where it is replaced at this moment
  */
-export function openIndexFile(directory: string, number: number, limits: WorkLimits = {}) {
+export function openIndexFile(
+  directory: string,
+  number: number,
+  turns: Turns = new Turns(systemClock),
+  limits: WorkLimits = {},
+) {
   const files = filesOf(directory);
   // Entries are there before the index speaks of them, and never change: they need no snapshot.
   const journal = openJournalReader(directory);
@@ -66,7 +74,7 @@ export function openIndexFile(directory: string, number: number, limits: WorkLim
     }
     prepared(db, () => requireListIndexes(db, indexPath(directory)));
     const kept = keptTransactions(db, transactions);
-    const reader = readerOf(db, journal, number, limits, kept);
+    const reader = readerOf(db, journal, number, limits, kept, turns);
     return { db, reader, kept, begin: db.prepare('BEGIN'), end: db.prepare('COMMIT') };
   }
 

@@ -1,5 +1,7 @@
 /** What the API reads. Every function answers from the snapshot it is called in. */
 import type { Database } from 'bun:sqlite';
+import { systemClock } from '../../base/clock.ts';
+import { Turns } from '../../base/turns.ts';
 import type { EntryReader } from '../files/payload-source.ts';
 import type { BlockId } from '../model/block.ts';
 import { addressReader, tokenListReader } from '../queries/addresses.ts';
@@ -63,6 +65,7 @@ export interface WorkLimits {
  * @param file tells the file from others that stand in its place before or after
  * @param limits others than usual are for tests
  * @param kept what the connection keeps from one snapshot to the next; nothing if not given
+ * @param turns shares the thread among long queries and all that it does else
  */
 export function readerOf(
   db: Database,
@@ -70,6 +73,7 @@ export function readerOf(
   file: number,
   limits: WorkLimits = {},
   kept: KeptTransactions = nothingKept,
+  turns: Turns = new Turns(systemClock),
 ) {
   const chain = chainQueries(db, kept);
   const blocks = blockQueries(db, chain);
@@ -84,9 +88,9 @@ export function readerOf(
     announced,
     wholePage,
     transactions: inBlock,
-  } = wholeBlockQueries(db, { range: blocks.range, orphans, details });
+  } = wholeBlockQueries(db, { range: blocks.range, orphans, details, turns });
   const rewardCycles = rewardCycleQueries(db);
-  const byValues = valueSearch(db, limits.values);
+  const byValues = valueSearch(db, turns, limits.values);
   const search = withStreamed(transactionSearch(db, details, limits.search), streamed);
   return {
     /** Tells the file that this reads from those that stood in its place before: after a rebuild it is another. */
@@ -186,7 +190,7 @@ export function readerOf(
       searchCalls: contractCallSearch(db, byValues),
     },
     /** The name system. A name is written with its namespace: `alice.btc`. */
-    names: nameQueries(db),
+    names: nameQueries(db, turns),
   };
 }
 

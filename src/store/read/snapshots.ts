@@ -3,6 +3,7 @@ import { SQLiteError } from 'bun:sqlite';
 import { type Clock, type Every, systemClock } from '../../base/clock.ts';
 import { OperatorError } from '../../base/errors.ts';
 import { operatorErrorOf } from '../../base/system-errors.ts';
+import type { Turns } from '../../base/turns.ts';
 import { indexPath } from '../files/database.ts';
 import { IndexUnavailableError, SnapshotCutOffError, StoreClosedError } from '../model/read-errors.ts';
 import { type IndexConnection, type IndexFile, openIndexFile } from './index-file.ts';
@@ -45,6 +46,8 @@ export interface SnapshotOptions {
   before?: () => void;
   /** Each request has a snapshot of its own if not given. */
   sharing?: Sharing;
+  /** Shares the thread among long queries and all that it does else. */
+  turns?: Turns;
   /** How much one request may look at; others than usual are for tests. */
   limits?: WorkLimits;
 }
@@ -127,6 +130,7 @@ export function openSnapshots(directory: string, options: SnapshotOptions = {}):
     every = systemClock.every,
     before = () => {},
     sharing,
+    turns,
     limits,
   } = options;
   /** Snapshots in use, in the order they began in. */
@@ -154,7 +158,7 @@ export function openSnapshots(directory: string, options: SnapshotOptions = {}):
 
   function open(): void {
     try {
-      file = openIndexFile(directory, filesOpened + 1, limits);
+      file = openIndexFile(directory, filesOpened + 1, turns, limits);
     } catch (error) {
       if (!isOfFile(error)) throw error;
       noteUnavailable(error);

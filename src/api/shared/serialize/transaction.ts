@@ -1,11 +1,12 @@
 /** A transaction as v1 and v2 show it. */
+
 import type { Static } from '@sinclair/typebox';
 import { ANCHORED_SEQUENCE } from '../../../chain/block.ts';
 import { type AbiFunction, functionSignature, typedArguments } from '../../../codec/abi.ts';
 import { toHex } from '../../../codec/hex.ts';
 import { decodePostConditions } from '../../../codec/post-conditions.ts';
 import { decoded, payloadOf } from '../../../codec/raw-payload.ts';
-import { type Written, written } from '../../../http/json.ts';
+import { serializedLate, type Written, written } from '../../../http/json.ts';
 import type { ContractFunctions } from '../../../store/model/contract.ts';
 import type { TransactionEvent } from '../../../store/model/event.ts';
 import type { PendingTransactionDetail, SummaryPayload, TransactionDetail } from '../../../store/model/transaction.ts';
@@ -60,7 +61,7 @@ export function transaction(of: TransactionDetail, context: TransactionContext):
     microblock_sequence: microblock?.sequence ?? ANCHORED_SEQUENCE,
     microblock_canonical: true,
     event_count: of.eventCount,
-    events: (context.events ?? []).map((event) => transactionEvent(of.txId, event)),
+    events: serializedLate(context.events ?? [], (event) => transactionEvent(of.txId, event)),
     execution_cost_read_count: exactNumber(cost.readCount),
     execution_cost_read_length: exactNumber(cost.readLength),
     execution_cost_runtime: exactNumber(cost.runtime),

@@ -1,0 +1,239 @@
+/**
+ * No request holds a thread up: every GET route is asked with what costs it most, over a chain of large values, and what is
+ * read and decoded between two turns of the event loop is counted. The clock is made of what is counted, so that this holds
+ * on a machine of any speed.
+ */
+import { Database } from 'bun:sqlite';
+import { afterAll, beforeAll, describe, expect, spyOn, test } from 'bun:test';
+import { type Clock, systemClock } from '../../src/base/clock.ts';
+import { Turns, WORK_MS } from '../../src/base/turns.ts';
+import * as values from '../../src/codec/clarity.ts';
+import { clarity, encodeArguments } from '../../src/codec/clarity-encode.ts';
+import * as reprs from '../../src/codec/clarity-repr.ts';
+import { createApp } from '../../src/commands/app.ts';
+import { networks } from '../../src/devnet/network.ts';
+import { contractCall } from '../../src/devnet/payloads.ts';
+import { Prng } from '../../src/devnet/prng.ts';
+import { devnetEvents } from '../../src/devnet/scenario.ts';
+import { signTransaction } from '../../src/devnet/transaction-encode.ts';
+import { indexPath } from '../../src/store/files/database.ts';
+import { openSnapshots } from '../../src/store/read/snapshots.ts';
+import { alice } from '../support/handmade.ts';
+import { type OpenIngest, openNew, received } from '../support/ingest.ts';
+import { casesOf, firstSeed, timeout } from '../support/property.ts';
+import { type GetRoute, getRoutes, isOfOperator, type Parameter, randomUrl, Subjects } from '../support/random-urls.ts';
+
+/** A value whose text takes long to make, byte for byte. */
+const LARGE = clarity.list(Array.from({ length: 600 }, (_, at) => clarity.tuple({ at: clarity.uint(at) })));
+/** What a millisecond is enough for, about. */
+const BYTES_A_MILLISECOND = 5_000;
+const ROWS_A_MILLISECOND = 300;
+
+/** What was read and decoded since the event loop had its last turn. */
+const since = { rows: 0, bytes: 0 };
+/** Milliseconds that all of it took, by the clock of this test. */
+let worked = 0;
+const spies: Disposable[] = [];
+
+function read(rows: number): void {
+  since.rows += rows;
+  worked += rows / ROWS_A_MILLISECOND;
+}
+
+function decoded({ length }: Uint8Array): void {
+  since.bytes += length;
+  worked += length / BYTES_A_MILLISECOND;
+}
+
+/** The most of each between two turns. */
+const longest = { rows: 0, bytes: 0 };
+
+function endTurn(): void {
+  longest.rows = Math.max(longest.rows, since.rows);
+  longest.bytes = Math.max(longest.bytes, since.bytes);
+  Object.assign(since, { rows: 0, bytes: 0 });
+}
+
+const clock: Clock = {
+  ...systemClock,
+  monotonic: () => worked,
+  async turn() {
+    await systemClock.turn();
+    endTurn();
+  },
+};
+
+beforeAll(() => {
+  const { prepare } = Database.prototype;
+  function prepared(this: Database, sql: string, ...rest: never[]) {
+    const statement = prepare.call(this, sql, ...rest);
+    const { get, all, iterate } = statement;
+    statement.get = ((...given: never[]) => {
+      read(1);
+      return get.apply(statement, given);
+    }) as typeof get;
+    statement.all = ((...given: never[]) => {
+      const rows = all.apply(statement, given);
+      read(rows.length);
+      return rows;
+    }) as typeof all;
+    statement.iterate = ((...given: never[]) => {
+      const rows = iterate.apply(statement, given);
+      const next = rows.next.bind(rows);
+      rows.next = () => {
+        read(1);
+        return next();
+      };
+      return rows;
+    }) as typeof iterate;
+    return statement;
+  }
+  const { clarityRepr } = reprs;
+  const { decodeClarity } = values;
+  spies.push(
+    spyOn(Database.prototype, 'prepare').mockImplementation(prepared as typeof prepare),
+    spyOn(reprs, 'clarityRepr').mockImplementation((bytes) => {
+      decoded(bytes);
+      return clarityRepr(bytes);
+    }),
+    spyOn(values, 'decodeClarity').mockImplementation((bytes) => {
+      decoded(bytes);
+      return decodeClarity(bytes);
+    }),
+  );
+});
+afterAll(() => {
+  for (const spy of spies) spy[Symbol.dispose]();
+});
+
+/** Waiting transactions, and names, subdomains of a name and tokens of one owner. */
+const [PENDING, OWNED] = [120, 3_000];
+
+/** Makes the values of a chain large, and some lists long. @returns the owner of names */
+function enlarge(open: OpenIngest): string {
+  using db = new Database(indexPath(open.directory));
+  db.run('PRAGMA synchronous = OFF');
+  db.run(
+    "UPDATE events SET value = ?1 WHERE kind = 1 AND contract_id NOT IN (SELECT id FROM principals WHERE address GLOB '*.pox-*')",
+    [LARGE],
+  );
+  db.run('UPDATE events SET value = ?1 WHERE kind >= 9', [LARGE]);
+  db.run('UPDATE transaction_bodies SET result = ?1', [LARGE]);
+  db.run('UPDATE transaction_bodies SET function_args = ?1 WHERE function_args IS NOT NULL', [
+    encodeArguments([LARGE]),
+  ]);
+  const call = contractCall('ST000000000000000000002AMW42H.pox-4', 'stack-stx', [LARGE]);
+  const raw = signTransaction({ payload: call, origin: { account: alice, nonce: 0, fee: 100n } }, networks.testnet);
+  const add = db.prepare(`INSERT INTO mempool_transactions
+    SELECT randomblob(32), 0, received_at + ?1, receipt_block_height, NULL, 2, sender_id, nonce + 1000 + ?1, NULL, NULL, fee, NULL, NULL,
+           NULL, (SELECT min(id) FROM principals), 'f', NULL, 1, ?2 FROM mempool_transactions WHERE state = 0 LIMIT 1`);
+  for (let at = 0; at < PENDING; at++) add.run(at, raw);
+  db.run(`INSERT OR IGNORE INTO pending_principals
+          SELECT sender_id, received_at, tx_id FROM mempool_transactions WHERE state = 0`);
+  const name = db.prepare("INSERT INTO old_names VALUES (?1 || '.btc', 'btc', ?2, zeroblob(20))");
+  const subdomain = db.prepare(
+    "INSERT INTO old_subdomains VALUES (?1 || '.n0.btc', 'n0.btc', ?2, '', zeroblob(20), '')",
+  );
+  for (let at = 0; at < OWNED; at++) {
+    name.run(`n${at}`, alice.address);
+    subdomain.run(`s${at}`, alice.address);
+  }
+  return alice.address;
+}
+
+/** A large value, or two of one item, may be more than a turn has time for; no third one is begun. */
+const MOST_BYTES = 3 * LARGE.length;
+/** Rows of a page, and of a step of what is long. */
+const MOST_ROWS = 1_000;
+
+/** The highest limit that a route takes. */
+function dearest(parameter: Parameter): Parameter {
+  if (parameter.name !== 'limit') return parameter;
+  const { maximum } = parameter.schema.anyOf?.find((one) => one.maximum !== undefined) ?? parameter.schema;
+  return { ...parameter, required: true, schema: { anyOf: [{ const: String(maximum ?? 50) }] } };
+}
+
+describe('between two turns', () => {
+  let open: OpenIngest;
+  let app: ReturnType<typeof createApp>;
+  let routes: GetRoute[];
+  const subjects = new Subjects();
+  const prng = new Prng(`long turns ${firstSeed}`);
+  const closing = new DisposableStack();
+
+  beforeAll(async () => {
+    open = closing.use(openNew({ journal: false }));
+    for (const event of devnetEvents({ seed: 7, blocks: 44, accounts: 4, transactionsPerBlock: 20, staking: 30 })) {
+      open.ingest.take(received(event));
+      subjects.add(event);
+    }
+    open.ingest.commit();
+    subjects.principals.add(enlarge(open));
+    for (const name of ['n0.btc', 's0.n0.btc']) subjects.names.add(name);
+    const turns = new Turns(clock);
+    const snapshots = openSnapshots(open.directory, { turns });
+    closing.defer(snapshots.close);
+    app = createApp({ snapshots, version: 'stackside v0 (test:test)', log: () => {}, clock, turns });
+    routes = getRoutes(await (await app.handle(new Request('http://localhost/docs/json'))).json());
+  });
+  afterAll(() => closing.dispose());
+
+  const ask = (url: string) => app.handle(new Request(`http://localhost${url}`));
+
+  /** What a request reads and decodes: at most between two turns, and in sum. */
+  async function costOf(url: string) {
+    await systemClock.turn();
+    endTurn();
+    Object.assign(longest, { rows: 0, bytes: 0 });
+    const before = worked;
+    const response = await ask(url);
+    await response.arrayBuffer();
+    endTurn();
+    return { url, status: response.status, ...longest, worked: worked - before };
+  }
+
+  /** Searches that find little, or nothing, in much. */
+  const searches = () =>
+    [...subjects.contracts].flatMap((contract) =>
+      [
+        'logs?limit=50',
+        'logs?limit=50&topic=nobodys',
+        'logs?limit=50&field.at=3',
+        'calls?limit=50&status=abort_by_response',
+        'calls?limit=1&function_name=transfer&arg.0=u7',
+      ].map((query) => `/stackside/v1/smart-contracts/${contract}/${query}`),
+    );
+
+  test(
+    'no request reads or decodes more than few milliseconds’ work',
+    async () => {
+      const costs: Awaited<ReturnType<typeof costOf>>[] = [];
+      for (const { path, parameters } of routes.filter((one) => !isOfOperator(one))) {
+        for (let made = 0; made < casesOf(4); made++) {
+          costs.push(await costOf(randomUrl({ path, parameters: parameters.map(dearest) }, subjects, prng)));
+        }
+      }
+      for (const url of searches()) costs.push(await costOf(url));
+      costs.push(await costOf(`/v1/addresses/stacks/${alice.address}`), await costOf('/v1/names/n0.btc/subdomains'));
+
+      const dear = costs.filter(({ rows, bytes }) => rows > MOST_ROWS || bytes > MOST_BYTES);
+      expect(dear).toEqual([]);
+      // The world has work for more than a turn on many routes, so that there was something to share.
+      const routesOf = (some: typeof costs) =>
+        new Set(some.map(({ url }) => url.replace(/[?].*|S[TP][0-9A-Z]+[^/?]*|0x\w+|\d+/g, '')));
+      expect(costs.filter(({ status }) => status === 200).length).toBeGreaterThan(costs.length / 2);
+      expect(costs.every(({ status }) => status !== 500)).toBe(true);
+      expect(routesOf(costs.filter((one) => one.worked > 5 * WORK_MS)).size).toBeGreaterThan(10);
+    },
+    timeout,
+  );
+
+  test('searches that go on in turn over one connection find what each finds alone', async () => {
+    const urls = searches();
+    const alone: string[] = [];
+    for (const url of urls) alone.push(await (await ask(url)).text());
+    const together = await Promise.all(urls.map(async (url) => (await ask(url)).text()));
+    expect(together).toEqual(alone);
+    expect(new Set(alone).size).toBeGreaterThan(10);
+  });
+});
