@@ -6,7 +6,7 @@ import ts from 'typescript';
 import equivalents from './equivalent.json';
 import { isSame, type Mutant, Mutants, placeOf } from './mutant.ts';
 import { mutationsOf } from './mutations.ts';
-import { withChange } from './project.ts';
+import { groupsOf, withChange } from './project.ts';
 
 /** The types that the machine asks for, without the compiler's library. */
 const LIBRARY = `
@@ -127,6 +127,19 @@ test('a mutant is found where its line moved to, the nearest of equal ones, and 
   expect(applied(`\n\n${file.text}`)).toBe('\n\na < b;\nc <= d;\n\nc < d;');
   expect(applied('c < d;')).toBe('c <= d;');
   expect(applied('c < e;')).toBeNull();
+});
+
+test('tests run together in groups that grow, and no group is empty: a run of no file would be one of all', () => {
+  const names = Array.from({ length: 40 }, (_, n) => `${n}.test.ts`);
+  const groups = groupsOf(names, () => 1_000);
+  expect(groups.flat()).toEqual(names);
+  expect(groups.map(({ length }) => length)).toEqual([4, 8, 16, 12]);
+  expect(groupsOf(['slow', 'slower', 'quick'], (name) => (name === 'quick' ? 1 : 100_000))).toEqual([
+    ['slow'],
+    ['slower'],
+    ['quick'],
+  ]);
+  expect(groupsOf([], () => 1)).toEqual([]);
 });
 
 test('what is called equivalent stands in the source, once, with a reason', () => {

@@ -25,7 +25,7 @@ import { parseArgs } from 'node:util';
 import { dataDirectory } from '../support/data-directory.ts';
 import equivalents from './equivalent.json';
 import { isSame, type Mutant, Mutants, placeOf } from './mutant.ts';
-import { Project, withChange } from './project.ts';
+import { groupsOf, Project, withChange } from './project.ts';
 
 const ROOT = join(import.meta.dir, '../..');
 
@@ -53,8 +53,6 @@ interface State {
   failing: string[];
 }
 
-/** Milliseconds of the first tests that are run together. Each further group may take twice as long as the one before. */
-const FIRST_GROUP = 4_000;
 /** Groups of the nearest tests, which every mutant meets before one meets the others. */
 const NEAR = 3;
 /** Milliseconds of a file that was not measured. */
@@ -196,22 +194,6 @@ function failingFiles(printed: string): string[] {
     if (/^\(fail\)|^error: /.test(line)) failing.add(file);
   }
   return [...failing];
-}
-
-/** Files together, none of whose groups takes much longer than all before it. */
-function groupsOf(files: readonly string[], cost: (file: string) => number): string[][] {
-  const groups: string[][] = [[]];
-  let [room, used] = [FIRST_GROUP, 0];
-  for (const file of files) {
-    if (used + cost(file) > room && groups.at(-1)!.length > 0) {
-      groups.push([]);
-      room *= 2;
-      used = 0;
-    }
-    groups.at(-1)!.push(file);
-    used += cost(file);
-  }
-  return groups;
 }
 
 const isEquivalent = (mutant: Mutant): boolean => equivalents.some((known) => isSame(known, mutant));
