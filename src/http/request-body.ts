@@ -5,10 +5,10 @@
  * after it.
  */
 import type { Static, TSchema } from '@sinclair/typebox';
+import { isTooDeep, MAX_DEPTH } from '../base/json-depth.ts';
 import { parsedJson } from '../base/json-text.ts';
 import { checker } from './checker.ts';
 import { ApiError, ParameterError } from './errors.ts';
-import { isTooDeep, MAX_DEPTH } from './json-depth.ts';
 
 /** Bytes of the largest JSON body. */
 export const MAX_BODY = 1024 * 1024;

@@ -3,7 +3,7 @@
  * length.
  */
 
-import { isTooDeep, MAX_DEPTH } from '../http/json-depth.ts';
+import { isTooDeep, MAX_DEPTH } from '../base/json-depth.ts';
 
 /** The longest frame or body of a client, in bytes; Socket.IO tells its clients so. */
 export const MAX_MESSAGE = 1_000_000;

@@ -1,5 +1,7 @@
 /** What the node is told of an event that can't be taken. */
 import { expect, test } from 'bun:test';
+import { MAX_FOREIGN_DEPTH } from '../../src/base/json-depth.ts';
+import { parsedJson } from '../../src/base/json-text.ts';
 import { eventIntake } from '../../src/node/event-intake.ts';
 import { type ReceiverEvent, startReceiver } from '../../src/node/receiver.ts';
 import { UnknownParentError } from '../../src/store/ingest/known-blocks.ts';
@@ -82,4 +84,27 @@ test.each([1_001, 1_000_000])('an event of %d bytes in chunks is refused and log
   } finally {
     await receiver.stop();
   }
+});
+
+test('an event that is nested too deep is refused before it is parsed', async () => {
+  const taken: string[] = [];
+  const intake = eventIntake({
+    receive: ({ text }) => {
+      taken.push(text);
+      return 'applied';
+    },
+    log: () => {},
+  });
+  const nested = (levels: number) => '['.repeat(levels) + ']'.repeat(levels);
+  const sent = (text: string) => intake({ path: '/new_block', text, receivedAt: 0 });
+  expect((await sent('['.repeat(20_000_000))).outcome).toBe('refused');
+  expect((await sent(nested(MAX_FOREIGN_DEPTH + 1))).outcome).toBe('refused');
+  expect((await sent(nested(MAX_FOREIGN_DEPTH))).outcome).toBe('applied');
+  expect(taken).toEqual([nested(MAX_FOREIGN_DEPTH)]);
+});
+
+test('what another server sends is not parsed where it is nested too deep', () => {
+  const nested = (levels: number) => `${'{"a":'.repeat(levels)}1${'}'.repeat(levels)}`;
+  expect(parsedJson(nested(MAX_FOREIGN_DEPTH))).toBeDefined();
+  expect(parsedJson(nested(MAX_FOREIGN_DEPTH + 1))).toBeUndefined();
 });

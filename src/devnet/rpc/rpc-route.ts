@@ -1,8 +1,8 @@
 /** How the simulated node's RPC interface is made of routes, and how their errors look: as texts, like a node's. */
 
+import { isTooDeep, MAX_DEPTH } from '../../base/json-depth.ts';
 import { DecodeError } from '../../codec/decode-error.ts';
 import { fromHex } from '../../codec/hex.ts';
-import { isTooDeep, MAX_DEPTH } from '../../http/json-depth.ts';
 import { BodyError, bodyBytes, bodyText } from '../../http/request-body.ts';
 import type { Block } from '../block.ts';
 import type { SimulatedNode } from '../node.ts';

@@ -3,8 +3,13 @@
  * but brackets takes as long to parse as a hundred answers.
  */
 
-/** The maximum number of levels; no documented text has more than six. */
+/** The maximum number of levels of a client's text; no documented one has more than six. */
 export const MAX_DEPTH = 16;
+/**
+ * The maximum number of levels of what nodes and other servers send. Clarity values and types, which nodes write as JSON,
+ * have 32 levels at most, and each is a few levels of JSON.
+ */
+export const MAX_FOREIGN_DEPTH = 512;
 
 const QUOTE = 0x22;
 const BACKSLASH = 0x5c;
@@ -23,15 +28,15 @@ function endOfString(text: string, start: number): number {
   return text.length;
 }
 
-/** Whether a JSON text has more than {@link MAX_DEPTH} levels. Long strings cost next to nothing. */
-export function isTooDeep(text: string): boolean {
+/** Whether a JSON text has more levels than it may. Long strings cost next to nothing. */
+export function isTooDeep(text: string, most = MAX_DEPTH): boolean {
   let depth = 0;
   for (let at = 0; at < text.length; at++) {
     const code = text.charCodeAt(at);
     if (code === QUOTE) at = endOfString(text, at);
     else if (code === OPEN_LIST || code === OPEN_OBJECT) {
       depth++;
-      if (depth > MAX_DEPTH) return true;
+      if (depth > most) return true;
     } else if (code === CLOSE_LIST || code === CLOSE_OBJECT) depth--;
   }
   return false;
