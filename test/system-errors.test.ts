@@ -110,6 +110,12 @@ test('a full database says so through the error it is the cause of', () => {
   }
 });
 
+test('where the index of a write-ahead log can not be made longer, the disk is full', () => {
+  const cause = Object.assign(new Error('disk I/O error'), { code: 'SQLITE_IOERR_SHMSIZE' });
+  expect(operatorErrorOf(cause, 'DATA')?.message).toBe('The disk of DATA is full.');
+  expect(unavailable(cause)?.failure).toBe('full');
+});
+
 test('what another process holds for a while ends with the code that says to start again', () => {
   copyFileSync(at('whole', 'index.db'), at('busy.db'));
   const [holder, other] = [new Database(at('busy.db')), new Database(at('busy.db'))];

@@ -91,7 +91,12 @@ function copyTo(copy: string, { directory, machine, public: isPublic }: BackupOp
     forgetPrivateData(copy);
   }
   for (const path of [indexPath(copy), ...(journal ? [journalPath(copy)] : [])]) settleWhole(path);
-  return standingOf(copy);
+  const standing = standingOf(copy);
+  if (!standing.lacksJournal) return standing;
+  throw new OperatorError(
+    `There is no journal in ${directory}, and its index was made with one: a snapshot would not be whole.`,
+    'Put back the journal.db that belongs to this index.db. If it is lost: stackside accept-journal.',
+  );
 }
 
 /** What is read of a file from an offset on. @throws Error where it ends too early */

@@ -124,8 +124,9 @@ function parsed(location: string, bytes: Uint8Array): { manifest?: unknown; sha2
 const mistakeIn = checker(Manifest);
 
 /** What is wrong with the sizes that a manifest declares; null where nothing is. */
-function wrongSizes({ files, part_bytes, bytes, compressed_bytes }: Manifest): string | null {
+function wrongSizes({ files, part_bytes, bytes, compressed_bytes, schema }: Manifest): string | null {
   if (files[0]?.name !== 'index.db' || files[1]?.name === 'index.db') return 'files must be index.db and journal.db';
+  if ((schema.journal === null) !== (files.length === 1)) return 'schema.journal and files contradict each other';
   for (const file of files) {
     if (file.parts.length !== Math.ceil(file.bytes / part_bytes)) return `${file.name} has another number of parts`;
   }

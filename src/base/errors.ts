@@ -32,6 +32,11 @@ export class PassingError extends OperatorError {
   override readonly exitCode = EXIT.again;
 }
 
+/** A disk has no room. A command ends; a server is started again, until somebody made room. */
+export class DiskFullError extends OperatorError {
+  override readonly name = 'DiskFullError';
+}
+
 /** Whether the system gave an error this code, such as `ENOENT`. */
 export const hasCode = (error: unknown, code: string): boolean =>
   error instanceof Error && 'code' in error && error.code === code;

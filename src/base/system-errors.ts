@@ -1,5 +1,5 @@
 /** Errors of the operating system and of SQLite, in the operator's words. */
-import { OperatorError, PassingError } from './errors.ts';
+import { DiskFullError, OperatorError, PassingError } from './errors.ts';
 
 /** What is wrong with a file or directory, and what mends it. */
 type Explanation = (path: string) => readonly [problem: string, remedy: string];
@@ -36,8 +36,6 @@ const lasting: Readonly<Record<string, Explanation>> = {
     `${path} is on a file system that is mounted read-only.`,
     'Mount it read-write, or give another path.',
   ],
-  ENOSPC: diskFull,
-  EDQUOT: diskFull,
   EFBIG: (path) => [
     `${path} would exceed the maximum size of a file.`,
     'Raise the limit (ulimit -f), or use another file system.',
@@ -47,7 +45,6 @@ const lasting: Readonly<Record<string, Explanation>> = {
   ENFILE: tooManyFiles,
   ENAMETOOLONG: (path) => [`The path ${path} is too long.`, 'Give a shorter path.'],
   ELOOP: (path) => [`${path} is a symbolic link to itself.`, 'Correct the link, or give another path.'],
-  SQLITE_FULL: diskFull,
   SQLITE_IOERR: failing,
   SQLITE_NOTADB: (path) => [
     `${path} is not a database.`,
@@ -72,8 +69,17 @@ const inUse: Explanation = (path) => [
 /** Explanations of errors that pass by themselves, by error code. */
 const passing: Readonly<Record<string, Explanation>> = { SQLITE_BUSY: inUse, SQLITE_LOCKED: inUse };
 
-/** SQLite's extended codes, such as `SQLITE_IOERR_WRITE`, mean what the code they extend means. */
-const primary = (code: string): string => (code.startsWith('SQLITE_') ? code.split('_').slice(0, 2).join('_') : code);
+/** The codes of a disk without room. */
+const full: ReadonlySet<string> = new Set(['ENOSPC', 'EDQUOT', 'SQLITE_FULL']);
+
+/**
+ * The code that explains another. SQLite's extended codes, such as `SQLITE_IOERR_WRITE`, mean what the code they extend
+ * means, but where the index of a write-ahead log (`-shm`) can't be made longer: the disk is full then.
+ */
+function primary(code: string): string {
+  if (code === 'SQLITE_IOERR_SHMSIZE') return 'SQLITE_FULL';
+  return code.startsWith('SQLITE_') ? code.split('_').slice(0, 2).join('_') : code;
+}
 
 const field = (error: Error, name: 'code' | 'path'): string | null => {
   const value = (error as { code?: unknown; path?: unknown })[name];
@@ -91,6 +97,7 @@ export function operatorErrorOf(error: unknown, at: string): OperatorError | nul
   if (error instanceof OperatorError) return error;
   const code = primary(field(error, 'code') ?? '');
   const path = field(error, 'path') ?? at;
+  if (full.has(code)) return new DiskFullError(...diskFull(path), { cause: error });
   if (passing[code] !== undefined) return new PassingError(...passing[code](path), { cause: error });
   if (lasting[code] !== undefined) return new OperatorError(...lasting[code](path), { cause: error });
   return operatorErrorOf(error.cause, at);

@@ -4,6 +4,7 @@ import { type MessagePort, parentPort, workerData } from 'node:worker_threads';
 import { Registry } from 'prom-client';
 import type { Readiness } from '../api/operations.ts';
 import { systemClock } from '../base/clock.ts';
+import { DiskFullError } from '../base/errors.ts';
 import { lossyOutputs } from '../base/lossy-output.ts';
 import { operatorErrorOf } from '../base/system-errors.ts';
 import { Turns } from '../base/turns.ts';
@@ -39,7 +40,8 @@ export async function runApiThread(): Promise<void> {
   } catch (error) {
     const known = operatorErrorOf(error, (workerData as ThreadStart).settings.data);
     if (known === null) throw error;
-    say({ kind: 'refused', problem: known.message, remedy: known.remedy });
+    const isFull = known instanceof DiskFullError;
+    say({ kind: 'refused', problem: known.message, remedy: known.remedy, isFull });
   }
 }
 

@@ -2,7 +2,7 @@
 import { Worker } from 'node:worker_threads';
 import { apiThreadUrl } from '../api-thread-url.ts';
 import type { Clock } from '../base/clock.ts';
-import { OperatorError } from '../base/errors.ts';
+import { DiskFullError, OperatorError } from '../base/errors.ts';
 import { listenHttp } from '../http/listener.ts';
 import type { RequestCounts } from '../metrics/request-counts.ts';
 import type { Settings } from '../settings/config.ts';
@@ -93,7 +93,7 @@ class ApiThread {
           this.#listening.resolve(message.url);
           return;
         case 'refused':
-          this.#listening.reject(new OperatorError(message.problem, message.remedy));
+          this.#listening.reject(new (message.isFull ? DiskFullError : OperatorError)(message.problem, message.remedy));
           return;
         case 'crashed':
           ended(message.cause);

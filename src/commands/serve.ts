@@ -5,7 +5,8 @@ import type { Operations } from '../api/operations.ts';
 import type { HostsState } from '../api/stackside/hosts.ts';
 import type { SystemApi } from '../api/stackside/system.ts';
 import type { Every } from '../base/clock.ts';
-import { EXIT, OperatorError } from '../base/errors.ts';
+import { DiskFullError, EXIT, OperatorError, PassingError } from '../base/errors.ts';
+import { operatorErrorOf } from '../base/system-errors.ts';
 import { Turns } from '../base/turns.ts';
 import { type Faucets, noFaucets } from '../faucets/faucets.ts';
 import { sealingOf } from '../hooks/delivery/sealing.ts';
@@ -413,5 +414,12 @@ export async function runServe({ settings, sources }: Reading<'serve'>): Promise
   const { env: variables } = process;
   const presenter = servePresenter({ settings, environment: realEnvironment, ...serverOutputs(), variables });
   for (const unknown of unknownVariables(variables)) presenter.log({ event: 'variable_unknown', ...unknown });
-  await serveUntilSignal(presenter, await startServing(settings, presenter.environment, { sources }));
+  try {
+    await serveUntilSignal(presenter, await startServing(settings, presenter.environment, { sources }));
+  } catch (error) {
+    const known = operatorErrorOf(error, settings.data);
+    // Whoever started it starts it again, and no event is lost meanwhile.
+    if (known instanceof DiskFullError) throw new PassingError(known.message, known.remedy, { cause: error });
+    throw error;
+  }
 }

@@ -27,8 +27,8 @@ export interface ThreadStart {
 /** A message from an API thread to the main thread. */
 export type FromThread =
   | { kind: 'listening'; url: string }
-  /** An OperatorError of the thread: the two lines for the operator. */
-  | { kind: 'refused'; problem: string; remedy: string }
+  /** An OperatorError of the thread: the two lines for the operator, and whether a disk has no room. */
+  | { kind: 'refused'; problem: string; remedy: string; isFull: boolean }
   | { kind: 'crashed'; cause: string }
   /** A line of the log. */
   | { kind: 'said'; line: string }

@@ -4,7 +4,8 @@
  */
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { hasCode, OperatorError } from '../base/errors.ts';
+import { DiskFullError, hasCode, OperatorError } from '../base/errors.ts';
+import { operatorErrorOf } from '../base/system-errors.ts';
 import { wholeFile } from '../base/whole-file.ts';
 import { toHex } from '../codec/hex.ts';
 
@@ -61,10 +62,10 @@ export function adminKeyOf(directory: string): string {
   try {
     writeAdminKey(directory, key);
   } catch (cause) {
+    const known = operatorErrorOf(cause, adminKeyFile(directory));
+    if (known instanceof DiskFullError) throw known;
     const problem = `${adminKeyFile(directory)} can't be written.`;
-    throw new OperatorError(problem, 'Free space on the disk, and let this user write to the data directory.', {
-      cause,
-    });
+    throw new OperatorError(problem, 'Let this user write to the data directory.', { cause });
   }
   return key;
 }

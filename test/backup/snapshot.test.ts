@@ -156,6 +156,11 @@ test('a directory that holds data is left as it is, and one of another chain is 
   cpSync(source.path, copy.path, { recursive: true });
   await expect(restored(place, copy.path)).rejects.toThrow('holds data already');
   expect(everything(copy.path)).toEqual(whole);
+  for (const name of ['index.db-journal', 'journal.db-journal', 'journal.db-wal']) {
+    using stale = dataDirectory();
+    writeFileSync(join(stale.path, name), 'of another file');
+    await expect(restored(place, stale.path)).rejects.toThrow('holds data already');
+  }
   using folder = dataDirectory();
   await expect(restored(place, folder.path, 1)).rejects.toThrow(
     'is of chain 0x80000000, but the setting names 0x00000001',

@@ -1,10 +1,11 @@
 /** A real disk that is full, with the log on it, as `2>> DIR/stackside.log` has it. */
 import { describe, expect, test } from 'bun:test';
-import { openSync, readFileSync } from 'node:fs';
+import { cpSync, openSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { devnetEvents } from '../../src/devnet/scenario.ts';
+import { ingestOf, received } from '../support/ingest.ts';
 import { canMount, smallDisk } from '../support/small-disk.ts';
-import { command } from './stackside.ts';
+import { command, stackside } from './stackside.ts';
 
 const MEGABYTE = 1024 * 1024;
 const events = [...devnetEvents({ seed: 5, blocks: 12, transactionsPerBlock: 4, forkEvery: 4 })];
@@ -48,6 +49,30 @@ describe.skipIf(!canMount)('a file system of a few megabytes', () => {
       const lines = readFileSync(log, 'utf8').trim().split('\n');
       const told = lines.map((line) => JSON.parse(line)).filter(({ msg }) => msg === 'log_lines_dropped');
       expect(told.reduce((sum, { lines }) => sum + lines, 0)).toBe(lost);
+    },
+  );
+
+  test.each([
+    ['without any room', 0, 1_000],
+    ['with room for one file beside the database', 40_960, 1_000],
+    ['that can hold no more files', 10 * MEGABYTE, 3],
+  ])(
+    '%s: commands say that the disk is full, and a server ends with the code that says to start again',
+    async (_, room, files) => {
+      using source = ingestOf(events.map(received));
+      for (const args of [['serve', '--api-port', '0', '--event-port', '0'], ['rebuild'], ['backup', 'SNAPSHOT']]) {
+        using disk = smallDisk(20 * MEGABYTE)!;
+        const data = join(disk.path, 'data');
+        cpSync(source.path, data, { recursive: true });
+        disk.fill(room, files);
+        const given = args.map((arg) => (arg === 'SNAPSHOT' ? join(disk.path, 'snapshot') : arg));
+        const { code, stderr } = await stackside(...given, '--data', data);
+        expect({ args, stderr }).toEqual({
+          args,
+          stderr: expect.stringMatching(/The disk of .* is full\.\nFree space/),
+        });
+        expect({ args, code }).toEqual({ args, code: args[0] === 'serve' ? 75 : 1 });
+      }
     },
   );
 });

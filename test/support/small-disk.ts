@@ -5,10 +5,13 @@ import { join } from 'node:path';
 import { hasCode } from '../../src/base/errors.ts';
 import { dataDirectory } from './data-directory.ts';
 
+/** Files and directories that the disk can hold. */
+const MOST_FILES = 200;
+
 export interface SmallDisk extends Disposable {
   readonly path: string;
-  /** Leaves no room. */
-  fill(): void;
+  /** Leaves no room, or so many bytes and so many files that can still be made. */
+  fill(bytes?: number, files?: number): void;
   /** Makes the room again that was taken by {@link fill}. */
   empty(): void;
 }
@@ -19,20 +22,25 @@ const run = (...[program = '', ...given]: string[]): boolean => spawnSync(progra
 export function smallDisk(bytes: number): SmallDisk | null {
   const directory = dataDirectory();
   const { path } = directory;
-  if (process.platform !== 'linux' || !run('mount', '-t', 'tmpfs', '-o', `size=${bytes}`, 'tmpfs', path)) {
+  if (
+    process.platform !== 'linux' ||
+    !run('mount', '-t', 'tmpfs', '-o', `size=${bytes},nr_inodes=${MOST_FILES}`, 'tmpfs', path)
+  ) {
     directory[Symbol.dispose]();
     return null;
   }
   const filler = join(path, 'filler');
   return {
     path,
-    fill() {
+    fill(bytes = 0, files = Number.POSITIVE_INFINITY) {
       const { bsize, bavail } = statfsSync(path);
       try {
-        writeFileSync(filler, Buffer.alloc(bsize * (bavail + 1)), { flag: 'a' });
+        writeFileSync(filler, Buffer.alloc(bsize * (bavail + (bytes === 0 ? 1 : 0)) - bytes), { flag: 'a' });
       } catch (error) {
         if (!hasCode(error, 'ENOSPC')) throw error;
       }
+      const made = Math.max(0, statfsSync(path).ffree - files);
+      for (let file = 0; file < made; file++) writeFileSync(`${filler}-${file}`, '');
     },
     empty: () => rmSync(filler, { force: true }),
     [Symbol.dispose]() {

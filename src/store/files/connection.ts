@@ -1,6 +1,7 @@
 /** Connections to SQLite files, by what they are for. Nothing else opens such a file. */
 import { constants, Database, SQLiteError, type SQLQueryBindings, type Statement } from 'bun:sqlite';
-import { statSync } from 'node:fs';
+import { existsSync, statfsSync, statSync } from 'node:fs';
+import { dirname } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { OperatorError } from '../../base/errors.ts';
 import { late } from './late-statement.ts';
@@ -49,13 +50,27 @@ export class Connection extends Database {
   }
 }
 
-/** Adds the path of the file to what SQLite says of it, which names none. */
-function named<T>(path: string, run: () => T): T {
+/** Whether no file can be made beside one: there is no room, or there are as many files as there can be. */
+function isDiskFull(path: string): boolean {
+  const directory = dirname(path);
+  if (!existsSync(directory)) return false;
+  const { bavail, files, ffree } = statfsSync(directory);
+  return bavail === 0 || (files > 0 && ffree === 0);
+}
+
+/**
+ * Adds the path of the file to what SQLite says of it, which names none. Where SQLite can't open a file, it doesn't say why:
+ * a full disk is told from it here.
+ */
+export function named<T>(path: string, run: () => T): T {
   try {
     return run();
   } catch (error) {
-    if (error instanceof SQLiteError) Object.assign(error, { path });
-    throw error;
+    if (!(error instanceof SQLiteError)) throw error;
+    if (error.code?.startsWith('SQLITE_CANTOPEN') === true && isDiskFull(path)) {
+      throw Object.assign(new Error('no file can be made', { cause: error }), { code: 'SQLITE_FULL', path });
+    }
+    throw Object.assign(error, { path });
   }
 }
 

@@ -14,7 +14,7 @@ import { removeLog } from './settled-log.ts';
 export function requireNoData(directory: string): void {
   if (isBeingRestored(directory)) return;
   const found = [indexPath(directory), journalPath(directory)]
-    .flatMap((path) => [path, `${path}-wal`])
+    .flatMap((path) => [path, `${path}-wal`, `${path}-journal`])
     .find((path) => existsSync(path));
   if (found === undefined) return;
   throw new OperatorError(`${directory} holds data already: ${found}.`, 'Restore into a directory that has none.');

@@ -19,6 +19,8 @@ export interface Standing {
   schema: { index: number; journal: number | null };
   /** The chain value that the journal has for the last event of the index; null where it has none, or there is no journal. */
   journalChain: Uint8Array | null;
+  /** Whether there is no journal, though the index has blocks whose payloads stand in one. */
+  lacksJournal: boolean;
 }
 
 /** @throws OperatorError where the file is of another kind, or empty */
@@ -67,5 +69,7 @@ export function standingOf(directory: string): Standing {
     place: { id, chain },
     schema: { index: versionOf(db), journal: journal?.version ?? null },
     journalChain: journal?.journalChain ?? null,
+    lacksJournal:
+      journal === null && db.query('SELECT 1 FROM block_payloads WHERE journal_id IS NOT NULL LIMIT 1').get() !== null,
   };
 }

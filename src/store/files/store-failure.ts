@@ -59,6 +59,8 @@ const bySystemCode: Readonly<Record<string, StoreFailure>> = {
 
 function failureOf(error: Error): StoreFailure | null {
   if (!('code' in error) || typeof error.code !== 'string') return null;
+  // The index of a write-ahead log (`-shm`) can't be made longer.
+  if (error.code === 'SQLITE_IOERR_SHMSIZE') return 'full';
   const [system, primary = ''] = error.code.split('_');
   return (system === 'SQLITE' ? byResultCode[primary] : bySystemCode[error.code]) ?? null;
 }

@@ -7,6 +7,7 @@ import { existsSync, renameSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { OperatorError } from '../../base/errors.ts';
 import { syncDirectory } from '../../base/whole-file.ts';
+import { named } from '../files/connection.ts';
 import { indexPath, openWriter, tableWithoutRow } from '../files/database.ts';
 import { removeLog, settle, settleWhole } from '../files/settled-log.ts';
 import { type StoreFailure, unavailable } from '../files/store-failure.ts';
@@ -118,7 +119,7 @@ export function workshopWithHooks(directory: string, mayLoseHooks: boolean): str
   if (existsSync(path)) settleIfReadable(path);
   const db = openWriter(workshop, 'journal', { load: 'bulk' });
   try {
-    if (existsSync(path)) copyCarried(db, path);
+    if (existsSync(path)) named(path, () => copyCarried(db, path));
   } catch (cause) {
     if (!isOfOldIndex(cause)) throw cause;
     if (!mayLoseHooks) {
