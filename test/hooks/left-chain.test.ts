@@ -110,3 +110,21 @@ test('what is sent again of a backfill is cancelled, too, and counted once', asy
   expect(direct.made(uuid)[0]?.state).toBe('cancelled');
   expect(direct.trial.getBackfill(CONSUMER, uuid, id).deliveries).toEqual({ queued: 1, delivered: 0, dead: 1 });
 });
+
+test('a hook that was away while a block that it was told of left the chain is told so once it is enabled', async () => {
+  await using direct = directHooks();
+  using target = receiver();
+  const uuid = await direct.register(definition(target.url, everything, { enable_on_registration: true }));
+  feed(direct, forked.slice(0, third));
+  await until(() => direct.made(uuid).every(({ state }) => state === 'delivered'));
+  const told = target.received.flatMap(({ payload }) => hashesOf(payload.event.apply));
+  await direct.managed.setEnabled(CONSUMER, uuid, false);
+  const before = target.received.length;
+  feed(direct, forked.slice(third));
+  expect(direct.made(uuid)).toHaveLength(before);
+  await direct.managed.setEnabled(CONSUMER, uuid, true);
+  await until(() => direct.made(uuid).every(({ state }) => state === 'delivered'));
+  const { event } = target.received.at(-1)!.payload;
+  // Blocks 3 and 2, the highest first; what came in their place is passed over.
+  expect([hashesOf(event.rollback), event.apply]).toEqual([told.slice(-2).reverse(), []]);
+});

@@ -183,7 +183,8 @@ test('a server that stops waits for the step of upkeep that is under way, and fo
       asked.push(name);
       begun.resolve();
       await done.promise;
-      // There is always more to forget.
+      // There is more to forget, and an end of it.
+      if (asked.length > 20) return name === 'upkeep.deleted_hook' ? null : { count: 0, last: null };
       return name === 'upkeep.rows' || name === 'upkeep.ledger'
         ? 2_000
         : { count: 2_000, last: 1, whole: false, hook: 1 };
