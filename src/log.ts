@@ -18,6 +18,10 @@ import type { SnapshotEvent } from './store/read/snapshots.ts';
 export type ServerEvent =
   | { event: 'old_names_imported'; rows: number }
   | { event: 'old_names_failed'; cause: unknown }
+  /** Two running hosts of a cluster have one name. */
+  | { event: 'host_name_shared'; name: string; remedy: string }
+  /** `seconds` is how far this host's clock is ahead of PostgreSQL's. */
+  | { event: 'host_clock_differs'; seconds: number; remedy: string }
   | { event: 'data_open_to_others'; paths: readonly string[]; remedy: string }
   /** `settings` holds the settings that differ from their defaults. */
   | { event: 'started'; version: string; mode: string; data: string; settings: Readonly<Record<string, unknown>> }
@@ -55,6 +59,8 @@ export const levelOf: Record<LogEvent['event'], Exclude<Level, 'silent'>> = {
   variable_unknown: 'warn',
   old_names_imported: 'info',
   old_names_failed: 'error',
+  host_name_shared: 'warn',
+  host_clock_differs: 'warn',
   data_open_to_others: 'warn',
   stopping: 'info',
   log_lines_dropped: 'error',

@@ -16,7 +16,7 @@ import type { Settings } from '../settings/config.ts';
 import { LeftClusterError, UnsharedHooksError } from '../store/hooks/unshared.ts';
 import { beginsHandOver } from '../store/ingest/hand-over-entries.ts';
 import type { Ingest } from '../store/ingest/ingest.ts';
-import type { HostReport } from '../store/log/cluster-hosts.ts';
+import type { HostAnswer, HostReport } from '../store/log/cluster-hosts.ts';
 import type { ClusterStatus } from '../store/log/cluster-status.ts';
 import type { LeaseEngine } from '../store/log/leases.ts';
 import { LogUnavailableError, LogUnknownOutcomeError, type SharedLog } from '../store/log/shared-log.ts';
@@ -37,7 +37,7 @@ const MOST_SILENT_SECONDS = 60;
 export interface OpenedLog {
   log: SharedLog;
   /** Tells people who look at the cluster where this host is. @throws LogUnavailableError, LogUnknownOutcomeError */
-  tell(position: HostReport): Promise<void>;
+  tell(position: HostReport, isFirst: boolean): Promise<HostAnswer>;
   /** Where the log and its hosts stand. @throws LogUnavailableError, OperatorError */
   status(): Promise<ClusterStatus>;
   leases: LeaseEngine;
@@ -60,7 +60,7 @@ export const openClusterLog: OpenLog = async (url, options) => {
   const log = await openPostgresLog(url, options);
   return {
     log,
-    tell: (position) => tellPosition(log.access, position),
+    tell: (position, isFirst) => tellPosition(log.access, position, isFirst),
     status: () => clusterStatus(log.access, null),
     leases: postgresLeases(log.access),
     missing: () => missingEntries(log.access),
@@ -101,12 +101,38 @@ async function askedLog({ status }: OpenedLog): Promise<Pick<HostsState, 'log' |
   }
 }
 
+/** Seconds by which the clock of a host may differ from that of PostgreSQL: webhooks are signed with the host's time. */
+const MOST_CLOCK_DIFFERENCE = 10;
+
 /** Tells where the host is from time to time. @returns what ends that */
-function telling({ tell }: OpenedLog, clock: Clock, position: () => HostReport): () => Promise<void> {
+function telling({ tell }: OpenedLog, clock: Clock, position: () => HostReport, say: Log): () => Promise<void> {
   let underWay: Promise<void> | null = null;
+  let isFirst = true;
+  const said = { name: false, clock: false };
+
+  function judge({ isNameShared, now }: HostAnswer, { name }: HostReport, asked: number): void {
+    if (isNameShared && !said.name) {
+      said.name = true;
+      say({ event: 'host_name_shared', name, remedy: 'Give each host a --host-name of its own.' });
+    }
+    // The answer was made between the question and now.
+    const seconds = now < asked ? (now - asked) / 1_000 : Math.max(0, (now - clock.now()) / 1_000);
+    if (Math.abs(seconds) <= MOST_CLOCK_DIFFERENCE) {
+      said.clock = false;
+    } else if (!said.clock) {
+      said.clock = true;
+      const remedy = 'Synchronize the clocks of this host and of the PostgreSQL server (NTP).';
+      say({ event: 'host_clock_differs', seconds: Math.round(-seconds), remedy });
+    }
+  }
+
   async function once(): Promise<void> {
+    const told = position();
+    const asked = clock.now();
     try {
-      await tell(position());
+      const answer = await tell(told, isFirst);
+      isFirst = false;
+      judge(answer, told, asked);
     } catch (error) {
       // Only people look at it: it is told again, and the host says by itself that the log is away.
       if (!(error instanceof LogUnavailableError || error instanceof LogUnknownOutcomeError)) throw error;
@@ -207,9 +233,12 @@ export async function joinCluster(options: JoinOptions): Promise<ServedCluster |
   const isHeld = () => deliveries?.isHeld() ?? false;
   const verification = deliveries === null ? null : verifying({ log, missing, entries, isHeld, clock, say });
   if (verification !== null) verificationMetrics(registry, verification.state);
-  const stopTelling = telling(opened, clock, () => ({
-    ...{ name, seq: host.state().position, version: serverVersion, chainId: ingest.chainId() },
-  }));
+  const process = chance.uuid();
+  const report = (): HostReport => {
+    const { position, lagSeconds } = host.state();
+    return { name, seq: position, version: serverVersion, chainId: ingest.chainId(), lagSeconds, process };
+  };
+  const stopTelling = telling(opened, clock, report, say);
   const ownState = () => hostJson(name, host.state(), deliveries?.standing() ?? null);
   return {
     receive: host.receive,

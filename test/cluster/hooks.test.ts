@@ -1,6 +1,6 @@
 /** Chainhooks of hosts that share a log: how they come in, what of them is sealed, and what hosts of a cluster can't do. */
 import { expect, test } from 'bun:test';
-import { writeFileSync } from 'node:fs';
+import { chmodSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { systemChance } from '../../src/base/chance.ts';
 import { requireHost } from '../../src/commands/cluster-host.ts';
@@ -187,7 +187,9 @@ test('a secret that a host can not open ends it, and names the entry', async () 
   // A key that was replaced stays in a line behind the new one: a host that comes later begins with the first entry.
   using directory = dataDirectory();
   const file = join(directory.path, 'cluster.key');
-  writeFileSync(file, `${'x'.repeat(40)}\n${KEY}\n`);
+  writeFileSync(file, `${'x'.repeat(40)}\n${KEY}\n`, { mode: 0o644 });
+  expect(() => sealingOf(file)).toThrow('Every user of this machine may read');
+  chmodSync(file, 0o600);
   const replaced = sealingOf(file);
   await using late = openHost(log.client(), undefined, undefined, replaced);
   await late.follow(entry);

@@ -213,6 +213,29 @@ test('a log of another history ends the process: exit code 1, with the entry and
   expect(said.map(({ event }) => event)).toContain('host_ended');
 });
 
+test('a host says that another has its name, and that its clock differs from that of the engine', async () => {
+  const said: LogEvent[] = [];
+  const answers = { isNameShared: true, now: 0 };
+  const log = new MemoryLog();
+  const opened = openedLog(log.client(), log.leases.client(directWay));
+  await using _ = await serving(
+    { cluster: CLUSTER, hostName: 'db-1' },
+    undefined,
+    {},
+    {
+      openLog: async () => ({ ...opened, tell: async () => answers }),
+      createLog: () => (event: LogEvent) => void said.push(event),
+    },
+  );
+  const named = (name: string) => said.find(({ event }) => event === name);
+  await until(() => named('host_clock_differs') !== undefined, 'the clock');
+  expect(named('host_name_shared')).toMatchObject({ name: 'db-1' });
+  expect(named('host_clock_differs')).toMatchObject({
+    seconds: expect.any(Number),
+    remedy: expect.stringContaining('NTP'),
+  });
+});
+
 test('a host that may not join closes the log, which would keep its process from the end', async () => {
   using directory = dataDirectory();
   {

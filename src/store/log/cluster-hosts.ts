@@ -15,36 +15,62 @@ export interface HostPosition {
 export interface HostReport extends HostPosition {
   /** The chain of its index, which a log that began empty learns by it; null before its first block. */
   chainId: number | null;
+  /** Seconds since it was last known to have all entries of the log; 0 while it is. */
+  lagSeconds: number;
+  /** A text that no other process of any host has. */
+  process: string;
+}
+
+/** What the engine knows that a host tells of itself. */
+export interface HostAnswer {
+  /** Whether another process told of itself under this name since this process did. */
+  isNameShared: boolean;
+  /** The engine's clock, in Unix milliseconds. */
+  now: number;
 }
 
 /** A host with when it told of itself. */
 export interface SeenHost extends HostPosition {
   /** Seconds since then, by the engine's clock. */
   seconds: number;
-  /**
-   * Seconds since the first entry that it lacks came to another host; 0 where it had all entries when it told of itself. The
-   * clocks of hosts and engine are taken to agree.
-   */
+  /** Seconds since it was last known to have all entries; 0 where it had them when it told of itself. */
   lagSeconds: number;
 }
 
-/** Tells where this host is. @throws LogUnavailableError, LogUnknownOutcomeError */
-export async function tellPosition({ engine, tables }: EngineAccess, host: HostReport): Promise<void> {
+/**
+ * Tells where this host is.
+ * @param isFirst whether this process tells it for the first time: the process before it may have told of itself
+ * @throws LogUnavailableError, LogUnknownOutcomeError
+ */
+export async function tellPosition(
+  { engine, tables }: EngineAccess,
+  host: HostReport,
+  isFirst: boolean,
+): Promise<HostAnswer> {
   const tell =
-    `WITH named AS (UPDATE ${tables.meta} SET chain_id = $4::bigint WHERE chain_id IS NULL AND $4::bigint IS NOT NULL)` +
-    ` INSERT INTO ${tables.hosts} (name, seq, seen_at, version) VALUES ($1, $2, clock_timestamp(), $3)` +
-    ' ON CONFLICT (name) DO UPDATE SET seq = excluded.seq, seen_at = excluded.seen_at, version = excluded.version';
-  await engine.write(({ run }) => run(tell, [host.name, host.seq, host.version, host.chainId]));
+    `WITH named AS (UPDATE ${tables.meta} SET chain_id = $4::bigint WHERE chain_id IS NULL AND $4::bigint IS NOT NULL),` +
+    ` before AS (SELECT process FROM ${tables.hosts} WHERE name = $1),` +
+    ` told AS (INSERT INTO ${tables.hosts} (name, seq, seen_at, version, process, behind_since)` +
+    ' VALUES ($1, $2, clock_timestamp(), $3, $5,' +
+    " CASE WHEN $6::float8 > 0 THEN clock_timestamp() - $6::float8 * interval '1 second' END)" +
+    ' ON CONFLICT (name) DO UPDATE SET seq = excluded.seq, seen_at = excluded.seen_at, version = excluded.version,' +
+    ' process = excluded.process, behind_since = excluded.behind_since)' +
+    ' SELECT (SELECT process FROM before) AS process, extract(epoch FROM clock_timestamp())::float8 AS now';
+  const { name, seq, version, chainId, process, lagSeconds } = host;
+  const rows = await engine.write(({ run }) =>
+    run<{ process: string | null; now: number }>(tell, [name, seq, version, chainId, process, lagSeconds]),
+  );
+  const [{ process: before, now } = { process: null, now: 0 }] = rows;
+  return { isNameShared: !isFirst && before !== null && before !== process, now: now * 1_000 };
 }
 
 /** All hosts that ever told of themselves, by name. @throws LogUnavailableError */
 export async function readHosts({ engine, tables }: EngineAccess): Promise<SeenHost[]> {
   const rows = await engine.read((run) =>
     run<{ name: string; seq: string; version: string; seconds: number; lag: number }>(
-      'SELECT name, host.seq, version, extract(epoch FROM clock_timestamp() - seen_at)::float8 AS seconds,' +
-        ' CASE WHEN next.received_at < extract(epoch FROM seen_at) * 1000000' +
-        ' THEN greatest(0, extract(epoch FROM clock_timestamp()) - next.received_at / 1000000.0) ELSE 0 END::float8 AS lag' +
-        ` FROM ${tables.hosts} AS host LEFT JOIN ${tables.log} AS next ON next.seq = host.seq + 1 ORDER BY name`,
+      'SELECT name, seq, version, extract(epoch FROM clock_timestamp() - seen_at)::float8 AS seconds,' +
+        ' coalesce(extract(epoch FROM clock_timestamp() - behind_since), 0)::float8 AS lag' +
+        ` FROM ${tables.hosts} ORDER BY name`,
     ),
   );
   return rows.map(({ lag, ...row }) => ({ ...row, seq: Number(row.seq), lagSeconds: lag }));

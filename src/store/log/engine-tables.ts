@@ -52,7 +52,9 @@ const creationOf = ({ log, lease, meta, hosts, commits }: EngineTables): string[
      name text PRIMARY KEY,
      seq bigint NOT NULL,
      seen_at timestamptz NOT NULL,
-     version text NOT NULL
+     version text NOT NULL,
+     process text NOT NULL,
+     behind_since timestamptz
    )`,
   `CREATE TABLE IF NOT EXISTS ${commits} (
      only_row boolean PRIMARY KEY DEFAULT true CHECK (only_row),

@@ -9,7 +9,7 @@ import { LogUnavailableError, LogUnknownOutcomeError } from '../../../src/store/
 import { type Cut, cutProxy } from '../../support/cut-proxy.ts';
 import { heldClock } from '../../support/held-clock.ts';
 import { casesOf } from '../../support/property.ts';
-import { type EngineFixture, entryAfter, START } from './engine-fixture.ts';
+import type { EngineFixture } from './engine-fixture.ts';
 
 /** An hour: whatever a test does, the lease has not ended by the engine's clock. */
 const SECONDS = 3_600;
@@ -114,26 +114,42 @@ export function leaseTests(fixture: () => EngineFixture): void {
 
   test('hosts tell where they are', async () => {
     await using log = await fixture().newLog();
-    await tellPosition(log.access, { name: 'b', seq: 3, version: '1', chainId: null });
-    await tellPosition(log.access, { name: 'a', seq: 7, version: '1', chainId: null });
-    await tellPosition(log.access, { name: 'b', seq: 4, version: '2', chainId: 1 });
-    await tellPosition(log.access, { name: 'a', seq: 7, version: '1', chainId: 2 });
+    await tellPosition(
+      log.access,
+      { name: 'b', seq: 3, version: '1', chainId: null, lagSeconds: 0, process: 'process of b' },
+      true,
+    );
+    await tellPosition(
+      log.access,
+      { name: 'a', seq: 7, version: '1', chainId: null, lagSeconds: 0, process: 'process of a' },
+      true,
+    );
+    await tellPosition(
+      log.access,
+      { name: 'b', seq: 4, version: '2', chainId: 1, lagSeconds: 0, process: 'process of b' },
+      true,
+    );
+    await tellPosition(
+      log.access,
+      { name: 'a', seq: 7, version: '1', chainId: 2, lagSeconds: 0, process: 'process of a' },
+      true,
+    );
     const seconds = expect.any(Number);
     expect(await readHosts(log.access)).toEqual([
       { name: 'a', seq: 7, version: '1', seconds, lagSeconds: 0 },
       { name: 'b', seq: 4, version: '2', seconds, lagSeconds: 0 },
     ]);
-    // Entries that came before a host told of itself, and that it lacked.
-    const first = entryAfter(START);
-    for (const [entry, head] of [
-      [first, START],
-      [entryAfter(first), first],
-    ] as const)
-      await log.append(entry, head);
-    await tellPosition(log.access, { name: 'a', seq: 1, version: '1', chainId: null });
-    await tellPosition(log.access, { name: 'b', seq: 2, version: '1', chainId: null });
-    const lags = (await readHosts(log.access)).map(({ lagSeconds }) => lagSeconds > 0);
-    expect(lags).toEqual([true, false]);
+    // The lag is what the host knows: an old event may come late, and clocks may differ.
+    const behind = { name: 'a', seq: 1, version: '1', chainId: null, lagSeconds: 3_600, process: 'process of a' };
+    const { isNameShared, now } = await tellPosition(log.access, behind, false);
+    expect([isNameShared, Number.isFinite(now)]).toEqual([false, true]);
+    const [lagging, level] = await readHosts(log.access);
+    expect(Math.floor(lagging!.lagSeconds / 60)).toBe(60);
+    expect(level!.lagSeconds).toBe(0);
+    // Another process of that name is news to a process that told of itself before.
+    const namesake = { ...behind, process: 'another' };
+    expect((await tellPosition(log.access, namesake, true)).isNameShared).toBe(false);
+    expect((await tellPosition(log.access, behind, false)).isNameShared).toBe(true);
     // The first chain that a host named is the log's.
     expect((await clusterStatus(log.access, null)).chainId).toBe(1);
   });

@@ -1,5 +1,6 @@
 /** The shared log over several PostgreSQL servers, of which one is written: nothing acknowledged dies with it. */
 import { afterAll, beforeAll, expect, spyOn, test } from 'bun:test';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { clusterLines, initCluster, reportCluster } from '../../../src/commands/cluster.ts';
 import { devnetEvents } from '../../../src/devnet/scenario.ts';
@@ -49,7 +50,11 @@ describeWith('PostgreSQL', hasPostgres, () => {
       stderr: '',
     });
     const access = engineAccess(quorum.url, { prefix: 'init_' });
-    await tellPosition(access, { name: 'host-1', seq: 2, version: '1.2.3', chainId: null });
+    await tellPosition(
+      access,
+      { name: 'host-1', seq: 2, version: '1.2.3', chainId: null, lagSeconds: 0, process: 'process of host-1' },
+      true,
+    );
     await postgresLeases(access).give({ name: 'delivery', holder: 'host-1', seconds: 60, epochSeen: 0 });
     await access.engine.close();
 
@@ -161,7 +166,7 @@ describeWith('PostgreSQL', hasPostgres, () => {
       await single.managed.rotateSecret('default');
     }
     const clusterKey = join(data, 'cluster.key');
-    await Bun.write(clusterKey, 'a text of more than 32 characters, for tests');
+    writeFileSync(clusterKey, 'a text of more than 32 characters, for tests', { mode: 0o600 });
     const settings = { cluster: quorum.url, clusterPrefix: 'hooks_', clusterKey, data };
     using _ = spyOn(process.stdout, 'write').mockImplementation(() => true);
     await expect(initCluster({ ...settings, clusterKey: null })).rejects.toThrow('would stand in clear');
