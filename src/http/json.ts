@@ -112,6 +112,9 @@ function hasText(value: unknown): value is object {
   return false;
 }
 
+/** Items of a list that is written item by item even though each of them is small. */
+const LONG_LIST = 1_000;
+
 /**
  * Writes a value piece by piece. The engine writes texts of more than a few kilobytes several times slower, byte for byte,
  * than short ones: the items of an answer's list are therefore written one by one, whatever they are.
@@ -119,7 +122,7 @@ function hasText(value: unknown): value is object {
 function* pieces(value: unknown): Generator<string, void> {
   if (value instanceof LateValue) yield* pieces(value.serialized());
   else if (value instanceof JsonText) yield value.text;
-  else if (Array.isArray(value) && hasText(value)) yield* itemPieces(value);
+  else if (Array.isArray(value) && (value.length > LONG_LIST || hasText(value))) yield* itemPieces(value);
   else if (hasText(value) || isList(value)) yield* memberPieces(value as unknown as Record<string, unknown>);
   else yield JSON.stringify(value);
 }

@@ -1,6 +1,6 @@
 import { expect, test } from 'bun:test';
 import fc from 'fast-check';
-import { jsonOf } from '../../src/http/json.ts';
+import { jsonInSteps, jsonOf } from '../../src/http/json.ts';
 import { responseCache } from '../../src/http/response-cache.ts';
 import { assertProperty } from '../support/property.ts';
 
@@ -61,4 +61,15 @@ test('the JSON of a list is that of JSON.stringify, whatever its items', () => {
     }),
     { always: 'each list is written' },
   );
+});
+
+test('others have their turn while a long list of texts is written', async () => {
+  const names = Array.from({ length: 5_000 }, (_, at) => `n${at}.btc`);
+  let pauses = 0;
+  const parts = await jsonInSteps(names, () => {
+    pauses += 1;
+    return undefined;
+  });
+  expect(JSON.parse(parts.join(''))).toEqual(names);
+  expect(pauses).toBeGreaterThan(names.length);
 });

@@ -231,6 +231,23 @@ test('two names with the same zonefile in one transaction have subdomains each',
   for (const name of ['alice', 'bob']) expect(await subdomain(open, `joe.${name}.btc`)).toMatchObject({ owner: 'SP1' });
 });
 
+test('however many subdomains a name or an owner has, all are answered', async () => {
+  using open = openNew();
+  const one = nameBlock(null, 'one', operated({ op: 'name-register', zonefile: 'x' }));
+  open.ingest.receive(one.event);
+  const many = 25_000;
+  {
+    using db = new Database(indexPath(open.directory));
+    const add = db.prepare("INSERT INTO old_subdomains VALUES (?1, 'alice.btc', 'one', '', zeroblob(20), '')");
+    db.transaction(() => {
+      for (let at = 0; at < many; at++) add.run(`s${at}.alice.btc`);
+    })();
+  }
+  const all = Array.from({ length: many }, (_, at) => `s${at}.alice.btc`).sort();
+  expect(await read(open.directory, ({ names }) => names.subdomains('alice.btc'))).toEqual(all);
+  expect((await read(open.directory, ({ names }) => names.ofOwner('one'))).sort()).toEqual(all);
+});
+
 test('a name from before the chain is the chain’s from its first operation on', async () => {
   using directory = dataDirectory();
   const old = {

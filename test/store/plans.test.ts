@@ -305,6 +305,19 @@ describe('of a chain that was small when its file was closed', () => {
   });
 });
 
+test('names are read by stretches that begin at the name before, whatever was read already', () => {
+  const sought = (name: string) =>
+    db
+      .query<{ detail: string }, []>(`EXPLAIN QUERY PLAN ${statements.get(name)}`)
+      .all()
+      .flatMap(({ detail }) => /^SEARCH (?:s|o|old_subdomains|nft_instances) .*\((.*)\)$/.exec(detail)?.[1] ?? []);
+  expect(sought('subdomains.subdomainsOfName')).toEqual(['name=? AND subdomain>?', 'name=? AND subdomain>?']);
+  expect(sought('subdomains.subdomainsOfOwner')).toEqual(['owner=? AND subdomain>?']);
+  expect(sought('subdomains.oldSubdomainsOfOwner')).toEqual(['owner=? AND subdomain>?']);
+  expect(sought('names.oldNamesOfOwner')).toEqual(['owner=? AND name>?']);
+  expect(sought('names.owned')).toEqual(['owner_id=? AND asset_id=? AND value>?']);
+});
+
 test('a page of holders before a key is sought by the key, not by zero', () => {
   // The plan's text is the same either way; the program compares with the constant only if it reads from zero up.
   const above = [...statements].filter(([name]) => name.endsWith('.above'));

@@ -7,7 +7,7 @@ import type { NameInfo, SubdomainInfo } from '../model/name.ts';
 import { prepared } from '../rows/statement.ts';
 import { PAYLOAD, storedNameOperation } from '../rows/words.ts';
 import { FIRST, namespaceQueries } from './namespaces.ts';
-import { allNames, isSubdomain, type NameRow, parentOf, requireFew, STRETCH, subdomainQueries } from './subdomains.ts';
+import { allNames, isSubdomain, type NameRow, parentOf, STRETCH, subdomainQueries } from './subdomains.ts';
 import { zonefileQueries } from './zonefiles.ts';
 
 /** The condition that nothing was done on the chain with a name from before it. */
@@ -165,16 +165,10 @@ export function nameQueries(db: Database, turns: Turns) {
       if (!isActive(name)) return undefined;
       return hash === null ? zonefiles.newest(name).text : zonefiles.withHash(name, hash);
     },
-    /**
-     * Subdomains of a name, in order; none of a name that is unknown or revoked.
-     * @throws TooMuchWorkError where there are too many
-     */
+    /** Subdomains of a name, in order; none of a name that is unknown or revoked. */
     subdomains: async (name: string): Promise<string[]> =>
       isActive(name) ? subdomains.ofName(name, turns.longWork()) : [],
-    /**
-     * Names and subdomains of an address, in no order.
-     * @throws TooMuchWorkError where there are too many
-     */
+    /** Names and subdomains of an address, in no order. */
     async ofOwner(address: string): Promise<string[]> {
       const pause = turns.longWork();
       const its: string[] = [];
@@ -183,7 +177,6 @@ export function nameQueries(db: Database, turns: Turns) {
           if (isIts(name)) its.push(name);
           await pause();
         }
-        requireFew(its, address);
       };
       // Only the newest declaration says whose a subdomain is.
       await addThose(await subdomains.everOf(address, pause), (name) => findSubdomain(name)?.owner === address);

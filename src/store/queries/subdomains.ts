@@ -4,7 +4,6 @@ import type { Pause } from '../../base/turns.ts';
 import { sha256 } from '../../codec/hash.ts';
 import { lossyText } from '../../codec/utf8.ts';
 import type { SubdomainInfo } from '../model/name.ts';
-import { TooMuchWorkError } from '../model/read-errors.ts';
 import { heightIn } from '../rows/position-sql.ts';
 import { prepared } from '../rows/statement.ts';
 
@@ -58,18 +57,10 @@ export interface NameRow {
 
 /** Names that are read at once. */
 export const STRETCH = 200;
-/** Names of one owner, and subdomains of one name, that an answer holds. */
-const MOST_NAMES = 20_000;
-
-/** @throws TooMuchWorkError where a subject has more names than an answer holds */
-export function requireFew(names: readonly string[], subject: string): void {
-  if (names.length > MOST_NAMES) throw new TooMuchWorkError(`${subject} has more than ${MOST_NAMES} names`);
-}
 
 /**
  * The names that a statement finds of a subject, in order, by stretches between which others have their turn.
  * @param stretch is given the subject, the name before the first one, and their number
- * @throws TooMuchWorkError where there are too many
  */
 export async function allNames(
   stretch: Statement<NameRow, [string, string, number]>,
@@ -81,7 +72,6 @@ export async function allNames(
     const rows = stretch.all(subject, names.at(-1) ?? '', STRETCH);
     names.push(...rows.map(({ name }) => name));
     if (rows.length < STRETCH) return names;
-    requireFew(names, subject);
     await pause();
   }
 }
