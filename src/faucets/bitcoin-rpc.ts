@@ -2,6 +2,7 @@
 
 import { type Static, type TSchema, Type } from '@sinclair/typebox';
 import { Value } from '@sinclair/typebox/value';
+import { parsedJson } from '../base/json-text.ts';
 import { directFetch } from '../http/direct-fetch.ts';
 import { failed, unavailable } from './faucet-error.ts';
 
@@ -31,7 +32,7 @@ export type BitcoinRpc = <Result extends TSchema>(
 export function bitcoinRpc({ url, user, password }: BitcoinRpcOptions): BitcoinRpc {
   const authorization = `Basic ${btoa(`${user}:${password}`)}`;
 
-  async function post(body: string): Promise<unknown> {
+  async function textOf(body: string): Promise<string> {
     try {
       const response = await directFetch(url, {
         method: 'POST',
@@ -39,12 +40,18 @@ export function bitcoinRpc({ url, user, password }: BitcoinRpcOptions): BitcoinR
         body,
         signal: AbortSignal.timeout(TIMEOUT_MS),
       });
-      const text = await response.text();
-      return JSON.parse(text === '' ? 'null' : text);
+      return await response.text();
     } catch (cause) {
-      // An answer that is no JSON comes from what stands between.
       throw unavailable(cause);
     }
+  }
+
+  async function post(body: string): Promise<unknown> {
+    const text = await textOf(body);
+    const answer = parsedJson(text === '' ? 'null' : text);
+    // An answer that is no JSON comes from what stands between.
+    if (answer === undefined) throw unavailable(new Error('The Bitcoin node answered no JSON'));
+    return answer;
   }
 
   return async (method, parameters, result) => {

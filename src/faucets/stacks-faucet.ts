@@ -12,6 +12,7 @@ import {
   type StacksTransactionWire,
   serializePayload,
 } from '@stacks/transactions';
+import { parsedJson } from '../base/json-text.ts';
 import { fromHex } from '../codec/hex.ts';
 import { UnreachableError } from '../http/direct-fetch.ts';
 import { failed, outOfFunds, unavailable } from './faucet-error.ts';
@@ -66,7 +67,7 @@ export function stacksFaucet({ keys, node, nextNonce }: StacksFaucetOptions) {
         estimated_len: transaction.serialize().length / 2,
       }),
     });
-    const body: unknown = response.ok ? await response.json().catch(() => null) : null;
+    const body = response.ok ? parsedJson(await response.text()) : null;
     if (!Value.Check(Fees, body)) return fallback;
     const { estimations } = body;
     return BigInt(Math.ceil(estimations[Math.floor(estimations.length / 2)]?.fee ?? Number(fallback)));
