@@ -2,8 +2,12 @@ import { Database } from 'bun:sqlite';
 import { expect, test } from 'bun:test';
 import fc from 'fast-check';
 import { checkDirectory } from '../../src/store/check/check.ts';
+import type { Dictionaries } from '../../src/store/effects/dictionary.ts';
 import { indexPath } from '../../src/store/files/database.ts';
 import type { ReceivedEvent } from '../../src/store/ingest/ingest.ts';
+import type { MempoolRows } from '../../src/store/ingest/mempool-rows.ts';
+import { nonceRivals } from '../../src/store/ingest/nonce-rivals.ts';
+import type { MempoolRow, Spends } from '../../src/store/ingest/stored-rows.ts';
 import {
   alice,
   announcement,
@@ -121,6 +125,25 @@ test('a transaction that is announced after the node dropped it is dropped, and 
   expect(standing(open, one, other)).toEqual([{ state: -11, by: other.id }, pending]);
   open.ingest.receive(announcement([one]));
   expect(standing(open, one, other)).toEqual([pending, replacedBy(one)]);
+});
+
+test('a transaction that is broadcast again long after the node dropped it, and was never announced here before, waits', () => {
+  for (const [blocks, state] of [
+    [10, -13],
+    [11, 0],
+  ] as const) {
+    using open = openNew();
+    const one = transfer(alice, 0, 200);
+    let tip = block(null, 'block 1');
+    take(open, tip);
+    open.ingest.receive(drop([one], 'StaleGarbageCollect'));
+    for (let more = 0; more < blocks; more++) {
+      tip = block(tip, `block ${tip.height + 1}`);
+      take(open, tip);
+    }
+    expect(open.ingest.receive(announcement([one]))).toBe('applied');
+    expect(standing(open, one)[0]?.state).toBe(state);
+  }
 });
 
 test('a drop that comes after the announcement of what took the place makes that wait, whatever its fee', () => {
@@ -334,6 +357,47 @@ test('what is mined rules out who shares any of its nonces, for whichever part, 
       open.ingest.receive(announcement([waiting]));
       expect(standing(open, done, waiting)).toEqual([mined, replacedBy(done)]);
     }
+  }
+});
+
+test('however many share a nonce, each is looked up a few times when all come back', () => {
+  const N = 300;
+  for (const share of ['origin', 'payer']) {
+    const all = Array.from({ length: N }, (_, index) => ({
+      id: index,
+      place: index,
+      tx_id: Uint8Array.of(index >> 8, index),
+      state: 0,
+      sender_id: share === 'origin' ? 1 : index + 2,
+      nonce: '7',
+      sponsor_id: share === 'origin' ? null : 1,
+      sponsor_nonce: share === 'origin' ? null : '7',
+      fee: 'C200',
+      received_at: index,
+      receipt_block_height: 1,
+      recipient_id: null,
+      contract_id: null,
+    }));
+    let found = 0;
+    const moved = new Map<number, number>();
+    const rows = {
+      find: (txId: Uint8Array) => all.find((row) => Buffer.compare(row.tx_id, txId) === 0) ?? null,
+      using({ sender, nonce, payer, payerNonce }: Spends) {
+        const uses =
+          (account: number, by: bigint) =>
+          ({ sender_id, sponsor_id }: MempoolRow) =>
+            by === 7n && (sender_id === account || sponsor_id === account);
+        const spent = all.filter((row) => uses(sender, nonce)(row) || uses(payer, payerNonce)(row));
+        found += spent.length;
+        return spent;
+      },
+      move: ({ id }: MempoolRow, state: number) => void moved.set(id!, state),
+    } as unknown as MempoolRows;
+    using open = openNew();
+    using db = new Database(indexPath(open.directory), { readonly: true });
+    nonceRivals(db, {} as unknown as Dictionaries, rows).settle(all.map(({ tx_id }) => tx_id));
+    expect([...moved.keys()].sort((a, b) => a - b)).toEqual(all.slice(0, -1).map(({ id }) => id));
+    expect(found).toBeLessThan(4 * N);
   }
 });
 

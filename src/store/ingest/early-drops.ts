@@ -16,13 +16,19 @@ export interface Drop {
   replacedBy: Uint8Array | null;
 }
 
+/**
+ * Blocks after its drop within which a transaction may be announced that the drop was meant for. Real nodes take some
+ * milliseconds. Who announces it later has broadcast it again, and the node has it.
+ */
+export const LATE_BLOCKS = 10;
+
 export type EarlyDrops = ReturnType<typeof earlyDrops>;
 
 /** What keeps such drops through this connection. */
 export function earlyDrops(db: Database) {
   const add = inserterIfAbsent(db, earlyDropsTable);
-  const take = db.prepare<Stored<typeof earlyDropsTable, 'state' | 'replaced_by_tx_id'>, [Uint8Array]>(
-    'DELETE FROM early_drops WHERE tx_id = ?1 RETURNING state, replaced_by_tx_id',
+  const take = db.prepare<Stored<typeof earlyDropsTable, 'state' | 'replaced_by_tx_id' | 'height'>, [Uint8Array]>(
+    'DELETE FROM early_drops WHERE tx_id = ?1 RETURNING state, replaced_by_tx_id, height',
   );
   const forget = db.prepare<null, [number]>('DELETE FROM early_drops WHERE height < ?1');
 
@@ -31,10 +37,14 @@ export function earlyDrops(db: Database) {
     keep: (txId: Uint8Array, { state, replacedBy }: Drop, tipHeight: number): boolean =>
       add({ tx_id: txId, state, replaced_by_tx_id: replacedBy, height: tipHeight }) !== null,
 
-    /** Takes the drop of a transaction that would begin to wait, or was announced again; null where there is none. */
-    take(txId: Uint8Array): Drop | null {
+    /**
+     * Takes the drop of a transaction that would begin to wait, or was announced again.
+     * @param since the tip's height at which it was posted, or later
+     * @returns null where there is none, and where it is older
+     */
+    take(txId: Uint8Array, since = 0): Drop | null {
       const row = take.get(txId);
-      if (row === null) return null;
+      if (row === null || row.height < since) return null;
       return { state: MEMPOOL_STATE[storedMempoolState.wordOf(row.state)], replacedBy: row.replaced_by_tx_id };
     },
 

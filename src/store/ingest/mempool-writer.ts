@@ -5,7 +5,7 @@ import { MAX_STORED_INTEGER } from '../../chain/payload-schemas.ts';
 import type { Dictionaries } from '../effects/dictionary.ts';
 import { MEMPOOL_STATE } from '../rows/words.ts';
 import type { ChangeWriter } from './change-writer.ts';
-import { type Drop, type EarlyDrops, earlyDrops } from './early-drops.ts';
+import { type Drop, type EarlyDrops, earlyDrops, LATE_BLOCKS } from './early-drops.ts';
 import { type MempoolRows, mempoolRows, type Receipt } from './mempool-rows.ts';
 import { type MinedReceipts, minedReceipts } from './mined-receipts.ts';
 import { type NonceRivals, nonceRivals } from './nonce-rivals.ts';
@@ -53,9 +53,9 @@ function dropRow(rows: MempoolRows, row: MempoolRow, { state, replacedBy }: Drop
   else rows.move(row, state === REPLACED ? REPLACED_AND_DROPPED : state, replacedBy);
 }
 
-/** Drops a transaction that begins to wait, where the node posted so before. @returns whether it did */
-function dropEarly({ rows, drops }: Pick<Parts, 'rows' | 'drops'>, txId: Uint8Array): boolean {
-  const drop = drops.take(txId);
+/** Drops a transaction that begins to wait, where the node posted so before, but not before `since`. @returns whether it did */
+function dropEarly({ rows, drops }: Pick<Parts, 'rows' | 'drops'>, txId: Uint8Array, since?: number): boolean {
+  const drop = drops.take(txId, since);
   const row = drop === null ? null : rows.find(txId);
   if (drop === null || row === null) return false;
   dropRow(rows, row, drop);
@@ -123,7 +123,7 @@ export function mempoolWriter(db: Database, dictionaries: Dictionaries, changes:
           const place = mined.get(content.txId);
           if (place === null) {
             rows.add(content, receipt);
-            if (dropEarly({ rows, drops }, content.txId)) others++;
+            if (dropEarly({ rows, drops }, content.txId, receipt.height - LATE_BLOCKS)) others++;
             else waiting.push(content.txId);
           } else if (receipts.keep(place.position, receipt, receipt.height)) others++;
           // Announced again, it is in the node's mempool once more: the node has gone back before its block.

@@ -23,12 +23,10 @@ const spendsOfRow = ({ sender_id, nonce, sponsor_id, sponsor_nonce }: MempoolRow
   payerNonce: BigInt(sponsor_nonce ?? nonce),
 });
 
-/** What two that wait share: the origin's nonce, or the payer's alone. */
-function sharedBy(a: MempoolRow, b: MempoolRow): 'origin' | 'payer' | null {
-  const [one, other] = [spendsOfRow(a), spendsOfRow(b)];
-  if (one.sender === other.sender && one.nonce === other.nonce) return 'origin';
-  return one.payer === other.payer && one.payerNonce === other.payerNonce ? 'payer' : null;
-}
+/** The nonce of its origin that a row spends, and that of its payer. */
+const originOf = ({ sender_id, nonce }: MempoolRow): string => `${sender_id} ${nonce}`;
+const payerOf = ({ sender_id, nonce, sponsor_id, sponsor_nonce }: MempoolRow): string =>
+  `${sponsor_id ?? sender_id} ${sponsor_nonce ?? nonce}`;
 
 const keyOf = ({ tx_id }: MempoolRow): string => tx_id.toHex();
 
@@ -82,53 +80,74 @@ export function nonceRivals(db: Database, { principals }: Dictionaries, rows: Me
     };
   }
 
-  /** A row that waits, and all that share a nonce with it, or with one that does; each with all who use its nonces. */
-  function connected(begun: MempoolRow): { row: MempoolRow; others: MempoolRow[] }[] {
+  /**
+   * A row that waits, and all that share a nonce with it, or with one that does. Each nonce is looked up once: anybody can
+   * replace his own transaction thousands of times, and a fork brings all of them back.
+   * @returns those, and by the nonce of an origin whatever became of those that spend it
+   */
+  function connected(begun: MempoolRow): { waiting: MempoolRow[]; byOrigin: Map<string, MempoolRow[]> } {
     const found = new Map([[keyOf(begun), begun]]);
-    const groups = [];
+    const byOrigin = new Map<string, MempoolRow[]>();
+    const payers = new Set<string>();
+    const join = (rivals: readonly MempoolRow[]) => {
+      for (const row of rivals) if (row.state === PENDING && !found.has(keyOf(row))) found.set(keyOf(row), row);
+    };
     for (const row of found.values()) {
-      const others = users(spendsOfRow(row));
-      groups.push({ row, others });
-      for (const other of others) {
-        if (other.state === PENDING && sharedBy(row, other) !== null && !found.has(keyOf(other))) {
-          found.set(keyOf(other), other);
-        }
+      const { sender, nonce, payer, payerNonce } = spendsOfRow(row);
+      const [origin, paidBy] = [originOf(row), payerOf(row)];
+      if (!byOrigin.has(origin)) {
+        const spent = users({ sender, nonce, payer: sender, payerNonce: nonce });
+        byOrigin.set(
+          origin,
+          spent.filter((other) => originOf(other) === origin),
+        );
+        join(byOrigin.get(origin)!);
       }
+      if (payers.has(paidBy)) continue;
+      payers.add(paidBy);
+      const spent = users({ sender: payer, nonce: payerNonce, payer, payerNonce });
+      join(spent.filter((other) => payerOf(other) === paidBy));
     }
-    return groups;
+    return { waiting: [...found.values()].sort(byArrival), byOrigin };
   }
 
   /**
    * Leaves of a row that waits, and of its rivals, those that a node would have left that got them in this order.
    * @returns the keys of all that waited
    */
-  function settleRow(waiting: MempoolRow): string[] {
-    const groups = connected(waiting).sort((a, b) => byArrival(a.row, b.row));
+  function settleRow(begun: MempoolRow): string[] {
+    const { waiting, byOrigin } = connected(begun);
     const beaten = new Map<string, { row: MempoolRow; winner: Uint8Array }>();
     const beat = (row: MempoolRow, winner: Uint8Array) => beaten.set(keyOf(row), { row, winner });
-    let standing: typeof groups = [];
-    for (const group of groups) {
-      const { row } = group;
-      const better = standing.find((other) => sharedBy(row, other.row) === 'origin' && other.row.fee > row.fee);
-      const winner = minedBy(spendsOfRow(row)) ?? better?.row.tx_id;
+    // Of one nonce, of an origin or of a payer, one stands at a time.
+    const [standing, paying] = [new Map<string, MempoolRow>(), new Map<string, MempoolRow>()];
+    for (const row of waiting) {
+      const [origin, payer] = [originOf(row), payerOf(row)];
+      const rival = standing.get(origin);
+      const better = rival !== undefined && rival.fee > row.fee ? rival.tx_id : undefined;
+      const winner = minedBy(spendsOfRow(row)) ?? better;
       if (winner !== undefined) {
         beat(row, winner);
         continue;
       }
-      for (const other of standing) if (sharedBy(row, other.row) !== null) beat(other.row, row.tx_id);
-      standing = [...standing.filter((other) => sharedBy(row, other.row) === null), group];
+      for (const other of [rival, paying.get(payer)]) {
+        if (other === undefined) continue;
+        beat(other, row.tx_id);
+        standing.delete(originOf(other));
+        paying.delete(payerOf(other));
+      }
+      standing.set(origin, row);
+      paying.set(payer, row);
     }
     // Whoever was outbid before names what has its place now.
-    const named = new Set(standing.map(({ row }) => keyOf(row)));
-    for (const { row: winner, others } of standing) {
-      for (const other of others) {
-        if (named.has(keyOf(other)) || !isReplaceable(other) || sharedBy(winner, other) !== 'origin') continue;
-        named.add(keyOf(other));
+    for (const [origin, winner] of standing) {
+      for (const other of byOrigin.get(origin) ?? []) {
+        if (keyOf(other) === keyOf(winner) || !isReplaceable(other)) continue;
         beat(other, minedBy(spendsOfRow(other)) ?? winner.tx_id);
       }
     }
     for (const { row, winner } of beaten.values()) replace(row, winner);
-    return groups.map(({ row }) => keyOf(row));
+    return waiting.map(keyOf);
   }
 
   return {
@@ -143,7 +162,7 @@ export function nonceRivals(db: Database, { principals }: Dictionaries, rows: Me
       if (row.state !== REPLACED) return false;
       const spends = spendsOfRow(row);
       const outbids = (other: MempoolRow): boolean =>
-        other.state === PENDING && other.fee >= row.fee && sharedBy(row, other) === 'origin';
+        other.state === PENDING && other.fee >= row.fee && originOf(row) === originOf(other);
       return minedBy(spends) !== null || users(spends).some(outbids);
     },
 
