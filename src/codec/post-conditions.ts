@@ -88,7 +88,8 @@ const SHORTEST_BUFFER = 5;
  * Decodes a stored post-conditions buffer: mode, u32 count, that many conditions; bytes after them are ignored.
  *
  * A buffer shorter than mode and count holds no conditions, only its mode; an empty one means `deny`, the stricter. From
- * a condition of an unknown kind on, nothing can be told apart: what is left is one condition, of the type `unknown`.
+ * a condition of an unknown kind on, nothing can be told apart: what is left is one condition, of the type `unknown`. So it
+ * is behind an unknown mode where what follows can't be read as conditions.
  */
 export function decodePostConditions(
   buffer: Uint8Array,
@@ -99,15 +100,15 @@ export function decodePostConditions(
     const mode = MODES[reader.u8('a post-condition mode')] ?? 'unknown';
     const postConditions: PostCondition[] = [];
     if (buffer.length < SHORTEST_BUFFER) return { mode, postConditions };
-    for (let left = reader.count('post-conditions'); left > 0; left--) {
-      const start = reader.offset;
-      try {
+    let start = reader.offset;
+    try {
+      for (let left = reader.count('post-conditions'); left > 0; left--) {
+        start = reader.offset;
         postConditions.push(readPostCondition(reader));
-      } catch (error) {
-        if (!(error instanceof DecodeError && error.isUnknownKind)) throw error;
-        postConditions.push({ type: 'unknown', hex: toHex(buffer.subarray(start)) });
-        break;
       }
+    } catch (error) {
+      if (!(error instanceof DecodeError && (error.isUnknownKind || mode === 'unknown'))) throw error;
+      postConditions.push({ type: 'unknown', hex: toHex(buffer.subarray(start)) });
     }
     return { mode, postConditions };
   });

@@ -97,6 +97,17 @@ test('an unknown mode is called so', () => {
 });
 
 test.each([
+  ['a count of 2^32 - 1', '04ffffffff0401', [], 'ffffffff0401'],
+  ['a cut condition', '0400000002040130', [{ type: 'pox', condition_code: 'not_performed', principal: origin }], ''],
+  ['an address of version 32', '0400000001040220', [], '040220'],
+])('behind an unknown mode %s is what a newer node knows', (_, hex, conditions, left) => {
+  expect<unknown>(decode(hex)).toEqual({
+    mode: 'unknown',
+    postConditions: [...conditions, { type: 'unknown', hex: `0x${left}` }],
+  });
+});
+
+test.each([
   ['an unknown kind', '050130'],
   ['an unknown principal', '040430'],
   ['a Clarity prefix for a principal', `0405${address}30`],
