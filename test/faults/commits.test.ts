@@ -290,3 +290,17 @@ test('the journal is synced at each commit, and the index where it has none', ()
   expect(synchronous(open, indexPath(open.directory))).toBe(NORMAL);
   expect(synchronous(alone, indexPath(alone.directory))).toBe(FULL);
 });
+
+test('what is of an unknown kind is counted once, however often the node has to send it', () => {
+  using open = opened();
+  upToBlock(open);
+  const event = { path: '/new_thing', text: '{}', receivedAt: nextBlock.receivedAt };
+  for (const path of [journalPath, indexPath]) {
+    open.failNext(path, 'COMMIT', full);
+    expect(() => open.ingest.receive(event)).toThrow('disk is full');
+    expect(open.ingest.unknownCounts.path).toBe(0);
+  }
+  // The journal has it once, and so has the index now.
+  open.ingest.probe();
+  expect(open.ingest.unknownCounts.path).toBe(1);
+});

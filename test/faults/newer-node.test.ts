@@ -16,7 +16,7 @@ import { checkDirectory } from '../../src/store/check/check.ts';
 import { indexPath } from '../../src/store/files/database.ts';
 import { payloadMistake } from '../hooks/schemas.ts';
 import { openApi } from '../support/api.ts';
-import { alice, announcement, block, bob, receipt, type Transaction, transfer } from '../support/handmade.ts';
+import { alice, announcement, block, bob, carol, receipt, type Transaction, transfer } from '../support/handmade.ts';
 import { ingestOf, openAt, openNew, received } from '../support/ingest.ts';
 import { assertProperty, Seen, timeout } from '../support/property.ts';
 import { tables, tablesThrough } from '../support/tables.ts';
@@ -77,6 +77,7 @@ const transactionChanges = {
   hashMode: (one: Json) => rawChanged(one, withByte(HASH_MODE, 0x2f)),
   anchorMode: (one: Json) => rawChanged(one, withByte(ANCHOR_MODE, 0x09)),
   conditionMode: (one: Json) => rawChanged(one, withByte(ANCHOR_MODE + 1, 0x09)),
+  conditionForm: (one: Json) => rawChanged(one, (raw) => (isOfOneKey(raw) ? withConditionForm(raw) : raw)),
   conditionKind: (one: Json) => rawChanged(one, (raw) => (isOfOneKey(raw) ? withCondition(raw) : raw)),
   payload: (one: Json) => rawChanged(one, (raw) => (isOfOneKey(raw) ? withPayload(raw) : raw)),
   longer: (one: Json) => rawChanged(one, (raw) => (raw.length > 1 ? Uint8Array.of(...raw, 1, 2, 3) : raw)),
@@ -90,6 +91,10 @@ const rawChanged = (one: Json, change: (raw: Uint8Array) => Uint8Array): Json =>
 /** One condition of a new kind in place of all. */
 const withCondition = (raw: Uint8Array): Uint8Array =>
   Uint8Array.of(...raw.subarray(0, ANCHOR_MODE + 2), 0, 0, 0, 1, 0x7b, ...raw.subarray(ANCHOR_MODE + 6));
+
+/** A new mode of conditions, which have another form. */
+const withConditionForm = (raw: Uint8Array): Uint8Array =>
+  Uint8Array.of(...raw.subarray(0, ANCHOR_MODE + 1), 0x09, 0xff, 0xff, 0xff, 0xff, 1, 2);
 
 /** A payload of a new kind behind no conditions. */
 const withPayload = (raw: Uint8Array): Uint8Array =>
@@ -287,13 +292,30 @@ test('what is of an unknown kind is counted and logged once for each kind', () =
   expect(open.ingest.unknownCounts).toEqual({ transaction: 2, event: 1, status: 1, path: 0 });
 });
 
+test('however many and long the new kinds of one thing are, few are logged in few words, and those of others are told', () => {
+  using open = openNew();
+  const statuses = Array.from({ length: 200 }, (_, index) => `${index} ${'x'.repeat(5_000)}`);
+  const transactions = statuses.map((status, index) => receipt(transfer(alice, index, 200), index, { status }));
+  const events = [{ ...newEvent(transactions[0]!.txid), event_index: 0 }].map((event) => parseJson(exactJson(event)));
+  open.ingest.receive(block(null, 'newer', transactions, { events }).event);
+  const said = open.said.filter(({ event }) => event === 'unknown_kind');
+  expect(said.length).toBeLessThan(50);
+  expect(Math.max(...said.map((one) => JSON.stringify(one).length))).toBeLessThan(1_000);
+  expect<unknown>(said).toContainEqual({ event: 'unknown_kind', what: 'event', reason: 'stx_melt_event' });
+  expect(open.ingest.unknownCounts).toMatchObject({ status: 200, event: 1 });
+});
+
 test('a transaction of a new kind waits, and every route of the mempool has it', async () => {
   using open = openNew();
   const of = ({ raw }: Transaction, change: (raw: Uint8Array) => Uint8Array): Transaction => {
     const bytes = change(fromHex(raw));
     return { id: toHex(transactionId(bytes)), raw: toHex(bytes) };
   };
-  const waiting = [of(transfer(alice, 0, 200), withPayload), of(transfer(bob, 0, 300), withCondition)];
+  const waiting = [
+    of(transfer(alice, 0, 200), withPayload),
+    of(transfer(bob, 0, 300), withCondition),
+    of(transfer(carol, 0, 400), withConditionForm),
+  ];
   open.ingest.receive(block(null, 'one').event);
   expect(open.ingest.receive(announcement(waiting))).toBe('applied');
   using api = openApi(open.directory);
@@ -310,6 +332,7 @@ test('a transaction of a new kind waits, and every route of the mempool has it',
   }
   const { results } = (await (await api.get('/extended/v3/mempool/transactions')).json()) as { results: Json[] };
   expect(results.map(({ type, status }) => [type, status])).toEqual([
+    ['unknown', 'pending'],
     ['unknown', 'pending'],
     ['unknown', 'pending'],
   ]);

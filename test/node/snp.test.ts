@@ -22,7 +22,7 @@ import { casesOf, firstSeed, timeout } from '../support/property.ts';
 import { hasRedis, type RedisServer, startRedis } from '../support/redis.ts';
 import { SnpBroker } from '../support/snp-broker.ts';
 import { describeWith } from '../support/system-servers.ts';
-import { everything, tables } from '../support/tables.ts';
+import { everything, journalRows, tables } from '../support/tables.ts';
 import { until } from '../support/until.ts';
 
 const events = [...devnetEvents({ seed: 5, blocks: 8, transactionsPerBlock: 2, accounts: 6, forkEvery: 4 })].map(
@@ -283,16 +283,19 @@ describeWith('Redis', hasRedis, () => {
     expect([subscriber.failing(), subscriber.named('snp_resumed').length]).toEqual([null, 1]);
   });
 
-  test('a path that no node posts to is left out, and told once', async () => {
+  test('an event by a path that only a newer node posts to is kept; one that no node can post is left out, and told once', async () => {
     await using publishing = await publisher();
     const { broker, subscribe } = publishing;
     using open = openNew();
-    const unknown = { path: '/new_moon', text: '{}', receivedAt: 0 };
-    broker.keep([events[0]!, unknown, unknown, ...events.slice(1)]);
+    const newer = { path: '/new_moon', text: '{"phase":1}', receivedAt: 0 };
+    const wrong = { path: '/stackside/moon', text: '{}', receivedAt: 0 };
+    broker.keep([...events, newer, wrong, wrong]);
     await using subscriber = subscribe(open);
-    await reached(subscriber, events.length + 2);
-    await isComplete(open, broker);
-    expect(subscriber.named('snp_path_skipped')).toEqual([{ event: 'snp_path_skipped', path: '/new_moon' }]);
+    await reached(subscriber, events.length + 3);
+    await until(async () => (await broker.waiting()) === 0, 'the last acknowledgement');
+    expect(subscriber.named('snp_path_skipped')).toEqual([{ event: 'snp_path_skipped', path: wrong.path }]);
+    expect(open.said).toContainEqual({ event: 'unknown_kind', what: 'path', reason: newer.path });
+    expect(journalRows(open.directory).at(-1)).toMatchObject({ path: newer.path, text: newer.text });
   });
 
   test('an event that can not be understood holds up the rest, and is told', async () => {

@@ -5,7 +5,7 @@
  */
 import type { Chance } from '../../base/chance.ts';
 import { type Clock, pause } from '../../base/clock.ts';
-import { isEventPath, SKIPPED_PATH, type SkippedMessage } from '../../chain/payload-reader.ts';
+import { mayBeEventPath, SKIPPED_PATH, type SkippedMessage } from '../../chain/payload-reader.ts';
 import { toHex } from '../../codec/hex.ts';
 import type { ReceivedEvent } from '../../store/ingest/ingest.ts';
 import { UnknownParentError } from '../../store/ingest/known-blocks.ts';
@@ -281,7 +281,7 @@ export class SnpSubscriber {
   async #take(session: Session, message: Message): Promise<boolean> {
     const { log } = this.#options;
     if (!this.#follows(session, message)) return false;
-    if (!isEventPath(message.path)) {
+    if (!mayBeEventPath(message.path)) {
       if (!this.#skippedPaths.has(message.path)) log({ event: 'snp_path_skipped', path: message.path });
       this.#skippedPaths.add(message.path);
       return this.#passed(session, message);

@@ -24,8 +24,13 @@ import type { IngestLog, Outcome, ReceivedEvent } from './event.ts';
 import { mempoolWriter } from './mempool-writer.ts';
 import type { Participant } from './transactions.ts';
 
-/** So many unknown kinds are logged: a byte that stands elsewhere in each transaction is told anew each time. */
-const MOST_SAID = 100;
+/**
+ * So many unknown kinds of each thing are logged: a byte that stands elsewhere in each transaction is told anew each time,
+ * and must not keep the log from what is new of events.
+ */
+const MOST_SAID = 25;
+/** Characters of a kind that are logged and remembered. */
+const LONGEST_REASON = 200;
 
 export interface RouterOptions {
   db: Database;
@@ -51,15 +56,27 @@ export type UnknownCounts = Readonly<Record<UnknownKind, number>>;
 
 /** What counts things of kinds that a newer node knows, and logs each kind once. */
 function unknownKindLog(log: IngestLog) {
-  const counts = Object.fromEntries(unknownKinds.map((what) => [what, 0])) as Record<UnknownKind, number>;
-  const said = new Set<string>();
+  const none = () => Object.fromEntries(unknownKinds.map((what) => [what, 0])) as Record<UnknownKind, number>;
+  const counts = none();
+  /** What came since the last commit, which may be undone and come again. */
+  let uncommitted = none();
+  const saidOf = new Map(unknownKinds.map((what) => [what, new Set<string>()]));
   return {
     counts: counts as UnknownCounts,
-    note(what: UnknownKind, reason: string): void {
-      counts[what] += 1;
-      if (said.size >= MOST_SAID || said.has(`${what} ${reason}`)) return;
-      said.add(`${what} ${reason}`);
+    note(what: UnknownKind, kind: string): void {
+      uncommitted[what] += 1;
+      const said = saidOf.get(what)!;
+      const reason = kind.slice(0, LONGEST_REASON);
+      if (said.size >= MOST_SAID || said.has(reason)) return;
+      said.add(reason);
       log({ event: 'unknown_kind', what, reason });
+    },
+    committed(): void {
+      for (const what of unknownKinds) counts[what] += uncommitted[what];
+      uncommitted = none();
+    },
+    forget(): void {
+      uncommitted = none();
     },
   };
 }
@@ -196,9 +213,10 @@ export function eventRouter({ db, journal, identity, changed, log }: RouterOptio
 
     participant: {
       undone() {
-        for (const part of [names.principals, names.assets, effects, chain, mempool]) part.forget();
+        for (const part of [names.principals, names.assets, effects, chain, mempool, unknown]) part.forget();
         changes.discard();
       },
+      committed: unknown.committed,
     } satisfies Participant,
   };
 }
