@@ -1,6 +1,9 @@
 /** The last block of a lock, and the first one after it: as the tip, and in the past. */
+import { Database } from 'bun:sqlite';
 import { expect, test } from 'bun:test';
 import { checkDirectory } from '../../src/store/check/check.ts';
+import { indexPath } from '../../src/store/files/database.ts';
+import { forcedUnlockQuery } from '../../src/store/queries/locks.ts';
 import { openSnapshots } from '../../src/store/read/snapshots.ts';
 import { alice, block, bob, type MadeBlock, transfer } from '../support/handmade.ts';
 import { openNew } from '../support/ingest.ts';
@@ -64,4 +67,29 @@ test.each([
   for (const { event } of [sooner, block(sooner, 'after it', [], { burn_block_height: END - 1 })])
     open.ingest.receive(event);
   expect(problems()).toEqual([`${bob.address}: 100 locked of 90 micro-STX`]);
+});
+
+test('the end of a contract is the one that the newest block of the chain says, also where a fork takes it back', () => {
+  using open = openNew();
+  using db = new Database(indexPath(open.directory), { readonly: true });
+  const ends = forcedUnlockQuery(db);
+  const said = () => [ends().pox_3, ends().pox_4];
+  expect(said()).toEqual([null, null]);
+  const take = (parent: MadeBlock | null, label: string, fields: object) => {
+    const made = block(parent, label, [], fields);
+    open.ingest.receive(made.event);
+    return made;
+  };
+  const one = take(null, 'one', { pox_v3_unlock_height: END });
+  expect(said()).toEqual([END, null]);
+  const two = take(one, 'two', {});
+  expect(said()).toEqual([END, null]);
+  const three = take(two, 'three', { pox_v3_unlock_height: 0, pox_v4_unlock_height: FAR });
+  expect(said()).toEqual([0, FAR]);
+  const rival = take(two, 'rival of three', { pox_v4_unlock_height: END });
+  expect(said()).toEqual([0, FAR]);
+  take(rival, 'rival of four', {});
+  expect(said()).toEqual([END, END]);
+  take(take(three, 'four', {}), 'five', {});
+  expect(said()).toEqual([0, FAR]);
 });

@@ -137,20 +137,12 @@ const mayScan: Readonly<Record<string, Exception[]>> = {
   ],
   'subdomains.subdomain': [{ step: /^USE TEMP B-TREE FOR/, reason: 'as many as declared one subdomain' }],
   'subdomains.declarations': [{ step: /^USE TEMP B-TREE FOR/, reason: 'as many as declared one subdomain' }],
-  'locks.forcedUnlocks': [
-    { step: /^SCAN CONSTANT ROW$/, reason: 'no table' },
-    {
-      step: /^SCAN blocks$/,
-      reason: 'walks the heights from their end to the newest block that says it: all do, or none',
-    },
-  ],
+  'locks.forcedUnlocks': [{ step: /^SCAN CONSTANT ROW$/, reason: 'no table' }],
+  'locks.tip': [{ step: /^SCAN blocks$/, reason: 'walks the heights from their end and stops at the first' }],
   'burn-rewards.newest': [
     { step: /^SCAN burn_blocks$/, reason: 'walks the heights from their end and stops at the first' },
   ],
-  'burn-rewards.unlock': [
-    { step: /^SCAN progress$/, reason: 'one row' },
-    { step: /^SCAN blocks$/, reason: 'as principals.forcedUnlocks' },
-  ],
+  'burn-rewards.chainId': [{ step: /^SCAN progress$/, reason: 'one row' }],
   'burn-rewards.newestOutput': [
     { step: /^SCAN pox_transactions$/, reason: 'walks the heights from their end and stops at the first' },
   ],

@@ -5,6 +5,7 @@ import type { BlockId } from '../model/block.ts';
 import type { OffsetPage } from '../model/page.ts';
 import type { BurnReward, PoxOutput, RewardSlot } from '../model/stacking.ts';
 import { prepared } from '../rows/statement.ts';
+import { forcedUnlockQuery } from './locks.ts';
 
 const reward = `SELECT r.height, b.hash, r.burn_amount, r.recipient, r.amount, r.reward_index AS item
                   FROM burn_rewards r JOIN burn_blocks b ON b.height = r.height`;
@@ -13,13 +14,9 @@ const slot = `SELECT r.height, b.hash, r.address, r.slot_index AS item
 const output = `SELECT r.height, b.hash, r.tx_id, r.output_index, r.recipient, r.amount
                   FROM pox_transactions r JOIN burn_blocks b ON b.height = r.height`;
 
-/** The Bitcoin height at which pox-4's locks end: that of the newest block that says it. */
-const unlockHeight = `(SELECT pox_4_unlock_height FROM blocks
-                        WHERE pox_4_unlock_height IS NOT NULL ORDER BY height DESC LIMIT 1)`;
-
 export const sql = {
   newest: 'SELECT hash FROM burn_blocks ORDER BY height DESC LIMIT 1',
-  unlock: `SELECT ${unlockHeight} AS height, chain_id FROM progress`,
+  chainId: 'SELECT chain_id FROM progress',
   firstUnpaid: `SELECT height FROM burn_blocks b WHERE height >= ?1
                    AND NOT EXISTS (SELECT 1 FROM burn_slot_holders s WHERE s.height = b.height) ORDER BY height LIMIT 1`,
   rewardTotal: 'SELECT ordinal AS total FROM burn_rewards WHERE height < ?1 ORDER BY height DESC, ordinal DESC LIMIT 1',
@@ -102,7 +99,8 @@ const WITHOUT_END = Number.MAX_SAFE_INTEGER;
 
 export function burnRewardQueries(db: Database) {
   const newest = prepared<{ hash: Uint8Array }, []>(db, sql.newest);
-  const unlock = prepared<{ height: number | null; chain_id: number | null }, []>(db, sql.unlock);
+  const chainId = prepared<{ chain_id: number | null }, []>(db, sql.chainId);
+  const forcedUnlocks = forcedUnlockQuery(db);
   const firstUnpaid = prepared<{ height: number }, [number]>(db, sql.firstUnpaid);
   const rewardTotal = prepared<{ total: number }, [number]>(db, sql.rewardTotal);
   const rewards = prepared<RewardRow, [number, number]>(db, sql.rewards);
@@ -125,9 +123,9 @@ export function burnRewardQueries(db: Database) {
    * nobody is paid.
    */
   function endHeight(): number {
-    const { height, chain_id } = unlock.get() ?? { height: null, chain_id: null };
+    const height = forcedUnlocks().pox_4;
     if (!height) return WITHOUT_END;
-    if (chain_id === MAINNET_CHAIN_ID) return mainnetCycleFrom(height);
+    if (chainId.get()?.chain_id === MAINNET_CHAIN_ID) return mainnetCycleFrom(height);
     return firstUnpaid.get(height)?.height ?? WITHOUT_END;
   }
 
