@@ -25,16 +25,20 @@ export const importRecordings = command({
       "copy: with the escapes of PostgreSQL's COPY; raw: without (default: detected from the rows)",
     ).choices(recordingFormats),
   ],
-  async run({ settings }, { from, ...options }: ImportOptions & { from?: string }, files: string[]) {
+  async run(reading, { from, ...options }: ImportOptions & { from?: string }, files: string[]) {
     if ((from === undefined) === (files.length === 0)) {
       throw new OperatorError('Nothing, or too much, is to be imported.', 'Give files, or --from and no file.');
     }
+    const { settings } = reading;
     if (from === undefined) {
       const { runImport } = await import('./import.ts');
       await runImport(settings, files, options);
     } else {
-      const { importJournal } = await import('./import-journal.ts');
-      await importJournal(settings, from);
+      const [{ importJournal }, { peerKeyFor }] = await Promise.all([
+        import('./import-journal.ts'),
+        import('./hooks-client.ts'),
+      ]);
+      await importJournal({ ...settings, peerKey: peerKeyFor(reading, from) }, from);
     }
   },
 });
@@ -189,15 +193,20 @@ export const check = command({
     ),
     formatOption('Output format; json prints a line for each step and finding'),
   ],
-  async run({ settings }, { format, against, digests, wait, ...options }: CheckCommandOptions) {
+  async run(reading, { format, against, digests, wait, ...options }: CheckCommandOptions) {
+    const { settings } = reading;
     if (digests !== undefined) {
       const { printDigests } = await import('./index-digests.ts');
       await printDigests(settings.data, digests, wait);
       return;
     }
     if (against !== undefined) {
-      const { reportAgainst } = await import('./check-against.ts');
-      if (!(await reportAgainst(settings, against, { wait, format }))) process.exitCode = EXIT.found;
+      const [{ reportAgainst }, { peerKeyFor }] = await Promise.all([
+        import('./check-against.ts'),
+        import('./hooks-client.ts'),
+      ]);
+      const asked = { ...settings, peerKey: peerKeyFor(reading, against) };
+      if (!(await reportAgainst(asked, against, { wait, format }))) process.exitCode = EXIT.found;
       return;
     }
     const { reportCheck } = await import('./report.ts');

@@ -4,10 +4,11 @@ import { AssertError, Value } from '@sinclair/typebox/value';
 import { OperatorError } from '../base/errors.ts';
 import { parsedJson } from '../base/json-text.ts';
 import { CONSUMER_HEADER } from '../hooks/access.ts';
-import { adminKeyFile, readAdminKey } from '../hooks/admin-key.ts';
+import { adminKeyFile, namedAdminKey, readAdminKey } from '../hooks/admin-key.ts';
 import { directFetch } from '../http/direct-fetch.ts';
 import { hostCheck } from '../http/hosts.ts';
 import { type Reading, settings } from '../settings/config.ts';
+import { isUrl } from './peer.ts';
 
 export interface Connection {
   /** The origin of the API, such as `http://127.0.0.1:3999`. */
@@ -23,21 +24,40 @@ const Refusal = Type.Object({ error: Type.String(), details: Type.String() });
 /** Whether a host is this machine, which the admin key may be sent to without a flag. */
 const isOwnMachine = hostCheck({ names: [], addresses: 'loopback' });
 
+const isOnOwnMachine = (url: string): boolean => isOwnMachine(URL.parse(url)?.host ?? null);
+
 /**
- * The key to send: the key in the variable, otherwise the admin key of the data directory. The admin key is sent to another
- * machine only where a flag names the data directory.
+ * The key to send: the key in the variable, otherwise the admin key of the named file or of the data directory. The admin key
+ * is sent to another machine only where a flag names that file or the data directory.
  * @returns null for none
- * @throws OperatorError where the directory that a flag names has none, or a damaged one
+ * @throws OperatorError where what a flag names has none, or a damaged one
  */
-export function keyFor({ settings: { url, data, hookKey }, sources }: Reading<'hooks'>): string | null {
+export function keyFor({ settings: { url, data, adminKey, hookKey }, sources }: Reading<'hooks'>): string | null {
   if (hookKey !== null) return hookKey;
-  if (sources.data?.kind !== 'flag') return isOwnMachine(URL.parse(url)?.host ?? null) ? readAdminKey(data) : null;
+  const isNamed = sources.adminKey?.kind === 'flag' || sources.data?.kind === 'flag';
+  if (!isNamed && !isOnOwnMachine(url)) return null;
+  if (adminKey !== null) return namedAdminKey(adminKey);
   const key = readAdminKey(data);
-  if (key !== null) return key;
+  if (key !== null || !isNamed) return key;
   throw new OperatorError(
     `There is no admin key at ${adminKeyFile(data)}.`,
-    'Check --data; the first start of stackside serve creates the key.',
+    'Check --data; the first start of stackside serve creates the key, unless --admin-key names its file.',
   );
+}
+
+/**
+ * The key that a peer is asked with: that of the variable, otherwise the admin key of the named file, which is sent to another
+ * machine only where a flag names it.
+ * @param peer the URL of the peer's API, or a directory, which is asked without a key
+ * @returns null for none
+ * @throws OperatorError where the file has none
+ */
+export function peerKeyFor(
+  { settings: { peerKey, adminKey }, sources }: Reading<'check'> | Reading<'import'>,
+  peer: string,
+): string | null {
+  if (peerKey !== null || adminKey === null || !isUrl(peer)) return peerKey;
+  return sources.adminKey?.kind === 'flag' || isOnOwnMachine(peer) ? namedAdminKey(adminKey) : null;
 }
 
 const NO_CONTENT = 204;
@@ -119,7 +139,7 @@ export async function callServer(
 
 function remedyFor(status: number): string {
   if (status === UNAUTHORIZED) {
-    return `Give the data directory of that server with --data, or one of its keys in ${settings.hookKey.variables[0]}.`;
+    return `Give the data directory of that server with --data, the file of its admin key with --admin-key, or one of its keys in ${settings.hookKey.variables[0]}.`;
   }
   if (status === NOT_FOUND) {
     return '`stackside hooks list` prints the ids of chainhooks, and `stackside hooks deliveries` those of deliveries.';

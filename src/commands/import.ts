@@ -140,7 +140,7 @@ async function importFile(
 
 /** Imports recordings in the order given. */
 export async function runImport(
-  settings: Omit<SettingsOf<'import'>, 'peerKey' | 'eventBodyLimit'>,
+  settings: Omit<SettingsOf<'import'>, 'peerKey' | 'adminKey' | 'eventBodyLimit'>,
   files: readonly string[],
   options: ImportOptions,
 ): Promise<void> {

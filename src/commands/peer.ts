@@ -69,5 +69,5 @@ export function peerAt(url: URL, key: string | null, clock: Clock): Peer {
 const wrongKey = (location: string): OperatorError =>
   new OperatorError(
     `${location} does not accept the key.`,
-    'Set STACKSIDE_PEER_KEY to the admin key of that server, which is in the file admin.key of its data directory.',
+    'Set STACKSIDE_PEER_KEY to the admin key of that server, which is in the file admin.key of its data directory, or give its file with --admin-key.',
   );

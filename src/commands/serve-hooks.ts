@@ -3,7 +3,7 @@
 import { OperatorError } from '../base/errors.ts';
 import type { Lease } from '../cluster/lease-keeper.ts';
 import { type Access, access } from '../hooks/access.ts';
-import { adminKeyOf } from '../hooks/admin-key.ts';
+import { adminKeyOf, namedAdminKey } from '../hooks/admin-key.ts';
 import { OPERATOR } from '../hooks/caller.ts';
 import type { HookTimers } from '../hooks/counters.ts';
 import { sealingOf } from '../hooks/delivery/sealing.ts';
@@ -46,12 +46,13 @@ function rulesOf(settings: Settings): HookRules {
 }
 
 /**
- * Who may manage chainhooks. The admin key is created in any case, so that it exists when keys are needed.
+ * Who may manage chainhooks. Unless a file of it is named, the admin key is created in any case, so
+ * that it exists when keys are needed.
  * @throws OperatorError for files of keys that can't be used
  */
 function accessOf(settings: Settings, refused: WrongKeys, sessions: Sessions, log: Log): Access {
-  const { data, hookAccess, hookKeys, apiHost, allowedHosts } = settings;
-  const admin = adminKeyOf(data);
+  const { data, adminKey, hookAccess, hookKeys, apiHost, allowedHosts } = settings;
+  const admin = adminKey === null ? adminKeyOf(data) : namedAdminKey(adminKey);
   const hosts = [apiHost, ...hostNames(allowedHosts)];
   if (hookAccess === 'key') {
     const consumers = hookKeys === null ? [] : keysOf(hookKeys);

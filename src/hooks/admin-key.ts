@@ -1,10 +1,12 @@
 /**
  * The operator's own key: the first start makes it in the data directory, and the command line reads it there. Whoever may
- * read that directory has the index and the secrets in it anyway.
+ * read that directory has the index and the secrets in it anyway. An operator may name a file in its place: hosts behind a
+ * balancer need the same key.
  */
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { DiskFullError, hasCode, OperatorError } from '../base/errors.ts';
+import { secretFileText } from '../base/secret-file.ts';
 import { operatorErrorOf } from '../base/system-errors.ts';
 import { wholeFile } from '../base/whole-file.ts';
 import { toHex } from '../codec/hex.ts';
@@ -37,6 +39,19 @@ export function readAdminKey(directory: string): string | null {
   throw new OperatorError(
     `${file} is damaged: it holds no admin key.`,
     'Delete the file; the next start of stackside serve creates another key.',
+  );
+}
+
+/**
+ * The admin key in a file that the operator named, and made.
+ * @throws OperatorError where it can't be read, every user may read it, or it holds no key
+ */
+export function namedAdminKey(file: string): string {
+  const key = secretFileText(file, '--admin-key');
+  if (KEY.test(key)) return key;
+  throw new OperatorError(
+    `${file} holds no admin key, which has ${2 * KEY_BYTES} hex digits in lower case.`,
+    `Make one with (umask 077; openssl rand -hex ${KEY_BYTES} > FILE), and give --admin-key the same file on all hosts.`,
   );
 }
 

@@ -14,6 +14,26 @@ export const hookSettings = group('Chainhooks', {
     help: 'URL of the API of a running Stackside',
     accepts: 'the URL of an HTTP server, such as http://127.0.0.1:3999',
   }),
+  adminKey: setting({
+    commands: [...servers, 'hooks', 'check', 'import'],
+    flag: '--admin-key <file>',
+    variables: ['STACKSIDE_ADMIN_KEY_FILE'],
+    type: textOrNone(),
+    absent: 'admin.key in the data directory',
+    help: 'File with the admin key, 64 hex digits, the same on all hosts behind a load balancer',
+    accepts: 'a file',
+    except: {
+      check: {
+        absent: 'no key',
+        help: 'File with the admin key of the server that --against names, in place of STACKSIDE_PEER_KEY',
+      },
+      import: {
+        absent: 'no key',
+        help: 'File with the admin key of the server that --from names, in place of STACKSIDE_PEER_KEY',
+      },
+      hooks: { help: 'File with the admin key' },
+    },
+  }),
   hookKey: setting({
     commands: ['hooks'],
     flag: null,

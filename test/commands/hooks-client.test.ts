@@ -1,8 +1,10 @@
 /** Which key `stackside hooks` sends, and to whom. */
 import { afterAll, beforeAll, expect, test } from 'bun:test';
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { OperatorError } from '../../src/base/errors.ts';
 import { printSignInLink } from '../../src/commands/console.ts';
-import { ask, call, keyFor as keyOf } from '../../src/commands/hooks-client.ts';
+import { ask, call, keyFor as keyOf, peerKeyFor } from '../../src/commands/hooks-client.ts';
 import { adminKeyOf } from '../../src/hooks/admin-key.ts';
 import { readSettingsOf } from '../../src/settings/config.ts';
 import { type DataDirectory, dataDirectory } from '../support/data-directory.ts';
@@ -19,8 +21,10 @@ afterAll(() => {
 });
 
 /** The key that is sent with these flags and variables. */
-const keyFor = (given: { url: string; data?: string }, environment: Record<string, string>): string | null =>
-  keyOf(readSettingsOf('hooks', given, environment));
+const keyFor = (
+  given: { url: string; data?: string; adminKey?: string },
+  environment: Record<string, string>,
+): string | null => keyOf(readSettingsOf('hooks', given, environment));
 
 const HERE = 'http://127.0.0.1:3999';
 const ELSEWHERE = 'https://stacks.example.org';
@@ -41,6 +45,29 @@ test('that of a directory that was named goes where it was told, and must be the
   const missing = () => keyFor({ url: HERE, data: empty.path }, {});
   expect(missing).toThrow(OperatorError);
   expect(missing).toThrow('There is no admin key at');
+});
+
+test('that of a file that was named takes its place, and goes to another machine by the flag alone', () => {
+  const file = join(empty.path, 'shared.key');
+  const shared = 'ab'.repeat(32);
+  writeFileSync(file, shared, { mode: 0o600 });
+  const variables = { STACKSIDE_ADMIN_KEY_FILE: file, STACKSIDE_DATA: directory.path };
+  expect(keyFor({ url: ELSEWHERE, adminKey: file }, {})).toBe(shared);
+  expect(keyFor({ url: HERE }, variables)).toBe(shared);
+  expect(keyFor({ url: ELSEWHERE }, variables)).toBeNull();
+  expect(keyFor({ url: HERE }, { ...variables, STACKSIDE_HOOK_KEY: 'of-a-consumer' })).toBe('of-a-consumer');
+  const missing = join(empty.path, 'nowhere.key');
+  expect(() => keyFor({ url: HERE, adminKey: missing }, {})).toThrow("nowhere.key can't be read");
+
+  for (const command of ['check', 'import'] as const) {
+    const peerKey = (peer: string, given: { adminKey?: string }, environment: Record<string, string>) =>
+      peerKeyFor(readSettingsOf(command, given, environment), peer);
+    expect(peerKey(ELSEWHERE, { adminKey: file }, {})).toBe(shared);
+    expect(peerKey(HERE, {}, variables)).toBe(shared);
+    expect(peerKey(ELSEWHERE, {}, variables)).toBeNull();
+    expect(peerKey(ELSEWHERE, { adminKey: file }, { STACKSIDE_PEER_KEY: 'of the peer' })).toBe('of the peer');
+    expect(peerKey('/srv/other', { adminKey: missing }, {})).toBeNull();
+  }
 });
 
 test('a key of the variable comes first', () => {

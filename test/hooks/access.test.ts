@@ -1,6 +1,6 @@
 /** Who may manage hooks: whoever has a key, or, where it is open, whoever is on this machine and no page of another origin. */
 import { describe, expect, test } from 'bun:test';
-import { mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { chmodSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import http from 'node:http';
 import { join } from 'node:path';
 import fc from 'fast-check';
@@ -314,6 +314,49 @@ describe('the admin key', () => {
     mkdirSync(adminKeyFile(directory.path));
     expect(() => readAdminKey(directory.path)).toThrow("can't be read");
     expect(() => adminKeyOf(join(directory.path, 'nowhere'))).toThrow("can't be written");
+  });
+});
+
+describe('an admin key in a file that the operator names', () => {
+  const own = 'ab'.repeat(32);
+
+  test('is that of every host, and none is made beside it', async () => {
+    using files = dataDirectory();
+    const file = join(files.path, 'shared.key');
+    writeFileSync(file, `${own}\n`, { mode: 0o600 });
+    await using one = await serving({ adminKey: file });
+    await using two = await serving({}, undefined, { STACKSIDE_ADMIN_KEY_FILE: file });
+    for (const server of [one, two]) {
+      expect(readAdminKey(server.directory)).toBeNull();
+      const statusWith = async (key: string) =>
+        (await server.get('/stackside/v1/system', { headers: { 'x-api-key': key } })).status;
+      expect([await statusWith(own), await statusWith('cd'.repeat(32))]).toEqual([200, 401]);
+    }
+  });
+
+  test('that is missing, empty, damaged or open to everybody ends the start, and stays as it is', async () => {
+    using files = dataDirectory();
+    const file = join(files.path, 'shared.key');
+    const refusal = async () => {
+      const refused = await serving({ adminKey: file }, join(files.path, 'data')).catch((error: unknown) => error);
+      return refused instanceof OperatorError ? [refused.message, refused.remedy] : refused;
+    };
+    expect(await refusal()).toEqual([`${file} can't be read.`, 'Check --admin-key.']);
+    expect(readdirSync(files.path)).not.toContain('shared.key');
+    for (const text of ['', '\n', 'ab'.repeat(31), `${own}\n${own}`, own.toUpperCase()]) {
+      writeFileSync(file, text, { mode: 0o600 });
+      expect(await refusal()).toEqual([
+        `${file} holds no admin key, which has 64 hex digits in lower case.`,
+        expect.stringContaining('openssl rand -hex 32'),
+      ]);
+      expect(readFileSync(file, 'utf8')).toBe(text);
+    }
+    writeFileSync(file, own);
+    chmodSync(file, 0o644);
+    expect(await refusal()).toEqual([
+      `Every user of this machine may read ${file} or write to it.`,
+      `Run chmod 600 ${file}.`,
+    ]);
   });
 });
 

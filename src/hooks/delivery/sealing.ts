@@ -5,8 +5,8 @@
  * sealed; the consumer is authenticated with it. One that isn't sealed has 32 bytes.
  */
 import { createCipheriv, createDecipheriv, hkdfSync } from 'node:crypto';
-import { readFileSync, statSync } from 'node:fs';
 import { OperatorError } from '../../base/errors.ts';
+import { secretFileText } from '../../base/secret-file.ts';
 import type { Secrets } from '../../store/hooks/model.ts';
 import type { HookStore } from '../../store/hooks/store.ts';
 import { SECRET_BYTES } from './signature.ts';
@@ -18,8 +18,6 @@ const TAG_BYTES = 16;
 const CIPHER = 'aes-256-gcm';
 /** The fewest characters of a key's text: 32 hex digits have 128 bits. */
 const LEAST_TEXT = 32;
-/** The rights of users who are neither the file's owner nor of its group. */
-const EVERYBODY = 0o007;
 
 /** A signing secret that can't be opened with this host's key. */
 export class SealedSecretError extends OperatorError {
@@ -96,16 +94,7 @@ export function sealingWith(...texts: [string, ...string[]]): Sealing {
  */
 export function sealingOf(file: string | null): Sealing {
   if (file === null) return unsealed;
-  let text: string;
-  try {
-    text = readFileSync(file, 'utf8').trim();
-  } catch (cause) {
-    throw new OperatorError(`${file} can't be read.`, 'Check --cluster-key.', { cause });
-  }
-  // A group may be that of a service, as where an orchestrator mounts the file.
-  if (process.platform !== 'win32' && (statSync(file).mode & EVERYBODY) !== 0) {
-    throw new OperatorError(`Every user of this machine may read ${file} or write to it.`, `Run chmod 600 ${file}.`);
-  }
+  const text = secretFileText(file, '--cluster-key');
   const [first = '', ...others] = text.split('\n').map((line) => line.trim());
   if ([first, ...others].every(({ length }) => length >= LEAST_TEXT)) return sealingWith(first, ...others);
   throw new OperatorError(
