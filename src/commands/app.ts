@@ -71,7 +71,7 @@ import { Heights } from '../http/heights.ts';
 import { type RequestMetrics, uncounted } from '../http/request-metrics.ts';
 import { responder } from '../http/respond.ts';
 import { responseCache } from '../http/response-cache.ts';
-import { addRoutes, type Route, type RouteContext } from '../http/route.ts';
+import { addRoutes, answersHead, type Route, type RouteContext } from '../http/route.ts';
 import { REALTIME_PATHS } from '../live/realtime.ts';
 import type { Snapshots } from '../store/read/snapshots.ts';
 import { apiDescription } from './api-description.ts';
@@ -222,6 +222,7 @@ export function createApp(options: ApiOptions): AnyElysia {
   ];
   // The framework looks for the path from the 12th character of the URL on, behind any host but one such as `api`.
   const app: AnyElysia = new Elysia({ systemRouter: false, handler: { standardHostname: false } })
+    .wrap(answersHead)
     .use(errors(respond, failure))
     .use(cors(respond, { hooks: managing, others: families.flat() }, openHooks))
     .use(operations === undefined ? new Elysia() : operationRoutes(operations, respond));

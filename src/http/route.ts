@@ -290,6 +290,14 @@ function answering<
     return plainText ? [String(body)] : json;
   }
 
+  /** An answer that is sent in parts, without its length: HEAD makes none of them. */
+  function sentInParts(made: Response, { request: { method: asked } }: Request): Response {
+    if (asked !== 'HEAD') return made;
+    const answer = new Response(null, { status: made.status, headers: made.headers });
+    answer.headers.set('transfer-encoding', 'chunked');
+    return answer;
+  }
+
   function streamed(body: Streamed, { request }: Request): Response {
     const failed = (error: unknown) => failure(error, request, declaration.errors);
     const turn = () => turns.behindOthers();
@@ -303,12 +311,12 @@ function answering<
     tag: string | null,
     store?: (text: string) => void,
   ): Promise<Response> {
-    if (answered instanceof Streamed) return streamed(answered, asked);
+    if (answered instanceof Streamed) return sentInParts(streamed(answered, asked), asked);
     if (answered instanceof Redirect) return respond.redirect(answered.status, answered.location, tag);
     if (answered instanceof Response) return respond.passedOn(answered);
     if (status === 204) return respond.noContent();
     const [text = '', ...others] = await textOf(answered);
-    if (others.length > 0) return success(status, inParts([text, ...others], turns), tag);
+    if (others.length > 0) return sentInParts(success(status, inParts([text, ...others], turns), tag), asked);
     store?.(text);
     return success(status, text, tag);
   }
@@ -367,8 +375,32 @@ function counter({ method, path, countedAs }: Route, metrics: RequestMetrics) {
   };
 }
 
+/** What HEAD is answered by the routes of GET, until {@link answersHead} sends it. */
+const headAnswers = new WeakMap<Request, Response>();
+
+/** The answer to GET without its body, with the length that GET names; one that is sent in parts has none. */
+async function withoutBody(answer: Response): Promise<Response> {
+  const { status, headers } = answer;
+  if (answer.body !== null && !headers.has('content-length') && !headers.has('transfer-encoding')) {
+    headers.set('content-length', String((await answer.bytes()).length));
+  }
+  return new Response(null, { status, headers });
+}
+
 /**
- * Adds the routes of one resource. HEAD needs no route: the framework answers it from GET.
+ * Answers HEAD with what the route of GET says. The framework finds that route, but reads the body of its answer to the
+ * end, and names a length even where GET doesn't. For {@link AnyElysia.wrap}.
+ */
+export function answersHead<T extends (request: Request) => unknown>(handle: T, { method }: Request) {
+  if (method !== 'HEAD') return handle;
+  return async (request: Request) => {
+    const answer = await handle(request);
+    return headAnswers.get(request) ?? answer;
+  };
+}
+
+/**
+ * Adds the routes of one resource. HEAD needs no route: the framework finds that of GET, and {@link answersHead} answers.
  *
  * They are no plugin of their own, since the framework adds each route of a plugin to the plugin and then to the application.
  * @returns the application
@@ -382,7 +414,9 @@ export function addRoutes(app: AnyElysia, context: RouteContext, routes: readonl
       const start = performance.now();
       const response = await respond(request);
       count(request, response.status, performance.now() - start);
-      return response;
+      if (request.method !== 'HEAD' || method !== 'GET') return response;
+      headAnswers.set(request, await withoutBody(response));
+      return new Response(null);
     };
     app.route(method, routerPath(path), ({ request }) => counted(request), { parse: 'none' });
   }
