@@ -1,7 +1,7 @@
 /**
  * What a block does to the canonical tables, as a list. Applying a block applies the list; reverting it applies the
  * list that {@link undone} makes of it. Nothing else changes a canonical table, so a chain that was left and taken up
- * again, or was never left, ends in the same rows.
+ * again, or was never left, ends in the same rows. Block 0 alone is taken back by emptying them.
  */
 import { AccountMoves } from './account-moves.ts';
 import type { Block, ChainTransaction, Microblock, MinerReward } from './block.ts';

@@ -12,6 +12,8 @@ import { SEND_MANY } from '../../src/chain/memo-transfers.ts';
 import type { NodeEvent } from '../../src/devnet/node-event.ts';
 import { devnetEvents } from '../../src/devnet/scenario.ts';
 import { checkDirectory } from '../../src/store/check/check.ts';
+import { chainTables, effectsWriter } from '../../src/store/effects/apply.ts';
+import { dictionaries } from '../../src/store/effects/dictionary.ts';
 import { indexPath, openWriter } from '../../src/store/files/database.ts';
 import type { ValueIndexChoice } from '../../src/store/model/value-index.ts';
 import { MEMPOOL_STATE } from '../../src/store/rows/words.ts';
@@ -205,6 +207,46 @@ test(
         }
       }),
       { seen, cases: 60 },
+    );
+  },
+  timeout,
+);
+
+test(
+  'a block that is alone and is taken back leaves every table as it was, and the next begins with nothing',
+  () => {
+    using directory = dataDirectory();
+    using db = openWriter(directory.path, 'own');
+    const before = tablesThrough(db);
+    const ofBitcoin = ['burn_blocks', 'burn_rewards', 'burn_slot_holders', 'pox_transactions', 'send_many_contracts'];
+    const all = Object.keys(before).filter((table) => !ofBitcoin.includes(table));
+    expect([...chainTables, 'totals', 'staking_totals'].sort()).toEqual(all);
+    const seen = new Seen({ blocks: 30, 'changed tables': 30 });
+    /** The tables after the blocks, each of which is taken back before the next comes. */
+    const afterEach = (blocks: readonly Block[], isStored: boolean): Tables => {
+      db.run('BEGIN');
+      try {
+        const { apply, empty, store } = effectsWriter(db, dictionaries(db), { checkpointEvery: 2 });
+        for (const [index, block] of blocks.entries()) {
+          if (index > 0) empty();
+          expect(index === 0 || tablesThrough(db)).toEqual(index === 0 || before);
+          apply(effectsOf(block, sendMany));
+          if (isStored) store();
+        }
+        store();
+        return tablesThrough(db);
+      } finally {
+        db.run('ROLLBACK');
+      }
+    };
+    assertProperty(
+      fc.property(anyBlocks(), fc.boolean(), (blocks, isStored) => {
+        const after = afterEach(blocks, isStored);
+        expect(after).toEqual(afterEach(blocks.slice(-1), isStored));
+        seen.add('blocks', blocks.length);
+        seen.add('changed tables', Object.values(after).filter((rows) => rows.length > 0).length);
+      }),
+      { seen, cases: 30 },
     );
   },
   timeout,

@@ -90,8 +90,26 @@ function writersOf(
 /** Only blocks with more effects than this, such as the first, leave more garbage than the runtime should let lie. */
 const EFFECTS_OF_A_COLLECTION = 10_000;
 
+/** The tables that effects change, without the dictionaries, and those of one row with what it is in an empty chain. */
+export const chainTables = [
+  ...['blocks', 'anchor_burn_blocks', 'microblocks', 'miner_rewards', 'stx_supplies'],
+  ...['transactions', 'transaction_bodies', 'transaction_types', 'called_functions', 'principal_transactions'],
+  ...['events', 'contracts', 'declared_functions', 'contract_logs', 'memo_transfers', 'stx_locks'],
+  ...['accounts', 'account_checkpoints', 'token_checkpoints', 'token_changes', 'ft_balances', 'ft_tokens'],
+  ...['nft_instances', 'nft_mints', 'nft_holdings', 'namespaces', 'namespace_prices', 'name_operations', 'names'],
+  ...['stacking_events', 'delegations', 'stacking_terms', 'cycle_stackers', 'cycle_stacker_counts', 'reward_cycles'],
+  ...['cycle_signers', 'bonds', 'bond_totals', 'bond_allowances', 'bond_registrations', 'bond_positions', 'stakes'],
+  ...['staking_shares', 'staking_rewards', 'signer_keys', 'value_index_entries'],
+];
+const sumsOfNothing = {
+  totals: "transactions = 0, stx_supply = '0', stx_holders = 0, stx_accounts = 0, stx_balances = '0'",
+  staking_totals: 'cycles = 0, bonds = 0, signers = 0',
+};
+
 export interface EffectsWriter {
   apply: ApplyEffects;
+  /** Takes back the only block of the chain. Undoing its effects would take as long as applying them, and more memory. */
+  empty(): void;
   /** Writes the rows that wait for the end of the transaction; called before each commit. */
   store(): void;
   /** Forgets what belongs to a transaction that is undone. */
@@ -115,6 +133,11 @@ export function effectsWriter(db: Database, dictionaries: Dictionaries, options:
         applyOne(effect);
         step();
       }
+    },
+    empty() {
+      busy.forget();
+      for (const table of chainTables) db.run(`DELETE FROM ${table}`);
+      for (const [table, sums] of Object.entries(sumsOfNothing)) db.run(`UPDATE ${table} SET ${sums}`);
     },
     store: busy.store,
     forget: busy.forget,

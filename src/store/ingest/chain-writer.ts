@@ -2,6 +2,9 @@
  * Which of the announced blocks are the chain. The tip is the block of greatest height; of equal ones the first that was
  * seen stays. A block that grows past the tip on another branch takes the chain there: the old branch is reverted from
  * the tip down to the fork, the new one applied up from it.
+ *
+ * Block 0 is kept beside the chain, and block 1 shows its transactions. Until a block 1 comes, block 0 is the chain, so
+ * that what it hands out counts; no change tells of it.
  */
 import type { Database } from 'bun:sqlite';
 import type { Block } from '../../chain/block.ts';
@@ -13,7 +16,7 @@ import { blockOf, withGenesis } from '../../chain/normalise.ts';
 import type { ReadBlock } from '../../chain/payload-reader.ts';
 import { positionOf } from '../../chain/position.ts';
 import { fromHex, toHex } from '../../codec/hex.ts';
-import type { ApplyEffects } from '../effects/apply.ts';
+import type { ApplyEffects, EffectsWriter } from '../effects/apply.ts';
 import type { MicroblockWriter } from '../effects/microblock-writer.ts';
 import { blockOfPayload, type PayloadSource } from '../files/payload-source.ts';
 import type { BlockPayloads } from './block-payloads.ts';
@@ -36,7 +39,7 @@ export interface ChainChange {
 
 /** What a change of the chain is written by. */
 interface Writers {
-  apply: ApplyEffects;
+  effects: EffectsWriter;
   mempool: MempoolWriter;
   microblocks: MicroblockWriter;
   payloads: BlockPayloads;
@@ -73,6 +76,11 @@ const MANY_EVENTS = 50_000;
 
 const eventsOf = ({ transactions }: Block): number => transactions.reduce((sum, { events }) => sum + events.length, 0);
 
+/** Collects garbage for a genesis block: what it was read from, and what applying it leaves, is several times its size. */
+function collectFor(block: Block): void {
+  if (eventsOf(block) > MANY_EVENTS) Bun.gc(true);
+}
+
 /** What reads stored blocks again through this connection. */
 function storedBlocks(db: Database, payloads: BlockPayloads) {
   // The first that was stored, if before the block itself: what a block does must not depend on what came after it.
@@ -91,8 +99,7 @@ function storedBlocks(db: Database, payloads: BlockPayloads) {
       const row = genesisBefore.get(block.indexBlockHash);
       if (row === null) return block;
       const whole = withGenesis(block, stored(row.index_block_hash, network));
-      // What a genesis block was read from is several times its size, and is not needed while it is applied.
-      if (eventsOf(whole) > MANY_EVENTS) Bun.gc(true);
+      collectFor(whole);
       return whole;
     },
   };
@@ -162,12 +169,15 @@ function keptTip(read: () => Tip) {
   };
 }
 
-export function chainWriter(db: Database, { apply: applyEffects, mempool, microblocks, payloads, sendMany }: Writers) {
+export function chainWriter(
+  db: Database,
+  { effects: effectsWriter, mempool, microblocks, payloads, sendMany }: Writers,
+) {
   const { orphans, known, blocks, tip: readTip } = chainThrough(db, payloads);
   const { stored, complete } = blocks;
   const { tip, forget } = keptTip(readTip);
   const apply: ApplyEffects = (effects) => {
-    applyEffects(effects);
+    effectsWriter.apply(effects);
     forget();
   };
   const effects = (block: Block) => effectsOf(block, sendMany);
@@ -175,9 +185,24 @@ export function chainWriter(db: Database, { apply: applyEffects, mempool, microb
   const checkOrigin = originCheck(db);
   const setBurnHeight = db.prepare<null, [number]>('UPDATE progress SET burn_block_height = ?1');
 
+  /** Keeps block 0, which is the chain while there is no other block. */
+  function addGenesis(block: Block): void {
+    orphans.add(block);
+    if (known.tipHeight() !== null) return;
+    collectFor(block);
+    apply(effects(block));
+    collectFor(block);
+    setBurnHeight.run(block.burnBlockHeight);
+  }
+
   /** Takes the chain to a block that is higher than the tip. @param parent an orphan, or null where it is the tip itself */
   function growTo(block: Block, parent: Uint8Array | null, network: Network): ChainChange {
     const change: ChainChange = { reverted: [], applied: [] };
+    if (block.height === 1 && known.tipHeight() === 0) {
+      // Block 1 comes with the transactions of block 0.
+      effectsWriter.empty();
+      forget();
+    }
     if (parent !== null) {
       const { forkHeight, hashes } = known.branchTo(parent);
       change.reverted = mover.revertTo(forkHeight, network);
@@ -231,7 +256,11 @@ export function chainWriter(db: Database, { apply: applyEffects, mempool, microb
       checkOrigin(block);
       payloads.keep(block.indexBlockHash, source);
       mempool.collectGarbage(before, now);
-      if (height <= before.height || height === 0) {
+      if (height === 0) {
+        addGenesis(block);
+        return { reverted: [], applied: [] };
+      }
+      if (height <= before.height) {
         orphans.add(complete(block, network));
         return { reverted: [], applied: [] };
       }

@@ -106,7 +106,7 @@ export function eventRouter({ db, journal, identity, changed, log }: RouterOptio
     onUnknownKind: ({ what, reason }) => unknown.note(what, reason),
   });
   const chain = chainWriter(db, {
-    apply: effects.apply,
+    effects,
     mempool,
     microblocks,
     payloads: blockPayloads(db, journal),

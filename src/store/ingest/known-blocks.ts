@@ -38,9 +38,11 @@ export function knownBlocks(db: Database, orphans: OrphanWriter) {
 
   const tip = db.prepare<{ height: number | null }, []>('SELECT max(height) AS height FROM blocks');
 
+  const tipHeight = (): number | null => tip.get()?.height ?? null;
+
   /** What is missing below a block whose parent isn't known. */
   function missingBelow(height: number): MissingBlocks | null {
-    const from = (tip.get()?.height ?? 0) + 1;
+    const from = (tipHeight() ?? 0) + 1;
     return from < height ? { from, to: height - 1 } : null;
   }
 
@@ -70,7 +72,10 @@ export function knownBlocks(db: Database, orphans: OrphanWriter) {
       return found === null ? branchTo(indexBlockHash) : { forkHeight: found.height, hashes: [] };
     },
 
-    /** The canonical block of that height. */
+    /** The height of the tip; 0 where block 0 is the only block, and null where there is none. */
+    tipHeight,
+
+    /** The canonical block of that height; block 0 until a block 1 comes. */
     hashAt: (height: number): Uint8Array | undefined => canonicalHash.get(height)?.index_block_hash,
 
     isKnown: (indexBlockHash: Uint8Array): boolean =>
