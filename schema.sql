@@ -1026,7 +1026,7 @@ CREATE TABLE early_drops (
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX early_drops_by_height ON early_drops (height);
 
--- The pending transactions that a principal sends, receives by, or is the contract of.
+-- The pending transactions that a principal sends, sponsors, receives by, or is the contract of.
 CREATE TABLE pending_principals (
   principal_id INTEGER NOT NULL,
   received_at  INTEGER NOT NULL,

@@ -1,6 +1,20 @@
 /** What several routes say of one thing is one answer. */
 import { describe, expect, test } from 'bun:test';
-import { alice, announcement, block, bob, carol, deployment, receipt, sponsor, transfer } from '../support/handmade.ts';
+import { openSnapshots } from '../../src/store/read/snapshots.ts';
+import {
+  alice,
+  announcement,
+  block,
+  bob,
+  carol,
+  deployment,
+  drop,
+  receipt,
+  sponsor,
+  type Transaction,
+  transfer,
+} from '../support/handmade.ts';
+import { openNew } from '../support/ingest.ts';
 import { memoryIndex } from '../support/memory-index.ts';
 import { hash, OTHER, waiting } from './sample-chain.ts';
 import { testApp } from './test-app.ts';
@@ -45,6 +59,47 @@ test('the mempool of an STX balance is null only while nothing is pending', asyn
   for (const { address } of [alice, bob, carol]) {
     expect((await body<{ total: number }>(`${address}/mempool/transactions`)).total).toBe(1);
   }
+});
+
+test('the lists of what waits hold what a principal sponsors, as its nonces count it, and hold it once', async () => {
+  const byAlice = transfer(alice, 0, 100, { account: sponsor, nonce: 0 }, carol);
+  const byBob = transfer(bob, 0, 100, { account: sponsor, nonce: 1 }, sponsor);
+  const [own, others] = [transfer(sponsor, 2, 100), transfer(carol, 0, 100)];
+  using open = openNew();
+  const first = block(null, 'first');
+  open.ingest.receive(first.event);
+  open.ingest.receive(announcement([byAlice, byBob, own, others]));
+  const snapshots = openSnapshots(open.directory);
+  const { json } = testApp(snapshots);
+  const { address } = sponsor;
+  const nonces = `/extended/v3/principals/${address}/nonces`;
+  const lists = [
+    `/extended/v3/principals/${address}/mempool/transactions`,
+    `/extended/v1/address/${address}/mempool`,
+    `/extended/v1/tx/mempool?address=${address}`,
+  ];
+  /** @returns the tags of the lists */
+  async function expectAll(...all: Transaction[]): Promise<unknown[]> {
+    const tags: unknown[] = [];
+    for (const path of lists) {
+      const { body, headers } = await json(path);
+      const { total, results } = body as { total: number; results: { tx_id: string }[] };
+      expect([path, total]).toEqual([path, all.length]);
+      expect(results.map(({ tx_id }) => tx_id).sort()).toEqual(all.map(({ id }) => id).sort());
+      tags.push(headers.get('etag'));
+    }
+    return tags;
+  }
+
+  const before = await expectAll(byAlice, byBob, own);
+  expect((await json(nonces)).body).toMatchObject({ mempool: { last_nonce: 2 } });
+  open.ingest.receive(block(first, 'second', [receipt(byAlice, 0)]).event);
+  const after = await expectAll(byBob, own);
+  expect(after.filter((tag) => before.includes(tag))).toEqual([]);
+  open.ingest.receive(drop([byBob], 'StaleGarbageCollect'));
+  await expectAll(own);
+  expect((await json(`/extended/v1/tx/mempool?sender_address=${address}`)).body).toMatchObject({ total: 1 });
+  snapshots.close();
 });
 
 describe('the Clarity version of a deployment that names none is null', () => {

@@ -12,8 +12,9 @@ import { indexPath, journalPath, openWriter, SCHEMA_VERSION } from '../../src/st
 import { openJournalReader } from '../../src/store/files/journal.ts';
 import { JOURNAL_VERSION } from '../../src/store/files/journal-file.ts';
 import { openJournalTrimming } from '../../src/store/files/journal-trim.ts';
+import { alice, announcement, bob, sponsor, transfer } from '../support/handmade.ts';
 import indexSchema1 from '../support/index-schema-1.sql' with { type: 'text' };
-import { ingestOf, openAt, received } from '../support/ingest.ts';
+import { ingestOf, openAt, openNew, received } from '../support/ingest.ts';
 import { everything } from '../support/tables.ts';
 
 const events = [...devnetEvents({ seed: 3, blocks: 10, accounts: 10, transactionsPerBlock: 2, forkEvery: 4 })].map(
@@ -88,6 +89,26 @@ test('an index of version 2 becomes what the present version writes, schema and 
   openAt(directory.path).ingest.close();
   expect(everything(directory.path)).toEqual(expected);
   expect(schemaOf(indexPath(directory.path))).toEqual(schema);
+});
+
+test('an index of version 8 lists for sponsors what they sponsor, as the present version does', () => {
+  using open = openNew();
+  const account = { account: sponsor, nonce: 7 };
+  open.ingest.receive(
+    announcement([transfer(alice, 0, 200, account), transfer(sponsor, 8, 300), transfer(bob, 0, 200)]),
+  );
+  open.ingest.close();
+  const expected = everything(open.directory);
+  {
+    using index = new Database(indexPath(open.directory));
+    index.run(`DELETE FROM pending_principals WHERE (principal_id, tx_id) IN
+                 (SELECT sponsor_id, tx_id FROM mempool_transactions WHERE sponsor_id IS NOT NULL);
+               UPDATE pending_counts SET transactions = transactions - 1
+                WHERE principal_id = (SELECT id FROM principals WHERE address = '${sponsor.address}');
+               PRAGMA user_version = 8`);
+  }
+  openAt(open.directory).ingest.close();
+  expect(everything(open.directory)).toEqual(expected);
 });
 
 test('what a migration sorts stands in the data directory, and nowhere else any more once it is done', () => {

@@ -88,7 +88,7 @@ export const addressTransactions = [
     operationId: 'getAddressMempoolTransactions',
     summary: 'Pending transactions of an address',
     description:
-      'Returns the pending transactions in which the address is the sender, the recipient or the contract, starting with the one received last.',
+      'Returns the pending transactions in which the address is the sender, the sponsor, the recipient or the contract, starting with the one received last.',
     tag,
     params,
     query: { ...page, unanchored, exclude_function_args: excludeFunctionArgs },

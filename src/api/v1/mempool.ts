@@ -27,7 +27,10 @@ export const mempool = [
       ...legacyOffsetQuery({ maximum: 50, default: 20 }),
       sender_address: Type.Optional(Principal),
       recipient_address: Type.Optional(Principal),
-      address: Type.Optional(Principal),
+      address: Type.Optional({
+        ...Principal,
+        description: 'Address that is the sender, the sponsor, the recipient or the contract',
+      }),
       order_by: Type.Optional({
         ...words('age', 'size', 'fee'),
         description: 'Property by which the transactions are ordered',

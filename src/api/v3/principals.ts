@@ -32,7 +32,7 @@ export const principals = [
     operationId: 'getPrincipalMempoolTransactions',
     summary: 'Pending transactions of a principal',
     description:
-      'Returns the pending transactions in which the principal is the sender, the recipient or the contract, starting with the one received last.',
+      'Returns the pending transactions in which the principal is the sender, the sponsor, the recipient or the contract, starting with the one received last.',
     tag,
     params: { principal: PrincipalParameter },
     query: cursorQuery,

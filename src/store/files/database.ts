@@ -3,6 +3,7 @@ import type { Database } from 'bun:sqlite';
 import { existsSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { OperatorError } from '../../base/errors.ts';
+import { MEMPOOL_STATE } from '../rows/words.ts';
 import { dropViews, hasViews, makeViews } from '../views/views.ts';
 import {
   type Connect,
@@ -20,7 +21,7 @@ import { requireRestored } from './restore-marker.ts';
 import { creationOf, schema } from './schema.ts';
 
 /** Counts changes of schema.sql; kept in the file as PRAGMA user_version. */
-export const SCHEMA_VERSION = 8;
+export const SCHEMA_VERSION = 9;
 
 export const indexPath = (directory: string): string => join(directory, 'index.db');
 export const journalPath = (directory: string): string => join(directory, 'journal.db');
@@ -47,6 +48,12 @@ const migrations: Readonly<Record<number, string>> = {
       INSERT INTO hook_origin VALUES (1, 0, 0);`,
   7: `${creationOf('early_drops')};
       ${creationOf('early_drops_by_height', 'INDEX')};`,
+  // Sponsors didn't list what they sponsor.
+  8: `INSERT OR IGNORE INTO pending_principals
+        SELECT sponsor_id, received_at, tx_id FROM mempool_transactions
+         WHERE state = ${MEMPOOL_STATE.pending} AND sponsor_id IS NOT NULL;
+      DELETE FROM pending_counts;
+      INSERT INTO pending_counts SELECT principal_id, count(*) FROM pending_principals GROUP BY principal_id;`,
 };
 
 /**

@@ -21,7 +21,7 @@ export interface Receipt {
   height: number;
 }
 
-type Parties = Pick<MempoolRow, 'tx_id' | 'sender_id' | 'recipient_id' | 'contract_id' | 'received_at'>;
+type Parties = Pick<MempoolRow, 'tx_id' | 'sender_id' | 'sponsor_id' | 'recipient_id' | 'contract_id' | 'received_at'>;
 
 /** What keeps the lists of the transactions that wait, by whom each concerns, through this connection. */
 function pendingLists(db: Database) {
@@ -33,8 +33,8 @@ function pendingLists(db: Database) {
   const removeCount = db.prepare<null, [number]>(
     'DELETE FROM pending_counts WHERE principal_id = ?1 AND transactions = 0',
   );
-  const partiesOf = ({ sender_id, recipient_id, contract_id }: Parties): Set<number> =>
-    new Set([sender_id, recipient_id, contract_id].filter((id) => id !== null));
+  const partiesOf = ({ sender_id, sponsor_id, recipient_id, contract_id }: Parties): Set<number> =>
+    new Set([sender_id, sponsor_id, recipient_id, contract_id].filter((id) => id !== null));
 
   return {
     /** Lists a transaction for everyone it concerns. */

@@ -160,7 +160,7 @@ export function readerOf(
       fees: mempool.fees,
       /** Greater with every change of the mempool, and none twice, whatever becomes of the index. */
       version: mempool.version,
-      /** Pending ones that the principal sends, receives by, or is the contract of; in the order of `page`. */
+      /** Pending ones that the principal sends, sponsors, receives by, or is the contract of; in the order of `page`. */
       ofPrincipal: mempool.ofPrincipal,
       ...pendingOfType(db),
       ...pendingRank(db, limits.feeRank),
