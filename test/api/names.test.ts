@@ -111,10 +111,14 @@ describe('is answered:', () => {
 
 describe('is refused, with what is wrong alone:', () => {
   const pages = (path: string) =>
-    ['abc', '-1', '1.5', ''].map((page): [string, number, string] => [
+    ['abc', '-1', '1.5', '', '10001'].map((page): [string, number, string] => [
       `${path}?page=${page}`,
       400,
-      page === '-1' ? 'querystring/page must be >= 0' : 'querystring/page must be integer',
+      page === '-1'
+        ? 'querystring/page must be >= 0'
+        : page === '10001'
+          ? 'querystring/page must be <= 10000'
+          : 'querystring/page must be integer',
     ]);
   const unanchored = (path: string): [string, number, string] => [
     `${path}?unanchored=1`,
@@ -133,6 +137,7 @@ describe('is refused, with what is wrong alone:', () => {
     unanchored(`/v1/names/alice.btc/zonefile/${FOUR}`),
     ['/v1/names?page=0&page=0', 400, 'querystring/page must be given once, not 2 times'],
     ['/v1/names?page=1', 400, 'Invalid page'],
+    ['/v1/names?page=10000', 400, 'Invalid page'],
     ['/v1/namespaces/btc/names?page=1', 400, 'Invalid page'],
     ['/v1/namespaces/none/names', 400, 'No such namespace'],
     ['/v1/names/nobody.btc', 404, 'cannot find name nobody.btc'],

@@ -1,6 +1,8 @@
 /** What the requests of the name system hold. */
 import { Type } from '@sinclair/typebox';
 import { fromHex, toHex } from '../../codec/hex.ts';
+import { NAMES_OF_PAGE } from '../../store/model/name.ts';
+import { MOST_ENTRIES } from '../../store/model/page.ts';
 import { example } from '../shared/examples/examples.ts';
 
 /** Any text: what is no name is one that nobody has. */
@@ -32,8 +34,8 @@ export const unanchored = {
 export const paged = {
   page: Type.Integer({
     minimum: 0,
-    maximum: 1_000_000_000,
+    maximum: MOST_ENTRIES / NAMES_OF_PAGE,
     default: 0,
-    description: 'Number of the page, from 0; a page has 100 names',
+    description: `Number of the page, from 0; a page has ${NAMES_OF_PAGE} names`,
   }),
 };

@@ -1,6 +1,9 @@
 /** Names and subdomains, as queries answer them. */
 import type { NameOperationWord } from '../../chain/name-system.ts';
 
+/** Names on a page of a list. */
+export const NAMES_OF_PAGE = 100;
+
 /** A name that is not revoked. */
 export interface NameInfo {
   owner: string;

@@ -3,7 +3,7 @@ import type { Database } from 'bun:sqlite';
 import type { Turns } from '../../base/turns.ts';
 import { NAME_ASSETS, nameOfToken, nameToken, type PriceFunction } from '../../chain/name-system.ts';
 import { positionsOf } from '../../chain/position.ts';
-import type { NameInfo, SubdomainInfo } from '../model/name.ts';
+import { NAMES_OF_PAGE, type NameInfo, type SubdomainInfo } from '../model/name.ts';
 import { prepared } from '../rows/statement.ts';
 import { PAYLOAD, storedNameOperation } from '../rows/words.ts';
 import { FIRST, namespaceQueries } from './namespaces.ts';
@@ -54,9 +54,6 @@ interface OldNameRow {
   namespace: string;
   owner: string;
 }
-
-/** Names on a page of a list. */
-const PAGE = 100;
 
 /** Whose a name is, by the token that is the name. */
 function nameOwners(db: Database) {
@@ -139,11 +136,12 @@ export function nameQueries(db: Database, turns: Turns) {
 
   return {
     /** Names that are not revoked, in order, 100 a page. @param page counted from 0 */
-    page: async (page: number): Promise<string[]> => names.all(PAGE, page * PAGE).map(({ name }) => name),
+    page: async (page: number): Promise<string[]> =>
+      names.all(NAMES_OF_PAGE, page * NAMES_OF_PAGE).map(({ name }) => name),
     /** Names of a namespace; undefined where it is not open. */
     async ofNamespace(its: string, page: number): Promise<string[] | undefined> {
       if (!namespaces.isOpen(its)) return undefined;
-      return namesOfNamespace.all(its, PAGE, page * PAGE).map(({ name }) => name);
+      return namesOfNamespace.all(its, NAMES_OF_PAGE, page * NAMES_OF_PAGE).map(({ name }) => name);
     },
     /** Namespaces that are open, in order. */
     namespaces: async (): Promise<string[]> => namespaces.all(),

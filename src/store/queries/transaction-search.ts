@@ -8,7 +8,7 @@
  */
 import type { Database, Statement } from 'bun:sqlite';
 import { positionsOf } from '../../chain/position.ts';
-import type { OffsetPage } from '../model/page.ts';
+import { MOST_ENTRIES, type OffsetPage } from '../model/page.ts';
 import { TooMuchWorkError } from '../model/read-errors.ts';
 import type { TransactionDetail, TransactionFilter, TransactionOrder } from '../model/transaction.ts';
 import { prepared } from '../rows/statement.ts';
@@ -26,7 +26,7 @@ export interface SearchLimits {
   entries: number;
 }
 
-const LIMITS: SearchLimits = { sorted: 5_000, rows: 20_000, entries: 1_000_000 };
+const LIMITS: SearchLimits = { sorted: 5_000, rows: 20_000, entries: MOST_ENTRIES };
 
 /** Lets everything through. */
 export const NO_FILTER: TransactionFilter = {
