@@ -1,5 +1,6 @@
 /** What ends a host of a cluster, since only the operator can mend it; and what it can't do now. */
 import { OperatorError } from '../base/errors.ts';
+import { chainIdText, networkOf } from '../chain/network.ts';
 import { type DamagedLogError, LogUnavailableError } from '../store/log/shared-log.ts';
 
 /** The log and the journal hold different entries under one number: they are two histories. */
@@ -22,6 +23,21 @@ export class UnsoundLogError extends LogUnavailableError {
   override readonly name = 'UnsoundLogError';
   constructor(override readonly cause: DamagedLogError) {
     super(`the cluster's log is unsound: entry ${cause.entry} ${cause.fault}`, { cause });
+  }
+}
+
+/** A network in words, with the id of its chain. */
+const chainWords = (chainId: number): string => `${networkOf(chainId).kind} (chain ${chainIdText(chainId)})`;
+
+/** The log holds the events of another chain than a data directory does, or a host by its settings. */
+export class OtherChainError extends OperatorError {
+  /** @param ofLog the chain of the log @param own the other one @param who whose it is, as a part of a sentence */
+  constructor(ofLog: number, own: number, who: string) {
+    super(
+      `The cluster's log is of ${chainWords(ofLog)}, and ${who} of ${chainWords(own)}.`,
+      `Check --network, --chain-id and the node. A host of the log has --chain-id ${chainIdText(ofLog)} and a data directory that ` +
+        'no other chain had; a log of another chain has a --cluster-prefix of its own.',
+    );
   }
 }
 

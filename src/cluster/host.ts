@@ -14,6 +14,7 @@ import { LogUnavailableError } from '../store/log/shared-log.ts';
 import { appender } from './appending.ts';
 import { HostBehindError } from './errors.ts';
 import type { ClusterMetrics, ClusterState } from './events.ts';
+import { ofOneChain } from './one-chain.ts';
 import { racer } from './races.ts';
 import { standing } from './standing.ts';
 import { type StepOptions, stepper } from './steps.ts';
@@ -31,6 +32,8 @@ export interface ClusterHostOptions extends StepOptions {
   queue: Pick<WriterQueue, 'run'>;
   metrics: ClusterMetrics;
   chance: Pick<Chance, 'uuid'>;
+  /** The chain of the host; null before its settings, its data or a block say it. */
+  chainId: () => number | null;
   /** Told of what ends the host, once. */
   failed: (error: OperatorError) => void;
 }
@@ -73,12 +76,13 @@ async function waitForEntries({ log, entries, clock }: ClusterHostOptions, signa
 }
 
 /** A host of a cluster; it follows nothing before `start`. */
-export function clusterHost(options: ClusterHostOptions): ClusterHost {
-  const { log, entries, queue, clock, chance, metrics, failed } = options;
+export function clusterHost(given: ClusterHostOptions): ClusterHost {
+  const log = ofOneChain(given.log, given.chainId);
+  const options = { ...given, log };
+  const { entries, queue, clock, chance, metrics, failed } = options;
   const stopping = new AbortController();
   const { signal } = stopping;
   const at = standing(options, signal);
-  const append = appender(log, clock, metrics);
   const step = stepper(options, at);
   /** What ended the host; null while it goes on. */
   let end: OperatorError | null = null;
@@ -94,18 +98,18 @@ export function clusterHost(options: ClusterHostOptions): ClusterHost {
     return new LogUnavailableError('this host stops', { cause: end });
   }
 
-  const race = racer({
-    at,
-    say: options.say,
-    position: () => entries.place().id,
-    async step(inTurn) {
+  /** What ends the host where only the operator can mend what it throws. */
+  const ending =
+    <A extends unknown[], T>(work: (...values: A) => Promise<T>) =>
+    async (...values: A): Promise<T> => {
       try {
-        return await step(inTurn);
+        return await work(...values);
       } catch (error) {
         throw error instanceof OperatorError ? fail(error) : error;
       }
-    },
-  });
+    };
+  const append = ending(appender(log, clock, metrics));
+  const race = racer({ at, say: options.say, position: () => entries.place().id, step: ending(step) });
 
   const order = turns({
     ...{ log, at, queue, race },

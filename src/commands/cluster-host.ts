@@ -6,6 +6,7 @@ import type { Chance } from '../base/chance.ts';
 import type { Clock } from '../base/clock.ts';
 import { OperatorError, PassingError } from '../base/errors.ts';
 import { deliveryLease } from '../cluster/delivery-lease.ts';
+import { OtherChainError } from '../cluster/errors.ts';
 import type { ClusterState } from '../cluster/events.ts';
 import { type ClusterHost, clusterHost } from '../cluster/host.ts';
 import type { LeaseKeeper } from '../cluster/lease-keeper.ts';
@@ -197,6 +198,22 @@ async function requireSharedHooks({ hooks: { origin }, place }: Ingest, log: Sha
 }
 
 /**
+ * Holds the host to the chain of the log. Where the log is away, the host finds out before it reads or appends.
+ * @throws OtherChainError where the settings or the data say another
+ */
+async function requireLogsChain({ chainId, holdTo }: Ingest, log: SharedLog): Promise<void> {
+  try {
+    const ofLog = await log.chain(null);
+    if (ofLog === null) return;
+    const own = chainId();
+    if (own === null) holdTo(ofLog);
+    else if (own !== ofLog) throw new OtherChainError(ofLog, own, 'this host');
+  } catch (error) {
+    if (!(error instanceof LogUnavailableError)) throw error;
+  }
+}
+
+/**
  * Opens the cluster's log; nothing is followed before `start`.
  * @returns null where the settings name no cluster
  * @throws OperatorError
@@ -208,6 +225,7 @@ export async function joinCluster(options: JoinOptions): Promise<ServedCluster |
   if (url === null || entries === null) return null;
   const opened = await options.openLog(url, { prefix, clock });
   try {
+    await requireLogsChain(ingest, opened.log);
     await requireSharedHooks(ingest, opened.log);
   } catch (error) {
     await opened.log.close();
@@ -220,6 +238,7 @@ export async function joinCluster(options: JoinOptions): Promise<ServedCluster |
     log: opened.log,
     entries,
     queue,
+    chainId: ingest.chainId,
     clock,
     chance,
     say,
@@ -236,7 +255,7 @@ export async function joinCluster(options: JoinOptions): Promise<ServedCluster |
   const process = chance.uuid();
   const report = (): HostReport => {
     const { position, lagSeconds } = host.state();
-    return { name, seq: position, version: serverVersion, chainId: ingest.chainId(), lagSeconds, process };
+    return { name, seq: position, version: serverVersion, lagSeconds, process };
   };
   const stopTelling = telling(opened, clock, report, say);
   const ownState = () => hostJson(name, host.state(), deliveries?.standing() ?? null);

@@ -5,6 +5,7 @@ import { systemClock } from '../base/clock.ts';
 import { OperatorError, PassingError } from '../base/errors.ts';
 import { chainIdText } from '../chain/network.ts';
 import { fillHole, type LogFault, type VerifiedTo, verifyStretch } from '../cluster/comparing.ts';
+import { OtherChainError } from '../cluster/errors.ts';
 import { hostOf } from '../cluster/lease-keeper.ts';
 import { toHex } from '../codec/hex.ts';
 import { sealingOf } from '../hooks/delivery/sealing.ts';
@@ -19,7 +20,7 @@ import { hasHooksToHandOver, type SealSecret } from '../store/ingest/hand-over.t
 import { handOverEntries } from '../store/ingest/hand-over-entries.ts';
 import type { SeenHost } from '../store/log/cluster-hosts.ts';
 import { type ClusterStatus, clusterStatus } from '../store/log/cluster-status.ts';
-import { claimChain, makeTables } from '../store/log/engine-tables.ts';
+import { chainOf, makeTables } from '../store/log/engine-tables.ts';
 import { appendEntries, fillLog } from '../store/log/log-filling.ts';
 import { type EngineAccess, engineAccess, PostgresLog } from '../store/log/postgres-log.ts';
 import {
@@ -66,12 +67,8 @@ async function withJournal<T>(data: string, work: (journal: JournalReader | null
 async function requireChain({ engine, tables }: EngineAccess, data: string): Promise<void> {
   const chainId = existsSync(indexPath(data)) ? directoryStatus(data).chain_id : null;
   if (chainId === null) return;
-  const ofLog = await claimChain(engine, tables, chainId);
-  if (ofLog === chainId) return;
-  throw new OperatorError(
-    `The shared log is of chain ${chainIdText(ofLog)}, and ${data} of chain ${chainIdText(chainId)}.`,
-    'Give another --cluster-prefix for a log of this chain.',
-  );
+  const ofLog = await chainOf(engine, tables, chainId);
+  if (ofLog !== null && ofLog !== chainId) throw new OtherChainError(ofLog, chainId, data);
 }
 
 /**

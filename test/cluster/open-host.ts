@@ -13,11 +13,20 @@ import type { SharedLog } from '../../src/store/log/shared-log.ts';
 import { dataDirectory } from '../support/data-directory.ts';
 import { until } from '../support/until.ts';
 
-/** Opens a host that follows once it is told to. @param directory its data, which then stays */
-export function openHost(log: SharedLog, directory?: string, clock: Clock = systemClock, sealing?: Sealing) {
+/**
+ * Opens a host that follows once it is told to.
+ * @param directory its data, which then stays @param chainId its chain, as the setting names it
+ */
+export function openHost(
+  log: SharedLog,
+  directory?: string,
+  clock: Clock = systemClock,
+  sealing?: Sealing,
+  chainId: number | null = null,
+) {
   const own = directory === undefined ? dataDirectory() : null;
   const path = directory ?? own?.path ?? '';
-  const options = { directory: path, journal: true, chainId: null, shared: true, log: () => {} };
+  const options = { directory: path, journal: true, chainId, shared: true, log: () => {} };
   const { ingest, machine } = openWithHooks(options, { log: () => {}, now: clock.now, sealing });
   const { entries, queue } = ingest;
   if (entries === null) throw new Error('it shares no log');
@@ -28,6 +37,7 @@ export function openHost(log: SharedLog, directory?: string, clock: Clock = syst
     log,
     entries,
     queue,
+    chainId: ingest.chainId,
     clock,
     chance: systemChance,
     say: (event) => said.push(event),

@@ -12,6 +12,7 @@ import type { PostOptions } from '../../src/hooks/delivery/post.ts';
 import type { LogEvent } from '../../src/log.ts';
 import { readSettings } from '../../src/settings/config.ts';
 import { CHAIN_START, nextChain } from '../../src/store/files/journal-entry.ts';
+import { LogUnavailableError } from '../../src/store/log/shared-log.ts';
 import { directHooks } from '../hooks/direct.ts';
 import { definition } from '../hooks/server.ts';
 import { dataDirectory } from '../support/data-directory.ts';
@@ -180,6 +181,24 @@ test('a host is not ready before it has reached the log, and while it is further
   await until(async () => (await one.get('/ready')).status === 200);
 });
 
+/** Serves until the host ends. @returns what ended it, and what it logged */
+async function endOf(given: Record<string, string>, openLog: OpenLog): Promise<{ ended: unknown; said: LogEvent[] }> {
+  const said: LogEvent[] = [];
+  const environment = {
+    ...realEnvironment,
+    createLog: () => (event: LogEvent) => void said.push(event),
+    openLog,
+  };
+  const settings = readSettings({ cluster: CLUSTER, apiPort: '0', eventPort: '0', nodeRpc: NO_NODE, ...given }, {});
+  const presenter = { environment, log: environment.createLog(), ready: async () => {}, end() {} };
+  const ended = await serveUntilSignal(
+    presenter,
+    await startServing(settings, environment),
+    new Promise(() => {}),
+  ).catch((error: unknown) => error);
+  return { ended, said };
+}
+
 test('a log of another history ends the process: exit code 1, with the entry and what to do', async () => {
   const log = new MemoryLog();
   using directory = dataDirectory();
@@ -189,28 +208,53 @@ test('a log of another history ends the process: exit code 1, with the entry and
   const other = new MemoryLog();
   const entry = { id: 1, receivedAt: 0, path: '/x', text: '{}' };
   other.add({ ...entry, seq: 1, chain: nextChain(CHAIN_START, entry) }, { seq: 0, chain: CHAIN_START });
-  const said: LogEvent[] = [];
-  const environment = {
-    ...realEnvironment,
-    createLog: () => (event: LogEvent) => void said.push(event),
-    openLog: opening(other),
-  };
-  const settings = readSettings(
-    { data: directory.path, cluster: CLUSTER, apiPort: '0', eventPort: '0', nodeRpc: NO_NODE },
-    {},
-  );
-  const presenter = { environment, log: environment.createLog(), ready: async () => {}, end() {} };
-  const ended = await serveUntilSignal(
-    presenter,
-    await startServing(settings, environment),
-    new Promise(() => {}),
-  ).catch((error: unknown) => error);
+  const { ended, said } = await endOf({ data: directory.path }, opening(other));
   expect(ended).toBeInstanceOf(OperatorError);
   expect(ended).toMatchObject({
     exitCode: 1,
     message: "Entry 1 of the cluster's log is another than entry 1 of this host's journal.",
   });
   expect(said.map(({ event }) => event)).toContain('host_ended');
+});
+
+test('a host of another chain than the log ends before its first entry, and says what the log is of', async () => {
+  const log = new MemoryLog();
+  await using testnet = await host(log, { network: 'testnet' });
+  await testnet.post(events.slice(0, 1));
+  expect(log.chainId).toBe(0x8000_0000);
+  const { seq } = log.head;
+  const refusal = {
+    exitCode: 1,
+    message: "The cluster's log is of testnet (chain 0x80000000), and this host of mainnet (chain 0x00000001).",
+    remedy: expect.stringContaining('--chain-id 0x80000000'),
+  };
+  const mainnet = host(log, { network: 'mainnet' });
+  await expect(mainnet).rejects.toBeInstanceOf(OperatorError);
+  await expect(mainnet).rejects.toMatchObject(refusal);
+  // A log that is away when the host starts is asked as soon as it answers.
+  using directory = dataDirectory();
+  const client = log.client();
+  let asked = 0;
+  const chain: typeof client.chain = async (named) => {
+    asked += 1;
+    if (asked === 1) throw new LogUnavailableError('the log is away');
+    return client.chain(named);
+  };
+  const openLog: OpenLog = async () => openedLog({ ...client, chain }, log.leases.client(directWay));
+  expect((await endOf({ data: directory.path, network: 'mainnet' }, openLog)).ended).toMatchObject(refusal);
+  expect(log.head.seq).toBe(seq);
+});
+
+test('a host that is told of no chain takes that of the log, whose first block may not say it', async () => {
+  const log = new MemoryLog();
+  log.chainId = 1;
+  await using one = await host(log);
+  const [genesis] = events;
+  const post = () => fetch(`${one.events}${genesis!.path}`, { method: 'POST', body: genesis!.body });
+  const signed = events.filter(({ path }) => path === '/new_block')[1];
+  expect((await post()).status).toBe(200);
+  const refused = await fetch(`${one.events}${signed!.path}`, { method: 'POST', body: signed!.body });
+  expect([refused.status, await refused.text()]).toEqual([400, expect.stringContaining('0x80000000')]);
 });
 
 test('a host says that another has its name, and that its clock differs from that of the engine', async () => {

@@ -95,6 +95,7 @@ export class SimulatedHost {
       log: whileAlive(this.log.client(this.way), () => !life.ended),
       entries: ingest.entries,
       queue: ingest.queue,
+      chainId: ingest.chainId,
       clock: world.clock,
       say: ({ event, ...rest }) => {
         this.said.push(event);

@@ -36,6 +36,7 @@ export class MemoryLog {
   entries: LogEntry[] = [];
   /** Nobody reaches it. */
   isAway = false;
+  chainId: number | null = null;
   readonly leases: MemoryLeases;
   readonly #waiting = new Set<() => void>();
   /** Grows with each fail-over, with which late calls are gone. */
@@ -133,6 +134,11 @@ export class MemoryLog {
         return fate === 'cut' ? answer.slice(0, 1) : answer;
       },
       head: async () => (await asked('head', () => this.head)).answer,
+      chain: async (named) => {
+        requireReach();
+        this.chainId ??= named;
+        return this.chainId;
+      },
       wait: (after, signal) =>
         new Promise((resolve) => {
           const done = () => resolve();
@@ -147,7 +153,7 @@ export class MemoryLog {
 
 /** A client of which a process that has ended sends nothing more. */
 export function whileAlive(
-  { append, appendTogether, read, head, wait, close }: SharedLog,
+  { append, appendTogether, read, head, chain, wait, close }: SharedLog,
   isAlive: () => boolean,
 ): SharedLog {
   const guarded =
@@ -161,6 +167,7 @@ export function whileAlive(
     appendTogether: guarded(appendTogether),
     read: guarded(read),
     head: guarded(head),
+    chain: guarded(chain),
     wait,
     close,
   };

@@ -271,6 +271,8 @@ function startIngest(options: IngestOptions, opened: (() => void)[]) {
     /** How many things of kinds that only a newer node knows came since the process began. */
     unknownCounts: router.unknownCounts,
     chainId: identity.chainId,
+    /** Holds the data to a chain, as the setting does. @throws OperatorError where it is of another */
+    holdTo: (chainId: number): void => transaction.write(() => identity.require(chainId, options.directory)),
     /** Null before the first block, unless the chain was set. */
     networkKind: (): Network['kind'] | null => identity.network()?.kind ?? null,
     /** Null before the first block, unless it was set. */

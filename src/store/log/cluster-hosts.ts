@@ -13,8 +13,6 @@ export interface HostPosition {
 
 /** What a host tells of itself. */
 export interface HostReport extends HostPosition {
-  /** The chain of its index, which a log that began empty learns by it; null before its first block. */
-  chainId: number | null;
   /** Seconds since it was last known to have all entries of the log; 0 while it is. */
   lagSeconds: number;
   /** A text that no other process of any host has. */
@@ -48,17 +46,16 @@ export async function tellPosition(
   isFirst: boolean,
 ): Promise<HostAnswer> {
   const tell =
-    `WITH named AS (UPDATE ${tables.meta} SET chain_id = $4::bigint WHERE chain_id IS NULL AND $4::bigint IS NOT NULL),` +
-    ` before AS (SELECT process FROM ${tables.hosts} WHERE name = $1),` +
+    `WITH before AS (SELECT process FROM ${tables.hosts} WHERE name = $1),` +
     ` told AS (INSERT INTO ${tables.hosts} (name, seq, seen_at, version, process, behind_since)` +
-    ' VALUES ($1, $2, clock_timestamp(), $3, $5,' +
-    " CASE WHEN $6::float8 > 0 THEN clock_timestamp() - $6::float8 * interval '1 second' END)" +
+    ' VALUES ($1, $2, clock_timestamp(), $3, $4,' +
+    " CASE WHEN $5::float8 > 0 THEN clock_timestamp() - $5::float8 * interval '1 second' END)" +
     ' ON CONFLICT (name) DO UPDATE SET seq = excluded.seq, seen_at = excluded.seen_at, version = excluded.version,' +
     ' process = excluded.process, behind_since = excluded.behind_since)' +
     ' SELECT (SELECT process FROM before) AS process, extract(epoch FROM clock_timestamp())::float8 AS now';
-  const { name, seq, version, chainId, process, lagSeconds } = host;
+  const { name, seq, version, process, lagSeconds } = host;
   const rows = await engine.write(({ run }) =>
-    run<{ process: string | null; now: number }>(tell, [name, seq, version, chainId, process, lagSeconds]),
+    run<{ process: string | null; now: number }>(tell, [name, seq, version, process, lagSeconds]),
   );
   const [{ process: before, now } = { process: null, now: 0 }] = rows;
   return { isNameShared: !isFirst && before !== null && before !== process, now: now * 1_000 };

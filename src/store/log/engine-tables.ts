@@ -123,14 +123,19 @@ async function formatOf(engine: PostgresEngine, meta: string): Promise<number | 
 }
 
 /**
- * Names the chain of a log that has none yet.
- * @returns the id of the log's chain, which is another where the log belongs to another chain
+ * The chain of a log. @param named becomes that of a log that has none yet; null names none
+ * @returns null where none is named
  * @throws LogUnavailableError, LogUnknownOutcomeError
  */
-export async function claimChain(engine: PostgresEngine, { meta }: EngineTables, chainId: number): Promise<number> {
+export async function chainOf(
+  engine: PostgresEngine,
+  { meta }: EngineTables,
+  named: number | null,
+): Promise<number | null> {
   const [known] = await engine.read((run) => run<{ chain_id: string | null }>(`SELECT chain_id FROM ${meta}`));
   if (known?.chain_id != null) return Number(known.chain_id);
+  if (named === null) return null;
   const claim = `UPDATE ${meta} SET chain_id = coalesce(chain_id, $1::bigint) RETURNING chain_id`;
-  const [row] = await engine.write(({ run }) => run<{ chain_id: string }>(claim, [chainId]));
-  return Number(row?.chain_id ?? chainId);
+  const [row] = await engine.write(({ run }) => run<{ chain_id: string }>(claim, [named]));
+  return Number(row?.chain_id ?? named);
 }

@@ -1,11 +1,18 @@
 /** The shared log in a table of PostgreSQL. */
 import { type Clock, systemClock } from '../../base/clock.ts';
 import { CHAIN_START, compressed, decompressed } from '../files/journal-entry.ts';
-import { type EngineTables, requireTables, tablesOf, waitingCommit } from './engine-tables.ts';
+import { chainOf, type EngineTables, requireTables, tablesOf, waitingCommit } from './engine-tables.ts';
 import { copyAfter, copyRow } from './entry-copy.ts';
 import { NewEntries } from './new-entries.ts';
 import { type EngineOptions, PostgresEngine } from './postgres-engine.ts';
-import { DamagedLogError, type LogEntry, type LogHead, LogUnavailableError, type SharedLog } from './shared-log.ts';
+import {
+  DamagedLogError,
+  type LogEntry,
+  type LogHead,
+  LogUnavailableError,
+  LogUnknownOutcomeError,
+  type SharedLog,
+} from './shared-log.ts';
 
 /** Bytes of text that one read brings where the caller names no number. */
 const USUAL_BYTES = 32_000_000;
@@ -143,6 +150,16 @@ export class PostgresLog implements SharedLog {
     await this.requireTables();
     const [row] = await this.access.engine.read((run) => run<Pick<LogRow, 'seq' | 'chain'>>(this.#head));
     return row === undefined ? { seq: 0, chain: CHAIN_START } : { seq: Number(row.seq), chain: row.chain };
+  }
+
+  async chain(named: number | null): Promise<number | null> {
+    await this.requireTables();
+    try {
+      return await chainOf(this.access.engine, this.access.tables, named);
+    } catch (error) {
+      // Whether it was named or not, it is asked for again.
+      throw error instanceof LogUnknownOutcomeError ? new LogUnavailableError(error.message, { cause: error }) : error;
+    }
   }
 
   wait(after: number, signal: AbortSignal): Promise<void> {

@@ -82,6 +82,13 @@ export interface SharedLog {
   head(): Promise<LogHead>;
 
   /**
+   * The id of the chain whose events the log holds.
+   * @param named becomes the chain of a log that has none yet; null names none
+   * @returns null where none is named @throws LogUnavailableError
+   */
+  chain(named: number | null): Promise<number | null>;
+
+  /**
    * Resolves when an entry after `after` may be there, or the signal is aborted. Also resolves where the engine is away:
    * the next `read` says so.
    */

@@ -1,10 +1,16 @@
 /** A log that is filled with the journal of a data directory. */
 import { expect, test } from 'bun:test';
+import { devnetEvents } from '../../../src/devnet/scenario.ts';
 import { type Journal, openJournal } from '../../../src/store/files/journal.ts';
 import { CHAIN_START, nextChain } from '../../../src/store/files/journal-entry.ts';
-import { claimChain, makeTables } from '../../../src/store/log/engine-tables.ts';
+import { clusterStatus } from '../../../src/store/log/cluster-status.ts';
+import { chainOf, makeTables } from '../../../src/store/log/engine-tables.ts';
 import { fillLog } from '../../../src/store/log/log-filling.ts';
+import { LogUnavailableError } from '../../../src/store/log/shared-log.ts';
+import { openHost } from '../../cluster/open-host.ts';
 import { dataDirectory } from '../../support/data-directory.ts';
+import { ingestOf, received } from '../../support/ingest.ts';
+import { until } from '../../support/until.ts';
 import { type EngineFixture, entryAfter, START } from './engine-fixture.ts';
 
 /** Appends entries to a journal, of texts of many kinds. */
@@ -88,7 +94,64 @@ export function fillingTests(fixture: () => EngineFixture): void {
     await using log = await fixture().newLog();
     const { engine, tables } = log.access;
     expect(await makeTables(engine, tables)).toBe(false);
-    expect(await claimChain(engine, tables, 0x8000_0000)).toBe(0x8000_0000);
-    expect(await claimChain(engine, tables, 1)).toBe(0x8000_0000);
+    expect(await chainOf(engine, tables, 0x8000_0000)).toBe(0x8000_0000);
+    expect(await chainOf(engine, tables, 1)).toBe(0x8000_0000);
+    expect((await clusterStatus(log.access, null)).chainId).toBe(0x8000_0000);
+  });
+
+  test('a host of another chain than the log is refused before its first entry', async () => {
+    const events = [...devnetEvents({ seed: 5, blocks: 1 })].map(received);
+    const blocks = events.filter(({ path }) => path === '/new_block');
+    const burnBlock = events.find(({ path }) => path === '/new_burn_block');
+    const prefix = await fixture().newTables();
+    const openLog = () => fixture().openAt(fixture().server.url, prefix);
+    const open = async (chainId: number | null) => openHost(await openLog(), undefined, undefined, undefined, chainId);
+    const log = await openLog();
+    // The chain that the first host to append has is the log's, before any block says it.
+    await using mainnet = await open(1);
+    mainnet.host.start();
+    await until(() => mainnet.host.state().reachable, 'the log');
+    expect(await log.chain(null)).toBeNull();
+    expect(await mainnet.host.receive(burnBlock!)).toBe('applied');
+    expect(await log.chain(null)).toBe(1);
+    const refusal = {
+      message: expect.stringMatching(
+        /^The cluster's log is of mainnet \(chain 0x00000001\), and this host of testnet \(chain 0x80000000\)\.$/,
+      ),
+      remedy: expect.stringContaining('--chain-id 0x00000001'),
+    };
+    {
+      // One whose settings say it ends without an event.
+      await using named = await open(0x8000_0000);
+      await named.follow(1);
+      expect(named.ended).toEqual([expect.objectContaining(refusal)]);
+      expect(named.position()).toBe(0);
+    }
+    {
+      // An event that comes before the first look at the log ends it as well.
+      await using early = await open(0x8000_0000);
+      await expect(early.host.receive(burnBlock!)).rejects.toBeInstanceOf(LogUnavailableError);
+      expect(early.ended).toEqual([expect.objectContaining(refusal)]);
+    }
+    {
+      // One that was told of no chain learns it by its node's first block with a signed transaction, too late for the one before.
+      await using unnamed = await open(null);
+      await unnamed.follow(1);
+      const outcomes = await Promise.allSettled(blocks.map((event) => unnamed.host.receive(event)));
+      expect(outcomes.at(-1)?.status).toBe('rejected');
+      expect(unnamed.ended).toEqual([expect.objectContaining(refusal)]);
+      expect(unnamed.position()).toBe(blocks.length);
+    }
+    await log.close();
+  });
+
+  test('a log of another chain gets nothing back from a host that has more entries', async () => {
+    await using log = await fixture().newLog();
+    expect(await log.chain(1)).toBe(1);
+    using directory = ingestOf([...devnetEvents({ seed: 5, blocks: 1 })].map(received));
+    await using host = openHost(log, directory.path);
+    await host.follow(1);
+    await until(() => host.ended.length > 0, 'the end of the host');
+    expect((await log.head()).seq).toBe(0);
   });
 }

@@ -1,7 +1,6 @@
 /** A lease that one host holds at a time, and the positions that hosts tell. */
 import { describe, expect, test } from 'bun:test';
 import { readHosts, tellPosition } from '../../../src/store/log/cluster-hosts.ts';
-import { clusterStatus } from '../../../src/store/log/cluster-status.ts';
 import { acquireLease, type HeldLease, type LeaseOptions, type TakenLease } from '../../../src/store/log/leases.ts';
 import { postgresLeases, readLeases } from '../../../src/store/log/postgres-leases.ts';
 import type { EngineAccess } from '../../../src/store/log/postgres-log.ts';
@@ -114,33 +113,17 @@ export function leaseTests(fixture: () => EngineFixture): void {
 
   test('hosts tell where they are', async () => {
     await using log = await fixture().newLog();
-    await tellPosition(
-      log.access,
-      { name: 'b', seq: 3, version: '1', chainId: null, lagSeconds: 0, process: 'process of b' },
-      true,
-    );
-    await tellPosition(
-      log.access,
-      { name: 'a', seq: 7, version: '1', chainId: null, lagSeconds: 0, process: 'process of a' },
-      true,
-    );
-    await tellPosition(
-      log.access,
-      { name: 'b', seq: 4, version: '2', chainId: 1, lagSeconds: 0, process: 'process of b' },
-      true,
-    );
-    await tellPosition(
-      log.access,
-      { name: 'a', seq: 7, version: '1', chainId: 2, lagSeconds: 0, process: 'process of a' },
-      true,
-    );
+    await tellPosition(log.access, { name: 'b', seq: 3, version: '1', lagSeconds: 0, process: 'process of b' }, true);
+    await tellPosition(log.access, { name: 'a', seq: 7, version: '1', lagSeconds: 0, process: 'process of a' }, true);
+    await tellPosition(log.access, { name: 'b', seq: 4, version: '2', lagSeconds: 0, process: 'process of b' }, true);
+    await tellPosition(log.access, { name: 'a', seq: 7, version: '1', lagSeconds: 0, process: 'process of a' }, true);
     const seconds = expect.any(Number);
     expect(await readHosts(log.access)).toEqual([
       { name: 'a', seq: 7, version: '1', seconds, lagSeconds: 0 },
       { name: 'b', seq: 4, version: '2', seconds, lagSeconds: 0 },
     ]);
     // The lag is what the host knows: an old event may come late, and clocks may differ.
-    const behind = { name: 'a', seq: 1, version: '1', chainId: null, lagSeconds: 3_600, process: 'process of a' };
+    const behind = { name: 'a', seq: 1, version: '1', lagSeconds: 3_600, process: 'process of a' };
     const { isNameShared, now } = await tellPosition(log.access, behind, false);
     expect([isNameShared, Number.isFinite(now)]).toEqual([false, true]);
     const [lagging, level] = await readHosts(log.access);
@@ -150,7 +133,5 @@ export function leaseTests(fixture: () => EngineFixture): void {
     const namesake = { ...behind, process: 'another' };
     expect((await tellPosition(log.access, namesake, true)).isNameShared).toBe(false);
     expect((await tellPosition(log.access, behind, false)).isNameShared).toBe(true);
-    // The first chain that a host named is the log's.
-    expect((await clusterStatus(log.access, null)).chainId).toBe(1);
   });
 }

@@ -4,7 +4,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { tellPosition } from '../../../src/store/log/cluster-hosts.ts';
 import { clusterStatus } from '../../../src/store/log/cluster-status.ts';
-import { claimChain } from '../../../src/store/log/engine-tables.ts';
+import { chainOf } from '../../../src/store/log/engine-tables.ts';
 import { postgresLeases } from '../../../src/store/log/postgres-leases.ts';
 import { type LogEntry, type LogHead, LogUnavailableError } from '../../../src/store/log/shared-log.ts';
 import { casesOf } from '../../support/property.ts';
@@ -106,17 +106,9 @@ export function logTests(fixture: () => EngineFixture): void {
     expect(await log.append(entryAfter(first), first)).toBe('appended');
     expect((await log.read(0, 9)).length).toBe(2);
     const { engine, tables } = log.access;
-    expect(await claimChain(engine, tables, 1)).toBe(1);
-    await tellPosition(
-      log.access,
-      { name: 'a', seq: 1, version: '1', chainId: null, lagSeconds: 0, process: 'process of a' },
-      true,
-    );
-    await tellPosition(
-      log.access,
-      { name: 'a', seq: 2, version: '1', chainId: null, lagSeconds: 0, process: 'process of a' },
-      true,
-    );
+    expect(await chainOf(engine, tables, 1)).toBe(1);
+    await tellPosition(log.access, { name: 'a', seq: 1, version: '1', lagSeconds: 0, process: 'process of a' }, true);
+    await tellPosition(log.access, { name: 'a', seq: 2, version: '1', lagSeconds: 0, process: 'process of a' }, true);
     const lease = { name: 'delivery', holder: 'a', seconds: 60, epochSeen: 0 };
     expect(await postgresLeases(log.access).give(lease)).toEqual({ given: 1 });
     expect(await postgresLeases(log.access).setUntil({ ...lease, epoch: 1 }, 60)).toBe(true);

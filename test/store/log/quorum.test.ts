@@ -8,7 +8,7 @@ import { SECRET_BYTES } from '../../../src/hooks/delivery/signature.ts';
 import type { ReceivedEvent } from '../../../src/store/ingest/ingest.ts';
 import { tellPosition } from '../../../src/store/log/cluster-hosts.ts';
 import { type ClusterStatus, missingEntries } from '../../../src/store/log/cluster-status.ts';
-import { claimChain, makeTables } from '../../../src/store/log/engine-tables.ts';
+import { chainOf, makeTables } from '../../../src/store/log/engine-tables.ts';
 import { STATEMENT_MS } from '../../../src/store/log/postgres-engine.ts';
 import { postgresLeases } from '../../../src/store/log/postgres-leases.ts';
 import { engineAccess, openPostgresLog, type PostgresLog } from '../../../src/store/log/postgres-log.ts';
@@ -52,7 +52,7 @@ describeWith('PostgreSQL', hasPostgres, () => {
     const access = engineAccess(quorum.url, { prefix: 'init_' });
     await tellPosition(
       access,
-      { name: 'host-1', seq: 2, version: '1.2.3', chainId: null, lagSeconds: 0, process: 'process of host-1' },
+      { name: 'host-1', seq: 2, version: '1.2.3', lagSeconds: 0, process: 'process of host-1' },
       true,
     );
     await postgresLeases(access).give({ name: 'delivery', holder: 'host-1', seconds: 60, epochSeen: 0 });
@@ -143,12 +143,12 @@ describeWith('PostgreSQL', hasPostgres, () => {
     );
     const access = engineAccess(quorum.url, { prefix: 'mainnet_' });
     await makeTables(access.engine, access.tables);
-    await claimChain(access.engine, access.tables, 1);
+    await chainOf(access.engine, access.tables, 1);
     await access.engine.close();
     using directory = ingestOf([...devnetEvents({ seed: 5, blocks: 1 })].map(received));
     using _ = spyOn(process.stdout, 'write').mockImplementation(() => true);
     await expect(initCluster({ ...settings, data: directory.path })).rejects.toThrow(
-      'The shared log is of chain 0x00000001',
+      "The cluster's log is of mainnet (chain 0x00000001)",
     );
     await expect(initCluster({ ...settings, cluster: null })).rejects.toThrow('No shared log is named.');
     const away = { ...settings, cluster: 'postgres://nobody@127.0.0.1:1,127.0.0.1:2/none' };
