@@ -6,7 +6,7 @@ import { type TSchema, Type } from '@sinclair/typebox';
 import type { OffsetStart, Page } from '../store/model/page.ts';
 import { encodeCursor } from './cursor.ts';
 import { notFound } from './errors.ts';
-import { serializedLate } from './json.ts';
+import { MaybeWritten, serializedLate } from './json.ts';
 import { limitOrDefault } from './offset-pagination.ts';
 import { CURSOR_TEXT, MAX_CURSOR, neighbour, neighbourText, pageCursor } from './pagination.ts';
 
@@ -60,7 +60,7 @@ export const FlatPage = <T extends TSchema>(item: T) =>
     next_cursor: neighbour('Cursor of the newer page; null on the newest page'),
     prev_cursor: neighbour('Cursor of the older page; null on the oldest page'),
     cursor: neighbour('Cursor of this page; null if it is empty'),
-    results: Type.Array(item),
+    results: Type.Array(MaybeWritten(item)),
   });
 
 /** What a 404 of such a list means. */

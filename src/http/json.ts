@@ -17,10 +17,16 @@ class JsonText {
 
 declare const ofValue: unique symbol;
 
-/** A `T` that is JSON text already. Its type has no member, so that nobody reads a member of `T` from the text. */
+/**
+ * A `T` that is JSON text already, or serialized only when it is written. Its type has no member, so that nobody reads a
+ * member of `T` from it.
+ */
 export interface Written<T> {
   readonly [ofValue]: T;
 }
+
+/** What is written, where it may be written already. */
+type Plain<T> = T extends Written<infer R> ? R : T;
 
 /** Writes a value, to keep it as text. */
 export const written = <T>(value: T): Written<T> => new JsonText(JSON.stringify(value)) as unknown as Written<T>;
@@ -58,8 +64,8 @@ class LateValue {
  * The items of a list, each of which is serialized when it is written. Some take milliseconds, and many are more than a
  * thread may do at once: {@link jsonInSteps} lets others have their turn between them.
  */
-export const serializedLate = <T, R>(items: readonly T[], serialize: (of: T) => R): R[] =>
-  items.map((item) => new LateValue(() => serialize(item)) as unknown as R);
+export const serializedLate = <T, R>(items: readonly T[], serialize: (of: T) => R): Written<Plain<R>>[] =>
+  items.map((item) => new LateValue(() => serialize(item)) as unknown as Written<Plain<R>>);
 
 /** The JSON text of an answer. */
 export const jsonOf = (body: unknown): string => [...pieces(body)].join('');

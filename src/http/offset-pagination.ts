@@ -1,7 +1,7 @@
 /** Lists that are walked by offset: what they are asked and the envelope they answer. */
 import { type TSchema, Type } from '@sinclair/typebox';
 import type { OffsetPage as Found } from '../store/model/page.ts';
-import { serializedLate } from './json.ts';
+import { MaybeWritten, serializedLate } from './json.ts';
 
 interface Limits {
   maximum: number;
@@ -38,12 +38,12 @@ export const OffsetPage = <T extends TSchema>(item: T) =>
     limit: Type.Integer(),
     offset: Type.Integer(),
     total: Type.Integer({ description: 'Number of items in the whole list' }),
-    results: Type.Array(item),
+    results: Type.Array(MaybeWritten(item)),
   });
 
 /** The schema of a page of v1's lists that don't state their length. @param item schema of one item */
 export const UncountedPage = <T extends TSchema>(item: T) =>
-  Type.Object({ limit: Type.Integer(), offset: Type.Integer(), results: Type.Array(item) });
+  Type.Object({ limit: Type.Integer(), offset: Type.Integer(), results: Type.Array(MaybeWritten(item)) });
 
 /** A page with the length of its list. @param item serializes one item */
 export const offsetPage = <T, R>(

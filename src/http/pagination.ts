@@ -3,7 +3,7 @@ import { type TSchema, Type } from '@sinclair/typebox';
 import type { Cursor, Page } from '../store/model/page.ts';
 import { decodeCursor, encodeCursor } from './cursor.ts';
 import { invalidCursor } from './errors.ts';
-import { serializedLate } from './json.ts';
+import { MaybeWritten, serializedLate } from './json.ts';
 
 /** The characters of a cursor. */
 export const CURSOR_TEXT = '[A-Za-z0-9_-]+';
@@ -43,7 +43,7 @@ const pageOf = <Count extends TSchema, T extends TSchema>(total: Count, item: T)
       previous: neighbour('Cursor of the previous page; null on the first page'),
       current: Type.String({ description: 'Cursor of this page' }),
     }),
-    results: Type.Array(item),
+    results: Type.Array(MaybeWritten(item)),
   });
 
 /** Null for the first page. @throws ParameterError for a cursor that is not of this list */

@@ -1,6 +1,6 @@
 import { expect, test } from 'bun:test';
 import fc from 'fast-check';
-import { jsonInSteps, jsonOf } from '../../src/http/json.ts';
+import { jsonInSteps, jsonOf, serializedLate } from '../../src/http/json.ts';
 import { responseCache } from '../../src/http/response-cache.ts';
 import { assertProperty } from '../support/property.ts';
 
@@ -72,4 +72,11 @@ test('others have their turn while a long list of texts is written', async () =>
   });
   expect(JSON.parse(parts.join(''))).toEqual(names);
   expect(pauses).toBeGreaterThan(names.length);
+});
+
+test('nobody reads a member of an item that is serialized when it is written', () => {
+  const [item] = serializedLate([{ id: 1 }], (of) => of);
+  // @ts-expect-error: the item is no value yet, and the compiler says so.
+  expect(item?.id).toBeUndefined();
+  expect(jsonOf(item)).toBe('{"id":1}');
 });

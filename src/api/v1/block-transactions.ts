@@ -1,5 +1,4 @@
 /** The transactions of a block, whole, as v1 and v2 list them. */
-
 import { notFound } from '../../http/errors.ts';
 import { anyFork, block as blockTag } from '../../http/etag.ts';
 import { serializedLate } from '../../http/json.ts';

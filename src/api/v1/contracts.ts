@@ -1,5 +1,4 @@
 /** Contracts of v1: with their interface, of any fork, and by the trait they implement. */
-
 import { Type } from '@sinclair/typebox';
 import { implementsTrait, type TraitFunction, traitFunctions } from '../../codec/trait.ts';
 import { notFound } from '../../http/errors.ts';

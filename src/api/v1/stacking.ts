@@ -1,9 +1,8 @@
 /** Stacking by pox-2 to pox-4, as their contracts' prints tell of it. */
-
 import { Type } from '@sinclair/typebox';
 import { notFound, UnknownRouteError } from '../../http/errors.ts';
 import { chainTip } from '../../http/etag.ts';
-import { serializedLate } from '../../http/json.ts';
+import { MaybeWritten, serializedLate } from '../../http/json.ts';
 import {
   legacyOffsetQuery,
   OffsetPage,
@@ -64,7 +63,7 @@ export const stacking = [
     description: 'Returns the events that a stacking contract printed in one transaction, last one first.',
     tag,
     params: { pox, tx_id: HexHash },
-    response: Type.Object({ results: Type.Array(StackingEvent) }),
+    response: Type.Object({ results: Type.Array(MaybeWritten(StackingEvent)) }),
     notFound: 'Transaction not found',
     moved: ofContract,
     etag: chainTip,
@@ -82,7 +81,7 @@ export const stacking = [
       'Returns all events that a stacking contract printed about a stacker, newest first. For a pool these are its aggregation commits.',
     tag,
     params: { pox, principal: Principal },
-    response: Type.Object({ results: Type.Array(StackingEvent) }),
+    response: Type.Object({ results: Type.Array(MaybeWritten(StackingEvent)) }),
     moved: ofContract,
     etag: chainTip,
     handle: async ({ params: { pox, principal }, read }) => ({

@@ -1,9 +1,8 @@
 /** Events of v1: of a transaction, or of all that name an address. */
-
 import { Type } from '@sinclair/typebox';
 import { ApiError } from '../../http/errors.ts';
 import { chainTip } from '../../http/etag.ts';
-import { serializedLate } from '../../http/json.ts';
+import { MaybeWritten, serializedLate } from '../../http/json.ts';
 import { legacyOffsetQuery } from '../../http/offset-pagination.ts';
 import { route } from '../../http/route.ts';
 import type { TransactionEvent as Event } from '../../store/model/event.ts';
@@ -45,7 +44,11 @@ export const transactionEvents = [
       ),
       ...legacyOffsetQuery({ maximum: 100, default: 20 }),
     },
-    response: Type.Object({ limit: Type.Integer(), offset: Type.Integer(), events: Type.Array(TransactionEvent) }),
+    response: Type.Object({
+      limit: Type.Integer(),
+      offset: Type.Integer(),
+      events: Type.Array(MaybeWritten(TransactionEvent)),
+    }),
     etag: chainTip,
     handle: async ({ query: { tx_id, address, type = types, limit, offset }, read }) => {
       const asked = type.map((word) => kinds[word]);

@@ -69,7 +69,9 @@ const mined = {
   microblock_sequence: Type.Integer(),
   microblock_canonical: Type.Boolean(),
   event_count: Type.Integer({ minimum: 0 }),
-  events: Type.Array(TransactionEvent, { description: 'Events of the transaction; always empty in lists' }),
+  events: Type.Array(MaybeWritten(TransactionEvent), {
+    description: 'Events of the transaction; always empty in lists',
+  }),
   execution_cost_read_count: Uint64,
   execution_cost_read_length: Uint64,
   execution_cost_runtime: Uint64,

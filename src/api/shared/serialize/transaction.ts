@@ -1,5 +1,4 @@
 /** A transaction as v1 and v2 show it. */
-
 import type { Static } from '@sinclair/typebox';
 import { ANCHORED_SEQUENCE } from '../../../chain/block.ts';
 import { type AbiFunction, functionSignature, typedArguments } from '../../../codec/abi.ts';
