@@ -292,6 +292,24 @@ test('what is of an unknown kind is counted and logged once for each kind', () =
   expect(open.ingest.unknownCounts).toEqual({ transaction: 2, event: 1, status: 1, path: 0 });
 });
 
+test('an event of a new kind is among all events of its transaction, and no Clarity value of the views', async () => {
+  using open = openNew();
+  const one = transfer(alice, 0, 200);
+  const events = [{ ...newEvent(one.id), event_index: 0 }].map((event) => parseJson(exactJson(event)));
+  open.ingest.receive(block(null, 'newer', [receipt(one, 0)], { events }).event);
+  using api = openApi(open.directory);
+  const kindsOf = async (type: string) => {
+    const answer = await api.get(`/extended/v1/tx/events?tx_id=${one.id}${type}`);
+    return ((await answer.json()) as { events: Json[] }).events.map(({ event_type }) => event_type);
+  };
+  expect(await kindsOf('')).toEqual(['unknown']);
+  expect(await kindsOf('&type=stx_asset')).toEqual([]);
+  using db = new Database(indexPath(open.directory), { readonly: true });
+  expect(db.query('SELECT type, value, memo FROM v1_events').all()).toEqual([
+    { type: 'unknown', value: null, memo: null },
+  ]);
+});
+
 test('however many and long the new kinds of one thing are, few are logged in few words, and those of others are told', () => {
   using open = openNew();
   const statuses = Array.from({ length: 200 }, (_, index) => `${index} ${'x'.repeat(5_000)}`);

@@ -26,6 +26,8 @@ const types = [
   'fungible_token_asset',
   'non_fungible_token_asset',
 ] as const;
+/** What is returned where no type is asked for: events that only a newer node knows, too. */
+const everyKind: readonly Event['kind'][] = [...Object.values(kinds), 'unknown'];
 
 export const transactionEvents = [
   route({
@@ -50,8 +52,8 @@ export const transactionEvents = [
       events: Type.Array(MaybeWritten(TransactionEvent)),
     }),
     etag: chainTip,
-    handle: async ({ query: { tx_id, address, type = types, limit, offset }, read }) => {
-      const asked = type.map((word) => kinds[word]);
+    handle: async ({ query: { tx_id, address, type, limit, offset }, read }) => {
+      const asked = type?.map((word) => kinds[word]) ?? everyKind;
       if (tx_id !== undefined && address !== undefined) {
         throw new ApiError(400, "can't handle both 'address' and 'tx_id' in the same request");
       }

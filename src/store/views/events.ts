@@ -26,7 +26,7 @@ const eventPlace = {
   event_index: integer('e.event_index', 'Index of the event in its transaction'),
 } satisfies Record<string, ViewColumn>;
 
-const { log, stx_transfer, nft_transfer } = EVENT_KIND;
+const { unknown, log, stx_transfer, nft_transfer } = EVENT_KIND;
 
 const eventColumns = {
   type: word('e.kind', storedEventKind, 'What happened'),
@@ -58,7 +58,7 @@ export const events = view({
     unlock_height: integer('e.unlock_height', 'Bitcoin height at which a lock ends'),
     value: clarityValue(
       optionalHex(
-        `iif(e.kind = ${stx_transfer}, NULL, e.value)`,
+        `iif(e.kind IN (${stx_transfer}, ${unknown}), NULL, e.value)`,
         'Value of a log, or instance of an `nft` event, as a serialized Clarity value',
       ),
     ),
