@@ -50,7 +50,7 @@ function refusalOf(status: number, text: string): Refusal {
     // An answer without JSON says no more.
     return { status };
   }
-  const { reason, field } = body as Record<string, unknown>;
+  const { reason, field } = (body ?? {}) as Record<string, unknown>;
   return {
     status,
     reason: typeof reason === 'string' ? reason : null,
@@ -100,7 +100,11 @@ function hooksOf(ask: Ask, inbox: Inbox, usualLimit: number): Hooks {
         chain: 'stacks',
         network: 'testnet',
         filters,
-        options: { decode_clarity_values: true, enable_on_registration: true, ...options },
+        options: {
+          ...options,
+          decode_clarity_values: options?.decode_clarity_values ?? true,
+          enable_on_registration: options?.enable_on_registration ?? true,
+        },
         action: { type: 'http_post', url },
       });
       return { uuid, next: ({ limitMs = usualLimit } = {}) => inbox.next(uuid, limitMs) } as Hook<ValueOf<O>>;

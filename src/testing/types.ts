@@ -166,8 +166,12 @@ export interface DecodedValue {
 /** A Clarity value: its hex where the chainhook has `decode_clarity_values: false`. */
 export type HookValue = DecodedValue | string;
 
-/** The form of Clarity values under the options of a chainhook. */
-export type ValueOf<O extends HookOptions> = O extends { decode_clarity_values: false } ? string : DecodedValue;
+/** The form of Clarity values under the options of a chainhook; either one where the types don't tell the option. */
+export type ValueOf<O extends HookOptions> = O extends { decode_clarity_values: false }
+  ? string
+  : O extends { decode_clarity_values?: true | null | undefined }
+    ? DecodedValue
+    : HookValue;
 
 type ArgumentsOf<V extends HookValue> = V extends string ? string : (DecodedValue & { name: string })[];
 
@@ -333,7 +337,7 @@ export interface Hook<V extends HookValue = HookValue> {
 
 export interface Hooks {
   /** Registers a chainhook that delivers to the chain's own receiver. */
-  add<const O extends HookOptions = HookOptions>(definition: HookDefinition<O>): Promise<Hook<ValueOf<O>>>;
+  add<const O extends HookOptions = Record<never, never>>(definition: HookDefinition<O>): Promise<Hook<ValueOf<O>>>;
   /** Waits for the next delivery of any chainhook. Each delivery is returned once. @throws DevnetError at the limit */
   next(limit?: Limit): Promise<Delivery>;
   /** Tells the receiver how to answer from now on. Without an argument it takes deliveries at once again. */

@@ -87,6 +87,15 @@ test('the types of the package hold for a program that uses them', async () => {
       options: { decode_clarity_values: false },
     });
     (await plain.next()).payload.event.apply[0]!.transactions[0]!.metadata.result satisfies string;
+    const asked = { decode_clarity_values: true as boolean | null };
+    const either = await chain.hooks.add({ filters: { events: [] }, options: asked });
+    const result = (await either.next()).payload.event.apply[0]!.transactions[0]!.metadata.result;
+    // @ts-expect-error it may be the hex alone
+    result.repr;
+    // @ts-expect-error it may be decoded
+    result satisfies string;
+    const usual = await chain.hooks.add({ filters: { events: [] }, options: { decode_clarity_values: null } });
+    (await usual.next()).payload.event.apply[0]!.transactions[0]!.metadata.result.repr satisfies string;
     // @ts-expect-error a filter has no such parameter
     await chain.hooks.add({ filters: { events: [{ type: 'coinbase', sender: 'ST1' }] } });`,
   );
@@ -153,7 +162,9 @@ describe('a chain that runs', () => {
   test('refuses what is wrong, and waits end', async () => {
     expect(await problemOf(chain.hooks.next())).toEqual(['refused', expect.stringContaining('chain.hooks.add()')]);
     expect(await problemOf(chain.fork(200))).toEqual(['refused', expect.stringContaining('body/depth')]);
-    const hook = await chain.hooks.add({ filters: { events: [{ type: 'contract_deploy' }] } });
+    // What isn't said is as usual.
+    const options = { decode_clarity_values: null, enable_on_registration: null };
+    const hook = await chain.hooks.add({ filters: { events: [{ type: 'contract_deploy' }] }, options });
     expect(await problemOf(hook.next({ limitMs: 0 }))).toEqual([
       'time_limit',
       `Waited 0 ms for a delivery of ${hook.uuid}, which did not come.`,
@@ -161,7 +172,12 @@ describe('a chain that runs', () => {
     // A wait that has ended takes no delivery from a later one.
     const { contract_id } = await chain.deploy('(define-constant one u1)', { sender: (await chain.account('a')).name });
     const { payload, hook: uuid } = await hook.next();
-    expect([uuid, payload.event.apply[0]?.transactions[0]?.metadata.status]).toEqual([hook.uuid, 'success']);
+    const { status, result } = payload.event.apply[0]!.transactions[0]!.metadata;
+    expect<unknown>([uuid, status, result]).toEqual([
+      hook.uuid,
+      'success',
+      expect.objectContaining({ repr: '(ok true)' }),
+    ]);
     expect(contract_id).toEndWith('.contract-1');
   });
 
