@@ -23,7 +23,6 @@ export function tablesOf(prefix: string) {
     lease: named('lease'),
     meta: named('meta'),
     hosts: named('hosts'),
-    commits: named('commits'),
   };
 }
 
@@ -31,7 +30,7 @@ export function tablesOf(prefix: string) {
  * The statements that make the tables where they are missing. A payload is compressed before it is sent, so PostgreSQL
  * stores it as it comes.
  */
-const creationOf = ({ log, lease, meta, hosts, commits }: EngineTables): string[] => [
+const creationOf = ({ log, lease, meta, hosts }: EngineTables): string[] => [
   // Statements that make one table at once would fail.
   `SELECT pg_advisory_xact_lock(hashtext('${log}'))`,
   `CREATE TABLE IF NOT EXISTS ${log} (
@@ -55,10 +54,6 @@ const creationOf = ({ log, lease, meta, hosts, commits }: EngineTables): string[
      version text NOT NULL,
      process text NOT NULL,
      behind_since timestamptz
-   )`,
-  `CREATE TABLE IF NOT EXISTS ${commits} (
-     only_row boolean PRIMARY KEY DEFAULT true CHECK (only_row),
-     number bigint NOT NULL
    )`,
   `CREATE TABLE IF NOT EXISTS ${meta} (
      only_row boolean PRIMARY KEY DEFAULT true CHECK (only_row),
@@ -106,10 +101,11 @@ function requireFormat(format: number): void {
 
 /**
  * The statement whose commit waits for the standbys, and with it for all that was committed before. An entry can be read that
- * the disk of one server alone has: its session ended while it waited, or its server was started again without the others.
+ * the disk of one server alone has: its session ended while it waited, or its server was started again without the others. A
+ * message that nobody reads gives the transaction an id and a record in the write-ahead log, without a row that hosts
+ * would wait for each other at. PostgreSQL lets every role send one.
  */
-export const waitingCommit = ({ commits }: EngineTables): string =>
-  `INSERT INTO ${commits} AS last (number) VALUES (1) ON CONFLICT (only_row) DO UPDATE SET number = last.number + 1`;
+export const WAITING_COMMIT = "SELECT pg_logical_emit_message(true, 'stackside', '')";
 
 /** Null where there is no such table. */
 async function formatOf(engine: PostgresEngine, meta: string): Promise<number | null> {

@@ -2,7 +2,7 @@
 import { OperatorError, PassingError } from '../../base/errors.ts';
 import type { JournalReads } from '../files/journal.ts';
 import { CHAIN_START, type JournalEntry, sameChain } from '../files/journal-entry.ts';
-import { waitingCommit } from './engine-tables.ts';
+import { WAITING_COMMIT } from './engine-tables.ts';
 import { COPIED_TOGETHER, copyAfter, copyRow } from './entry-copy.ts';
 import type { Session } from './postgres-engine.ts';
 import type { EngineAccess } from './postgres-log.ts';
@@ -98,7 +98,7 @@ export async function fillLog(
       filled(head.seq);
     }
     // What an earlier run left may be on one disk only.
-    await engine.write(({ run }) => run(waitingCommit(tables)));
+    await engine.write(({ run }) => run(WAITING_COMMIT));
     return head;
   } catch (error) {
     throw passing(error, AGAIN);

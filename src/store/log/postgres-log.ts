@@ -1,7 +1,7 @@
 /** The shared log in a table of PostgreSQL. */
 import { type Clock, systemClock } from '../../base/clock.ts';
 import { CHAIN_START, compressed, decompressed } from '../files/journal-entry.ts';
-import { chainOf, type EngineTables, requireTables, tablesOf, waitingCommit } from './engine-tables.ts';
+import { chainOf, type EngineTables, requireTables, tablesOf, WAITING_COMMIT } from './engine-tables.ts';
 import { copyAfter, copyRow } from './entry-copy.ts';
 import { NewEntries } from './new-entries.ts';
 import { type EngineOptions, PostgresEngine } from './postgres-engine.ts';
@@ -125,10 +125,10 @@ export class PostgresLog implements SharedLog {
 
   async read(after: number, limit: number, maxBytes = USUAL_BYTES): Promise<LogEntry[]> {
     await this.requireTables();
-    const { engine, tables } = this.access;
+    const { engine } = this.access;
     // The host takes entries into its journal, or answers an event with 200, because they are there.
     const range = [after, limit, maxBytes];
-    const rows = await engine.readDurably((run) => run<LogRow>(this.#read, range), waitingCommit(tables), maxBytes);
+    const rows = await engine.readDurably((run) => run<LogRow>(this.#read, range), WAITING_COMMIT, maxBytes);
     const entries: LogEntry[] = [];
     let bytes = 0;
     for (const row of rows) {

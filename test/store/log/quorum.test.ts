@@ -8,7 +8,7 @@ import { SECRET_BYTES } from '../../../src/hooks/delivery/signature.ts';
 import type { ReceivedEvent } from '../../../src/store/ingest/ingest.ts';
 import { tellPosition } from '../../../src/store/log/cluster-hosts.ts';
 import { type ClusterStatus, missingEntries } from '../../../src/store/log/cluster-status.ts';
-import { chainOf, makeTables } from '../../../src/store/log/engine-tables.ts';
+import { chainOf, makeTables, WAITING_COMMIT } from '../../../src/store/log/engine-tables.ts';
 import { STATEMENT_MS } from '../../../src/store/log/postgres-engine.ts';
 import { postgresLeases } from '../../../src/store/log/postgres-leases.ts';
 import { engineAccess, openPostgresLog, type PostgresLog } from '../../../src/store/log/postgres-log.ts';
@@ -235,6 +235,23 @@ describeWith('PostgreSQL', hasPostgres, () => {
     const isTaken = async () => taken.includes(String(await other.host.receive(second!).catch(() => null)));
     await until(isTaken, 'a log that can be reached');
     expect((await quorum.primary().run('SELECT 1 FROM alone_stackside_log')).length).toBe(2);
+  });
+
+  test('commits that wait are taken by the server that is written alone, and wait for no other host', async () => {
+    const [standby] = quorum.standbys();
+    await expect(standby!.run(WAITING_COMMIT)).rejects.toThrow('during recovery');
+    const prefix = 'together_';
+    await (await newLog(prefix)).close();
+    const [one, two] = [await openPostgresLog(quorum.url, { prefix }), await openPostgresLog(quorum.url, { prefix })];
+    expect(await one.append(entryAfter(START), START)).toBe('appended');
+    await one.access.engine.write(async ({ run }) => {
+      // The first host's commit is not done as long as its transaction is open.
+      await run('BEGIN');
+      await run(WAITING_COMMIT);
+      expect(await two.read(0, 1)).toHaveLength(1);
+      await run('COMMIT');
+    });
+    await Promise.all([one.close(), two.close()]);
   });
 
   test('a primary that was cut off and lives on is left for the one that was promoted', async () => {
