@@ -43,10 +43,14 @@ export function mempoolModel(events: readonly NodeEvent[]): MempoolModel {
   const inBlocks: TransactionContent[] = [];
   let mined = new Map<string, TransactionContent>();
 
+  /** Drops of what didn't wait: they hold once it would begin to. */
+  const early = new Set<string>();
+
   const stand = (content: TransactionContent) => {
     const id = content.txId.toHex();
     const before = known.get(id);
-    known.set(id, { content, stands: true, dropped: before?.dropped ?? false, mined: false });
+    const isDropped = early.delete(id) && (before === undefined || !mined.has(id));
+    known.set(id, { content, stands: !isDropped, dropped: isDropped || (before?.dropped ?? false), mined: false });
   };
   const minedIn = (chain: readonly Seen<BlockHead>[]): Map<string, TransactionContent> => {
     const found = new Map<string, TransactionContent>();
@@ -68,9 +72,8 @@ export function mempoolModel(events: readonly NodeEvent[]): MempoolModel {
     } else if (path === '/drop_mempool_tx') {
       for (const text of (JSON.parse(body) as { dropped_txids: string[] }).dropped_txids) {
         const entry = known.get(idOf(text));
-        // A block's transaction is out of the mempool: there is nothing to drop.
-        if (entry === undefined || mined.has(idOf(text))) continue;
-        known.set(idOf(text), { ...entry, stands: false, dropped: true });
+        if (entry === undefined || mined.has(idOf(text))) early.add(idOf(text));
+        else known.set(idOf(text), { ...entry, stands: false, dropped: true });
       }
     } else if (path === '/new_block') {
       const event = { path, body, time: 0 };
@@ -82,11 +85,12 @@ export function mempoolModel(events: readonly NodeEvent[]): MempoolModel {
       }
       const after = tree.chain();
       const afterHashes = new Set(after.map(({ head }) => head.index_block_hash));
-      mined = minedIn(after);
+      mined = new Map();
       const left = minedIn(before.filter(({ head }) => !afterHashes.has(head.index_block_hash)));
       for (const content of left.values()) {
         if (isBroadcast(content)) stand(content);
       }
+      mined = minedIn(after);
     }
   }
   for (const [id, entry] of known) known.set(id, { ...entry, mined: mined.has(id) });
