@@ -4,12 +4,8 @@ import { type AnyElysia, Elysia } from 'elysia';
 import { UNEXPECTED } from '../base/errors.ts';
 import { unavailable } from '../store/files/store-failure.ts';
 import { LogUnavailableError } from '../store/log/shared-log.ts';
-import {
-  IndexUnavailableError,
-  NoSnapshotError,
-  TooMuchWorkError,
-  UnreadableCursorError,
-} from '../store/model/read-errors.ts';
+import { IndexUnavailableError, NoSnapshotError, UnreadableCursorError } from '../store/model/read-errors.ts';
+import { TooMuchWorkError } from '../store/rows/statement.ts';
 import type { ListenerEvent } from './listener.ts';
 import { decoded, pathAndQuery, pathOf } from './request-url.ts';
 import type { Responder } from './respond.ts';

@@ -1,7 +1,7 @@
 /** The JSON text of answers. */
 import type { Static, TSchema, TUnsafe } from '@sinclair/typebox';
 import type { Pause } from '../base/turns.ts';
-import { TooMuchWorkError } from '../store/model/read-errors.ts';
+import { TooMuchWorkError } from '../store/rows/statement.ts';
 
 /** A reviver that keeps the digits of numbers that a double can't hold. */
 const exactly = (_: string, value: unknown, { source }: { source?: string } = {}): unknown =>

@@ -1,12 +1,8 @@
 /** What every route does alike, shown on a few of them. */
 import { describe, expect, test } from 'bun:test';
 import type { ReceivedEvent } from '../../src/store/ingest/ingest.ts';
-import {
-  IndexUnavailableError,
-  SnapshotCutOffError,
-  StoreClosedError,
-  TooMuchWorkError,
-} from '../../src/store/model/read-errors.ts';
+import { IndexUnavailableError, SnapshotCutOffError, StoreClosedError } from '../../src/store/model/read-errors.ts';
+import { TooMuchWorkError } from '../../src/store/rows/statement.ts';
 import { alice, announcement, drop, stream, transfer } from '../support/handmade.ts';
 import { memoryIndex } from '../support/memory-index.ts';
 import { burnBlock } from '../support/pox.ts';

@@ -18,6 +18,7 @@ import { devnetEvents } from '../../src/devnet/scenario.ts';
 import { signTransaction } from '../../src/devnet/transaction-encode.ts';
 import { indexPath } from '../../src/store/files/database.ts';
 import { openSnapshots } from '../../src/store/read/snapshots.ts';
+import { MOST_ENTRIES } from '../../src/store/rows/statement.ts';
 import { alice } from '../support/handmade.ts';
 import { type OpenIngest, openNew, received } from '../support/ingest.ts';
 import { casesOf, firstSeed, timeout } from '../support/property.ts';
@@ -31,6 +32,8 @@ const ROWS_A_MILLISECOND = 300;
 
 /** What was read and decoded since the event loop had its last turn. */
 const since = { rows: 0, bytes: 0 };
+/** The most entries that a statement was asked to pass over. */
+let passedOver = 0;
 /** Milliseconds that all of it took, by the clock of this test. */
 let worked = 0;
 const spies: Disposable[] = [];
@@ -68,11 +71,17 @@ beforeAll(() => {
   function prepared(this: Database, sql: string, ...rest: never[]) {
     const statement = prepare.call(this, sql, ...rest);
     const { get, all, iterate } = statement;
+    const offset = /OFFSET \+?\?(\d+)/.exec(sql)?.[1];
+    const pass = (given: never[]) => {
+      if (offset !== undefined) passedOver = Math.max(passedOver, Number(given[Number(offset) - 1]));
+    };
     statement.get = ((...given: never[]) => {
       read(1);
+      pass(given);
       return get.apply(statement, given);
     }) as typeof get;
     statement.all = ((...given: never[]) => {
+      pass(given);
       const rows = all.apply(statement, given);
       read(rows.length);
       return rows;
@@ -227,6 +236,41 @@ describe('between two turns', () => {
     },
     timeout,
   );
+
+  test('no request passes over more than a million entries of a list, whatever its offset is', async () => {
+    const lists = routes.filter(
+      (one) => !isOfOperator(one) && one.parameters.some(({ name }) => /^(event_)?offset$/.test(name)),
+    );
+    expect(lists.length).toBeGreaterThan(30);
+    const answered = new Set<string>();
+    for (const { path, parameters } of lists) {
+      const others = parameters.filter(({ name }) => !/^((event_)?offset|limit|cursor)$/.test(name));
+      for (let made = 0; made < casesOf(6); made++) {
+        const url = randomUrl({ path, parameters: others }, subjects, prng);
+        const at = (offset: number) =>
+          ask(`${url}${url.includes('?') ? '&' : '?'}offset=${offset}&event_offset=${offset}`);
+        const head = await at(0);
+        if (head.status !== 200) continue;
+        for (const offset of [MOST_ENTRIES + 1, Number.MAX_SAFE_INTEGER]) {
+          const beyond = await at(offset);
+          const body = (await beyond.json()) as Record<string, unknown>;
+          // Cursors reach as far as their parameter says, and one list answers 404 where nothing is found.
+          if (beyond.status !== 200) {
+            expect({ url, status: [400, 404].includes(beyond.status) }).toEqual({ url, status: true });
+            continue;
+          }
+          const { total, ...first } = (await head.clone().json()) as Record<string, unknown>;
+          if (!('offset' in first)) continue;
+          answered.add(path);
+          expect({ url, total: body.total, offset: body.offset }).toEqual({ url, total, offset });
+          expect(body.results ?? body.events).toEqual([]);
+        }
+      }
+    }
+    expect(answered.size).toBeGreaterThan(25);
+    expect(passedOver).toBeLessThanOrEqual(MOST_ENTRIES);
+    expect(passedOver).toBeGreaterThan(0);
+  });
 
   test('searches that go on in turn over one connection find what each finds alone', async () => {
     const urls = searches();

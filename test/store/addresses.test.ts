@@ -2,15 +2,19 @@
 import { Database } from 'bun:sqlite';
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import fc from 'fast-check';
+import { systemClock } from '../../src/base/clock.ts';
+import { Turns } from '../../src/base/turns.ts';
 import { positionsOf } from '../../src/chain/position.ts';
 import { devnetEvents } from '../../src/devnet/scenario.ts';
 import { checkDirectory } from '../../src/store/check/check.ts';
 import { indexPath } from '../../src/store/files/database.ts';
 import type { AddressTransaction } from '../../src/store/model/account.ts';
 import type { Cursor, OffsetPage, Page } from '../../src/store/model/page.ts';
+import { addressEventQueries } from '../../src/store/queries/address-events.ts';
 import type { Reader } from '../../src/store/read/index-reader.ts';
 import { openSnapshots, type Snapshots } from '../../src/store/read/snapshots.ts';
 import { decimalOf } from '../../src/store/rows/amounts.ts';
+import { MOST_ENTRIES, prepared, TooMuchWorkError } from '../../src/store/rows/statement.ts';
 import type { DataDirectory } from '../support/data-directory.ts';
 import { ingestOf, received } from '../support/ingest.ts';
 import { assertProperty, Seen } from '../support/property.ts';
@@ -373,6 +377,62 @@ describe('of tokens', () => {
     );
   });
 
+  /** What an event is found by, of those that name a principal or that it logged. */
+  const eventKinds = {
+    contract_log: '= 1',
+    stx_lock: '= 2',
+    stx: 'BETWEEN 3 AND 5',
+    ft: 'BETWEEN 6 AND 8',
+    nft: '>= 9',
+  };
+  type EventKind = keyof typeof eventKinds;
+  const allKinds = Object.keys(eventKinds) as EventKind[];
+
+  const namedIn = (id: number, kinds: readonly EventKind[]): string[] =>
+    rows<{ tx_id: Uint8Array; event_index: number }>(
+      `SELECT t.tx_id, e.event_index FROM events e JOIN transactions t ON t.position = e.position
+        WHERE (${kinds.map((kind) => `e.kind ${eventKinds[kind]}`).join(' OR ')})
+          AND CASE e.kind WHEN 1 THEN e.contract_id = ?1 WHEN 2 THEN e.sender_id = ?1
+                   ELSE coalesce(e.sender_id = ?1, 0) OR coalesce(e.recipient_id = ?1, 0) END
+        ORDER BY e.position DESC, e.event_index DESC`,
+      id,
+    ).map(({ tx_id, event_index }) => `${hex(tx_id)} ${event_index}`);
+
+  test('events are those that name it and that it logged, of the kinds that are asked for', async () => {
+    const seen = new Seen({ items: 100, contracts: 5 });
+    await assertProperty(
+      fc.asyncProperty(
+        someone,
+        fc.oneof(fc.constant(allKinds), fc.subarray(allKinds, { minLength: 1 })),
+        limit,
+        offset,
+        async ({ id, address }, kinds, count, skipped) => {
+          const whole = namedIn(id, kinds);
+          const first = skipped % (whole.length + 3);
+          const found = await snapshots.read((read) => read.addresses.events(address, kinds, count, first));
+          seen.add('items', found.length);
+          if (address.includes('.') && found.length > 0) seen.add('contracts');
+          const ids = found.map(({ txId, event }) => `${hex(txId)} ${event.index}`);
+          expect(ids).toEqual(whole.slice(first, first + count));
+        },
+      ),
+      { seen, ...often },
+    );
+  });
+
+  test('a page of events is looked for among so many transactions, or refused', async () => {
+    const { id } = principals[0]!;
+    const kinds: EventKind[] = ['stx'];
+    const whole = namedIn(id, kinds);
+    const transactions = new Set(whole.map((one) => one.split(' ')[0])).size;
+    const newest = (most: number, first: number) =>
+      addressEventQueries(db, new Turns(systemClock), most).newest(id, kinds, Number.MAX_SAFE_INTEGER, 5, first);
+    expect(await newest(transactions, whole.length - 1)).toHaveLength(1);
+    expect(await newest(transactions, whole.length + 1)).toEqual([]);
+    expect(newest(transactions - 1, whole.length - 1)).rejects.toThrow(TooMuchWorkError);
+    expect(await newest(transactions - 1, 0)).toHaveLength(5);
+  });
+
   test('holdings are what is owned, the last received first; of some assets, theirs', async () => {
     const kinds = assetsOf('nft');
     const owners = principals.filter(({ id }) => rows('SELECT 1 FROM nft_instances WHERE owner_id = ?', id).length > 0);
@@ -482,4 +542,25 @@ test('nobody has nothing of anything', async () => {
     const history = await read.principals.stxHistory(nobody, LATER);
     expect(history).toMatchObject({ sent: 0n, received: 0n, fees: 0n, mined: 0n, locked: null, lastNonce: null });
   });
+});
+
+test('a list by offset passes over so many entries, and is empty behind its end', () => {
+  const items = (count: number) => `(WITH RECURSIVE n(i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM n WHERE i < 1000)
+    SELECT 1 AS item FROM n a, n b LIMIT ${count})`;
+  using longer = prepared<{ item: number }, [number, number]>(
+    db,
+    `SELECT item FROM ${items(MOST_ENTRIES + 1)} LIMIT ?1 OFFSET ?2`,
+  );
+  expect(longer.all(2, MOST_ENTRIES)).toEqual([{ item: 1 }]);
+  const refused = new TooMuchWorkError('querystring/offset must be <= 1000000 in a list as long as this');
+  expect(() => longer.all(2, MOST_ENTRIES + 1)).toThrow(refused);
+  expect(() => longer.get(1, Number.MAX_SAFE_INTEGER)).toThrow(refused);
+  expect(() => longer.iterate(1, MOST_ENTRIES + 1)).toThrow(refused);
+  using shorter = prepared<{ item: number }, [number, number]>(
+    db,
+    `SELECT item FROM ${items(MOST_ENTRIES)} LIMIT ?1 OFFSET ?2`,
+  );
+  expect(shorter.all(2, MOST_ENTRIES + 1)).toEqual([]);
+  expect(shorter.get(2, Number.MAX_SAFE_INTEGER)).toBeNull();
+  expect([...shorter.iterate(2, MOST_ENTRIES + 1)]).toEqual([]);
 });

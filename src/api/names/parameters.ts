@@ -2,7 +2,7 @@
 import { Type } from '@sinclair/typebox';
 import { fromHex, toHex } from '../../codec/hex.ts';
 import { NAMES_OF_PAGE } from '../../store/model/name.ts';
-import { MOST_ENTRIES } from '../../store/model/page.ts';
+import { MOST_ENTRIES } from '../../store/rows/statement.ts';
 import { example } from '../shared/examples/examples.ts';
 
 /** Any text: what is no name is one that nobody has. */

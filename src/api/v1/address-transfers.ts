@@ -25,6 +25,7 @@ export const addressTransfers = [
     notFound: NO_BLOCK,
     deprecated: { replacement: null },
     etag: principalTag,
+    long: true,
     handle: async ({ params: { principal }, query, read }) => {
       const height = await untilHeight(read, query);
       const page = await read.addresses.assetEvents(principal, height, query.limit, query.offset);

@@ -52,6 +52,7 @@ export const transactionEvents = [
       events: Type.Array(MaybeWritten(TransactionEvent)),
     }),
     etag: chainTip,
+    long: true,
     handle: async ({ query: { tx_id, address, type, limit, offset }, read }) => {
       const asked = type?.map((word) => kinds[word]) ?? everyKind;
       if (tx_id !== undefined && address !== undefined) {

@@ -24,9 +24,6 @@ export interface Cursor {
 /** The first page, whatever the list holds when it is asked for. */
 export const HEAD: Cursor = { side: 'from', key: [] };
 
-/** Entries of an index that one request may count or pass over. */
-export const MOST_ENTRIES = 1_000_000;
-
 /** A page of a list. @template Total null for a list that isn't counted */
 export interface Page<T, Total extends number | null = number> {
   items: T[];

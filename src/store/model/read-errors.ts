@@ -5,11 +5,6 @@ export class NoSnapshotError extends Error {
   override readonly name: string = 'NoSnapshotError';
 }
 
-/** An answer would cost more than one request may. The message says what to ask for instead. */
-export class TooMuchWorkError extends Error {
-  override readonly name = 'TooMuchWorkError';
-}
-
 /** A cursor holds a key that its list's cursors never hold: somebody made it up. */
 export class UnreadableCursorError extends Error {
   override readonly name = 'UnreadableCursorError';

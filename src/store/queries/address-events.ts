@@ -1,7 +1,8 @@
 /** Events that a principal took part in: of one transaction, and all of them, newest first. */
 import type { Database } from 'bun:sqlite';
+import type { Turns } from '../../base/turns.ts';
 import type { AssetEvent, PlacedEvent, TransactionEvent } from '../model/event.ts';
-import { prepared } from '../rows/statement.ts';
+import { prepared, TooMuchWorkError } from '../rows/statement.ts';
 import { EVENT_KIND, kindMask, TOKEN } from '../rows/words.ts';
 import { type EventRow, eventColumns, eventJoins, eventOf } from './events.ts';
 
@@ -29,7 +30,7 @@ export const sql = {
     having('nft', `FROM token_changes WHERE principal_id = ?1 AND position <= ?2 AND token = ${TOKEN.nft}`),
     having('stx_lock', 'FROM stx_locks WHERE principal_id = ?1 AND position <= ?2 AND amount IS NOT NULL'),
     having('contract_log', `FROM events WHERE contract_id = ?1 AND kind = ${EVENT_KIND.log} AND position <= ?2`),
-  ].join(' UNION ')} ORDER BY position DESC`,
+  ].join(' UNION ')} ORDER BY position DESC LIMIT ?4`,
   count: `SELECT count(*) AS found FROM events e WHERE e.position = ?1 AND ${asked}`,
   newestFirst: `SELECT ${eventColumns} FROM events e ${eventJoins}
                  WHERE e.position = ?1 AND ${asked} ORDER BY e.event_index DESC`,
@@ -44,10 +45,19 @@ function assetEventOf(row: EventRow): AssetEvent {
   throw new Error('an event that moves no asset');
 }
 
+/** The most transactions whose events a request counts to find its page. */
+const MOST_LOOKED_AT = 20_000;
+/** Transactions that are read at once. */
+const STRETCH = 100;
+
 export type AddressEventQueries = ReturnType<typeof addressEventQueries>;
 
-export function addressEventQueries(db: Database) {
-  const transactions = prepared<{ position: number }, [number, number, number]>(db, sql.transactions);
+/**
+ * @param turns shares the thread
+ * @param most transactions that are looked at; others than usual are for tests
+ */
+export function addressEventQueries(db: Database, turns: Turns, most = MOST_LOOKED_AT) {
+  const transactions = prepared<{ position: number }, [number, number, number, number]>(db, sql.transactions);
   const count = prepared<{ found: number }, [number, number, number]>(db, sql.count);
   const newestFirst = prepared<EventRow, [number, number, number]>(db, sql.newestFirst);
   const assets = prepared<EventRow, [number, number]>(db, sql.assets);
@@ -61,32 +71,47 @@ export function addressEventQueries(db: Database) {
     /**
      * Events of some kinds, of transactions up to a position: those that name the principal, and those that it logged.
      * What the offset passes over is only counted.
+     * @throws TooMuchWorkError where too many transactions must be looked at to find the page
      */
-    newest(
+    async newest(
       principal: number,
       kinds: readonly TransactionEvent['kind'][],
       last: number,
       limit: number,
       offset: number,
-    ): PlacedEvent[] {
+    ): Promise<PlacedEvent[]> {
       const mask = kindMask(kinds);
+      const pause = turns.longWork();
+      const stretch = Math.min(STRETCH, limit + offset + 1);
       const found: PlacedEvent<TransactionEvent>[] = [];
-      let left = offset;
-      for (const { position } of transactions.iterate(principal, last, mask)) {
-        if (found.length >= limit) break;
-        if (left > 0) {
-          const passed = count.get(position, principal, mask)?.found ?? 0;
-          if (passed <= left) {
-            left -= passed;
-            continue;
+      let [end, looked, left] = [last, 0, offset];
+      for (;;) {
+        const positions = transactions.all(principal, end, mask, stretch);
+        for (const { position } of positions) {
+          if (found.length >= limit) return found.slice(0, limit);
+          if (looked === most) throw tooManyBefore(most);
+          looked += 1;
+          await pause();
+          if (left > 0) {
+            const passed = count.get(position, principal, mask)?.found ?? 0;
+            if (passed <= left) {
+              left -= passed;
+              continue;
+            }
           }
+          const txId = txIdAt.get(position)?.tx_id ?? new Uint8Array(0);
+          for (const row of newestFirst.all(position, principal, mask).slice(left))
+            found.push({ txId, event: eventOf(row) });
+          left = 0;
         }
-        const txId = txIdAt.get(position)?.tx_id ?? new Uint8Array(0);
-        for (const row of newestFirst.all(position, principal, mask).slice(left))
-          found.push({ txId, event: eventOf(row) });
-        left = 0;
+        if (positions.length < stretch) return found.slice(0, limit);
+        end = (positions.at(-1)?.position ?? 0) - 1;
       }
-      return found.slice(0, limit);
     },
   };
 }
+
+const tooManyBefore = (most: number): TooMuchWorkError =>
+  new TooMuchWorkError(
+    `querystring/offset must be lower: the page is not found among the events of the newest ${most} transactions`,
+  );

@@ -1,6 +1,7 @@
 /** What v1 and v2 ask of addresses and tokens, by the texts that name them. */
 
 import type { Database } from 'bun:sqlite';
+import type { Turns } from '../../base/turns.ts';
 import type { AddressTransaction, ReceivedStx, TokenHistory } from '../model/account.ts';
 import type { Heights } from '../model/block.ts';
 import type { AssetEvent, PlacedEvent, TransactionEvent } from '../model/event.ts';
@@ -143,23 +144,48 @@ function transactionLists(db: Database, details: DetailQueries, events: AddressE
   };
 }
 
-/** Lists of a principal by offset, newest first. Heights beyond the tip's are the tip's. */
-export function addressReader(db: Database, details: DetailQueries, mempool: MempoolQueries) {
+/**
+ * Lists of a principal by offset, newest first. Heights beyond the tip's are the tip's.
+ * @param turns shares the thread
+ */
+export function addressReader(db: Database, details: DetailQueries, mempool: MempoolQueries, turns: Turns) {
   const { principalOf } = numbers(db);
   const identifier = prepared<{ identifier: string }, [number]>(db, sql.identifier);
   const states = accountStates(db);
-  const events = addressEventQueries(db);
+  const events = addressEventQueries(db, turns);
   const holders = holderListQueries(db);
+
+  /** Events that moved its assets, and locks of its STX, up to a height. */
+  async function assetEvents(
+    principal: string,
+    height: number,
+    limit: number,
+    offset: number,
+  ): Promise<OffsetPage<PlacedEvent>> {
+    const id = principalOf(principal);
+    const until = untilOf(height);
+    const total = states.total(id, until, 'eventsAndLocks');
+    if (offset >= total) return { items: [], total };
+    const entry = states.enter(id, until, 'eventsAndLocks', total, offset);
+    return { items: await events.newest(id, MOVES, entry.last, limit, entry.offset), total };
+  }
 
   return {
     ...transactionLists(db, details, events, states),
+    assetEvents,
     /** Events of some kinds that name it, and what it logged as a contract. */
-    events: async (
+    async events(
       principal: string,
       kinds: readonly TransactionEvent['kind'][],
       limit: number,
       offset: number,
-    ): Promise<PlacedEvent[]> => events.newest(principalOf(principal), kinds, Number.MAX_SAFE_INTEGER, limit, offset),
+    ): Promise<PlacedEvent[]> {
+      const logs = kinds.includes('contract_log') && principal.includes('.');
+      // The checkpoints of an account count these.
+      if (!logs && MOVES.every((kind) => kinds.includes(kind)))
+        return (await assetEvents(principal, LAST_HEIGHT, limit, offset)).items;
+      return events.newest(principalOf(principal), kinds, Number.MAX_SAFE_INTEGER, limit, offset);
+    },
 
     /** History of each token that the principal took part in an event of. */
     async tokens(principal: string, height: number): Promise<TokenHistory[]> {
@@ -169,21 +195,6 @@ export function addressReader(db: Database, details: DetailQueries, mempool: Mem
         sent,
         received,
       }));
-    },
-
-    /** Events that moved its assets, and locks of its STX, up to a height. */
-    async assetEvents(
-      principal: string,
-      height: number,
-      limit: number,
-      offset: number,
-    ): Promise<OffsetPage<PlacedEvent>> {
-      const id = principalOf(principal);
-      const until = untilOf(height);
-      const total = states.total(id, until, 'eventsAndLocks');
-      if (offset >= total) return { items: [], total };
-      const entry = states.enter(id, until, 'eventsAndLocks', total, offset);
-      return { items: events.newest(id, MOVES, entry.last, limit, entry.offset), total };
     },
 
     /** Pending ones, newest receipt first. */

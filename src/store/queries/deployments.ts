@@ -2,8 +2,7 @@
 import type { Database } from 'bun:sqlite';
 import { heightOf } from '../../chain/position.ts';
 import type { ContractDeployment } from '../model/contract.ts';
-import { TooMuchWorkError } from '../model/read-errors.ts';
-import { prepared } from '../rows/statement.ts';
+import { prepared, TooMuchWorkError } from '../rows/statement.ts';
 import type { OrphanedTransaction, OrphanQueries } from './orphans.ts';
 
 const columns = 'p.address, t.position, t.tx_id, t.clarity_version, d.contract_interface, d.raw';

@@ -12,10 +12,17 @@ import { type EventRow, eventColumns, eventJoins, eventOf } from './events.ts';
 const newest = 'ORDER BY position DESC, event_index DESC LIMIT';
 const instance = 'SELECT asset_id, value, position, event_index FROM nft_instances WHERE owner_id = ?1';
 
+/** Instances of as many assets, whose numbers follow the first three parameters: merged, since each list is in the order of the chain. */
+function ownedOf(assets: number): string {
+  const lists = Array.from({ length: assets }, (_, at) => `${instance} AND asset_id = ?${at + 4}`);
+  return `${lists.join(' UNION ALL ')} ${newest} ?2 OFFSET ?3`;
+}
+
 export const sql = {
   owned: `${instance} ${newest} ?2 OFFSET ?3`,
   ownedTotal: 'SELECT nfts AS total FROM accounts WHERE principal_id = ?1',
-  ownedOfAsset: `${instance} AND asset_id = ?2 ${newest} ?3 OFFSET ?4`,
+  ownedOfAsset: ownedOf(1),
+  ownedOfAssets: ownedOf(3),
   ownedOfAssetTotal: 'SELECT instances AS total FROM nft_holdings WHERE owner_id = ?1 AND identifier = ?2',
   history: `SELECT position, event_index FROM events
              WHERE asset_id = ?1 AND value = ?2 AND kind >= ${EVENT_KIND.nft_transfer} ${newest} ?3 OFFSET ?4`,
@@ -42,12 +49,10 @@ interface TotalRow {
   total: number;
 }
 
-const newestFirst = (a: KeyRow, b: KeyRow): number => b.position - a.position || b.event_index - a.event_index;
-
 export function nftListQueries(db: Database, details: DetailQueries) {
   const owned = prepared<InstanceRow, [number, number, number]>(db, sql.owned);
   const ownedTotal = prepared<TotalRow, [number]>(db, sql.ownedTotal);
-  const ownedOfAsset = prepared<InstanceRow, [number, number, number, number]>(db, sql.ownedOfAsset);
+  const ownedOfAsset = prepared<InstanceRow, number[]>(db, sql.ownedOfAsset);
   const ownedOfAssetTotal = prepared<TotalRow, [number, string]>(db, sql.ownedOfAssetTotal);
   const history = prepared<KeyRow, [number, Uint8Array, number, number]>(db, sql.history);
   const historyTotal = prepared<TotalRow, [number, Uint8Array]>(db, sql.historyTotal);
@@ -68,12 +73,23 @@ export function nftListQueries(db: Database, details: DetailQueries) {
       return { txId: row.tx_id, event, transaction: transactionAt(position, withTransactions) };
     });
 
-  /** Instances of some assets: the head of each asset's list, merged. */
-  function ownedOf(owner: number, assets: readonly number[], limit: number, offset: number): InstanceRow[] {
-    const [only] = assets;
-    if (only !== undefined && assets.length === 1) return ownedOfAsset.all(owner, only, limit, offset);
-    const heads = assets.flatMap((asset) => ownedOfAsset.all(owner, asset, offset + limit, 0));
-    return heads.sort(newestFirst).slice(offset, offset + limit);
+  /** Instances of some assets, of which the owner has some each. */
+  function instancesOf(owner: number, assets: readonly number[], limit: number, offset: number): InstanceRow[] {
+    if (assets.length === 1) return ownedOfAsset.all(owner, limit, offset, ...assets);
+    // As many statements as there are numbers of assets would be too many to keep.
+    const list = prepared<InstanceRow, number[]>(db, ownedOf(assets.length));
+    try {
+      return list.all(owner, limit, offset, ...assets);
+    } finally {
+      list.finalize();
+    }
+  }
+
+  /** Of some assets, those of which the owner has some. */
+  function heldOf(owner: number, assets: ReadonlyMap<string, number>) {
+    const counts = [...assets].map(([name, asset]) => ({ asset, of: ownedOfAssetTotal.get(owner, name)?.total ?? 0 }));
+    const held = counts.filter(({ of }) => of > 0);
+    return { assets: held.map(({ asset }) => asset), total: held.reduce((sum, { of }) => sum + of, 0) };
   }
 
   return {
@@ -85,13 +101,10 @@ export function nftListQueries(db: Database, details: DetailQueries) {
       offset: number,
       withTransactions: boolean,
     ): OffsetPage<NftHolding> {
-      const total =
-        assets === null
-          ? (ownedTotal.get(owner)?.total ?? 0)
-          : [...assets.keys()].reduce((sum, asset) => sum + (ownedOfAssetTotal.get(owner, asset)?.total ?? 0), 0);
+      const held = assets === null ? null : heldOf(owner, assets);
+      const total = held === null ? (ownedTotal.get(owner)?.total ?? 0) : held.total;
       if (offset >= total) return { items: [], total };
-      const rows =
-        assets === null ? owned.all(owner, limit, offset) : ownedOf(owner, [...assets.values()], limit, offset);
+      const rows = held === null ? owned.all(owner, limit, offset) : instancesOf(owner, held.assets, limit, offset);
       const items = rows.map(
         ({ asset_id, value, position }): NftHolding => ({
           asset: identifier.get(asset_id)?.identifier ?? '',

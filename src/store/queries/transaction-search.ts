@@ -8,10 +8,9 @@
  */
 import type { Database, Statement } from 'bun:sqlite';
 import { positionsOf } from '../../chain/position.ts';
-import { MOST_ENTRIES, type OffsetPage } from '../model/page.ts';
-import { TooMuchWorkError } from '../model/read-errors.ts';
+import type { OffsetPage } from '../model/page.ts';
 import type { TransactionDetail, TransactionFilter, TransactionOrder } from '../model/transaction.ts';
-import { prepared } from '../rows/statement.ts';
+import { MOST_ENTRIES, prepared, TooMuchWorkError } from '../rows/statement.ts';
 import type { DetailQueries } from './details.ts';
 import { filterMeasure, type Search, type Value } from './transaction-filter.ts';
 import { type Narrowing, sizes, sql, TYPE_PLACES } from './transaction-search-sql.ts';
@@ -22,7 +21,7 @@ export interface SearchLimits {
   sorted: number;
   /** Rows that are read. */
   rows: number;
-  /** Entries of an index that are counted or passed over. */
+  /** Entries of an index that are counted. */
   entries: number;
 }
 
@@ -123,12 +122,8 @@ export function transactionSearch(db: Database, details: DetailQueries, limits: 
    * @throws TooMuchWorkError where the page isn't found in as many rows as may be looked at
    */
   function pageOf(search: Search, order: TransactionOrder, limit: number, offset: number): number[] {
-    const { narrowest, whole, values } = search;
-    if (order.by === 'block_height') {
-      // What isn't whole has few rows, or its total had been refused.
-      if (whole) checkOffset(offset);
-      return byIndex(search, order, limit, offset);
-    }
+    const { narrowest, values } = search;
+    if (order.by === 'block_height') return byIndex(search, order, limit, offset);
     const walked = (rows: number) =>
       positionsFrom(`walk.${order.by}.${order.direction}`, ...values, limit, offset, rows);
     if (narrowest.size > limits.sorted) {
@@ -142,17 +137,11 @@ export function transactionSearch(db: Database, details: DetailQueries, limits: 
     );
   }
 
-  function checkOffset(offset: number): void {
-    if (offset <= limits.entries) return;
-    throw new TooMuchWorkError(`querystring/offset must be <= ${limits.entries} in a list as long as this`);
-  }
-
   function unfiltered({ by, direction }: TransactionOrder, limit: number, offset: number): Page {
     const total = sizeOfAll.get()?.size ?? 0;
     const count = Math.min(limit, total - offset);
     if (count <= 0) return { items: [], total };
     if (by === 'block_height') return { items: ordinals(total, direction, count, offset), total };
-    checkOffset(offset);
     return { items: positionsFrom(`all.${by}.${direction}`, count, offset), total };
   }
 

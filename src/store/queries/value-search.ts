@@ -14,7 +14,6 @@ import { type ClarityFields, isWithin } from '../../codec/clarity-fields.ts';
 import { meets } from '../../codec/value-condition.ts';
 import type { FieldFilter, HeightSpan } from '../model/contract-search.ts';
 import type { Cursor, CursorKey, Page } from '../model/page.ts';
-import { TooMuchWorkError } from '../model/read-errors.ts';
 import {
   compared,
   type EventPosition,
@@ -22,7 +21,7 @@ import {
   type ValueIndex,
   type ValueSubject,
 } from '../model/value-index.ts';
-import { prepared } from '../rows/statement.ts';
+import { prepared, TooMuchWorkError } from '../rows/statement.ts';
 import { type KeyRange, keyRange, pathKey } from '../rows/value-keys.ts';
 import { longKeysetPage, numberAt } from './page.ts';
 import { valueIndexes } from './value-indexes.ts';

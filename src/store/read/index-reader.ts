@@ -166,7 +166,7 @@ export function readerOf(
       ...pendingRank(db, limits.feeRank),
       ...pendingSearch(db, mempool),
     },
-    addresses: addressReader(db, details, mempool),
+    addresses: addressReader(db, details, mempool, turns),
     tokenLists: tokenListReader(db, details),
     principals: { ...principalQueries(db), ...assetQueries.principals },
     /** Every movement of a principal's assets, oldest first, in steps that may be read in several snapshots. */

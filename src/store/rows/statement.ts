@@ -1,11 +1,44 @@
-import type { Database, SQLQueryBindings } from 'bun:sqlite';
+/** Prepared queries, and how many entries of an index a list by offset passes over. */
+import type { Database, SQLQueryBindings, Statement } from 'bun:sqlite';
+
+/** An answer would cost more than one request may. The message says what to ask for instead. */
+export class TooMuchWorkError extends Error {
+  override readonly name = 'TooMuchWorkError';
+}
+
+/** Entries of an index that one request may count or pass over. */
+export const MOST_ENTRIES = 1_000_000;
+
+const OFFSET = /\bOFFSET \?(\d+)/;
 
 /**
- * A prepared query, compiled once.
+ * Makes a list by offset pass over {@link MOST_ENTRIES} at most, since SQLite steps over them one by one and in one turn.
+ * Behind the end of a list there is nothing, however great the offset is.
+ * @param place of the offset among the values
+ */
+function boundOffset<Row>(statement: Statement<Row, SQLQueryBindings[]>, place: number): void {
+  const all = statement.all.bind(statement);
+  const bounded = (...values: SQLQueryBindings[]): Row[] => {
+    if (Number(values[place]) <= MOST_ENTRIES) return all(...values);
+    if (all(...values.with(place, MOST_ENTRIES)).length === 0) return [];
+    throw new TooMuchWorkError(`querystring/offset must be <= ${MOST_ENTRIES} in a list as long as this`);
+  };
+  statement.all = bounded;
+  statement.get = (...values) => bounded(...values)[0] ?? null;
+  statement.iterate = (...values) => bounded(...values).values();
+}
+
+/**
+ * A prepared query, compiled once. One whose OFFSET is a parameter passes over a bounded number of entries.
  *
  * Where SQLite plans a query with a bare parameter in an `=` or a LIMIT, it looks at the value bound to it, and so
  * compiles the query anew whenever one is bound: up to ten times what the query itself costs. It doesn't look behind a
  * unary plus, which has no other effect.
+ * @throws TooMuchWorkError when it runs, where a list has more entries before the offset
  */
-export const prepared = <Row, Values extends SQLQueryBindings[]>(db: Database, sql: string) =>
-  db.prepare<Row, Values>(sql.replace(/\?\d+/g, '+$&'));
+export function prepared<Row, Values extends SQLQueryBindings[]>(db: Database, sql: string) {
+  const statement = db.prepare<Row, Values>(sql.replace(/\?\d+/g, '+$&'));
+  const offset = OFFSET.exec(sql)?.[1];
+  if (offset !== undefined) boundOffset(statement as Statement<Row, SQLQueryBindings[]>, Number(offset) - 1);
+  return statement;
+}
