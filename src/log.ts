@@ -127,6 +127,8 @@ export const levelOf: Record<LogEvent['event'], Exclude<Level, 'silent'>> = {
   hook_alert_failed: 'warn',
   hook_backfill_failed: 'error',
   hook_access_open: 'warn',
+  hook_secrets_unreadable: 'error',
+  hook_key_unusable: 'warn',
   hook_keys_refused: 'warn',
   hook_task_failed: 'error',
 };

@@ -49,6 +49,8 @@ export interface BackupOptions {
   public: boolean;
   /** Makes what applies the journal's commands. */
   machine?: ComposeMachine | undefined;
+  /** Names of files of the data directory that the snapshot leaves out, and that are needed to go on as before. */
+  keepElsewhere?: readonly string[];
   /** The version of this program. */
   program: string;
   /** The clock, in Unix milliseconds. */
@@ -163,7 +165,7 @@ async function writeFiles(options: BackupOptions, copy: string, hasJournal: bool
 const sumOf = (numbers: readonly number[]): number => numbers.reduce((sum, number) => sum + number, 0);
 
 function manifestOf(options: BackupOptions, standing: Standing, files: SnapshotFile[]): Manifest {
-  const { program, now, partBytes = PART_BYTES } = options;
+  const { program, now, keepElsewhere = [], partBytes = PART_BYTES } = options;
   const { chainId, tip, place, schema } = standing;
   return {
     format: FORMAT,
@@ -177,6 +179,7 @@ function manifestOf(options: BackupOptions, standing: Standing, files: SnapshotF
     position: place.id,
     chain: place.chain.toHex(),
     schema,
+    keep_elsewhere: [...keepElsewhere],
     public: options.public,
     compression: 'zstd',
     part_bytes: partBytes,

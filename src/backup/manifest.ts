@@ -61,6 +61,8 @@ export const Manifest = Type.Object({
   position: Size,
   chain: Type.String({ pattern: '^[0-9a-f]*$' }),
   schema: Type.Object({ index: Size, journal: Type.Union([Size, Type.Null()]) }),
+  /** Names of files of the data directory that the snapshot leaves out, and that are needed to go on as before. */
+  keep_elsewhere: Type.Optional(Type.Array(Type.String())),
   /** Whether chainhooks and what the faucets were asked for are left out. */
   public: Type.Boolean(),
   compression: Type.Literal('zstd'),

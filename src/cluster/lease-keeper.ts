@@ -16,6 +16,12 @@ export const ASK_MS = 2_000;
 /** Milliseconds until a host that can't do the work yet looks again whether it can. */
 const LOOK_MS = 100;
 
+/**
+ * Milliseconds for which a host keeps the lease that can't do all of the work. Then it rests, and whoever asks has the lease;
+ * where nobody else does, the host does what it can again.
+ */
+export const LACKING_MS = 60_000;
+
 /** Why a lease is lost that the engine said nothing of. */
 const LATE = 'it was not renewed in time';
 /** Why a lease is lost that another host has, whatever the clocks say. */
@@ -27,6 +33,8 @@ export interface LeasedWork {
   start(epoch: number): void;
   /** Ends the work: nothing begins once this is called, and nothing goes on once it resolves. Never rejects. */
   stop(): Promise<void>;
+  /** Why this host can't do all of it, which another one may; null where it can. @throws what the store throws */
+  lacks(): string | null;
 }
 
 /** Who does some work, and when. */
@@ -85,7 +93,7 @@ export const hostOf = (holder: string): string => {
   return end < 0 ? holder : holder.slice(0, end);
 };
 
-const noWork: LeasedWork = { start() {}, async stop() {} };
+const noWork: LeasedWork = { start() {}, async stop() {}, lacks: () => null };
 
 /** What passes by itself is waited for. @throws what doesn't */
 function requirePassing(error: unknown): Error {
@@ -109,6 +117,8 @@ export class LeaseKeeper implements Lease {
   #changes = 0;
   /** Whether the engine failed when it was asked last. */
   #isFailing = false;
+  /** When the lease was gained: milliseconds of the monotonic clock. */
+  #heldSince = 0;
   /** The host leaves the lease to others until then: milliseconds of the monotonic clock. */
   #restsUntil = Number.NEGATIVE_INFINITY;
   /** Who had the lease when it was asked for last. */
@@ -192,6 +202,7 @@ export class LeaseKeeper implements Lease {
 
   #gain(lease: HeldLease): void {
     this.#held = lease;
+    this.#heldSince = this.#options.clock.monotonic();
     this.#losing = new AbortController();
     this.#changes += 1;
     this.#last = { holder: this.#holder, epoch: lease.epoch };
@@ -217,11 +228,24 @@ export class LeaseKeeper implements Lease {
 
   async #renew(lease: HeldLease): Promise<void> {
     if (!this.#options.isFit()) return this.#giveUp(lease, 'this host is behind the log, or can not write');
+    const lacking = this.#lacking();
+    if (lacking !== null) return this.#giveUp(lease, lacking);
     const isMine = await lease.renew();
     // Its time may have ended meanwhile: then the work was stopped, and the next lease has a higher epoch.
     if (this.#held !== lease) return;
     if (isMine) this.#watch(lease);
     else this.#lose('it had ended, or another host has it');
+  }
+
+  /** Why another host is to have its turn; null where none is. */
+  #lacking(): string | null {
+    if (this.#options.clock.monotonic() - this.#heldSince < LACKING_MS) return null;
+    try {
+      return this.#work.lacks();
+    } catch (error) {
+      if (unavailable(error) === null) throw error;
+      return null;
+    }
   }
 
   /** Ends the work with the time of the lease, though nobody asks. */

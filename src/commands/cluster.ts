@@ -8,15 +8,18 @@ import { fillHole, type LogFault, type VerifiedTo, verifyStretch } from '../clus
 import { OtherChainError } from '../cluster/errors.ts';
 import { hostOf } from '../cluster/lease-keeper.ts';
 import { toHex } from '../codec/hex.ts';
-import { sealingOf } from '../hooks/delivery/sealing.ts';
+import { openedSecrets } from '../hooks/delivery/sealing.ts';
+import { type KeyPlace, keptSealing, madeSealing, secretsKeyFile } from '../hooks/secrets-key.ts';
 import type { SettingsOf } from '../settings/config.ts';
 import { indexPath, openReader } from '../store/files/database.ts';
 import type { JournalReader } from '../store/files/journal.ts';
 import { CHAIN_START } from '../store/files/journal-entry.ts';
 import { indexPlace, openWholeJournal } from '../store/files/journal-link.ts';
+import { lockWriter } from '../store/files/lock.ts';
 import { directoryStatus } from '../store/files/status.ts';
 import { hookOrigin } from '../store/hooks/origin.ts';
-import { hasHooksToHandOver, type SealSecret } from '../store/ingest/hand-over.ts';
+import { hookSecrets } from '../store/hooks/secrets.ts';
+import { hasHooksToHandOver } from '../store/ingest/hand-over.ts';
 import { handOverEntries } from '../store/ingest/hand-over-entries.ts';
 import type { SeenHost } from '../store/log/cluster-hosts.ts';
 import { type ClusterStatus, clusterStatus } from '../store/log/cluster-status.ts';
@@ -86,13 +89,20 @@ export async function initCluster(settings: ClusterSettings): Promise<void> {
     await withJournal(data, async (journal) => {
       if (journal === null) {
         process.stdout.write(`There is no journal in ${data}, so nothing was added to the log.\n`);
+        process.stdout.write(
+          'All hosts need the same file with a key of signing secrets: (umask 077; openssl rand -hex 32 > secrets.key).\n',
+        );
         return;
       }
       await requireChain(access, data);
+      const key = sharedKey(settings);
       await mendLog(access, journal);
       const head = await fillLog(access, journal, filling(journal.lastId()));
       process.stdout.write(`The log has ${head.seq} entries, which are those of the journal in ${data}.\n`);
       await handOverHooks(access, settings, head);
+      process.stdout.write(
+        `Signing secrets are sealed with the key in ${key}: copy this file to the data directory of each other host, or name it there with --cluster-key.\n`,
+      );
     });
   });
 }
@@ -125,12 +135,36 @@ async function mendLog(access: EngineAccess, journal: JournalReader): Promise<vo
   }
 }
 
+/**
+ * Makes the key of a data directory that of all hosts; a directory without one gets one.
+ * @returns its file
+ * @throws OperatorError where it can't be used
+ */
+function sharedKey(place: KeyPlace): string {
+  const { data, clusterKey } = place;
+  let sealing = keptSealing(place);
+  if (sealing === null) {
+    const unlock = lockWriter(data);
+    try {
+      sealing = madeSealing(place);
+    } finally {
+      unlock();
+    }
+  }
+  const file = clusterKey ?? secretsKeyFile(data);
+  if (!existsSync(indexPath(data))) return file;
+  using db = openReader(data);
+  const lost = openedSecrets(hookSecrets(db), sealing, () => {}).unreadable();
+  if (lost.length > 0) {
+    process.stderr.write(
+      `Warning: the key in ${file} does not open the signing secrets of ${lost.length} consumers. Add the line of the key that sealed them to the file, or let them make new secrets.\n`,
+    );
+  }
+  return file;
+}
+
 /** Appends the chainhooks of the data directory, which all hosts have then. @throws OperatorError */
-async function handOverHooks(
-  access: EngineAccess,
-  { data, clusterKey }: ClusterSettings,
-  head: LogHead,
-): Promise<void> {
+async function handOverHooks(access: EngineAccess, { data }: ClusterSettings, head: LogHead): Promise<void> {
   if (!existsSync(indexPath(data))) return;
   using db = openReader(data);
   db.run('BEGIN');
@@ -141,19 +175,11 @@ async function handOverHooks(
       'Start the server and stop it, and run the command again.',
     );
   }
-  const { seal } = sealingOf(clusterKey);
-  const needed: SealSecret = () => {
-    throw new OperatorError(
-      `Consumers of chainhooks in ${data} have signing secrets, which would stand in clear in the log.`,
-      'Give --cluster-key a file with a key (openssl rand -hex 32), the same that all hosts have.',
-    );
-  };
   const receivedAt = systemClock.now() * 1_000;
   const options = {
     db,
     head: { id: head.seq, chain: head.chain },
     receivedAt,
-    seal: seal ?? needed,
     chance: systemChance,
   };
   await appendEntries(access, head, handOverEntries(options));

@@ -4,7 +4,15 @@ import { type Static, Type } from '@sinclair/typebox';
 import { Value } from '@sinclair/typebox/value';
 import { OperatorError } from '../base/errors.ts';
 import { parsedJson } from '../base/json-text.ts';
-import { BackfillResponse, DeliverySummary, HookPage, PreviewResponse, TestResponse, Uuid } from '../hooks/schemas.ts';
+import {
+  BackfillResponse,
+  DeliverySummary,
+  HookPage,
+  type PausedReason,
+  PreviewResponse,
+  TestResponse,
+  Uuid,
+} from '../hooks/schemas.ts';
 import { answerOf, ask, type Connection, call } from './hooks-client.ts';
 import { printableText } from './terminal/printable.ts';
 
@@ -49,15 +57,22 @@ const span = (blocks: readonly { height: number }[]): string => {
   return least === greatest ? String(least) : `${least}-${greatest}`;
 };
 
+/** Why deliveries wait, in words. */
+const pausedTexts: Readonly<Record<PausedReason, string>> = {
+  secret_unreadable:
+    'the server can not read the signing secret; deliveries wait until the consumer makes a new one or deletes it',
+};
+
 /** Prints the hooks of one consumer. @param of text at the end of each line that names the consumer, or empty */
 async function listOf(connection: Connection, of: string): Promise<void> {
   for (let offset = 0; ; ) {
     const page = answerOf(HookPage, connection, await call(connection, 'GET', `/me?limit=60&offset=${offset}`));
     for (const { uuid, status, definition } of page.results) {
       const { name } = definition as { name: string };
-      const state = `${status.status}${status.enabled ? '' : ', disabled'}`;
+      const state = `${status.status}${status.enabled ? '' : ', disabled'}${status.paused_reason === null ? '' : ', paused'}`;
       print(`${uuid}  ${state.padEnd(21)} ${String(status.pending_deliveries).padStart(6)} waiting  ${name}${of}`);
       if (status.interrupted_reason !== null) print(`    ${status.interrupted_reason}`);
+      if (status.paused_reason !== null) print(`    ${status.paused_reason}: ${pausedTexts[status.paused_reason]}`);
     }
     offset += page.results.length;
     if (page.results.length === 0 || offset >= page.total) return;

@@ -6,7 +6,6 @@ import { type Access, access } from '../hooks/access.ts';
 import { adminKeyOf, namedAdminKey } from '../hooks/admin-key.ts';
 import { OPERATOR } from '../hooks/caller.ts';
 import type { HookTimers } from '../hooks/counters.ts';
-import { sealingOf } from '../hooks/delivery/sealing.ts';
 import { parseNetworks } from '../hooks/delivery/target.ts';
 import { deliveryLog } from '../hooks/delivery-log.ts';
 import { keysOf } from '../hooks/keys.ts';
@@ -14,6 +13,7 @@ import type { HookMachine } from '../hooks/machine.ts';
 import { management } from '../hooks/management.ts';
 import type { HookApi } from '../hooks/routes/family.ts';
 import { signInLink } from '../hooks/routes/session.ts';
+import { servedSealing } from '../hooks/secrets-key.ts';
 import { type Chainhooks, type HookRules, startChainhooks } from '../hooks/service.ts';
 import { openSessions, type Sessions } from '../hooks/sessions.ts';
 import { trial } from '../hooks/trial.ts';
@@ -97,7 +97,7 @@ export function serveHooks(options: ServeHooksOptions): ServedHooks {
   const hooks = startChainhooks({
     ...options,
     rules: rulesOf(settings),
-    sealing: sealingOf(settings.clusterKey),
+    sealing: servedSealing(settings, settings.cluster !== null, log),
     clock,
     chance,
     post,

@@ -9,7 +9,6 @@ import { DiskFullError, EXIT, OperatorError, PassingError } from '../base/errors
 import { operatorErrorOf } from '../base/system-errors.ts';
 import { Turns } from '../base/turns.ts';
 import { type Faucets, noFaucets } from '../faucets/faucets.ts';
-import { sealingOf } from '../hooks/delivery/sealing.ts';
 import { openWithHooks } from '../hooks/open.ts';
 import type { HookApi } from '../hooks/routes/family.ts';
 import { type Log, tellingDropped } from '../log.ts';
@@ -210,10 +209,8 @@ function openWriting(settings: Settings, environment: Environment, log: Log, clo
   if (settings.mode === 'read' && !shared) return null;
   const { clock, walLimitBytes: limitBytes } = environment;
   const { now } = clock;
-  // A host that only follows signs nothing.
-  const sealing = settings.mode === 'read' ? undefined : sealingOf(settings.clusterKey);
   const opened = { ...ingestSettings(settings), ...writingIn(environment), shared, log };
-  const { ingest, machine } = openWithHooks(opened, { log, now, sealing });
+  const { ingest, machine } = openWithHooks(opened, { log, now });
   closing.unshift(() => ingest.queue.run(ingest.close));
   warnOfOthers(settings.data, log);
   const every = inTurn(ingest, clock.every);

@@ -11,13 +11,18 @@ import { webSource } from '../backup/web.ts';
 import { systemClock } from '../base/clock.ts';
 import { OperatorError } from '../base/errors.ts';
 import { isInside } from '../base/paths.ts';
+import { ADMIN_KEY } from '../hooks/admin-key.ts';
 import { silentMachine } from '../hooks/machine.ts';
+import { SECRETS_KEY } from '../hooks/secrets-key.ts';
 import type { SettingsOf } from '../settings/config.ts';
 import { sizeReport, sizeText } from './progress.ts';
 import { serverVersion } from './version.ts';
 
 /** Where the data is copied to before it is sent to S3, inside the data directory. */
 const WORKSHOP = 'backup';
+
+/** Files of a data directory that no snapshot holds, so that whoever has one can neither sign deliveries nor manage hooks. */
+const KEYS = [ADMIN_KEY, SECRETS_KEY];
 
 const schemeOf = (location: string): string | null =>
   /^([a-z][a-z0-9+.-]+):\/\//i.exec(location)?.[1]?.toLowerCase() ?? null;
@@ -87,6 +92,7 @@ export async function runBackup(settings: SettingsOf<'backup'>, location: string
     target: targetAt(location, settings.data),
     public: isPublic,
     machine: silentMachine,
+    keepElsewhere: isPublic ? [] : KEYS,
     program: serverVersion,
     now: systemClock.now,
     report: progress.update,
@@ -96,6 +102,9 @@ export async function runBackup(settings: SettingsOf<'backup'>, location: string
   process.stdout.write(
     `${location}: height ${height ?? 0}, event ${position}; ${sizeText(bytes)} in ${sizeText(compressed_bytes)}\n`,
   );
+  if (!isPublic) {
+    process.stdout.write(`The snapshot holds no keys: keep ${KEYS.join(' and ')} of ${settings.data} elsewhere.\n`);
+  }
 }
 
 /** Restores a snapshot into a data directory, or goes on with a restore that broke off. */
@@ -112,5 +121,11 @@ export async function runRestore(settings: SettingsOf<'restore'>, location: stri
   const { height, position, bytes, files } = manifest;
   const before = found === 0 ? '' : `, ${sizeText(found)} of them by a restore before`;
   process.stdout.write(`${directory}: height ${height ?? 0}, event ${position}; ${sizeText(bytes)}${before}\n`);
+  if (!manifest.public) {
+    process.stdout.write(
+      `The snapshot holds no keys: put ${KEYS.join(' and ')} of the old server into ${directory} before its first start. ` +
+        `Without ${SECRETS_KEY}, deliveries of consumers with a signing secret wait until they make a new one.\n`,
+    );
+  }
   if (files.length === 1) process.stdout.write('The snapshot has no journal: run stackside serve with --no-journal.\n');
 }

@@ -67,8 +67,9 @@ export function alerts(options: AlertOptions): Alerts {
         'user-agent': userAgent,
         'webhook-id': id,
         'webhook-timestamp': String(Math.floor(time / 1000)),
-        // Without the secret itself: it is the consumer's, and this receiver the operator's.
-        ...signatureHeader(secrets.find(consumer), id, body, time),
+        // Without the secret itself: it is the consumer's, and this receiver the operator's. An alert that can't be signed is
+        // better than none.
+        ...(secrets.isReadable(consumer) ? signatureHeader(secrets.find(consumer), id, body, time) : {}),
       };
       const result = await attempt({ url, headers, body, timeoutMs, connectTimeoutMs, signal }, { guard, clock, post });
       if (isSuccess(result) || signal.aborted) return;

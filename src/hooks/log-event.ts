@@ -12,6 +12,10 @@ export type HookEvent =
   | { event: 'hook_alert_failed'; uuid: string; host: string; reason: string }
   | { event: 'hook_backfill_failed'; uuid: string; backfill: string; cause: unknown }
   | { event: 'hook_access_open' }
+  /** Deliveries of the consumers wait; `consumers` names the first of `count`. */
+  | { event: 'hook_secrets_unreadable'; count: number; consumers: readonly string[] }
+  /** Without the key, no secret can be made or opened. */
+  | { event: 'hook_key_unusable'; problem: string; remedy: string }
   | { event: 'hook_keys_refused'; count: number; address: string }
   | { event: 'hook_task_failed'; cause: unknown };
 

@@ -7,7 +7,6 @@ import type { ComposeMachine, MachineParts, StateMachine } from '../store/ingest
 import { commandTime } from './command-time.ts';
 import { hookCommands } from './commands/registry.ts';
 import { type HookTimers, newCounters } from './counters.ts';
-import { requireOpened, type Sealing } from './delivery/sealing.ts';
 import { hookEvaluator } from './evaluation/evaluator.ts';
 import type { OutcomeListeners } from './evaluation/outcome.ts';
 import { lifecycle } from './lifecycle.ts';
@@ -16,8 +15,6 @@ import type { HookLog } from './log-event.ts';
 /** What is around a machine. */
 export interface MachineSurroundings {
   log: HookLog;
-  /** Opens the secrets that were sealed, to know that this host can; where it signs nothing, there is none. */
-  sealing?: Sealing | undefined;
   /** The clock, in Unix milliseconds, for what has no time of its own. */
   now: () => number;
 }
@@ -34,7 +31,7 @@ const nobody: MachineListeners = { queued() {}, behind() {}, ended() {}, recover
 export type HookMachine = ReturnType<typeof hookMachine>;
 
 /** Takes part in nothing by itself: whoever writes calls its follower and its commands. */
-export function hookMachine({ store, history, network, log, now, sealing }: MachineParts & MachineSurroundings) {
+export function hookMachine({ store, history, network, log, now }: MachineParts & MachineSurroundings) {
   const time = commandTime(now);
   const counters = newCounters();
   let listeners = nobody;
@@ -55,13 +52,10 @@ export function hookMachine({ store, history, network, log, now, sealing }: Mach
   const machine = {
     evaluator,
     follower,
-    commands: hookCommands({ store, history, network, evaluator, lifecycle: hooks, sealing: sealing ?? null }, time),
+    commands: hookCommands({ store, history, network, evaluator, lifecycle: hooks }, time),
     counters,
-    /** The tables were replaced: what is known of them is read again. @throws SealedSecretError */
-    replaced(): void {
-      evaluator.replaced();
-      if (sealing !== undefined) requireOpened(store.secrets, sealing);
-    },
+    /** The tables were replaced: what is known of them is read again. */
+    replaced: evaluator.replaced,
     /** Tells nobody else from now on. */
     listen(one: MachineListeners): void {
       listeners = one;

@@ -14,7 +14,7 @@ import type { Chainhooks } from './service.ts';
 
 /** @param mostHooks of one consumer, null for any number */
 export function management(hooks: Chainhooks, mostHooks: number | null) {
-  const { store, history, commands, guard, network, chance } = hooks;
+  const { store, history, commands, guard, network, chance, pausedReason } = hooks;
   const { records, deliveries } = store;
 
   /** @throws HookProblem 404 */
@@ -26,6 +26,7 @@ export function management(hooks: Chainhooks, mostHooks: number | null) {
       record,
       deliveries.waiting(record.id),
       record.stage === 'idle' && record.status === 'new' ? 0 : lag,
+      pausedReason(record),
     );
   }
 

@@ -16,6 +16,10 @@ const UnixTime = Type.Integer({ description: 'Time in Unix seconds' });
 const Height = Type.Integer({ minimum: 0 });
 const Count = Type.Integer({ minimum: 0 });
 
+/** Why deliveries of a hook wait, though nobody disabled it and its receiver answers. */
+export const pausedReasons = ['secret_unreadable'] as const;
+export type PausedReason = (typeof pausedReasons)[number];
+
 export const HookResponse = Type.Object({
   uuid: Uuid,
   definition: Type.Unsafe<object>(Definition),
@@ -35,6 +39,10 @@ export const HookResponse = Type.Object({
     last_delivery_status_code: nullable(Type.Integer()),
     consecutive_failures: Count,
     interrupted_reason: nullable(Type.String()),
+    paused_reason: Type.Union([words(pausedReasons), Type.Null()], {
+      description:
+        'Reason for which deliveries wait; null if they go. `secret_unreadable`: the server can not read your signing secret; a new secret, or none, resumes them. Of several hosts, the one that delivers knows it',
+    }),
     lag_blocks: Type.Integer({ minimum: 0, description: 'Number of blocks that the chainhook has not evaluated yet' }),
     warnings: Type.Array(Type.String(), {
       description: 'Parts of the definition that are valid but probably a mistake',

@@ -5,7 +5,7 @@ import type { Attempt, Backfill, Delivery, HookRecord } from '../store/hooks/mod
 import { definitionOf } from './active-hook.ts';
 import { isOpen } from './commands/marks.ts';
 import { warningsOf } from './definition.ts';
-import type { BackfillResponse, DeliverySummary, HookResponse } from './schemas.ts';
+import type { BackfillResponse, DeliverySummary, HookResponse, PausedReason } from './schemas.ts';
 
 const MILLISECONDS = 1000;
 const seconds = (milliseconds: number): number => Math.floor(milliseconds / MILLISECONDS);
@@ -18,8 +18,13 @@ export interface Waiting {
   oldest: number | null;
 }
 
-/** @param lag blocks from the hook's cursor to the tip */
-export function serializedHook(record: HookRecord, waiting: Waiting, lag: number): Static<typeof HookResponse> {
+/** @param lag blocks from the hook's cursor to the tip @param pausedReason why its deliveries wait; null where they go */
+export function serializedHook(
+  record: HookRecord,
+  waiting: Waiting,
+  lag: number,
+  pausedReason: PausedReason | null,
+): Static<typeof HookResponse> {
   const definition = definitionOf(record);
   return {
     uuid: record.uuid,
@@ -40,6 +45,7 @@ export function serializedHook(record: HookRecord, waiting: Waiting, lag: number
       last_delivery_status_code: record.lastDeliveryStatus,
       consecutive_failures: record.consecutiveFailures,
       interrupted_reason: record.interruptedReason,
+      paused_reason: pausedReason,
       lag_blocks: lag,
       warnings: warningsOf(definition),
     },

@@ -16,11 +16,12 @@ import { markWriter } from './delivery/mark-writer.ts';
 import { type Post, post as sendPost } from './delivery/post.ts';
 import { type DeliveryIdentity, deliveryRequest } from './delivery/request.ts';
 import type { DeliveryRules } from './delivery/rules.ts';
-import { openedSecrets, requireOpened, type Sealing, unsealed } from './delivery/sealing.ts';
+import { openedSecrets, type Sealing } from './delivery/sealing.ts';
 import { type TargetGuard, type TargetRules, targetGuard } from './delivery/target.ts';
 import type { HookLog } from './log-event.ts';
 import { type HookMachine, hookMachine } from './machine.ts';
 import { type Maintenance, maintenance } from './maintenance.ts';
+import type { PausedReason } from './schemas.ts';
 import { hookTasks } from './tasks.ts';
 
 /** The operator's settings of chainhooks. */
@@ -43,8 +44,8 @@ export interface HookOptions {
   machine?: HookMachine;
   /** Sends commands into the log that hosts share; a host by itself has its own. */
   commander?: Commander;
-  /** Seals the secrets that go into that log. */
-  sealing?: Sealing;
+  /** Seals signing secrets, and opens them. */
+  sealing: Sealing;
   guard?: TargetGuard;
   /** The host delivers, and does what else one host does at a time, while it holds it; its own where nothing is shared. */
   lease?: Lease;
@@ -58,6 +59,8 @@ export interface HookGauges {
   /** Deliveries that wait, and seconds since the oldest was made. */
   pending: number;
   oldestPendingSeconds: number;
+  /** Consumers whose signing secret this host can't read. */
+  unreadableSecrets: number;
   hooks: { status: string; enabled: boolean; count: number }[];
 }
 
@@ -72,16 +75,7 @@ function addedMachine(ingest: Ingest, log: HookLog, now: Clock['now']): HookMach
 
 /** Takes part in the chain from now on, and delivers while the lease is held. */
 export function startChainhooks(options: HookOptions) {
-  const {
-    ingest,
-    rules,
-    log,
-    userAgent,
-    timers = untimedHooks,
-    guard,
-    lease = ownLease(),
-    sealing = unsealed,
-  } = options;
+  const { ingest, rules, log, userAgent, timers = untimedHooks, guard, lease = ownLease(), sealing } = options;
   const { clock = systemClock, chance = systemChance, post = sendPost } = options;
   const { now } = clock;
   const { hooks: store, history } = ingest;
@@ -93,8 +87,8 @@ export function startChainhooks(options: HookOptions) {
   if (options.commander === undefined) ingest.follow(machine.follower);
   const commands = commandsOf<HookCommands>(options.commander ?? ingest.commander(clock));
   const { alertUrl: url } = rules;
-  const secrets = openedSecrets(store.secrets, sealing);
-  requireOpened(store.secrets, sealing);
+  const secrets = openedSecrets(store.secrets, sealing, log);
+  secrets.tell();
   const outgoing = { guard: targets, rules, log, userAgent, clock, chance, post };
   const operator =
     url === null ? noAlerts : alerts({ ...outgoing, url, secrets, durable: () => ingest.durable(ingest.position()) });
@@ -107,6 +101,7 @@ export function startChainhooks(options: HookOptions) {
     durable: ingest.durable,
     roomMade: () => tasks.wake(),
     isHeld: () => lease.isHeld(),
+    canSign: secrets.canSign,
   });
   const tasks = hookTasks({ store, commands, log, clock });
   const upkeep: Maintenance = maintenance({ store, commands, retentionMs: rules.retentionMs, log, clock });
@@ -123,6 +118,7 @@ export function startChainhooks(options: HookOptions) {
   });
   lease.start({
     start(epoch) {
+      secrets.tell();
       operator.start();
       marks.start(epoch);
       deliveries.start();
@@ -133,6 +129,7 @@ export function startChainhooks(options: HookOptions) {
       // All are told before anybody is waited for.
       await Promise.all([deliveries.stop(), operator.stop(), tasks.stop(), upkeep.stop(), marks.stop()]);
     },
+    lacks: () => (secrets.unreadable().length === 0 ? null : 'this host can not read all signing secrets'),
   });
   /** Ends requests that are in no queue. */
   const closing = new AbortController();
@@ -141,10 +138,11 @@ export function startChainhooks(options: HookOptions) {
     store,
     history,
     commands,
-    /** Whether commands go into a log that several hosts share. */
-    isShared: options.commander !== undefined,
     sealing,
     secrets,
+    /** Why this host, which delivers, sends nothing of a hook for now; null where it does. */
+    pausedReason: ({ consumer }: HookRecord): PausedReason | null =>
+      lease.isHeld() && !secrets.isReadable(consumer) ? 'secret_unreadable' : null,
     evaluator,
     dispatcher: deliveries,
     /** A request outside the queues, which is written down nowhere. */
@@ -161,7 +159,8 @@ export function startChainhooks(options: HookOptions) {
     gauges(): HookGauges {
       const { count, oldest } = store.deliveries.waitingAtAll();
       const oldestPendingSeconds = oldest === null ? 0 : Math.max(0, Math.floor((now() - oldest) / 1000));
-      return { pending: count, oldestPendingSeconds, hooks: store.records.counts() };
+      const unreadableSecrets = secrets.unreadable().length;
+      return { pending: count, oldestPendingSeconds, unreadableSecrets, hooks: store.records.counts() };
     },
     async stop(): Promise<void> {
       closing.abort();

@@ -43,6 +43,11 @@ export function hookMetrics(registry: Registry, { counters, gauges, wrongKeys }:
     read: () => gauges().oldestPendingSeconds,
   });
   collectedGauge(registry, {
+    name: 'chainhooks_secrets_unreadable',
+    help: 'Consumers whose signing secret this host cannot read with its key, so that it sends them nothing',
+    read: () => gauges().unreadableSecrets,
+  });
+  collectedGauge(registry, {
     name: 'chainhooks_hooks',
     help: 'Chainhooks, by status',
     labelNames: ['status', 'enabled'],

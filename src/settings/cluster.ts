@@ -32,8 +32,8 @@ export const clusterSettings = group('Several hosts', {
     flag: '--cluster-key <file>',
     variables: ['STACKSIDE_CLUSTER_KEY'],
     type: textOrNone(),
-    absent: 'no signing secret can be made',
-    help: 'File with a text of at least 32 characters in each line, the same on all hosts: the first seals signing secrets in the log, all open them',
+    absent: 'secrets.key in the data directory',
+    help: 'File with a text of at least 32 characters in each line, the same on all hosts: the first seals signing secrets, all open them',
     accepts: 'a file',
   }),
   hostName: setting({

@@ -5,7 +5,7 @@
 import { expect, test } from 'bun:test';
 import fc from 'fast-check';
 import type { ClusterEvent } from '../../src/cluster/events.ts';
-import { ASK_MS, LEASE_SECONDS, LeaseKeeper } from '../../src/cluster/lease-keeper.ts';
+import { ASK_MS, LACKING_MS, LEASE_SECONDS, LeaseKeeper } from '../../src/cluster/lease-keeper.ts';
 import { StoreUnavailableError } from '../../src/store/files/store-failure.ts';
 import { World } from '../simulation/world.ts';
 import type { MemoryLeases } from '../support/memory-leases.ts';
@@ -21,6 +21,7 @@ const PATIENCE = 60_000;
 interface HostOptions {
   way?: Way;
   isFit?: () => boolean;
+  lacks?: () => string | null;
   epochSeen?: () => number;
   caughtUp?: () => Promise<void>;
   start?: () => void;
@@ -73,6 +74,7 @@ class Host {
         await world.pause(world.prng(`${name} ${epoch}`).below(endsWithin));
         this.working = null;
       },
+      lacks: () => options.lacks?.() ?? null,
     });
   }
 
@@ -264,6 +266,25 @@ test('a host that learns late of the end of its lease stops before it sends anyt
   await world.until(() => one.said.includes('delivery_lease_lost'), PATIENCE, 'a loss');
   await world.until(() => one.working === null, PATIENCE, 'the end of the work');
   expect(one.sent.length).toBe(length);
+});
+
+test('a holder that can not do all of the work leaves it to a host that can, and takes it back where there is none', async () => {
+  const { world, host } = scene();
+  let lacking: string | null = 'it lacks the key';
+  const one = host('one', { lacks: () => lacking });
+  await world.until(() => one.working !== null, PATIENCE, 'work');
+  const two = host('two');
+  await world.until(() => two.working !== null, LACKING_MS + REPLACED_MS, 'the host that can');
+  expect(one.working).toBeNull();
+  await world.until(pastIn(world, 2 * LACKING_MS), 3 * LACKING_MS, 'time');
+  expect([one.working, two.working]).toEqual([null, 2]);
+  two.isAlive = false;
+  // Alone, it does what it can, with short rests in between.
+  await world.until(() => one.working === 3, REPLACED_MS, 'the host that is left');
+  await world.until(() => one.working === 4, LACKING_MS + REPLACED_MS, 'the next lease');
+  lacking = null;
+  await world.until(pastIn(world, 2 * LACKING_MS), 3 * LACKING_MS, 'time');
+  expect(one.working).toBe(4);
 });
 
 /** A way on which answers wait for the test to let them go on. */

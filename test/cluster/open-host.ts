@@ -5,7 +5,6 @@ import type { OperatorError } from '../../src/base/errors.ts';
 import type { ClusterEvent } from '../../src/cluster/events.ts';
 import { clusterHost } from '../../src/cluster/host.ts';
 import type { HookCommands } from '../../src/hooks/commands/registry.ts';
-import type { Sealing } from '../../src/hooks/delivery/sealing.ts';
 import { openWithHooks } from '../../src/hooks/open.ts';
 import { commandsOf } from '../../src/store/ingest/commands.ts';
 import type { FaucetCommands } from '../../src/store/ingest/faucet-requests.ts';
@@ -21,13 +20,12 @@ export function openHost(
   log: SharedLog,
   directory?: string,
   clock: Clock = systemClock,
-  sealing?: Sealing,
   chainId: number | null = null,
 ) {
   const own = directory === undefined ? dataDirectory() : null;
   const path = directory ?? own?.path ?? '';
   const options = { directory: path, journal: true, chainId, shared: true, log: () => {} };
-  const { ingest, machine } = openWithHooks(options, { log: () => {}, now: clock.now, sealing });
+  const { ingest, machine } = openWithHooks(options, { log: () => {}, now: clock.now });
   const { entries, queue } = ingest;
   if (entries === null) throw new Error('it shares no log');
   const said: ClusterEvent[] = [];

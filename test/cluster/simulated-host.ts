@@ -20,6 +20,7 @@ import { Disk } from '../simulation/disk.ts';
 import type { Receivers } from '../simulation/receivers.ts';
 import type { World } from '../simulation/world.ts';
 import { type MemoryLog, type Way, whileAlive } from '../support/memory-log.ts';
+import { sealing } from '../support/sealing.ts';
 import { sendSome } from './commands.ts';
 import { askSome, enableAll, rules } from './delivering.ts';
 
@@ -121,7 +122,7 @@ export class SimulatedHost {
       if (!life.ended) world.note(`${name} ${event} ${JSON.stringify(rest)}`);
     };
     return startChainhooks({
-      ...{ ingest, machine, commander: host.commander, rules, clock, chance, userAgent: 'a test' },
+      ...{ ingest, machine, commander: host.commander, rules, clock, chance, sealing, userAgent: 'a test' },
       lease: deliveryLease({ leases, host, name, ingest, clock, chance, say: note }),
       guard: { check: async (url) => ({ url: new URL(url), addresses: [] }) },
       post: (options) => (life.ended ? Promise.reject(new Error('nobody sends')) : receivers.take(options)),

@@ -18,6 +18,7 @@ import { followed } from '../hooks/follow.ts';
 import { definition, type Received, receiver } from '../hooks/server.ts';
 import { type DataDirectory, dataDirectory } from '../support/data-directory.ts';
 import { received } from '../support/ingest.ts';
+import { sealing } from '../support/sealing.ts';
 import { until } from '../support/until.ts';
 
 const events = [
@@ -68,6 +69,7 @@ function start(directory: string, disk: Disk) {
       retentionMs: 3_600_000,
     },
     log,
+    sealing,
     userAgent: 'stackside/test',
     guard: targetGuard(targets),
   });

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { type Every, systemClock } from '../../src/base/clock.ts';
 import { type Lease, ownLease } from '../../src/cluster/lease-keeper.ts';
 import { type Post, post as sendPost } from '../../src/hooks/delivery/post.ts';
+import type { Sealing } from '../../src/hooks/delivery/sealing.ts';
 import { parseNetworks, type TargetGuard, targetGuard } from '../../src/hooks/delivery/target.ts';
 import { deliveryLog } from '../../src/hooks/delivery-log.ts';
 import { management } from '../../src/hooks/management.ts';
@@ -14,6 +15,7 @@ import { everyDelivery } from '../../src/store/hooks/delivery-log.ts';
 import type { Delivery, HookRecord } from '../../src/store/hooks/model.ts';
 import { openIngest } from '../../src/store/ingest/ingest.ts';
 import { dataDirectory } from '../support/data-directory.ts';
+import { sealing as testSealing } from '../support/sealing.ts';
 
 export const CONSUMER = 'default';
 
@@ -31,6 +33,7 @@ interface Given {
   every?: Every;
   lease?: Lease;
   post?: Post;
+  sealing?: Sealing;
   /** A directory that stays. */
   directory?: string;
 }
@@ -45,6 +48,7 @@ export function directHooks(given: Given = {}) {
     guard,
     lease = ownLease(),
     post = sendPost,
+    sealing = testSealing,
     clock = { time: 1_800_000_000_000 },
     every = systemClock.every,
     directory,
@@ -75,6 +79,7 @@ export function directHooks(given: Given = {}) {
     guard: guard ?? targetGuard({ allowed: loopback, plainHttp: false }),
     lease,
     post,
+    sealing,
   });
   const managed = management(hooks, null);
   const { records, deliveries } = hooks.store;

@@ -28,8 +28,8 @@ export function ownHook({ records }: Pick<HookStore, 'records'>, { consumer, uui
 }
 
 /** The commands that register, change and delete hooks, and those of secrets. */
-export function managementCommands({ store, network, lifecycle, sealing }: CommandParts) {
-  const { records, secrets } = store;
+export function managementCommands({ store, network, lifecycle, evaluator }: CommandParts) {
+  const { records, deliveries, secrets } = store;
   const own = (hook: OwnHook): HookRecord => ownHook(store, hook);
 
   /** @throws HookProblem 409 where the consumer may have no more */
@@ -41,6 +41,12 @@ export function managementCommands({ store, network, lifecycle, sealing }: Comma
   function setEnabled(record: HookRecord, enabled: boolean, from?: ResumeFrom): void {
     if (enabled) lifecycle.enable(record, from);
     else lifecycle.disable(record);
+  }
+
+  /** What waited for a secret that can be read goes on. */
+  function resume(consumer: string): void {
+    const own = new Set(records.all(consumer).map(({ id }) => id));
+    for (const { hookId, lane } of deliveries.openLanes()) if (own.has(hookId)) evaluator.touch(hookId, lane);
   }
 
   return {
@@ -88,16 +94,15 @@ export function managementCommands({ store, network, lifecycle, sealing }: Comma
       return chosen.map(({ uuid }) => uuid);
     },
 
-    /**
-     * `secret` in hex, sealed in a log that hosts share; the one that was there signs beside it for a day.
-     * @throws SealedSecretError where this host can't open it
-     */
-    'hook.set_secret'({ consumer, secret: hex }: { consumer: string; secret: string }, at: number): void {
-      const secret = Uint8Array.fromHex(hex);
-      sealing?.open(consumer, secret);
-      secrets.set(consumer, secret, at);
+    /** `secret` is sealed, in hex; the one that was there signs beside it for a day. */
+    'hook.set_secret'({ consumer, secret }: { consumer: string; secret: string }, at: number): void {
+      secrets.set(consumer, Uint8Array.fromHex(secret), at);
+      resume(consumer);
     },
 
-    'hook.remove_secret': ({ consumer }: { consumer: string }): void => secrets.remove(consumer),
+    'hook.remove_secret'({ consumer }: { consumer: string }): void {
+      secrets.remove(consumer);
+      resume(consumer);
+    },
   };
 }

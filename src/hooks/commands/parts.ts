@@ -1,7 +1,6 @@
 import type { Network } from '../../chain/network.ts';
 import type { HookStore } from '../../store/hooks/store.ts';
 import type { ChainHistory } from '../../store/ingest/ingest.ts';
-import type { Sealing } from '../delivery/sealing.ts';
 import type { Evaluator } from '../evaluation/evaluator.ts';
 import type { Lifecycle } from '../lifecycle.ts';
 
@@ -13,6 +12,4 @@ export interface CommandParts {
   network: () => Network | null;
   evaluator: Evaluator;
   lifecycle: Lifecycle;
-  /** Opens what was sealed, to know that this host can; null where nothing is signed with it. */
-  sealing: Sealing | null;
 }

@@ -18,11 +18,13 @@ export interface DeliverOptions extends RecordResultOptions {
   request: DeliveryRequest;
   /** Whether this host is the one that delivers; where it is no more, the dispatcher is stopped before this returns. */
   isHeld: () => boolean;
+  /** Whether the deliveries of a consumer can be signed; where they can't, they wait. */
+  canSign: (consumer: string) => boolean;
 }
 
 /** Makes the function that delivers the head of a lane. */
 export function deliverer(options: DeliverOptions) {
-  const { store, durable, roomMade, timers, request, isHeld } = options;
+  const { store, durable, roomMade, timers, request, isHeld, canSign } = options;
   const { records, deliveries } = store;
   const record = resultRecorder(options);
 
@@ -37,7 +39,7 @@ export function deliverer(options: DeliverOptions) {
     const hook = records.get(hookId);
     // Cancelled meanwhile, or it never was: what could not be rolled back at once is by now.
     if (delivery === undefined || delivery.hookId !== hookId || !isOpen(delivery)) return;
-    if (hook === undefined || (delivery.lane === 'live' && !isSendable(hook))) return;
+    if (hook === undefined || (delivery.lane === 'live' && !isSendable(hook)) || !canSign(hook.consumer)) return;
     if (!isHeld() || signal.aborted) return;
     const text = deliveries.body(id);
     if (text === undefined) {

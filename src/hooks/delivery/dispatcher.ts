@@ -32,7 +32,7 @@ export type Dispatcher = ReturnType<typeof dispatcher>;
 
 /** Sends nothing until `start`, and can be started again once it has stopped. */
 export function dispatcher(options: DispatcherOptions) {
-  const { store, position, rules, log, clock, chance } = options;
+  const { store, position, rules, log, clock, chance, canSign } = options;
   const { records, deliveries } = store;
   const deliver = deliverer(options);
   const queue = lanes(clock, pump);
@@ -79,7 +79,8 @@ export function dispatcher(options: DispatcherOptions) {
   function serve(state: LaneState): void {
     const hook = records.get(state.hookId);
     const head = hook === undefined ? undefined : deliveries.head(state.hookId, state.lane);
-    if (hook === undefined || head === undefined || (state.lane === 'live' && !isSendable(hook))) {
+    const isIdle = hook === undefined || head === undefined || (state.lane === 'live' && !isSendable(hook));
+    if (isIdle || !canSign(hook.consumer)) {
       queue.drop(state);
       return;
     }

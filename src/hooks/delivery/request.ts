@@ -20,8 +20,9 @@ export interface RequestOptions extends Outgoing {
 }
 
 /**
- * Sends a body once. Never rejects: a failure is a result.
+ * Sends a body once; a failure is a result.
  * @param text the JSON text of the body @param signal ends the request
+ * @throws SecretUnreadableError where it can't be signed, and before anything is sent
  */
 export type DeliveryRequest = (
   record: HookRecord,

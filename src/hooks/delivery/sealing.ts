@@ -1,50 +1,29 @@
 /**
- * Secrets that leave this host in its log are sealed: AES-256-GCM with a key that HKDF (RFC 5869, SHA-256) makes of a line of
- * a file, the same on all hosts. The key of the first line seals; those of all lines open, since a log keeps what was sealed
- * with a key that was replaced. A sealed secret is the id of its key (8 bytes), the nonce (12), the tag (16) and what was
- * sealed; the consumer is authenticated with it. One that isn't sealed has 32 bytes.
+ * Signing secrets are sealed wherever they are written down, in commands and in tables: AES-256-GCM with a key that HKDF
+ * (RFC 5869, SHA-256) makes of a line of a file, which is the single host's own or the same on all hosts of a cluster. The
+ * key of the first line seals; those of all lines open, so that a key can be replaced. A
+ * sealed secret is the id of its key (8 bytes), the nonce (12), the tag (16) and what was sealed; the consumer is
+ * authenticated with it.
  */
 import { createCipheriv, createDecipheriv, hkdfSync } from 'node:crypto';
-import { OperatorError } from '../../base/errors.ts';
-import { secretFileText } from '../../base/secret-file.ts';
 import type { Secrets } from '../../store/hooks/model.ts';
 import type { HookStore } from '../../store/hooks/store.ts';
-import { SECRET_BYTES } from './signature.ts';
+import type { HookLog } from '../log-event.ts';
+import { HookProblem } from '../problem.ts';
 
 const KEY_BYTES = 32;
 const ID_BYTES = 8;
 const NONCE_BYTES = 12;
 const TAG_BYTES = 16;
 const CIPHER = 'aes-256-gcm';
-/** The fewest characters of a key's text: 32 hex digits have 128 bits. */
-const LEAST_TEXT = 32;
-
-/** A signing secret that can't be opened with this host's key. */
-export class SealedSecretError extends OperatorError {
-  constructor(consumer: string, hasKey: boolean) {
-    super(
-      `The signing secret of the consumer ${consumer} is sealed with ${hasKey ? 'another key than this host has' : 'a key, and this host has none'}.`,
-      'Give --cluster-key the file that the hosts of the cluster have.',
-    );
-  }
-}
 
 /** Seals secrets, and opens them again. */
 export interface Sealing {
-  /** Null without a key. */
-  seal: ((consumer: string, secret: Uint8Array) => Uint8Array) | null;
-  /** @param stored a secret that may be sealed @throws SealedSecretError */
-  open(consumer: string, stored: Uint8Array): Uint8Array;
+  /** @throws HookProblem 409 where there is no key */
+  seal(consumer: string, secret: Uint8Array): Uint8Array;
+  /** @returns null where no key opens it */
+  open(consumer: string, sealed: Uint8Array): Uint8Array | null;
 }
-
-/** Opens only what isn't sealed, as hosts without a key do. */
-export const unsealed: Sealing = {
-  seal: null,
-  open(consumer, stored) {
-    if (stored.length === SECRET_BYTES) return stored;
-    throw new SealedSecretError(consumer, false);
-  },
-};
 
 interface Key {
   id: Buffer;
@@ -63,60 +42,97 @@ function sealedWith({ key, id }: Key, consumer: string, secret: Uint8Array): Uin
   return Buffer.concat([id, nonce, cipher.getAuthTag(), sealed]);
 }
 
-function openedWith({ key }: Key, consumer: string, bytes: Buffer): Uint8Array {
-  const [nonce, rest] = [bytes.subarray(ID_BYTES, ID_BYTES + NONCE_BYTES), bytes.subarray(ID_BYTES + NONCE_BYTES)];
+function openedWith({ key }: Key, consumer: string, sealed: Buffer): Uint8Array | null {
+  const [nonce, rest] = [sealed.subarray(ID_BYTES, ID_BYTES + NONCE_BYTES), sealed.subarray(ID_BYTES + NONCE_BYTES)];
+  if (rest.length < TAG_BYTES) return null;
   const decipher = createDecipheriv(CIPHER, key, nonce)
     .setAAD(Buffer.from(consumer))
     .setAuthTag(rest.subarray(0, TAG_BYTES));
-  return Buffer.concat([decipher.update(rest.subarray(TAG_BYTES)), decipher.final()]);
+  const opened = decipher.update(rest.subarray(TAG_BYTES));
+  try {
+    return Buffer.concat([opened, decipher.final()]);
+  } catch {
+    // Node has no type or code for it: these bytes are not what was sealed for this consumer.
+    return null;
+  }
 }
 
-/** @param texts what the keys are made of: the first seals, and all of them open */
-export function sealingWith(...texts: [string, ...string[]]): Sealing {
-  const [first] = texts;
-  const newest = keyOf(first);
+/** @param texts what the keys are made of: the first seals, and all of them open; none where there is no key */
+export function sealingWith(...texts: readonly string[]): Sealing {
   const keys = texts.map(keyOf);
+  const [newest] = keys;
   return {
-    seal: (consumer, secret) => sealedWith(newest, consumer, secret),
-    open(consumer, stored) {
-      if (stored.length === SECRET_BYTES) return stored;
-      const bytes = Buffer.from(stored);
+    seal(consumer, secret) {
+      if (newest !== undefined) return sealedWith(newest, consumer, secret);
+      throw new HookProblem(
+        409,
+        'This server has no key to seal a secret with; the operator finds the reason in its log',
+      );
+    },
+    open(consumer, sealed) {
+      const bytes = Buffer.from(sealed);
       const key = keys.find(({ id }) => bytes.subarray(0, ID_BYTES).equals(id));
-      if (key === undefined) throw new SealedSecretError(consumer, true);
-      return openedWith(key, consumer, bytes);
+      return key === undefined ? null : openedWith(key, consumer, bytes);
     },
   };
 }
 
-/**
- * @param file the file of `--cluster-key`; null where none is given
- * @throws OperatorError where it can't be read, everybody may read it, or it is too short
- */
-export function sealingOf(file: string | null): Sealing {
-  if (file === null) return unsealed;
-  const text = secretFileText(file, '--cluster-key');
-  const [first = '', ...others] = text.split('\n').map((line) => line.trim());
-  if ([first, ...others].every(({ length }) => length >= LEAST_TEXT)) return sealingWith(first, ...others);
-  throw new OperatorError(
-    `${file} holds a line of fewer than ${LEAST_TEXT} characters, which is no key.`,
-    'Make one with openssl rand -hex 32, and give the same file to all hosts.',
-  );
+/** The secret of a consumer is sealed with a key that this host lacks: what it signs can't be sent. */
+export class SecretUnreadableError extends HookProblem {
+  constructor() {
+    super(
+      409,
+      'The signing secret can not be read with the key that this server has. Make a new secret or delete it, or have the operator give the server its key',
+    );
+  }
 }
 
-/** The secrets of consumers, opened. */
-export type OpenedSecrets = Pick<HookStore['secrets'], 'find'>;
+/** Consumers that a log line names. */
+const MOST_NAMED = 10;
 
-export const openedSecrets = ({ find }: HookStore['secrets'], { open }: Sealing): OpenedSecrets => ({
-  find(consumer): Secrets | undefined {
-    const found = find(consumer);
-    if (found === undefined) return undefined;
-    const previous = found.previous === null ? null : open(consumer, found.previous);
-    return { ...found, secret: open(consumer, found.secret), previous };
-  },
-});
+export type OpenedSecrets = ReturnType<typeof openedSecrets>;
 
-/** Knows before anything is signed what can't be opened. @throws SealedSecretError */
-export function requireOpened(stored: HookStore['secrets'], sealing: Sealing): void {
-  const secrets = openedSecrets(stored, sealing);
-  for (const consumer of stored.consumers()) secrets.find(consumer);
+/** The secrets of consumers, opened when they are asked for. */
+export function openedSecrets(stored: HookStore['secrets'], { open }: Sealing, log: HookLog) {
+  /** The consumers that the log named. */
+  let told = new Set<string>();
+
+  /** Whether deliveries of a consumer can be signed, or need no signature. */
+  function isReadable(consumer: string): boolean {
+    const found = stored.find(consumer);
+    if (found !== undefined && open(consumer, found.secret) === null) return false;
+    told.delete(consumer);
+    return true;
+  }
+
+  /** The consumers whose secret can't be opened. */
+  const unreadable = (): string[] => stored.consumers().filter((consumer) => !isReadable(consumer));
+
+  /** Says whose secrets can't be opened, where it was not said of all of them. */
+  function tell(): void {
+    const now = unreadable();
+    const isNews = now.some((consumer) => !told.has(consumer));
+    told = new Set(now);
+    if (isNews) log({ event: 'hook_secrets_unreadable', count: now.length, consumers: now.slice(0, MOST_NAMED) });
+  }
+
+  return {
+    isReadable,
+    unreadable,
+    tell,
+    /** Whether deliveries of a consumer can go; where they can't, the log says so once. */
+    canSign(consumer: string): boolean {
+      if (isReadable(consumer)) return true;
+      if (!told.has(consumer)) tell();
+      return false;
+    },
+    /** Without the previous one where it can't be opened. @throws SecretUnreadableError */
+    find(consumer: string): Secrets | undefined {
+      const found = stored.find(consumer);
+      if (found === undefined) return undefined;
+      const secret = open(consumer, found.secret);
+      if (secret === null) throw new SecretUnreadableError();
+      return { ...found, secret, previous: found.previous === null ? null : open(consumer, found.previous) };
+    },
+  };
 }

@@ -14,6 +14,7 @@ export const secretRoutes = ({ at, family }: HookFamily): Route[] => [
     summary: 'Signing secret',
     description: 'Returns the secret that signs your deliveries, or null if there is none.',
     response: SecretResponse,
+    refusals: { ...family.refusals, 409: 'The server can not read the secret with the key that it has' },
     handle: ({ caller: { consumer, api } }) => api.management.secret(consumer),
   }),
   route({
@@ -25,7 +26,7 @@ export const secretRoutes = ({ at, family }: HookFamily): Route[] => [
     description:
       'Creates a new signing secret and returns it. For one day, deliveries are signed with the former secret as well.',
     response: SecretResponse,
-    refusals: { ...family.refusals, 409: 'The server is one of several hosts, which have no key to seal secrets with' },
+    refusals: { ...family.refusals, 409: 'The server has no key to seal the secret with' },
     handle: ({ caller: { consumer, api } }) => api.management.rotateSecret(consumer),
   }),
   route({

@@ -77,7 +77,10 @@ export const trialRoutes = ({ at, family }: HookFamily): Route[] => [
     optionalBody: true,
     response: TestResponse,
     notFound: 'Chainhook not found, or the canonical chain has no such block',
-    refusals: { ...family.refusals, 409: 'The chainhook has no filters' },
+    refusals: {
+      ...family.refusals,
+      409: 'The chainhook has no filters, or the server can not read the signing secret',
+    },
     handle: ({ params, body, caller: { consumer, api } }) => api.trial.test(consumer, params.uuid, body),
   }),
   route({

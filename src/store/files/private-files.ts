@@ -1,4 +1,4 @@
-/** Files and directories for their owner alone: the data holds the secrets that chainhooks are signed with. */
+/** Files and directories for their owner alone: the data holds keys, and the URLs that chainhooks are sent to. */
 import { closeSync, mkdirSync, openSync, readdirSync, statSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { hasCode } from '../../base/errors.ts';

@@ -4,7 +4,7 @@ import type { Chance } from '../../base/chance.ts';
 import { type JournalEntry, nextChain } from '../files/journal-entry.ts';
 import type { Place } from '../files/journal-link.ts';
 import { COMMAND_PATH } from './entry-commands.ts';
-import { HAND_OVER, handOverCommands, type SealSecret } from './hand-over.ts';
+import { HAND_OVER, handOverCommands } from './hand-over.ts';
 
 interface HandOver {
   /** The index of the host. */
@@ -13,14 +13,13 @@ interface HandOver {
   head: Place;
   /** Unix microseconds of the entries. */
   receivedAt: number;
-  seal: SealSecret;
   chance: Pick<Chance, 'uuid'>;
 }
 
 /** Makes the entries that follow the head. */
-export function* handOverEntries({ db, head, receivedAt, seal, chance }: HandOver): Generator<JournalEntry> {
+export function* handOverEntries({ db, head, receivedAt, chance }: HandOver): Generator<JournalEntry> {
   let { id, chain } = head;
-  for (const command of handOverCommands(db, seal)) {
+  for (const command of handOverCommands(db)) {
     const text = JSON.stringify({ uuid: chance.uuid(), ...command });
     const entry = { id: id + 1, receivedAt, path: COMMAND_PATH, text };
     id = entry.id;

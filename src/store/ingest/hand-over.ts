@@ -43,24 +43,13 @@ function columnsOf(db: Database, table: string): string[] {
   return columns.map(({ name }) => name);
 }
 
-/** Seals a secret, so that it may stand in a log. */
-export type SealSecret = (consumer: string, secret: Uint8Array) => Uint8Array;
-
-function sealed(row: Record<string, RowValue>, seal: SealSecret): Record<string, RowValue> {
-  const { consumer, secret, previous } = row;
-  const of = (value: RowValue | undefined): RowValue =>
-    value instanceof Uint8Array ? seal(String(consumer), value) : (value ?? null);
-  return { ...row, secret: of(secret), previous: of(previous) };
-}
-
-function* rowsOf(db: Database, table: string, seal: SealSecret): Generator<Command> {
+function* rowsOf(db: Database, table: string): Generator<Command> {
   const columns = columnsOf(db, table);
   let rows: JsonValue[][] = [];
   let bytes = 0;
   const command = (): Command => ({ type: 'hooks.rows', args: { table, columns, rows } satisfies Rows });
   for (const row of db.query<Record<string, RowValue>, []>(`SELECT * FROM ${table}`).iterate()) {
-    const kept = table === 'hook_secrets' ? sealed(row, seal) : row;
-    const values = columns.map((name) => toJson(kept[name] ?? null));
+    const values = columns.map((name) => toJson(row[name] ?? null));
     rows.push(values);
     bytes += JSON.stringify(values).length;
     if (bytes < MOST_BYTES) continue;
@@ -77,17 +66,14 @@ export const hasHooksToHandOver = (db: Database): boolean =>
               UNION ALL SELECT 1 FROM old_names LIMIT 1`)
     .get() !== null;
 
-/**
- * Commands that hold all rows of the chainhooks and faucets of an index.
- * @param seal seals the secrets among them
- */
-export function* handOverCommands(db: Database, seal: SealSecret): Generator<Command> {
+/** Commands that hold all rows of the chainhooks and faucets of an index; the secrets among them are sealed there. */
+export function* handOverCommands(db: Database): Generator<Command> {
   const origins = hookOrigin(db);
   yield {
     type: HAND_OVER,
     args: { hooks: origins.ownHooks(), secrets: origins.ownSecrets() } satisfies HandOverArgs,
   };
-  for (const table of handedOver) yield* rowsOf(db, table, seal);
+  for (const table of handedOver) yield* rowsOf(db, table);
 }
 
 /** What applies these commands. @param replaced called where rows were added */

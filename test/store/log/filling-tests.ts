@@ -105,7 +105,7 @@ export function fillingTests(fixture: () => EngineFixture): void {
     const burnBlock = events.find(({ path }) => path === '/new_burn_block');
     const prefix = await fixture().newTables();
     const openLog = () => fixture().openAt(fixture().server.url, prefix);
-    const open = async (chainId: number | null) => openHost(await openLog(), undefined, undefined, undefined, chainId);
+    const open = async (chainId: number | null) => openHost(await openLog(), undefined, undefined, chainId);
     const log = await openLog();
     // The chain that the first host to append has is the log's, before any block says it.
     await using mainnet = await open(1);

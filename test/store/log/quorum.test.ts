@@ -1,10 +1,10 @@
 /** The shared log over several PostgreSQL servers, of which one is written: nothing acknowledged dies with it. */
 import { afterAll, beforeAll, expect, spyOn, test } from 'bun:test';
-import { writeFileSync } from 'node:fs';
+import { statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { clusterLines, initCluster, reportCluster } from '../../../src/commands/cluster.ts';
 import { devnetEvents } from '../../../src/devnet/scenario.ts';
-import { SECRET_BYTES } from '../../../src/hooks/delivery/signature.ts';
+import { madeSealing, secretsKeyFile } from '../../../src/hooks/secrets-key.ts';
 import type { ReceivedEvent } from '../../../src/store/ingest/ingest.ts';
 import { tellPosition } from '../../../src/store/log/cluster-hosts.ts';
 import { type ClusterStatus, missingEntries } from '../../../src/store/log/cluster-status.ts';
@@ -46,7 +46,7 @@ describeWith('PostgreSQL', hasPostgres, () => {
     const at = ['--cluster', quorum.url, '--cluster-prefix', 'init_', '--data', directory.path];
     expect(await stackside('cluster', 'init', ...at)).toEqual({
       code: 0,
-      stdout: `The tables of the shared log were made.\nThe log has ${events.length} entries, which are those of the journal in ${directory.path}.\n`,
+      stdout: `The tables of the shared log were made.\nThe log has ${events.length} entries, which are those of the journal in ${directory.path}.\nSigning secrets are sealed with the key in ${secretsKeyFile(directory.path)}: copy this file to the data directory of each other host, or name it there with --cluster-key.\n`,
       stderr: '',
     });
     const access = engineAccess(quorum.url, { prefix: 'init_' });
@@ -157,28 +157,49 @@ describeWith('PostgreSQL', hasPostgres, () => {
     );
   });
 
-  test('cluster init takes chainhooks along, with their secrets sealed', async () => {
+  test('cluster init takes chainhooks along, with their sealed secrets, and names the file of their key', async () => {
     using directory = ingestOf([...devnetEvents({ seed: 5, blocks: 2 })].map(received));
     const data = directory.path;
+    const sealing = madeSealing({ data, clusterKey: null });
+    let secret: string | null;
     {
-      await using single = directHooks({ directory: data });
+      await using single = directHooks({ directory: data, sealing });
       await single.register(definition('http://127.0.0.1:9/', [{ type: 'coinbase' }]));
-      await single.managed.rotateSecret('default');
+      ({ secret } = await single.managed.rotateSecret('default'));
     }
-    const clusterKey = join(data, 'cluster.key');
-    writeFileSync(clusterKey, 'a text of more than 32 characters, for tests', { mode: 0o600 });
-    const settings = { cluster: quorum.url, clusterPrefix: 'hooks_', clusterKey, data };
-    using _ = spyOn(process.stdout, 'write').mockImplementation(() => true);
-    await expect(initCluster({ ...settings, clusterKey: null })).rejects.toThrow('would stand in clear');
-    await initCluster(settings);
+    const clusterKey = join(data, 'other.key');
+    writeFileSync(clusterKey, 'short', { mode: 0o600 });
+    const settings = { cluster: quorum.url, clusterPrefix: 'hooks_', data };
+    using out = spyOn(process.stdout, 'write').mockImplementation(() => true);
+    using err = spyOn(process.stderr, 'write').mockImplementation(() => true);
+    await expect(initCluster({ ...settings, clusterKey })).rejects.toThrow('fewer than 32 characters');
     const log = await openPostgresLog(quorum.url, { prefix: 'hooks_' });
+    expect((await log.head()).seq).toBe(0);
+    await initCluster({ ...settings, clusterKey: null });
+    expect(out.mock.calls.join('')).toContain(`sealed with the key in ${secretsKeyFile(data)}: copy this file to`);
+    expect(err.mock.calls.join('')).not.toContain('Warning');
     const { seq } = await log.head();
     await using host = openHost(log, data);
     expect(host.ingest.place().id).toBeLessThan(seq);
     await host.follow(seq);
     expect(host.ingest.hooks.origin.origin()).toBe('entries');
     expect(host.ingest.hooks.records.all('default')).toHaveLength(1);
-    expect(host.ingest.hooks.secrets.find('default')?.secret.length).toBeGreaterThan(SECRET_BYTES);
+    const stored = host.ingest.hooks.secrets.find('default')!.secret;
+    expect(sealing.open('default', stored)?.toHex()).toBe(secret ?? '');
+  });
+
+  test('cluster init makes the key that a directory lacks, and says which secrets it does not open', async () => {
+    using directory = ingestOf([...devnetEvents({ seed: 5, blocks: 2 })].map(received));
+    const data = directory.path;
+    {
+      await using single = directHooks({ directory: data });
+      await single.managed.rotateSecret('default');
+    }
+    using _ = spyOn(process.stdout, 'write').mockImplementation(() => true);
+    using err = spyOn(process.stderr, 'write').mockImplementation(() => true);
+    await initCluster({ cluster: quorum.url, clusterPrefix: 'lost_', clusterKey: null, data });
+    expect(statSync(secretsKeyFile(data)).mode & 0o777).toBe(0o600);
+    expect(err.mock.calls.join('')).toContain('does not open the signing secrets of 1 consumers');
   });
 
   clusterTests(() => quorum);

@@ -16413,6 +16413,7 @@ export interface operations {
                                 last_delivery_status_code: number | null;
                                 consecutive_failures: number;
                                 interrupted_reason: string | null;
+                                paused_reason: "secret_unreadable" | null;
                                 lag_blocks: number;
                                 warnings: string[];
                             };
@@ -16785,6 +16786,7 @@ export interface operations {
                             last_delivery_status_code: number | null;
                             consecutive_failures: number;
                             interrupted_reason: string | null;
+                            paused_reason: "secret_unreadable" | null;
                             lag_blocks: number;
                             warnings: string[];
                         };
@@ -17057,6 +17059,7 @@ export interface operations {
                             last_delivery_status_code: number | null;
                             consecutive_failures: number;
                             interrupted_reason: string | null;
+                            paused_reason: "secret_unreadable" | null;
                             lag_blocks: number;
                             warnings: string[];
                         };
@@ -17537,6 +17540,7 @@ export interface operations {
                             last_delivery_status_code: number | null;
                             consecutive_failures: number;
                             interrupted_reason: string | null;
+                            paused_reason: "secret_unreadable" | null;
                             lag_blocks: number;
                             warnings: string[];
                         };
@@ -17801,6 +17805,17 @@ export interface operations {
                 };
             };
             403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        error: string;
+                        details: string;
+                    };
+                };
+            };
+            409: {
                 headers: {
                     [name: string]: unknown;
                 };

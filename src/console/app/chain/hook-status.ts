@@ -11,12 +11,19 @@ export interface Health {
   note: string | null;
 }
 
+const SECRET_UNREADABLE: Health = {
+  tone: 'bad',
+  word: 'Secret unreadable',
+  note: 'The server can’t read the signing secret. Deliveries wait until it is rotated or deleted.',
+};
+
 /** The health of a chainhook. An enabled hook that streams is well unless its deliveries fail or wait. */
 export function healthOf({ status }: Hook): Health {
   if (status.status === 'interrupted') {
     return { tone: 'bad', word: 'Interrupted', note: status.interrupted_reason };
   }
   if (status.status === 'expired') return { tone: 'plain', word: 'Expired', note: 'It reached its limit of blocks.' };
+  if (status.paused_reason === 'secret_unreadable') return SECRET_UNREADABLE;
   if (!status.enabled) return { tone: 'plain', word: 'Paused', note: null };
   if (status.consecutive_failures > 0) {
     const failures = plural(status.consecutive_failures, 'failed attempt');

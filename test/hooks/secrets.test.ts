@@ -1,0 +1,315 @@
+/** Signing secrets: sealed wherever they stand, and what waits while they can't be opened. */
+import { describe, expect, spyOn, test } from 'bun:test';
+import { createHmac } from 'node:crypto';
+import { chmodSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import fc from 'fast-check';
+import { sealingWith } from '../../src/hooks/delivery/sealing.ts';
+import { secretsKeyFile } from '../../src/hooks/secrets-key.ts';
+import { dataDirectory } from '../support/data-directory.ts';
+import { eventsOf } from '../support/forked-chain.ts';
+import { received } from '../support/ingest.ts';
+import { until } from '../support/until.ts';
+import { directHooks } from './direct.ts';
+import { definition, type HookServer, hookServer, type Received, type Receiver, receiver } from './server.ts';
+
+const grow = { mine: 'back' as const, tenure: 'same' as const, transactions: 2, blocks: 0 };
+const events = eventsOf({ seed: 3, steps: Array.from({ length: 6 }, () => grow) }).map(received);
+const mined = events.flatMap(({ path }, index) => (path === '/new_block' ? [index] : []));
+/** The events of the blocks from a height on, up to another. */
+const blocks = (from: number, to: number) => events.slice(from === 0 ? 0 : mined[from - 1]! + 1, mined[to]! + 1);
+const everything = ['stx_event', 'contract_call', 'contract_deploy', 'coinbase', 'tenure_change'].map((type) => ({
+  type,
+}));
+const SECRET = '/chainhooks/me/secret';
+const A = 'a'.repeat(64);
+const B = 'b'.repeat(64);
+
+function feed(server: HookServer, from: number, to: number): void {
+  for (const event of blocks(from, to)) server.ingest.receive(event);
+}
+
+const signatures = ({ headers }: Received): string[] => (headers['webhook-signature'] ?? '').split(' ').filter(Boolean);
+
+function signatureOf(secret: string, { headers, text }: Received): string {
+  const signed = `${headers['webhook-id']}.${headers['webhook-timestamp']}.${text}`;
+  return `v1,${createHmac('sha256', Buffer.from(secret, 'hex')).update(signed).digest('base64')}`;
+}
+
+const sequences = (all: readonly Received[]): number[] =>
+  all.map(({ headers }) => Number(headers['x-chainhook-sequence']));
+const upTo = (last: number): number[] => Array.from({ length: last }, (_, index) => index + 1);
+
+async function registered(server: HookServer, { url }: Receiver, consumer = 'default'): Promise<string> {
+  const hook = definition(url, everything, { enable_on_registration: true });
+  const { status, body } = await server.request('POST', '/chainhooks/me', hook, { 'x-chainhook-consumer': consumer });
+  expect(status).toBe(200);
+  return body.uuid;
+}
+
+const statusOf = async (server: HookServer, uuid: string) =>
+  (await server.request('GET', `/chainhooks/me/${uuid}`)).body.status;
+const drained = (server: HookServer, uuid: string): Promise<void> =>
+  until(async () => (await statusOf(server, uuid)).pending_deliveries === 0, 'the deliveries');
+const newSecret = async (server: HookServer, consumer = 'default'): Promise<string> =>
+  (await server.request('POST', SECRET, undefined, { 'x-chainhook-consumer': consumer })).body.secret;
+const unreadable = ({ said }: HookServer) => said.filter(({ event }) => event === 'hook_secrets_unreadable');
+test('a secret stands in commands, tables and files sealed, with a key that the first start makes', async () => {
+  using directory = dataDirectory();
+  const file = secretsKeyFile(directory.path);
+  let secrets: string[];
+  {
+    await using server = await hookServer({}, directory.path);
+    expect(statSync(file).mode & 0o777).toBe(0o600);
+    using run = spyOn(server.hooks.commands, 'run');
+    secrets = [await newSecret(server), await newSecret(server)];
+    const sent = JSON.stringify(run.mock.calls);
+    expect(sent).toContain('hook.set_secret');
+    for (const secret of secrets) expect(sent).not.toContain(secret);
+    const stored = server.ingest.hooks.secrets.find('default')!;
+    for (const one of [stored.secret, stored.previous!]) expect(one.length).toBeGreaterThan(32);
+  }
+  const key = readFileSync(file, 'utf8');
+  expect(key).toMatch(/^[0-9a-f]{64}\n$/);
+  for (const name of readdirSync(directory.path)) {
+    const bytes = readFileSync(join(directory.path, name));
+    for (const secret of secrets) {
+      expect([name, bytes.includes(Buffer.from(secret, 'hex')), bytes.includes(secret)]).toEqual([name, false, false]);
+    }
+  }
+  await using again = await hookServer({}, directory.path);
+  expect(readFileSync(file, 'utf8')).toBe(key);
+  expect((await again.request('GET', SECRET)).body.secret).toBe(secrets[1]!);
+  expect(unreadable(again)).toEqual([]);
+});
+
+/** What may become of the key's file; `canMake` where a new secret can be made then. */
+const DAMAGES: Readonly<Record<string, { damage: (file: string) => void; named?: true; canMake: boolean }>> = {
+  'is gone': { damage: (file) => rmSync(file), canMake: true },
+  "is another host's": { damage: (file) => writeFileSync(file, `${B}\n`), canMake: true },
+  'lacks its end': { damage: (file) => writeFileSync(file, A.slice(0, 40)), canMake: true },
+  'is shorter than a key': { damage: (file) => writeFileSync(file, A.slice(0, 20)), canMake: false },
+  'is empty': { damage: (file) => writeFileSync(file, ''), canMake: false },
+  'has a line that is cut off': { damage: (file) => writeFileSync(file, `${A}\n${B.slice(0, 9)}`), canMake: false },
+  'is a directory': {
+    damage(file) {
+      rmSync(file);
+      mkdirSync(file);
+    },
+    canMake: false,
+  },
+  'is named and gone': { damage: (file) => rmSync(file), named: true, canMake: false },
+  'is named, and every user may read it': { damage: (file) => chmodSync(file, 0o644), named: true, canMake: false },
+};
+
+test.each(Object.entries(DAMAGES))(
+  'with a key that %s, the server starts, and deliveries wait for a new secret',
+  async (_, { damage, named, canMake }) => {
+    using directory = dataDirectory();
+    using files = dataDirectory();
+    using target = receiver();
+    const file = named === undefined ? secretsKeyFile(directory.path) : join(files.path, 'named.key');
+    mkdirSync(directory.path, { recursive: true });
+    mkdirSync(files.path, { recursive: true });
+    writeFileSync(file, `${A}\n`, { mode: 0o600 });
+    const given = named === undefined ? {} : { clusterKey: file };
+    let uuid: string;
+    {
+      await using server = await hookServer(given, directory.path);
+      uuid = await registered(server, target);
+      await newSecret(server);
+      feed(server, 0, 2);
+      await drained(server, uuid);
+    }
+    const { length: before } = target.received;
+    damage(file);
+    await using server = await hookServer(given, directory.path);
+    feed(server, 3, 4);
+    expect((await server.request('POST', `/chainhooks/me/${uuid}/evaluate`, { block_height: 2 })).status).toBe(204);
+    const first = target.received[0]!.headers['webhook-id']!;
+    const again = await server.request('POST', `/chainhooks/me/${uuid}/deliveries/${first}/redeliver`);
+    expect(again.status).toBeLessThan(300);
+    expect(await statusOf(server, uuid)).toMatchObject({
+      status: 'streaming',
+      enabled: true,
+      paused_reason: 'secret_unreadable',
+      pending_deliveries: 4,
+      lag_blocks: 0,
+      last_evaluated_block_height: 4,
+    });
+    expect(unreadable(server)).toEqual([{ event: 'hook_secrets_unreadable', count: 1, consumers: ['default'] }]);
+    expect(server.said.some(({ event }) => event === 'hook_key_unusable')).toBe(!canMake);
+    expect(server.hooks.gauges().unreadableSecrets).toBe(1);
+    expect((await server.request('GET', SECRET)).body.details).toContain('can not be read');
+    expect((await server.request('POST', `/chainhooks/me/${uuid}/test`, {})).status).toBe(409);
+    expect(target.received).toHaveLength(before);
+
+    const made = await server.request('POST', SECRET);
+    expect(made.status).toBe(canMake ? 200 : 409);
+    if (!canMake) expect((await server.request('DELETE', SECRET)).status).toBe(204);
+    await drained(server, uuid);
+    const waited = target.received.slice(before);
+    expect(waited).toHaveLength(4);
+    for (const one of waited) {
+      // The secret that was there can't be read, and so signs nothing.
+      expect(signatures(one)).toEqual(canMake ? [signatureOf(made.body.secret, one)] : []);
+    }
+    const live = target.received.filter(({ headers }) => headers['x-chainhook-sequence'] !== undefined);
+    expect(sequences(live)).toEqual(upTo(live.length));
+    expect(live.length).toBe(before + 2);
+    expect((await statusOf(server, uuid)).paused_reason).toBeNull();
+    expect(server.hooks.gauges().unreadableSecrets).toBe(0);
+    expect(unreadable(server)).toHaveLength(1);
+  },
+);
+
+test('a new key does not replace one that is damaged', async () => {
+  using directory = dataDirectory();
+  mkdirSync(directory.path, { recursive: true });
+  writeFileSync(secretsKeyFile(directory.path), 'short\n');
+  {
+    await using _ = await hookServer({}, directory.path);
+  }
+  expect(readFileSync(secretsKeyFile(directory.path), 'utf8')).toBe('short\n');
+});
+
+test('the key is read when the server starts: one that replaces it counts from the next start, and the old one may come back', async () => {
+  using directory = dataDirectory();
+  using target = receiver();
+  const file = secretsKeyFile(directory.path);
+  let uuid: string;
+  let secret: string;
+  {
+    await using server = await hookServer({}, directory.path);
+    uuid = await registered(server, target);
+    await newSecret(server);
+    writeFileSync(file, `${B}\n${readFileSync(file, 'utf8')}`);
+    const both = readFileSync(file, 'utf8');
+    writeFileSync(file, `${B}\n`);
+    secret = await newSecret(server);
+    feed(server, 0, 2);
+    await drained(server, uuid);
+    expect(signatures(target.received.at(-1)!)).toHaveLength(2);
+    await server.stop();
+    {
+      await using other = await hookServer({}, directory.path);
+      feed(other, 3, 3);
+      expect(await statusOf(other, uuid)).toMatchObject({ paused_reason: 'secret_unreadable', pending_deliveries: 1 });
+    }
+    // With both keys, whatever either sealed is opened.
+    writeFileSync(file, both);
+  }
+  await using back = await hookServer({}, directory.path);
+  await drained(back, uuid);
+  expect(target.received.at(-1)!.headers.authorization).toBe(`Bearer ${secret}`);
+  expect(sequences(target.received)).toEqual(upTo(target.received.length));
+});
+
+test('a key that opens the secrets of some consumers holds up the others alone', async () => {
+  using directory = dataDirectory();
+  using files = dataDirectory();
+  using one = receiver();
+  using two = receiver();
+  const clusterKey = join(files.path, 'a.key');
+  mkdirSync(files.path, { recursive: true });
+  const keys = (...lines: string[]) => writeFileSync(clusterKey, `${lines.join('\n')}\n`, { mode: 0o600 });
+  keys(A);
+  const uuids: string[] = [];
+  {
+    await using server = await hookServer({ clusterKey }, directory.path);
+    uuids.push(await registered(server, one, 'one'));
+    await newSecret(server, 'one');
+  }
+  keys(B, A);
+  {
+    await using server = await hookServer({ clusterKey }, directory.path);
+    uuids.push(await registered(server, two, 'two'));
+    await newSecret(server, 'two');
+    feed(server, 0, 2);
+    for (const uuid of uuids) await drained(server, uuid);
+  }
+  keys(A);
+  await using server = await hookServer({ clusterKey }, directory.path);
+  const { length } = two.received;
+  feed(server, 3, 5);
+  await drained(server, uuids[0]!);
+  expect(await Promise.all(uuids.map(async (uuid) => (await statusOf(server, uuid)).paused_reason))).toEqual([
+    null,
+    'secret_unreadable',
+  ]);
+  expect(unreadable(server)).toEqual([{ event: 'hook_secrets_unreadable', count: 1, consumers: ['two'] }]);
+  expect(two.received).toHaveLength(length);
+  await newSecret(server, 'two');
+  await drained(server, uuids[1]!);
+  for (const { received } of [one, two]) expect(sequences(received)).toEqual(upTo(5));
+});
+
+test('a rotation while deliveries wait outlasts a restart, and the former secret comes back with the next one', async () => {
+  using directory = dataDirectory();
+  using target = receiver();
+  const file = secretsKeyFile(directory.path);
+  let uuid: string;
+  {
+    await using server = await hookServer({}, directory.path);
+    uuid = await registered(server, target);
+    await newSecret(server);
+  }
+  rmSync(file);
+  let secret: string;
+  {
+    target.answer = () => new Response('not now', { status: 503 });
+    await using server = await hookServer({}, directory.path);
+    feed(server, 0, 1);
+    expect((await statusOf(server, uuid)).paused_reason).toBe('secret_unreadable');
+    secret = await newSecret(server);
+    await until(() => target.received.length > 0, 'an attempt');
+  }
+  target.answer = () => new Response('ok');
+  await using server = await hookServer({}, directory.path);
+  expect(unreadable(server)).toEqual([]);
+  await drained(server, uuid);
+  const last = target.received.at(-1)!;
+  expect(signatures(last)).toEqual([signatureOf(secret, last)]);
+  const next = await newSecret(server);
+  feed(server, 2, 2);
+  await drained(server, uuid);
+  const newest = target.received.at(-1)!;
+  expect(signatures(newest)).toEqual([signatureOf(next, newest), signatureOf(secret, newest)]);
+});
+
+describe('what is sealed', () => {
+  const sealing = sealingWith(A, B);
+  const secret = new Uint8Array(32).fill(7);
+
+  test('is opened for its consumer alone, and no other bytes are', async () => {
+    const sealed = sealing.seal('me', secret);
+    expect(sealing.open('me', sealed)).toEqual(Buffer.from(secret));
+    expect(sealing.open('you', sealed)).toBeNull();
+    expect(sealingWith(B).open('me', sealed)).toBeNull();
+    expect(sealingWith().open('me', sealed)).toBeNull();
+    expect(sealingWith(B, A).open('me', sealed)).toEqual(Buffer.from(secret));
+    fc.assert(
+      fc.property(fc.uint8Array({ maxLength: 100 }), fc.nat(sealed.length), fc.nat(255), (bytes, at, flip) => {
+        expect(sealing.open('me', bytes)).toBeNull();
+        // Of the key that sealed, so that what is after it is looked at.
+        expect(sealing.open('me', Buffer.concat([sealed.subarray(0, 8), bytes]))).toBeNull();
+        expect(sealing.open('me', sealed.subarray(0, at)) === null || at === sealed.length).toBe(true);
+        const changed = Buffer.from(sealed);
+        changed[at % sealed.length]! ^= flip;
+        expect(sealing.open('me', changed) === null || flip === 0).toBe(true);
+      }),
+    );
+  });
+
+  test('in the clear, or for another consumer, holds up its deliveries and says so', async () => {
+    await using direct = directHooks({ sealing });
+    const { commands, secrets } = direct.hooks;
+    await commands.run('hook.set_secret', { consumer: 'plain', secret: '07'.repeat(32) }, 'synced');
+    const taken = sealing.seal('me', secret).toHex();
+    await commands.run('hook.set_secret', { consumer: 'thief', secret: taken }, 'synced');
+    await commands.run('hook.set_secret', { consumer: 'me', secret: taken }, 'synced');
+    expect(secrets.unreadable()).toEqual(['plain', 'thief']);
+    expect(secrets.find('me')?.secret).toEqual(Buffer.from(secret));
+    expect(() => secrets.find('thief')).toThrow('can not be read');
+  });
+});
