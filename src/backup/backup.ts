@@ -1,5 +1,5 @@
 /** Makes a snapshot of a data directory while a server writes to it. */
-import { rmSync } from 'node:fs';
+import { existsSync, rmSync } from 'node:fs';
 import { type FileHandle, open } from 'node:fs/promises';
 import { join } from 'node:path';
 import { OperatorError } from '../base/errors.ts';
@@ -207,16 +207,19 @@ async function writeSnapshot(options: BackupOptions): Promise<Manifest> {
 export async function makeSnapshot(options: BackupOptions): Promise<Manifest> {
   const { directory, target } = options;
   requireIndex(directory);
-  const unlock = lockWriter(target.workshop);
+  const isBegun = existsSync(target.workshop);
+  let unlock: (() => void) | null = null;
   let manifest: Manifest;
   try {
+    unlock = lockWriter(target.workshop);
     manifest = await writeSnapshot(options);
     unlock();
     rmSync(target.workshop, { recursive: true });
     await target.finish();
   } catch (error) {
-    unlock();
-    await target.discard();
+    unlock?.();
+    // Another backup may be at work in what was there.
+    if (unlock !== null || !isBegun) await target.discard();
     throw operatorErrorOf(error, target.location) ?? error;
   }
   const { position, chain } = manifest;

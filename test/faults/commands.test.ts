@@ -222,7 +222,9 @@ const openBelow = (folder: string): string[] =>
 
 /** What is half done, by its name. */
 const unfinished = (folder: string): string[] =>
-  readdirSync(folder, { recursive: true, encoding: 'utf8' }).filter((name) => /\.partial|rebuild/.test(name));
+  readdirSync(folder, { recursive: true, encoding: 'utf8' }).filter((name) =>
+    /\.partial|rebuild|^data.check/.test(name),
+  );
 
 async function prepared({ prepare }: Command): Promise<DataDirectory> {
   const folder = dataDirectory();
@@ -360,6 +362,29 @@ test.each(commands.map((command) => [command.name, command] as const))(
     }
   },
 );
+
+test.each(
+  commands
+    .filter(({ name }) => name === 'backup' || name === 'check')
+    .map((command) => [command.name, command] as const),
+)('%s: a lock that cannot be had leaves nothing', async (_, command) => {
+  using undisturbed = await prepared(command);
+  const { seen } = await under(never, command, undisturbed.path);
+  const expected = await command.result(undisturbed.path);
+  expect(seen.calls()).toBeGreaterThan(0);
+  for (const fault of faults.filter(({ effect }) => effect === 'kept')) {
+    for (const wanted of [/^openSync$/, /^PRAGMA journal_mode = MEMORY$/, /^BEGIN EXCLUSIVE$/]) {
+      let failed = false;
+      const fails = ({ sql, path }: Call) => {
+        if (failed || !wanted.test(sql) || !path.endsWith('writer.lock')) return false;
+        failed = true;
+        return true;
+      };
+      await failing(command, { expected, fault, fails });
+      expect({ fault, wanted, failed }).toEqual({ fault, wanted, failed: true });
+    }
+  }
+});
 
 test('a backup does not touch what has its name', async () => {
   using folder = dataDirectory();

@@ -1,6 +1,6 @@
 /** Every table that is a function of the journal, row by row against an index that is made of it for the purpose. */
 import type { Database, SQLQueryBindings } from 'bun:sqlite';
-import { rmSync } from 'node:fs';
+import { existsSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { OperatorError } from '../../base/errors.ts';
 import type { SendManySetting } from '../../chain/memo-transfers.ts';
@@ -161,16 +161,19 @@ function withIndexAt<T>(
   use: (made: Database) => T,
 ): T {
   const workshop = join(directory, WORKSHOP);
-  const unlock = lockWriter(workshop);
+  const isBegun = existsSync(workshop);
+  let unlock: (() => void) | null = null;
   try {
+    unlock = lockWriter(workshop);
     for (const suffix of ['', '-wal', '-shm']) rmSync(indexPath(workshop) + suffix, { force: true });
     const options = { directory, workshop, journal: true, replayTo: id, chainId, sendMany, log: () => {}, machine };
     openIngest({ ...options, load: 'bulk' }).close();
     using made = openToRead(indexPath(workshop), true);
     return use(made);
   } finally {
-    unlock();
-    rmSync(workshop, { recursive: true, force: true });
+    unlock?.();
+    // Another check may be at work in what was there.
+    if (unlock !== null || !isBegun) rmSync(workshop, { recursive: true, force: true });
   }
 }
 
