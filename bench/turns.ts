@@ -26,9 +26,6 @@ const LARGE = clarity.list(
 
 using data = ingestOf(
   [...devnetEvents({ seed: SEED, blocks: 60, accounts: 4, transactionsPerBlock: 40 })].map(received),
-  {
-    journal: false,
-  },
 );
 /** The contract and the transaction that the requests are about. */
 const { contract, id } = (() => {

@@ -20,7 +20,7 @@ const TEXT = 'Some text, which is no database however long it is. '.repeat(100);
 
 beforeAll(() => {
   directory = dataDirectory();
-  openWriter(at('whole'), 'own').close();
+  openWriter(at('whole')).close();
   openJournal(at('whole')).close();
   writeFileSync(at('file'), TEXT);
 });
@@ -54,7 +54,7 @@ function rotten(path: string): void {
 
 test('a file in the place of the data directory, or above it', () => {
   for (const path of [at('file'), at('file', 'below')]) {
-    for (const run of [() => lockWriter(path), () => openWriter(path, 'own'), () => openJournal(path)]) {
+    for (const run of [() => lockWriter(path), () => openWriter(path), () => openJournal(path)]) {
       expect(said(run).message).toMatch(/\/file(\/below)? is not a directory, or a parent of it is not\.$/);
     }
   }
@@ -63,7 +63,7 @@ test('a file in the place of the data directory, or above it', () => {
 test('a file that is no database is named, whatever opens it', () => {
   const index = withFile('index.db', text);
   for (const run of [
-    () => openWriter(index, 'own'),
+    () => openWriter(index),
     () => openReader(index),
     () => directoryStatus(index),
     () => checkDirectory(index),
@@ -88,7 +88,7 @@ test('a damaged database is named, with what brings it back', () => {
 
 test('a directory in the place of a database is named', () => {
   mkdirSync(at('folder', 'index.db'), { recursive: true });
-  expect(said(() => openWriter(at('folder'), 'own')).message).toBe(`${at('folder', 'index.db')} is a directory.`);
+  expect(said(() => openWriter(at('folder'))).message).toBe(`${at('folder', 'index.db')} is a directory.`);
 });
 
 test('a full database says so through the error it is the cause of', () => {

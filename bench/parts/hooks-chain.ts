@@ -70,7 +70,7 @@ const definition = (index: number): HookDefinition => {
 };
 
 const directory = mkdtempSync(join(tmpdir(), 'stackside-bench-'));
-const ingest = openIngest({ directory, journal: true, chainId: 0x8000_0000, log: () => {} });
+const ingest = openIngest({ directory, chainId: 0x8000_0000, log: () => {} });
 const counters = newCounters();
 /** Deliveries so far, those of a transaction that isn't committed too: one for each hook that matches a block. */
 let made = 0;

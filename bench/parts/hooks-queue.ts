@@ -2,7 +2,7 @@
 import { openIngest } from '../../src/store/ingest/ingest.ts';
 
 const [directory = '', deliveries = '0', hooks = '1', bytes = '0', url = ''] = process.argv.slice(2);
-const ingest = openIngest({ directory, journal: true, chainId: 0x8000_0000, log: () => {} });
+const ingest = openIngest({ directory, chainId: 0x8000_0000, log: () => {} });
 const { records, deliveries: queue } = ingest.hooks;
 const definition = {
   name: 'queued',

@@ -6,7 +6,7 @@ const BATCH_ROWS = 5_000;
 
 const [from, to] = process.argv.slice(2);
 const source = openReader(from!);
-const target = openWriter(to!, 'journal');
+const target = openWriter(to!);
 const names = source
   .query<{ name: string }, []>("SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite_%'")
   .all()

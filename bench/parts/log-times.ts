@@ -118,7 +118,7 @@ function blockOf(height: number, logs: number): Block {
 
 function makeIndex(directory: string, logs: number): void {
   mkdirSync(directory, { recursive: true });
-  using db = openWriter(directory, 'journal', { load: 'bulk' });
+  using db = openWriter(directory, { load: 'bulk' });
   const effects = effectsWriter(db, dictionaries(db));
   db.transaction(() => {
     for (let height = 1; height <= logs / LOGS_OF_A_BLOCK; height++) {
@@ -144,7 +144,7 @@ export interface Making {
 async function indexValues(directory: string): Promise<Making> {
   const bytesBefore = bytesIn(directory);
   const choice = { subject: 'logs', contract: CONTRACT, scope: '' } as const;
-  const ingest = openIngest({ directory, journal: false, chainId: null, log: () => {}, valueIndexes: [choice] });
+  const ingest = openIngest({ directory, chainId: null, log: () => {}, valueIndexes: [choice] });
   const [start, used] = [performance.now(), process.cpuUsage()];
   await new Promise<void>((resolve, reject) => {
     startValueIndexing({

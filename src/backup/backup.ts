@@ -71,8 +71,8 @@ function requireNoCommands(copy: string, directory: string): void {
 }
 
 /** Brings an index up to its journal, and makes what it lacks where a load of it was interrupted or is under way. */
-function bringUp(copy: string, journal: boolean, machine: ComposeMachine | undefined): void {
-  const ingest = openIngest({ directory: copy, journal, chainId: null, load: 'bulk', log: () => {}, machine });
+function bringUp(copy: string, machine: ComposeMachine | undefined): void {
+  const ingest = openIngest({ directory: copy, chainId: null, load: 'bulk', log: () => {}, machine });
   try {
     for (const _ of ingest.listIndexSteps());
   } finally {
@@ -86,19 +86,14 @@ function bringUp(copy: string, journal: boolean, machine: ComposeMachine | undef
  */
 function copyTo(copy: string, { directory, machine, public: isPublic }: BackupOptions): Standing {
   rmSync(copy, { recursive: true, force: true });
-  const journal = copyData(directory, copy);
-  bringUp(copy, journal, machine);
+  copyData(directory, copy);
+  bringUp(copy, machine);
   if (isPublic) {
     requireNoCommands(copy, directory);
     forgetPrivateData(copy);
   }
-  for (const path of [indexPath(copy), ...(journal ? [journalPath(copy)] : [])]) settleWhole(path);
-  const standing = standingOf(copy);
-  if (!standing.lacksJournal) return standing;
-  throw new OperatorError(
-    `There is no journal in ${directory}, and its index was made with one: a snapshot would not be whole.`,
-    'Put back the journal.db that belongs to this index.db. If it is lost: stackside accept-journal.',
-  );
+  for (const path of [indexPath(copy), journalPath(copy)]) settleWhole(path);
+  return standingOf(copy);
 }
 
 /** What is read of a file from an offset on. @throws Error where it ends too early */
@@ -145,9 +140,9 @@ async function writeFile(
   }
 }
 
-/** Writes the parts of all files of the copy. */
-async function writeFiles(options: BackupOptions, copy: string, hasJournal: boolean): Promise<SnapshotFile[]> {
-  const names = ['index.db', ...(hasJournal ? (['journal.db'] as const) : [])] as const;
+/** Writes the parts of both files of the copy. */
+async function writeFiles(options: BackupOptions, copy: string): Promise<SnapshotFile[]> {
+  const names = ['index.db', 'journal.db'] as const;
   const all = names.reduce((sum, name) => sum + Bun.file(join(copy, name)).size, 0);
   let done = 0;
   const wrote = (bytes: number) => {
@@ -194,7 +189,7 @@ async function writeSnapshot(options: BackupOptions): Promise<Manifest> {
   await target.begin();
   const copy = join(target.workshop, 'data');
   const standing = copyTo(copy, options);
-  const files = await writeFiles(options, copy, standing.schema.journal !== null);
+  const files = await writeFiles(options, copy);
   const manifest = manifestOf(options, standing, files);
   await target.write(MANIFEST, manifestBytes(manifest));
   return manifest;

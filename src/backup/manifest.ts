@@ -60,7 +60,7 @@ export const Manifest = Type.Object({
   /** The last event that the snapshot holds, and its chain value in hex. */
   position: Size,
   chain: Type.String({ pattern: '^[0-9a-f]*$' }),
-  schema: Type.Object({ index: Size, journal: Type.Union([Size, Type.Null()]) }),
+  schema: Type.Object({ index: Size, journal: Size }),
   /** Names of files of the data directory that the snapshot leaves out, and that are needed to go on as before. */
   keep_elsewhere: Type.Optional(Type.Array(Type.String())),
   /** Whether chainhooks and what the faucets were asked for are left out. */
@@ -70,7 +70,7 @@ export const Manifest = Type.Object({
   /** Bytes of all files, and of all parts. */
   bytes: Size,
   compressed_bytes: Size,
-  files: Type.Array(SnapshotFile, { minItems: 1, maxItems: 2 }),
+  files: Type.Array(SnapshotFile, { minItems: 2, maxItems: 2 }),
 });
 export type Manifest = Static<typeof Manifest>;
 
@@ -126,9 +126,8 @@ function parsed(location: string, bytes: Uint8Array): { manifest?: unknown; sha2
 const mistakeIn = checker(Manifest);
 
 /** What is wrong with the sizes that a manifest declares; null where nothing is. */
-function wrongSizes({ files, part_bytes, bytes, compressed_bytes, schema }: Manifest): string | null {
-  if (files[0]?.name !== 'index.db' || files[1]?.name === 'index.db') return 'files must be index.db and journal.db';
-  if ((schema.journal === null) !== (files.length === 1)) return 'schema.journal and files contradict each other';
+function wrongSizes({ files, part_bytes, bytes, compressed_bytes }: Manifest): string | null {
+  if (files[0]?.name !== 'index.db' || files[1]?.name !== 'journal.db') return 'files must be index.db and journal.db';
   for (const file of files) {
     if (file.parts.length !== Math.ceil(file.bytes / part_bytes)) return `${file.name} has another number of parts`;
   }
@@ -177,7 +176,7 @@ export function readManifest(location: string, bytes: Uint8Array): Manifest {
  * @throws OperatorError where a newer program wrote it
  */
 export function requireReadable(location: string, { schema, program }: Manifest): void {
-  if (schema.index <= SCHEMA_VERSION && (schema.journal ?? 0) <= JOURNAL_VERSION) return;
+  if (schema.index <= SCHEMA_VERSION && schema.journal <= JOURNAL_VERSION) return;
   throw new OperatorError(
     `The snapshot at ${location} was written by a newer Stackside, ${program}: its index has schema ${schema.index}, and this program knows ${SCHEMA_VERSION}.`,
     'Restore it with that Stackside or a later one.',

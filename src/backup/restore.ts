@@ -187,7 +187,7 @@ const isSame = (a: string, b: Uint8Array | null): boolean => b !== null && a ===
  * @throws OperatorError where they are not
  */
 function requireAsDeclared(directory: string, source: SnapshotSource, manifest: Manifest): void {
-  const { place, chainId, schema, journalChain, lacksJournal } = standingOf(directory);
+  const { place, chainId, schema, journalChain } = standingOf(directory);
   const wrong =
     place.id !== manifest.position || !isSame(manifest.chain, place.chain)
       ? `its index is at event ${place.id}`
@@ -195,11 +195,9 @@ function requireAsDeclared(directory: string, source: SnapshotSource, manifest: 
         ? 'its index is of another chain'
         : schema.index !== manifest.schema.index || schema.journal !== manifest.schema.journal
           ? 'its files are of other versions'
-          : schema.journal !== null && place.id > 0 && !isSame(manifest.chain, journalChain)
+          : place.id > 0 && !isSame(manifest.chain, journalChain)
             ? 'its journal is not that of its index'
-            : lacksJournal
-              ? 'it leaves out the journal of its index'
-              : null;
+            : null;
   if (wrong === null) return;
   throw new OperatorError(
     `The snapshot at ${source.location} is not what its manifest says: ${wrong}.`,

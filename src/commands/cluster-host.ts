@@ -163,18 +163,8 @@ export interface JoinOptions {
 }
 
 /** Refuses settings that no host of a cluster can have. @throws OperatorError */
-export function requireHost({
-  journal,
-  journalKeep,
-  cluster,
-}: Pick<Settings, 'journal' | 'journalKeep' | 'cluster'>): void {
+export function requireHost({ journalKeep, cluster }: Pick<Settings, 'journalKeep' | 'cluster'>): void {
   if (cluster === null) return;
-  if (!journal) {
-    throw new OperatorError(
-      '--no-journal is given, but the journal of a host is its copy of the log.',
-      'Omit --no-journal, or omit --cluster.',
-    );
-  }
   if (journalKeep !== null) {
     throw new OperatorError(
       '--journal-keep is given, but every host of a cluster makes the deliveries of backfills, for which its journal has to be whole.',

@@ -11,7 +11,7 @@ import { toHex } from '../codec/hex.ts';
 import { openedSecrets } from '../hooks/delivery/sealing.ts';
 import { type KeyPlace, keptSealing, madeSealing, secretsKeyFile } from '../hooks/secrets-key.ts';
 import type { SettingsOf } from '../settings/config.ts';
-import { indexPath, openReader } from '../store/files/database.ts';
+import { indexPath, journalPath, openReader } from '../store/files/database.ts';
 import type { JournalReader } from '../store/files/journal.ts';
 import { CHAIN_START } from '../store/files/journal-entry.ts';
 import { indexPlace, openWholeJournal } from '../store/files/journal-link.ts';
@@ -56,9 +56,9 @@ async function onEngine<T>(settings: ClusterSettings, work: (access: EngineAcces
   }
 }
 
-/** Runs a function with the journal of a data directory; null where it has none. */
+/** Runs a function with the journal of a data directory; null where it has none yet. */
 async function withJournal<T>(data: string, work: (journal: JournalReader | null) => Promise<T>): Promise<T> {
-  const journal = openWholeJournal(data);
+  const journal = existsSync(journalPath(data)) ? openWholeJournal(data) : null;
   try {
     return await work(journal);
   } finally {

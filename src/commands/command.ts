@@ -4,6 +4,7 @@ import { madeOnce } from '../base/made-once.ts';
 import { operatorErrorOf } from '../base/system-errors.ts';
 import { type Reading, readSettingsOf, type SettingName, settingsTakenBy } from '../settings/config.ts';
 import { absentText, helpOf, variableNames } from '../settings/describe.ts';
+import { NO_JOURNAL, requireJournal } from '../settings/removed.ts';
 import type { CommandName, Grouped } from '../settings/setting.ts';
 import { unknownVariables, unknownVariableText } from '../settings/unknown-variables.ts';
 
@@ -105,6 +106,9 @@ function warnOfUnknownVariables(): void {
   for (const unknown of unknownVariables(process.env)) process.stderr.write(`${unknownVariableText(unknown)}\n`);
 }
 
+/** The commands that write a journal, and took a flag to keep none. */
+const writing: ReadonlySet<CommandName> = new Set(['serve', 'demo', 'import']);
+
 /** Adds a command to those of the program, or of another command. */
 export function addCommand<C extends CommandName, Options, Arguments extends readonly unknown[]>(
   parent: Command,
@@ -122,11 +126,14 @@ export function addCommand<C extends CommandName, Options, Arguments extends rea
     one.flag === null ? [] : [{ setting, option: optionOf(one.flag, one, takes) }],
   );
   for (const { option } of flags) made.addOption(option);
+  const writes = writing.has(takes);
+  if (writes) made.addOption(new Option(NO_JOURNAL).hideHelp());
   listVariables(made, takes);
 
   made.action(async (...received: unknown[]) => {
     // Commander passes the arguments, then the options and the command.
     const given = received.slice(0, -2) as unknown as Arguments;
+    if (writes) requireJournal(made.getOptionValue('journal') === false, process.env);
     const reading = readSettingsOf(takes, givenBy(made, flags), process.env);
     if (!logs) warnOfUnknownVariables();
     const { data = null } = reading.settings as { data?: string };

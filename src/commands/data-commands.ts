@@ -112,17 +112,6 @@ export const rebuild = command({
   },
 });
 
-export const acceptJournal = command({
-  name: 'accept-journal',
-  summary: 'Keep the index after its journal was lost, and go on without the events that the journal lacks',
-  example: 'stackside accept-journal --data /srv/stacks',
-  takes: 'accept-journal',
-  async run({ settings }) {
-    const { reportAcceptedJournal } = await import('./report.ts');
-    reportAcceptedJournal(settings.data);
-  },
-});
-
 export const backup = command({
   name: 'backup',
   summary: 'Make a snapshot of the index and the journal while they are in use',

@@ -18,12 +18,6 @@ import { requireNoDatabase } from './output-place.ts';
 export async function runExport(directory: string, file: string | undefined, overwrite: boolean): Promise<void> {
   if (file !== undefined) requireNoDatabase(file, directory);
   const journal = openWholeJournal(directory);
-  if (journal === null) {
-    throw new OperatorError(
-      `There is no journal in ${directory}.`,
-      'Check --data; with --no-journal, no events are stored that could be exported.',
-    );
-  }
   try {
     for (const gap of journal.gaps()) process.stderr.write(`${lackText(directory, gap)}\n`);
     if (file === undefined) await printLines(rowsOf(journal));

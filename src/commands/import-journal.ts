@@ -122,10 +122,9 @@ export async function importJournal(settings: SettingsOf<'import'>, from: string
   const source = sourceAt(from, settings);
   const ingest = openIngest({
     directory: settings.data,
-    journal: settings.journal,
     chainId: settings.chainId,
     // Entries get the numbers that they have there.
-    shared: settings.journal,
+    shared: true,
     machine: silentMachine,
     sendMany: sendManyIn(settings),
     load: 'bulk',

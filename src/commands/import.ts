@@ -148,7 +148,6 @@ export async function runImport(
   for (const file of files) requireInput(file);
   const ingest = openIngest({
     directory: settings.data,
-    journal: settings.journal,
     chainId: settings.chainId,
     machine: silentMachine,
     sendMany: sendManyIn(settings),

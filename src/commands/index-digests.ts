@@ -37,9 +37,9 @@ export async function snapshotFrom(
 export function chainIn(directory: string, id: number): Uint8Array | null {
   const journal = openJournalReader(directory);
   try {
-    return journal?.chainAt(id) ?? null;
+    return journal.chainAt(id);
   } finally {
-    journal?.close();
+    journal.close();
   }
 }
 

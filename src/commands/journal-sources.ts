@@ -138,7 +138,6 @@ export function peerJournal(peer: Peer, limit: number): JournalSource {
 /** The journal of a data directory, which a server may write meanwhile. @throws OperatorError where it has none */
 export function directoryJournal(directory: string): JournalSource {
   const journal = openWholeJournal(directory);
-  if (journal === null) throw new OperatorError(`There is no journal in ${directory}.`, 'Give another directory.');
   const lacksNext = (id: number): boolean => journal.gaps().some(({ first, last }) => first <= id + 1 && id < last);
   return {
     location: directory,

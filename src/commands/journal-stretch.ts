@@ -1,21 +1,10 @@
 /** Reads what `/stackside/v1/journal` answers. */
 import type { JournalStretch, StoredEntry } from '../api/stackside/journal.ts';
-import { type JournalReader, openJournalReader } from '../store/files/journal.ts';
-
-function withJournal<T>(directory: string, read: (journal: JournalReader) => T): T | null {
-  const journal = openJournalReader(directory);
-  if (journal === null) return null;
-  try {
-    return read(journal);
-  } finally {
-    journal.close();
-  }
-}
+import { openJournalReader } from '../store/files/journal.ts';
 
 /** Entries that follow one, up to the first that is missing. The file is open while they are read. */
 function* entriesAfter(directory: string, after: number): Generator<StoredEntry> {
   const journal = openJournalReader(directory);
-  if (journal === null) return;
   try {
     for (let id = after + 1; ; id++) {
       const entry = journal.stored(id);
@@ -29,13 +18,18 @@ function* entriesAfter(directory: string, after: number): Generator<StoredEntry>
 
 /**
  * The events of a data directory that follow a number.
- * @returns null where the directory has no journal
  * @throws OperatorError where the journal can't be read
  */
-export const journalStretch = (directory: string, after: number): JournalStretch | null =>
-  withJournal(directory, (journal) => ({
-    chain: journal.chainAt(after),
-    last: journal.lastId(),
-    lacksUpTo: journal.gaps().find(({ first, last }) => first <= after + 1 && after < last)?.last ?? null,
-    entries: () => entriesAfter(directory, after),
-  }));
+export function journalStretch(directory: string, after: number): JournalStretch {
+  const journal = openJournalReader(directory);
+  try {
+    return {
+      chain: journal.chainAt(after),
+      last: journal.lastId(),
+      lacksUpTo: journal.gaps().find(({ first, last }) => first <= after + 1 && after < last)?.last ?? null,
+      entries: () => entriesAfter(directory, after),
+    };
+  } finally {
+    journal.close();
+  }
+}

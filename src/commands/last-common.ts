@@ -18,7 +18,7 @@ export async function lastCommon(
     let common: Place = { id: 0, chain: CHAIN_START };
     for (let [from, to] = [1, place.id]; from <= to; ) {
       const id = (from + to) >> 1;
-      const ours = journal?.chainAt(id) ?? null;
+      const ours = journal.chainAt(id);
       const theirs = await source.chainAt(id);
       const isKnown = ours !== null && theirs !== 'trimmed';
       if (isKnown && (theirs === null || !sameChain(ours, theirs))) {
@@ -30,6 +30,6 @@ export async function lastCommon(
     }
     return common;
   } finally {
-    journal?.close();
+    journal.close();
   }
 }

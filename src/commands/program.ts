@@ -5,7 +5,6 @@ import type { CommandName } from '../settings/setting.ts';
 import { addClusterCommands } from './cluster-commands.ts';
 import { addCommand, type Declaration } from './command.ts';
 import {
-  acceptJournal,
   backup,
   check,
   exportRecording,
@@ -54,7 +53,6 @@ const commands: readonly Listed[] = [
   listed(exportRecording),
   listed(sql),
   listed(rebuild),
-  listed(acceptJournal),
   listed(backup),
   listed(restore),
   listed(check),

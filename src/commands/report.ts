@@ -1,11 +1,10 @@
-/** The output of `stackside check`, `tables`, `status` and `accept-journal`. */
+/** The output of `stackside check`, `tables` and `status`. */
 
 import { chainIdText } from '../chain/network.ts';
 import { silentMachine } from '../hooks/machine.ts';
 import { type CheckOptions, checkDirectory } from '../store/check/check.ts';
 import type { CheckWatch } from '../store/check/run.ts';
 import { type TableSize, tableSizes } from '../store/check/table-sizes.ts';
-import { acceptJournal } from '../store/files/accept-journal.ts';
 import { type DirectoryStatus, directoryStatus } from '../store/files/status.ts';
 import type { CheckLine, TableLine } from './inspections.ts';
 import type { OutputFormat } from './option-values.ts';
@@ -107,7 +106,7 @@ function lines(status: DirectoryStatus): string[] {
     `orphaned       ${orphaned_blocks} blocks`,
     `index          ${megabytes(index_bytes)}${lacking(missing_indexes)}`,
     journal === null
-      ? 'journal        none'
+      ? 'journal        missing'
       : `journal        ${journal.events} events, ${megabytes(journal.bytes)}, ${standing(journal)}`,
   ];
 }
@@ -124,13 +123,4 @@ function standing({ fits, behind }: NonNullable<DirectoryStatus['journal']>): st
 export function reportStatus(directory: string, json: boolean): void {
   const status = directoryStatus(directory);
   process.stdout.write(json ? `${JSON.stringify(status)}\n` : `${lines(status).join('\n')}\n`);
-}
-
-/** Accepts the journal of a data directory as it is, and prints what it lacks. */
-export function reportAcceptedJournal(directory: string): void {
-  const { gap, setAside } = acceptJournal(directory);
-  if (setAside !== null) process.stdout.write(`The journal that was here is at ${setAside} now.\n`);
-  process.stdout.write(
-    `The journal lacks the events from ${gap.first} to ${gap.last}, and goes on after them. The index can not be made from it.\n`,
-  );
 }

@@ -168,7 +168,7 @@ function systemOf(
     log: async () => systemLog([watch.recent.read(), ...(await logs())]),
     inspections: inspected,
     hosts: async () => (await cluster?.hosts()) ?? ALONE,
-    journal: (after) => (settings.journal ? journalStretch(settings.data, after) : null),
+    journal: (after) => journalStretch(settings.data, after),
   };
 }
 
@@ -342,7 +342,6 @@ export async function startServing(
 
 const ingestSettings = (settings: Settings) => ({
   directory: settings.data,
-  journal: settings.journal,
   chainId: settings.chainId,
   sendMany: sendManyIn(settings),
   valueIndexes: valueIndexesIn(settings),
@@ -356,8 +355,8 @@ const inTurn =
     every(ms, () => void queue.run(call));
 
 /** Trims the journal as the settings say. @returns what ends it */
-function keepJournal({ data, journal, journalKeep }: Settings, environment: Environment, ingest: Ingest, log: Log) {
-  if (!journal || journalKeep === null) return () => {};
+function keepJournal({ data, journalKeep }: Settings, environment: Environment, ingest: Ingest, log: Log) {
+  if (journalKeep === null) return () => {};
   const { clock, connect } = environment;
   const every = inTurn(ingest, clock.every);
   return startJournalKeeper({ directory: data, keep: journalKeep, log, now: clock.now, every, connect });

@@ -118,7 +118,7 @@ export async function runRestore(settings: SettingsOf<'restore'>, location: stri
     report: progress.update,
   });
   progress.done();
-  const { height, position, bytes, files } = manifest;
+  const { height, position, bytes } = manifest;
   const before = found === 0 ? '' : `, ${sizeText(found)} of them by a restore before`;
   process.stdout.write(`${directory}: height ${height ?? 0}, event ${position}; ${sizeText(bytes)}${before}\n`);
   if (!manifest.public) {
@@ -127,5 +127,4 @@ export async function runRestore(settings: SettingsOf<'restore'>, location: stri
         `Without ${SECRETS_KEY}, deliveries of consumers with a signing secret wait until they make a new one.\n`,
     );
   }
-  if (files.length === 1) process.stdout.write('The snapshot has no journal: run stackside serve with --no-journal.\n');
 }

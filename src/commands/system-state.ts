@@ -37,7 +37,6 @@ const MICROSECONDS = 1_000_000;
 /** The journal of a data directory, by look-ups alone: counting its entries would read all of it. */
 function journalOf(directory: string): SystemState['journal'] {
   const journal = openJournalReader(directory);
-  if (journal === null) return null;
   try {
     const missing = journal.gaps().reduce((sum, { first, last }) => sum + last - first + 1, 0);
     const span = journal.span();
@@ -60,14 +59,13 @@ const valueIndexState = (index: ValueIndex): SystemState['value_indexes'][number
   from_height: lowestWholeHeight(index),
 });
 
-const WITH_JOURNAL =
+const DURABILITY =
   'Each event is synced to the journal before the node gets its answer. The index follows within 20 ms, and after a crash it is brought up from the journal.';
-const WITHOUT_JOURNAL = 'Each event is synced to the index before the node gets its answer. No journal is kept.';
 
 /** @throws OperatorError where the journal can't be read */
 export function systemState(options: SystemStateOptions): SystemState {
   const { settings, listeners } = options;
-  const { data: directory, journal, threads } = settings;
+  const { data: directory, threads } = settings;
   return {
     settings: settingsOf(options),
     listeners,
@@ -77,8 +75,8 @@ export function systemState(options: SystemStateOptions): SystemState {
       files: [...fileSizes(directory)].map(([name, bytes]) => ({ name, bytes })),
       free_bytes: freeBytes(directory),
     },
-    journal: journal ? journalOf(directory) : null,
-    durability: journal ? WITH_JOURNAL : WITHOUT_JOURNAL,
+    journal: journalOf(directory),
+    durability: DURABILITY,
     value_indexes: options.valueIndexes.map(valueIndexState),
   };
 }

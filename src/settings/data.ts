@@ -33,7 +33,7 @@ export const dataSettings = group('Data and chain', {
   data: setting({
     commands: [
       ...['serve', 'demo', 'import', 'export', 'rebuild'],
-      ...['accept-journal', 'backup', 'restore', 'check', 'status', 'sql', 'hooks', 'cluster'],
+      ...['backup', 'restore', 'check', 'status', 'sql', 'hooks', 'cluster'],
     ] as const,
     flag: '--data <dir>',
     variables: ['STACKSIDE_DATA'],
@@ -95,15 +95,6 @@ export const dataSettings = group('Data and chain', {
   }),
   sendManyMainnet: sendMany('mainnet', 'PM'),
   sendManyTestnet: sendMany('testnet', 'TN'),
-  journal: setting({
-    commands: ['serve', 'demo', 'import'],
-    flag: '--no-journal',
-    variables: ['STACKSIDE_JOURNAL', 'STACKS_API_STORE_RAW_EVENTS'],
-    type: Type.Boolean({ default: true }),
-    read: yesOrNo,
-    help: 'Keep no raw events; this saves disk space, but rebuilding the index then requires a resync of the node',
-    accepts: 'true or false',
-  }),
   journalKeep: setting({
     commands: ['serve'],
     flag: '--journal-keep <days|snapshot>',

@@ -8,7 +8,6 @@ export type CommandName =
   | 'import'
   | 'export'
   | 'rebuild'
-  | 'accept-journal'
   | 'backup'
   | 'restore'
   | 'check'

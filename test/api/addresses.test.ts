@@ -29,9 +29,7 @@ let token: { asset: string; address: string };
 beforeAll(() => {
   const options = { seed: 5, blocks: BLOCKS, accounts: 10, transactionsPerBlock: 8 };
   const waiting = [5, 6, 9].map((nonce) => transfer(alice, nonce, 200, undefined, bob));
-  directory = ingestOf([...[...devnetEvents(options)].map(received), announcement(waiting, 1_900_000_000)], {
-    journal: false,
-  });
+  directory = ingestOf([...[...devnetEvents(options)].map(received), announcement(waiting, 1_900_000_000)], {});
   snapshots = openSnapshots(directory.path);
   app = createApp({ snapshots, version: 'test', log: (event) => logged.push(event), checkResponses: true });
   using db = new Database(indexPath(directory.path), { readonly: true });

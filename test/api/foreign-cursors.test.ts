@@ -166,7 +166,7 @@ describe('the name of an item', () => {
   let api: OpenApi;
   beforeAll(() => {
     const options = { seed: 5, blocks: 60, accounts: 10, transactionsPerBlock: 8 };
-    directory = ingestOf([...devnetEvents(options)].map(received), { journal: false });
+    directory = ingestOf([...devnetEvents(options)].map(received));
     api = openApi(directory.path);
   });
   afterAll(() => {

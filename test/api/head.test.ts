@@ -32,7 +32,7 @@ function manySubdomains(directory: string): void {
 beforeAll(async () => {
   const events = [...devnetEvents({ seed: 7, blocks: 44, accounts: 4, transactionsPerBlock: 20, staking: 30 })];
   for (const event of events) subjects.add(event);
-  const { path } = closing.use(ingestOf(events.map(received), { journal: false }));
+  const { path } = closing.use(ingestOf(events.map(received)));
   manySubdomains(path);
   snapshots = openSnapshots(path);
   closing.defer(snapshots.close);

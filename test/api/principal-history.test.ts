@@ -149,7 +149,7 @@ describe('over a simulated chain with forks', () => {
 
 test('a fork that replaces the chain ends the answer with the reason', async () => {
   const chain = new SimulatedChain({ seed: 3, accounts: 4, transactionsPerBlock: 2 });
-  using open = openNew({ journal: false });
+  using open = openNew();
   const take = (events: Parameters<typeof received>[0][]) => {
     for (const event of events) open.ingest.take(received(event));
     open.ingest.commit();

@@ -220,16 +220,6 @@ test('a backup while events come holds exactly the events that its manifest says
   expect(made.position).toBe(everything(fed.path).journal.length);
 });
 
-test('a backup of an index without a journal has the index alone', async () => {
-  using bare = ingestOf(events.slice(0, 20), { journal: false });
-  const target = join(places.path, 'bare');
-  const { files } = await snapshotOf(bare.path, target, { partBytes: PART });
-  expect(files.map(({ name }) => name)).toEqual(['index.db']);
-  using folder = dataDirectory();
-  await restored(target, folder.path);
-  expect(everything(folder.path)).toEqual(everything(bare.path));
-});
-
 test('what comes back from the place must be what was written, else there is no snapshot', async () => {
   const path = join(places.path, 'forgetful');
   const target = directoryTarget(path);

@@ -157,10 +157,9 @@ test('names from before the chain come to all hosts, once', async () => {
 });
 
 test('a host keeps a whole journal, by which it makes deliveries of old blocks', () => {
-  const host = { cluster: 'postgres://db/stacks', journal: true, journalKeep: null };
+  const host = { cluster: 'postgres://db/stacks', journalKeep: null };
   expect(() => requireHost(host)).not.toThrow();
   expect(() => requireHost({ ...host, journalKeep: 'snapshot' })).toThrow('--journal-keep');
-  expect(() => requireHost({ ...host, journal: false })).toThrow('--no-journal');
 });
 
 test('a snapshot of a host has its chainhooks, and a public one is refused', async () => {
@@ -193,10 +192,7 @@ test('a host that left its cluster has hooks of its own, which a rebuild keeps',
   }
   rebuildIndex({ directory: directory.path, chainId: null, log: () => {}, force: false, machine: silentMachine });
   const surroundings = { log: () => {}, now: () => 0 };
-  const { ingest } = openWithHooks(
-    { directory: directory.path, journal: true, chainId: null, log: () => {} },
-    surroundings,
-  );
+  const { ingest } = openWithHooks({ directory: directory.path, chainId: null, log: () => {} }, surroundings);
   expect(ingest.hooks.origin.ownHooks()).toHaveLength(1);
   expect(ingest.hooks.origin.origin()).toBe('left');
   ingest.close();

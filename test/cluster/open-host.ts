@@ -24,7 +24,7 @@ export function openHost(
 ) {
   const own = directory === undefined ? dataDirectory() : null;
   const path = directory ?? own?.path ?? '';
-  const options = { directory: path, journal: true, chainId, shared: true, log: () => {} };
+  const options = { directory: path, chainId, shared: true, log: () => {} };
   const { ingest, machine } = openWithHooks(options, { log: () => {}, now: clock.now });
   const { entries, queue } = ingest;
   if (entries === null) throw new Error('it shares no log');

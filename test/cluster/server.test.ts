@@ -17,7 +17,7 @@ test(
     const seen = new Seen({ 'events of the trace': 20 });
     await assertSeeds(
       fc.asyncProperty(cases(SHORT_CHAIN), async (one) => {
-        seen.add('events of the trace', (await run({ ...one, journal: true, shared: true })).length);
+        seen.add('events of the trace', (await run({ ...one, shared: true })).length);
       }),
       { seen, cases: 1, shrinkFor: 60_000 },
     );

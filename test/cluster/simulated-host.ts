@@ -79,7 +79,7 @@ export class SimulatedHost {
     try {
       const files = { connect: disk.connect, sync: disk.sync };
       const { ingest, machine } = openWithHooks(
-        { directory: disk.path, journal: true, chainId: null, shared: true, log: () => {}, ...files },
+        { directory: disk.path, chainId: null, shared: true, log: () => {}, ...files },
         { log: () => {}, now: world.clock.now },
       );
       life.ingest = ingest;

@@ -29,7 +29,7 @@ const stderr = spyOn(process.stderr, 'write');
 beforeAll(() => {
   stderr.mockImplementation((text) => said.push(String(text)) > 0);
   const options = { seed: 2, blocks: 40, accounts: 8, transactionsPerBlock: 4 };
-  directory = ingestOf([...devnetEvents(options)].map(received), { journal: false });
+  directory = ingestOf([...devnetEvents(options)].map(received));
   db = new Database(indexPath(directory.path), { readonly: true });
 });
 afterAll(() => {

@@ -83,12 +83,6 @@ test('an empty directory takes all', async () => {
   expect(everything(empty.path)).toEqual(whole);
 });
 
-test('without a journal of its own, a directory takes them too', async () => {
-  using bare = ingestOf(events.slice(0, half), { journal: false });
-  await importFrom(peer.api, bare.path, key, 'false');
-  expect(tables(bare.path)).toEqual(tables(filled.path));
-});
-
 test('a directory that took other events meanwhile takes what it lacks, like a recording', async () => {
   using restored = copyOf(snapshot);
   const own = events.slice(half).filter(({ path }) => path === '/new_mempool_tx');

@@ -137,6 +137,7 @@ test('its names, namespaces and subdomains are answered as of the chain’s firs
 
 test('in an index that doesn’t begin with the chain, they have no transaction', async () => {
   await take();
+  openAt(data.path)[Symbol.dispose]();
   expect(await read((names) => names.find('zumrai.id'))).toMatchObject({ txId: null, expireBlock: 52_596 });
 });
 

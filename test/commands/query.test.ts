@@ -14,7 +14,7 @@ import { manualClock } from '../support/manual-clock.ts';
 
 let directory: DataDirectory;
 beforeAll(() => {
-  directory = ingestOf([], { journal: false });
+  directory = ingestOf([]);
 });
 afterAll(() => directory[Symbol.dispose]());
 

@@ -141,14 +141,6 @@ test('stackside backup and restore take the variables of S3', async () => {
   expect(tipOf(at('from-s3'))).toEqual(tipOf(at('data')));
 });
 
-test("stackside import --no-journal keeps no events, follows forks all the same, and can't be exported", async () => {
-  expect((await stackside('import', recording, '--data', at('bare'), '--no-journal')).code).toBe(0);
-  expect(directoryStatus(at('bare')).journal).toBeNull();
-  expect(tipOf(at('bare'))).toEqual(tipOf(at('data')));
-  expect((await stackside('export', '--data', at('bare'))).code).toBe(1);
-  expect((await stackside('rebuild', '--data', at('bare'))).code).toBe(1);
-});
-
 const mistakes: [args: string[], says: RegExp][] = [
   [['serve', '--event-port', 'x'], /--event-port is "x"\.\nIt must be a number from 0 to 65535\./],
   [['serve', '--mode', 'fast'], /--mode is "fast"\.\nIt must be full, read or write\./],
@@ -158,7 +150,8 @@ const mistakes: [args: string[], says: RegExp][] = [
   [['frobnicate'], /unknown command 'frobnicate'/],
   [['import', 'no-such-file.tsv'], /File does not exist: no-such-file\.tsv/],
   [['status', '--data', 'no-such-directory'], /There is no index at no-such-directory/],
-  [['accept-journal', '--data', 'no-such-directory'], /There is no index at no-such-directory/],
+  [['import', '--no-journal', recording], /--no-journal is given, but the journal is always kept\.\n.*--journal-keep/],
+  [['serve', '--no-journal'], /--no-journal is given, but the journal is always kept/],
   [['devnet', '--blocks', 'many'], /whole number/],
   [
     ['devnet', '--post', 'nonsense'],
@@ -206,7 +199,6 @@ test('every command has help with an example', async () => {
     'export',
     'sql',
     'rebuild',
-    'accept-journal',
     'backup',
     'restore',
     'check',

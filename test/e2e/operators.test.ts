@@ -133,18 +133,13 @@ const oddFlags = [['--chain-id', 'x'], ['--network', 'moon'], ['--no-such-flag']
 
 const commands: readonly ((paths: { input: string; output: string }, prng: Prng) => string[])[] = [
   ({ input }) => ['import', input],
-  ({ input }, prng) => [
-    'import',
-    input,
-    ...prng.pick([['--skip-bad'], ['--restart'], ['--no-journal'], ['--format', 'raw']]),
-  ],
+  ({ input }, prng) => ['import', input, ...prng.pick([['--skip-bad'], ['--restart'], ['--format', 'raw']])],
   ({ output }, prng) => ['export', '--output', output, ...(prng.chance(0.5) ? ['--overwrite'] : [])],
   ({ output }) => ['backup', output],
   ({ input }) => ['restore', input],
   (_, prng) => ['rebuild', ...(prng.chance(0.5) ? ['--force'] : [])],
   (_, prng) => ['check', ...(prng.chance(0.5) ? ['--deep'] : [])],
   () => ['status'],
-  () => ['accept-journal'],
   () => ['serve', '--api-port', '0', '--event-port', '0'],
 ];
 

@@ -88,7 +88,7 @@ describe('stackside settings', () => {
       if (flag === undefined || name === 'network') return [];
       return [{ name, flag, given: value === undefined ? [flag] : [flag, textFor(name, declared)] }];
     });
-    const variables = { STACKSIDE_API_PORT: '5', STACKSIDE_JOURNAL: 'true', STACKSIDE_LOG_LEVEL: 'warn' };
+    const variables = { STACKSIDE_API_PORT: '5', STACKSIDE_LOG_LEVEL: 'warn' };
     const shown = await settingsIn(variables, ...set.flatMap(({ given }) => given));
     for (const { name, flag } of set) {
       expect([name, shown[printedName(name)]]).toMatchObject([name, { source: 'flag', flag }]);
@@ -138,11 +138,13 @@ test('STACKSIDE_DATA=DIR stackside demo keeps its data there, and touches none t
   ]);
 });
 
-test('STACKSIDE_JOURNAL=false stackside import keeps no journal', async () => {
-  await stackside('devnet', '--blocks', '3', '--out', at('devnet.tsv'));
-  const imported = await stacksideIn({ STACKSIDE_JOURNAL: 'false' }, 'import', at('devnet.tsv'), '--data', at('bare'));
-  expect(imported.code).toBe(0);
-  expect(JSON.parse((await stackside('status', '--json', '--data', at('bare'))).stdout).journal).toBeNull();
+test('STACKSIDE_JOURNAL=false stackside import is refused: the journal is always kept', async () => {
+  const { code, stderr } = await stacksideIn({ STACKSIDE_JOURNAL: 'false' }, 'import', '-', '--data', at('bare'));
+  expect([code, stderr]).toEqual([
+    1,
+    'STACKSIDE_JOURNAL=false is given, but the journal is always kept.\nOmit it; to save disk space, give --journal-keep.\n',
+  ]);
+  expect(existsSync(at('bare'))).toBe(false);
 });
 
 test('stackside import --log-level info logs at info, and without the flag errors alone', async () => {

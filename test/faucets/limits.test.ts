@@ -108,7 +108,7 @@ test('nothing is given that can not be written down', () =>
 
 test('a gift that is taken back is one gift of its currency, address and time', () => {
   using directory = dataDirectory();
-  using db = openWriter(directory.path, 'own');
+  using db = openWriter(directory.path);
   const requests = faucetRequests(db);
   for (const [currency, address, at] of [
     ['stx', 'A', 5],

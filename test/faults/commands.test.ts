@@ -5,34 +5,21 @@
  */
 import { Database } from 'bun:sqlite';
 import { afterAll, expect, spyOn, test } from 'bun:test';
-import {
-  cpSync,
-  existsSync,
-  readdirSync,
-  readFileSync,
-  readlinkSync,
-  renameSync,
-  rmSync,
-  writeFileSync,
-} from 'node:fs';
+import { cpSync, existsSync, readdirSync, readFileSync, readlinkSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { hasCode, OperatorError } from '../../src/base/errors.ts';
 import { operatorErrorOf } from '../../src/base/system-errors.ts';
 import { recordingRow } from '../../src/chain/recording.ts';
 import { runExport } from '../../src/commands/export.ts';
 import { runImport } from '../../src/commands/import.ts';
-import { devnetEvents } from '../../src/devnet/scenario.ts';
 import { adminKeyFile, adminKeyOf } from '../../src/hooks/admin-key.ts';
 import { readSettings } from '../../src/settings/config.ts';
 import { checkDirectory } from '../../src/store/check/check.ts';
-import { acceptJournal } from '../../src/store/files/accept-journal.ts';
-import { indexPath, journalPath } from '../../src/store/files/database.ts';
-import { openJournal, openJournalReader } from '../../src/store/files/journal.ts';
+import { indexPath } from '../../src/store/files/database.ts';
 import { missingListIndexes } from '../../src/store/files/list-indexes.ts';
 import { type OldNameRow, takeOldNames } from '../../src/store/ingest/old-name-writer.ts';
 import { rebuildIndex } from '../../src/store/ingest/rebuild.ts';
 import { type DataDirectory, dataDirectory } from '../support/data-directory.ts';
-import { ingestOf, received } from '../support/ingest.ts';
 import { casesOf } from '../support/property.ts';
 import { restored, snapshotOf } from '../support/snapshot.ts';
 import { everything, wholeIndex } from '../support/tables.ts';
@@ -41,7 +28,7 @@ import { type Everywhere, everywhere, type FileCall } from './everywhere.ts';
 import { type Call, type Fault, faults, never, type Plan } from './fault-store.ts';
 import { before, template } from './stretch.ts';
 
-const filled = template(true);
+const filled = template();
 afterAll(() => filled[Symbol.dispose]());
 
 const snapshots = dataDirectory();
@@ -73,44 +60,6 @@ async function* oldNames(): AsyncGenerator<OldNameRow> {
     yield { kind: 'name', name: `name${number}.id`, owner: 'SP1', zonefileHash: new Uint8Array(20) };
   }
 }
-
-const journalOf = (directory: string) => {
-  const journal = openJournalReader(directory);
-  try {
-    return { last: journal?.lastId(), gaps: journal?.gaps() };
-  } finally {
-    journal?.close();
-  }
-};
-
-const foreign = ingestOf([...devnetEvents({ seed: 4, accounts: 8, blocks: 10 })].map(received));
-afterAll(() => foreign[Symbol.dispose]());
-
-/** Puts the journal of another chain in its place, with the last of its events in the write-ahead log. */
-function putForeignJournal(folder: string): void {
-  cpSync(journalPath(foreign.path), journalPath(inData(folder)));
-  const journal = openJournal(inData(folder));
-  journal.begin();
-  journal.append({ ...journal.read(journal.lastId())!, id: journal.lastId() + 1 });
-  journal.commit();
-  const wal = `${journalPath(inData(folder))}-wal`;
-  cpSync(wal, `${wal}.kept`);
-  journal.close();
-  renameSync(`${wal}.kept`, wal);
-  cpSync(journalPath(foreign.path), journalPath(inData(folder)));
-}
-
-/** Ids of what the journals hold that were set aside. */
-const setAsideIn = (directory: string): number[][] =>
-  readdirSync(directory)
-    .filter((name) => /^journal-set-aside-\d+\.db$/.test(name))
-    .map((name) => {
-      using db = new Database(join(directory, name), { readonly: true });
-      return db
-        .query<{ id: number }, []>('SELECT id FROM events ORDER BY id')
-        .all()
-        .map(({ id }) => id);
-    });
 
 /** All tables, and the indexes that lists lack. */
 function whole(folder: string) {
@@ -179,19 +128,6 @@ const commands: readonly Command[] = [
     name: 'check',
     act: (folder) => expect(checkDirectory(inData(folder), { deep: true }).flatMap((one) => one.problems)).toEqual([]),
     result: (folder) => wholeIndex(inData(folder)),
-  },
-  {
-    name: 'accept-journal',
-    prepare: (folder) => rmSync(journalPath(inData(folder))),
-    act: (folder) => acceptJournal(inData(folder)),
-    result: (folder) => journalOf(inData(folder)),
-  },
-  {
-    name: 'accept-journal in the place of another chain',
-    prepare: putForeignJournal,
-    reader: (folder) => openJournalReader(inData(folder)),
-    act: (folder) => acceptJournal(inData(folder)),
-    result: (folder) => ({ ...journalOf(inData(folder)), setAside: setAsideIn(inData(folder)) }),
   },
   {
     name: 'the names from before the chain',

@@ -12,11 +12,9 @@ import { everything, journalRows, wholeIndex } from '../support/tables.ts';
 import { type Fault, faultStore, never, type Plan } from './fault-store.ts';
 import { copyOf, openWithHooks, stretch, template } from './stretch.ts';
 
-const withJournal = template(true);
-const withoutJournal = template(false);
+const whole = template();
 afterAll(() => {
-  withJournal[Symbol.dispose]();
-  withoutJournal[Symbol.dispose]();
+  whole[Symbol.dispose]();
 });
 
 const full: Fault = { code: 'full', effect: 'rolled_back' };
@@ -26,10 +24,10 @@ const saidToFail: Fault = { code: 'io', effect: 'done' };
 const INSERT_CHANGE = 'INSERT INTO changes (kind, subject) VALUES (?1, ?2)';
 
 /** An index open on a copy, whose calls can be made to fail. */
-function opened({ journal = true } = {}) {
-  const directory = copyOf(journal ? withJournal : withoutJournal);
+function opened() {
+  const directory = copyOf(whole);
   const store = faultStore();
-  const open = openWithHooks(directory.path, { journal, connect: store.connect });
+  const open = openWithHooks(directory.path, { connect: store.connect });
   return {
     ...open,
     store,
@@ -244,19 +242,18 @@ test('a small write that finds room on a full disk says nothing of the events, w
 });
 
 const files = [
-  ['index', true, indexPath],
-  ['journal', true, journalPath],
-  ['index without a journal', false, indexPath],
+  ['index', indexPath],
+  ['journal', journalPath],
 ] as const;
 
 test.each(files)(
   '%s: a file that can not grow stops the events, and once it can they go on as if nothing had been',
-  (_, journal, path) => {
-    using undisturbed = opened({ journal });
+  (_, path) => {
+    using undisturbed = opened();
     for (const event of stretch) undisturbed.ingest.receive(event);
     const wanted = everything(undisturbed.directory);
     for (const room of [0, 9]) {
-      using open = opened({ journal });
+      using open = opened();
       const db = open.store.opened.get(path(open.directory))!;
       const { pages } = db.query<{ pages: number }, []>('SELECT page_count AS pages FROM pragma_page_count').get()!;
       const limit = (most: number) => db.run(`PRAGMA max_page_count = ${most}`);
@@ -280,15 +277,13 @@ test.each(files)(
   },
 );
 
-test('the journal is synced at each commit, and the index where it has none', () => {
+test('the journal is synced at each commit, which can bring back a commit of the index', () => {
   const synchronous = ({ store }: Opened, path: string) =>
     store.opened.get(path)?.query<{ synchronous: number }, []>('PRAGMA synchronous').get()?.synchronous;
   using open = opened();
-  using alone = opened({ journal: false });
   const [FULL, NORMAL] = [2, 1];
   expect(synchronous(open, journalPath(open.directory))).toBe(FULL);
   expect(synchronous(open, indexPath(open.directory))).toBe(NORMAL);
-  expect(synchronous(alone, indexPath(alone.directory))).toBe(FULL);
 });
 
 test('what is of an unknown kind is counted once, however often the node has to send it', () => {

@@ -66,13 +66,12 @@ interface Run {
   directory: DataDirectory;
 }
 
-/** How events are committed: each by itself, with a journal or without one, or some together, while the journal is trimmed. */
-export const waysToCommit = ['with a journal', 'without a journal', 'some together, trimmed'] as const;
+/** How events are committed: each by itself, or some together, while the journal is trimmed. */
+export const waysToCommit = ['each by itself', 'some together, trimmed'] as const;
 export type Committed = (typeof waysToCommit)[number];
 
 /** Whether the journal is trimmed meanwhile. */
 export const trims = (committed: Committed): boolean => committed === 'some together, trimmed';
-export const hasJournal = (committed: Committed): boolean => committed !== 'without a journal';
 
 /** Events between two ends of the timer by which events share a commit. */
 const TOGETHER = 3;
@@ -87,7 +86,7 @@ const TRIMMED = 2;
  * @returns what makes a step, and what makes all that are left and ends it
  */
 function trimming(directory: string, connect: Connect) {
-  const journal = openJournalReader(directory)!;
+  const journal = openJournalReader(directory);
   const position = journal.lastId();
   noteSnapshot(directory, { location: 'elsewhere', position, chain: journal.chainAt(position)!.toHex() });
   journal.close();
@@ -135,7 +134,6 @@ export function run(from: DataDirectory, { committed, events, plan, begins }: Di
   const store = faultStore();
   const timer = sharedTimer();
   using open = openWithHooks(directory.path, {
-    journal: hasJournal(committed),
     connect: store.connect,
     ...(committed === 'some together, trimmed' ? { after: timer.after } : {}),
   });

@@ -8,7 +8,7 @@ import { Prng } from '../../src/devnet/prng.ts';
 import type { ReceivedEvent } from '../../src/store/ingest/ingest.ts';
 import type { DataDirectory } from '../support/data-directory.ts';
 import { casesOf, firstSeed, timeout } from '../support/property.ts';
-import { type Committed, hasJournal, run, trims, waysToCommit } from './disturbed-run.ts';
+import { type Committed, run, trims, waysToCommit } from './disturbed-run.ts';
 import { type Fault, faults, never } from './fault-store.ts';
 import { longStretch, template } from './stretch.ts';
 
@@ -113,7 +113,7 @@ test.each(waysToCommit)(
     const prng = new Prng(`every call/${committed}/${firstSeed}`);
     const stream = longStretch();
     const sum = { events: 0, calls: 0, failures: 0, reverted: 0, deliveries: 0 };
-    let from = template(hasJournal(committed));
+    let from = template();
     while (sum.failures < FAILURES) {
       const events = take(stream, SECTION);
       const undisturbed = run(from, { committed, events, plan: never });

@@ -10,7 +10,6 @@ import { OperatorError } from '../../src/base/errors.ts';
 import { Prng } from '../../src/devnet/prng.ts';
 import { devnetEvents } from '../../src/devnet/scenario.ts';
 import { checkDirectory } from '../../src/store/check/check.ts';
-import { acceptJournal } from '../../src/store/files/accept-journal.ts';
 import { indexPath, journalPath } from '../../src/store/files/database.ts';
 import type { ReceivedEvent } from '../../src/store/ingest/ingest.ts';
 import { rebuildIndex } from '../../src/store/ingest/rebuild.ts';
@@ -132,12 +131,8 @@ function refusalOf(action: () => void): OperatorError | null {
  * Opens a directory, and takes all that a node has that doesn't know what was lost.
  * @returns why not all was taken: a fork that goes deeper than the loss
  */
-function goOn(
-  directory: string,
-  events: readonly ReceivedEvent[],
-  { journal }: { journal: boolean },
-): OperatorError | null {
-  using open = openAt(directory, { journal });
+function goOn(directory: string, events: readonly ReceivedEvent[]): OperatorError | null {
+  using open = openAt(directory);
   const tooDeep = refusalOf(() => {
     for (const event of events) open.ingest.take(event);
   });
@@ -166,50 +161,29 @@ function sampled(name: string, usual: number): Pair[] {
   return taken;
 }
 
-test('with a journal, files are opened exactly where the journal holds the history of the index', () => {
+test('files are opened exactly where the journal holds the history of the index', () => {
   for (const pair of sampled('open', 12)) {
     const { belongs, chain } = truthOf(pair);
     using directory = directoryOf(pair);
     const before = heldIn(directory.path, pair);
-    const refusal = refusalOf(() => expect(goOn(directory.path, chain, { journal: true })).toBeNull());
+    const refusal = refusalOf(() => expect(goOn(directory.path, chain)).toBeNull());
     expect({ pair, opened: refusal === null }).toEqual({ pair, opened: belongs });
     if (refusal === null) expectWhole(pair, directory.path, chain, { deep: true });
     else expect({ pair, files: heldIn(directory.path, pair) }).toEqual({ pair, files: before });
   }
 });
 
-test('without a journal, an index is opened unless the journal beside it has more of its history', () => {
-  for (const pair of sampled('alone', 6)) {
-    const { belongs, ahead, inIndex } = truthOf(pair);
-    using directory = directoryOf(pair);
-    let tooDeep: OperatorError | null = null;
-    const refusal = refusalOf(() => {
-      tooDeep = goOn(directory.path, inIndex.chain, { journal: false });
-    });
-    expect({ pair, opened: refusal === null }).toEqual({ pair, opened: !(belongs && ahead > 0) });
-    if (refusal !== null || tooDeep !== null) continue;
-    expect({ pair, tables: tables(directory.path) }).toEqual({ pair, tables: expectedTables(inIndex.chain) });
-  }
-});
-
-test('where files are refused, accepting the journal and rebuilding the index each lead on', () => {
+test('where files are refused, rebuilding the index leads on', () => {
   for (const pair of sampled('ways out', 6)) {
-    const { belongs, inIndex, inJournal } = truthOf(pair);
+    const { belongs, inJournal } = truthOf(pair);
     if (belongs) continue;
-    {
-      using directory = directoryOf(pair);
-      acceptJournal(directory.path);
-      if (goOn(directory.path, inIndex.chain, { journal: true }) === null) {
-        expectWhole(pair, directory.path, inIndex.chain, { deep: false });
-      }
-    }
     if (pair.journal === 'missing') continue;
     using directory = directoryOf(pair);
     const rebuild = (force: boolean) =>
       rebuildIndex({ directory: directory.path, chainId: null, log: () => {}, force });
     expect({ pair, refused: refusalOf(() => rebuild(false)) !== null }).toEqual({ pair, refused: true });
     rebuild(true);
-    expect(goOn(directory.path, inJournal.chain, { journal: true })).toBeNull();
+    expect(goOn(directory.path, inJournal.chain)).toBeNull();
     expectWhole(pair, directory.path, inJournal.chain, { deep: true });
   }
 });

@@ -171,7 +171,7 @@ describe('between two turns', () => {
   const closing = new DisposableStack();
 
   beforeAll(async () => {
-    open = closing.use(openNew({ journal: false }));
+    open = closing.use(openNew());
     for (const event of devnetEvents({ seed: 7, blocks: 44, accounts: 4, transactionsPerBlock: 20, staking: 30 })) {
       open.ingest.take(received(event));
       subjects.add(event);

@@ -54,7 +54,7 @@ class Disk implements FileSync {
 
 function start(directory: string, disk: Disk) {
   const log = () => {};
-  const ingest = openIngest({ directory, journal: true, chainId: null, log, sync: disk });
+  const ingest = openIngest({ directory, chainId: null, log, sync: disk });
   const targets = { allowed: loopback, plainHttp: false };
   const hooks = startChainhooks({
     ingest,

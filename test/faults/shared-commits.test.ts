@@ -15,7 +15,7 @@ import { everything } from '../support/tables.ts';
 import { type Fault, faultStore, never } from './fault-store.ts';
 import { copyOf, openWithHooks, stretch, template } from './stretch.ts';
 
-const from = template(true);
+const from = template();
 afterAll(() => from[Symbol.dispose]());
 
 /** An index open on a copy, whose events share commits until the timer ends or something else has the commit made. */

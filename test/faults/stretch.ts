@@ -92,9 +92,9 @@ export function openWithHooks(directory: string, options: Partial<IngestOptions>
 }
 
 /** A directory, closed, where `before` was taken and hooks stand at the tip. */
-export function template(journal: boolean): DataDirectory {
+export function template(): DataDirectory {
   const directory = dataDirectory();
-  using open = openWithHooks(directory.path, { journal });
+  using open = openWithHooks(directory.path);
   for (const event of before) open.ingest.take(event);
   open.ingest.commit();
   open.register();

@@ -59,7 +59,7 @@ export function directHooks(given: Given = {}) {
   const log = (event: LogEvent) => {
     said.push(event);
   };
-  const ingest = openIngest({ directory: path, journal: true, chainId: null, log });
+  const ingest = openIngest({ directory: path, chainId: null, log });
   const hooks = startChainhooks({
     ingest,
     rules: {

@@ -55,7 +55,7 @@ export async function hookServer(
   const log = (event: LogEvent) => {
     said.push(event);
   };
-  const ingest = openIngest({ directory, journal: settings.journal, chainId: settings.chainId, log });
+  const ingest = openIngest({ directory, chainId: settings.chainId, log });
   const registry = new Registry();
   const { hooks, api } = serveHooks({
     settings,

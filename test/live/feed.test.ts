@@ -1,11 +1,13 @@
 /** What is pushed from an index whose file is replaced. */
 import { expect, test } from 'bun:test';
+import { renameSync } from 'node:fs';
 import { type Clock, systemClock } from '../../src/base/clock.ts';
 import { TURN_MS } from '../../src/base/turns.ts';
 import { devnetEvents } from '../../src/devnet/scenario.ts';
 import { type FeedEvent, startFeed } from '../../src/live/feed.ts';
 import { subscriptions } from '../../src/live/subscriptions.ts';
 import { plainTopic } from '../../src/live/topics.ts';
+import { journalPath } from '../../src/store/files/database.ts';
 import type { Snapshots } from '../../src/store/read/snapshots.ts';
 import { moveIndex } from '../support/data-directory.ts';
 import { heldClock } from '../support/held-clock.ts';
@@ -31,12 +33,12 @@ const observed = (snapshots: Snapshots, readFile: (file: number) => void): Snaps
 
 test('what a new file begins with is not told, and what comes then is, though it has fewer changes', async () => {
   // Changes are only of what was received; an import leaves none.
-  using old = ingestOf([], { journal: false });
+  using old = ingestOf([]);
   {
-    using open = openAt(old.path, { journal: false });
+    using open = openAt(old.path);
     for (const event of events) open.ingest.receive(event);
   }
-  using anew = ingestOf(events.slice(0, newest), { journal: false });
+  using anew = ingestOf(events.slice(0, newest));
   using snapshots = watchedSnapshots(old.path);
   const told: number[] = [];
   const said: FeedEvent[] = [];
@@ -56,11 +58,12 @@ test('what a new file begins with is not told, and what comes then is, though it
     subscriptions: subscribed,
     log: (event) => said.push(event),
   });
+  renameSync(journalPath(anew.path), journalPath(old.path));
   moveIndex(anew.path, old.path);
   snapshots.look();
   await followed.promise;
   {
-    using open = openAt(old.path, { journal: false });
+    using open = openAt(old.path);
     for (const event of events.slice(newest)) open.ingest.receive(event);
   }
   await delivered.promise;

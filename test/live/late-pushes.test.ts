@@ -63,7 +63,7 @@ test(
     const seen = new Seen({ blocks: 20, beside: 20, twice: 20, states: 20, moves: 20 });
     await assertProperty(
       fc.asyncProperty(forks(), fc.integer({ min: 2, max: 60 }), async (world: Forks, atOnce: number) => {
-        using open = openNew({ journal: false });
+        using open = openNew();
         using snapshots = watchedSnapshots(open.directory);
         const [soon, late] = [listener(snapshots), listener(snapshots)];
         for (const [index, event] of eventsOf(world).entries()) {

@@ -33,9 +33,7 @@ export type Disturbance = { after: number } & (
 
 export interface Case {
   seed: number;
-  /** Whether a journal is kept. */
-  journal: boolean;
-  /** Whether the server is a host of a cluster; then a journal is kept. */
+  /** Whether the server is a host of a cluster. */
   shared?: boolean;
   stream: number;
   /** How much of the stream comes, in quarters. */
@@ -149,7 +147,6 @@ export const cases = (chain = anyChain): fc.Arbitrary<Case> =>
     disturbances: fc.array(disturbance, { maxLength: MOST_DISTURBANCES, size: 'max' }),
     clients: fc.array(client, { maxLength: MOST_CLIENTS, size: 'max' }),
     readers: fc.nat(MOST_READERS),
-    journal: fc.constantFrom(true, true, true, false),
     walLimitBytes: fc.constantFrom(64 * MEGABYTE, MEGABYTE, MEGABYTE / 4),
     ...chain,
     seed: fc.noShrink(fc.nat(1_000_000_000)),

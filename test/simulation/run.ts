@@ -122,7 +122,7 @@ class Run {
     const { arrived } = this.#receivers;
     const { path } = this.server.disk;
     holdsTheWinningChain(path, this.#events);
-    if (this.#case.journal) journalIsOrdered(path, this.#events);
+    journalIsOrdered(path, this.#events);
     filesAreClean(path);
     this.server.logsHoldTheirLaws();
     idsNameBodies(arrived);

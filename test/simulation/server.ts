@@ -42,11 +42,10 @@ const indexed = [
 ];
 
 /** @param starts how often it was started before */
-const settingsOf = (data: string, { journal, shared = false }: ServerSettings, starts: number) => ({
+const settingsOf = (data: string, { shared = false }: ServerSettings, starts: number) => ({
   ...readSettings(
     {
       data,
-      journal,
       ...(shared ? { cluster: 'postgres://127.0.0.1/log' } : {}),
       ...indexed[starts % indexed.length],
       pingInterval: '1',
@@ -68,8 +67,6 @@ const settingsOf = (data: string, { journal, shared = false }: ServerSettings, s
 type Listener = 'The API' | 'The event receiver';
 
 export interface ServerSettings {
-  /** Whether it keeps a journal. */
-  journal: boolean;
   /** Bytes above which it empties a write-ahead log. */
   walLimitBytes: number;
   /** Whether it is a host of a cluster, whose log is reached now and then only. */
@@ -223,7 +220,7 @@ export class Server {
    * @param others whether another process reads the index, which can stand in the way
    */
   async rebuild(others: { isRead: () => boolean }): Promise<void> {
-    if (this.#settings.journal) await this.#pauseFor('rebuild', (disk) => this.#makeAnew(disk, others.isRead()));
+    await this.#pauseFor('rebuild', (disk) => this.#makeAnew(disk, others.isRead()));
   }
 
   #makeAnew({ connect, sync, path: directory }: Disk, isRead: boolean): void {

@@ -19,7 +19,6 @@ const casesThatOnceFailed: Case[] = [
   // Sent before it was on the disk: after the power was lost, what a hook caught up on came under other numbers.
   {
     seed: 6,
-    journal: true,
     stream: 6,
     walLimitBytes: 67_108_864,
     clients: [],
@@ -33,7 +32,6 @@ const casesThatOnceFailed: Case[] = [
   // A commit failed, and the evaluation went on from what it had rolled back.
   {
     seed: 0,
-    journal: true,
     stream: 0,
     walLimitBytes: 67_108_864,
     clients: [],
@@ -44,7 +42,6 @@ const casesThatOnceFailed: Case[] = [
   // A commit was done and said to have failed: nobody was woken for what it had queued.
   {
     seed: 8,
-    journal: true,
     stream: 8,
     walLimitBytes: 67_108_864,
     clients: [],
@@ -55,7 +52,6 @@ const casesThatOnceFailed: Case[] = [
   // A block left the chain while a backfill had still to send it: the rollback came first, and the block stayed.
   {
     seed: 14,
-    journal: true,
     stream: 14,
     walLimitBytes: 67_108_864,
     clients: [],
@@ -70,7 +66,6 @@ const casesThatOnceFailed: Case[] = [
   // A sync ended after the log had begun anew, and the simulated disk forgot what another sync had put on it since.
   {
     seed: 999_999_991,
-    journal: true,
     stream: 60,
     walLimitBytes: 262_144,
     clients: [{ after: 1131, protocol: 'rpc', manner: 'slow', account: 5 }],
@@ -88,7 +83,6 @@ const casesThatOnceFailed: Case[] = [
   // A request held its snapshot for as long as it took, and the log could not be emptied meanwhile.
   {
     seed: 54,
-    journal: true,
     stream: 1,
     walLimitBytes: 262_144,
     clients: [],
@@ -99,7 +93,6 @@ const casesThatOnceFailed: Case[] = [
   // A rebuild was refused while another process read the index, which nobody expected of it.
   {
     seed: 0,
-    journal: true,
     stream: 1,
     walLimitBytes: 67_108_864,
     clients: [],
@@ -113,7 +106,6 @@ const casesThatOnceFailed: Case[] = [
   // A process that had stopped went on with the reads of a request, and a rebuild met them.
   {
     seed: 784_498_138,
-    journal: true,
     stream: 60,
     walLimitBytes: 1_048_576,
     clients: [],

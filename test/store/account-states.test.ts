@@ -129,7 +129,7 @@ test(
   "at any height, accounts are what the blocks up to it say, and undone blocks leave the checkpoints of others' chain",
   () => {
     using directory = dataDirectory();
-    using db = openWriter(directory.path, 'own');
+    using db = openWriter(directory.path);
     const seen = new Seen({ checkpoints: CASES / 2, tokenCheckpoints: CASES / 2 });
     assertProperty(
       fc.property(blocks, fc.integer({ min: 1, max: 7 }), (chain, every) => {

@@ -31,7 +31,7 @@ const addresses: string[] = [];
 
 beforeAll(() => {
   const options = { seed: 3, blocks: BLOCKS, accounts: 12, transactionsPerBlock: 8 };
-  directory = ingestOf([...devnetEvents(options)].map(received), { journal: false });
+  directory = ingestOf([...devnetEvents(options)].map(received));
   db = new Database(indexPath(directory.path), { readonly: true });
   snapshots = openSnapshots(directory.path);
   principals = db

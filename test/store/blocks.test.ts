@@ -31,7 +31,7 @@ let logs: { contract: string; txId: Uint8Array; place: EventPlace }[];
 
 beforeAll(() => {
   const options = { seed: 3, blocks: 70, accounts: 12, transactionsPerBlock: 8, forkEvery: 9 };
-  directory = ingestOf([...devnetEvents(options)].map(received), { journal: false });
+  directory = ingestOf([...devnetEvents(options)].map(received));
   snapshots = openSnapshots(directory.path);
   using db = new Database(indexPath(directory.path), { readonly: true });
   blocks = db

@@ -160,7 +160,7 @@ async function directCalls(read: Reader, principals: Iterable<string>): Promise<
 test(
   'a read that ends early or late leaves no snapshot behind',
   async () => {
-    using open = openNew({ journal: false });
+    using open = openNew();
     const subjects = new Subjects();
     for (const event of events) {
       open.ingest.take(received(event));

@@ -15,15 +15,15 @@ const numbered = (event: ReceivedEvent, number: number): ReceivedEvent => ({
   read: { source: SOURCE, upTo: { rows: number, digest: `${number}-0` } },
 });
 
-test.each([true, false])('a crash leaves event and place, or neither (journal: %p)', async (journal) => {
-  using open = openNew({ journal });
+test('a crash leaves event and place, or neither', async () => {
+  using open = openNew();
   const places = new Set<string>();
   for (const [index, event] of events.entries()) {
     const number = index + 1;
     const images = await imagesAtCommits(open.directory, () => open.ingest.receive(numbered(event, number)));
     for (const [image, left] of images.entries()) {
       using crashed = left;
-      using again = openAt(crashed.path, { journal });
+      using again = openAt(crashed.path);
       const { rows } = again.ingest.imported(SOURCE);
       expect([number - 1, number]).toContain(rows);
       expect(again.ingest.receive(event)).toBe(rows === number ? 'repeated' : 'applied');
@@ -31,11 +31,11 @@ test.each([true, false])('a crash leaves event and place, or neither (journal: %
     }
   }
   // The journal commits first, and an image is taken before and after each commit.
-  expect([...places].sort()).toEqual(journal ? ['0: -1', '1: 0', '2: 0', '3: 0'] : ['0: -1', '1: 0']);
+  expect([...places].sort()).toEqual(['0: -1', '1: 0', '2: 0', '3: 0']);
 });
 
-test.each([true, false])('an event that changes nothing moves the place all the same (journal: %p)', (journal) => {
-  using open = openNew({ journal });
+test('an event that changes nothing moves the place all the same', () => {
+  using open = openNew();
   const [first, second] = [events[0]!, events[1]!];
   for (const [index, event] of [first, second].entries()) open.ingest.receive(numbered(event, index + 1));
   // The event that was taken last, and one from before.
@@ -47,7 +47,7 @@ test.each([true, false])('an event that changes nothing moves the place all the 
     expect(open.ingest.imported(SOURCE)).toEqual({ rows: number, digest: `${number}-0` });
   }
   open.ingest.close();
-  using again = openAt(open.directory, { journal });
+  using again = openAt(open.directory);
   expect(again.ingest.imported(SOURCE).rows).toBe(4);
 });
 

@@ -75,8 +75,8 @@ const valueIndexes: ValueIndexChoice[] = (['logs', 'calls'] as const).flatMap((s
   ['pox-4', 'pox-5', 'bns'].map((name) => ({ subject, contract: `ST000000000000000000002AMW42H.${name}`, scope: '' })),
 );
 
-function after(events: readonly NodeEvent[], journal: boolean): { tables: Tables; problems: string[] } {
-  using directory = ingestOf(events.map(received), { journal, valueIndexes });
+function after(events: readonly NodeEvent[]): { tables: Tables; problems: string[] } {
+  using directory = ingestOf(events.map(received), { valueIndexes });
   return { tables: tables(directory.path), problems: problemsIn(directory.path) };
 }
 
@@ -90,22 +90,20 @@ test('every table of the index is compared by the fork law or is left out of it 
 });
 
 test(
-  'any stream of events with forks ends in the tables of its winning chain alone, with a journal and without',
+  'any stream of events with forks ends in the tables of its winning chain alone',
   () => {
     const seen = new Seen({ blocks: 100, 'orphaned blocks': 20 });
     assertProperty(
       fc.property(forks(), (generated) => {
         const events = eventsOf(generated);
         const straight = winningChain(events);
-        const expected = after(straight, true).tables;
+        const expected = after(straight).tables;
         const blocksIn = (all: readonly NodeEvent[]) => new Set(all.filter(({ path }) => path === '/new_block')).size;
         seen.add('blocks', blocksIn(straight));
         seen.add('orphaned blocks', blocksIn(events) - blocksIn(straight));
-        for (const journal of [true, false]) {
-          const forked = after(events, journal);
-          expect(forked.problems).toEqual([]);
-          expect(forked.tables).toEqual(expected);
-        }
+        const forked = after(events);
+        expect(forked.problems).toEqual([]);
+        expect(forked.tables).toEqual(expected);
       }),
       { seen, ...settings },
     );
@@ -119,7 +117,7 @@ test(
     const seen = { deepest: 0, wonAgain: 0, bitcoinForks: 0, repeated: 0 };
     for (const generated of fc.sample(forks(), { numRuns: 30, seed: 1 })) {
       const events = eventsOf(generated);
-      using open = openNew({ journal: false });
+      using open = openNew();
       for (const event of events) open.ingest.take(received(event));
       let depth = 0;
       const reverted = new Set<string>();
@@ -156,9 +154,9 @@ test(
     };
     for (const seed of [1, 2]) {
       const events = [...devnetEvents({ seed, blocks: 170, ...options })];
-      const forked = after(events, false);
+      const forked = after(events);
       expect(forked.problems).toEqual([]);
-      expect(forked.tables).toEqual(after(winningChain(events), false).tables);
+      expect(forked.tables).toEqual(after(winningChain(events)).tables);
       const full = [
         'bonds',
         'bond_positions',
@@ -183,7 +181,7 @@ test(
   'blocks of any content that are applied and then undone leave every table as it was',
   () => {
     using directory = dataDirectory();
-    using db = openWriter(directory.path, 'own');
+    using db = openWriter(directory.path);
     const seen = new Seen({ blocks: 30, 'changed tables': 30 });
     assertProperty(
       fc.property(anyBlocks(), (blocks) => {
@@ -216,7 +214,7 @@ test(
   'a block that is alone and is taken back leaves every table as it was, and the next begins with nothing',
   () => {
     using directory = dataDirectory();
-    using db = openWriter(directory.path, 'own');
+    using db = openWriter(directory.path);
     const before = tablesThrough(db);
     const ofBitcoin = ['burn_blocks', 'burn_rewards', 'burn_slot_holders', 'pox_transactions', 'send_many_contracts'];
     const all = Object.keys(before).filter((table) => !ofBitcoin.includes(table));
@@ -256,7 +254,7 @@ test(
   'a block whose accounts are summed up in portions fills the tables as any other, and can be undone',
   () => {
     using directory = dataDirectory();
-    using db = openWriter(directory.path, 'own');
+    using db = openWriter(directory.path);
     const effects = (block: Block) => effectsOf(block, sendMany, { events: 2, accounts: 2 });
     /** The tables after each block, and after all were undone. */
     const stagesOf = (blocks: readonly Block[], effects: (block: Block) => Iterable<Effect>): Tables[] => {
@@ -371,7 +369,7 @@ test(
     const seen = new Seen({ changes: 20 });
     assertProperty(
       fc.property(forks(), (generated) => {
-        using open = openNew({ journal: false });
+        using open = openNew();
         using db = new Database(indexPath(open.directory), { readonly: true });
         const query = db.query<{ waiting: string; rows: number; kept: number; version: number }, []>(
           `SELECT (SELECT group_concat(hex(tx_id), ' ') FROM
@@ -404,7 +402,7 @@ test(
     assertProperty(
       fc.property(forks(), (generated) => {
         const events = eventsOf(generated);
-        using directory = ingestOf(events.map(received), { journal: false });
+        using directory = ingestOf(events.map(received));
         const [blocks, burnBlocks] = [new BlockTree(), new BurnTree()];
         let height = 0;
         for (const event of events) {

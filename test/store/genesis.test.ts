@@ -141,14 +141,14 @@ test('what block 0 made counts before block 1, where block 0 is the tip and no l
   expect(everything(directory.path)).toEqual(grown);
 });
 
-test.each([true, false])('of two blocks 1 each shows block 0, and what lost leaves nothing: journal %p', (journal) => {
+test('of two blocks 1 each shows block 0, and what lost leaves nothing', () => {
   const ours = new SimulatedChain({ seed: 9, mempool: false });
   const boot = received(ours.genesis());
   const loser = ours.mine(ours.genesisHash);
   const rival = ours.mine(ours.genesisHash);
   const winner = ours.mine(rival.indexBlockHash);
   const after = (...blocks: MinedBlock[]) => {
-    using open = openNew({ journal });
+    using open = openNew();
     for (const event of [boot, ...blocks.flatMap(({ events }) => events.map(received)), boot])
       open.ingest.receive(event);
     expect(open.ingest.tipHeight()).toBe(2);

@@ -8,7 +8,6 @@ import { SimulatedChain } from '../../src/devnet/chain.ts';
 import type { NodeEvent } from '../../src/devnet/node-event.ts';
 import { devnetEvents } from '../../src/devnet/scenario.ts';
 import { checkDirectory } from '../../src/store/check/check.ts';
-import { acceptJournal } from '../../src/store/files/accept-journal.ts';
 import { indexPath, journalPath, SCHEMA_VERSION } from '../../src/store/files/database.ts';
 import { JOURNAL_VERSION } from '../../src/store/files/journal-file.ts';
 import type { IngestOptions, ReceivedEvent } from '../../src/store/ingest/ingest.ts';
@@ -30,7 +29,7 @@ import {
 } from '../support/handmade.ts';
 import { ingestOf, type OpenIngest, openAt, openNew, received } from '../support/ingest.ts';
 import { changed, jsonOf } from '../support/payload-text.ts';
-import { everything, journalRows, tables, wholeIndex } from '../support/tables.ts';
+import { everything, tables, wholeIndex } from '../support/tables.ts';
 
 const devnet = (seed: number, blocks = 30): ReceivedEvent[] =>
   [...devnetEvents({ seed, blocks, accounts: 15, transactionsPerBlock: 4, forkEvery: 8 })].map(received);
@@ -467,28 +466,6 @@ test('an index of which a reader keeps a part in the log is not made anew before
   expect(rebuildIndex(options).tipHeight).toBe(10);
 });
 
-test('an index that holds events of its own is not made anew from a journal that lacks them', () => {
-  const events = devnet(9, 10);
-  using directory = ingestOf(events.slice(0, 20), { journal: false });
-  acceptJournal(directory.path);
-  using open = openAt(directory.path);
-  for (const event of events.slice(20)) open.ingest.receive(event);
-  open.ingest.close();
-  const options: Omit<IngestOptions, 'journal'> = { directory: directory.path, chainId: null, log: () => {} };
-  const before = wholeIndex(directory.path);
-  expect(thrownBy(() => rebuildIndex({ ...options, force: false }))).toBeInstanceOf(OperatorError);
-  expect(wholeIndex(directory.path)).toEqual(before);
-});
-
-test('a fork is followed in data without a journal as in data with one', () => {
-  const events = devnet(10);
-  using withJournal = ingestOf(events);
-  using without = ingestOf(events, { journal: false });
-  expect(tables(without.path)).toEqual(tables(withJournal.path));
-  expect(journalRows(without.path)).toEqual([]);
-  expect(checkDirectory(without.path).filter(({ problems }) => problems.length > 0)).toEqual([]);
-});
-
 test('what was taken and rolled back leaves nothing, and the next event is taken as if it had not been', () => {
   const events = devnet(11, 10);
   using whole = ingestOf(events);
@@ -563,7 +540,7 @@ test('the same bytes twice in a row are kept once, also of events that only the 
 });
 
 test('a genesis block that comes after block 1 changes nothing of it, and block 1 can still be reverted', () => {
-  using open = openNew({ journal: false });
+  using open = openNew();
   const chain = new SimulatedChain({ seed: 9 });
   const genesis = chain.genesis();
   const first = chain.mine(chain.genesisHash);

@@ -11,6 +11,7 @@ import { TooMuchWorkError } from '../../src/store/rows/statement.ts';
 import { openApi } from '../support/api.ts';
 import { alice, block, deployment, receipt } from '../support/handmade.ts';
 import { type OpenIngest, openNew } from '../support/ingest.ts';
+import { noEntries } from '../support/memory-index.ts';
 import { assertProperty, Seen } from '../support/property.ts';
 
 const names = ['transfer', 'mint', 'burn', 'rare'];
@@ -47,7 +48,7 @@ const nameOf = (i: number): string => `contract-${String(i).padStart(3, '0')}`;
 let open: OpenIngest;
 let db: Database;
 beforeAll(() => {
-  open = openNew({ journal: false });
+  open = openNew();
   const rest = { variables: [], maps: [], fungible_tokens: [], non_fungible_tokens: [] };
   const one = block(
     null,
@@ -64,7 +65,7 @@ afterAll(() => {
   open[Symbol.dispose]();
 });
 
-const search = (most?: number) => deploymentQueries(db, orphanQueries(db, chainQueries(db), null), most);
+const search = (most?: number) => deploymentQueries(db, orphanQueries(db, chainQueries(db), noEntries), most);
 
 const asked = fc.record(
   {

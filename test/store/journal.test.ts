@@ -3,9 +3,7 @@ import { expect, test } from 'bun:test';
 import { cpSync, existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { OperatorError } from '../../src/base/errors.ts';
-import { runExport } from '../../src/commands/export.ts';
 import { devnetEvents } from '../../src/devnet/scenario.ts';
-import { acceptJournal } from '../../src/store/files/accept-journal.ts';
 import { indexPath, journalPath } from '../../src/store/files/database.ts';
 import { openJournalReader } from '../../src/store/files/journal.ts';
 import { CHAIN_START, JournalEntryError, nextChain } from '../../src/store/files/journal-entry.ts';
@@ -15,7 +13,7 @@ import { directoryStatus } from '../../src/store/files/status.ts';
 import type { ReceivedEvent } from '../../src/store/ingest/ingest.ts';
 import { rebuildIndex } from '../../src/store/ingest/rebuild.ts';
 import { type DataDirectory, dataDirectory } from '../support/data-directory.ts';
-import { alice, block, transfer } from '../support/handmade.ts';
+import { block } from '../support/handmade.ts';
 import { ingestOf, openAt, received } from '../support/ingest.ts';
 import { everything, journalRows, tables, wholeIndex } from '../support/tables.ts';
 
@@ -171,8 +169,7 @@ test('a journal that is deleted, emptied, older, or of another chain is refused 
     else expect(directoryStatus(directory.path).journal?.fits ?? false).toBe(false);
     const refused = refusal(() => open(directory.path));
     expect(refused.message).toMatch(says);
-    expect(refused.remedy).toContain('stackside accept-journal');
-    expect(refused.remedy).toContain('stackside rebuild');
+    expect(refused.remedy).toMatch(/Put back the journal\.db.*(stackside rebuild --force|restore a snapshot)/);
     // A rebuild would lose what only the index has: it is not done unasked.
     expect(refusal(() => rebuild(directory.path)).message).toMatch(/would be lost|another in each|no journal/);
     expect(wholeIndex(directory.path)).toEqual(index);
@@ -189,50 +186,7 @@ test('a journal that is forced to be the truth makes the index of its events', (
   open(directory.path);
 });
 
-test('where a journal is accepted the index stays, ids are not used again, and the journal says what it lacks', async () => {
-  const { directory, older } = withOlderJournal();
-  using _ = directory;
-  replaceFile(journalPath(directory.path), older);
-  const index = wholeIndex(directory.path);
-  const ids = journalRows(directory.path).length;
-  const last = events.length;
-  const accepted = acceptJournal(directory.path);
-  expect(accepted).toEqual({ gap: { first: ids + 1, last: accepted.gap.last }, setAside: null });
-  expect(wholeIndex(directory.path)).toEqual(index);
-  using opened = openAt(directory.path);
-  const [tip] = [opened.ingest.history.tip()];
-  const next = block({ hash: `0x${tip.indexBlockHash.toHex()}`, height: tip.height, event: events[0]! }, 'next', [
-    transfer(alice, 0, 300),
-  ]);
-  expect(opened.ingest.receive(next.event)).toBe('applied');
-  opened.ingest.close();
-  expect(journalRows(directory.path).at(-1)?.id).toBe(accepted.gap.last + 1);
-  expect(accepted.gap.last).toBeLessThanOrEqual(last);
-  open(directory.path);
-  const refused = refusal(() => rebuild(directory.path, true));
-  expect(refused.message).toContain(`lacks the events from ${ids + 1} to ${accepted.gap.last}`);
-  const file = join(directory.path, 'out.tsv');
-  await runExport(directory.path, file, false);
-  expect(readFileSync(file, 'utf8').trimEnd().split('\n')).toHaveLength(ids + 1);
-  // Nothing is left to accept.
-  expect(refusal(() => acceptJournal(directory.path)).message).toContain('belongs to the index');
-});
-
-test("another history's journal is set aside where the index is kept, and a lost one begins anew", () => {
-  const { directory } = withOlderJournal();
-  using _ = directory;
-  using foreign = ingestOf(devnet(2));
-  replaceFile(journalPath(directory.path), journalPath(foreign.path));
-  const { setAside } = acceptJournal(directory.path);
-  expect(existsSync(setAside ?? '')).toBe(true);
-  expect(journalRows(directory.path)).toEqual([]);
-  open(directory.path);
-  removeJournal(directory.path);
-  expect(acceptJournal(directory.path)).toMatchObject({ setAside: null, gap: { first: 1 } });
-  open(directory.path);
-});
-
-test('an index from an older backup is brought up to its journal, but not over events that the journal lacks', () => {
+test('an index from an older backup is brought up to its journal', () => {
   using directory = ingestOf(events.slice(0, half));
   using old = copyOf(directory.path);
   using opened = openAt(directory.path);
@@ -243,14 +197,6 @@ test('an index from an older backup is brought up to its journal, but not over e
   replaceFile(indexPath(restored.path), indexPath(old.path));
   open(restored.path);
   expect(everything(restored.path)).toEqual(whole);
-  replaceFile(journalPath(directory.path), journalPath(old.path));
-  acceptJournal(directory.path);
-  using again = openAt(directory.path);
-  const next = block(null, 'rival', [transfer(alice, 0, 300)], { burn_block_height: 215 }).event;
-  again.ingest.receive({ ...next, path: '/stackerdb_chunks', text: '{"contract_id":"x","modified_slots":[]}' });
-  again.ingest.close();
-  replaceFile(indexPath(directory.path), indexPath(old.path));
-  expect(refusal(() => open(directory.path)).message).toContain(`Entry ${journalRows(old.path).length + 1} of`);
 });
 
 test('a fork that meets the payload of another block than it asks for goes no further', () => {
@@ -281,29 +227,6 @@ test('an empty index beside a journal is made from it', () => {
   for (const suffix of ['', '-wal', '-shm']) rmSync(indexPath(directory.path) + suffix, { force: true });
   open(directory.path);
   expect(everything(directory.path)).toEqual(whole);
-});
-
-test('events taken without a journal are missing from it, before and after', () => {
-  using without = ingestOf(events.slice(0, half), { journal: false });
-  expect(refusal(() => open(without.path)).message).toContain('There is no journal');
-  acceptJournal(without.path);
-  open(without.path);
-  const straight = [...devnetEvents({ seed: 1, blocks: 6, forkEvery: 0 })].map(received);
-  using kept = ingestOf(straight.slice(0, 9));
-  using paused = openAt(kept.path, { journal: false });
-  for (const event of straight.slice(9)) paused.ingest.receive(event);
-  paused.ingest.close();
-  expect(refusal(() => open(kept.path)).message).toMatch(/journal ends at event/);
-});
-
-test('a journal that is ahead of its index is not left behind by a start without one', () => {
-  using directory = ingestOf(events.slice(0, half));
-  using old = copyOf(directory.path);
-  using opened = openAt(directory.path);
-  for (const event of events.slice(half)) opened.ingest.receive(event);
-  opened.ingest.close();
-  replaceFile(indexPath(directory.path), indexPath(old.path));
-  expect(refusal(() => openAt(directory.path, { journal: false })).remedy).toContain('--no-journal');
 });
 
 test('a journal that ends where the index does, with another entry, is another, and not one that is behind', () => {

@@ -20,7 +20,7 @@ const step = fc.oneof(
 
 test('kept rows are read and written as rows of the table, whatever is undone', () => {
   using directory = dataDirectory();
-  using db = openWriter(directory.path, 'own');
+  using db = openWriter(directory.path);
   const stored = (): Holding[] =>
     db.query<Holding, []>('SELECT * FROM nft_holdings ORDER BY owner_id, identifier').all();
 

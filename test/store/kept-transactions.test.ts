@@ -8,10 +8,11 @@ import { openReader } from '../../src/store/files/database.ts';
 import { keptTransactions, sharedTransactions } from '../../src/store/queries/kept-transactions.ts';
 import { type Reader, readerOf } from '../../src/store/read/index-reader.ts';
 import { openNew, received } from '../support/ingest.ts';
+import { noEntries } from '../support/memory-index.ts';
 import { watchedSnapshots } from '../support/watched-snapshots.ts';
 
 test('transactions are the same objects while the chain grows, and others after a fork', async () => {
-  using open = openNew({ journal: false });
+  using open = openNew();
   const chain = new SimulatedChain({ seed: 9, mempool: false });
   open.ingest.receive(received(chain.genesis()));
   using snapshots = watchedSnapshots(open.directory);
@@ -55,7 +56,7 @@ test('transactions are the same objects while the chain grows, and others after 
 });
 
 test('connections keep one object of a transaction together, and one of before a fork keeps nothing for those after', async () => {
-  using open = openNew({ journal: false });
+  using open = openNew();
   const chain = new SimulatedChain({ seed: 9, mempool: false });
   open.ingest.receive(received(chain.genesis()));
   const mine = (parent: string | null, rival = false): string => {
@@ -93,7 +94,7 @@ test('connections keep one object of a transaction together, and one of before a
 });
 
 test('a snapshot that is older than it is taken for reads its own chain, and leaves nothing of it for others', async () => {
-  using open = openNew({ journal: false });
+  using open = openNew();
   const chain = new SimulatedChain({ seed: 9, mempool: false });
   open.ingest.receive(received(chain.genesis()));
   const mine = (parent: string | null, rival = false): string => {
@@ -106,7 +107,7 @@ test('a snapshot that is older than it is taken for reads its own chain, and lea
   const connect = () => {
     const db = stack.use(openReader(open.directory));
     const kept = keptTransactions(db, shared);
-    return { db, kept, read: readerOf(db, null, 1, {}, kept) };
+    return { db, kept, read: readerOf(db, noEntries, 1, {}, kept) };
   };
   const [old, young, another] = [connect(), connect(), connect()];
   /** What a connection reads of a block where a snapshot is taken to begin. */

@@ -15,7 +15,7 @@ const AROUND = [END - 1, END, END + 1];
 
 /** What is locked at Bitcoin heights around the end: when each block is the tip, and looked back at from the last. */
 async function lockedAround(until: number, fields: object): Promise<{ atTip: bigint[]; since: bigint[] }> {
-  using open = openNew({ journal: false });
+  using open = openNew();
   let block: MadeBlock = poxBlock(null, 'lock', [[locked(bob.address, 7n, until, 'pox-4')]], {
     burn_block_height: END - 2,
     ...fields,

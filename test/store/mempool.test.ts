@@ -712,7 +712,7 @@ test(
     const seen = new Seen({ waits: 10, replaced: 10, dropped: 10 });
     assertProperty(
       fc.property(spendings, steps, (all, script) => {
-        using open = openNew({ journal: false });
+        using open = openNew();
         const model = new NodeModel(all);
         const made = (numbers: readonly number[]) => numbers.map((one) => all[one]!.made);
         const blocks: MadeBlock[] = [];

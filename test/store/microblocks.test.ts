@@ -49,85 +49,81 @@ const tipOf = async ({ directory }: OpenIngest) => {
     : { hash: `0x${tip.microblock.hash.toHex()}`, sequence: tip.microblock.sequence };
 };
 
-for (const journal of [true, false]) {
-  const openWithAnchor = (): OpenIngest => {
-    const open = openNew({ journal });
-    open.ingest.receive(anchor.event);
-    open.ingest.receive(announcement([one, two, three]));
-    return open;
-  };
-  const suffix = journal ? 'with a journal' : 'without a journal';
+const openWithAnchor = (): OpenIngest => {
+  const open = openNew();
+  open.ingest.receive(anchor.event);
+  open.ingest.receive(announcement([one, two, three]));
+  return open;
+};
+test('a stream on the tip is its unanchored chain, and its transactions wait no more', async () => {
+  using open = openWithAnchor();
+  expect(open.ingest.receive(stream(anchor, [first]))).toBe('applied');
+  expect(waiting(open)).toEqual([false, true, true]);
+  expect(await tipOf(open)).toEqual({ hash: microblockHash('first'), sequence: 0 });
+  expect(open.ingest.receive(stream(anchor, [second, third]))).toBe('applied');
+  expect(waiting(open)).toEqual([false, false, false]);
+  expect(await tipOf(open)).toEqual({ hash: microblockHash('third'), sequence: 2 });
+});
 
-  test(`a stream on the tip is its unanchored chain, and its transactions wait no more, ${suffix}`, async () => {
-    using open = openWithAnchor();
-    expect(open.ingest.receive(stream(anchor, [first]))).toBe('applied');
-    expect(waiting(open)).toEqual([false, true, true]);
-    expect(await tipOf(open)).toEqual({ hash: microblockHash('first'), sequence: 0 });
-    expect(open.ingest.receive(stream(anchor, [second, third]))).toBe('applied');
-    expect(waiting(open)).toEqual([false, false, false]);
-    expect(await tipOf(open)).toEqual({ hash: microblockHash('third'), sequence: 2 });
-  });
+test('a stream with a gap down to sequence 0 is answered and ignored', () => {
+  using open = openWithAnchor();
+  const state = everything(open.directory);
+  expect(open.ingest.receive(stream(anchor, [second]))).toBe('repeated');
+  expect(open.ingest.receive(stream(anchor, [first, third]))).toBe('repeated');
+  expect(everything(open.directory)).toEqual(state);
+});
 
-  test(`a stream with a gap down to sequence 0 is answered and ignored, ${suffix}`, () => {
-    using open = openWithAnchor();
-    const state = everything(open.directory);
-    expect(open.ingest.receive(stream(anchor, [second]))).toBe('repeated');
-    expect(open.ingest.receive(stream(anchor, [first, third]))).toBe('repeated');
-    expect(everything(open.directory)).toEqual(state);
-  });
+test('a stream that is not on the tip is answered and ignored', () => {
+  using open = openWithAnchor();
+  open.ingest.receive(block(anchor, 'next', [], before).event);
+  const state = everything(open.directory);
+  expect(open.ingest.receive(stream(anchor, [first]))).toBe('repeated');
+  expect(everything(open.directory)).toEqual(state);
+});
 
-  test(`a stream that is not on the tip is answered and ignored, ${suffix}`, () => {
-    using open = openWithAnchor();
-    open.ingest.receive(block(anchor, 'next', [], before).event);
-    const state = everything(open.directory);
-    expect(open.ingest.receive(stream(anchor, [first]))).toBe('repeated');
-    expect(everything(open.directory)).toEqual(state);
-  });
+test('a stream that is sent again changes nothing, and one that goes on adds what is new', () => {
+  using open = openWithAnchor();
+  open.ingest.receive(stream(anchor, [first, second]));
+  const state = everything(open.directory);
+  expect(open.ingest.receive(stream(anchor, [first, second]))).toBe('repeated');
+  expect(open.ingest.receive(stream(anchor, [first]))).toBe('repeated');
+  expect(everything(open.directory)).toEqual(state);
+  expect(open.ingest.receive(stream(anchor, [first, second, third]))).toBe('applied');
+  expect(waiting(open)).toEqual([false, false, false]);
+});
 
-  test(`a stream that is sent again changes nothing, and one that goes on adds what is new, ${suffix}`, () => {
-    using open = openWithAnchor();
-    open.ingest.receive(stream(anchor, [first, second]));
-    const state = everything(open.directory);
-    expect(open.ingest.receive(stream(anchor, [first, second]))).toBe('repeated');
-    expect(open.ingest.receive(stream(anchor, [first]))).toBe('repeated');
-    expect(everything(open.directory)).toEqual(state);
-    expect(open.ingest.receive(stream(anchor, [first, second, third]))).toBe('applied');
-    expect(waiting(open)).toEqual([false, false, false]);
-  });
+test('a rival stream takes over, and what only the other held waits again', async () => {
+  using open = openWithAnchor();
+  open.ingest.receive(stream(anchor, [first, second]));
+  const rival: Microblock = { label: 'rival', after: 'first', sequence: 1, transactions: [three] };
+  open.ingest.receive(stream(anchor, [rival]));
+  expect(waiting(open)).toEqual([false, true, false]);
+  expect(await tipOf(open)).toEqual({ hash: microblockHash('rival'), sequence: 1 });
+});
 
-  test(`a rival stream takes over, and what only the other held waits again, ${suffix}`, async () => {
-    using open = openWithAnchor();
-    open.ingest.receive(stream(anchor, [first, second]));
-    const rival: Microblock = { label: 'rival', after: 'first', sequence: 1, transactions: [three] };
-    open.ingest.receive(stream(anchor, [rival]));
-    expect(waiting(open)).toEqual([false, true, false]);
-    expect(await tipOf(open)).toEqual({ hash: microblockHash('rival'), sequence: 1 });
-  });
+test('the next block confirms what it holds, and the rest of the stream waits again', async () => {
+  using open = openWithAnchor();
+  open.ingest.receive(stream(anchor, [first, second, third]));
+  const confirmed = [receipt(one, 0, inMicroblock(first)), receipt(two, 1, inMicroblock(second))];
+  const next = block(anchor, 'next', confirmed, { ...before, parent_microblock: microblockHash('second') });
+  open.ingest.receive(next.event);
+  expect(waiting(open)).toEqual([false, false, true]);
+  expect(await tipOf(open)).toBeNull();
+  expect(tables(open.directory).transactions).toHaveLength(2);
+});
 
-  test(`the next block confirms what it holds, and the rest of the stream waits again, ${suffix}`, async () => {
-    using open = openWithAnchor();
-    open.ingest.receive(stream(anchor, [first, second, third]));
-    const confirmed = [receipt(one, 0, inMicroblock(first)), receipt(two, 1, inMicroblock(second))];
-    const next = block(anchor, 'next', confirmed, { ...before, parent_microblock: microblockHash('second') });
-    open.ingest.receive(next.event);
-    expect(waiting(open)).toEqual([false, false, true]);
-    expect(await tipOf(open)).toBeNull();
-    expect(tables(open.directory).transactions).toHaveLength(2);
-  });
-
-  test(`a stream given up by a fork counts again when its block is the tip again, ${suffix}`, () => {
-    using open = openWithAnchor();
-    const low = block(anchor, 'low', [], before);
-    open.ingest.receive(low.event);
-    open.ingest.receive(stream(low, [first]));
-    const rival = block(anchor, 'rival', [], before);
-    open.ingest.receive(rival.event);
-    expect(waiting(open)).toEqual([false, true, true]);
-    const winner = block(rival, 'winner', [], before);
-    open.ingest.receive(winner.event);
-    expect(waiting(open)).toEqual([true, true, true]);
-  });
-}
+test('a stream given up by a fork counts again when its block is the tip again', () => {
+  using open = openWithAnchor();
+  const low = block(anchor, 'low', [], before);
+  open.ingest.receive(low.event);
+  open.ingest.receive(stream(low, [first]));
+  const rival = block(anchor, 'rival', [], before);
+  open.ingest.receive(rival.event);
+  expect(waiting(open)).toEqual([false, true, true]);
+  const winner = block(rival, 'winner', [], before);
+  open.ingest.receive(winner.event);
+  expect(waiting(open)).toEqual([true, true, true]);
+});
 
 test('microblocks that the first block of an index confirmed are listed as they are counted', async () => {
   using open = openNew();

@@ -6,7 +6,7 @@ import { alice, block, bob, hashOf } from '../support/handmade.ts';
 import { openNew } from '../support/ingest.ts';
 
 test('a reward is kept part by part', () => {
-  using open = openNew({ journal: false });
+  using open = openNew();
   const reward = {
     recipient: bob.address,
     miner_address: alice.address,

@@ -4,7 +4,7 @@
  */
 import { Database } from 'bun:sqlite';
 import { expect, spyOn, test } from 'bun:test';
-import { cpSync, readFileSync, rmSync } from 'node:fs';
+import { cpSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import schema from '../../schema.sql' with { type: 'text' };
 import { OperatorError } from '../../src/base/errors.ts';
@@ -12,7 +12,6 @@ import { runExport } from '../../src/commands/export.ts';
 import { Prng } from '../../src/devnet/prng.ts';
 import { devnetEvents } from '../../src/devnet/scenario.ts';
 import { checkDirectory } from '../../src/store/check/check.ts';
-import { acceptJournal } from '../../src/store/files/accept-journal.ts';
 import { indexPath, journalPath, oneRowTables } from '../../src/store/files/database.ts';
 import { openJournalTrimming } from '../../src/store/files/journal-trim.ts';
 import { directoryStatus } from '../../src/store/files/status.ts';
@@ -94,21 +93,6 @@ const journals: Readonly<Record<string, () => DataDirectory>> = {
     const trimming = openJournalTrimming(directory.path);
     trimming.trimTo(events.length >> 2);
     trimming.close();
-    return directory;
-  },
-  'a journal that lacks what was accepted'() {
-    const directory = ingestOf(events.slice(0, events.length >> 1));
-    const older = `${journalPath(directory.path)}.older`;
-    cpSync(journalPath(directory.path), older);
-    {
-      using open = openAt(directory.path);
-      for (const event of events.slice(events.length >> 1, -5)) open.ingest.receive(event);
-    }
-    cpSync(older, journalPath(directory.path));
-    rmSync(older);
-    acceptJournal(directory.path);
-    using open = openAt(directory.path);
-    for (const event of events.slice(-5)) open.ingest.receive(event);
     return directory;
   },
 };

@@ -6,7 +6,7 @@ import fc from 'fast-check';
 import type { NodeEvent } from '../../src/devnet/node-event.ts';
 import { devnetEvents } from '../../src/devnet/scenario.ts';
 import { checkDirectory } from '../../src/store/check/check.ts';
-import { indexPath } from '../../src/store/files/database.ts';
+import { indexPath, journalPath } from '../../src/store/files/database.ts';
 import { takeOldNames } from '../../src/store/ingest/old-name-writer.ts';
 import type { Reader } from '../../src/store/read/index-reader.ts';
 import { openSnapshots } from '../../src/store/read/snapshots.ts';
@@ -72,8 +72,8 @@ const inAnyOrder = (events: readonly NodeEvent[]) => {
 };
 
 async function holdsTheLaw(events: readonly NodeEvent[]): Promise<{ subjects: number; subdomains: number }> {
-  using forked = ingestOf(events.map(received), { journal: false });
-  using straight = ingestOf(inAnyOrder(events).map(received), { journal: false });
+  using forked = ingestOf(events.map(received));
+  using straight = ingestOf(inAnyOrder(events).map(received));
   const subjects = subjectsIn(forked.path);
   const answers = await everyAnswer(forked.path, subjects);
   expect(answers).toEqual(await everyAnswer(straight.path, subjects));
@@ -306,14 +306,14 @@ describe('check finds', () => {
   let whole: DataDirectory;
   beforeAll(() => {
     const events = [...devnetEvents({ seed: 1, blocks: 60, accounts: 20, transactionsPerBlock: 10, forkEvery: 0 })];
-    whole = ingestOf(events.map(received), { journal: false });
+    whole = ingestOf(events.map(received));
     expect(checkDirectory(whole.path).flatMap(({ problems }) => problems)).toEqual([]);
   });
   afterAll(() => whole[Symbol.dispose]());
 
   const damaged = (sql: string): string[] => {
     using copy = dataDirectory();
-    copyFileSync(indexPath(whole.path), indexPath(copy.path));
+    for (const pathOf of [indexPath, journalPath]) copyFileSync(pathOf(whole.path), pathOf(copy.path));
     using db = new Database(indexPath(copy.path));
     expect(db.run(sql).changes).toBeGreaterThan(0);
     return checkDirectory(copy.path)

@@ -84,7 +84,7 @@ describe('between two nonces', () => {
 });
 
 test('whatever nonces are mined and wait, they are told exactly', async () => {
-  using open = openNew({ journal: false });
+  using open = openNew();
   let parent: MadeBlock | null = null;
   const list = fc.array(nonce, { maxLength: 6 });
   const seen = new Seen({ between: 10 });
@@ -124,7 +124,7 @@ test('whatever nonces are mined and wait, they are told exactly', async () => {
 });
 
 test('without a confirmed transaction nonces begin at 0: those below the first that waits are missing', async () => {
-  using open = openNew({ journal: false });
+  using open = openNew();
   open.ingest.receive(block(null, 'one').event);
   using api = openApi(open.directory);
   const missing = async (address: string) => {
@@ -150,7 +150,7 @@ test('without a confirmed transaction nonces begin at 0: those below the first t
 });
 
 test('transactions of nonces beyond 2^53 replace those of the same nonce, and no others', async () => {
-  using open = openNew({ journal: false });
+  using open = openNew();
   open.ingest.receive(block(null, 'one').event);
   const [first, dearer, other] = [
     transfer(alice, 2n ** 53n + 1n, 200),
@@ -170,7 +170,7 @@ test('transactions of nonces beyond 2^53 replace those of the same nonce, and no
 });
 
 test('the routes write every digit', async () => {
-  using open = openNew({ journal: false });
+  using open = openNew();
   const confirmed = 2n ** 53n + 1n;
   open.ingest.receive(block(null, 'one', [transfer(alice, confirmed, 200)]).event);
   open.ingest.receive(announcement([confirmed + 2n, confirmed + 4n, GREATEST].map((one) => transfer(alice, one, 200))));

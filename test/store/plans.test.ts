@@ -212,7 +212,7 @@ let directory: DataDirectory;
 let db: Database;
 beforeAll(() => {
   const options = { seed: 1, blocks: 150, accounts: 20, transactionsPerBlock: 8 };
-  directory = ingestOf([...devnetEvents(options)].map(received), { journal: false });
+  directory = ingestOf([...devnetEvents(options)].map(received));
   db = new Database(indexPath(directory.path));
 });
 afterAll(() => {
@@ -289,7 +289,7 @@ describe('of a chain that was small when its file was closed', () => {
     }
     // So that the test can fail.
     expect(plansIn(reader)).not.toEqual(plansIn(db));
-    using writer = openWriter(few.path, 'journal');
+    using writer = openWriter(few.path);
     expect(plansIn(writer)).toEqual(plansIn(db));
     // A connection sees that the schema changed when it runs a statement, not when it explains one.
     reader.run('SELECT 1 FROM totals');

@@ -27,7 +27,7 @@ const take = (events: readonly NodeEvent[]) => {
 
 beforeAll(() => {
   chain = new SimulatedChain({ seed: 1, accounts: 10 });
-  open = openNew({ journal: false });
+  open = openNew();
   take([chain.genesis()]);
   for (let i = 0; i < 25; i++) take(chain.mine(chain.tip.indexBlockHash, { transactions: 8 }).events);
   // What waits and is far from being mined stays in the mempool.
@@ -176,7 +176,7 @@ test('a page beyond either end is empty, and leads back', async () => {
 });
 
 test('a cursor whose transaction no longer waits starts at the next one that does', async () => {
-  using other = openNew({ journal: false });
+  using other = openNew();
   const waiting = [0, 1, 2, 3].map((nonce) => transfer(alice, nonce, 200));
   for (const [second, one] of waiting.entries()) other.ingest.receive(announcement([one], 1_800_000_000 + second));
   const reading = openSnapshots(other.directory);
@@ -241,7 +241,7 @@ test('a request sees one state, whatever is written while it is answered', async
 });
 
 test('a transaction is found where it stands: in the chain, in the mempool, or dropped from it', async () => {
-  using other = openNew({ journal: false });
+  using other = openNew();
   const [mined, waiting, dropped] = [0, 1, 2].map((nonce) => transfer(alice, nonce, 200)) as [
     ReturnType<typeof transfer>,
     ReturnType<typeof transfer>,
@@ -274,7 +274,7 @@ test('a transaction is found where it stands: in the chain, in the mempool, or d
 });
 
 test('nonces between the last mined and the last that waits are either waiting or missing', async () => {
-  using other = openNew({ journal: false });
+  using other = openNew();
   other.ingest.receive(block(null, 'one', [transfer(alice, 3, 200)]).event);
   other.ingest.receive(announcement([5, 6, 9].map((nonce) => transfer(alice, nonce, 200))));
   const reading = openSnapshots(other.directory);
@@ -295,7 +295,7 @@ test(
     await assertProperty(
       fc.asyncProperty(forks(), async (generated) => {
         const { chain: made, events } = grown(generated);
-        using directory = ingestOf(events.map(received), { journal: false });
+        using directory = ingestOf(events.map(received));
         const world = made.world(made.tip.indexBlockHash);
         // Attachments name the block too, and may come before it.
         const tip = events.find(

@@ -5,7 +5,7 @@ import { copyFileSync } from 'node:fs';
 import { Prng } from '../../src/devnet/prng.ts';
 import { devnetEvents } from '../../src/devnet/scenario.ts';
 import { checkDirectory } from '../../src/store/check/check.ts';
-import { indexPath } from '../../src/store/files/database.ts';
+import { indexPath, journalPath } from '../../src/store/files/database.ts';
 import { dataDirectory } from '../support/data-directory.ts';
 import { ingestOf, received } from '../support/ingest.ts';
 import { firstSeed } from '../support/property.ts';
@@ -59,7 +59,8 @@ function change(db: Database, { table, column }: Column, prng: Prng): boolean {
 
 test('a copy or a total that is changed is found by a check that is not deep', () => {
   const options = { seed: 6, blocks: 120, accounts: 6, transactionsPerBlock: 2, forkEvery: 3 };
-  using whole = ingestOf([...devnetEvents(options)].map(received), { journal: false });
+  using whole = ingestOf([...devnetEvents(options)].map(received));
+  expect(checkDirectory(whole.path).flatMap(({ problems }) => problems)).toEqual([]);
   using db = new Database(indexPath(whole.path));
   const columns = derivedColumns(db);
   db.close();
@@ -67,7 +68,7 @@ test('a copy or a total that is changed is found by a check that is not deep', (
   const [missed, empty]: [Column[], Column[]] = [[], []];
   for (const one of columns) {
     using directory = dataDirectory();
-    copyFileSync(indexPath(whole.path), indexPath(directory.path));
+    for (const pathOf of [indexPath, journalPath]) copyFileSync(pathOf(whole.path), pathOf(directory.path));
     {
       using copy = new Database(indexPath(directory.path));
       if (!change(copy, one, prng)) empty.push(one);

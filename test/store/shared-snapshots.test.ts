@@ -120,8 +120,8 @@ test('a snapshot ends with its turn and the last request that reads it, so that 
 });
 
 test('nobody joins a snapshot that was cut off, or that is of a file that was replaced', async () => {
-  using whole = ingestOf(events, { journal: false });
-  using open = openNew({ journal: false });
+  using whole = ingestOf(events);
+  using open = openNew();
   using shared = sharing(open, () => 0);
   const { promise: held, resolve: goOn } = Promise.withResolvers<void>();
   const late = shared.snapshots.read(async (read) => {

@@ -1,7 +1,7 @@
 /** What readers do when the files of the index are replaced, missing, or of another version under them. */
 import { Database } from 'bun:sqlite';
 import { describe, expect, test } from 'bun:test';
-import { readdirSync, readlinkSync, renameSync, rmSync } from 'node:fs';
+import { copyFileSync, readdirSync, readlinkSync, renameSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { createApp } from '../../src/commands/app.ts';
 import { devnetEvents } from '../../src/devnet/scenario.ts';
@@ -44,8 +44,8 @@ function setSchemaVersion(directory: string, version: number): void {
 
 describe('an index that is replaced', () => {
   test('is read from then on; a snapshot of the old one is read to its end, and the old file is given back', async () => {
-    using old = ingestOf(few, { journal: false });
-    using whole = ingestOf(events, { journal: false });
+    using old = ingestOf(few);
+    using whole = ingestOf(events);
     const [before, after] = [heightIn(old.path), heightIn(whole.path)];
     expect(after).toBeGreaterThan(before);
     using snapshots = watchedSnapshots(old.path);
@@ -67,8 +67,8 @@ describe('an index that is replaced', () => {
   });
 
   test('is noticed by a further connection too, which is never to another file than those before it', async () => {
-    using old = ingestOf(few, { journal: false });
-    using whole = ingestOf(events, { journal: false });
+    using old = ingestOf(few);
+    using whole = ingestOf(events);
     const after = heightIn(whole.path);
     using snapshots = watchedSnapshots(old.path);
     const { promise: replaced, resolve: go } = Promise.withResolvers<void>();
@@ -81,8 +81,8 @@ describe('an index that is replaced', () => {
   });
 
   test('leaves no answer behind that was made from the old one', async () => {
-    using directory = ingestOf(events, { journal: false });
-    using mended = ingestOf(events, { journal: false });
+    using directory = ingestOf(events);
+    using mended = ingestOf(events);
     {
       using db = new Database(indexPath(mended.path));
       db.run('UPDATE transactions SET fee = fee + 1');
@@ -118,25 +118,26 @@ describe('an index that is replaced', () => {
     },
   );
 
-  test('and so is a journal that comes, or is replaced', async () => {
+  test('and so is a journal that is replaced', async () => {
     using directory = dataDirectory();
-    openAt(directory.path, { journal: false })[Symbol.dispose]();
+    openAt(directory.path)[Symbol.dispose]();
     using snapshots = watchedSnapshots(directory.path);
     const file = () => snapshots.read(async (read) => read.file);
     expect(await file()).toBe(1);
     openAt(directory.path)[Symbol.dispose]();
     snapshots.look();
-    expect(await file()).toBe(2);
-    renameSync(journalPath(directory.path), `${journalPath(directory.path)}.old`);
+    expect(await file()).toBe(1);
+    copyFileSync(journalPath(directory.path), `${journalPath(directory.path)}.copy`);
+    renameSync(`${journalPath(directory.path)}.copy`, journalPath(directory.path));
     snapshots.look();
-    expect(await file()).toBe(3);
+    expect(await file()).toBe(2);
   });
 });
 
 test.skipIf(process.platform === 'win32')(
   'pages that the disk has no more are an error, not the end of the process',
   async () => {
-    using directory = ingestOf(events, { journal: false });
+    using directory = ingestOf(events);
     // In a process of its own, which a signal would end.
     const program = `
     import { truncateSync } from 'node:fs';
@@ -167,7 +168,7 @@ describe('where there is no index to read', () => {
 
   test('that is said once, until there is one', async () => {
     using directory = dataDirectory();
-    using whole = ingestOf(events, { journal: false });
+    using whole = ingestOf(events);
     using snapshots = watchedSnapshots(directory.path);
     const missing = `There is no index at ${indexPath(directory.path)}.`;
     expect(await whyNot(snapshots)).toBe(missing);
@@ -175,6 +176,7 @@ describe('where there is no index to read', () => {
     snapshots.look();
     expect(snapshots.said).toMatchObject([{ event: 'index_unavailable', reason: missing }]);
     const height = heightIn(whole.path);
+    renameSync(journalPath(whole.path), journalPath(directory.path));
     moveIndex(whole.path, directory.path);
     snapshots.look();
     expect(await heightOf(snapshots)).toBe(height);
@@ -190,7 +192,7 @@ describe('where there is no index to read', () => {
     ['older', SCHEMA_VERSION - 1],
     ['newer', SCHEMA_VERSION + 1],
   ])('because its schema is %s, it is read once it is of this version', async (_, version) => {
-    using directory = ingestOf(events, { journal: false });
+    using directory = ingestOf(events);
     const height = heightIn(directory.path);
     using snapshots = watchedSnapshots(directory.path);
     setSchemaVersion(directory.path, version);

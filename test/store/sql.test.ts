@@ -12,7 +12,7 @@ const half = events.length >> 1;
 let open: OpenIngest;
 let db: Connection;
 beforeAll(() => {
-  open = openNew({ journal: false });
+  open = openNew();
   for (const event of events.slice(0, half)) open.ingest.take(event);
   open.ingest.commit();
   db = openForQueries(open.directory);

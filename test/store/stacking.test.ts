@@ -17,7 +17,7 @@ afterEach(() => {
 });
 
 async function after<T>(events: readonly ReceivedEvent[], read: (reader: Reader) => Promise<T>): Promise<T> {
-  open ??= openNew({ journal: false });
+  open ??= openNew();
   for (const event of events) open.ingest.receive(event);
   const snapshots = openSnapshots(open.directory);
   try {
@@ -250,7 +250,7 @@ describe('what Bitcoin paid', () => {
   });
 
   test('ends on mainnet with the cycle of 2,100 blocks in which the locks of pox-4 end', async () => {
-    open = openNew({ journal: false, chainId: 1 });
+    open = openNew({ chainId: 1 });
     const around = [960_049, 960_050, 960_229, 960_230, 962_149, 962_150].map((height) => [height, [X, Y]] as const);
     const told = await paidAround(960_230, around as unknown as [number, string[]][], { burn_block_height: 960_000 });
     expect(told).toEqual([960_049, 960_050, 960_229, 960_230, 962_149]);

@@ -26,7 +26,7 @@ afterEach(() => {
 
 /** Takes the blocks, and reads what came of them; the index must hold together. */
 async function after<T>(blocks: readonly MadeBlock[], read: (reader: Reader) => Promise<T>): Promise<T> {
-  open ??= openNew({ journal: false });
+  open ??= openNew();
   for (const { event } of blocks) open.ingest.receive(event);
   const problems = checkDirectory(open.directory).flatMap(({ name, problems }) =>
     problems.map((one) => `${name}: ${one}`),

@@ -20,7 +20,7 @@ let db: Database;
 let all: TransactionDetail[];
 beforeAll(() => {
   const events = devnetEvents({ seed: 8, blocks: 120, transactionsPerBlock: 8, forkEvery: 15 });
-  directory = ingestOf([...events].map(received), { journal: false });
+  directory = ingestOf([...events].map(received));
   db = new Database(indexPath(directory.path));
   const found = transactionSearch(db, detailQueries(db))(NO_FILTER, NEWEST, 10_000, 0);
   all = found.items;

@@ -6,7 +6,6 @@ import { join } from 'node:path';
 import { rebuildCost, sumOverGrowth } from '../../src/commands/rebuild-cost.ts';
 import { upgradeReport } from '../../src/commands/upgrade.ts';
 import { devnetEvents } from '../../src/devnet/scenario.ts';
-import { acceptJournal } from '../../src/store/files/accept-journal.ts';
 import { type Connect, openToWrite } from '../../src/store/files/connection.ts';
 import { indexPath, journalPath, openWriter, SCHEMA_VERSION } from '../../src/store/files/database.ts';
 import { openJournalReader } from '../../src/store/files/journal.ts';
@@ -129,20 +128,9 @@ test('what a migration sorts stands in the data directory, and nowhere else any 
     };
     return db;
   };
-  using db = openWriter(directory.path, 'own', { connect });
+  using db = openWriter(directory.path, { connect });
   expect(seen).toEqual([['CREATE INDEX events_ft', directory.path]]);
   expect(sortedIn(db)).toBe('');
-});
-
-test('an index of version 1 that took events without a journal meets a journal only where that is accepted', () => {
-  using directory = ingestOf(events);
-  downgrade(directory.path);
-  using db = new Database(indexPath(directory.path));
-  db.run("UPDATE block_payloads SET journal_id = NULL, payload = x'00' WHERE journal_id > 20");
-  db.close();
-  expect(() => openAt(directory.path)).toThrow(/journal ends at event/);
-  acceptJournal(directory.path);
-  openAt(directory.path).ingest.close();
 });
 
 test('an index of version 1 whose journal is gone is refused', () => {
@@ -150,8 +138,6 @@ test('an index of version 1 whose journal is gone is refused', () => {
   downgrade(directory.path);
   rmSync(journalPath(directory.path));
   expect(() => openAt(directory.path)).toThrow(/There is no journal/);
-  acceptJournal(directory.path);
-  openAt(directory.path).ingest.close();
 });
 
 /** The names and bytes of the files of a directory. */

@@ -27,6 +27,7 @@ import { dataDirectory } from '../support/data-directory.ts';
 import { forks, grown } from '../support/forked-chain.ts';
 import { alice, block, deployment, type MadeBlock, receipt } from '../support/handmade.ts';
 import { ingestOf, type OpenIngest, openAt, openNew, received } from '../support/ingest.ts';
+import { noEntries } from '../support/memory-index.ts';
 import { assertProperty, Seen, timeout } from '../support/property.ts';
 import { tables } from '../support/tables.ts';
 import { winningChain } from '../support/winning-chain.ts';
@@ -240,7 +241,7 @@ async function compareLists(db: Database, draw: (below: number) => number, lists
         }),
       )
       .map(shown);
-    const read = readerOf(db, null, 1, { values: ways[draw(ways.length)]! });
+    const read = readerOf(db, noEntries, 1, { values: ways[draw(ways.length)]! });
     try {
       expect(await walked(search(read, model, fields, heights), 1 + draw(4))).toMatchObject(expected);
       expect(await walked(search(read, model, fields, heights), 50)).toHaveLength(expected.length);
@@ -266,8 +267,8 @@ test(
         const { events } = grown(generated);
         const draw = (below: number): number => (numbers.next().value ?? 0) % below;
         const begin = draw(events.length + 1);
-        using directory = ingestOf(events.slice(0, begin).map(received), { journal: false });
-        using open = openAt(directory.path, { journal: false, valueIndexes: choices, valueIndexRows: 3 });
+        using directory = ingestOf(events.slice(0, begin).map(received));
+        using open = openAt(directory.path, { valueIndexes: choices, valueIndexRows: 3 });
         for (const event of events.slice(begin)) {
           if (draw(2) === 0) step(open);
           open.ingest.receive(received(event));
@@ -277,7 +278,7 @@ test(
         made(open);
         seen.add('lists', await compareLists(db, draw, 4));
         // The index is a function of the winning chain, whenever it was asked for.
-        using other = openNew({ journal: false, valueIndexes: choices });
+        using other = openNew({ valueIndexes: choices });
         for (const event of winningChain(events)) other.ingest.receive(received(event));
         made(other);
         expect(tables(directory.path).value_index_entries).toEqual(tables(other.directory).value_index_entries!);
@@ -306,7 +307,7 @@ describe('of a chain', () => {
     for (const event of events) open.ingest.take(received(event));
     open.ingest.commit();
     db = new Database(indexPath(open.directory), { readonly: true });
-    read = readerOf(db, null, 1, { values: { ...VALUE_SEARCH_LIMITS, unindexed: FEW } });
+    read = readerOf(db, noEntries, 1, { values: { ...VALUE_SEARCH_LIMITS, unindexed: FEW } });
     const logs = allOf(db).filter((one) => one.subject === 'logs' && one.contract === pox);
     const newest = decodedAt(logs[0]!, 'topic');
     topic = newest?.type === 'string-ascii' ? newest.value : '';
@@ -381,7 +382,7 @@ describe('of a chain', () => {
     expect(checkDirectory(open.directory, { deep: true }).flatMap(({ problems }) => problems)).toEqual([]);
     db.close();
     db = new Database(indexPath(open.directory), { readonly: true });
-    read = readerOf(db, null, 1, { values: { ...VALUE_SEARCH_LIMITS, unindexed: FEW } });
+    read = readerOf(db, noEntries, 1, { values: { ...VALUE_SEARCH_LIMITS, unindexed: FEW } });
   });
 
   test('a check finds an entry that is changed, one that is missing and one too many', () => {
@@ -462,7 +463,7 @@ test('a contract that does not exist yet is indexed from its first log on, whate
   expect(made(open)).toBe(2);
   open.ingest.receive(second.event);
   using db = new Database(indexPath(open.directory), { readonly: true });
-  const read = readerOf(db, null, 1, { values: { ...VALUE_SEARCH_LIMITS, unindexed: 0 } });
+  const read = readerOf(db, noEntries, 1, { values: { ...VALUE_SEARCH_LIMITS, unindexed: 0 } });
   const find = async (path: string, text: string) =>
     (await search(read, logsOf(PRINTER), [field(path, text)], ALL)(50, null)).items.map(({ eventIndex }) => eventIndex);
   open.ingest.publish();
@@ -499,10 +500,10 @@ function heightsPrinted(labels: readonly string[], parent: MadeBlock | null): Ma
 test('a fork from below what an index has so far changes what it has, and leaves the rest to the steps', () => {
   const old = heightsPrinted(['1', '2', '3', '4', '5'], null);
   const young = heightsPrinted(["3'", "4'", "5'", "6'"], old[1]!);
-  using open = openNew({ journal: false, valueIndexes: [] });
+  using open = openNew({ valueIndexes: [] });
   for (const { event } of old) open.ingest.receive(event);
   open.ingest.close();
-  Object.assign(open, openAt(open.directory, { journal: false, valueIndexes: [logsOf(PRINTER)], valueIndexRows: 1 }));
+  Object.assign(open, openAt(open.directory, { valueIndexes: [logsOf(PRINTER)], valueIndexRows: 1 }));
   const problems = () => checkDirectory(open.directory).flatMap((one) => one.problems);
   const heights = () =>
     (tables(open.directory).value_index_entries ?? []).map((row) => /value="nA(\d)"/.exec(row)?.[1]);
@@ -520,11 +521,11 @@ test('a fork from below what an index has so far changes what it has, and leaves
 test('a page goes on from its cursor where a fork took the items around it away', async () => {
   const old = heightsPrinted(['1', '2', '3', '4', '5'], null);
   const young = heightsPrinted(["4'", "5'", "6'"], old[2]!);
-  using open = openNew({ journal: false, valueIndexes: [logsOf(PRINTER)] });
+  using open = openNew({ valueIndexes: [logsOf(PRINTER)] });
   made(open);
   for (const { event } of old) open.ingest.receive(event);
   using db = new Database(indexPath(open.directory), { readonly: true });
-  const read = readerOf(db, null, 1, { values: { ...VALUE_SEARCH_LIMITS, unindexed: 0 } });
+  const read = readerOf(db, noEntries, 1, { values: { ...VALUE_SEARCH_LIMITS, unindexed: 0 } });
   for (const condition of ['gte:1', 'lte:100']) {
     const page = search(read, logsOf(PRINTER), [field('at', condition)], ALL);
     const heights = ({ items }: Page<Found, number | null>) => items.map(({ height }) => height);

@@ -15,7 +15,7 @@ let directory: DataDirectory;
 let db: Database;
 beforeAll(() => {
   const options = { seed: 1, blocks: 30, accounts: 8, transactionsPerBlock: 4 };
-  directory = ingestOf([...devnetEvents(options)].map(received), { journal: false });
+  directory = ingestOf([...devnetEvents(options)].map(received));
   db = new Database(indexPath(directory.path));
 });
 afterAll(() => {
@@ -251,13 +251,13 @@ describe('an index of an older program', () => {
     downgrade();
     edit(own);
     expect(statements()).not.toEqual([...before, own].sort());
-    openWriter(directory.path, 'own').close();
+    openWriter(directory.path).close();
     expect(statements()).toEqual([...before, own].sort());
     expect(numberOf('user_version')).toEqual([[SCHEMA_VERSION]]);
     edit('DROP VIEW mine');
     // Another writer changes nothing.
     const made = numberOf('schema_version');
-    openWriter(directory.path, 'own').close();
+    openWriter(directory.path).close();
     expect(numberOf('schema_version')).toEqual(made);
   });
 
@@ -270,7 +270,7 @@ describe('an index of an older program', () => {
       expect(reader.query(`SELECT * FROM ${name}`).columnNames).toEqual(Object.keys(columns));
     }
     expect(statements().length).toBeLessThan(views.length);
-    openWriter(directory.path, 'own').close();
+    openWriter(directory.path).close();
   });
 
   test('is reported by a check where it has some of the views, and is not where it has none', () => {
@@ -280,6 +280,6 @@ describe('an index of an older program', () => {
     expect(problems()[0]).toBe('v1_chain is another view than this program makes, and will make at the next start');
     edit(...removed(views));
     expect(problems()).toEqual([]);
-    openWriter(directory.path, 'own').close();
+    openWriter(directory.path).close();
   });
 });

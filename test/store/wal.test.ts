@@ -130,7 +130,7 @@ test('a log that is emptied by SQLite itself keeps no more than the bound', () =
 /** Bytes of the index's file after a transaction of 20 MB. */
 function fileAfterMuch(load: Load): number {
   using directory = dataDirectory();
-  using db = openWriter(directory.path, 'journal', { load });
+  using db = openWriter(directory.path, { load });
   db.run('CREATE TABLE large AS SELECT zeroblob(20000000) AS bytes');
   return statSync(indexPath(directory.path)).size;
 }

@@ -177,7 +177,7 @@ function subjectsOf(directory: string): (path: string, name: string) => string {
 
 /** The lists of hooks, read from an index of their own, to which deliveries come and go. */
 class HookLists implements Disposable {
-  readonly #open = openNew({ journal: false });
+  readonly #open = openNew();
   readonly #db = new Database(indexPath(this.#open.directory));
   readonly #log = deliveryLog(this.#db);
   readonly #jobs = hookBackfills(this.#db);
@@ -388,7 +388,7 @@ export function crowdedChain(): GrowingChain {
 /** The API over a chain. */
 export class WalkedWorld implements Disposable {
   readonly #chain: GrowingChain;
-  readonly #open: OpenIngest = openNew({ journal: false });
+  readonly #open: OpenIngest = openNew();
   readonly #snapshots: Snapshots;
   readonly #hooks = new HookLists();
   readonly #app: ReturnType<typeof createApp>;

@@ -1,7 +1,7 @@
 /** The journal, as another server reads it to take the events that it lacks. Stackside's own. */
 import { type Static, Type } from '@sinclair/typebox';
 import { toHex } from '../../codec/hex.ts';
-import { ApiError, notFound, Problem } from '../../http/errors.ts';
+import { ApiError, Problem } from '../../http/errors.ts';
 import { route } from '../../http/route.ts';
 import { Streamed } from '../../http/streamed.ts';
 import { Hash } from '../shared/schemas/values.ts';
@@ -93,8 +93,8 @@ function streamedPage(after: number, limit: number, stretch: JournalStretch): St
   );
 }
 
-/** @param stretch reads the journal; it returns null where none is kept */
-export const journalRoute = (family: OperatorFamily, stretch: (after: number) => JournalStretch | null) =>
+/** @param stretch reads the journal */
+export const journalRoute = (family: OperatorFamily, stretch: (after: number) => JournalStretch) =>
   route({
     ...family,
     refusals: { ...family.refusals, 410: 'The journal was trimmed, and lacks the next event' },
@@ -119,10 +119,8 @@ export const journalRoute = (family: OperatorFamily, stretch: (after: number) =>
       }),
     },
     response: JournalPage,
-    notFound: 'Journal not found',
     handle({ query: { after, limit } }) {
       const found = stretch(after);
-      if (found === null) throw notFound('Journal not found: this server keeps none');
       if (found.lacksUpTo === null) return streamedPage(after, limit, found);
       throw new ApiError(
         410,

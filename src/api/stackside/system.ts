@@ -42,7 +42,7 @@ export const SystemState = Type.Object({
     files: Type.Array(Type.Object({ name: Type.String(), bytes: Type.Integer() })),
     free_bytes: nullable(Type.Integer()),
   }),
-  journal: Type.Union([Journal, Type.Null()], { description: 'Null where the server keeps no journal' }),
+  journal: Journal,
   durability: Type.String({ description: 'What is on the disk when the node gets its answer, in words' }),
   value_indexes: Type.Array(
     Type.Object({
@@ -92,7 +92,7 @@ export interface SystemApi {
   /** The hosts of this server's cluster. */
   hosts(): Promise<HostsState>;
   /** What follows an event in the journal; null where none is kept. */
-  journal(after: number): JournalStretch | null;
+  journal(after: number): JournalStretch;
 }
 
 /**

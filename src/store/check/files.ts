@@ -115,7 +115,7 @@ export function checkViews(run: CheckRun, db: Database): void {
 function lackedBy(directory: string, journal: JournalReader): string {
   const words = (gap: Gap): string => {
     const snapshot = snapshotHolding(directory, gap);
-    const why = snapshot === null ? 'as was accepted' : `which the snapshot at ${snapshot.location} holds`;
+    const why = snapshot === null ? 'which were removed' : `which the snapshot at ${snapshot.location} holds`;
     return `${gap.first} to ${gap.last}, ${why}`;
   };
   const gaps = journal.gaps();
@@ -173,7 +173,10 @@ function openedJournal(run: CheckRun, directory: string): JournalReader | null {
 /** @throws OperatorError where the journal is of another version */
 export function checkJournal(run: CheckRun, directory: string, { place, after }: JournalCheck): void {
   const path = journalPath(directory);
-  if (!existsSync(path)) return;
+  if (!existsSync(path)) {
+    run.add({ name: 'entries of the journal', problems: [`there is no journal in ${directory}`] });
+    return;
+  }
   if (after !== null) run.leaveOut('integrity of the journal file');
   else if (!checkPages(run, path, 'journal')) return;
   if (!isJournalSchema(run, path)) return;

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { OperatorError } from '../../base/errors.ts';
 import type { SendManySetting } from '../../chain/memo-transfers.ts';
 import { openToRead } from '../files/connection.ts';
-import { indexPath } from '../files/database.ts';
+import { indexPath, journalPath } from '../files/database.ts';
 import { openJournalReader } from '../files/journal.ts';
 import { fitOf, type Place } from '../files/journal-link.ts';
 import { lockWriter } from '../files/lock.ts';
@@ -131,11 +131,12 @@ function standOf(kept: Database): Stand {
 
 /** Whether the journal can make the whole index. */
 export function isComparable(directory: string, place: Place): boolean {
+  if (!existsSync(journalPath(directory))) return false;
   const journal = openJournalReader(directory);
   try {
-    return journal !== null && journal.gaps().length === 0 && fitOf(place, journal) === 'fits';
+    return journal.gaps().length === 0 && fitOf(place, journal) === 'fits';
   } finally {
-    journal?.close();
+    journal.close();
   }
 }
 
@@ -166,7 +167,7 @@ function withIndexAt<T>(
   try {
     unlock = lockWriter(workshop);
     for (const suffix of ['', '-wal', '-shm']) rmSync(indexPath(workshop) + suffix, { force: true });
-    const options = { directory, workshop, journal: true, replayTo: id, chainId, sendMany, log: () => {}, machine };
+    const options = { directory, workshop, replayTo: id, chainId, sendMany, log: () => {}, machine };
     openIngest({ ...options, load: 'bulk' }).close();
     using made = openToRead(indexPath(workshop), true);
     return use(made);

@@ -2,7 +2,6 @@
 import type { Database } from 'bun:sqlite';
 import type { Effect } from '../../chain/effect.ts';
 import type { StreamedMicroblock } from '../../chain/normalise.ts';
-import { type PayloadSource, sourceColumns } from '../files/payload-source.ts';
 import { inserter } from '../rows/table.ts';
 import type { Stored } from '../rows/table-shape.ts';
 import { microblocksTable } from '../tables/chain.ts';
@@ -40,7 +39,7 @@ export function microblockWriter(db: Database) {
     /**
      * Takes a stream message on the tip. The chain it ends in becomes the accepted one.
      * @param receivedAt Unix microseconds
-     * @param source where the message can be read again
+     * @param journalId the journal's entry that holds the message
      * @returns the hashes that are new, and the transactions that joined the accepted chain and left it; null where the
      *   message is of no use: all of it known, or with a gap down to sequence 0
      */
@@ -48,7 +47,7 @@ export function microblockWriter(db: Database) {
       microblocks: readonly StreamedMicroblock[],
       parentIndexBlockHash: Uint8Array,
       receivedAt: number,
-      source: PayloadSource,
+      journalId: number,
     ): { added: Uint8Array[]; joined: Uint8Array[]; left: Uint8Array[] } | null {
       const last = microblocks.at(-1);
       const fresh = microblocks.filter(({ hash }) => isKnown.get(hash) === null);
@@ -67,7 +66,6 @@ export function microblockWriter(db: Database) {
         if (at.sequence === 0) break;
         key = at.parentHash.toHex();
       }
-      const { journal_id, payload } = sourceColumns(source);
       for (const { hash, sequence, parentHash, transactions } of fresh) {
         insert({
           microblock_hash: hash,
@@ -77,8 +75,8 @@ export function microblockWriter(db: Database) {
           accepted: 0,
           tx_ids: Buffer.concat(transactions.map(({ txId }) => txId)),
           received_at: receivedAt,
-          journal_id,
-          payload,
+          journal_id: journalId,
+          payload: null,
         });
       }
       const joined: Uint8Array[] = [];

@@ -1,8 +1,7 @@
 /** A copy of the data, made while it is written. */
-import { existsSync } from 'node:fs';
 import { operatorErrorOf } from '../../base/system-errors.ts';
 import { indexPath, journalPath, openReader } from './database.ts';
-import { hasJournal, openJournalReader } from './journal.ts';
+import { openJournalReader } from './journal.ts';
 import { makePrivateDirectory, makePrivateFile } from './private-files.ts';
 import { unavailable } from './store-failure.ts';
 
@@ -20,10 +19,10 @@ function copyJournal(directory: string, file: string): void {
   const journal = openJournalReader(directory);
   try {
     // A copy would be as whole as what is copied.
-    journal?.entries();
-    journal?.copyTo(file);
+    journal.entries();
+    journal.copyTo(file);
   } finally {
-    journal?.close();
+    journal.close();
   }
 }
 
@@ -41,13 +40,10 @@ function copied(from: string, to: string, copy: () => void): void {
  * Copies a data directory while others write to it. The index is copied first: a journal that is ahead of its index brings
  * it up to date when the copy is opened.
  * @param into a directory that has no such files
- * @returns whether there is a journal
  * @throws OperatorError where a file can't be read or written; parts of the copy may be left then
  */
-export function copyData(directory: string, into: string): boolean {
+export function copyData(directory: string, into: string): void {
   makePrivateDirectory(into);
   copied(indexPath(directory), indexPath(into), () => copyIndex(directory, indexPath(into)));
-  if (!existsSync(journalPath(directory)) || !hasJournal(directory)) return false;
   copied(journalPath(directory), journalPath(into), () => copyJournal(directory, journalPath(into)));
-  return true;
 }

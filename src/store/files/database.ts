@@ -120,9 +120,6 @@ function forgetStatistics(db: Database): boolean {
   return tables.length > 0;
 }
 
-/** How a commit of the index reaches the disk: `journal` when the journal can bring a lost one back. */
-export type Durability = 'journal' | 'own';
-
 /**
  * What a writer writes: `events` as they come, or `bulk`: a long chain at once, while nobody is served. A file that `bulk`
  * makes lacks the indexes of lists, which are made at the end of the load (list-indexes.ts).
@@ -141,17 +138,14 @@ interface WriterOptions {
   load?: Load;
 }
 
-/**
- * The one connection that writes.
- * @param durability with `own`, each commit is synced: there is no journal to replay it from
- */
-export function openWriter(directory: string, durability: Durability, options: WriterOptions = {}): Connection {
+/** The one connection that writes. A commit isn't synced: the journal can bring back one that is lost. */
+export function openWriter(directory: string, options: WriterOptions = {}): Connection {
   const { connect = openToWrite, load = 'events' } = options;
   makePrivateDirectory(directory);
   const path = indexPath(directory);
   let hadStatistics = false;
   const open = () =>
-    prepared(connect(path, durability === 'own' ? 'FULL' : 'NORMAL'), (db) => {
+    prepared(connect(path, 'NORMAL'), (db) => {
       db.run('PRAGMA cache_size = -65536');
       db.run(`PRAGMA wal_autocheckpoint = ${LOG_PAGES[load]}`);
       migrate(db, path, load);

@@ -7,14 +7,7 @@ import { existsSync } from 'node:fs';
 import { OperatorError } from '../../base/errors.ts';
 import { type Connect, openToRead, versionOf } from './connection.ts';
 import { indexPath, journalPath } from './database.ts';
-import {
-  hasJournal,
-  type Journal,
-  type JournalReader,
-  type JournalReads,
-  openJournal,
-  openJournalReader,
-} from './journal.ts';
+import { type Journal, type JournalReader, type JournalReads, openJournal, openJournalReader } from './journal.ts';
 import { CHAIN_START, type JournalEntry, nextChain, sameChain } from './journal-entry.ts';
 import type { UpgradeReport } from './journal-file.ts';
 
@@ -99,9 +92,8 @@ export function learnChain(db: Database, places: Places, journal: JournalReads |
   else places.set({ id, chain: journal?.chainAt(id) ?? chain });
 }
 
-const WAYS_OUT =
-  'If it is lost: stackside accept-journal keeps the index, and goes on without what the journal lacks; ' +
-  'stackside rebuild --force keeps the journal, and loses what only the index holds.';
+const WAY_OUT =
+  'If it is lost: stackside rebuild --force keeps the journal that is there, and loses what only the index holds.';
 
 /** @throws OperatorError where the journal is not that of the index */
 function requireFit(directory: string, place: Place, journal: JournalReads): void {
@@ -109,27 +101,26 @@ function requireFit(directory: string, place: Place, journal: JournalReads): voi
   if (fit === 'behind') {
     throw new OperatorError(
       `The index in ${directory} holds ${place.id} events, and its journal ends at event ${journal.lastId()}.`,
-      `Put back the journal.db that belongs to this index.db. ${WAYS_OUT}`,
+      `Put back the journal.db that belongs to this index.db. ${WAY_OUT}`,
     );
   }
   if (fit === 'other') {
     throw new OperatorError(
       `The journal in ${directory} does not belong to the index: event ${place.id} differs.`,
-      `Put back the journal.db or the index.db that belongs to the other. ${WAYS_OUT}`,
+      `Put back the journal.db or the index.db that belongs to the other. ${WAY_OUT}`,
     );
   }
 }
 
 /**
  * Reads the journal of a data directory for others, who would take what it lacks for the end of it.
- * @returns null where the directory has none
- * @throws OperatorError where there is an index, and the journal is not that of the index
+ * @throws OperatorError where there is no journal, or there is an index, and the journal is not that of the index
  */
-export function openWholeJournal(directory: string): JournalReader | null {
+export function openWholeJournal(directory: string): JournalReader {
   // Before the journal, which is ahead of its index at any moment.
   const place = existsSync(indexPath(directory)) ? placeOfFile(indexPath(directory)) : null;
   const journal = openJournalReader(directory);
-  if (journal === null || place === null) return journal;
+  if (place === null) return journal;
   try {
     requireFit(directory, place, journal);
     return journal;
@@ -139,18 +130,7 @@ export function openWholeJournal(directory: string): JournalReader | null {
   }
 }
 
-/** @throws OperatorError where the journal holds events that the index lacks: without it, they would be lost */
-function requireNothingAhead(directory: string, place: Place, journal: JournalReads): void {
-  if (fitOf(place, journal) !== 'fits' || journal.lastId() === place.id) return;
-  throw new OperatorError(
-    `The journal in ${directory} holds ${journal.lastId()} events, and the index only ${place.id} of them.`,
-    'Start once without --no-journal, so that the index takes the other events from the journal.',
-  );
-}
-
 export interface LinkOptions {
-  /** Whether a journal is to be kept. */
-  keep: boolean;
   /** Opens its file. */
   connect: Connect;
   /** Told while a journal of an older version is brought up to date. */
@@ -159,31 +139,17 @@ export interface LinkOptions {
 
 /**
  * Opens the journal of an index, and creates it for an empty index.
- * @returns null where none is to be kept
  * @throws OperatorError where the two do not belong together
  */
-export function openLinkedJournal(
-  directory: string,
-  db: Database,
-  { keep, connect, report }: LinkOptions,
-): Journal | null {
+export function openLinkedJournal(directory: string, db: Database, { connect, report }: LinkOptions): Journal {
   const places = indexPlace(db);
-  if (!keep) {
-    const journal = hasJournal(directory) ? openJournalReader(directory) : null;
-    try {
-      if (journal !== null) requireNothingAhead(directory, places.current(), journal);
-    } finally {
-      journal?.close();
-    }
-    return null;
-  }
   if (!existsSync(journalPath(directory))) {
     learnChain(db, places, null);
     const { id } = places.current();
     if (id > 0) {
       throw new OperatorError(
         `There is no journal in ${directory}, and the index holds ${id} events.`,
-        `Put back the journal.db that belongs to this index.db. ${WAYS_OUT}`,
+        'Put back the journal.db that belongs to this index.db, or restore a snapshot into another directory.',
       );
     }
   }

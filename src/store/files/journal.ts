@@ -4,6 +4,7 @@
  */
 import type { Database } from 'bun:sqlite';
 import { existsSync } from 'node:fs';
+import { OperatorError } from '../../base/errors.ts';
 import { type Connect, openToRead, openToWrite, prepared, rollBack, setPatience, touch } from './connection.ts';
 import { journalPath } from './database.ts';
 import { importProgress } from './import-progress.ts';
@@ -169,25 +170,16 @@ function journalReads(db: Database, file: string) {
 }
 export type JournalReads = ReturnType<typeof journalReads>;
 
-/** Whether the directory has a journal that was made: a first start that was ended early leaves a file without tables. */
-export function hasJournal(directory: string): boolean {
-  const path = journalPath(directory);
-  if (!existsSync(path)) return false;
-  let isMade = false;
-  const db = prepared(openToRead(path), (opened) => {
-    isMade = opened.query('SELECT 1 FROM sqlite_schema').get() !== null;
-  });
-  db.close();
-  return isMade;
-}
-
 /**
- * Reads a journal beside whoever writes it; null where the directory has none.
- * @throws JournalDamagedError where entries are missing at an end, OperatorError where it is of another kind or version
+ * Reads a journal beside whoever writes it.
+ * @throws JournalDamagedError where entries are missing at an end, OperatorError where there is none, or it is of another
+ *   kind or version
  */
 export function openJournalReader(directory: string) {
   const path = journalPath(directory);
-  if (!existsSync(path)) return null;
+  if (!existsSync(path)) {
+    throw new OperatorError(`There is no journal in ${directory}.`, 'Check --data, or put back its journal.db.');
+  }
   const db = prepared(openToRead(path), (opened) => {
     requirePresentVersion(opened, path);
     requireEnds(opened, path);
@@ -227,7 +219,7 @@ export function openJournalReader(directory: string) {
     close: () => db.close(),
   };
 }
-export type JournalReader = NonNullable<ReturnType<typeof openJournalReader>>;
+export type JournalReader = ReturnType<typeof openJournalReader>;
 
 export type Journal = ReturnType<typeof openJournal>;
 
@@ -249,7 +241,6 @@ export function openJournal(
   });
   const addEvent = db.prepare<null, [number, number, string, Uint8Array]>('INSERT INTO events VALUES (?1, ?2, ?3, ?4)');
   const addChain = db.prepare<null, [number, Uint8Array]>('INSERT INTO chain VALUES (?1, ?2)');
-  const addBreak = db.prepare<null, [number, Uint8Array]>('INSERT INTO breaks VALUES (?1, ?2)');
   return {
     ...journalReads(db, path),
     imports: importProgress(db),
@@ -264,8 +255,6 @@ export function openJournal(
       addEvent.run(id, receivedAt, path, compressed(text));
       addChain.run(id, chain);
     },
-    /** Makes the next event follow one that the journal lacks. */
-    breakAfter: (id: number, chain: Uint8Array) => addBreak.run(id, chain),
     close: () => db.close(),
   };
 }

@@ -45,9 +45,9 @@ export function newestSnapshot(directory: string): KnownSnapshot | null {
 function isOfJournal(directory: string, { position, chain }: KnownSnapshot): boolean {
   const journal = openJournalReader(directory);
   try {
-    return journal?.chainAt(position)?.toHex() === chain;
+    return journal.chainAt(position)?.toHex() === chain;
   } finally {
-    journal?.close();
+    journal.close();
   }
 }
 

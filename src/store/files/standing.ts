@@ -1,6 +1,5 @@
 /** Where the files of a data directory stand, whatever version they are of: what a snapshot says of itself. */
 import type { Database } from 'bun:sqlite';
-import { existsSync } from 'node:fs';
 import { OperatorError } from '../../base/errors.ts';
 import { openToRead, requireKind, versionOf } from './connection.ts';
 import { indexPath, journalPath } from './database.ts';
@@ -16,11 +15,9 @@ export interface Standing {
   /** The last event that the index holds. */
   place: Place;
   /** Versions of the files. */
-  schema: { index: number; journal: number | null };
-  /** The chain value that the journal has for the last event of the index; null where it has none, or there is no journal. */
+  schema: { index: number; journal: number };
+  /** The chain value that the journal has for the last event of the index; null where it has none. */
   journalChain: Uint8Array | null;
-  /** Whether there is no journal, though the index has blocks whose payloads stand in one. */
-  lacksJournal: boolean;
 }
 
 /** @throws OperatorError where the file is of another kind, or empty */
@@ -62,14 +59,12 @@ export function standingOf(directory: string): Standing {
     )
     .get();
   const { chainId, id, chain } = progress;
-  const journal = existsSync(journalPath(directory)) ? journalAt(journalPath(directory), id) : null;
+  const journal = journalAt(journalPath(directory), id);
   return {
     chainId,
     tip,
     place: { id, chain },
-    schema: { index: versionOf(db), journal: journal?.version ?? null },
-    journalChain: journal?.journalChain ?? null,
-    lacksJournal:
-      journal === null && db.query('SELECT 1 FROM block_payloads WHERE journal_id IS NOT NULL LIMIT 1').get() !== null,
+    schema: { index: versionOf(db), journal: journal.version },
+    journalChain: journal.journalChain,
   };
 }

@@ -15,7 +15,7 @@ export interface DirectoryStatus {
   transactions: number;
   pending: number;
   orphaned_blocks: number;
-  /** Entries, how many of them the index lacks, and whether it is the journal of the index; null without a journal. */
+  /** Entries, how many of them the index lacks, and whether it is the journal of the index; null where it is missing. */
   journal: { events: number; behind: number; bytes: number; fits: boolean } | null;
   index_bytes: number;
   /** Indexes that an import is still to make, or the next start where it was interrupted. */
@@ -40,8 +40,8 @@ export function freeBytes(directory: string): number | null {
 function journalStatus(directory: string, place: Place): DirectoryStatus['journal'] {
   const path = journalPath(directory);
   return onFile(path, () => {
+    if (!existsSync(path)) return null;
     const journal = openJournalReader(directory);
-    if (journal === null) return null;
     try {
       return {
         events: journal.entries(),

@@ -117,7 +117,7 @@ export function workshopWithHooks(directory: string, mayLoseHooks: boolean): str
   clearWorkshop(directory);
   const [path, workshop] = [indexPath(directory), join(directory, WORKSHOP)];
   if (existsSync(path)) settleIfReadable(path);
-  const db = openWriter(workshop, 'journal', { load: 'bulk' });
+  const db = openWriter(workshop, { load: 'bulk' });
   try {
     if (existsSync(path)) named(path, () => copyCarried(db, path));
   } catch (cause) {
@@ -140,7 +140,7 @@ const privateTables = [...hookTables.filter((table) => table !== 'hook_progress'
 
 /** Removes the chainhooks with their secrets, and who asked the faucets, from an index that may be published then. */
 export function forgetPrivateData(directory: string): void {
-  const db = openWriter(directory, 'own');
+  const db = openWriter(directory);
   try {
     // The bytes of what is deleted are overwritten.
     db.run('PRAGMA secure_delete = ON');

@@ -1,40 +1,36 @@
 /** Where the payloads of blocks are read again, to revert a block or to apply it once more. */
 import type { Database } from 'bun:sqlite';
 import { OperatorError } from '../../base/errors.ts';
-import type { Journal } from '../files/journal.ts';
-import { type PayloadSource, payloadText, type SourceColumns, sourceColumns } from '../files/payload-source.ts';
+import type { EntryReader } from '../files/payload-source.ts';
 import { inserter } from '../rows/table.ts';
 import { blockPayloadsTable } from '../tables/orphans.ts';
 
 /**
- * Canonical blocks below the tip whose payloads are kept in the index when there is no journal, and the receipts of their
+ * Canonical blocks below the tip whose payloads are kept where the journal is trimmed, and the receipts of their
  * transactions. Deeper reorganizations than this many Stacks blocks (some days of Bitcoin) have not been seen.
  */
 export const KEPT_BLOCKS = 6_000;
 
 export type BlockPayloads = ReturnType<typeof blockPayloads>;
 
-export function blockPayloads(db: Database, journal: Journal | null) {
+export function blockPayloads(db: Database, journal: EntryReader) {
   const insert = inserter(db, blockPayloadsTable);
-  const find = db.prepare<SourceColumns, [Uint8Array]>(
-    'SELECT journal_id, payload FROM block_payloads WHERE index_block_hash = ?1',
-  );
-  const forget = db.prepare<null, [number]>(
-    `DELETE FROM block_payloads
-      WHERE index_block_hash = (SELECT index_block_hash FROM blocks WHERE height = ?1) AND payload IS NOT NULL`,
+  const find = db.prepare<{ journal_id: number }, [Uint8Array]>(
+    'SELECT journal_id FROM block_payloads WHERE index_block_hash = ?1',
   );
   return {
-    keep(indexBlockHash: Uint8Array, source: PayloadSource): void {
-      insert({ index_block_hash: indexBlockHash, ...sourceColumns(source) });
+    /** Notes the journal's entry that holds the payload. */
+    keep(indexBlockHash: Uint8Array, journalId: number): void {
+      insert({ index_block_hash: indexBlockHash, journal_id: journalId, payload: null });
     },
 
     /**
      * The JSON text of a block's payload.
-     * @throws OperatorError where it is kept no more
+     * @throws OperatorError where the journal has it no more
      */
     read(indexBlockHash: Uint8Array): string {
       const row = find.get(indexBlockHash);
-      const text = row === null ? undefined : payloadText(row, journal);
+      const text = row === null ? undefined : journal.read(row.journal_id)?.text;
       if (text === undefined) {
         throw new OperatorError(
           `A fork needs the payload of block 0x${indexBlockHash.toHex()}, which is not stored.`,
@@ -42,11 +38,6 @@ export function blockPayloads(db: Database, journal: Journal | null) {
         );
       }
       return text;
-    },
-
-    /** Called when the tip has reached `height`. */
-    forgetBelow(height: number): void {
-      if (height > KEPT_BLOCKS) forget.run(height - KEPT_BLOCKS);
     },
   };
 }

@@ -18,7 +18,7 @@ import { positionOf } from '../../chain/position.ts';
 import { fromHex, toHex } from '../../codec/hex.ts';
 import type { ApplyEffects, EffectsWriter } from '../effects/apply.ts';
 import type { MicroblockWriter } from '../effects/microblock-writer.ts';
-import { blockOfPayload, type PayloadSource } from '../files/payload-source.ts';
+import { blockOfPayload } from '../files/payload-source.ts';
 import type { BlockPayloads } from './block-payloads.ts';
 import { ForeignChainError, originCheck } from './chain-origin.ts';
 import { knownBlocks } from './known-blocks.ts';
@@ -242,11 +242,11 @@ export function chainWriter(
 
     /**
      * Takes a block that isn't known yet.
-     * @param source where its payload can be read again
+     * @param journalId the journal's entry that holds its payload
      * @param now Unix microseconds
      * @throws UnknownParentError, PayloadError; nothing is to be committed then
      */
-    add(payload: ReadBlock, source: PayloadSource, network: Network, now: number): ChainChange {
+    add(payload: ReadBlock, journalId: number, network: Network, now: number): ChainChange {
       const parent = fromHex(payload.parent_index_block_hash);
       const height = payload.block_height;
       const before = tip();
@@ -254,7 +254,7 @@ export function chainWriter(
       const block = blockOf(payload, network);
       checkChain(block, network);
       checkOrigin(block);
-      payloads.keep(block.indexBlockHash, source);
+      payloads.keep(block.indexBlockHash, journalId);
       mempool.collectGarbage(before, now);
       if (height === 0) {
         addGenesis(block);
@@ -267,7 +267,6 @@ export function chainWriter(
       const change = growTo(complete(block, network), parentStands === 'orphan' ? parent : null, network);
       tellMempool(change, before, now);
       setBurnHeight.run(block.burnBlockHeight);
-      payloads.forgetBelow(height);
       return change;
     },
   };

@@ -1,7 +1,6 @@
 /** The files of a data directory as the process that writes has them open. */
 import { type Connect, openToWrite } from '../files/connection.ts';
 import { indexPath, type Load, openWriter } from '../files/database.ts';
-import { importProgress } from '../files/import-progress.ts';
 import { indexPlace, openLinkedJournal } from '../files/journal-link.ts';
 import { lockWriter } from '../files/lock.ts';
 import { clearDoneRestore } from '../files/restored.ts';
@@ -12,8 +11,6 @@ import { keptPlace } from './kept-place.ts';
 
 export interface DataFilesOptions {
   directory: string;
-  /** Keep every event, to rebuild the index from. */
-  journal: boolean;
   /** Where the index is made, by a caller that has the lock of the directory; else in the directory. */
   workshop?: string;
   log: IngestLog;
@@ -31,19 +28,19 @@ export type DataFiles = ReturnType<typeof openDataFiles>;
  * @throws OperatorError
  */
 export function openDataFiles(options: DataFilesOptions, opened: (() => void)[]) {
-  const { directory, journal: keep, workshop, log, load = 'events', connect = openToWrite } = options;
+  const { directory, workshop, log, load = 'events', connect = openToWrite } = options;
   const home = workshop ?? directory;
   if (workshop === undefined) {
     opened.unshift(lockWriter(directory));
     clearWorkshop(directory);
     clearDoneRestore(directory);
   }
-  const db = openWriter(home, keep ? 'journal' : 'own', { connect, load });
+  const db = openWriter(home, { connect, load });
   opened.unshift(() => db.close());
   // SQLite empties the log with its last connection, but other processes may have the file open.
   if (load === 'bulk') opened.unshift(() => void whyNotEmptied(indexPath(home)));
   const report = (entries: number) => log({ event: 'journal_upgraded', entries });
-  const journal = openLinkedJournal(directory, db, { keep, connect, report });
-  if (journal !== null) opened.unshift(() => journal.close());
-  return { home, db, journal, places: keptPlace(indexPlace(db)), imports: journal?.imports ?? importProgress(db) };
+  const journal = openLinkedJournal(directory, db, { connect, report });
+  opened.unshift(() => journal.close());
+  return { home, db, journal, places: keptPlace(indexPlace(db)), imports: journal.imports };
 }

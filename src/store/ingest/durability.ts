@@ -45,8 +45,8 @@ export const fileSync: FileSync = {
 
 export type IndexDurability = ReturnType<typeof indexDurability>;
 
-/** @param log the index's write-ahead log; null where each commit is synced by itself */
-export function indexDurability(log: string | null, sync: FileSync, health: WriterHealth) {
+/** @param log the index's write-ahead log */
+export function indexDurability(log: string, sync: FileSync, health: WriterHealth) {
   /** Commits so far, and how many of them are on the disk. */
   let committed = 0;
   let synced = 0;
@@ -70,7 +70,7 @@ export function indexDurability(log: string | null, sync: FileSync, health: Writ
 
     /** Waits until so many commits are on the disk. One sync serves all who came before it began. */
     async reached(position: number): Promise<void> {
-      while (log !== null && synced < position) {
+      while (synced < position) {
         underWay ??= syncOnce(log);
         await underWay;
       }
@@ -78,7 +78,6 @@ export function indexDurability(log: string | null, sync: FileSync, health: Writ
 
     /** Returns when all commits are on the disk. */
     now(): void {
-      if (log === null) return;
       const upTo = committed;
       try {
         sync.now(log);

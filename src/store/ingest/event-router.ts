@@ -10,7 +10,6 @@ import { effectsWriter, type UnreadPrint } from '../effects/apply.ts';
 import { dictionaries } from '../effects/dictionary.ts';
 import { microblockWriter } from '../effects/microblock-writer.ts';
 import type { Journal } from '../files/journal.ts';
-import type { PayloadSource } from '../files/payload-source.ts';
 import type { Change } from '../model/change.ts';
 import { sendManyOf } from '../queries/send-many.ts';
 import { DROPPED_FOR_UNKNOWN_REASON, droppedState } from '../rows/words.ts';
@@ -34,7 +33,7 @@ const LONGEST_REASON = 200;
 
 export interface RouterOptions {
   db: Database;
-  journal: Journal | null;
+  journal: Journal;
   identity: ChainIdentity;
   /** Told of each change of the chain, inside its transaction. What it throws undoes the event. */
   changed: (change: ChainChange, event: ReceivedEvent) => void;
@@ -117,9 +116,9 @@ export function eventRouter({ db, journal, identity, changed, log }: RouterOptio
   /** What the event that is being applied did to the chain. */
   let told: Omit<Change, 'id'>[] = [];
 
-  function addBlock(payload: ReadBlock, source: PayloadSource, event: ReceivedEvent): Applied {
+  function addBlock(payload: ReadBlock, journalId: number, event: ReceivedEvent): Applied {
     if (chain.isKnown(fromHex(payload.index_block_hash))) return NOTHING;
-    const change = chain.add(payload, source, identity.networkFor(payload), event.receivedAt);
+    const change = chain.add(payload, journalId, identity.networkFor(payload), event.receivedAt);
     changed(change, event);
     for (const { indexBlockHash } of change.applied) told.push({ kind: 'block', subject: indexBlockHash });
     // Block 0 is always beside the chain, and no block that anybody waits for.
@@ -129,11 +128,11 @@ export function eventRouter({ db, journal, identity, changed, log }: RouterOptio
     return { outcome: 'applied', change };
   }
 
-  function addMicroblocks(payload: MicroblocksPayload, source: PayloadSource, now: number): Applied {
+  function addMicroblocks(payload: MicroblocksPayload, journalId: number, now: number): Applied {
     const tip = chain.tip();
     const parent = fromHex(payload.parent_index_block_hash);
     if (Buffer.compare(parent, tip.indexBlockHash) !== 0) return NOTHING;
-    const change = microblocks.add(streamedMicroblocks(payload, identity.networkOrTest()), parent, now, source);
+    const change = microblocks.add(streamedMicroblocks(payload, identity.networkOrTest()), parent, now, journalId);
     if (change === null) return NOTHING;
     mempool.streamChanged(change.joined, change.left, now);
     for (const hash of change.added) told.push({ kind: 'microblock', subject: hash });
@@ -165,14 +164,13 @@ export function eventRouter({ db, journal, identity, changed, log }: RouterOptio
     return appliedWhere(mempool.drop(dropped_txids.map(fromHex), drop, receipt) > 0);
   }
 
-  function route(payload: NodePayload, event: ReceivedEvent, journalId: number | null): Applied {
+  function route(payload: NodePayload, event: ReceivedEvent, journalId: number): Applied {
     const now = event.receivedAt;
-    const source = journalId === null ? { text: event.text } : { journalId };
     switch (payload.kind) {
       case 'block':
-        return addBlock(payload.block, source, event);
+        return addBlock(payload.block, journalId, event);
       case 'microblocks':
-        return addMicroblocks(payload.microblocks, source, now);
+        return addMicroblocks(payload.microblocks, journalId, now);
       case 'burn_block':
         return appliedWhere(burnBlocks.add(payload.burnBlock, event.text));
       case 'mempool':
@@ -183,7 +181,7 @@ export function eventRouter({ db, journal, identity, changed, log }: RouterOptio
         return appliedWhere(addAttachments(payload.attachments) > 0);
       case 'other':
         if (!isEventPath(event.path) && !isHostPath(event.path)) unknown.note('path', event.path);
-        return appliedWhere(payload.journaled && journal !== null);
+        return appliedWhere(payload.journaled);
     }
   }
 
@@ -194,10 +192,10 @@ export function eventRouter({ db, journal, identity, changed, log }: RouterOptio
 
     /**
      * Applies an event.
-     * @param journalId its place in the journal, null where none is kept
+     * @param journalId its place in the journal
      * @param live whether subscribers are told of it
      */
-    apply(payload: NodePayload, event: ReceivedEvent, journalId: number | null, live: boolean): Applied {
+    apply(payload: NodePayload, event: ReceivedEvent, journalId: number, live: boolean): Applied {
       told = [];
       changes.begin(live);
       const applied = route(payload, event, journalId);

@@ -22,13 +22,12 @@ export function eventTaker(
     const payload = readPayload(event.path, event.text);
     transaction.begin();
     const last = transaction.guarded(places.current);
-    const journalId = journal === null ? null : last.id + 1;
-    const applied = transaction.step(() => router.apply(payload, event, journalId, live));
+    const applied = transaction.step(() => router.apply(payload, event, last.id + 1, live));
     if (applied.outcome === 'applied') {
       const { receivedAt, path, text } = event;
       const { id, chain } = placeAfter(last, event);
       places.set({ id, chain });
-      transaction.guarded(() => journal?.append({ id, receivedAt, path, text, chain }));
+      transaction.guarded(() => journal.append({ id, receivedAt, path, text, chain }));
     }
     return applied;
   }

@@ -111,7 +111,7 @@ function openParts(options: IngestOptions, opened: (() => void)[]) {
   const health = writerHealth(log);
   const identity = chainIdentity(db);
   if (sendMany !== undefined) requireSendMany(db, sendMany, identity.network()?.kind ?? null, directory);
-  const durability = indexDurability(options.journal ? `${indexPath(home)}-wal` : null, sync, health);
+  const durability = indexDurability(`${indexPath(home)}-wal`, sync, health);
   const origins = hookOrigin(db);
   const follower = followerPlace(origins);
   const commits = new CommitCount();
@@ -183,14 +183,13 @@ function viewsOf(parts: Parts, publish: () => void, opened: (() => void)[]): Vie
   const { home, db, journal } = files;
   const options = { db, chain: router.chain, network: identity.networkOrTest };
   if (!isShared) return { ...publishedViews(options, publish), entries: null };
-  if (journal === null) throw new Error('the journal of a host is its copy of the log');
   const reader = openToRead(indexPath(home));
   opened.unshift(() => reader.close());
   const readChain = chainReader(reader, blockPayloads(reader, journal));
   const { isWorking } = transaction;
   const { hooks, history, place } = separateViews(options, { reader, readChain, isWorking });
   const entries = sharedEntries({
-    ...{ files: { ...files, journal }, router, apply, commands, transaction, report },
+    ...{ files, router, apply, commands, transaction, report },
     committedPlace: place,
   });
   return { hooks, history, entries };
@@ -214,7 +213,7 @@ function startIngest(options: IngestOptions, opened: (() => void)[]) {
   const parts = openParts(options, opened);
   const { files, health, identity, durability, origins, follower, router, report, last, transaction } = parts;
   const after = parts.isShared ? null : (options.after ?? null);
-  const commits = sharedCommits(transaction, health, { journal: files.journal !== null, after });
+  const commits = sharedCommits(transaction, health, after);
   const { publish } = commits;
   const views = viewsOf(parts, publish, opened);
   const writes = otherWrites({ ...parts, db: files.db, publish });

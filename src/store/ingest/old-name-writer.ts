@@ -75,7 +75,7 @@ async function takeInto(db: Database, rows: () => AsyncIterable<OldNameRow>): Pr
 export async function takeOldNames(directory: string, rows: () => AsyncIterable<OldNameRow>): Promise<number | null> {
   const unlock = lockWriter(directory);
   try {
-    const db = openWriter(directory, 'own');
+    const db = openWriter(directory);
     try {
       return await takeInto(db, rows);
     } finally {

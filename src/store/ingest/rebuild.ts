@@ -42,7 +42,7 @@ function requireNothingLost(directory: string, journal: JournalReads): void {
   if (lost !== null) throw new OperatorError(lost, 'Add --force to rebuild from the journal all the same.');
 }
 
-export interface RebuildOptions extends Omit<IngestOptions, 'journal' | 'workshop'> {
+export interface RebuildOptions extends Omit<IngestOptions, 'workshop'> {
   /** Whether data that the journal lacks may be lost. */
   force: boolean;
   /** Told of each index of lists before it is made. */
@@ -51,7 +51,7 @@ export interface RebuildOptions extends Omit<IngestOptions, 'journal' | 'worksho
 
 /** Replays the journal into the index of a workshop. @returns the height of its tip */
 function makeIndex({ making = () => {}, ...options }: RebuildOptions, workshop: string): number {
-  const ingest = openIngest({ ...options, journal: true, load: 'bulk', workshop });
+  const ingest = openIngest({ ...options, load: 'bulk', workshop });
   try {
     for (const step of ingest.listIndexSteps()) making(step);
     return ingest.tipHeight();

@@ -27,7 +27,6 @@ interface ReplayOptions {
 export function journalReplay({ files, apply, upTo, last, isLive, applied, log }: ReplayOptions) {
   const { journal, places } = files;
   return (batch: (work: () => void) => void): void => {
-    if (journal === null) return;
     const end = Math.min(journal.lastId(), upTo);
     let at = places.current().id;
     let events = 0;

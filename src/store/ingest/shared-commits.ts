@@ -22,15 +22,11 @@ export const MOST_BYTES_OF_IMPORT = 32_000_000;
 
 export type SharedCommits = ReturnType<typeof sharedCommits>;
 
-interface Sharing {
-  /** Whether a journal is kept. Without one, nothing but the index could bring an event back. */
-  journal: boolean;
-  /** The timer that ends the waiting of events that are answered; null where each is committed by itself. */
-  after: Clock['after'] | null;
-}
-
-/** What commits events, several of them together where it may. */
-export function sharedCommits(transaction: Transactions, health: WriterHealth, { journal, after }: Sharing) {
+/**
+ * What commits events, several of them together where it may.
+ * @param after the timer that ends the waiting of events that are answered; null where each is committed by itself
+ */
+export function sharedCommits(transaction: Transactions, health: WriterHealth, after: Clock['after'] | null) {
   let bytes = 0;
   let cancel: (() => void) | null = null;
 
@@ -55,7 +51,7 @@ export function sharedCommits(transaction: Transactions, health: WriterHealth, {
     /** Makes an event durable that was applied in the open transaction. @throws StoreUnavailableError */
     keep({ text }: ReceivedEvent): void {
       // Where writes fail, each event shows by itself whether they still do.
-      if (!journal || after === null || health.failing() !== null) {
+      if (after === null || health.failing() !== null) {
         transaction.commit();
         return;
       }
@@ -71,10 +67,6 @@ export function sharedCommits(transaction: Transactions, health: WriterHealth, {
      * @throws StoreUnavailableError
      */
     keepBatch(size: number): void {
-      if (!journal) {
-        transaction.commit();
-        return;
-      }
       transaction.hold();
       bytes += size;
       if (bytes < MOST_BYTES_OF_IMPORT) return;

@@ -32,8 +32,7 @@ export interface Participant {
 
 export interface TransactionOptions {
   index: Database;
-  /** Null where none is kept. */
-  journal: Journal | null;
+  journal: Journal;
   participants: readonly Participant[];
   /** Writes what waits for the end of a transaction of the index; called before each of its commits. */
   complete: () => void;
@@ -74,14 +73,14 @@ function filePair({ index, journal, complete, commits }: PairOptions) {
   }
   return {
     beginIndex: (): void => void index.run('BEGIN IMMEDIATE'),
-    beginJournal: (): void => void journal?.begin(),
-    commitJournal: (): void => void journal?.commit(),
+    beginJournal: (): void => void journal.begin(),
+    commitJournal: (): void => void journal.commit(),
     commitIndex,
-    rollbackJournal: (): void => void journal?.rollback(),
+    rollbackJournal: (): void => void journal.rollback(),
     /** Ends what is open, in either. */
     rollback(): void {
       rollBack(index);
-      journal?.rollback();
+      journal.rollback();
     },
     /** Runs `work` in a transaction over the index alone. */
     onIndex<T>(work: () => T): T {
@@ -93,11 +92,11 @@ function filePair({ index, journal, complete, commits }: PairOptions) {
     /** Writes the least there is to both. */
     touch(): void {
       touch(index);
-      journal?.touch();
+      journal.touch();
     },
     setPatience(milliseconds: number): void {
       setPatience(index, milliseconds);
-      journal?.setPatience(milliseconds);
+      journal.setPatience(milliseconds);
     },
   };
 }

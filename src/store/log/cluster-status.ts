@@ -24,7 +24,7 @@ export interface ClusterStatus {
   bytes: number;
   hosts: SeenHost[];
   leases: LeaseState[];
-  /** Null where no data directory was given, or it has no journal. */
+  /** Null where no data directory was given, or it has no journal yet. */
   directory: DirectoryPosition | null;
   engine: EngineStatus;
 }

@@ -2,7 +2,7 @@
 import type { Database } from 'bun:sqlite';
 import type { Block, ChainTransaction } from '../../chain/block.ts';
 import { networkOf, TESTNET_CHAIN_ID } from '../../chain/network.ts';
-import { blockOfPayload, type EntryReader, payloadText, type SourceColumns } from '../files/payload-source.ts';
+import { blockOfPayload, type EntryReader } from '../files/payload-source.ts';
 import type { BlockSearch } from '../model/block.ts';
 import { prepared } from '../rows/statement.ts';
 import type { ChainQueries } from './chain.ts';
@@ -20,7 +20,7 @@ export const sql = {
                     JOIN orphaned_blocks b ON b.index_block_hash = t.index_block_hash WHERE t.tx_id = ?1`,
   ofContract: `SELECT t.index_block_hash, b.height, t.tx_id FROM orphaned_transactions t
                  JOIN orphaned_blocks b ON b.index_block_hash = t.index_block_hash WHERE t.contract = ?1`,
-  payload: 'SELECT journal_id, payload FROM block_payloads WHERE index_block_hash = ?1',
+  payload: 'SELECT journal_id FROM block_payloads WHERE index_block_hash = ?1',
 };
 
 interface Row {
@@ -39,9 +39,9 @@ export type OrphanQueries = ReturnType<typeof orphanQueries>;
 
 /**
  * @param chain says which chain it is
- * @param journal where payloads are that the index itself doesn't hold; null where there is none
+ * @param journal holds the payloads
  */
-export function orphanQueries(db: Database, chain: Pick<ChainQueries, 'chainId'>, journal: EntryReader | null) {
+export function orphanQueries(db: Database, chain: Pick<ChainQueries, 'chainId'>, journal: EntryReader) {
   const byHeight = prepared<Row, [number]>(db, sql.byHeight);
   const byHash = prepared<Row, [Uint8Array]>(db, sql.byHash);
   const byIndexHash = prepared<Row, [Uint8Array]>(db, sql.byIndexHash);
@@ -49,14 +49,14 @@ export function orphanQueries(db: Database, chain: Pick<ChainQueries, 'chainId'>
   const byBurnHeight = prepared<Row, [number]>(db, sql.byBurnHeight);
   const ofTransaction = prepared<Row, [Uint8Array]>(db, sql.ofTransaction);
   const ofContract = prepared<Row & { tx_id: Uint8Array }, [string]>(db, sql.ofContract);
-  const payload = prepared<SourceColumns, [Uint8Array]>(db, sql.payload);
+  const payload = prepared<{ journal_id: number }, [Uint8Array]>(db, sql.payload);
 
   const network = () => networkOf(chain.chainId() ?? TESTNET_CHAIN_ID);
 
   /** Undefined where its payload is kept no more. */
   function read(indexBlockHash: Uint8Array): Block | undefined {
     const source = payload.get(indexBlockHash);
-    const text = source === null ? undefined : payloadText(source, journal);
+    const text = source === null ? undefined : journal.read(source.journal_id)?.text;
     return text === undefined ? undefined : blockOfPayload(text, indexBlockHash, network());
   }
 

@@ -5,13 +5,13 @@ import type { Network } from '../../chain/network.ts';
 import { type StreamedMicroblock, streamedMicroblocks } from '../../chain/normalise.ts';
 import { readPayload } from '../../chain/payload-reader.ts';
 import { fromHex } from '../../codec/hex.ts';
-import { type EntryReader, payloadText, type SourceColumns } from '../files/payload-source.ts';
+import type { EntryReader } from '../files/payload-source.ts';
 import type { TransactionDetail } from '../model/transaction.ts';
 import { prepared } from '../rows/statement.ts';
 import { detailFromPayload } from './payload-details.ts';
 
 export const sql = {
-  onTip: `SELECT m.microblock_hash, m.received_at, m.journal_id, m.payload
+  onTip: `SELECT m.microblock_hash, m.received_at, m.journal_id
             FROM streamed_microblocks m
            WHERE m.parent_index_block_hash = (SELECT index_block_hash FROM blocks ORDER BY height DESC LIMIT 1)
              AND m.accepted = 1
@@ -19,9 +19,10 @@ export const sql = {
   tip: 'SELECT height, block_hash, index_block_hash FROM blocks ORDER BY height DESC LIMIT 1',
 };
 
-interface Row extends SourceColumns {
+interface Row {
   microblock_hash: Uint8Array;
   received_at: number;
+  journal_id: number;
 }
 
 interface TipRow {
@@ -59,7 +60,7 @@ function messageOf(text: string, network: Network): Message {
 
 export type StreamedQueries = ReturnType<typeof streamedQueries>;
 
-export function streamedQueries(db: Database, journal: EntryReader | null, network: () => Network) {
+export function streamedQueries(db: Database, journal: EntryReader, network: () => Network) {
   const onTip = prepared<Row, []>(db, sql.onTip);
   const tip = prepared<TipRow, []>(db, sql.tip);
 
@@ -67,8 +68,8 @@ export function streamedQueries(db: Database, journal: EntryReader | null, netwo
   function microblocks(): WaitingMicroblock[] {
     const messages = new Map<string, Message>();
     const found: WaitingMicroblock[] = [];
-    for (const { microblock_hash, received_at, ...source } of onTip.all()) {
-      const text = payloadText(source, journal);
+    for (const { microblock_hash, received_at, journal_id } of onTip.all()) {
+      const text = journal.read(journal_id)?.text;
       if (text === undefined) continue;
       const message = messages.get(text) ?? messageOf(text, network());
       messages.set(text, message);

@@ -5,7 +5,7 @@ import { systemClock } from '../../base/clock.ts';
 import { Turns } from '../../base/turns.ts';
 import { type Connection, prepared, versionOf } from '../files/connection.ts';
 import { indexPath, journalPath, openReader, SCHEMA_VERSION } from '../files/database.ts';
-import { openJournalReader } from '../files/journal.ts';
+import { type JournalReader, openJournalReader } from '../files/journal.ts';
 import { requireListIndexes } from '../files/list-indexes.ts';
 import { IndexUnavailableError } from '../model/read-errors.ts';
 import { type KeptTransactions, keptTransactions, sharedTransactions } from '../queries/kept-transactions.ts';
@@ -43,12 +43,22 @@ function isEnded({ db, end }: IndexConnection): boolean {
   }
 }
 
+/** The journal of an index that was opened; closes the index where it can't be read. @throws OperatorError */
+function journalBeside(index: Connection, directory: string): JournalReader {
+  try {
+    return openJournalReader(directory);
+  } catch (error) {
+    index.close();
+    throw error;
+  }
+}
+
 /**
  * Opens the files that are in the directory now.
  * @param number tells this file from others that were opened in its place
  * @param turns shares the thread among long queries and all that it does else
  * @param limits of what one request may look at; others than usual are for tests
- * @throws OperatorError where there is no index, one of another version, or one that is being loaded
+ * @throws OperatorError where there is no index or no journal, one of another version, or one that is being loaded
  * @throws IndexUnavailableError where it is replaced at this moment
  */
 export function openIndexFile(
@@ -58,15 +68,15 @@ export function openIndexFile(
   limits: WorkLimits = {},
 ) {
   const files = filesOf(directory);
+  const first = openReader(directory);
   // Entries are there before the index speaks of them, and never change: they need no snapshot.
-  const journal = openJournalReader(directory);
+  const journal = journalBeside(first, directory);
   const idle: IndexConnection[] = [];
   const transactions = sharedTransactions();
   let taken = 0;
   let retired = false;
 
-  function connect(): IndexConnection {
-    const db = openReader(directory);
+  function connect(db = openReader(directory)): IndexConnection {
     // One file may have been opened with the write-ahead log of another.
     if (filesOf(directory) !== files) {
       db.close();
@@ -81,13 +91,13 @@ export function openIndexFile(
   function closeWhatIsDone(): void {
     if (!retired) return;
     for (const { db } of idle.splice(0)) db.close();
-    if (taken === 0) journal?.close();
+    if (taken === 0) journal.close();
   }
 
   try {
-    idle.push(connect());
+    idle.push(connect(first));
   } catch (error) {
-    journal?.close();
+    journal.close();
     throw error;
   }
   return {

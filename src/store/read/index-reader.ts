@@ -61,7 +61,7 @@ export interface WorkLimits {
 
 /**
  * All queries, through one connection.
- * @param journal null where there is none
+ * @param journal holds the payloads of blocks that are not canonical
  * @param file tells the file from others that stand in its place before or after
  * @param limits others than usual are for tests
  * @param kept what the connection keeps from one snapshot to the next; nothing if not given
@@ -69,7 +69,7 @@ export interface WorkLimits {
  */
 export function readerOf(
   db: Database,
-  journal: EntryReader | null,
+  journal: EntryReader,
   file: number,
   limits: WorkLimits = {},
   kept: KeptTransactions = nothingKept,

@@ -19510,7 +19510,7 @@ export interface operations {
                             missing: number;
                             oldest_at: number | null;
                             newest_at: number | null;
-                        } | null;
+                        };
                         durability: string;
                         value_indexes: {
                             of: "logs" | "calls";

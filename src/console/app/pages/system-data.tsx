@@ -50,16 +50,12 @@ const Files = ({ state: { data, threads } }: { state: SystemState }) => (
 const Journal = ({ state: { journal, durability } }: { state: SystemState }) => (
   <Panel title="Journal" source={SYSTEM}>
     <Facts
-      facts={
-        journal === null
-          ? [['Journal', 'none']]
-          : [
-              ['Entries', count(journal.entries)],
-              ['Missing', journal.missing === 0 ? null : count(journal.missing)],
-              ['Oldest', journal.oldest_at === null ? null : <When key="oldest" at={journal.oldest_at} />],
-              ['Newest', journal.newest_at === null ? null : <When key="newest" at={journal.newest_at} />],
-            ]
-      }
+      facts={[
+        ['Entries', count(journal.entries)],
+        ['Missing', journal.missing === 0 ? null : count(journal.missing)],
+        ['Oldest', journal.oldest_at === null ? null : <When key="oldest" at={journal.oldest_at} />],
+        ['Newest', journal.newest_at === null ? null : <When key="newest" at={journal.newest_at} />],
+      ]}
     />
     <div class="panel-body">
       <p class="quiet">{durability}</p>
