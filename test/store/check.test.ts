@@ -126,3 +126,16 @@ test('of the journal, --since verifies the entries from the first block on', () 
 test('a height above the tip is refused', () => {
   expect(() => checkDirectory(whole.path, { since: 1_000 })).toThrow(OperatorError);
 });
+
+test('what a journal has besides its schema is found', () => {
+  using copy = dataDirectory();
+  copyFileSync(indexPath(whole.path), indexPath(copy.path));
+  copyFileSync(journalPath(whole.path), journalPath(copy.path));
+  {
+    using journal = new Database(journalPath(copy.path));
+    journal.run('CREATE TABLE stray (id INTEGER PRIMARY KEY)');
+  }
+  expect(checkDirectory(copy.path).filter(({ problems }) => problems.length > 0)).toEqual([
+    { name: 'schema of the journal file', problems: ['stray is another than in a new file'] },
+  ]);
+});

@@ -1,10 +1,10 @@
-/** A check that is not deep compares every copy and every total with what it is made from: whichever is changed is found. */
+/** A check that is not deep compares every copy and every total with what it is made from: whichever is changed is found. Each recount is there, and finds what it is for. */
 import { Database } from 'bun:sqlite';
 import { expect, test } from 'bun:test';
 import { copyFileSync } from 'node:fs';
 import { Prng } from '../../src/devnet/prng.ts';
 import { devnetEvents } from '../../src/devnet/scenario.ts';
-import { checkDirectory } from '../../src/store/check/check.ts';
+import { checkDirectory, recounts } from '../../src/store/check/check.ts';
 import { indexPath, journalPath } from '../../src/store/files/database.ts';
 import { dataDirectory } from '../support/data-directory.ts';
 import { ingestOf, received } from '../support/ingest.ts';
@@ -57,9 +57,14 @@ function change(db: Database, { table, column }: Column, prng: Prng): boolean {
   return true;
 }
 
-test('a copy or a total that is changed is found by a check that is not deep', () => {
+/** A chain with what most tables are about. */
+const chain = () => {
   const options = { seed: 6, blocks: 120, accounts: 6, transactionsPerBlock: 2, forkEvery: 3 };
-  using whole = ingestOf([...devnetEvents(options)].map(received));
+  return ingestOf([...devnetEvents(options)].map(received));
+};
+
+test('a copy or a total that is changed is found by a check that is not deep', () => {
+  using whole = chain();
   expect(checkDirectory(whole.path).flatMap(({ problems }) => problems)).toEqual([]);
   using db = new Database(indexPath(whole.path));
   const columns = derivedColumns(db);
@@ -78,4 +83,131 @@ test('a copy or a total that is changed is found by a check that is not deep', (
   expect(empty).toEqual([]);
   expect(missed).toEqual([]);
   expect(columns.length).toBeGreaterThan(15);
+});
+
+/** The row in the middle of a table has another number, another text, or is gone. */
+const other = (table: string, column: string) => (db: Database) =>
+  changeMiddle(db, table, `UPDATE ${table} SET ${column} = ${column} + 1`);
+const longer = (table: string, column: string) => (db: Database) =>
+  changeMiddle(db, table, `UPDATE ${table} SET ${column} = ${column} || '1'`);
+const gone = (table: string) => (db: Database) => changeMiddle(db, table, `DELETE FROM ${table}`);
+const run = (sql: string) => (db: Database) => db.run(sql).changes;
+
+function changeMiddle(db: Database, table: string, sql: string): number {
+  const key = db
+    .query<{ name: string }, [string]>('SELECT name FROM pragma_table_info(?1) WHERE pk > 0 ORDER BY pk')
+    .all(table)
+    .map(({ name }) => name)
+    .join(', ');
+  return db.run(
+    `${sql} WHERE (${key}) IN (SELECT ${key} FROM ${table} ORDER BY ${key} LIMIT 1 OFFSET (SELECT count(*) / 2 FROM ${table}))`,
+  ).changes;
+}
+
+/** Each recount by its name, with a damage that it is to find. */
+const damages: Readonly<Record<string, (db: Database) => number>> = {
+  'each block is the child of the one below': run(
+    'UPDATE blocks SET parent_index_block_hash = zeroblob(32) WHERE height = 60',
+  ),
+  'total of transactions': run('UPDATE totals SET transactions = transactions + 1'),
+  'transactions of each block': other('blocks', 'transactions'),
+  'transactions before each block': other('blocks', 'preceding_transactions'),
+  'events of each transaction': other('transactions', 'event_count'),
+  'transactions of each principal': other('accounts', 'transactions'),
+  'blocks and transactions of each anchor': other('anchor_burn_blocks', 'first_block'),
+  'blocks that have an anchor': gone('anchor_burn_blocks'),
+  'total of anchors': gone('anchor_burn_blocks'),
+  'logs of each contract': other('contract_logs', 'logs'),
+  'total of logs': gone('contract_logs'),
+  'transactions of each type': other('transaction_types', 'transactions'),
+  'calls of each function': other('called_functions', 'calls'),
+  'sent of each account': other('accounts', 'sent'),
+  'paid of each account': other('accounts', 'paid'),
+  'calls of each account': other('accounts', 'calls'),
+  'microblocks and the transactions they held': run(
+    'INSERT INTO microblocks VALUES (1, zeroblob(32), zeroblob(32), 0, 1)',
+  ),
+  'total of microblocks': run('INSERT INTO microblocks VALUES (1, zeroblob(32), zeroblob(32), 0, 1)'),
+  'STX balances against events, fees and rewards': longer('miner_rewards', 'fees_anchored'),
+  'STX supply against mints, burns and coinbases': run("UPDATE totals SET stx_supply = stx_supply || '1'"),
+  'STX supply after each block': longer('stx_supplies', 'supply'),
+  'total of pending transactions': run('UPDATE progress SET mempool_pending = mempool_pending + 1'),
+  'each delivery that waits has a body': run(`INSERT INTO hook_deliveries
+    (webhook_id, hook_id, lane, reason, state, created_at, attempts, blocks, min_height, max_height, body_bytes, body_sha256)
+    VALUES ('msg', 1, 0, 0, 0, 0, 0, '[]', 1, 1, 0, zeroblob(32))`),
+  'no transaction of the mempool is mined': run(
+    'UPDATE transactions SET tx_id = (SELECT tx_id FROM mempool_transactions LIMIT 1) WHERE position = (SELECT max(position) FROM transactions)',
+  ),
+  'addresses in accounts': longer('accounts', 'address'),
+  'addresses in ft_balances': longer('ft_balances', 'address'),
+  'addresses in stacking_terms': longer('stacking_terms', 'address'),
+  'addresses in cycle_stackers': longer('cycle_stackers', 'address'),
+  'addresses in bond_positions': longer('bond_positions', 'address'),
+  'addresses in stakes': longer('stakes', 'address'),
+  'addresses in signer_keys': longer('signer_keys', 'address'),
+  'asset identifiers in ft_balances': longer('ft_balances', 'identifier'),
+  'asset identifiers in nft_holdings': longer('nft_holdings', 'identifier'),
+  'balances, supply and holders of fungible tokens against their events': longer('ft_balances', 'balance'),
+  'total of STX holders': run('UPDATE totals SET stx_holders = stx_holders + 1'),
+  'STX each principal received': other('accounts', 'stx_inbound'),
+  'STX each principal sent': other('accounts', 'stx_outbound'),
+  'fungible tokens of each principal': other('accounts', 'ft_tokens'),
+  'instances each principal owns': other('accounts', 'nfts'),
+  'owner and events of each instance': other('nft_instances', 'events'),
+  'holdings of each owner': other('nft_holdings', 'instances'),
+  'token changes of each transaction': other('token_changes', 'position'),
+  'pending transactions of each principal': other('pending_counts', 'transactions'),
+  'signers, weight and stacked STX of each reward cycle': other('cycle_signers', 'weight'),
+  'total of reward cycles': run('UPDATE staking_totals SET cycles = cycles + 1'),
+  'stackers of each reward cycle': other('cycle_stackers', 'position'),
+  'a row for each cycle that STX are stacked for': other('stacking_terms', 'end_cycle'),
+  'counts of the stackers of each signer': other('cycle_stacker_counts', 'solo'),
+  'numbers of the stacking prints': run('UPDATE stacking_events SET ordinal = -ordinal WHERE ordinal = 2'),
+  'numbers of rewards of Bitcoin': run('UPDATE burn_rewards SET ordinal = -ordinal WHERE ordinal = 2'),
+  'numbers of rewards of each address': run(
+    'UPDATE burn_rewards SET recipient_ordinal = -recipient_ordinal WHERE ordinal = 2',
+  ),
+  'numbers of reward slots': run('UPDATE burn_slot_holders SET ordinal = -ordinal WHERE ordinal = 2'),
+  'numbers of reward slots of each address': run(
+    'UPDATE burn_slot_holders SET address_ordinal = -address_ordinal WHERE ordinal = 2',
+  ),
+  'numbers of outputs to each address': longer('pox_transactions', 'recipient'),
+  'sums of what Bitcoin paid to each address': longer('burn_rewards', 'recipient_total'),
+  'bonds and rewards against the prints of pox-5': other('bond_totals', 'allowed'),
+  'locked STX against balances': run("UPDATE stx_locks SET amount = amount || '1'"),
+  'STX locked by pox-5 against stakes and bonds': longer('stakes', 'amount'),
+  'the current position of each staker in a bond': run('UPDATE bond_positions SET current = 0'),
+  'the current stake of each staker': run('UPDATE stakes SET current = 1 - current'),
+  'the current key of each signer': run('UPDATE signer_keys SET action = 1, current = 0'),
+  'total of bonds': run('UPDATE staking_totals SET bonds = bonds + 1'),
+  'total of signers': run('UPDATE staking_totals SET signers = signers + 1'),
+  'asset events of each principal in each transaction': other('principal_transactions', 'events'),
+  'who is the sponsor and nothing else': run('UPDATE principal_transactions SET affected = affected & ~16'),
+  'moves of the STX of each principal': other('accounts', 'stx_moves'),
+  'total of accounts that had STX': run('UPDATE totals SET stx_accounts = stx_accounts + 1'),
+  'sum of STX balances': run("UPDATE totals SET stx_balances = stx_balances || '1'"),
+  'accounts of fungible tokens': other('ft_tokens', 'accounts'),
+  'mints of non-fungible tokens': other('nft_mints', 'mints'),
+  'transfers with a memo against their events': run('INSERT INTO memo_transfers VALUES (1, 1, 0, 0)'),
+  'checkpoints of accounts and their tokens': other('account_checkpoints', 'events'),
+  'names and namespaces against events and calls': other('name_operations', 'operation'),
+  'last operation of each name': other('names', 'event_index'),
+  'decoded values of logs and calls': run(`INSERT INTO value_indexes SELECT 1, 1, p.address, '', 1, 0, 0
+    FROM contract_logs l JOIN principals p ON p.id = l.contract_id LIMIT 1`),
+};
+
+test('each recount is made, and finds what it is for', () => {
+  expect(recounts.map(({ name }) => name).sort()).toEqual(Object.keys(damages).sort());
+  using whole = chain();
+  using db = new Database(indexPath(whole.path), { strict: true });
+  db.run('PRAGMA synchronous = OFF');
+  const blind: string[] = [];
+  for (const { name, find } of recounts) {
+    expect({ name, found: [...find(db, 0)] }).toEqual({ name, found: [] });
+    db.run('BEGIN');
+    const changed = damages[name]!(db);
+    if (changed === 0 || [...find(db, 0)].length === 0) blind.push(`${name}: ${changed} rows are changed`);
+    db.run('ROLLBACK');
+  }
+  expect(blind).toEqual([]);
 });
