@@ -40,7 +40,7 @@ const rewardTotal = (reward: MinerReward): bigint =>
 const count = <K>(counts: Map<K, number>, key: K): Map<K, number> => counts.set(key, (counts.get(key) ?? 0) + 1);
 
 /** The microblocks of a block, each once, by ascending sequence. */
-export function microblocksOf({ transactions }: Block): Microblock[] {
+function microblocksOf({ transactions }: Block): Microblock[] {
   const byHash = new Map<string, Microblock>();
   for (const { microblock } of transactions) {
     // The anchor block's own transactions follow those of its microblocks.

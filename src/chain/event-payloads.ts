@@ -6,7 +6,7 @@ import { PackedEvents } from './packed-events.ts';
 import { type EventPayloads, eventBody, PayloadError, parseJson, SlicedEvents } from './payload-reader.ts';
 import { type EventPayload, type EventType, isKnownStatus, type TransactionPayload } from './payload-schemas.ts';
 
-export function chainEvent(event: EventPayload): ChainEvent {
+function chainEvent(event: EventPayload): ChainEvent {
   const type = event.type as EventType;
   switch (type) {
     case 'contract_event': {

@@ -20,7 +20,7 @@ export const hash160 = (bytes: Uint8Array): Uint8Array => ripemd160(sha256(bytes
 export const saltOf = (sender: string, name: string): Uint8Array => hash160(utf8Bytes(`${sender} salts ${name}`));
 
 /** What a preorder states: the hash of a name or namespace and a salt. */
-export const preorderHash = (name: string, salt: Uint8Array): Uint8Array =>
+const preorderHash = (name: string, salt: Uint8Array): Uint8Array =>
   hash160(new Uint8Array([...utf8Bytes(name), ...salt]));
 
 export const buffer = (text: string): Uint8Array => clarity.buffer(utf8Bytes(text));
@@ -31,7 +31,7 @@ export function splitName(name: FullName): { label: string; namespace: string } 
 }
 
 /** The value of the token that is the name. */
-export function tokenOf(name: FullName): Uint8Array {
+function tokenOf(name: FullName): Uint8Array {
   const { label, namespace } = splitName(name);
   return clarity.tuple({ name: buffer(label), namespace: buffer(namespace) });
 }

@@ -29,9 +29,9 @@ export function activeHook(record: HookRecord): ActiveHook {
 }
 
 /** Null for no limit. */
-export const evaluationLimit = ({ expire_after_evaluations: limit }: Options): number | null => limit || null;
+const evaluationLimit = ({ expire_after_evaluations: limit }: Options): number | null => limit || null;
 /** Maximum occurrences of a hook; null for no limit. */
-export const occurrenceLimit = ({ expire_after_occurrences: limit }: Options): number | null => limit || null;
+const occurrenceLimit = ({ expire_after_occurrences: limit }: Options): number | null => limit || null;
 
 /** Evaluations that are left of the present budget; null where it has no end. */
 export function evaluationsLeft(record: HookRecord, options: Options): number | null {

@@ -37,7 +37,7 @@ export type Options = Static<typeof Options>;
 /** Characters of a URL. */
 const MAX_URL = 2048;
 /** Filters of a hook. */
-export const MAX_FILTERS = 500;
+const MAX_FILTERS = 500;
 
 export const Definition = Type.Object({
   name: Type.String(),

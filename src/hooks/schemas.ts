@@ -17,7 +17,7 @@ const Height = Type.Integer({ minimum: 0 });
 const Count = Type.Integer({ minimum: 0 });
 
 /** Why deliveries of a hook wait, though nobody disabled it and its receiver answers. */
-export const pausedReasons = ['secret_unreadable'] as const;
+const pausedReasons = ['secret_unreadable'] as const;
 export type PausedReason = (typeof pausedReasons)[number];
 
 export const HookResponse = Type.Object({
@@ -68,7 +68,7 @@ const DeliveryAttempt = Type.Object({
   response_excerpt: nullable(Type.String()),
 });
 
-export const serializedStates = [...deliveryStates, 'in_flight'] as const;
+const serializedStates = [...deliveryStates, 'in_flight'] as const;
 
 export const DeliverySummary = Type.Object({
   id: Type.String({ description: 'Id of the delivery, which is sent as the header `webhook-id`' }),

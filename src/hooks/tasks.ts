@@ -26,8 +26,6 @@ export interface TaskOptions {
   clock: Clock;
 }
 
-export type HookTasks = ReturnType<typeof hookTasks>;
-
 /** The tasks beside the node's events; they run one slice at a time. */
 export function hookTasks(options: TaskOptions) {
   const { store, commands, log, clock } = options;

@@ -36,7 +36,7 @@ const place: ParameterPlace = { place: 'headers', path: [MIN_HEIGHT_HEADER] };
 const readHeight = textReader(MinHeight);
 
 /** The height that a request asks for can't be read here yet. */
-export class HeightNotReachedError extends ApiError {
+class HeightNotReachedError extends ApiError {
   override readonly name = 'HeightNotReachedError';
   override readonly headers = { 'retry-after': String(RETRY_AFTER_SECONDS) };
   constructor(asked: number, readable: number, why: string) {

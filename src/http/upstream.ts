@@ -4,7 +4,7 @@ import { ApiError } from './errors.ts';
 import { BodyError, bodyBytes } from './request-body.ts';
 
 /** Milliseconds until another server must have begun to answer. */
-export const UPSTREAM_TIMEOUT_MS = 60_000;
+const UPSTREAM_TIMEOUT_MS = 60_000;
 
 /** Hop-by-hop headers, which a proxy doesn't forward (RFC 9110, section 7.6.1). */
 const HOP_BY_HOP = [

@@ -26,7 +26,7 @@ export interface Subscription {
 export type Perform = (method: 'subscribe' | 'unsubscribe', subscription: Subscription) => string | null;
 
 /** Requests that one message may have. */
-export const MOST_REQUESTS = 1_000;
+const MOST_REQUESTS = 1_000;
 /** Characters of an id, which answers repeat. */
 const MAX_ID = 128;
 

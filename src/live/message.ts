@@ -2,7 +2,7 @@
 import type { Topic, TopicKind } from './topics.ts';
 
 /** The JSON-RPC names of notifications. */
-export const rpcMethods: Readonly<Record<TopicKind, string>> = {
+const rpcMethods: Readonly<Record<TopicKind, string>> = {
   block: 'block',
   microblock: 'microblock',
   mempool: 'mempool',

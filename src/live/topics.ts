@@ -60,7 +60,7 @@ export function hexText(text: string): string | null {
 }
 
 /** An asset identifier as events spell it; null where the contract in it is none. */
-export function assetText(text: string): string | null {
+function assetText(text: string): string | null {
   if (text.length > MAX_ASSET) return null;
   const [contract = '', name, ...rest] = text.split('::');
   const principal = contract.includes('.') ? canonicalPrincipal(contract) : null;

@@ -35,7 +35,7 @@ type Declared = typeof settings;
 export type SettingName = keyof Declared;
 
 /** The settings that a command takes. */
-export type NameOf<C extends CommandName> = {
+type NameOf<C extends CommandName> = {
   [N in SettingName]: C extends Declared[N]['commands'][number] ? N : never;
 }[SettingName];
 export type SettingsOf<C extends CommandName> = { [N in NameOf<C>]: Static<Declared[N]['type']> };

@@ -39,7 +39,7 @@ const readTxIds = listField('tx_ids', TxId);
 const texts = (description: string, { minItems = 0, maxItems }: { minItems?: number; maxItems: number }) =>
   Type.Array(Type.String(), { description, minItems, maxItems });
 
-export const balancesOfMany = route({
+const balancesOfMany = route({
   method: 'POST',
   path: '/stackside/v1/principals/balances',
   operationId: 'getBalancesOfPrincipals',
@@ -77,7 +77,7 @@ export const balancesOfMany = route({
   },
 });
 
-export const manyTransactions = route({
+const manyTransactions = route({
   method: 'POST',
   path: '/stackside/v1/transactions/multiple',
   operationId: 'getManyTransactions',

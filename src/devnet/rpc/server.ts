@@ -40,7 +40,7 @@ function blockAt(node: SimulatedNode, tip: string | null): Block {
 }
 
 /** Answers a request to the RPC interface of a node. @throws what no request should cause */
-export async function answerRpc(node: SimulatedNode, request: Request): Promise<Response> {
+async function answerRpc(node: SimulatedNode, request: Request): Promise<Response> {
   const { pathname, searchParams: query } = new URL(request.url);
   try {
     const found = routes.flatMap((route) => {

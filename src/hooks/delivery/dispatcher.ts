@@ -28,8 +28,6 @@ function isOvertaking({ hookId, blocks }: Delivery, underWay: Iterable<Delivery>
   );
 }
 
-export type Dispatcher = ReturnType<typeof dispatcher>;
-
 /** Sends nothing until `start`, and can be started again once it has stopped. */
 export function dispatcher(options: DispatcherOptions) {
   const { store, position, rules, log, clock, chance, canSign } = options;

@@ -24,8 +24,6 @@ interface Waiting {
   reject: (error: unknown) => void;
 }
 
-export type MarkWriter = ReturnType<typeof markWriter>;
-
 /** Writes nothing before `start`. */
 export function markWriter({ write, clock }: MarkWriterOptions) {
   const waiting: Waiting[] = [];

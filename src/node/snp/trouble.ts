@@ -7,7 +7,7 @@ export type TroubleEvent =
   | { event: 'snp_resumed'; failures: number };
 
 /** The least time between two lines about trouble. */
-export const SAID_EVERY_MS = 60_000;
+const SAID_EVERY_MS = 60_000;
 
 interface Reason {
   reason: string;

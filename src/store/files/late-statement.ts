@@ -5,7 +5,7 @@ import type { SQLQueryBindings, Statement } from 'bun:sqlite';
 type Used = Pick<Statement, 'get' | 'all' | 'values' | 'run' | 'iterate' | 'finalize'>;
 
 /** Is told what is iterated: of all that is done with statements, only this can leave one in the middle of its rows. */
-export type Iterated = (statement: object, rows: ReturnType<Statement['iterate']>) => void;
+type Iterated = (statement: object, rows: ReturnType<Statement['iterate']>) => void;
 
 /**
  * A statement that SQLite compiles for its first use. A process that starts names hundreds of statements, and uses few of

@@ -9,4 +9,3 @@ export const hookDeliveries = (db: Database) => ({
   ...deliveryLog(db),
   ...deliveryForgetting(db),
 });
-export type HookDeliveries = ReturnType<typeof hookDeliveries>;

@@ -65,4 +65,3 @@ export function hookLedger(db: Database) {
     forgetBelow: (burnBlockHeight: number, limit: number): number => forget.run(burnBlockHeight, limit).changes,
   };
 }
-export type HookLedger = ReturnType<typeof hookLedger>;

@@ -90,7 +90,5 @@ function recordReader(db: Database) {
 }
 
 export const hookRecords = (db: Database) => ({ ...recordReader(db), ...recordWriter(db), ...hookProgress(db) });
-export type HookRecords = ReturnType<typeof hookRecords>;
-
 /** Whether its live lane goes: what an expired one was still owed is sent. */
 export const isSendable = ({ stage, status }: HookRecord): boolean => stage !== 'idle' || status === 'expired';

@@ -73,8 +73,6 @@ function rowsByNonce() {
   };
 }
 
-export type AddedRows = ReturnType<typeof addedRows>;
-
 /** Makes an empty set of added rows. */
 export function addedRows() {
   const byTxId = new Map<string, PlacedRow>();

@@ -20,7 +20,7 @@ export class NoAnswerError extends Error {
 const isSilent = (state: string): boolean => state.startsWith('08') || state === '40003';
 
 /** Whether the server itself says that the statement changed nothing. */
-export function provesNothingWritten(error: SQL.PostgresError): boolean {
+function provesNothingWritten(error: SQL.PostgresError): boolean {
   return error.severity === 'ERROR' && error.errno !== undefined && !isSilent(error.errno);
 }
 

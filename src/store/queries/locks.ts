@@ -68,8 +68,6 @@ export function forcedUnlockQuery(db: Database): () => ForcedUnlocks {
   };
 }
 
-export type LockQuery = ReturnType<typeof lockQuery>;
-
 export function lockQuery(db: Database) {
   const lastLock = prepared<LockRow, [number, number, number]>(db, sql.last);
   const block = prepared<{ height: number; burn_block_height: number }, [number]>(db, sql.block);

@@ -3,7 +3,7 @@ import { type Cursor, type CursorKey, type CursorSide, HEAD, type Page } from '.
 import { UnreadableCursorError } from '../model/read-errors.ts';
 
 /** What finds the rows of a list by keys, whether or not a key has a row. */
-export interface PageSource<Row, Item, Total extends number | null = number> {
+interface PageSource<Row, Item, Total extends number | null = number> {
   limit: number;
   /** The page to read; null for the first. */
   at: Cursor | null;
@@ -46,7 +46,7 @@ function requireForm(key: CursorKey, like: CursorKey): void {
 }
 
 /** What finds the rows of a list whose rows take long to find. */
-export interface LongPageSource<Row, Item, Total extends number | null = number>
+interface LongPageSource<Row, Item, Total extends number | null = number>
   extends Omit<PageSource<Row, Item, Total>, 'rowsFrom' | 'rowsBefore'> {
   rowsFrom(key: CursorKey | null, count: number): Promise<Row[]>;
   rowsBefore(key: CursorKey, count: number): Promise<Row[]>;

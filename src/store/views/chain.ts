@@ -82,7 +82,7 @@ export const transactions = view({
   range: 'position',
 });
 
-export const transactionDetails = view({
+const transactionDetails = view({
   name: 'transaction_details',
   help: 'One row is what only a single transaction is asked for, of the canonical chain.',
   columns: {
@@ -152,7 +152,7 @@ export const contracts = view({
   range: 'position',
 });
 
-export const orphanedBlocks = view({
+const orphanedBlocks = view({
   name: 'orphaned_blocks',
   help: 'One row is a known block that is not canonical, or block 0.',
   columns: {

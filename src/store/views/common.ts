@@ -39,7 +39,7 @@ export const joinBlock = `JOIN blocks b ON ${inBlock('t.position')}`;
 
 export const statusColumn = word('t.status', storedTransactionStatus, 'What became of the transaction');
 
-export const typeColumn = (table: string): ViewColumn =>
+const typeColumn = (table: string): ViewColumn =>
   word(`${table}.type`, storedPayload, 'Type of the transaction', (one) => payloadTypes[one]);
 
 /** What a mined and a waiting transaction have in common. @param t the table's alias */

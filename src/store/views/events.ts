@@ -92,7 +92,7 @@ export const contractLogs = view({
 const touched = `principals p JOIN principal_transactions pt ON pt.principal_id = p.id
   JOIN transactions t ON t.position = pt.position ${joinBlock}`;
 
-export const principalTransactions = view({
+const principalTransactions = view({
   name: 'principal_transactions',
   help: 'One row is a transaction of the canonical chain and a principal that took part in it.',
   columns: {
@@ -113,7 +113,7 @@ export const principalTransactions = view({
   range: 'position',
 });
 
-export const principalEvents = view({
+const principalEvents = view({
   name: 'principal_events',
   help: 'One row is an event of an asset and a principal that it moved the asset from or to.',
   columns: {

@@ -35,7 +35,7 @@ export const balances = view({
   range: null,
 });
 
-export const fungibleTokens = view({
+const fungibleTokens = view({
   name: 'fungible_tokens',
   help: 'One row is a fungible token that had an event.',
   columns: {

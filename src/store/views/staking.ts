@@ -114,7 +114,7 @@ const rewardColumns = {
   rewards_claimed: amount("coalesce(r.claimed, '0')", 'Sats of them that were claimed'),
 };
 
-export const bondStakers = view({
+const bondStakers = view({
   name: 'bond_stakers',
   help: 'One row is a staker in a bond of pox-5, as it stands now.',
   columns: {

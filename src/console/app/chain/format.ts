@@ -25,9 +25,6 @@ export function stxText(micro: string | bigint): string {
   return `${decimalText(micro, 6)} STX`;
 }
 
-/** Satoshis in BTC, without zeros at the end. */
-export const btcText = (satoshis: string | bigint): string => `${decimalText(satoshis, 8)} BTC`;
-
 function decimalText(smallest: string | bigint, decimals: number): string {
   const { sign, whole, fraction } = amountParts(smallest, decimals);
   const rest = fraction.replace(/0+$/, '');

@@ -23,7 +23,7 @@ export const BLOCK_COLUMNS: readonly Column<Block>[] = [
   { name: 'Age', class: 'number', cell: ({ block_time: at }) => <Ago at={at} /> },
 ];
 
-export const BLOCKS_PER_PAGE = 25;
+const BLOCKS_PER_PAGE = 25;
 
 export function Blocks() {
   const cursor = place.value.query.get('cursor');

@@ -44,7 +44,7 @@ function nothing(error: unknown): null {
 }
 
 /** The page that a text leads to; null where nothing is found. @throws RequestError */
-export async function pathOfSearch(text: string): Promise<string | null> {
+async function pathOfSearch(text: string): Promise<string | null> {
   if (text.includes('::')) return pathTo('token', { asset: text });
   if (HEIGHT.test(text)) return pathTo('block', { id: text.replace('#', '') });
   if (HASH.test(text)) return pathOfHash(text);

@@ -1,7 +1,7 @@
 /** Light or dark: as the system has it, unless a person chose one of them. */
 import { computed, effect, signal } from '@preact/signals';
 
-export const THEMES = ['auto', 'light', 'dark'] as const;
+const THEMES = ['auto', 'light', 'dark'] as const;
 export type Theme = (typeof THEMES)[number];
 
 const KEY = 'stackside.theme';

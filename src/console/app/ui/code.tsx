@@ -33,7 +33,7 @@ export const ValueBlock = ({ repr, label }: { repr: string; label: string }) => 
 );
 
 /** The line that the address names: `#L12`. */
-export const markedLine = (): number => Number(/^#L(\d+)$/.exec(place.value.hash)?.[1] ?? 0);
+const markedLine = (): number => Number(/^#L(\d+)$/.exec(place.value.hash)?.[1] ?? 0);
 
 /** A source with numbered lines; each number is a link to its line. */
 export function Source({ source, label }: { source: string; label: string }) {

@@ -87,7 +87,7 @@ export const Facts = ({ facts }: { facts: readonly (readonly [name: string, valu
   </dl>
 );
 
-export const Loading = ({ rows = 3 }: { rows?: number }) => (
+const Loading = ({ rows = 3 }: { rows?: number }) => (
   <div class="loading" aria-busy="true">
     <span class="sr-only">Loading…</span>
     {Array.from({ length: rows }, (_, row) => (
