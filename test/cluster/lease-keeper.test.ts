@@ -119,6 +119,7 @@ type Befalls =
 const cases = fc.record({
   seed: fc.noShrink(fc.nat(1_000_000_000)),
   lostInHundred: fc.constantFrom(0, 10, 40),
+  lacking: fc.subarray([0, 1, 2]),
   disturbances: fc.array(
     fc.oneof(
       fc.record({ after: fc.nat(9_000), host: fc.nat(2), befalls: fc.constantFrom('crash' as const, 'stop' as const) }),
@@ -136,6 +137,8 @@ const cases = fc.record({
 interface Case {
   seed: number;
   lostInHundred: number;
+  /** Hosts that can't do all of the work. */
+  lacking: number[];
   disturbances: Befalls[];
 }
 
@@ -143,14 +146,15 @@ interface Case {
  * Runs three hosts; each that ends is followed by another process of its name.
  * @returns the number of epochs in which a host sent
  */
-async function run({ seed, lostInHundred, disturbances }: Case): Promise<number> {
+async function run({ seed, lostInHundred, lacking, disturbances }: Case): Promise<number> {
   const world = new World(seed);
   const engine = new MemoryLog(() => world.time);
   const { leases } = engine;
   const ways = [0, 1, 2].map((host) => new LossyWay(world, `host ${host}`, lostInHundred));
   const all: Host[] = [];
   const place = (at: number, life: number): Host => {
-    const host = new Host(world, leases, `host ${at}.${life}`, { way: ways[at]!, endsWithin: 5_000 });
+    const lacks = () => (lacking.includes(at) ? 'it lacks something' : null);
+    const host = new Host(world, leases, `host ${at}.${life}`, { way: ways[at]!, endsWithin: 5_000, lacks });
     all.push(host);
     return host;
   };

@@ -1,5 +1,7 @@
 /** `stackside serve` as a host of a cluster, over a log in memory. */
 import { expect, test } from 'bun:test';
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { type Clock, systemClock } from '../../src/base/clock.ts';
 import { OperatorError } from '../../src/base/errors.ts';
 import { ASK_MS } from '../../src/cluster/lease-keeper.ts';
@@ -302,4 +304,72 @@ test('a host of a cluster keeps a journal', async () => {
   await expect(serving({ cluster: CLUSTER }, undefined, { STACKSIDE_JOURNAL: 'false' })).rejects.toThrow(
     'the journal of a host is its copy of the log',
   );
+});
+
+test('a host without the key follows like the others; while it delivers, what it can not sign waits', async () => {
+  const log = new MemoryLog();
+  using files = dataDirectory();
+  mkdirSync(files.path, { recursive: true });
+  const clusterKey = join(files.path, 'secrets.key');
+  writeFileSync(clusterKey, 'k'.repeat(64), { mode: 0o600 });
+  const sent: { by: string; id: string; secret: string | undefined }[] = [];
+  const said = new Map<string, LogEvent['event'][]>();
+  const deliverer = (hostName: string, given: Record<string, string>, clock: Clock = systemClock): Promise<Serving> => {
+    const events: LogEvent['event'][] = [];
+    said.set(hostName, events);
+    const post = async ({ headers }: PostOptions) => {
+      sent.push({ by: hostName, id: headers['webhook-id'] ?? '', secret: headers['x-chainhook-consumer-secret'] });
+      return { status: 200, retryAfter: null, text: '' };
+    };
+    return serving(
+      { cluster: CLUSTER, hostName, hookAccess: 'open', hookTargets: '127.0.0.0/8', ...given },
+      undefined,
+      {},
+      { openLog: opening(log), clock, post, createLog: () => (line) => void events.push(line.event) },
+    );
+  };
+  const isHeld = async (server: Serving) => (await json(server, '/stackside/v1/status')).cluster.deliveries.held;
+  const clock = heldClock([ASK_MS]);
+  const third = events.length / 3;
+  await using one = await deliverer('one', { clusterKey });
+  await until(() => isHeld(one));
+  await using two = await deliverer('two', {}, clock);
+  expect(said.get('two')).toContain('hook_key_unusable');
+  const registered = await two.get('/chainhooks/me', {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify(
+      definition('https://127.0.0.1:9/hook', [{ type: 'stx_event' }, { type: 'coinbase' }], {
+        enable_on_registration: true,
+      }),
+    ),
+  });
+  const { uuid } = (await registered.json()) as { uuid: string };
+  expect((await two.get('/chainhooks/me/secret', { method: 'POST' })).status).toBe(409);
+  const made = await one.get('/chainhooks/me/secret', { method: 'POST' });
+  const { secret } = (await made.json()) as { secret: string };
+  const statusAt = async (server: Serving) => (await json(server, `/chainhooks/me/${uuid}`)).status;
+  const isDone = (server: Serving) => async () => (await statusAt(server)).pending_deliveries === 0;
+  await two.post(events.slice(0, third));
+  await until(isDone(two), 'what the host with the key sends');
+  expect(await statusAt(two)).toMatchObject({ paused_reason: null, enabled: true });
+  expect(await series(two, 'chainhooks_secrets_unreadable')).toBe('1');
+  expect(await series(one, 'chainhooks_secrets_unreadable')).toBe('0');
+  const before = sent.length;
+
+  await one[Symbol.asyncDispose]();
+  clock.pass(ASK_MS);
+  await until(() => isHeld(two), 'the lease');
+  await two.post(events.slice(third));
+  const { pending_deliveries: waiting, paused_reason: reason } = await statusAt(two);
+  expect([waiting > 0, reason]).toEqual([true, 'secret_unreadable']);
+  expect(said.get('two')).toContain('hook_secrets_unreadable');
+  await two[Symbol.asyncDispose]();
+  expect(sent).toHaveLength(before);
+
+  await using three = await deliverer('three', { clusterKey });
+  await until(() => sent.length === before + waiting, 'what waited');
+  await until(isDone(three), 'the last mark');
+  expect(new Set(sent.map(({ id }) => id)).size).toBe(sent.length);
+  expect(sent.every((one) => one.secret === secret)).toBe(true);
 });

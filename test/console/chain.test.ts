@@ -28,6 +28,7 @@ import {
   withField,
   withType,
 } from '../../src/console/app/chain/hook-form.ts';
+import { type Hook, healthOf } from '../../src/console/app/chain/hook-status.ts';
 import { feePlace } from '../../src/console/app/chain/pending.ts';
 import { conditionWords, failedCondition } from '../../src/console/app/chain/post-conditions.ts';
 import { plainText, sentence } from '../../src/console/app/chain/summary.ts';
@@ -378,4 +379,21 @@ test('the place of a fee, counted as far as the API does', () => {
     'More than 10,000 pending transactions offer a higher fee. By fee, this is number 4 of pending contract calls; number 1 offers the most.',
     'More than 10,000 pending contract calls offer a higher fee.',
   ]);
+});
+
+test('the health of a chainhook names what holds it up first', () => {
+  const well = {
+    ...{ status: 'streaming', enabled: true, consecutive_failures: 0, lag_blocks: 0 },
+    ...{ interrupted_reason: null, paused_reason: null },
+  } as Hook['status'];
+  const words = (status: Partial<Hook['status']>): string => healthOf({ status: { ...well, ...status } } as Hook).word;
+  expect(words({})).toBe('Healthy');
+  expect(words({ paused_reason: 'secret_unreadable' })).toBe('Secret unreadable');
+  expect(words({ paused_reason: 'secret_unreadable', lag_blocks: 3, consecutive_failures: 2 })).toBe(
+    'Secret unreadable',
+  );
+  expect(words({ paused_reason: 'secret_unreadable', status: 'interrupted' })).toBe('Interrupted');
+  expect(words({ enabled: false })).toBe('Paused');
+  expect(words({ consecutive_failures: 2 })).toBe('Failing');
+  expect(words({ lag_blocks: 3 })).toBe('Catching up');
 });

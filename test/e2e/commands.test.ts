@@ -119,8 +119,13 @@ test('stackside rebuild makes the same index from the journal', async () => {
 test('stackside backup is a snapshot that stackside restore makes a data directory of', async () => {
   const made = await stackside('backup', at('snapshot'), '--data', at('data'));
   expect([made.code, made.stdout]).toEqual([0, expect.stringContaining('height 40')]);
+  const keys = ['admin.key', 'secrets.key'];
+  expect(made.stdout).toContain(`The snapshot holds no keys: keep ${keys.join(' and ')} of ${at('data')} elsewhere.`);
+  const { manifest } = await Bun.file(at('snapshot/manifest.json')).json();
+  expect(manifest.keep_elsewhere).toEqual(keys);
   const brought = await stackside('restore', at('snapshot/manifest.json'), '--data', at('restored'));
   expect([brought.code, brought.stdout]).toEqual([0, expect.stringContaining('height 40')]);
+  expect(brought.stdout).toContain(`put ${keys.join(' and ')} of the old server into ${at('restored')}`);
   expect(directoryStatus(at('restored')).tip).toEqual(tipOf(at('data')));
   expect(checkDirectory(at('restored'), { deep: true }).flatMap(({ problems }) => problems)).toEqual([]);
 });
@@ -136,6 +141,7 @@ test('stackside backup and restore take the variables of S3', async () => {
   const location = 's3://bucket/stacks';
   const made = await stacksideIn(variables, 'backup', location, '--public', '--data', at('data'));
   expect([made.code, made.stdout]).toEqual([0, expect.stringContaining(`${location}: height 40`)]);
+  expect(made.stdout).not.toContain('secrets.key');
   const brought = await stacksideIn(variables, 'restore', location, '--data', at('from-s3'));
   expect([brought.code, brought.stderr]).toEqual([0, '']);
   expect(tipOf(at('from-s3'))).toEqual(tipOf(at('data')));

@@ -67,6 +67,7 @@ const nothing: Put = () => {};
 const itself: Put = (path) => symlinkSync(path, path);
 const lock = (data: string): string => join(data, 'writer.lock');
 const adminKey = (data: string): string => join(data, 'admin.key');
+const secretsKey = (data: string): string => join(data, 'secrets.key');
 
 const dataStates: Readonly<Record<string, Put>> = {
   whole: (data) => cpSync(filled.path, data, { recursive: true }),
@@ -96,6 +97,8 @@ const dataStates: Readonly<Record<string, Put>> = {
   'the lock a directory': inData(lock, aDirectory),
   'the lock junk': inData(lock, junk),
   'the key damaged': inData(adminKey, junk),
+  'the key of secrets damaged': inData(secretsKey, (path) => writeFileSync(path, 'short')),
+  'the key of secrets a directory': inData(secretsKey, aDirectory),
 };
 
 const compressed = (compress: (bytes: Buffer) => Buffer): Put =>

@@ -13,6 +13,7 @@ import { recordingRow } from '../../src/chain/recording.ts';
 import { runExport } from '../../src/commands/export.ts';
 import { runImport } from '../../src/commands/import.ts';
 import { adminKeyFile, adminKeyOf } from '../../src/hooks/admin-key.ts';
+import { keptSealing, madeSealing, secretsKeyFile } from '../../src/hooks/secrets-key.ts';
 import { readSettings } from '../../src/settings/config.ts';
 import { checkDirectory } from '../../src/store/check/check.ts';
 import { indexPath } from '../../src/store/files/database.ts';
@@ -138,6 +139,16 @@ const commands: readonly Command[] = [
     name: "the operator's key",
     act: (folder) => adminKeyOf(inData(folder)),
     result: (folder) => readFileSync(adminKeyFile(inData(folder)), 'utf8').length,
+  },
+  {
+    name: 'the key of signing secrets',
+    act(folder) {
+      const place = { data: inData(folder), clusterKey: null };
+      const sealed = madeSealing(place).seal('me', new Uint8Array(32));
+      // What was sealed with a key that was made is opened with the key that is kept.
+      expect(keptSealing(place)?.open('me', sealed)).toEqual(Buffer.alloc(32));
+    },
+    result: (folder) => readFileSync(secretsKeyFile(inData(folder)), 'utf8').length,
   },
 ];
 

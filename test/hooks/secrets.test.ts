@@ -1,14 +1,18 @@
 /** Signing secrets: sealed wherever they stand, and what waits while they can't be opened. */
 import { describe, expect, spyOn, test } from 'bun:test';
 import { createHmac } from 'node:crypto';
-import { chmodSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { chmodSync, cpSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import fc from 'fast-check';
+import { list } from '../../src/commands/hooks.ts';
 import { sealingWith } from '../../src/hooks/delivery/sealing.ts';
+import { silentMachine } from '../../src/hooks/machine.ts';
 import { secretsKeyFile } from '../../src/hooks/secrets-key.ts';
 import { dataDirectory } from '../support/data-directory.ts';
 import { eventsOf } from '../support/forked-chain.ts';
 import { received } from '../support/ingest.ts';
+import { assertProperty } from '../support/property.ts';
+import { restored, snapshotOf } from '../support/snapshot.ts';
 import { until } from '../support/until.ts';
 import { directHooks } from './direct.ts';
 import { definition, type HookServer, hookServer, type Received, type Receiver, receiver } from './server.ts';
@@ -54,6 +58,13 @@ const drained = (server: HookServer, uuid: string): Promise<void> =>
 const newSecret = async (server: HookServer, consumer = 'default'): Promise<string> =>
   (await server.request('POST', SECRET, undefined, { 'x-chainhook-consumer': consumer })).body.secret;
 const unreadable = ({ said }: HookServer) => said.filter(({ event }) => event === 'hook_secrets_unreadable');
+/** What `stackside hooks list` prints. */
+async function listed({ url }: HookServer): Promise<string> {
+  using written = spyOn(process.stdout, 'write').mockImplementation(() => true);
+  await list({ url, key: null });
+  return written.mock.calls.join('');
+}
+
 test('a secret stands in commands, tables and files sealed, with a key that the first start makes', async () => {
   using directory = dataDirectory();
   const file = secretsKeyFile(directory.path);
@@ -140,6 +151,8 @@ test.each(Object.entries(DAMAGES))(
     expect(unreadable(server)).toEqual([{ event: 'hook_secrets_unreadable', count: 1, consumers: ['default'] }]);
     expect(server.said.some(({ event }) => event === 'hook_key_unusable')).toBe(!canMake);
     expect(server.hooks.gauges().unreadableSecrets).toBe(1);
+    expect(await listed(server)).toContain('streaming, paused     ');
+    expect(await listed(server)).toContain('secret_unreadable: the server can not read the signing secret');
     expect((await server.request('GET', SECRET)).body.details).toContain('can not be read');
     expect((await server.request('POST', `/chainhooks/me/${uuid}/test`, {})).status).toBe(409);
     expect(target.received).toHaveLength(before);
@@ -244,6 +257,67 @@ test('a key that opens the secrets of some consumers holds up the others alone',
   for (const { received } of [one, two]) expect(sequences(received)).toEqual(upTo(5));
 });
 
+test('a snapshot is restored without the key, and goes on with it', async () => {
+  using directory = dataDirectory();
+  using places = dataDirectory();
+  mkdirSync(places.path, { recursive: true });
+  using target = receiver();
+  let uuid: string;
+  let secret: string;
+  {
+    await using server = await hookServer({}, directory.path);
+    uuid = await registered(server, target);
+    secret = await newSecret(server);
+    feed(server, 0, 2);
+    await drained(server, uuid);
+  }
+  const at = (name: string) => join(places.path, name);
+  await snapshotOf(directory.path, at('snapshot'), { machine: silentMachine });
+  for (const name of ['without', 'with']) {
+    await restored(at('snapshot'), at(name));
+    expect(readdirSync(at(name))).not.toContain('secrets.key');
+  }
+  cpSync(secretsKeyFile(directory.path), secretsKeyFile(at('with')));
+  {
+    await using server = await hookServer({}, at('without'));
+    feed(server, 3, 3);
+    expect(await statusOf(server, uuid)).toMatchObject({ paused_reason: 'secret_unreadable', pending_deliveries: 1 });
+  }
+  await using server = await hookServer({}, at('with'));
+  feed(server, 3, 3);
+  await drained(server, uuid);
+  expect(sequences(target.received)).toEqual(upTo(target.received.length));
+  const last = target.received.at(-1)!;
+  expect(signatures(last)).toEqual([signatureOf(secret, last)]);
+});
+
+test('an alert of a hook whose secret can not be read comes unsigned', async () => {
+  using directory = dataDirectory();
+  const at: Headers[] = [];
+  using operator = Bun.serve({
+    port: 0,
+    hostname: '127.0.0.1',
+    fetch({ headers }) {
+      at.push(headers);
+      return new Response('ok');
+    },
+  });
+  using target = receiver();
+  const given = { hookAlert: `http://127.0.0.1:${operator.port}/` };
+  const expires = { enable_on_registration: true, expire_after_evaluations: 2 };
+  {
+    await using server = await hookServer(given, directory.path);
+    await newSecret(server);
+    await server.request('POST', '/chainhooks/me', definition(target.url, everything, expires));
+  }
+  rmSync(secretsKeyFile(directory.path));
+  await using server = await hookServer(given, directory.path);
+  feed(server, 0, 3);
+  await until(() => at.length > 0, 'the alert');
+  expect(at[0]!.get('webhook-signature')).toBeNull();
+  expect(at[0]!.get('webhook-id')).toStartWith('evt_');
+});
+
 test('a rotation while deliveries wait outlasts a restart, and the former secret comes back with the next one', async () => {
   using directory = dataDirectory();
   using target = receiver();
@@ -288,7 +362,7 @@ describe('what is sealed', () => {
     expect(sealingWith(B).open('me', sealed)).toBeNull();
     expect(sealingWith().open('me', sealed)).toBeNull();
     expect(sealingWith(B, A).open('me', sealed)).toEqual(Buffer.from(secret));
-    fc.assert(
+    await assertProperty(
       fc.property(fc.uint8Array({ maxLength: 100 }), fc.nat(sealed.length), fc.nat(255), (bytes, at, flip) => {
         expect(sealing.open('me', bytes)).toBeNull();
         // Of the key that sealed, so that what is after it is looked at.
@@ -298,6 +372,7 @@ describe('what is sealed', () => {
         changed[at % sealed.length]! ^= flip;
         expect(sealing.open('me', changed) === null || flip === 0).toBe(true);
       }),
+      { always: 'each case is bytes that nobody sealed' },
     );
   });
 

@@ -13,6 +13,8 @@ export type Disturbance = { after: number } & (
   | { befalls: 'restart' }
   /** Stopped, its index made anew from the journal, and started. */
   | { befalls: 'rebuild' }
+  /** Stopped, the key of signing secrets changed, and started. */
+  | { befalls: 'key'; key: 'gone' | 'other' | 'damaged' }
   /** The process ends after so many calls of SQLite; of what was not synced, a part is kept. */
   | { befalls: 'crash'; at: Moment; calls: number; kept: number }
   /** It ends between two things that happen in the world, so many from now: at any await. */
@@ -63,6 +65,10 @@ const operation: fc.Arbitrary<Operation> = fc.oneof(
     from: fc.constantFrom('tip' as const, 'last_evaluated' as const, undefined),
   }),
   fc.record({ operate: fc.constant('pause' as const), hook, milliseconds: fc.nat(2_000) }),
+  fc.record({
+    operate: fc.constant('secret' as const),
+    change: fc.constantFrom('new' as const, 'new' as const, 'none' as const),
+  }),
   fc.record({ operate: fc.constantFrom('remove', 'move', 'redeliver', 'backfill', 'evaluate' as const), hook }),
 );
 
@@ -80,6 +86,14 @@ const disturbance: fc.Arbitrary<Disturbance> = fc.oneof(
     arbitrary: fc.record({
       after,
       befalls: fc.constantFrom('restart' as const, 'restart' as const, 'rebuild' as const),
+    }),
+  },
+  {
+    weight: 2,
+    arbitrary: fc.record({
+      after,
+      befalls: fc.constant('key' as const),
+      key: fc.constantFrom('gone' as const, 'other' as const, 'damaged' as const),
     }),
   },
   {

@@ -11,8 +11,8 @@ import { expectedMatches, followed } from '../hooks/follow.ts';
 import { ingestOf, received } from '../support/ingest.ts';
 import { journalRows, type Tables, tables } from '../support/tables.ts';
 import { type BlockTree, treesOf, winningChain } from '../support/winning-chain.ts';
-import type { Hook, Logged } from './operator.ts';
-import type { Arrived } from './receivers.ts';
+import type { Hook, Logged, Signed } from './operator.ts';
+import { type Arrived, SLOWEST } from './receivers.ts';
 
 /** The tables of the winning chain alone, by their stream. */
 const winning = new Map<readonly NodeEvent[], Tables>();
@@ -68,6 +68,14 @@ export function idsNameBodies(arrived: readonly Arrived[]): void {
   for (const { id, text } of arrived) {
     expect({ id, text }).toEqual({ id, text: bodies.get(id) ?? text });
     bodies.set(id, text);
+  }
+}
+
+/** Whatever becomes of the key: nothing is signed with what is no secret, and nothing comes unsigned while there is one. */
+export function signedAsAsked(arrived: readonly Arrived[], signed: readonly Signed[]): void {
+  for (const { id, at, secret, isSigned } of arrived) {
+    const isDue = signed.some(({ from, to }) => at > from + SLOWEST && at < to);
+    expect({ id, at, isSigned }).toEqual({ id, at, isSigned: secret !== null || isDue });
   }
 }
 

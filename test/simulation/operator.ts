@@ -30,7 +30,8 @@ export type Operation =
   | { operate: 'move'; hook: number }
   | { operate: 'redeliver'; hook: number }
   | { operate: 'backfill'; hook: number }
-  | { operate: 'evaluate'; hook: number };
+  | { operate: 'evaluate'; hook: number }
+  | { operate: 'secret'; change: 'new' | 'none' };
 
 export interface Hook {
   uuid: string;
@@ -55,8 +56,16 @@ export interface Logged {
 // biome-ignore lint/suspicious/noExplicitAny: answers are looked into
 type Body = any;
 
+/** A time in which deliveries are signed, in milliseconds of the world. */
+export interface Signed {
+  from: number;
+  to: number;
+}
+
 export class Operator {
   readonly hooks: Hook[] = [];
+  /** When there certainly was a secret. */
+  readonly signed: Signed[] = [];
   readonly #world: World;
   readonly #server: Server;
   #names = 0;
@@ -90,6 +99,7 @@ export class Operator {
         const { status } = await this.#ask('GET', `/me/${hook.uuid}`);
         const isWell = status.enabled && (status.status === 'streaming' || status.status === 'new');
         if (!status.enabled) await this.#enable(hook, 'last_evaluated');
+        else if (status.paused_reason !== null) await this.#changeSecret(this.hooks.length % 2 === 0 ? 'new' : 'none');
         else if (isWell && status.pending_deliveries === 0 && status.lag_blocks === 0) break;
         await this.#world.pause(RETRY);
       }
@@ -118,6 +128,7 @@ export class Operator {
 
   async #perform(operation: Operation): Promise<void> {
     if (operation.operate === 'register') return this.#register(operation.filters);
+    if (operation.operate === 'secret') return this.#changeSecret(operation.change);
     const left = this.#left();
     const hook = left[operation.hook % left.length];
     if (hook === undefined) return;
@@ -151,6 +162,21 @@ export class Operator {
       case 'evaluate':
         await this.#ask('POST', `${own}/evaluate`, { block_height: 2 }, [200, 202, 204, 404]);
         return;
+    }
+  }
+
+  async #changeSecret(change: 'new' | 'none'): Promise<void> {
+    const last = this.signed.at(-1);
+    if (change === 'none') {
+      if (last !== undefined) last.to = Math.min(last.to, this.#world.time);
+      await this.#ask('DELETE', '/me/secret');
+      return;
+    }
+    // A server whose key is damaged, or a host of a cluster without one, makes none: what there is stays.
+    const { secret } = await this.#ask('POST', '/me/secret', undefined, [200, 409]);
+    if (secret === undefined) return;
+    if (last === undefined || last.to < Number.POSITIVE_INFINITY) {
+      this.signed.push({ from: this.#world.time, to: Number.POSITIVE_INFINITY });
     }
   }
 

@@ -1,5 +1,6 @@
 /** Those who deliveries go to, and the network between: what each gets, and whether and how it answers. */
 
+import { createHmac } from 'node:crypto';
 import type { Prng } from '../../src/devnet/prng.ts';
 import type { Answer, PostOptions } from '../../src/hooks/delivery/post.ts';
 import type { World } from './world.ts';
@@ -27,8 +28,8 @@ const fates: Readonly<Record<Mood, readonly (readonly [number, Fate])[]>> = {
   gone: [[1, 'gone']],
 };
 
-/** Milliseconds. */
-const SLOWEST = 400;
+/** Milliseconds that a request takes to arrive, at most. */
+export const SLOWEST = 400;
 
 /** A request as it arrived. */
 export interface Arrived {
@@ -38,11 +39,26 @@ export interface Arrived {
   sequence: number | null;
   reason: string;
   text: string;
+  /** When it came, in milliseconds of the world. */
+  at: number;
+  /** The secret that it carries; null where it is not signed. */
+  secret: string | null;
+  /** Whether its signature is made with that secret. */
+  isSigned: boolean;
   /** Whether the receiver took it: it may not have come to know that. */
   taken: boolean;
 }
 
 const statuses = { taken: 200, error: 500, busy: 429, gone: 410 } as const;
+
+/** Whether the first signature is made with the secret that a request carries. */
+function isSigned(headers: Record<string, string>, text: string): boolean {
+  const secret = headers['x-chainhook-consumer-secret'];
+  if (secret === undefined) return false;
+  const signed = `${headers['webhook-id']}.${headers['webhook-timestamp']}.${text}`;
+  const expected = createHmac('sha256', Buffer.from(secret, 'hex')).update(signed).digest('base64');
+  return headers['webhook-signature']?.split(' ')[0] === `v1,${expected}`;
+}
 
 export class Receivers {
   readonly arrived: Arrived[] = [];
@@ -104,6 +120,9 @@ export class Receivers {
       sequence: sequence === '' ? null : Number(sequence),
       reason: header('x-chainhook-reason'),
       text,
+      at: this.#world.time,
+      secret: headers['x-chainhook-consumer-secret'] ?? null,
+      isSigned: isSigned(headers, text),
       // After a reset some receivers have it and some don't.
       taken: fate === 'taken',
     });

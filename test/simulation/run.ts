@@ -15,6 +15,7 @@ import {
   leavesNoOrphans,
   logAgrees,
   logIsBounded,
+  signedAsAsked,
   toldTheWinningChain,
 } from './laws.ts';
 import { Node } from './node.ts';
@@ -126,6 +127,7 @@ class Run {
     filesAreClean(path);
     this.server.logsHoldTheirLaws();
     idsNameBodies(arrived);
+    signedAsAsked(arrived, this.#operator.signed);
     const pushed = pushedBlocks(this.#events);
     for (const session of this.#clients.sessions) hearsEachBlock(session, pushed);
     for (const hook of this.#operator.hooks) {
@@ -191,6 +193,9 @@ class Run {
         break;
       case 'rebuild':
         this.#manage('a rebuild', this.server.rebuild({ isRead: () => this.#held > 0 }));
+        break;
+      case 'key':
+        this.#manage('a change of the key', this.server.changeKey(one.key));
         break;
       case 'crash_between':
         this.world.afterSteps(one.steps, () => this.server.crash(one.kept));

@@ -1,5 +1,6 @@
 /** The server under test: `serve` as it is, in a world that may take away its process, its power or its connections. */
 import { Database } from 'bun:sqlite';
+import { rmSync, writeFileSync } from 'node:fs';
 import { PassingError } from '../../src/base/errors.ts';
 import { LossyOutput } from '../../src/base/lossy-output.ts';
 import type { Environment } from '../../src/commands/environment.ts';
@@ -9,6 +10,7 @@ import type { Running } from '../../src/commands/running.ts';
 import { startServing } from '../../src/commands/serve.ts';
 import type { Prng } from '../../src/devnet/prng.ts';
 import { silentMachine } from '../../src/hooks/machine.ts';
+import { secretsKeyFile } from '../../src/hooks/secrets-key.ts';
 import type { HttpListenerOptions, Listen } from '../../src/http/listener.ts';
 import type { LogEvent } from '../../src/log.ts';
 import { readSettings } from '../../src/settings/config.ts';
@@ -63,6 +65,9 @@ const settingsOf = (data: string, { shared = false }: ServerSettings, starts: nu
   ),
   hookRetention: RETENTION_MS / DAY_MS,
 });
+
+/** A key of signing secrets that no server made. */
+const OTHER_KEY = 'f'.repeat(64);
 
 type Listener = 'The API' | 'The event receiver';
 
@@ -194,6 +199,15 @@ export class Server {
   /** Stops it as a signal does, and starts it again. */
   restart(): Promise<void> {
     return this.#pauseFor('restart', () => {});
+  }
+
+  /** Stops it, changes the key of signing secrets, and starts it again. */
+  changeKey(key: 'gone' | 'other' | 'damaged'): Promise<void> {
+    return this.#pauseFor(`key ${key}`, ({ path }) => {
+      const file = secretsKeyFile(path);
+      if (key === 'gone') rmSync(file, { force: true });
+      else writeFileSync(file, key === 'other' ? OTHER_KEY : 'short', { mode: 0o600 });
+    });
   }
 
   /** @param work is done on its files meanwhile */

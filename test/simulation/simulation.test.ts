@@ -29,6 +29,20 @@ const casesThatOnceFailed: Case[] = [
       { after: 701, befalls: 'crash_at_delivery', kept: 0 },
     ],
   },
+  // The key of signing secrets was lost: nobody was woken for the new secret, and what waited never went.
+  {
+    seed: 0,
+    stream: 5,
+    walLimitBytes: 67_108_864,
+    clients: [],
+    readers: 0,
+    quarters: 4,
+    disturbances: [
+      { after: 100, befalls: 'operation', operation: { operate: 'secret', change: 'new' } },
+      { after: 600, befalls: 'key', key: 'gone' },
+      { after: 900, befalls: 'crash_between', steps: 40, kept: 0 },
+    ],
+  },
   // A commit failed, and the evaluation went on from what it had rolled back.
   {
     seed: 0,
