@@ -193,7 +193,8 @@ function manageHooks(
   const { hooks, wrongKeys } = served;
   closing.unshift(() => hooks.stop());
   watch.hour.follow(hooks.counters);
-  hookMetrics(registry, { counters: hooks.counters, gauges: hooks.gauges, wrongKeys });
+  const unreadableSecrets = () => hooks.secrets.unreadable().length;
+  hookMetrics(registry, { counters: hooks.counters, gauges: hooks.gauges, unreadableSecrets, wrongKeys });
   return served;
 }
 

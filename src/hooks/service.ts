@@ -59,8 +59,6 @@ export interface HookGauges {
   /** Deliveries that wait, and seconds since the oldest was made. */
   pending: number;
   oldestPendingSeconds: number;
-  /** Consumers whose signing secret this host can't read. */
-  unreadableSecrets: number;
   hooks: { status: string; enabled: boolean; count: number }[];
 }
 
@@ -159,8 +157,7 @@ export function startChainhooks(options: HookOptions) {
     gauges(): HookGauges {
       const { count, oldest } = store.deliveries.waitingAtAll();
       const oldestPendingSeconds = oldest === null ? 0 : Math.max(0, Math.floor((now() - oldest) / 1000));
-      const unreadableSecrets = secrets.unreadable().length;
-      return { pending: count, oldestPendingSeconds, unreadableSecrets, hooks: store.records.counts() };
+      return { pending: count, oldestPendingSeconds, hooks: store.records.counts() };
     },
     async stop(): Promise<void> {
       closing.abort();

@@ -23,12 +23,17 @@ const counts: Readonly<Record<keyof HookCounters, readonly [name: string, help: 
 export interface HookReadings {
   counters: () => HookCounters;
   gauges: () => HookGauges;
+  /** Consumers whose signing secret this host can't read. */
+  unreadableSecrets: () => number;
   /** Requests with wrong keys since the process began. */
   wrongKeys: () => number;
 }
 
 /** Registers the counters and gauges of chainhooks. */
-export function hookMetrics(registry: Registry, { counters, gauges, wrongKeys }: HookReadings): void {
+export function hookMetrics(
+  registry: Registry,
+  { counters, gauges, unreadableSecrets, wrongKeys }: HookReadings,
+): void {
   for (const [key, [name, help]] of Object.entries(counts)) {
     collectedCounter(registry, { name, help, read: () => counters()[key as keyof HookCounters] });
   }
@@ -45,7 +50,7 @@ export function hookMetrics(registry: Registry, { counters, gauges, wrongKeys }:
   collectedGauge(registry, {
     name: 'chainhooks_secrets_unreadable',
     help: 'Consumers whose signing secret this host cannot read with its key, so that it sends them nothing',
-    read: () => gauges().unreadableSecrets,
+    read: unreadableSecrets,
   });
   collectedGauge(registry, {
     name: 'chainhooks_hooks',

@@ -300,12 +300,6 @@ test('a host that may not join closes the log, which would keep its process from
   expect(closed).toBe(1);
 });
 
-test('a host of a cluster keeps a journal', async () => {
-  await expect(serving({ cluster: CLUSTER }, undefined, { STACKSIDE_JOURNAL: 'false' })).rejects.toThrow(
-    'the journal of a host is its copy of the log',
-  );
-});
-
 test('a host without the key follows like the others; while it delivers, what it can not sign waits', async () => {
   const log = new MemoryLog();
   using files = dataDirectory();

@@ -516,7 +516,6 @@ test('the counters tell what was done', async () => {
   expect(server.hooks.gauges()).toEqual({
     pending: 0,
     oldestPendingSeconds: 0,
-    unreadableSecrets: 0,
     hooks: [{ status: 'streaming', enabled: true, count: 1 }],
   });
   const metrics = await server.registry.metrics();

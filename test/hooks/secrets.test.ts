@@ -150,7 +150,7 @@ test.each(Object.entries(DAMAGES))(
     });
     expect(unreadable(server)).toEqual([{ event: 'hook_secrets_unreadable', count: 1, consumers: ['default'] }]);
     expect(server.said.some(({ event }) => event === 'hook_key_unusable')).toBe(!canMake);
-    expect(server.hooks.gauges().unreadableSecrets).toBe(1);
+    expect(server.hooks.secrets.unreadable()).toEqual(['default']);
     expect(await listed(server)).toContain('streaming, paused     ');
     expect(await listed(server)).toContain('secret_unreadable: the server can not read the signing secret');
     expect((await server.request('GET', SECRET)).body.details).toContain('can not be read');
@@ -171,7 +171,7 @@ test.each(Object.entries(DAMAGES))(
     expect(sequences(live)).toEqual(upTo(live.length));
     expect(live.length).toBe(before + 2);
     expect((await statusOf(server, uuid)).paused_reason).toBeNull();
-    expect(server.hooks.gauges().unreadableSecrets).toBe(0);
+    expect(server.hooks.secrets.unreadable()).toEqual([]);
     expect(unreadable(server)).toHaveLength(1);
   },
 );

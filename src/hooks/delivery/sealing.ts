@@ -106,7 +106,8 @@ export function openedSecrets(stored: HookStore['secrets'], { open }: Sealing, l
   }
 
   /** The consumers whose secret can't be opened. */
-  const unreadable = (): string[] => stored.consumers().filter((consumer) => !isReadable(consumer));
+  const unreadable = (): string[] =>
+    stored.all().flatMap(({ consumer, secret }) => (open(consumer, secret) === null ? [consumer] : []));
 
   /** Says whose secrets can't be opened, where it was not said of all of them. */
   function tell(): void {

@@ -13,10 +13,10 @@ export function hookSecrets(db: Database) {
      ON CONFLICT (consumer) DO UPDATE SET previous = secret, secret = ?2, rotated_at = ?3`,
   );
   const remove = db.prepare<null, [string]>('DELETE FROM hook_secrets WHERE consumer = ?1');
-  const consumers = db.prepare<{ consumer: string }, []>('SELECT consumer FROM hook_secrets');
+  const all = db.prepare<{ consumer: string; secret: Uint8Array }, []>('SELECT consumer, secret FROM hook_secrets');
   return {
-    /** Who has a secret. */
-    consumers: (): string[] => consumers.all().map(({ consumer }) => consumer),
+    /** The newest secret of everybody who has one. */
+    all: (): { consumer: string; secret: Uint8Array }[] => all.all(),
     find: (consumer: string): Secrets | undefined => {
       const row = find.get(consumer);
       return row === null ? undefined : { secret: row.secret, previous: row.previous, rotatedAt: row.rotated_at };
