@@ -2,6 +2,7 @@
 import type { Static, TSchema } from '@sinclair/typebox';
 import { type TypeCheck, TypeCompiler, type ValueError } from '@sinclair/typebox/compiler';
 import { collecting } from '../base/garbage.ts';
+import { isTooDeep, MAX_FOREIGN_DEPTH } from '../base/json-depth.ts';
 import { type JsonSlices, slicesOf } from './json-slices.ts';
 import {
   AttachmentsPayload,
@@ -241,11 +242,16 @@ export const readEntry = (path: string, text: string): NodePayload =>
  * @param path the path it was posted to, one for which {@link mayBeEventPath} holds, or {@link SKIPPED_PATH}
  * @param text its JSON
  * @param slicedFrom characters from which on the events of a block are parsed one by one
- * @throws PayloadError when the text isn't JSON, or lacks a field that is needed
+ * @throws PayloadError when the text isn't JSON, is nested too deep, or lacks a field that is needed
  */
 export function readPayload(path: string, text: string, slicedFrom = SLICED_FROM): NodePayload {
   if (path === SKIPPED_PATH) return { kind: 'other', journaled: true };
   const read = Object.hasOwn(paths, path) ? paths[path] : undefined;
   if (read === undefined && !mayBeEventPath(path)) throw new PayloadError(`No event is posted to ${path}`);
+  // To parse brackets alone takes a second for each megabyte, and forty times their memory; and what walks a value that is
+  // as deep as they make it ends with the stack.
+  if (isTooDeep(text, MAX_FOREIGN_DEPTH)) {
+    throw new PayloadError(`The body is nested deeper than ${MAX_FOREIGN_DEPTH} levels`);
+  }
   return (read ?? ignored(true))(text, slicedFrom);
 }

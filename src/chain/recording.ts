@@ -5,6 +5,7 @@
  * line end in the other. So each payload with a backslash is read both ways. Where JSON or COPY's own rules leave only
  * one, the row shows how the whole recording is written; where they leave two, nothing is guessed.
  */
+import { parsedJson } from '../base/json-text.ts';
 import { utcMicroseconds } from '../base/utc-time.ts';
 
 export interface RecordedEvent {
@@ -88,15 +89,7 @@ function timestampOf(text: string): number {
   return time;
 }
 
-const isJson = (text: string): boolean => {
-  try {
-    JSON.parse(text);
-    return true;
-  } catch (error) {
-    if (error instanceof SyntaxError) return false;
-    throw error;
-  }
-};
+const isJson = (text: string): boolean => parsedJson(text) !== undefined;
 
 /**
  * A payload in COPY's format. Where it would be JSON as it stands too, its first bracket or quote has a backslash before

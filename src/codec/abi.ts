@@ -1,3 +1,4 @@
+import { parsedJson } from '../base/json-text.ts';
 import { decodeArguments, decodeClarity } from './clarity.ts';
 import { clarityRepr } from './clarity-repr.ts';
 import { clarityTypeOf, UNKNOWN_TYPE } from './clarity-type.ts';
@@ -123,7 +124,7 @@ function typeOfBytes(bytes: Uint8Array): string {
  * @param json the node's `contract_interface`. What isn't of its form is left out: it is data from outside
  */
 export function contractFunctions(json: string): Map<string, AbiFunction> {
-  const declared: unknown = JSON.parse(json);
+  const declared = parsedJson(json);
   const list = isRecord(declared) && Array.isArray(declared.functions) ? declared.functions : [];
   return new Map(list.filter(isFunction).map((declaration) => [declaration.name, declaration]));
 }

@@ -1,6 +1,5 @@
 /** The one way of an event into the index, wherever it comes from: taken, logged and counted. */
 import { type Clock, systemClock } from '../base/clock.ts';
-import { isTooDeep, MAX_FOREIGN_DEPTH } from '../base/json-depth.ts';
 import { PayloadError } from '../chain/payload-reader.ts';
 import { StoreUnavailableError } from '../store/files/store-failure.ts';
 import type { Outcome, ReceivedEvent } from '../store/ingest/ingest.ts';
@@ -69,10 +68,6 @@ export const isUnavailable = (error: unknown): error is StoreUnavailableError | 
 export function eventIntake({ receive, log, metrics = uncounted, clock = systemClock }: IntakeOptions): Intake {
   async function taken(event: ReceivedEvent): Promise<Taken> {
     try {
-      // To parse brackets alone takes a second for each megabyte, and forty times their memory.
-      if (isTooDeep(event.text, MAX_FOREIGN_DEPTH)) {
-        throw new PayloadError(`The body is nested deeper than ${MAX_FOREIGN_DEPTH} levels`);
-      }
       return { outcome: await receive(event), error: null };
     } catch (error) {
       return { outcome: error instanceof PayloadError ? 'refused' : 'failed', error };

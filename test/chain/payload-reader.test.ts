@@ -123,3 +123,12 @@ test('an event of a type that no release sends is taken, and one that lacks a fi
   expect(reject('/new_block', { ...block, events: [known] })).toBe('Missing field events.0.stx_burn_event.amount');
   expect(reject('/new_block', { ...block, events: [] })).toBe('taken');
 });
+
+test('a text that is nested too deep is refused, wherever it came from', () => {
+  const deep = `{"a":${'['.repeat(1_000_000)}${']'.repeat(1_000_000)}}`;
+  for (const path of ['/new_block', '/new_burn_block', '/mined_block', '/new_kind']) {
+    expect(() => readPayload(path, deep)).toThrow(new PayloadError('The body is nested deeper than 512 levels'));
+    // Long payloads are read slice by slice.
+    expect(() => readPayload(path, deep, 1)).toThrow(PayloadError);
+  }
+});

@@ -1,5 +1,6 @@
 import { expect, test } from 'bun:test';
 import fc from 'fast-check';
+import { MAX_FOREIGN_DEPTH } from '../../src/base/json-depth.ts';
 import {
   formatShownBy,
   MixedFormatsError,
@@ -196,4 +197,12 @@ for (const [what, row, message] of [
 test('an empty line and the end mark of COPY hold no event', () => {
   expect(readOne('')).toBeNull();
   expect(readOne('\\.')).toBeNull();
+});
+
+test('a payload that is nested too deep is no payload, in whichever format it is asked for', () => {
+  const deep = (levels: number) => `${'{"a\\\\":'.repeat(levels)}1${'}'.repeat(levels)}`;
+  for (const reader of [recordingReader(), recordingReader('copy'), recordingReader('raw')]) {
+    expect(() => readAll([deep(1_000_000)], reader)).toThrow(RowError);
+  }
+  expect(readAll([deep(MAX_FOREIGN_DEPTH)], recordingReader('raw'))).toHaveLength(1);
 });

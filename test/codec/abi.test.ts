@@ -3,6 +3,7 @@ import {
   type AbiFunction,
   type AbiType,
   abiTypeString,
+  contractFunctions,
   functionSignature,
   typedArguments,
 } from '../../src/codec/abi.ts';
@@ -101,4 +102,14 @@ test('no arguments, and bytes that are none', () => {
   expect(typedArguments(Uint8Array.of(0, 0, 0, 9, 3), transfer)).toEqual([
     { hex: '0x0000000903', repr: '0x0000000903', name: '', type: 'UnknownType' },
   ]);
+});
+
+test('an interface that is nested too deep declares nothing, and the deepest type that Clarity has is read', () => {
+  const declaring = (levels: number) => {
+    const type = `${'{"optional":'.repeat(levels)}"bool"${'}'.repeat(levels)}`;
+    return `{"functions":[{"name":"f","access":"public","args":[{"name":"a","type":${type}}]}]}`;
+  };
+  expect(contractFunctions(declaring(1_000_000)).size).toBe(0);
+  const declared = contractFunctions(declaring(32)).get('f');
+  expect(abiTypeString(declared!.args[0]!.type)).toBe(`${'(optional '.repeat(32)}bool${')'.repeat(32)}`);
 });

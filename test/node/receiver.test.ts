@@ -2,6 +2,7 @@
 import { expect, test } from 'bun:test';
 import { MAX_FOREIGN_DEPTH } from '../../src/base/json-depth.ts';
 import { parsedJson } from '../../src/base/json-text.ts';
+import { readPayload } from '../../src/chain/payload-reader.ts';
 import { eventIntake } from '../../src/node/event-intake.ts';
 import { type ReceiverEvent, startReceiver } from '../../src/node/receiver.ts';
 import { UnknownParentError } from '../../src/store/ingest/known-blocks.ts';
@@ -89,14 +90,15 @@ test.each([1_001, 1_000_000])('an event of %d bytes in chunks is refused and log
 test('an event that is nested too deep is refused before it is parsed', async () => {
   const taken: string[] = [];
   const intake = eventIntake({
-    receive: ({ text }) => {
+    receive: ({ path, text }) => {
+      readPayload(path, text);
       taken.push(text);
       return 'applied';
     },
     log: () => {},
   });
   const nested = (levels: number) => '['.repeat(levels) + ']'.repeat(levels);
-  const sent = (text: string) => intake({ path: '/new_block', text, receivedAt: 0 });
+  const sent = (text: string) => intake({ path: '/new_kind', text, receivedAt: 0 });
   expect((await sent('['.repeat(20_000_000))).outcome).toBe('refused');
   expect((await sent(nested(MAX_FOREIGN_DEPTH + 1))).outcome).toBe('refused');
   expect((await sent(nested(MAX_FOREIGN_DEPTH))).outcome).toBe('applied');

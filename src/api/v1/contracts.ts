@@ -1,5 +1,7 @@
 /** Contracts of v1: with their interface, of any fork, and by the trait they implement. */
+
 import { Type } from '@sinclair/typebox';
+import { parsedJson } from '../../base/json-text.ts';
 import { implementsTrait, type TraitFunction, traitFunctions } from '../../codec/trait.ts';
 import { notFound } from '../../http/errors.ts';
 import { anyFork, chainTip } from '../../http/etag.ts';
@@ -31,12 +33,8 @@ const Trait = Type.Transform(
   .Encode((functions) => JSON.stringify({ functions }));
 
 function trait(text: string): TraitFunction[] {
-  let value: unknown;
-  try {
-    value = JSON.parse(text);
-  } catch {
-    throw new InvalidValue("'trait_abi'", 'it is not JSON');
-  }
+  const value = parsedJson(text);
+  if (value === undefined) throw new InvalidValue("'trait_abi'", 'it is not JSON');
   const functions = traitFunctions(value);
   if (functions === null) throw new InvalidValue("'trait_abi'", 'it has no functions with a list of args each');
   if (functions.length > MOST_FUNCTIONS) {

@@ -1,5 +1,7 @@
 /** Faucets of test networks. What goes wrong is said as clients of these routes know it: `{error, success: false}`. */
+
 import { Type } from '@sinclair/typebox';
+import { parsedJson } from '../../base/json-text.ts';
 import { FaucetError } from '../../faucets/faucet-error.ts';
 import type { BitcoinSize, Faucets } from '../../faucets/faucets.ts';
 import { bareErrors, type ErrorShape } from '../../http/errors.ts';
@@ -49,11 +51,9 @@ async function textOf(request: Request): Promise<string> {
 }
 
 function parsed(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    throw new FaucetError(400, 'Body is not valid JSON');
-  }
+  const value = parsedJson(text);
+  if (value === undefined) throw new FaucetError(400, 'Body is not valid JSON');
+  return value;
 }
 
 /** JSON or a form; what is neither says nothing, and neither does a field of JSON that is no plain value. */

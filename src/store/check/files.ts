@@ -1,6 +1,8 @@
 /** Whether the two files are whole, as files: their pages, their schemas, and the chain of the journal. */
+
 import { Database, SQLiteError } from 'bun:sqlite';
 import { existsSync } from 'node:fs';
+import { parsedJson } from '../../base/json-text.ts';
 import { onFile } from '../../base/system-errors.ts';
 import { SKIPPED_PATH, type SkippedMessage } from '../../chain/payload-reader.ts';
 import { openToRead } from '../files/connection.ts';
@@ -141,8 +143,8 @@ function checkEntries(run: CheckRun, journal: JournalReader, after: number, lack
 /** The messages of stacks-node-publisher that the journal lacks, in words. @param texts of their entries */
 const skippedWords = (texts: readonly string[]): string =>
   texts
-    .map((text) => JSON.parse(text) as SkippedMessage)
-    .map(({ id, path }) => `${id} (${path})`)
+    .map((text) => parsedJson(text) as Partial<SkippedMessage> | null | undefined)
+    .map((message) => `${message?.id ?? '?'} (${message?.path ?? '?'})`)
     .join(', ');
 
 export interface JournalCheck {

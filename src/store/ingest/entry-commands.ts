@@ -1,8 +1,10 @@
 /** Commands among the entries of a journal: what is asked of hosts that share a log is an entry, like the node's events. */
+
 import type { Database } from 'bun:sqlite';
 import { type Static, Type } from '@sinclair/typebox';
 import { Value } from '@sinclair/typebox/value';
 import type { Clock } from '../../base/clock.ts';
+import { parsedJson } from '../../base/json-text.ts';
 import { PayloadError } from '../../chain/payload-reader.ts';
 import type { JournalEntry } from '../files/journal-entry.ts';
 import type { Cursor } from '../hooks/model.ts';
@@ -45,14 +47,8 @@ export interface ProposedCommand {
 
 /** A host wrote the text, so that numbers are what they were there, also those beyond 2^53. */
 function commandOf(text: string): EntryCommand {
-  const wrong = (cause?: unknown) => new PayloadError('The entry is no command', { cause });
-  let command: unknown;
-  try {
-    command = JSON.parse(text);
-  } catch (cause) {
-    throw wrong(cause);
-  }
-  if (!Value.Check(CommandText, command)) throw wrong();
+  const command = parsedJson(text);
+  if (!Value.Check(CommandText, command)) throw new PayloadError('The entry is no command');
   return command;
 }
 

@@ -1,6 +1,8 @@
 /** The entries by which the chainhooks of a single host go into a log. */
+
 import type { Database } from 'bun:sqlite';
 import type { Chance } from '../../base/chance.ts';
+import { parsedJson } from '../../base/json-text.ts';
 import { type JournalEntry, nextChain } from '../files/journal-entry.ts';
 import type { Place } from '../files/journal-link.ts';
 import { COMMAND_PATH } from './entry-commands.ts';
@@ -30,4 +32,4 @@ export function* handOverEntries({ db, head, receivedAt, chance }: HandOver): Ge
 
 /** Whether an entry is the first by which a host's chainhooks went into a log. */
 export const beginsHandOver = ({ path, text }: Pick<JournalEntry, 'path' | 'text'>): boolean =>
-  path === COMMAND_PATH && (JSON.parse(text) as { type?: unknown }).type === HAND_OVER;
+  path === COMMAND_PATH && (parsedJson(text) as { type?: unknown } | null | undefined)?.type === HAND_OVER;
