@@ -40,7 +40,7 @@ function boundsOf({ from_height: from, to_height: to }: PreviewRange, tip: numbe
 export function previews({ store, history, network }: Chainhooks, searches: Search) {
   const { candidates } = store;
 
-  async function preview(hook: PreviewedHook, range: PreviewRange) {
+  async function preview(consumer: string, hook: PreviewedHook, range: PreviewRange) {
     const scan = scanner({ history, candidates }, hook.conditions);
     const isRange = range.from_height !== undefined || range.to_height !== undefined;
     if (!isRange && range.block_height === undefined && range.index_block_hash === undefined) {
@@ -56,7 +56,7 @@ export function previews({ store, history, network }: Chainhooks, searches: Sear
     };
     if (isRange) {
       const { from, to } = boundsOf(range, history.tip().height);
-      await searches.each(scan, from, to, add);
+      await searches.each(consumer, scan, from, to, add);
     } else {
       const matched = scan.at(chosenBlock(history, range));
       if (matched !== null) add(matched);
@@ -66,7 +66,7 @@ export function previews({ store, history, network }: Chainhooks, searches: Sear
 
   return {
     /** A definition that is not registered. @throws HookProblem 400 that names the field */
-    ofDefinition(filters: unknown, options: unknown, range: PreviewRange) {
+    ofDefinition(consumer: string, filters: unknown, options: unknown, range: PreviewRange) {
       const definition = readDefinition(
         {
           name: 'preview',
@@ -81,9 +81,9 @@ export function previews({ store, history, network }: Chainhooks, searches: Sear
       );
       const conditions = conditionsOfDefinition(definition);
       const { name, options: given = {} } = definition;
-      return preview({ uuid: UNREGISTERED, name, options: given ?? {}, conditions }, range);
+      return preview(consumer, { uuid: UNREGISTERED, name, options: given ?? {}, conditions }, range);
     },
 
-    ofHook: (record: HookRecord, range: PreviewRange) => preview(activeHook(record), range),
+    ofHook: (record: HookRecord, range: PreviewRange) => preview(record.consumer, activeHook(record), range),
   };
 }

@@ -45,7 +45,11 @@ export function testDeliveries(hooks: Chainhooks, searches: Search) {
     const [first] = definition.filters.events;
     if (first === undefined) throw new HookProblem(409, 'The chainhook has no filters');
     const aboveTip = history.tip().height + 1;
-    const { matched, searchedFrom } = await searches.newest(scan, Math.min(before ?? aboveTip, aboveTip));
+    const { matched, searchedFrom } = await searches.newest(
+      record.consumer,
+      scan,
+      Math.min(before ?? aboveTip, aboveTip),
+    );
     return { matched: matched ?? madeUp(first), searchedFrom };
   }
 

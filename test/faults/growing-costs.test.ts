@@ -140,7 +140,7 @@ async function pagesOfSearch(directory: string, filter: Filter): Promise<number>
   const conditions = conditionsOfDefinition({ filters: { events: [filter] } });
   const scan = scanner({ history, candidates: hooks.candidates }, conditions);
   const before = bytesRead();
-  await search().newest(scan, history.tip().height + 1);
+  await search().newest('', scan, history.tip().height + 1);
   return Math.round((bytesRead() - before) / PAGE_BYTES);
 }
 

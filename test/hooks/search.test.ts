@@ -77,7 +77,7 @@ test('a search goes through so many heights and no more, however high the chain 
       return { height: to, matched: null, transactions: 0 };
     },
   };
-  expect(await search().newest(scan, 5 * MOST_BLOCKS)).toEqual({ matched: null, searchedFrom: 4 * MOST_BLOCKS });
+  expect(await search().newest('', scan, 5 * MOST_BLOCKS)).toEqual({ matched: null, searchedFrom: 4 * MOST_BLOCKS });
   expect(looked.length).toBe(MOST_BLOCKS);
 });
 
@@ -91,7 +91,7 @@ test('a search ends with the transactions it may go through, and goes on from th
   const read = watched(direct);
   const ends: (number | null)[] = [];
   for (let below: number | null = BLOCKS + 1; below !== null; ) {
-    const found = await bounded.newest(scan, below);
+    const found = await bounded.newest('', scan, below);
     expect(found.matched).toBeNull();
     below = found.searchedFrom;
     ends.push(below);
@@ -146,13 +146,18 @@ test('one search goes after the other, a failed one holds up none, and a crowd i
       return null;
     },
   });
-  const first = searches.newest(scan('first', true), 2);
-  const second = searches.newest(scan('second'), 2);
-  const crowd = Array.from({ length: 20 }, () => searches.newest(scan('crowd'), 2).catch((error: unknown) => error));
+  const first = searches.newest('one', scan('first', true), 2);
+  const second = searches.newest('one', scan('second'), 2);
+  const crowd = Array.from({ length: 20 }, () =>
+    searches.newest('one', scan('crowd'), 2).catch((error: unknown) => error),
+  );
+  // Those of another consumer wait with them, and are not refused for them.
+  const another = searches.newest('another', scan('another'), 2);
   expect(await first.catch((error: Error) => error.message)).toBe('first');
   expect(await second).toEqual({ matched: null, searchedFrom: 1 });
   expect(order.slice(0, 2)).toEqual(['first', 'second']);
   const outcomes = await Promise.all(crowd);
   expect(outcomes.filter((one) => one instanceof HookProblem && one.status === 429)).toHaveLength(5);
-  expect(await searches.newest(scan('later'), 2)).toEqual({ matched: null, searchedFrom: 1 });
+  expect(await another).toEqual({ matched: null, searchedFrom: 1 });
+  expect(await searches.newest('one', scan('later'), 2)).toEqual({ matched: null, searchedFrom: 1 });
 });

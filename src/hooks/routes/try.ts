@@ -44,7 +44,8 @@ export const trialRoutes = ({ at, family }: HookFamily): Route[] => [
     body: PreviewBody,
     response: PreviewResponse,
     notFound: 'Block not found: the canonical chain has no such block',
-    handle: ({ body, caller: { api } }) => api.trial.preview(body.filters, body.options, rangeOf(body)),
+    handle: ({ body, caller: { consumer, api } }) =>
+      api.trial.preview(consumer, body.filters, body.options, rangeOf(body)),
   }),
   route({
     ...family,
