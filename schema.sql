@@ -1,5 +1,6 @@
--- The index: everything Stackside serves, in one SQLite file. This file is the whole schema of version 5 (PRAGMA
--- user_version); a later version adds a numbered migration and changes this file to the result of it.
+-- The index: everything Stackside serves, in one SQLite file. This file is the whole schema of version 1 (PRAGMA
+-- user_version); a later version adds a step to the upgrades in store/files/database.ts, and changes this file to the result
+-- of it.
 --
 -- The tables of the chain hold the canonical chain alone: a block's rows are added when it is applied at the tip and
 -- taken away when it is reverted. They are all functions of the blocks of the chain, whatever way the chain went.
@@ -859,11 +860,10 @@ CREATE TABLE orphaned_transactions (
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX orphaned_transactions_by_contract ON orphaned_transactions (contract) WHERE contract IS NOT NULL;
 
--- Where the payload of a block is, to revert it or to apply it again: in the journal, or here, compressed with zstd.
+-- The journal's entry that holds the payload of a block, to revert it or to apply it again.
 CREATE TABLE block_payloads (
   index_block_hash BLOB NOT NULL UNIQUE,
-  journal_id       INTEGER,
-  payload          BLOB
+  journal_id       INTEGER NOT NULL
 ) STRICT;
 
 -- Microblocks that were streamed (Stacks 2.x). Those built on the tip, with `accepted`, are its unanchored chain.
@@ -877,9 +877,8 @@ CREATE TABLE streamed_microblocks (
   tx_ids                  BLOB NOT NULL,
   -- Unix microseconds
   received_at             INTEGER NOT NULL,
-  -- the stream message that held it: in the journal, or here, compressed with zstd
-  journal_id              INTEGER,
-  payload                 BLOB
+  -- the journal's entry with the stream message that held it
+  journal_id              INTEGER NOT NULL
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX streamed_microblocks_by_parent ON streamed_microblocks (parent_index_block_hash, sequence);
 
@@ -1221,8 +1220,7 @@ CREATE INDEX hook_backfills_open ON hook_backfills (id) WHERE state <= 1;
 CREATE TABLE progress (
   id                INTEGER PRIMARY KEY CHECK (id = 1),
   chain_id          INTEGER,
-  -- number of the last event that is in the index, journaled or not, and its chain value (store/files/journal-entry.ts); no
-  -- bytes in an index of schema 1 until it met its journal
+  -- number of the last event that is in the index, and its chain value (store/files/journal-entry.ts)
   journal_id        INTEGER NOT NULL,
   journal_chain     BLOB NOT NULL,
   -- of the newest Bitcoin block the node spoke of
@@ -1292,11 +1290,3 @@ CREATE TABLE faucet_requests (
 ) STRICT;
 CREATE INDEX faucet_requests_by_address ON faucet_requests (currency, address, requested_at);
 CREATE INDEX faucet_requests_by_time ON faucet_requests (requested_at);
-
--- How far each recording was imported, where there is no journal (which else keeps this): `source` is the hash of how it
--- begins.
-CREATE TABLE imports (
-  source TEXT PRIMARY KEY,
-  rows   INTEGER NOT NULL,
-  digest TEXT NOT NULL
-) STRICT;

@@ -1,10 +1,30 @@
 /** `stackside rebuild`: the index anew from the journal. */
+import type { HookDefinition } from '../hooks/definition.ts';
 import { silentMachine } from '../hooks/machine.ts';
 import { createLog } from '../log.ts';
 import type { SettingsOf } from '../settings/config.ts';
 import { sendManyIn } from '../settings/data.ts';
+import type { LostHook } from '../store/hooks/earlier-hooks.ts';
 import { rebuildIndex } from '../store/ingest/rebuild.ts';
 import { listIndexReport } from './list-indexes.ts';
+import { writeNow } from './output.ts';
+
+/** A chainhook as `stackside hooks add` takes it: one line of JSON. */
+export function definitionLine({ definition, isEnabled }: LostHook): string {
+  const { options, ...rest } = JSON.parse(definition) as HookDefinition;
+  return JSON.stringify({ ...rest, options: { ...options, enable_on_registration: isEnabled } });
+}
+
+/** Prints chainhooks for `stackside hooks add`: each definition is a line of stdout, and stderr says whose it is. */
+function printLost(hooks: readonly LostHook[]): void {
+  process.stderr.write(
+    'These chainhooks were not made by entries of the journal, and are not in the new index. Register each with stackside hooks add.\n',
+  );
+  for (const hook of hooks) {
+    process.stderr.write(`stackside hooks add - --consumer ${hook.consumer}\n`);
+    writeNow(`${definitionLine(hook)}\n`);
+  }
+}
 
 /** Makes the index again from the journal. @param force whether data that the journal lacks may be lost */
 export function runRebuild(settings: SettingsOf<'rebuild'>, force: boolean): void {
@@ -17,6 +37,7 @@ export function runRebuild(settings: SettingsOf<'rebuild'>, force: boolean): voi
     machine: silentMachine,
     log: createLog(settings.logLevel),
     force,
+    lost: printLost,
   });
   done();
   process.stdout.write(`The index is at height ${tipHeight}.\n`);

@@ -363,7 +363,7 @@ function keepJournal({ data, journalKeep }: Settings, environment: Environment, 
   return startJournalKeeper({ directory: data, keep: journalKeep, log, now: clock.now, every, connect });
 }
 
-/** Warns where others may read the data directory, as those of earlier versions could: its files hold secrets. */
+/** Warns where others may read the data directory: its files hold secrets. */
 function warnOfOthers(directory: string, log: Log): void {
   const paths = openToOthers(directory);
   if (paths.length === 0) return;

@@ -19,7 +19,7 @@ export interface UpgradeReport extends UpgradePlan {
 function dutyOf({ index, journal }: UpgradePlan): Duty {
   if (journal?.fate === 'refused') return 'newer-program';
   if (index.fate === 'refused') return 'newer-program';
-  if (index.fate !== 'rebuilt') return 'none';
+  if (index.fate !== 'rebuilt' && journal?.fate !== 'renewed') return 'none';
   return journal === null || journal.lacksEvents ? 'import' : 'rebuild';
 }
 
@@ -48,10 +48,10 @@ function indexLine({ version, known, fate }: UpgradePlan['index']): string {
       return 'the file is empty: the first start makes the index';
     case 'used':
       return `schema ${version} stays`;
-    case 'migrated':
+    case 'upgraded':
       return `schema ${version} becomes ${known} at the first start, which takes some seconds for each GB`;
     case 'rebuilt':
-      return `schema ${version} can't become ${known} in place: the index must be rebuilt from the journal`;
+      return 'the file was made before version 0.1.0: the index must be rebuilt from the journal';
     case 'refused':
       return `schema ${version} was written by a newer program; this one knows ${known}`;
   }
@@ -63,8 +63,8 @@ function journalLine(journal: UpgradePlan['journal']): string {
   switch (fate) {
     case 'used':
       return `version ${version} stays${lacksEvents ? ', and lacks events' : ''}`;
-    case 'upgraded':
-      return `version ${version} becomes ${known} at the first start, which reads all of it once`;
+    case 'renewed':
+      return 'the file was made before version 0.1.0: the rebuild makes it one of this version, which reads all of it once more';
     case 'refused':
       return `version ${version} was written by a newer program; this one knows ${known}`;
   }

@@ -9,7 +9,7 @@
 import { parsedJson } from '../base/json-text.ts';
 import { type Cursor, type CursorKey, cursorSides } from '../store/model/page.ts';
 
-/** The first byte. `from` has the one that every cursor began with when it named the first item of its page. */
+/** The first byte of a cursor that names a page from an item on. */
 const FIRST_SIDE = 1;
 const HEAD_BYTES = 5;
 const MAX_PARTS = 8;

@@ -93,7 +93,7 @@ const contradictions: readonly [what: string, lie: Partial<Manifest>, says: RegE
   ['the event', { position: made.position + 1 }, /its index is at event/],
   ['the chain of events', { chain: 'ab'.repeat(32) }, /its index is at event/],
   ['the chain', { chain_id: 1 }, /its index is of another chain/],
-  ['the version of the index', { schema: { ...made.schema, index: 1 } }, /its files are of other versions/],
+  ['the version of the index', { schema: { ...made.schema, index: 0 } }, /its files are of other versions/],
   ['the version of the journal', { schema: { ...made.schema, journal: 0 } }, /its files are of other versions/],
 ];
 

@@ -1,10 +1,8 @@
 /** The send-many contract of an index: whose prints are memos, from the first block on and until a rebuild. */
-import { Database } from 'bun:sqlite';
 import { expect, test } from 'bun:test';
 import { OperatorError } from '../../src/base/errors.ts';
 import { SEND_MANY, type SendManySetting } from '../../src/chain/memo-transfers.ts';
 import { checkDirectory } from '../../src/store/check/check.ts';
-import { indexPath } from '../../src/store/files/database.ts';
 import { rebuildIndex } from '../../src/store/ingest/rebuild.ts';
 import { openApi } from '../support/api.ts';
 import { alice, block, bob, carol, deployment, type MadeBlock, receipt } from '../support/handmade.ts';
@@ -129,17 +127,4 @@ test('an index without blocks takes any contract, and one with blocks has none o
   }
   expect(await answers(directory.path)).toMatchObject(withOurs);
   openAt(directory.path, { sendMany: { mainnet: `${alice.address}.other`, testnet: OURS } }).ingest.close();
-});
-
-test('an index of version 3 has the usual contracts', async () => {
-  using directory = ingestOf(events);
-  const before = await answers(directory.path);
-  {
-    using index = new Database(indexPath(directory.path));
-    index.run(`DROP TABLE hook_origin; DROP TABLE send_many_contracts; DROP TABLE value_indexes; DROP TABLE value_index_entries; DROP INDEX events_ft;
-      DROP TABLE early_drops;
-      PRAGMA user_version = 3`);
-  }
-  openAt(directory.path, { sendMany: SEND_MANY }).ingest.close();
-  expect(await answers(directory.path)).toEqual(before);
 });

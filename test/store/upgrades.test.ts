@@ -1,150 +1,199 @@
-/** Data directories of earlier versions. */
+/** Data directories of older versions, and from before version 0.1.0. */
+
 import { Database } from 'bun:sqlite';
 import { afterAll, describe, expect, test } from 'bun:test';
-import { readdirSync, readFileSync, renameSync, rmSync } from 'node:fs';
+import { readdirSync, readFileSync, renameSync } from 'node:fs';
 import { join } from 'node:path';
+import { CryptoHasher } from 'bun';
+import { definitionLine } from '../../src/commands/rebuild.ts';
 import { rebuildCost, sumOverGrowth } from '../../src/commands/rebuild-cost.ts';
 import { upgradeReport } from '../../src/commands/upgrade.ts';
 import { devnetEvents } from '../../src/devnet/scenario.ts';
+import { readDefinition } from '../../src/hooks/definition.ts';
 import { type Connect, openToWrite } from '../../src/store/files/connection.ts';
 import { indexPath, journalPath, openWriter, SCHEMA_VERSION } from '../../src/store/files/database.ts';
-import { openJournalReader } from '../../src/store/files/journal.ts';
 import { JOURNAL_VERSION } from '../../src/store/files/journal-file.ts';
 import { openJournalTrimming } from '../../src/store/files/journal-trim.ts';
-import { alice, announcement, bob, sponsor, transfer } from '../support/handmade.ts';
-import indexSchema1 from '../support/index-schema-1.sql' with { type: 'text' };
-import { ingestOf, openAt, openNew, received } from '../support/ingest.ts';
-import { everything } from '../support/tables.ts';
+import type { LostHook } from '../../src/store/hooks/earlier-hooks.ts';
+import { rebuildIndex } from '../../src/store/ingest/rebuild.ts';
+import { template } from '../faults/stretch.ts';
+import { ingestOf, openAt, received } from '../support/ingest.ts';
+import { everything, journalRows } from '../support/tables.ts';
 
 const events = [...devnetEvents({ seed: 3, blocks: 10, accounts: 10, transactionsPerBlock: 2, forkEvery: 4 })].map(
   received,
 );
 
-/** What the present program wrote, as version 1 would have written it. */
-function downgrade(directory: string): void {
+/** Eight bytes, big-endian. */
+const bytesOf = (number: number): Buffer => {
+  const bytes = Buffer.alloc(8);
+  bytes.writeBigInt64BE(BigInt(number));
+  return bytes;
+};
+
+/** Makes the files of a directory what commits before version 0.1.0 wrote. @param version of the journal */
+function makeEarlier(directory: string, version: 1 | 2): void {
+  const rows = journalRows(directory);
   using journal = new Database(journalPath(directory));
-  journal.run('DROP TABLE chain; DROP TABLE breaks; PRAGMA user_version = 1');
+  journal.run(`PRAGMA application_id = 0; PRAGMA user_version = ${version}`);
+  if (version === 1) journal.run('DROP TABLE chain; DROP TABLE breaks');
+  let chain: Uint8Array = new Uint8Array(32);
+  for (const { id, receivedAt, path, text } of version === 1 ? [] : rows) {
+    const sizes = [path, text].map((part) => bytesOf(Buffer.byteLength(part)));
+    const hasher = new CryptoHasher('sha256').update(chain).update(bytesOf(id)).update(bytesOf(receivedAt));
+    chain = hasher.update(sizes[0]!).update(path).update(sizes[1]!).update(text).digest();
+    journal.run('UPDATE chain SET value = ?2 WHERE id = ?1', [id, chain]);
+  }
   using index = new Database(indexPath(directory));
-  const start = indexSchema1.indexOf('CREATE TABLE progress (');
-  index.run(`ALTER TABLE progress RENAME TO progress_2;
-    ${indexSchema1.slice(start, indexSchema1.indexOf(';\n', start))};
-    INSERT INTO progress
-      SELECT id, chain_id, journal_id, burn_block_height, mempool_pending, mempool_version FROM progress_2;
-    DROP TABLE progress_2; PRAGMA user_version = 1`);
-  minedInMempool(index);
+  index.run('PRAGMA application_id = 0; PRAGMA user_version = 9');
+  index.run("UPDATE progress SET journal_chain = x'0102'");
 }
 
-/**
- * Before version 3, transactions of the chain stayed in the mempool's table; send-many contracts came with version 4, indexes
- * of decoded values with version 5, the transfers of a token with version 6, the origin of chainhooks with version 7, and early
- * drops with version 8.
- */
-function minedInMempool(index: Database): void {
-  index.run(`
-    INSERT INTO mempool_transactions
-      SELECT t.tx_id, 1, r.received_at, r.receipt_block_height, NULL, t.type, t.sender_id, t.nonce, t.sponsor_id,
-             t.sponsor_nonce, t.fee, t.recipient_id, t.amount, t.memo, t.contract_id, t.function_name, t.clarity_version,
-             length(b.raw), b.raw
-        FROM mined_receipts r JOIN transactions t USING (position) JOIN transaction_bodies b USING (position);
-    DROP TABLE mined_receipts; DROP TABLE send_many_contracts; DROP TABLE value_indexes; DROP TABLE value_index_entries;
-    DROP INDEX events_ft; DROP TABLE hook_origin; DROP TABLE early_drops`);
-}
-
-/** Every table and index with its statement. */
-function schemaOf(path: string): string[] {
-  using db = new Database(path, { readonly: true });
-  return db
-    .query<{ line: string }, []>("SELECT type || ' ' || name || ' ' || coalesce(sql, '') AS line FROM sqlite_schema")
-    .all()
-    .map(({ line }) => line)
-    .sort();
-}
-
-test('index and journal of version 1 become what the present version writes, schema and rows', () => {
-  using directory = ingestOf(events);
-  const expected = everything(directory.path);
-  const schemas = [indexPath, journalPath].map((path) => schemaOf(path(directory.path)));
-  downgrade(directory.path);
-  using opened = openAt(directory.path);
-  expect(opened.said).toEqual([{ event: 'journal_upgraded', entries: expected.journal.length }]);
-  opened.ingest.close();
-  expect(everything(directory.path)).toEqual(expected);
-  expect([indexPath, journalPath].map((path) => schemaOf(path(directory.path)))).toEqual(schemas);
-  const reader = openJournalReader(directory.path);
-  expect([...(reader?.entriesAfter(0) ?? [])]).toHaveLength(expected.journal.length);
-  reader?.close();
-});
-
-test('an index of version 2 becomes what the present version writes, schema and rows', () => {
-  using directory = ingestOf(events);
-  const expected = everything(directory.path);
-  const schema = schemaOf(indexPath(directory.path));
-  expect(expected.index.mined_receipts?.length).toBeGreaterThan(5);
-  {
-    using index = new Database(indexPath(directory.path));
-    minedInMempool(index);
-    index.run('PRAGMA user_version = 2');
-  }
-  openAt(directory.path).ingest.close();
-  expect(everything(directory.path)).toEqual(expected);
-  expect(schemaOf(indexPath(directory.path))).toEqual(schema);
-});
-
-test('an index of version 8 lists for sponsors what they sponsor, as the present version does', () => {
-  using open = openNew();
-  const account = { account: sponsor, nonce: 7 };
-  open.ingest.receive(
-    announcement([transfer(alice, 0, 200, account), transfer(sponsor, 8, 300), transfer(bob, 0, 200)]),
-  );
-  open.ingest.close();
-  const expected = everything(open.directory);
-  {
-    using index = new Database(indexPath(open.directory));
-    index.run(`DELETE FROM pending_principals WHERE (principal_id, tx_id) IN
-                 (SELECT sponsor_id, tx_id FROM mempool_transactions WHERE sponsor_id IS NOT NULL);
-               UPDATE pending_counts SET transactions = transactions - 1
-                WHERE principal_id = (SELECT id FROM principals WHERE address = '${sponsor.address}');
-               PRAGMA user_version = 8`);
-  }
-  openAt(open.directory).ingest.close();
-  expect(everything(open.directory)).toEqual(expected);
-});
-
-test('what a migration sorts stands in the data directory, and nowhere else any more once it is done', () => {
-  using directory = ingestOf(events);
-  const sortedIn = (db: Database) =>
-    db.query<{ temp_store_directory: string }, []>('PRAGMA temp_store_directory').get()?.temp_store_directory ?? '';
-  const seen: [statement: string, place: string][] = [];
-  {
-    using index = new Database(indexPath(directory.path));
-    index.run('DROP INDEX events_ft; DROP TABLE hook_origin; DROP TABLE early_drops; PRAGMA user_version = 5');
-  }
-  const connect: Connect = (path, synchronous) => {
-    const db = openToWrite(path, synchronous);
-    const run = db.run.bind(db);
-    db.run = (sql: string, ...values: []) => {
-      if (sql.startsWith('CREATE INDEX')) seen.push([sql.slice(0, 22), sortedIn(db)]);
-      return run(sql, ...values);
-    };
-    return db;
-  };
-  using db = openWriter(directory.path, { connect });
-  expect(seen).toEqual([['CREATE INDEX events_ft', directory.path]]);
-  expect(sortedIn(db)).toBe('');
-});
-
-test('an index of version 1 whose journal is gone is refused', () => {
-  using directory = ingestOf(events);
-  downgrade(directory.path);
-  rmSync(journalPath(directory.path));
-  expect(() => openAt(directory.path)).toThrow(/There is no journal/);
-});
+const rebuild = (directory: string, force = false, making = () => {}) =>
+  rebuildIndex({ directory, chainId: null, log: () => {}, force, making });
 
 /** The names and bytes of the files of a directory. */
 const filesOf = (directory: string): [string, string][] =>
   readdirSync(directory)
     .sort()
     .map((name) => [name, Bun.hash(readFileSync(join(directory, name))).toString()]);
+
+describe.each([1, 2] as const)('a directory from before version 0.1.0, with a journal of version %d', (version) => {
+  test('is refused with what to do, and made anew by a rebuild', () => {
+    using directory = ingestOf(events);
+    const wanted = everything(directory.path);
+    makeEarlier(directory.path, version);
+    expect(() => openAt(directory.path)).toThrow(`${indexPath(directory.path)} was made by a Stackside from before`);
+    expect(() => openAt(directory.path)).toThrow(
+      expect.objectContaining({ remedy: expect.stringContaining('stackside rebuild') }),
+    );
+    rebuild(directory.path);
+    expect(everything(directory.path)).toEqual(wanted);
+    openAt(directory.path).ingest.close();
+    expect(everything(directory.path)).toEqual(wanted);
+  });
+
+  test('goes on where a rebuild was killed after it renewed the journal', () => {
+    using directory = ingestOf(events);
+    const wanted = everything(directory.path);
+    makeEarlier(directory.path, version);
+    const killed = () => {
+      throw new Error('killed');
+    };
+    expect(() => rebuild(directory.path, false, killed)).toThrow('killed');
+    expect(() => openAt(directory.path)).toThrow('from before version 0.1.0');
+    rebuild(directory.path);
+    expect(everything(directory.path)).toEqual(wanted);
+  });
+
+  test('with an index that has more events than its journal is not made anew unasked', () => {
+    using directory = ingestOf(events);
+    makeEarlier(directory.path, version);
+    {
+      using index = new Database(indexPath(directory.path));
+      index.run('UPDATE progress SET journal_id = journal_id + 1');
+    }
+    expect(() => rebuild(directory.path)).toThrow('would be lost');
+    rebuild(directory.path, true);
+  });
+});
+
+test('a journal from before version 0.1.0 that is damaged or lacks events stays as it is', () => {
+  const damages: [version: 1 | 2, sql: string, says: RegExp][] = [
+    [2, 'UPDATE chain SET value = zeroblob(32) WHERE id = 7', /^Entry 7 of .* is damaged: its chain value is another/],
+    [2, 'UPDATE events SET received_at = received_at + 1 WHERE id = 3', /^Entry 3 of .* is damaged/],
+    [2, 'DELETE FROM chain WHERE id = 5', /^Entry 5 of .* is damaged/],
+    [1, 'DELETE FROM events WHERE id IN (4, 5)', /lacks the events from 4 to 5: no index can be built from it/],
+    [
+      2,
+      'DELETE FROM events WHERE id < 4; DELETE FROM chain WHERE id < 4; INSERT INTO breaks VALUES (3, zeroblob(32))',
+      /lacks the events from 1 to 3/,
+    ],
+    [1, "UPDATE events SET payload = x'00' WHERE id = 9", /^Entry 9 of .* can not be decompressed/],
+    [1, 'PRAGMA user_version = 3', /of version 3 from before version 0.1.0 of Stackside, which is not known/],
+  ];
+  for (const [version, sql, says] of damages) {
+    using directory = ingestOf(events);
+    makeEarlier(directory.path, version);
+    {
+      using journal = new Database(journalPath(directory.path));
+      journal.run(sql);
+    }
+    const before = filesOf(directory.path).filter(([name]) => /^(index|journal)[.]db$/.test(name));
+    expect(() => rebuild(directory.path)).toThrow(says);
+    expect(filesOf(directory.path).filter(([name]) => /^(index|journal)[.]db$/.test(name))).toEqual(before);
+  }
+});
+
+test('a rebuild tells of the chainhooks that stand in an index from before version 0.1.0 alone, as they are registered', () => {
+  using directory = template();
+  const own = everything(directory.path).index.hooks!.length;
+  makeEarlier(directory.path, 2);
+  const lines: string[] = [];
+  const lost = (hooks: readonly LostHook[]) => void lines.push(...hooks.map(definitionLine));
+  rebuildIndex({ directory: directory.path, chainId: null, force: false, log: () => {}, lost });
+  expect([lines.length, own]).toEqual([3, 3]);
+  const taken = lines.map((line) => readDefinition(JSON.parse(line), null));
+  expect(taken.map(({ name, options }) => [name, options?.enable_on_registration])).toEqual([
+    ['0', true],
+    ['1', true],
+    ['2', true],
+  ]);
+  expect(everything(directory.path).index.hooks).toEqual([]);
+});
+
+describe('an upgrade', () => {
+  const ADDED = 'ALTER TABLE totals ADD COLUMN added INTEGER NOT NULL DEFAULT 7';
+  const versionIn = (directory: string): number => {
+    using db = new Database(indexPath(directory), { readonly: true });
+    return db.query<{ user_version: number }, []>('PRAGMA user_version').get()!.user_version;
+  };
+
+  test('takes the steps that follow the version of the file, and the older program refuses it then', () => {
+    using directory = ingestOf(events);
+    const { totals } = everything(directory.path).index;
+    openWriter(directory.path, { steps: [ADDED] }).close();
+    expect(versionIn(directory.path)).toBe(SCHEMA_VERSION + 1);
+    // The first step is not taken again.
+    using db = openWriter(directory.path, { steps: [ADDED, 'UPDATE totals SET added = added + 1'] });
+    expect(db.query('SELECT added FROM totals').get()).toEqual({ added: 8 });
+    expect(db.query('SELECT count(*) AS rows FROM totals').get()).toEqual({ rows: totals!.length });
+    db.close();
+    expect(versionIn(directory.path)).toBe(SCHEMA_VERSION + 2);
+    expect(() => openAt(directory.path)).toThrow('was written by a newer Stackside');
+  });
+
+  test('that fails leaves the file as it was', () => {
+    using directory = ingestOf(events);
+    const before = everything(directory.path);
+    expect(() => openWriter(directory.path, { steps: [ADDED, 'UPDATE no_such_table SET x = 1'] })).toThrow(
+      'no_such_table',
+    );
+    expect(versionIn(directory.path)).toBe(SCHEMA_VERSION);
+    expect(everything(directory.path)).toEqual(before);
+    openAt(directory.path).ingest.close();
+  });
+
+  test('sorts in the data directory, and nothing else does once it is done', () => {
+    using directory = ingestOf(events);
+    const sortedIn = (db: Database) =>
+      db.query<{ temp_store_directory: string }, []>('PRAGMA temp_store_directory').get()?.temp_store_directory ?? '';
+    const seen: [sql: string, directory: string][] = [];
+    const connect: Connect = (path, synchronous) => {
+      const db = openToWrite(path, synchronous);
+      const run = db.run.bind(db);
+      db.run = (sql: string, ...values: []) => {
+        if (sql.startsWith('CREATE INDEX')) seen.push([sql, sortedIn(db)]);
+        return run(sql, ...values);
+      };
+      return db;
+    };
+    const step = 'CREATE INDEX blocks_added ON blocks (block_time)';
+    using db = openWriter(directory.path, { connect, steps: [step] });
+    expect(seen).toEqual([[step, directory.path]]);
+    expect(sortedIn(db)).toBe('');
+  });
+});
 
 /** Sets the version that a file says it has. */
 function setVersion(path: string, version: number): void {
@@ -176,35 +225,42 @@ describe('what an upgrade would do', () => {
 
   test.each([
     [SCHEMA_VERSION, JOURNAL_VERSION, { duty: 'none', index: 'used', journal: 'used' }],
-    [1, 1, { duty: 'none', index: 'migrated', journal: 'upgraded' }],
     [SCHEMA_VERSION + 1, JOURNAL_VERSION, { duty: 'newer-program', index: 'refused', journal: 'used' }],
     [SCHEMA_VERSION, JOURNAL_VERSION + 1, { duty: 'newer-program', index: 'used', journal: 'refused' }],
-    // No migration begins at such a version.
-    [-1, JOURNAL_VERSION, { duty: 'rebuild', index: 'rebuilt', journal: 'used', needsRebuild: true }],
   ])('with schema %d and journal %d is told, and changes nothing', (indexVersion, journalVersion, expected) => {
     expect(reportWith(indexVersion, journalVersion)).toEqual({ needsRebuild: false, ...expected } as never);
     restore();
   });
 
-  test('is what a start then does', () => {
-    setVersion(index, -1);
-    expect(() => openAt(path)).toThrow("has schema -1, which this program can't migrate");
-    setVersion(index, SCHEMA_VERSION + 1);
-    expect(() => openAt(path)).toThrow('was written by a newer Stackside');
-    restore();
-    openAt(path).ingest.close();
+  test('is a rebuild where the files are from before version 0.1.0', () => {
+    using earlier = ingestOf(events);
+    makeEarlier(earlier.path, 2);
+    const before = filesOf(earlier.path);
+    expect(upgradeReport(earlier.path)).toMatchObject({
+      duty: 'rebuild',
+      index: { fate: 'rebuilt', version: 9 },
+      journal: { fate: 'renewed', version: 2, lacksEvents: false },
+    });
+    expect(filesOf(earlier.path)).toEqual(before);
   });
 
   test('is an import where there is no journal to rebuild from, or one that lacks events', () => {
-    setVersion(index, -1);
-    renameSync(journal, `${journal}.away`);
-    expect(upgradeReport(path)).toMatchObject({ duty: 'import', journal: null, rebuild: null });
-    renameSync(`${journal}.away`, journal);
-    const trimming = openJournalTrimming(path);
+    using earlier = ingestOf(events);
+    const own = journalPath(earlier.path);
+    const trimming = openJournalTrimming(earlier.path);
     trimming.trimTo(3);
     trimming.close();
-    expect(upgradeReport(path)).toMatchObject({ duty: 'import', journal: { lacksEvents: true }, rebuild: null });
-    restore();
+    {
+      using db = new Database(indexPath(earlier.path));
+      db.run('PRAGMA application_id = 0; PRAGMA user_version = 9');
+    }
+    expect(upgradeReport(earlier.path)).toMatchObject({
+      duty: 'import',
+      journal: { lacksEvents: true },
+      rebuild: null,
+    });
+    renameSync(own, `${own}.away`);
+    expect(upgradeReport(earlier.path)).toMatchObject({ duty: 'import', journal: null, rebuild: null });
   });
 });
 

@@ -39,7 +39,6 @@ export const besideTheChain: Readonly<Record<string, string>> = {
   progress: 'place in the journal, versions of the mempool, and burn blocks that were announced since',
   changes: 'what happened, on the way to whatever chain',
   faucet_requests: 'what clients asked for',
-  imports: 'how far a recording was read',
   value_indexes: 'what the operator asked for, and how far that is made',
 };
 

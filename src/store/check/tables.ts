@@ -20,7 +20,6 @@ import type { CheckRun } from './run.ts';
 /** Tables that no journal can make again. */
 const ofTheirOwn: ReadonlySet<string> = new Set([
   'changes',
-  'imports',
   // What the operator asks for, and how far it is made: the recounts compare its entries with what they are made of.
   'value_indexes',
   'value_index_entries',
@@ -45,8 +44,7 @@ const columnsOf = (db: Database, table: string): { name: string; pk: bigint }[] 
   db.query<{ name: string; pk: bigint }, [string]>('SELECT name, pk FROM pragma_table_info(?1)').all(table);
 
 /**
- * The order of rows where it is not that of their ids: one of the mempool that came back from a block has a new id, and in
- * a file of an earlier version its first one.
+ * The order of rows where it is not that of their ids: one of the mempool that came back from a block has a new id.
  */
 const orders: Readonly<Record<string, string>> = { mempool_transactions: 'tx_id' };
 

@@ -76,7 +76,6 @@ export function microblockWriter(db: Database) {
           tx_ids: Buffer.concat(transactions.map(({ txId }) => txId)),
           received_at: receivedAt,
           journal_id: journalId,
-          payload: null,
         });
       }
       const joined: Uint8Array[] = [];

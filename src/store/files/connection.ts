@@ -111,21 +111,59 @@ export type Connect = typeof openToWrite;
 export const versionOf = (db: Database): number =>
   db.query<{ user_version: number }, []>('PRAGMA user_version').get()?.user_version ?? 0;
 
+/** A kind of file, which has its number as SQLite's application_id. */
+export interface FileKind {
+  /** What it is, in a sentence: `an index`. */
+  name: string;
+  id: number;
+  /** A table and its column, by which files from before version 0.1.0 are known: they have no number. */
+  earlier: readonly [table: string, column: string];
+}
+
+const applicationIdOf = (db: Database): number =>
+  db.query<{ application_id: number }, []>('PRAGMA application_id').get()?.application_id ?? 0;
+
 /**
- * Sees to it that a file is of the kind it is taken for: a new one is empty, another has the column that no other kind has.
- * @param what it is to be: `an index`
- * @throws OperatorError where it is not
+ * What a file is where a kind is expected: `empty`, of this kind and one that versions are counted of (`own`), of this kind from
+ * before version 0.1.0 (`earlier`), or `other`.
  */
-export function requireKind(db: Database, file: string, what: string, [table, column]: [string, string]): void {
-  const known =
-    versionOf(db) === 0
-      ? db.query('SELECT 1 FROM sqlite_schema').get() === null
-      : db.query('SELECT 1 FROM pragma_table_info(?1) WHERE name = ?2').get(table, column) !== null;
-  if (known) return;
+export function kindOf(db: Database, { id, earlier }: FileKind): 'empty' | 'own' | 'earlier' | 'other' {
+  const found = applicationIdOf(db);
+  if (found === id) return 'own';
+  if (found !== 0) return 'other';
+  if (db.query('SELECT 1 FROM sqlite_schema').get() === null) return versionOf(db) === 0 ? 'empty' : 'other';
+  const isEarlier = db.query('SELECT 1 FROM pragma_table_info(?1) WHERE name = ?2').get(...earlier) !== null;
+  return isEarlier && versionOf(db) > 0 ? 'earlier' : 'other';
+}
+
+/** A file is from before version 0.1.0. */
+export class EarlierFileError extends OperatorError {
+  constructor(file: string) {
+    super(
+      `${file} was made by a Stackside from before version 0.1.0.`,
+      'Make the index anew from the journal: stackside rebuild.',
+    );
+  }
+}
+
+/**
+ * Sees to it that a file is of the kind it is taken for, or empty.
+ * @throws OperatorError where it is not, EarlierFileError where it is from before version 0.1.0
+ */
+export function requireKind(db: Database, file: string, kind: FileKind): void {
+  const standing = kindOf(db, kind);
+  if (standing === 'earlier') throw new EarlierFileError(file);
+  if (standing !== 'other') return;
   throw new OperatorError(
-    `${file} is a database, but not ${what}.`,
+    `${file} is a database, but not ${kind.name}.`,
     'Check --data; move the file away, and restore the one that belongs there.',
   );
+}
+
+/** Marks a file as one of a kind and a version; part of the open transaction. */
+export function markFile(db: Database, { id }: FileKind, version: number): void {
+  db.run(`PRAGMA application_id = ${id}`);
+  db.run(`PRAGMA user_version = ${version}`);
 }
 
 /** Ends the transaction that is open, if one is: after a full disk or an I/O error SQLite may have ended it by itself. */

@@ -1,13 +1,16 @@
-/** Opening the index file: connections, schema and migrations. */
+/** Opening the index file: connections, schema and upgrades. */
 import type { Database } from 'bun:sqlite';
 import { existsSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { OperatorError } from '../../base/errors.ts';
-import { MEMPOOL_STATE } from '../rows/words.ts';
 import { dropViews, hasViews, makeViews } from '../views/views.ts';
 import {
   type Connect,
   type Connection,
+  EarlierFileError,
+  type FileKind,
+  kindOf,
+  markFile,
   openToRead,
   openToWrite,
   prepared,
@@ -18,76 +21,51 @@ import {
 import { leaveOutListIndexes } from './list-indexes.ts';
 import { makePrivateDirectory } from './private-files.ts';
 import { requireRestored } from './restore-marker.ts';
-import { creationOf, schema } from './schema.ts';
+import { schema } from './schema.ts';
+
+/** Indexes, whose tables schema.sql makes. */
+export const INDEX: FileKind = { name: 'an index', id: 0x53_54_49_58, earlier: ['progress', 'journal_id'] };
+
+/**
+ * What turns an index of version N into one of N + 1, in the order of the versions, from 1 on. A file may lack indexes of
+ * lists. schema.sql is what they result in.
+ */
+const upgrades: readonly string[] = [];
 
 /** Counts changes of schema.sql; kept in the file as PRAGMA user_version. */
-export const SCHEMA_VERSION = 9;
+const versionAfter = (steps: readonly string[]): number => 1 + steps.length;
+export const SCHEMA_VERSION = versionAfter(upgrades);
 
 export const indexPath = (directory: string): string => join(directory, 'index.db');
 export const journalPath = (directory: string): string => join(directory, 'journal.db');
 
-/** What turns a file of version N into one of N + 1, by N. From version 7 on a file may lack indexes of lists. */
-const migrations: Readonly<Record<number, string>> = {
-  1: `ALTER TABLE progress RENAME TO progress_1;
-      ${creationOf('progress')};
-      INSERT INTO progress
-        SELECT id, chain_id, journal_id, x'', burn_block_height, mempool_pending, mempool_version FROM progress_1;
-      DROP TABLE progress_1;`,
-  // Transactions of the chain stood in the mempool's table, too.
-  2: `${creationOf('mined_receipts')};
-      INSERT INTO mined_receipts
-        SELECT t.position, m.received_at, m.receipt_block_height
-          FROM transactions t JOIN mempool_transactions m ON m.tx_id = t.tx_id
-         WHERE t.position >= ((SELECT max(height) FROM blocks) - 6000) << 20;
-      DELETE FROM mempool_transactions WHERE tx_id IN (SELECT tx_id FROM transactions);`,
-  3: `${creationOf('send_many_contracts')};`,
-  4: `${creationOf('value_indexes')};
-      ${creationOf('value_index_entries')};`,
-  5: `${creationOf('events_ft', 'INDEX')};`,
-  6: `${creationOf('hook_origin')};
-      INSERT INTO hook_origin VALUES (1, 0, 0);`,
-  7: `${creationOf('early_drops')};
-      ${creationOf('early_drops_by_height', 'INDEX')};`,
-  // Sponsors didn't list what they sponsor.
-  8: `INSERT OR IGNORE INTO pending_principals
-        SELECT sponsor_id, received_at, tx_id FROM mempool_transactions
-         WHERE state = ${MEMPOOL_STATE.pending} AND sponsor_id IS NOT NULL;
-      DELETE FROM pending_counts;
-      INSERT INTO pending_counts SELECT principal_id, count(*) FROM pending_principals GROUP BY principal_id;`,
-};
-
 /**
- * What this program does with an index of some version: it makes an empty file one, uses it, migrates it, has it rebuilt, or
- * leaves it to the newer program that wrote it.
+ * What this program does with an index: it makes an empty file one, uses it, upgrades it, has it rebuilt, or leaves it to the
+ * newer program that wrote it.
  */
-export type IndexFate = 'made' | 'used' | 'migrated' | 'rebuilt' | 'refused';
-
-export function indexFate(version: number): IndexFate {
-  if (version === 0) return 'made';
-  if (version === SCHEMA_VERSION) return 'used';
-  if (version > SCHEMA_VERSION) return 'refused';
-  for (let from = version; from < SCHEMA_VERSION; from++) if (migrations[from] === undefined) return 'rebuilt';
-  return 'migrated';
-}
+export type IndexFate = 'made' | 'used' | 'upgraded' | 'rebuilt' | 'refused';
 
 /** @throws OperatorError where the file is a database of another kind */
-export const requireIndexKind = (db: Database, file: string): void =>
-  requireKind(db, file, 'an index', ['progress', 'journal_id']);
-
-function migrate(db: Database, path: string, load: Load): void {
-  requireIndexKind(db, path);
+export function indexFate(db: Database, path: string, steps = upgrades): IndexFate {
+  if (kindOf(db, INDEX) === 'earlier') return 'rebuilt';
+  requireKind(db, path, INDEX);
+  if (kindOf(db, INDEX) === 'empty') return 'made';
   const version = versionOf(db);
-  const fate = indexFate(version);
+  const known = versionAfter(steps);
+  if (version > known || version < 1) return 'refused';
+  return version === known ? 'used' : 'upgraded';
+}
+
+/** Makes the tables of an empty file, and upgrades an older version: in one transaction. */
+function bringUpToDate(db: Database, path: string, load: Load, steps: readonly string[]): void {
+  const fate = indexFate(db, path, steps);
+  const version = versionOf(db);
+  const known = versionAfter(steps);
+  if (fate === 'rebuilt') throw new EarlierFileError(path);
   if (fate === 'refused') {
     throw new OperatorError(
-      `${path} was written by a newer Stackside (schema ${version}; this program knows ${SCHEMA_VERSION}).`,
+      `${path} was written by a newer Stackside (schema ${version}; this program knows ${known}).`,
       'Run the newer program, or rebuild the index from the journal with this one: stackside rebuild.',
-    );
-  }
-  if (fate === 'rebuilt') {
-    throw new OperatorError(
-      `${path} has schema ${version}, which this program can't migrate.`,
-      'Rebuild the index from the journal: stackside rebuild.',
     );
   }
   if (fate === 'used' && hasViews(db)) return;
@@ -95,15 +73,15 @@ function migrate(db: Database, path: string, load: Load): void {
     if (fate === 'made') {
       db.run(schema);
       if (load === 'bulk') leaveOutListIndexes(db);
-    } else if (fate === 'migrated') {
+    } else if (fate === 'upgraded') {
       dropViews(db);
-      for (let from = version; from < SCHEMA_VERSION; from++) db.run(migrations[from]!);
+      for (const step of steps.slice(version - 1)) db.run(step);
     }
-    db.run(`PRAGMA user_version = ${SCHEMA_VERSION}`);
+    markFile(db, INDEX, known);
     makeViews(db);
   });
   // A new index of a long table is sorted; where the disk of the data has no room for that, its error is right.
-  if (fate === 'migrated') sortingIn(dirname(path), db, () => change.immediate());
+  if (fate === 'upgraded') sortingIn(dirname(path), db, () => change.immediate());
   else change.immediate();
 }
 
@@ -136,11 +114,13 @@ interface WriterOptions {
   /** Opens the file. */
   connect?: Connect;
   load?: Load;
+  /** Other steps of upgrades than the program's, for tests. */
+  steps?: readonly string[];
 }
 
 /** The one connection that writes. A commit isn't synced: the journal can bring back one that is lost. */
 export function openWriter(directory: string, options: WriterOptions = {}): Connection {
-  const { connect = openToWrite, load = 'events' } = options;
+  const { connect = openToWrite, load = 'events', steps = upgrades } = options;
   makePrivateDirectory(directory);
   const path = indexPath(directory);
   let hadStatistics = false;
@@ -148,7 +128,7 @@ export function openWriter(directory: string, options: WriterOptions = {}): Conn
     prepared(connect(path, 'NORMAL'), (db) => {
       db.run('PRAGMA cache_size = -65536');
       db.run(`PRAGMA wal_autocheckpoint = ${LOG_PAGES[load]}`);
-      migrate(db, path, load);
+      bringUpToDate(db, path, load, steps);
       requireOneRows(db, path);
       hadStatistics = forgetStatistics(db);
     });
@@ -201,7 +181,7 @@ export function openReader(directory: string): Connection {
     db.run('PRAGMA cache_size = -16384');
     // Not mapped into memory: a page that the disk can't give is an error then, and not the end of the process.
     db.run('PRAGMA mmap_size = 0');
-    requireIndexKind(db, path);
+    requireKind(db, path, INDEX);
     const version = versionOf(db);
     if (version !== SCHEMA_VERSION) {
       throw new OperatorError(

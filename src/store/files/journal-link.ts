@@ -5,17 +5,16 @@
 import { type Database, SQLiteError } from 'bun:sqlite';
 import { existsSync } from 'node:fs';
 import { OperatorError } from '../../base/errors.ts';
-import { type Connect, openToRead, versionOf } from './connection.ts';
-import { indexPath, journalPath } from './database.ts';
+import { type Connect, kindOf, openToRead } from './connection.ts';
+import { INDEX, indexPath, journalPath } from './database.ts';
 import { type Journal, type JournalReader, type JournalReads, openJournal, openJournalReader } from './journal.ts';
-import { CHAIN_START, type JournalEntry, nextChain, sameChain } from './journal-entry.ts';
-import type { UpgradeReport } from './journal-file.ts';
+import { type JournalEntry, nextChain, sameChain } from './journal-entry.ts';
 
 /** The last event that the index holds. */
 export interface Place {
-  /** Events before it and itself, whether a journal holds them or not. */
+  /** Events before it and itself. */
   id: number;
-  /** Chain value of the event; no bytes where an index of schema 1 doesn't know it yet. */
+  /** Chain value of the event; no bytes where it isn't known: that of an index from before version 0.1.0 is another. */
   chain: Uint8Array;
 }
 
@@ -61,35 +60,19 @@ export function fitOf(place: Place, journal: Pick<JournalReads, 'chainAt' | 'las
   return journal.lastId() < place.id ? 'behind' : 'other';
 }
 
-const hasBlocksOfItsOwn = (db: Database): boolean =>
-  db.query('SELECT 1 FROM block_payloads WHERE journal_id IS NULL LIMIT 1').get() !== null;
-
-/** The place of an index file that may be of an older schema; null where it can't be read. */
+/** The place of an index file; of one from before version 0.1.0, only its number. Null where it can't be read. */
 export function placeOfFile(path: string): Place | null {
   const db = openToRead(path);
   try {
-    if (versionOf(db) > 1) return db.query<Place, []>(placeOf).get();
-    const place = db.query<Place, []>("SELECT journal_id AS id, x'' AS chain FROM progress").get();
-    return place === null ? null : { ...place, id: place.id + Number(hasBlocksOfItsOwn(db)) };
+    if (kindOf(db, INDEX) !== 'earlier') return db.query<Place, []>(placeOf).get();
+    const found = db.query<{ id: number }, []>('SELECT journal_id AS id FROM progress').get();
+    return found === null ? null : { ...found, chain: new Uint8Array(0) };
   } catch (error) {
     if (!(error instanceof SQLiteError)) throw error;
     return null;
   } finally {
     db.close();
   }
-}
-
-/**
- * Gives an index of schema 1 its chain value: the journal's, which it was made with. Events that it took without a journal
- * were not counted then; they count as one that the journal lacks.
- */
-export function learnChain(db: Database, places: Places, journal: JournalReads | null): void {
-  const place = places.current();
-  const { id, chain } = place;
-  if (chain.length > 0) return;
-  if (hasBlocksOfItsOwn(db)) places.set(placeAfter(place, { receivedAt: 0, path: '', text: '' }));
-  else if (id === 0) places.set({ id, chain: CHAIN_START });
-  else places.set({ id, chain: journal?.chainAt(id) ?? chain });
 }
 
 const WAY_OUT =
@@ -130,21 +113,14 @@ export function openWholeJournal(directory: string): JournalReader {
   }
 }
 
-export interface LinkOptions {
-  /** Opens its file. */
-  connect: Connect;
-  /** Told while a journal of an older version is brought up to date. */
-  report: UpgradeReport;
-}
-
 /**
  * Opens the journal of an index, and creates it for an empty index.
+ * @param connect opens its file
  * @throws OperatorError where the two do not belong together
  */
-export function openLinkedJournal(directory: string, db: Database, { connect, report }: LinkOptions): Journal {
+export function openLinkedJournal(directory: string, db: Database, connect: Connect): Journal {
   const places = indexPlace(db);
   if (!existsSync(journalPath(directory))) {
-    learnChain(db, places, null);
     const { id } = places.current();
     if (id > 0) {
       throw new OperatorError(
@@ -153,9 +129,8 @@ export function openLinkedJournal(directory: string, db: Database, { connect, re
       );
     }
   }
-  const journal = openJournal(directory, { connect, report });
+  const journal = openJournal(directory, { connect });
   try {
-    learnChain(db, places, journal);
     requireFit(directory, places.current(), journal);
     return journal;
   } catch (error) {

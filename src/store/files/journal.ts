@@ -17,7 +17,7 @@ import {
   type JournalEntry,
   JournalEntryError,
 } from './journal-entry.ts';
-import { bringUpToDate, requirePresentVersion, type UpgradeReport } from './journal-file.ts';
+import { makeIfEmpty, requirePresentVersion } from './journal-file.ts';
 import { makePrivateDirectory } from './private-files.ts';
 import { unavailable } from './store-failure.ts';
 
@@ -226,17 +226,14 @@ export type Journal = ReturnType<typeof openJournal>;
 /**
  * Opens the journal of a data directory, and creates it where there is none.
  * Commits are synced to disk: what {@link Journal.commit} returned from survives a loss of power.
- * @throws JournalDamagedError where entries are missing at an end, OperatorError where it is of another kind or newer
- * @param options.connect opens its file @param options.report told while an older version is brought up to date
+ * @throws JournalDamagedError where entries are missing at an end, OperatorError where it is of another kind or version
+ * @param options.connect opens its file
  */
-export function openJournal(
-  directory: string,
-  { connect = openToWrite, report = () => {} }: { connect?: Connect; report?: UpgradeReport } = {},
-) {
+export function openJournal(directory: string, { connect = openToWrite }: { connect?: Connect } = {}) {
   makePrivateDirectory(directory);
   const path = journalPath(directory);
   const db = prepared(connect(path, 'FULL'), (opened) => {
-    bringUpToDate(opened, path, report);
+    makeIfEmpty(opened, path);
     requireEnds(opened, path);
   });
   const addEvent = db.prepare<null, [number, number, string, Uint8Array]>('INSERT INTO events VALUES (?1, ?2, ?3, ?4)');

@@ -95,7 +95,7 @@ export function* listIndexSteps(db: Database, path: string): Generator<ListIndex
   for (const [before, index] of missing.entries()) {
     const file = pages.get();
     yield { index, number: before + 1, of: missing.length, bytes: (file?.pages ?? 0) * (file?.size ?? 0) };
-    sortingIn(dirname(path), db, () => db.run(creationOf(index, 'INDEX')));
+    sortingIn(dirname(path), db, () => db.run(creationOf(index)));
   }
 }
 

@@ -1,10 +1,10 @@
-/** Where the files of a data directory stand, whatever version they are of: what a snapshot says of itself. */
+/** Where the files of a data directory stand, whatever version they are of, what a snapshot says of itself. */
 import type { Database } from 'bun:sqlite';
 import { OperatorError } from '../../base/errors.ts';
-import { openToRead, requireKind, versionOf } from './connection.ts';
-import { indexPath, journalPath } from './database.ts';
+import { type FileKind, openToRead, requireKind, versionOf } from './connection.ts';
+import { INDEX, indexPath, journalPath } from './database.ts';
 import { requireEnds } from './journal.ts';
-import { JOURNAL_VERSION } from './journal-file.ts';
+import { JOURNAL, JOURNAL_VERSION } from './journal-file.ts';
 import type { Place } from './journal-link.ts';
 
 export interface Standing {
@@ -21,15 +21,15 @@ export interface Standing {
 }
 
 /** @throws OperatorError where the file is of another kind, or empty */
-function requireMade(db: Database, path: string, what: string, mark: [table: string, column: string]): void {
-  requireKind(db, path, what, mark);
+function requireMade(db: Database, path: string, kind: FileKind): void {
+  requireKind(db, path, kind);
   if (versionOf(db) === 0) throw new OperatorError(`${path} is empty.`, 'Take another snapshot.');
 }
 
 /** What the journal's file says of an event. */
 function journalAt(path: string, id: number): Pick<Standing, 'journalChain'> & { version: number } {
   using db = openToRead(path);
-  requireMade(db, path, 'a journal', ['events', 'received_at']);
+  requireMade(db, path, JOURNAL);
   if (versionOf(db) === JOURNAL_VERSION) requireEnds(db, path);
   const found = db
     .query<{ value: Uint8Array }, [number]>(
@@ -46,7 +46,7 @@ function journalAt(path: string, id: number): Pick<Standing, 'journalChain'> & {
 export function standingOf(directory: string): Standing {
   const path = indexPath(directory);
   using db = openToRead(path);
-  requireMade(db, path, 'an index', ['progress', 'journal_chain']);
+  requireMade(db, path, INDEX);
   const progress = db
     .query<{ chainId: number | null; id: number; chain: Uint8Array }, []>(
       'SELECT chain_id AS chainId, journal_id AS id, journal_chain AS chain FROM progress',

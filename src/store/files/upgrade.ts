@@ -2,17 +2,9 @@
 import type { Database } from 'bun:sqlite';
 import { existsSync, statSync } from 'node:fs';
 import { onFile } from '../../base/system-errors.ts';
-import { openWithoutTrace, versionOf } from './connection.ts';
-import {
-  type IndexFate,
-  indexFate,
-  indexPath,
-  journalPath,
-  requireIndex,
-  requireIndexKind,
-  SCHEMA_VERSION,
-} from './database.ts';
-import { isKnownToLackEvents, JOURNAL_VERSION, requireJournalKind } from './journal-file.ts';
+import { kindOf, openWithoutTrace, requireKind, versionOf } from './connection.ts';
+import { type IndexFate, indexFate, indexPath, journalPath, requireIndex, SCHEMA_VERSION } from './database.ts';
+import { isKnownToLackEvents, JOURNAL, JOURNAL_VERSION } from './journal-file.ts';
 import { freeBytes } from './status.ts';
 
 export interface FileVersion {
@@ -24,8 +16,8 @@ export interface FileVersion {
 }
 
 export interface JournalPlan extends FileVersion {
-  /** An older journal gets checksums at the first start, a newer one is refused. */
-  fate: 'used' | 'upgraded' | 'refused';
+  /** A rebuild gives a journal from before version 0.1.0 its new chain values; a newer journal is refused. */
+  fate: 'used' | 'renewed' | 'refused';
   /** Whether it is known to lack events, so that no index can be built from it. */
   lacksEvents: boolean;
 }
@@ -41,32 +33,26 @@ export interface UpgradePlan {
 const sizeOf = (path: string): number => statSync(path, { throwIfNoEntry: false })?.size ?? 0;
 
 /** Reads a file, which stays as it is, with all that is beside it. @param known the version that this program writes */
-function readFile<T>(
-  path: string,
-  known: number,
-  requireKind: RequireKind,
-  more: (db: Database) => T,
-): FileVersion & T {
+function readFile<T>(path: string, known: number, more: (db: Database) => T): FileVersion & T {
   return onFile(path, () => {
     using db = openWithoutTrace(path);
-    requireKind(db, path);
     return { version: versionOf(db), known, bytes: sizeOf(path) + sizeOf(`${path}-wal`), ...more(db) };
   });
 }
 
-type RequireKind = (db: Database, file: string) => void;
-
-function journalFate(version: number): JournalPlan['fate'] {
-  if (version > JOURNAL_VERSION) return 'refused';
-  return version === JOURNAL_VERSION ? 'used' : 'upgraded';
+/** @throws OperatorError where the file is of another kind */
+function journalFate(db: Database, path: string): JournalPlan['fate'] {
+  if (kindOf(db, JOURNAL) === 'earlier') return 'renewed';
+  requireKind(db, path, JOURNAL);
+  return versionOf(db) > JOURNAL_VERSION ? 'refused' : 'used';
 }
 
 function journalPlan(path: string): JournalPlan | null {
   if (!existsSync(path)) return null;
-  const { lacksEvents, ...file } = readFile(path, JOURNAL_VERSION, requireJournalKind, (db) => ({
+  return readFile(path, JOURNAL_VERSION, (db) => ({
+    fate: journalFate(db, path),
     lacksEvents: isKnownToLackEvents(db),
   }));
-  return { ...file, fate: journalFate(file.version), lacksEvents };
 }
 
 /**
@@ -75,9 +61,9 @@ function journalPlan(path: string): JournalPlan | null {
  */
 export function upgradePlan(directory: string): UpgradePlan {
   requireIndex(directory);
-  const index = readFile(indexPath(directory), SCHEMA_VERSION, requireIndexKind, () => ({}));
+  const path = indexPath(directory);
   return {
-    index: { ...index, fate: indexFate(index.version) },
+    index: readFile(path, SCHEMA_VERSION, (db) => ({ fate: indexFate(db, path) })),
     journal: journalPlan(journalPath(directory)),
     freeBytes: freeBytes(directory),
   };

@@ -7,8 +7,8 @@ import { existsSync, renameSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { OperatorError } from '../../base/errors.ts';
 import { syncDirectory } from '../../base/whole-file.ts';
-import { named } from '../files/connection.ts';
-import { indexPath, openWriter, tableWithoutRow } from '../files/database.ts';
+import { kindOf, named, openToRead } from '../files/connection.ts';
+import { INDEX, indexPath, openWriter, tableWithoutRow } from '../files/database.ts';
 import { removeLog, settle, settleWhole } from '../files/settled-log.ts';
 import { type StoreFailure, unavailable } from '../files/store-failure.ts';
 import { storedOrigin } from '../rows/hook-words.ts';
@@ -50,7 +50,7 @@ const columnsOf = (db: Database, schema: 'main' | 'old', table: string): string[
     .all(table, schema)
     .map(({ name }) => name);
 
-/** The columns that both have: an older or newer index may lack some. */
+/** The columns that both have: an index from before version 0.1.0, or a newer one, may lack some. */
 function copyTable(db: Database, table: string): void {
   const old = new Set(columnsOf(db, 'old', table));
   if (old.size === 0) return;
@@ -92,13 +92,20 @@ class LostProgressError extends Error {
   override readonly name = 'LostProgressError';
 }
 
+/** Whether an index is from before version 0.1.0: its chainhooks are no rows of today's tables. */
+function isEarlier(path: string): boolean {
+  using db = openToRead(path);
+  return kindOf(db, INDEX) === 'earlier';
+}
+
 function copyCarried(db: Database, from: string): void {
+  const withHooks = !isEarlier(from);
   db.run('ATTACH ?1 AS old', [from]);
   db.transaction(() => {
-    const kept = ['hook_progress', 'hook_origin'].filter((table) => columnsOf(db, 'old', table).length > 0);
+    const kept = withHooks ? (['hook_progress', 'hook_origin'] as const) : [];
     const lost = tableWithoutRow(db, kept, 'old');
     if (lost !== null) throw new LostProgressError(`${lost} has no row`);
-    const ofHooks = comesFromEntries(db) ? [] : [...hookTables, 'hook_origin'];
+    const ofHooks = !withHooks || comesFromEntries(db) ? [] : [...hookTables, 'hook_origin'];
     for (const table of [...carried, ...ofHooks]) copyTable(db, table);
     db.run(INDEXED_FROM_THE_START);
   })();

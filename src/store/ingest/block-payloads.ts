@@ -21,7 +21,7 @@ export function blockPayloads(db: Database, journal: EntryReader) {
   return {
     /** Notes the journal's entry that holds the payload. */
     keep(indexBlockHash: Uint8Array, journalId: number): void {
-      insert({ index_block_hash: indexBlockHash, journal_id: journalId, payload: null });
+      insert({ index_block_hash: indexBlockHash, journal_id: journalId });
     },
 
     /**

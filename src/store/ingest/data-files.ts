@@ -28,7 +28,7 @@ export type DataFiles = ReturnType<typeof openDataFiles>;
  * @throws OperatorError
  */
 export function openDataFiles(options: DataFilesOptions, opened: (() => void)[]) {
-  const { directory, workshop, log, load = 'events', connect = openToWrite } = options;
+  const { directory, workshop, load = 'events', connect = openToWrite } = options;
   const home = workshop ?? directory;
   if (workshop === undefined) {
     opened.unshift(lockWriter(directory));
@@ -39,8 +39,7 @@ export function openDataFiles(options: DataFilesOptions, opened: (() => void)[])
   opened.unshift(() => db.close());
   // SQLite empties the log with its last connection, but other processes may have the file open.
   if (load === 'bulk') opened.unshift(() => void whyNotEmptied(indexPath(home)));
-  const report = (entries: number) => log({ event: 'journal_upgraded', entries });
-  const journal = openLinkedJournal(directory, db, { connect, report });
+  const journal = openLinkedJournal(directory, db, connect);
   opened.unshift(() => journal.close());
   return { home, db, journal, places: keptPlace(indexPlace(db)), imports: journal.imports };
 }

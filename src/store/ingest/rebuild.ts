@@ -2,12 +2,14 @@
 import { existsSync } from 'node:fs';
 import { OperatorError } from '../../base/errors.ts';
 import { indexPath, journalPath } from '../files/database.ts';
+import { renewEarlierJournal } from '../files/earlier-journal.ts';
 import { type JournalReads, openJournal } from '../files/journal.ts';
 import { fitOf, type Place, placeOfFile } from '../files/journal-link.ts';
 import type { ListIndexStep } from '../files/list-indexes.ts';
 import { lockWriter } from '../files/lock.ts';
 import { snapshotHolding } from '../files/newest-snapshot.ts';
 import { clearWorkshop, takeWorkshopsIndex, workshopWithHooks } from '../hooks/carry-over.ts';
+import { hooksLostWith, type LostHook } from '../hooks/earlier-hooks.ts';
 import { type IngestOptions, openIngest } from './ingest.ts';
 
 /** @throws OperatorError where the journal is not the whole of what happened */
@@ -47,6 +49,8 @@ export interface RebuildOptions extends Omit<IngestOptions, 'workshop'> {
   force: boolean;
   /** Told of each index of lists before it is made. */
   making?: (step: ListIndexStep) => void;
+  /** Told of the chainhooks that stand in an old index alone, before it goes. */
+  lost?: (hooks: readonly LostHook[]) => void;
 }
 
 /** Replays the journal into the index of a workshop. @returns the height of its tip */
@@ -75,16 +79,19 @@ export function rebuildIndex(options: RebuildOptions): { tipHeight: number } {
   }
   const unlock = lockWriter(directory);
   try {
-    const journal = openJournal(directory, {
-      report: (entries) => options.log({ event: 'journal_upgraded', entries }),
-    });
+    renewEarlierJournal(directory, (entries) => options.log({ event: 'journal_upgraded', entries }), options.connect);
+    const journal = openJournal(directory);
     try {
       requireWholeJournal(directory, journal);
       if (!force) requireNothingLost(directory, journal);
     } finally {
       journal.close();
     }
-    const tipHeight = makeIndex(options, workshopWithHooks(directory, force));
+    const workshop = workshopWithHooks(directory, force);
+    const tipHeight = makeIndex(options, workshop);
+    // Before the old index goes: whoever is told of them must not miss them.
+    const lost = hooksLostWith(directory, workshop, force);
+    if (lost.length > 0) options.lost?.(lost);
     takeWorkshopsIndex(directory);
     return { tipHeight };
   } finally {

@@ -78,7 +78,7 @@ const same = (a: Uint8Array, b: Uint8Array): boolean => Buffer.compare(a, b) ===
 
 const signerOf = ({ address, signer_key }: SignerRow): StakingSigner => ({ signer: address, key: signer_key });
 
-/** The part of a key of a cycle's signers that says which cycle; cursors of earlier versions lack it. */
+/** The part of a key of a cycle's signers that says which cycle. */
 const CYCLE_PART = 2;
 /** No principal has this number. */
 const NOBODY = 0;
@@ -194,7 +194,7 @@ export function stakingSignerQueries(db: Database, cycles: RewardCycleQueries) {
       limit: number,
       at: Cursor | null,
     ): Promise<Page<ManagedSigner> | undefined> {
-      const begun = asked === 'current' && at !== null && at.key.length > CYCLE_PART;
+      const begun = asked === 'current' && at !== null && at.key.length > 0;
       const cycle = await cycles.find(begun ? numberAt(at.key, CYCLE_PART) : asked);
       if (cycle === undefined) return undefined;
       const { cycle: number } = cycle;

@@ -18,8 +18,7 @@ export const orphanedTransactionsTable = tableShape('orphaned_transactions', ['t
 
 export const blockPayloadsTable = tableShape('block_payloads', ['index_block_hash'], {
   index_block_hash: 'blob',
-  journal_id: 'integer?',
-  payload: 'blob?',
+  journal_id: 'integer',
 });
 
 export const streamedMicroblocksTable = tableShape('streamed_microblocks', ['microblock_hash'], {
@@ -30,6 +29,5 @@ export const streamedMicroblocksTable = tableShape('streamed_microblocks', ['mic
   accepted: 'integer',
   tx_ids: 'blob',
   received_at: 'integer',
-  journal_id: 'integer?',
-  payload: 'blob?',
+  journal_id: 'integer',
 });
