@@ -18,13 +18,15 @@ export const MADE_BYTES = 32;
  */
 export function secretFileText(file: string, flag: string): string {
   let text: string;
+  let mode: number;
   try {
     text = readFileSync(file, 'utf8').trim();
+    ({ mode } = statSync(file));
   } catch (cause) {
     throw new OperatorError(`${file} can't be read.`, `Check ${flag}.`, { cause });
   }
   // A group may be that of a service, as where an orchestrator mounts the file.
-  if (process.platform !== 'win32' && (statSync(file).mode & EVERYBODY) !== 0) {
+  if (process.platform !== 'win32' && (mode & EVERYBODY) !== 0) {
     throw new OperatorError(`Every user of this machine may read ${file} or write to it.`, `Run chmod 600 ${file}.`);
   }
   return text;

@@ -1,6 +1,6 @@
 /** `stackside serve` as a host of a cluster, over a log in memory. */
 import { expect, test } from 'bun:test';
-import { mkdirSync, writeFileSync } from 'node:fs';
+import { cpSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type Clock, systemClock } from '../../src/base/clock.ts';
 import { OperatorError } from '../../src/base/errors.ts';
@@ -308,7 +308,13 @@ test('a host without the key follows like the others; while it delivers, what it
   writeFileSync(clusterKey, 'k'.repeat(64), { mode: 0o600 });
   const sent: { by: string; id: string; secret: string | undefined }[] = [];
   const said = new Map<string, LogEvent['event'][]>();
-  const deliverer = (hostName: string, given: Record<string, string>, clock: Clock = systemClock): Promise<Serving> => {
+  const hooks = { hookAccess: 'open', hookTargets: '127.0.0.0/8' };
+  const deliverer = (
+    hostName: string,
+    given: Record<string, string>,
+    clock: Clock = systemClock,
+    directory?: string,
+  ): Promise<Serving> => {
     const events: LogEvent['event'][] = [];
     said.set(hostName, events);
     const post = async ({ headers }: PostOptions) => {
@@ -316,8 +322,8 @@ test('a host without the key follows like the others; while it delivers, what it
       return { status: 200, retryAfter: null, text: '' };
     };
     return serving(
-      { cluster: CLUSTER, hostName, hookAccess: 'open', hookTargets: '127.0.0.0/8', ...given },
-      undefined,
+      { cluster: CLUSTER, hostName, ...hooks, ...given },
+      directory,
       {},
       { openLog: opening(log), clock, post, createLog: () => (line) => void events.push(line.event) },
     );
@@ -361,9 +367,17 @@ test('a host without the key follows like the others; while it delivers, what it
   await two[Symbol.asyncDispose]();
   expect(sent).toHaveLength(before);
 
-  await using three = await deliverer('three', { clusterKey });
+  // The key in the data directory counts without a flag.
+  using place = dataDirectory();
+  mkdirSync(place.path, { recursive: true });
+  cpSync(clusterKey, join(place.path, 'secrets.key'));
+  await using three = await deliverer('three', {}, systemClock, place.path);
   await until(() => sent.length === before + waiting, 'what waited');
   await until(isDone(three), 'the last mark');
   expect(new Set(sent.map(({ id }) => id)).size).toBe(sent.length);
   expect(sent.every((one) => one.secret === secret)).toBe(true);
+  // A host that leaves goes on with the key that it has.
+  await three[Symbol.asyncDispose]();
+  await using alone = await serving(hooks, place.path);
+  expect((await json(alone, '/chainhooks/me/secret')).secret).toBe(secret);
 });

@@ -1,9 +1,8 @@
 /**
  * Signing secrets are sealed wherever they are written down, in commands and in tables: AES-256-GCM with a key that HKDF
  * (RFC 5869, SHA-256) makes of a line of a file, which is the single host's own or the same on all hosts of a cluster. The
- * key of the first line seals; those of all lines open, so that a key can be replaced. A
- * sealed secret is the id of its key (8 bytes), the nonce (12), the tag (16) and what was sealed; the consumer is
- * authenticated with it.
+ * key of the first line seals; those of all lines open, so that a key can be replaced. A sealed secret is the id of its key
+ * (8 bytes), the nonce (12), the tag (16) and what was sealed; the consumer is authenticated with it.
  */
 import { createCipheriv, createDecipheriv, hkdfSync } from 'node:crypto';
 import type { Secrets } from '../../store/hooks/model.ts';
