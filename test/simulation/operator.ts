@@ -94,12 +94,14 @@ export class Operator {
 
   /** Has every hook that is left deliver all that it is owed. */
   async settle(): Promise<void> {
+    // A new secret ends the wait for the key; where there is no key to make one with, none does.
+    let tries = this.hooks.length;
     for (const hook of this.#left()) {
       for (;;) {
         const { status } = await this.#ask('GET', `/me/${hook.uuid}`);
         const isWell = status.enabled && (status.status === 'streaming' || status.status === 'new');
         if (!status.enabled) await this.#enable(hook, 'last_evaluated');
-        else if (status.paused_reason !== null) await this.#changeSecret(this.hooks.length % 2 === 0 ? 'new' : 'none');
+        else if (status.paused_reason !== null) await this.#changeSecret(tries++ % 2 === 0 ? 'new' : 'none');
         else if (isWell && status.pending_deliveries === 0 && status.lag_blocks === 0) break;
         await this.#world.pause(RETRY);
       }
