@@ -162,7 +162,9 @@ export function tellingDropped(log: Log, outputs: LossyOutputs): Log {
     log(event);
     const lines = droppedBy(outputs) - told;
     if (lines === 0 || !outputs.stderr.works) return;
+    const before = droppedBy(outputs);
     log({ event: 'log_lines_dropped', lines });
-    if (outputs.stderr.works) told += lines;
+    // A line that was written in part is completed later, and not said again.
+    if (droppedBy(outputs) === before) told += lines;
   };
 }

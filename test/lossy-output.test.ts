@@ -43,15 +43,25 @@ test('a pipe that is full is waited for, but not again and again while nobody re
   expect(stuck.waits()).toBeLessThan(100);
 });
 
-test('the log says how many lines were dropped, once, and says it again where that was dropped, too', () => {
-  const { output, text } = failing(['ENOSPC', 'ENOSPC', 1_000, 'ENOSPC']);
+/** What the log of a server says, over a file whose writes fail as planned. */
+function said(signals: string[], plan: (string | number)[]): string[] {
+  const { output, text } = failing(plan);
   const quiet = new LossyOutput({ write: ({ length }) => length, wait: () => {} });
   const log = tellingDropped(createLog('info', output), { stdout: quiet, stderr: output });
-  for (const signal of ['1', '2', '3', '4', '5']) log({ event: 'stopping', signal });
-  const lines = text()
+  for (const signal of signals) log({ event: 'stopping', signal });
+  return text()
     .trim()
     .split('\n')
     .map((line) => JSON.parse(line))
     .map(({ msg, signal, lines }) => `${msg} ${signal ?? lines}`);
+}
+
+test('the log says how many lines were dropped, once, and says it again where that was dropped, too', () => {
+  const lines = said(['1', '2', '3', '4', '5'], ['ENOSPC', 'ENOSPC', 1_000, 'ENOSPC']);
   expect(lines).toEqual(['stopping 3', 'stopping 4', 'log_lines_dropped 3', 'stopping 5']);
+});
+
+test('what was said in part is completed, and not said again', () => {
+  const lines = said(['1', '2', '3'], ['ENOSPC', 1_000, 5, 'ENOSPC']);
+  expect(lines).toEqual(['stopping 2', 'log_lines_dropped 1', 'stopping 3']);
 });
