@@ -7,13 +7,14 @@ import { operatorErrorOf } from '../base/system-errors.ts';
 import { networkOf } from '../chain/network.ts';
 import { toHex } from '../codec/hex.ts';
 import { copyData } from '../store/files/backup.ts';
-import { indexPath, journalPath, openReader, requireIndex } from '../store/files/database.ts';
+import { indexPath, journalPath, requireIndex } from '../store/files/database.ts';
 import { lockWriter } from '../store/files/lock.ts';
 import { noteMadeSnapshot } from '../store/files/newest-snapshot.ts';
 import { settleWhole } from '../store/files/settled-log.ts';
 import { type Standing, standingOf } from '../store/files/standing.ts';
+import { withholdEntries } from '../store/files/withholding.ts';
 import { forgetPrivateData } from '../store/hooks/carry-over.ts';
-import { hookOrigin } from '../store/hooks/origin.ts';
+import { COMMAND_PATH } from '../store/ingest/entry-commands.ts';
 import { openIngest } from '../store/ingest/ingest.ts';
 import type { ComposeMachine } from '../store/ingest/state-machine.ts';
 import { inParallel } from './in-parallel.ts';
@@ -45,7 +46,7 @@ export type ReportBytes = (bytes: BytesDone) => void;
 export interface BackupOptions {
   directory: string;
   target: SnapshotTarget;
-  /** Leaves out chainhooks with their secrets, and what the faucets were asked for. */
+  /** Leaves out all that is not of the chain: what commands made, and the commands themselves. */
   public: boolean;
   /** Makes what applies the journal's commands. */
   machine?: ComposeMachine | undefined;
@@ -58,16 +59,6 @@ export interface BackupOptions {
   report: ReportBytes;
   /** Bytes of a part; less than usual in tests. */
   partBytes?: number;
-}
-
-/** @throws OperatorError where entries of the journal hold what a public snapshot leaves out */
-function requireNoCommands(copy: string, directory: string): void {
-  using db = openReader(copy);
-  if (hookOrigin(db).origin() === 'host') return;
-  throw new OperatorError(
-    `The journal in ${directory} holds the chainhooks of a cluster, which a public snapshot can't leave out of it.`,
-    'Import a recording (stackside export) into another directory, and make the public snapshot of that.',
-  );
 }
 
 /** Brings an index up to its journal, and makes what it lacks where a load of it was interrupted or is under way. */
@@ -89,7 +80,7 @@ function copyTo(copy: string, { directory, machine, public: isPublic }: BackupOp
   copyData(directory, copy);
   bringUp(copy, machine);
   if (isPublic) {
-    requireNoCommands(copy, directory);
+    withholdEntries(copy, COMMAND_PATH);
     forgetPrivateData(copy);
   }
   for (const path of [indexPath(copy), journalPath(copy)]) settleWhole(path);

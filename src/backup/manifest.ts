@@ -63,7 +63,7 @@ export const Manifest = Type.Object({
   schema: Type.Object({ index: Size, journal: Size }),
   /** Names of files of the data directory that the snapshot leaves out, and that are needed to go on as before. */
   keep_elsewhere: Type.Optional(Type.Array(Type.String())),
-  /** Whether chainhooks and what the faucets were asked for are left out. */
+  /** Whether commands, and what they made, are left out: the snapshot has the chain alone. */
   public: Type.Boolean(),
   compression: Type.Literal('zstd'),
   part_bytes: Type.Integer({ minimum: LEAST_PART_BYTES, maximum: MOST_PART_BYTES }),

@@ -219,6 +219,12 @@ export interface SkippedMessage {
 }
 
 /**
+ * The path of an entry that is withheld: no node posts to it, and it changes nothing. What the entry was is known by hashes
+ * alone (`store/files/journal-entry.ts`).
+ */
+export const WITHHELD_PATH = '';
+
+/**
  * Whether an event may come by this path: one that this program knows, or one that a newer node may post to. Such an event is
  * kept in the journal and changes nothing.
  */

@@ -5,6 +5,7 @@ import type { HostsState } from '../api/stackside/hosts.ts';
 import type { Chance } from '../base/chance.ts';
 import type { Clock } from '../base/clock.ts';
 import { OperatorError, PassingError } from '../base/errors.ts';
+import { WITHHELD_PATH } from '../chain/payload-reader.ts';
 import { deliveryLease } from '../cluster/delivery-lease.ts';
 import { OtherChainError } from '../cluster/errors.ts';
 import type { ClusterState } from '../cluster/events.ts';
@@ -14,6 +15,7 @@ import { verifying } from '../cluster/verifying.ts';
 import type { Log } from '../log.ts';
 import { clusterMetrics, leaseMetrics, verificationMetrics } from '../metrics/cluster.ts';
 import type { Settings } from '../settings/config.ts';
+import { lastWithheldIn } from '../store/files/journal.ts';
 import { LeftClusterError, UnsharedHooksError } from '../store/hooks/unshared.ts';
 import { beginsHandOver } from '../store/ingest/hand-over-entries.ts';
 import type { Ingest } from '../store/ingest/ingest.ts';
@@ -188,6 +190,27 @@ async function requireSharedHooks({ hooks: { origin }, place }: Ingest, log: Sha
 }
 
 /**
+ * Refuses data of a public snapshot, which lack what commands of the log made, unless the log began with such data.
+ * @throws OperatorError where the journal withholds an entry that the log has, PassingError where the log can't be asked
+ */
+async function requireNothingWithheld(directory: string, log: SharedLog): Promise<void> {
+  const last = lastWithheldIn(directory);
+  if (last === null) return;
+  try {
+    const [entry] = await log.read(last - 1, 1);
+    if (entry?.seq === last && entry.path === WITHHELD_PATH) return;
+  } catch (error) {
+    if (!(error instanceof LogUnavailableError)) throw error;
+    const remedy = 'Start this host again once the log can be reached: its data are of a public snapshot.';
+    throw new PassingError(error.message, remedy, { cause: error });
+  }
+  throw new OperatorError(
+    `The data in ${directory} are of a public snapshot: commands of the log, up to entry ${last}, are withheld in them.`,
+    'Restore a snapshot that was not made with --public, or begin with an empty directory.',
+  );
+}
+
+/**
  * Holds the host to the chain of the log. Where the log is away, the host finds out before it reads or appends.
  * @throws OtherChainError where the settings or the data say another
  */
@@ -216,6 +239,7 @@ export async function joinCluster(options: JoinOptions): Promise<ServedCluster |
   const opened = await options.openLog(url, { prefix, clock });
   try {
     await requireLogsChain(ingest, opened.log);
+    await requireNothingWithheld(settings.data, opened.log);
     await requireSharedHooks(ingest, opened.log);
   } catch (error) {
     await opened.log.close();

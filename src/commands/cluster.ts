@@ -23,8 +23,8 @@ import { hasHooksToHandOver } from '../store/ingest/hand-over.ts';
 import { handOverEntries } from '../store/ingest/hand-over-entries.ts';
 import type { SeenHost } from '../store/log/cluster-hosts.ts';
 import { type ClusterStatus, clusterStatus } from '../store/log/cluster-status.ts';
-import { chainOf, makeTables } from '../store/log/engine-tables.ts';
-import { appendEntries, fillLog } from '../store/log/log-filling.ts';
+import { chainOf, dropTables, isEarlierLog, makeTables } from '../store/log/engine-tables.ts';
+import { appendEntries, fillLog, newestOfEarlierLog } from '../store/log/log-filling.ts';
 import { type EngineAccess, engineAccess, PostgresLog } from '../store/log/postgres-log.ts';
 import {
   DamagedLogError,
@@ -75,6 +75,27 @@ async function requireChain({ engine, tables }: EngineAccess, data: string): Pro
 }
 
 /**
+ * Removes a log from before version 0.1.0, so that it is begun anew.
+ * @throws OperatorError where the journal of the data directory doesn't hold what the log holds
+ */
+async function removeEarlier(access: EngineAccess, data: string): Promise<void> {
+  if (!(await isEarlierLog(access.engine, access.tables))) return;
+  await withJournal(data, async (journal) => {
+    const newest = await newestOfEarlierLog(access);
+    const own = newest === null ? null : journal?.read(newest.seq);
+    const isHeld = newest === null || (own != null && own.path === newest.path && own.text === newest.text);
+    if (!isHeld) {
+      throw new OperatorError(
+        `The shared log is from before version 0.1.0, and the journal in ${data} lacks its newest entry, ${newest.seq}.`,
+        'Give the data directory of a host that has it, after stackside rebuild.',
+      );
+    }
+    await dropTables(access.engine, access.tables);
+    process.stdout.write('The shared log was from before version 0.1.0, and is begun anew.\n');
+  });
+}
+
+/**
  * Makes the tables of the shared log where they are missing, and appends what the log lacks of the journal of the data
  * directory. A run that ended early is continued by the next.
  * @throws OperatorError
@@ -82,6 +103,7 @@ async function requireChain({ engine, tables }: EngineAccess, data: string): Pro
 export async function initCluster(settings: ClusterSettings): Promise<void> {
   const { data } = settings;
   await onEngine(settings, async (access) => {
+    await removeEarlier(access, data);
     const isNew = await makeTables(access.engine, access.tables);
     process.stdout.write(
       isNew ? 'The tables of the shared log were made.\n' : 'The tables of the shared log are there.\n',

@@ -118,7 +118,12 @@ export const backup = command({
   example: 'stackside backup s3://backups/stacks-2026-11-22 --data /srv/stacks',
   takes: 'backup',
   arguments: [['<location>', 'New directory for the snapshot, or s3://bucket/key']],
-  options: [switchOption('--public', 'Leave out chainhooks, their secrets and the requests to the faucets')],
+  options: [
+    switchOption(
+      '--public',
+      'Leave out all but the chain: chainhooks, their secrets, requests to the faucets, and the commands of the journal',
+    ),
+  ],
   async run({ settings }, { public: isPublic }: { public: boolean }, location: string) {
     const { runBackup } = await import('./snapshots.ts');
     await runBackup(settings, location, isPublic);

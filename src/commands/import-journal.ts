@@ -6,8 +6,10 @@ import { silentMachine } from '../hooks/machine.ts';
 import { createLog } from '../log.ts';
 import type { SettingsOf } from '../settings/config.ts';
 import { sendManyIn } from '../settings/data.ts';
-import { type JournalEntry, nextChain, sameChain } from '../store/files/journal-entry.ts';
+import { lastWithheldIn } from '../store/files/journal.ts';
+import { type JournalEntry, nextChain, sameChain, withheld } from '../store/files/journal-entry.ts';
 import type { Place } from '../store/files/journal-link.ts';
+import { COMMAND_PATH } from '../store/ingest/entry-commands.ts';
 import { type Ingest, openIngest } from '../store/ingest/ingest.ts';
 import { ForeignEntryError } from '../store/ingest/shared-entries.ts';
 import { interruptible } from './interruptible.ts';
@@ -65,7 +67,10 @@ async function beginningOf(directory: string, ingest: Ingest, source: JournalSou
   if (theirs === 'trimmed') throw lacking(source.location, place.id + 1);
   if (theirs !== null && sameChain(theirs, place.chain)) {
     const { entries } = ingest;
-    const follow = (list: readonly JournalEntry[]) => entries?.follow(list, false, systemClock.turn);
+    // Commands are about what commands made, which data of a public snapshot lack.
+    const withholds = lastWithheldIn(directory) !== null;
+    const taken = (entry: JournalEntry) => (withholds && entry.path === COMMAND_PATH ? withheld(entry) : entry);
+    const follow = (list: readonly JournalEntry[]) => entries?.follow(list.map(taken), false, systemClock.turn);
     return { at: place, take: entries === null ? takeLikeRecording(ingest, place) : async (list) => follow(list) };
   }
   const common = await lastCommon(directory, source, place);

@@ -33,8 +33,8 @@ afterAll(async () => {
 });
 
 /** Imports from there. @returns what it printed */
-async function importFrom(from: string, directory: string, peerKey = key, journal = 'true'): Promise<string> {
-  const variables = { STACKSIDE_PEER_KEY: peerKey, STACKSIDE_JOURNAL: journal, STACKSIDE_EVENT_BODY_LIMIT: '1000000' };
+async function importFrom(from: string, directory: string, peerKey = key): Promise<string> {
+  const variables = { STACKSIDE_PEER_KEY: peerKey, STACKSIDE_EVENT_BODY_LIMIT: '1000000' };
   const { settings } = readSettingsOf('import', { data: directory, logLevel: 'silent' }, variables);
   let printed = '';
   const write = spyOn(process.stdout, 'write').mockImplementation(((text: string) => {

@@ -35,7 +35,7 @@ const bytesOf = (number: number): Buffer => {
 function makeEarlier(directory: string, version: 1 | 2): void {
   const rows = journalRows(directory);
   using journal = new Database(journalPath(directory));
-  journal.run(`PRAGMA application_id = 0; PRAGMA user_version = ${version}`);
+  journal.run(`PRAGMA application_id = 0; PRAGMA user_version = ${version}; DROP INDEX withheld`);
   if (version === 1) journal.run('DROP TABLE chain; DROP TABLE breaks');
   let chain: Uint8Array = new Uint8Array(32);
   for (const { id, receivedAt, path, text } of version === 1 ? [] : rows) {

@@ -14,9 +14,14 @@ const Entry = Type.Object({
     maximum: Number.MAX_SAFE_INTEGER,
     description: 'Unix time in microseconds',
   }),
-  path: Type.String({ description: 'Path that the node posted the event to, such as `/new_block`' }),
+  path: Type.String({
+    description: 'Path that the node posted the event to, such as `/new_block`; empty where the entry is withheld',
+  }),
   chain: Hash,
-  payload: Type.String({ description: 'JSON text of the event, compressed with zstd, in base64' }),
+  payload: Type.String({
+    description:
+      'JSON text of the event, compressed with zstd, in base64; of a withheld entry the SHA-256 of its path and of its text, in hex',
+  }),
 });
 
 /** A page of the journal, as the route answers it. */

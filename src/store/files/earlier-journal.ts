@@ -16,7 +16,7 @@ import { type Connect, kindOf, markFile, openToWrite, prepared, versionOf } from
 import { journalPath } from './database.ts';
 import { requireEnds } from './journal.ts';
 import { CHAIN_START, type EntryRow, JournalEntryError, nextChain, sameChain, textOfRow } from './journal-entry.ts';
-import { CHAIN_TABLES, JOURNAL, JOURNAL_VERSION } from './journal-file.ts';
+import { CHAIN_TABLES, JOURNAL, JOURNAL_VERSION, WITHHELD_INDEX } from './journal-file.ts';
 
 const WITHOUT_CHAIN = 1;
 const WITH_CHAIN = 2;
@@ -52,6 +52,7 @@ function requireKnown(path: string, version: number): void {
 
 /** Gives every entry its chain value, in the open transaction. @throws OperatorError where an entry is missing or damaged */
 function renewChain(db: Database, path: string, version: number, report: Report): void {
+  db.run(WITHHELD_INDEX);
   if (version === WITHOUT_CHAIN) db.run(CHAIN_TABLES);
   else requireEnds(db, path);
   const next = db.prepare<EntryRow, [number]>(

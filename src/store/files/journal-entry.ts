@@ -7,19 +7,28 @@
  * `n` is unsigned, `received_at` (Unix microseconds) is signed; each is 8 bytes, big-endian. Path and text are UTF-8, the text
  * as the node sent it, before compression. Nothing in it is random: whoever takes the same events in the same order at the
  * same times comes to the same values.
+ *
+ * An entry can be withheld, as that of a command where a journal is published. Then it has no path, and its text is
+ *
+ *     hex(SHA-256(path)) || hex(SHA-256(text))
+ *
+ * in lower case. Its number, its time and its chain value stay, so that it and all that follow are proven as before. Whoever
+ * applies entries passes over it. A withheld entry has this form wherever entries go: in the file, in the shared log, and
+ * from server to server.
  */
 import { SHA256, zstdCompressSync, zstdDecompressSync } from 'bun';
 import { OperatorError } from '../../base/errors.ts';
 import { discard } from '../../base/garbage.ts';
+import { WITHHELD_PATH } from '../../chain/payload-reader.ts';
 
 /** One event as it was received. */
 export interface JournalEntry {
   id: number;
   /** Unix microseconds. */
   receivedAt: number;
-  /** Where the node posted it, such as `/new_block`. */
+  /** Where the node posted it, such as `/new_block`; empty where it is withheld. */
   path: string;
-  /** The body: JSON text. */
+  /** The body: JSON text; of a withheld entry its hashes. */
   text: string;
   /** Chain value of the entry. */
   chain: Uint8Array;
@@ -70,6 +79,9 @@ export class JournalEntryError extends OperatorError {
 /** The value before the first entry. */
 export const CHAIN_START = new Uint8Array(32);
 
+// A byte order mark is a part of the text.
+const decoder = new TextDecoder('utf-8', { ignoreBOM: true });
+
 const HASH_BYTES = 32;
 const NUMBER_BYTES = 8;
 /** Where the parts of what is hashed begin. */
@@ -93,20 +105,29 @@ function hashOfPath(path: string): Uint8Array {
   return hash;
 }
 
-/** @param text the entry's text, or its UTF-8 bytes */
+/** The hashes of path and text in hex, one behind the other. */
+const WITHHELD = /^[0-9a-f]{128}$/;
+
+/** The hashes of the path and of the text of an entry. @param text or its UTF-8 bytes */
+function hashesOf(path: string, text: string | Uint8Array): [path: Uint8Array, text: Uint8Array] {
+  const hex = path === WITHHELD_PATH ? (typeof text === 'string' ? text : decoder.decode(text)) : '';
+  if (!WITHHELD.test(hex)) return [hashOfPath(path), hashOf(text)];
+  const hashes = Uint8Array.fromHex(hex);
+  return [hashes.subarray(0, HASH_BYTES), hashes.subarray(HASH_BYTES)];
+}
+
 function chainValue(
   previous: Uint8Array,
   id: number,
   receivedAt: number,
-  path: string,
-  text: string | Uint8Array,
+  [path, text]: readonly [path: Uint8Array, text: Uint8Array],
 ): Uint8Array {
   const bytes = Buffer.alloc(AT_TEXT + HASH_BYTES);
   bytes.set(previous);
   bytes.writeBigUInt64BE(BigInt(id), AT_ID);
   bytes.writeBigInt64BE(BigInt(receivedAt), AT_TIME);
-  bytes.set(hashOfPath(path), AT_PATH);
-  bytes.set(hashOf(text), AT_TEXT);
+  bytes.set(path, AT_PATH);
+  bytes.set(text, AT_TEXT);
   return hashOf(bytes);
 }
 
@@ -114,12 +135,15 @@ function chainValue(
 export const nextChain = (
   previous: Uint8Array,
   { id, receivedAt, path, text }: Omit<JournalEntry, 'chain'>,
-): Uint8Array => chainValue(previous, id, receivedAt, path, text);
+): Uint8Array => chainValue(previous, id, receivedAt, hashesOf(path, text));
+
+/** An entry as it stands where its path and its text are withheld; one that is withheld already stays what it is. */
+export function withheld(entry: JournalEntry): JournalEntry {
+  const [path, text] = hashesOf(entry.path, entry.text);
+  return { ...entry, path: WITHHELD_PATH, text: path.toHex() + text.toHex() };
+}
 
 export const sameChain = (a: Uint8Array, b: Uint8Array): boolean => Buffer.compare(a, b) === 0;
-
-// A byte order mark is a part of the text.
-const decoder = new TextDecoder('utf-8', { ignoreBOM: true });
 
 /** Low level: the journal is written on the hot path and read rarely. */
 const COMPRESSION_LEVEL = 1;
@@ -168,7 +192,7 @@ export const textOfRow = (file: string, row: EntryRow): string => decoder.decode
 export function entryOfRow(file: string, row: EntryRow): JournalEntry {
   const { id, received_at, path, previous, chain } = checked(file, row);
   const bytes = unpacked(file, row);
-  if (chain === null || !sameChain(chainValue(previous, id, received_at, path, bytes), chain)) {
+  if (chain === null || !sameChain(chainValue(previous, id, received_at, hashesOf(path, bytes)), chain)) {
     throw new JournalEntryError(file, id, 'is damaged: its chain value is another');
   }
   const text = decoder.decode(bytes);

@@ -18,14 +18,18 @@ export const CHAIN_TABLES = `
     chain    BLOB NOT NULL        -- its chain value
   ) STRICT;`;
 
+/** Few or none are withheld: whether there is one is known without a look at all. */
+export const WITHHELD_INDEX = "CREATE INDEX withheld ON events (id) WHERE path = '';";
+
 export const JOURNAL_SCHEMA = `
   ${IMPORTS_TABLE}
   CREATE TABLE events (
     id          INTEGER PRIMARY KEY,
     received_at INTEGER NOT NULL, -- Unix microseconds
-    path        TEXT NOT NULL,
-    payload     BLOB NOT NULL     -- JSON, zstd
+    path        TEXT NOT NULL,    -- empty: withheld
+    payload     BLOB NOT NULL     -- the text, zstd
   ) STRICT;
+  ${WITHHELD_INDEX}
   ${CHAIN_TABLES}`;
 
 /** Whether a journal says of itself that events are missing; one from before version 0.1.0 may say nothing of them. */

@@ -92,6 +92,7 @@ function journalReads(db: Database, file: string) {
   const lastReceived = db.prepare<{ received_at: number }, []>(
     'SELECT received_at FROM events ORDER BY id DESC LIMIT 1',
   );
+  const withheld = db.prepare<{ id: number | null }, []>("SELECT max(id) AS id FROM events WHERE path = ''");
   // The payload is read where the path is the same: rows of others cost their first page.
   const holds = db.prepare<unknown, [number, string, Uint8Array]>(
     'SELECT 1 FROM events WHERE id > ?1 AND path = ?2 AND payload = ?3 LIMIT 1',
@@ -124,6 +125,9 @@ function journalReads(db: Database, file: string) {
     /** The chain value of an event, one that is missing by a break included; null where there is none. */
     chainAt: (id: number): Uint8Array | null =>
       id === 0 ? CHAIN_START : reading(() => chainValue.get(id)?.value ?? null),
+
+    /** Number of the last entry that is withheld; null where none is. */
+    lastWithheld: (): number | null => reading(() => withheld.get()?.id ?? null),
 
     /** Whether an event of this path and text is among those that follow `id`. */
     holdsAfter: (id: number, { path: at, text }: Pick<JournalEntry, 'path' | 'text'>): boolean =>
@@ -220,6 +224,16 @@ export function openJournalReader(directory: string) {
   };
 }
 export type JournalReader = ReturnType<typeof openJournalReader>;
+
+/** Number of the last entry that is withheld in the journal of a directory; null where none is. @throws OperatorError */
+export function lastWithheldIn(directory: string): number | null {
+  const journal = openJournalReader(directory);
+  try {
+    return journal.lastWithheld();
+  } finally {
+    journal.close();
+  }
+}
 
 export type Journal = ReturnType<typeof openJournal>;
 

@@ -142,17 +142,21 @@ export function workshopWithHooks(directory: string, mayLoseHooks: boolean): str
   return workshop;
 }
 
-/** Tables of what is nobody else's business, besides the chainhooks. */
-const privateTables = [...hookTables.filter((table) => table !== 'hook_progress'), 'faucet_requests'];
+/** The tables that commands make, which a journal without its commands doesn't. */
+const tablesOfCommands = [...hookTables.filter((table) => table !== 'hook_progress'), ...otherCommandTables];
 
-/** Removes the chainhooks with their secrets, and who asked the faucets, from an index that may be published then. */
+/**
+ * Removes all that commands made from an index, which may be published then: the chainhooks with their secrets, who asked the
+ * faucets, and the names from before the chain.
+ */
 export function forgetPrivateData(directory: string): void {
   const db = openWriter(directory);
   try {
     // The bytes of what is deleted are overwritten.
     db.run('PRAGMA secure_delete = ON');
     db.transaction(() => {
-      for (const table of privateTables) db.run(`DELETE FROM ${table}`);
+      for (const table of tablesOfCommands) db.run(`DELETE FROM ${table}`);
+      db.run(`UPDATE hook_origin SET origin = ${storedOrigin.numberOf('host')}, epoch = 0`);
     })();
   } finally {
     db.close();

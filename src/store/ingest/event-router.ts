@@ -2,7 +2,13 @@
 import type { Database } from 'bun:sqlite';
 import { type UnknownKind, unknownKinds } from '../../chain/effect.ts';
 import { streamedMicroblocks, transactionContent } from '../../chain/normalise.ts';
-import { isEventPath, isHostPath, type NodePayload, type ReadBlock } from '../../chain/payload-reader.ts';
+import {
+  isEventPath,
+  isHostPath,
+  type NodePayload,
+  type ReadBlock,
+  WITHHELD_PATH,
+} from '../../chain/payload-reader.ts';
 import type { DroppedPayload, MicroblocksPayload } from '../../chain/payload-schemas.ts';
 import { DecodeError } from '../../codec/decode-error.ts';
 import { fromHex } from '../../codec/hex.ts';
@@ -49,6 +55,9 @@ export interface Applied {
 
 const NOTHING: Applied = { outcome: 'repeated', change: null };
 const appliedWhere = (isNew: boolean): Applied => ({ outcome: isNew ? 'applied' : 'repeated', change: null });
+
+/** Whether nobody knows what comes by this path. */
+const isForeign = (path: string): boolean => !isEventPath(path) && !isHostPath(path) && path !== WITHHELD_PATH;
 
 /** How many things of unknown kinds came since the process began, by what they are. */
 export type UnknownCounts = Readonly<Record<UnknownKind, number>>;
@@ -180,7 +189,7 @@ export function eventRouter({ db, journal, identity, changed, log }: RouterOptio
       case 'attachments':
         return appliedWhere(addAttachments(payload.attachments) > 0);
       case 'other':
-        if (!isEventPath(event.path) && !isHostPath(event.path)) unknown.note('path', event.path);
+        if (isForeign(event.path)) unknown.note('path', event.path);
         return appliedWhere(payload.journaled);
     }
   }

@@ -5,7 +5,7 @@ import type { PostgresEngine } from './postgres-engine.ts';
 import { PREFIX } from './table-prefix.ts';
 
 /** The version of the tables and of what they hold. */
-const LOG_FORMAT = 2;
+const LOG_FORMAT = 3;
 
 export type EngineTables = ReturnType<typeof tablesOf>;
 
@@ -76,6 +76,17 @@ export async function makeTables(engine: PostgresEngine, tables: EngineTables): 
   return format === null;
 }
 
+/** Whether the log is from before version 0.1.0; such a one is begun anew. @throws LogUnavailableError */
+export async function isEarlierLog(engine: PostgresEngine, { meta }: EngineTables): Promise<boolean> {
+  const format = await formatOf(engine, meta);
+  return format !== null && format < LOG_FORMAT;
+}
+
+/** Removes the tables with all that they hold. @throws LogUnavailableError, LogUnknownOutcomeError */
+export async function dropTables(engine: PostgresEngine, { log, lease, hosts, meta }: EngineTables): Promise<void> {
+  await engine.write(({ run }) => run(`DROP TABLE ${log}, ${lease}, ${hosts}, ${meta}`));
+}
+
 const UNDEFINED_TABLE = '42P01';
 
 /** Verifies that the tables are there and of this version. @throws OperatorError, LogUnavailableError */
@@ -93,6 +104,12 @@ export async function requireTables(engine: PostgresEngine, { meta }: EngineTabl
 /** @throws OperatorError where tables have another version */
 function requireFormat(format: number): void {
   if (format === LOG_FORMAT) return;
+  if (format < LOG_FORMAT) {
+    throw new OperatorError(
+      'The shared log was made by a Stackside from before version 0.1.0.',
+      'Begin it anew: stop all hosts, run stackside rebuild on each, then stackside cluster init with the data directory of one.',
+    );
+  }
   throw new OperatorError(
     `The shared log has format ${format}; this version of Stackside knows format ${LOG_FORMAT}.`,
     'Run the version of Stackside that the other hosts run.',

@@ -1,7 +1,7 @@
 /** Fills the shared log with the journal of a data directory: many entries in each transaction, the next where the log ends. */
 import { OperatorError, PassingError } from '../../base/errors.ts';
 import type { JournalReads } from '../files/journal.ts';
-import { CHAIN_START, type JournalEntry, sameChain } from '../files/journal-entry.ts';
+import { CHAIN_START, decompressed, type JournalEntry, sameChain } from '../files/journal-entry.ts';
 import { WAITING_COMMIT } from './engine-tables.ts';
 import { COPIED_TOGETHER, copyAfter, copyRow } from './entry-copy.ts';
 import type { Session } from './postgres-engine.ts';
@@ -38,6 +38,19 @@ async function headOf({ run }: Pick<Session, 'run'>, log: string): Promise<LogHe
     `SELECT seq, chain FROM ${log} ORDER BY seq DESC LIMIT 1`,
   );
   return row === undefined ? { seq: 0, chain: CHAIN_START } : { seq: Number(row.seq), chain: row.chain };
+}
+
+/** The newest entry of a log from before version 0.1.0; null where it is empty. @throws LogUnavailableError */
+export async function newestOfEarlierLog({
+  engine,
+  tables,
+}: Pick<EngineAccess, 'engine' | 'tables'>): Promise<{ seq: number; path: string; text: string } | null> {
+  const [row] = await engine.read((run) =>
+    run<{ seq: string; path: string; payload: Uint8Array }>(
+      `SELECT seq, path, payload FROM ${tables.log} ORDER BY seq DESC LIMIT 1`,
+    ),
+  );
+  return row === undefined ? null : { seq: Number(row.seq), path: row.path, text: decompressed(row.payload) };
 }
 
 /** Verifies that the journal goes on where the log ends. @throws OperatorError */

@@ -1,0 +1,227 @@
+/** Entries whose paths and texts are withheld: what proves them, and what is left of data that are published so. */
+import { Database } from 'bun:sqlite';
+import { afterAll, beforeAll, expect, spyOn, test } from 'bun:test';
+import { cpSync, readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { zstdDecompressSync } from 'node:zlib';
+import fc from 'fast-check';
+import { MANIFEST } from '../../src/backup/manifest.ts';
+import { importJournal } from '../../src/commands/import-journal.ts';
+import { devnetEvents } from '../../src/devnet/scenario.ts';
+import { readAdminKey } from '../../src/hooks/admin-key.ts';
+import { readDefinition } from '../../src/hooks/definition.ts';
+import { silentMachine } from '../../src/hooks/machine.ts';
+import { readSettingsOf } from '../../src/settings/config.ts';
+import { checkDirectory } from '../../src/store/check/check.ts';
+import { journalPath } from '../../src/store/files/database.ts';
+import { openJournalReader } from '../../src/store/files/journal.ts';
+import {
+  CHAIN_START,
+  compressed,
+  type JournalEntry,
+  nextChain,
+  withheld,
+} from '../../src/store/files/journal-entry.ts';
+import { withholdEntries } from '../../src/store/files/withholding.ts';
+import { COMMAND_PATH } from '../../src/store/ingest/entry-commands.ts';
+import { rebuildIndex } from '../../src/store/ingest/rebuild.ts';
+import { logEntryOf } from '../../src/store/log/shared-log.ts';
+import { definition } from '../hooks/server.ts';
+import { type DataDirectory, dataDirectory } from '../support/data-directory.ts';
+import { openAt, received } from '../support/ingest.ts';
+import { directWay, MemoryLog } from '../support/memory-log.ts';
+import { openedLog } from '../support/opened-log.ts';
+import { assertProperty } from '../support/property.ts';
+import { serving } from '../support/serving.ts';
+import { restored, snapshotOf } from '../support/snapshot.ts';
+import { journalRows, tables, wholeIndex } from '../support/tables.ts';
+import { openHost } from './open-host.ts';
+
+const events = [...devnetEvents({ seed: 8, blocks: 6, accounts: 3, transactionsPerBlock: 1, forkEvery: 3 })].map(
+  received,
+);
+const half = events.length >> 1;
+const uuid = crypto.randomUUID();
+const body = {
+  ...definition('http://127.0.0.1:9/receiver-of-nobody-else', [{ type: 'coinbase' }], { enable_on_registration: true }),
+  name: 'a secret name',
+};
+
+const entriesOf = (directory: string): JournalEntry[] => {
+  const journal = openJournalReader(directory);
+  try {
+    return [...journal.entriesAfter(0)];
+  } finally {
+    journal.close();
+  }
+};
+
+let folder: DataDirectory;
+/** A log with commands among the events, data that hold all of it, and data of a public snapshot of them. */
+const log = new MemoryLog();
+let whole: string;
+let published: string;
+
+beforeAll(async () => {
+  folder = dataDirectory();
+  whole = join(folder.path, 'whole');
+  published = join(folder.path, 'published');
+  await using host = openHost(log.client(), whole);
+  host.host.start();
+  for (const event of events.slice(0, half)) await host.host.receive(event);
+  await host.hooks.run('hook.register', { uuid, consumer: 'me', definition: readDefinition(body, null), most: null });
+  await host.faucets.run('faucet.add', { currency: 'stx', address: 'ST1', ip: '203.0.113.77 asked' });
+  for (const event of events.slice(half, -4)) await host.host.receive(event);
+});
+beforeAll(async () => {
+  await snapshotOf(whole, join(folder.path, 'snapshot'), { public: true, machine: silentMachine });
+  await restored(join(folder.path, 'snapshot'), published);
+});
+afterAll(() => folder[Symbol.dispose]());
+
+test('a withheld entry has the chain value of the whole one, and no other hashes have it', () => {
+  const entry = fc.record({
+    id: fc.integer({ min: 1 }),
+    receivedAt: fc.maxSafeInteger(),
+    path: fc.string({ minLength: 1, unit: 'binary' }),
+    text: fc.string({ unit: 'binary' }),
+  });
+  assertProperty(
+    fc.property(entry, fc.nat(127), (made, place) => {
+      const chain = nextChain(CHAIN_START, made);
+      const left = withheld({ ...made, chain });
+      expect(left).toMatchObject({ id: made.id, receivedAt: made.receivedAt, path: '', chain });
+      expect(nextChain(CHAIN_START, left)).toEqual(chain);
+      expect(withheld(left)).toEqual(left);
+      const digit = left.text[place] === '0' ? '1' : '0';
+      const forged = { ...left, text: left.text.slice(0, place) + digit + left.text.slice(place + 1) };
+      expect(nextChain(CHAIN_START, forged)).not.toEqual(chain);
+      for (const text of [left.text.toUpperCase(), `${left.text} `, left.text.slice(1), made.text]) {
+        if (text !== left.text) expect(nextChain(CHAIN_START, { ...left, text })).not.toEqual(chain);
+      }
+    }),
+    { always: 'each entry can be withheld and forged' },
+  );
+});
+
+test('a public snapshot has no byte of commands and of what they made, and proves all entries', () => {
+  const [before, after] = [entriesOf(whole), entriesOf(published)];
+  const commands = before.filter(({ path }) => path === COMMAND_PATH);
+  expect(commands.length).toBeGreaterThan(1);
+  expect(after).toEqual(before.map((entry) => (entry.path === COMMAND_PATH ? withheld(entry) : entry)));
+  const place = join(folder.path, 'snapshot');
+  const bytes = Buffer.concat(
+    readdirSync(place)
+      .filter((name) => name !== MANIFEST)
+      .map((name) => zstdDecompressSync(readFileSync(join(place, name)))),
+  );
+  for (const part of [
+    'a secret name',
+    'receiver-of-nobody-else',
+    '203.0.113.77',
+    ...commands.map(({ text }) => Buffer.from(compressed(text))),
+  ]) {
+    expect(bytes.includes(part)).toBe(false);
+  }
+  expect(tables(published)).toEqual(tables(whole));
+  const left = wholeIndex(published);
+  expect([left.hooks, left.hook_deliveries, left.faucet_requests]).toEqual([[], [], []]);
+  expect(wholeIndex(whole).hooks).toHaveLength(1);
+});
+
+test('what is restored of it is a function of its journal, and is made anew as it was', () => {
+  const problems = checkDirectory(published, { deep: true, machine: silentMachine }).flatMap((one) => one.problems);
+  expect(problems).toEqual([]);
+  const before = wholeIndex(published);
+  rebuildIndex({ directory: published, chainId: null, log: () => {}, force: false, machine: silentMachine });
+  expect(wholeIndex(published)).toEqual(before);
+});
+
+test('it takes what follows in the journal that it was published from, commands about what it lacks among it', async () => {
+  using copy = dataDirectory();
+  using source = dataDirectory();
+  for (const [from, to] of [
+    [published, copy],
+    [whole, source],
+  ] as const) {
+    cpSync(from, to.path, { recursive: true });
+  }
+  {
+    const own = new MemoryLog();
+    for (const entry of entriesOf(source.path)) own.add(logEntryOf(entry), own.head);
+    await using host = openHost(own.client(), source.path);
+    await host.follow(own.head.seq);
+    await host.host.caughtUp(new AbortController().signal);
+    await host.hooks.run('hook.remove', { uuid, consumer: 'me' });
+    for (const event of events.slice(-4)) await host.host.receive(event);
+  }
+  const { settings } = readSettingsOf('import', { data: copy.path, logLevel: 'silent' }, {});
+  using _ = spyOn(process.stdout, 'write').mockImplementation(() => true);
+  await importJournal(settings, source.path);
+  expect(journalRows(copy.path).length).toBe(journalRows(source.path).length);
+  expect(tables(copy.path)).toEqual(tables(source.path));
+});
+
+test('it goes on with events, and its journal is taken from a server and from a directory, withheld entries among it', async () => {
+  {
+    using open = openAt(published);
+    for (const event of events.slice(-4)) open.ingest.receive(event);
+  }
+  await using peer = await serving({}, published);
+  for (const from of [peer.api, published]) {
+    using taken = dataDirectory();
+    const variables = { STACKSIDE_PEER_KEY: readAdminKey(published) ?? '' };
+    const { settings } = readSettingsOf('import', { data: taken.path, logLevel: 'silent' }, variables);
+    using _ = spyOn(process.stdout, 'write').mockImplementation(() => true);
+    await importJournal(settings, from);
+    expect(journalRows(taken.path)).toEqual(journalRows(published));
+    expect(tables(taken.path)).toEqual(tables(published));
+  }
+});
+
+test('a host follows a log with withheld entries in its middle, and ends at one whose hashes are others', async () => {
+  const entries = entriesOf(whole);
+  const after = (change: (entry: JournalEntry) => JournalEntry): MemoryLog => {
+    const made = new MemoryLog();
+    for (const entry of entries) made.add(logEntryOf(entry.path === COMMAND_PATH ? change(entry) : entry), made.head);
+    return made;
+  };
+  const sound = after(withheld);
+  await using host = openHost(sound.client());
+  await host.follow(sound.head.seq);
+  expect(host.ended).toEqual([]);
+  expect(tables(host.directory)).toEqual(tables(whole));
+  expect(entriesOf(host.directory).filter(({ path }) => path === '').length).toBeGreaterThan(1);
+
+  const forged = after((entry) => ({ ...withheld(entry), text: withheld({ ...entry, text: '{}' }).text }));
+  await using other = openHost(forged.client());
+  await other.follow(forged.head.seq);
+  const first = entries.find(({ path }) => path === COMMAND_PATH)!.id;
+  expect(other.ended.map(({ message }) => message)).toEqual([
+    `Entry ${first} of the cluster's log is damaged: its chain value is another.`,
+  ]);
+  expect(other.position()).toBe(first - 1);
+});
+
+test('hashes that are changed in the file are found', () => {
+  using copy = dataDirectory();
+  const journal = openJournalReader(published);
+  journal.copyTo(journalPath(copy.path));
+  const id = journal.lastWithheld()!;
+  const { text } = journal.read(id)!;
+  journal.close();
+  {
+    using db = new Database(journalPath(copy.path));
+    const other = text.slice(0, 127) + (text.endsWith('0') ? '1' : '0');
+    db.run('UPDATE events SET payload = ?2 WHERE id = ?1', [id, compressed(other)]);
+  }
+  expect(() => entriesOf(copy.path)).toThrow(`Entry ${id} of ${journalPath(copy.path)} is damaged`);
+  // Nothing is withheld of what can't be proven.
+  expect(() => withholdEntries(copy.path, '')).toThrow(`Entry ${id} of`);
+});
+
+test('data of a public snapshot are no host of the log that has the commands', async () => {
+  const openLog = async () => openedLog(log.client(), log.leases.client(directWay));
+  const joining = serving({ cluster: 'postgres://127.0.0.1/none' }, published, {}, { openLog });
+  await expect(joining).rejects.toThrow('are of a public snapshot: commands of the log');
+});
