@@ -3,8 +3,11 @@ import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import { createProgram } from '../../src/commands/program.ts';
+import { readDefinition } from '../../src/hooks/definition.ts';
 import { checkDirectory } from '../../src/store/check/check.ts';
 import { directoryStatus } from '../../src/store/files/status.ts';
+import { template } from '../faults/stretch.ts';
+import { makeEarlier } from '../support/earlier-data.ts';
 import { S3_KEYS, s3Server } from '../support/s3-server.ts';
 import { command, stackside, stacksideIn, temporaryDirectory } from './stackside.ts';
 
@@ -114,6 +117,18 @@ test('stackside rebuild makes the same index from the journal', async () => {
   expect(rebuilt.stdout).toContain('height 40');
   expect({ ...directoryStatus(at('data')), index_bytes: 0 }).toEqual({ ...before, index_bytes: 0 });
   expect((await stackside('check', '--data', at('data'))).code).toBe(0);
+});
+
+test('stackside rebuild prints what no entry made of an index from before version 0.1.0, for stackside hooks add', async () => {
+  using earlier = template();
+  makeEarlier(earlier.path, 1);
+  const refused = await stackside('serve', '--data', earlier.path);
+  expect([refused.code, refused.stderr]).toEqual([1, expect.stringContaining('stackside rebuild')]);
+  const { code, stdout, stderr } = await stackside('rebuild', '--data', earlier.path);
+  const lines = stdout.trimEnd().split('\n');
+  expect([code, lines.length, lines.at(-1)]).toEqual([0, 4, expect.stringContaining('The index is at height')]);
+  for (const line of lines.slice(0, -1)) readDefinition(JSON.parse(line), null);
+  expect(stderr).toContain('stackside hooks add - --consumer me\n');
 });
 
 test('stackside backup is a snapshot that stackside restore makes a data directory of', async () => {

@@ -18,9 +18,11 @@ import { readSettings } from '../../src/settings/config.ts';
 import { checkDirectory } from '../../src/store/check/check.ts';
 import { indexPath } from '../../src/store/files/database.ts';
 import { missingListIndexes } from '../../src/store/files/list-indexes.ts';
+import { withholdEntries } from '../../src/store/files/withholding.ts';
 import { type OldNameRow, takeOldNames } from '../../src/store/ingest/old-name-writer.ts';
 import { rebuildIndex } from '../../src/store/ingest/rebuild.ts';
 import { type DataDirectory, dataDirectory } from '../support/data-directory.ts';
+import { makeEarlier } from '../support/earlier-data.ts';
 import { casesOf } from '../support/property.ts';
 import { restored, snapshotOf } from '../support/snapshot.ts';
 import { everything, wholeIndex } from '../support/tables.ts';
@@ -94,6 +96,18 @@ const commands: readonly Command[] = [
     name: 'rebuild',
     makesListIndexes: true,
     act: (folder) => rebuildIndex({ directory: inData(folder), chainId: null, log: () => {}, force: false }),
+    result: whole,
+  },
+  {
+    name: 'rebuild of data from before version 0.1.0',
+    makesListIndexes: true,
+    prepare: (folder) => makeEarlier(inData(folder), 2),
+    act: (folder) => rebuildIndex({ directory: inData(folder), chainId: null, log: () => {}, force: false }),
+    result: whole,
+  },
+  {
+    name: 'withholding entries',
+    act: (folder) => withholdEntries(inData(folder), '/new_block'),
     result: whole,
   },
   {

@@ -4,7 +4,6 @@ import { Database } from 'bun:sqlite';
 import { afterAll, describe, expect, test } from 'bun:test';
 import { readdirSync, readFileSync, renameSync } from 'node:fs';
 import { join } from 'node:path';
-import { CryptoHasher } from 'bun';
 import { definitionLine } from '../../src/commands/rebuild.ts';
 import { rebuildCost, sumOverGrowth } from '../../src/commands/rebuild-cost.ts';
 import { upgradeReport } from '../../src/commands/upgrade.ts';
@@ -17,37 +16,13 @@ import { openJournalTrimming } from '../../src/store/files/journal-trim.ts';
 import type { LostHook } from '../../src/store/hooks/earlier-hooks.ts';
 import { rebuildIndex } from '../../src/store/ingest/rebuild.ts';
 import { template } from '../faults/stretch.ts';
+import { makeEarlier } from '../support/earlier-data.ts';
 import { ingestOf, openAt, received } from '../support/ingest.ts';
-import { everything, journalRows } from '../support/tables.ts';
+import { everything } from '../support/tables.ts';
 
 const events = [...devnetEvents({ seed: 3, blocks: 10, accounts: 10, transactionsPerBlock: 2, forkEvery: 4 })].map(
   received,
 );
-
-/** Eight bytes, big-endian. */
-const bytesOf = (number: number): Buffer => {
-  const bytes = Buffer.alloc(8);
-  bytes.writeBigInt64BE(BigInt(number));
-  return bytes;
-};
-
-/** Makes the files of a directory what commits before version 0.1.0 wrote. @param version of the journal */
-function makeEarlier(directory: string, version: 1 | 2): void {
-  const rows = journalRows(directory);
-  using journal = new Database(journalPath(directory));
-  journal.run(`PRAGMA application_id = 0; PRAGMA user_version = ${version}; DROP INDEX withheld`);
-  if (version === 1) journal.run('DROP TABLE chain; DROP TABLE breaks');
-  let chain: Uint8Array = new Uint8Array(32);
-  for (const { id, receivedAt, path, text } of version === 1 ? [] : rows) {
-    const sizes = [path, text].map((part) => bytesOf(Buffer.byteLength(part)));
-    const hasher = new CryptoHasher('sha256').update(chain).update(bytesOf(id)).update(bytesOf(receivedAt));
-    chain = hasher.update(sizes[0]!).update(path).update(sizes[1]!).update(text).digest();
-    journal.run('UPDATE chain SET value = ?2 WHERE id = ?1', [id, chain]);
-  }
-  using index = new Database(indexPath(directory));
-  index.run('PRAGMA application_id = 0; PRAGMA user_version = 9');
-  index.run("UPDATE progress SET journal_chain = x'0102'");
-}
 
 const rebuild = (directory: string, force = false, making = () => {}) =>
   rebuildIndex({ directory, chainId: null, log: () => {}, force, making });

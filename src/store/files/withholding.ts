@@ -1,5 +1,5 @@
 /** Withholding entries of a journal that is published: their paths and texts go, and their hashes stay. */
-import { openToWrite, prepared, rollBack } from './connection.ts';
+import { openToWrite, prepared } from './connection.ts';
 import { journalPath } from './database.ts';
 import { openJournalReader } from './journal.ts';
 import { compressed, withheld } from './journal-entry.ts';
@@ -15,31 +15,26 @@ const TOGETHER = 1_000;
  */
 export function withholdEntries(directory: string, path: string): void {
   const file = journalPath(directory);
+  using closing = new DisposableStack();
   const journal = openJournalReader(directory);
+  closing.defer(() => journal.close());
   const db = prepared(openToWrite(file, 'FULL'), (opened) => {
     requirePresentVersion(opened, file);
     opened.run('PRAGMA secure_delete = ON');
   });
+  closing.defer(() => db.close());
   const next = db.prepare<{ id: number }, [string, number]>(
     `SELECT id FROM events WHERE path = ?1 AND id > ?2 ORDER BY id LIMIT ${TOGETHER}`,
   );
   const update = db.prepare<null, [number, string, Uint8Array]>(
     'UPDATE events SET path = ?2, payload = ?3 WHERE id = ?1',
   );
-  try {
-    db.run('BEGIN IMMEDIATE');
-    let found = next.all(path, 0);
-    while (found.length > 0) {
+  db.transaction(() => {
+    for (let found = next.all(path, 0); found.length > 0; found = next.all(path, found.at(-1)!.id)) {
       for (const { id } of found) {
         const entry = withheld(journal.read(id)!);
         update.run(id, entry.path, compressed(entry.text));
       }
-      found = next.all(path, found.at(-1)!.id);
     }
-    db.run('COMMIT');
-  } finally {
-    rollBack(db);
-    db.close();
-    journal.close();
-  }
+  }).immediate();
 }
