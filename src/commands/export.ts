@@ -1,7 +1,7 @@
 /** `stackside export`: the journal as an event recording. */
 
 import { OperatorError } from '../base/errors.ts';
-import { isHostPath } from '../chain/payload-reader.ts';
+import { isHostPath, WITHHELD_PATH } from '../chain/payload-reader.ts';
 import { recordingRow } from '../chain/recording.ts';
 import type { Gap, JournalReader } from '../store/files/journal.ts';
 import { openWholeJournal } from '../store/files/journal-link.ts';
@@ -34,13 +34,16 @@ function lackText(directory: string, gap: Gap): string {
   return snapshot === null ? lack : `${lack} The snapshot at ${snapshot.location} holds their outcome.`;
 }
 
+const isExported = (path: string): boolean => !isHostPath(path) && path !== WITHHELD_PATH;
+
 /**
- * The events of the node: what hosts of a cluster enter themselves means something to them alone, and may be secret.
+ * The events of the node: what hosts enter themselves means something to them alone, and may be secret; what is withheld is no
+ * more known.
  * @throws OperatorError at the end where the journal lost entries meanwhile, of which nobody was told
  */
 function* rowsOf(journal: JournalReader): Generator<string> {
   const told = JSON.stringify(journal.gaps());
-  for (const entry of journal.entriesAfter(0, true)) if (!isHostPath(entry.path)) yield recordingRow(entry);
+  for (const entry of journal.entriesAfter(0, true)) if (isExported(entry.path)) yield recordingRow(entry);
   if (JSON.stringify(journal.gaps()) === told) return;
   throw new OperatorError('The journal was trimmed while it was exported.', 'Export it once more.');
 }

@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import { zstdDecompressSync } from 'node:zlib';
 import fc from 'fast-check';
 import { MANIFEST } from '../../src/backup/manifest.ts';
+import { runExport } from '../../src/commands/export.ts';
 import { importJournal } from '../../src/commands/import-journal.ts';
 import { devnetEvents } from '../../src/devnet/scenario.ts';
 import { readAdminKey } from '../../src/hooks/admin-key.ts';
@@ -160,6 +161,16 @@ test('it takes what follows in the journal that it was published from, commands 
   await importJournal(settings, source.path);
   expect(journalRows(copy.path).length).toBe(journalRows(source.path).length);
   expect(tables(copy.path)).toEqual(tables(source.path));
+});
+
+test('a recording of it is that of the data which it was published from', async () => {
+  using _ = spyOn(process.stderr, 'write').mockImplementation(() => true);
+  const exported = async (directory: string) => {
+    const file = `${directory}.tsv`;
+    await runExport(directory, file, true);
+    return readFileSync(file, 'utf8');
+  };
+  expect(await exported(published)).toBe(await exported(whole));
 });
 
 test('it goes on with events, and its journal is taken from a server and from a directory, withheld entries among it', async () => {
