@@ -1097,20 +1097,11 @@ CREATE TABLE hook_progress (
   evaluated     INTEGER NOT NULL,
   cursor_height INTEGER NOT NULL,
   cursor_hash   BLOB NOT NULL,
-  evaluated_at  INTEGER
+  evaluated_at  INTEGER,
+  -- greatest epoch of a lease by which deliveries were marked; 0 where no hosts shared a log
+  epoch         INTEGER NOT NULL
 ) STRICT;
-INSERT INTO hook_progress VALUES (1, 0, 0, x'', NULL);
-
--- Where the rows of chainhooks and of faucet_requests come from, in its one row.
-CREATE TABLE hook_origin (
-  id     INTEGER PRIMARY KEY CHECK (id = 1),
-  -- 0 what was asked of this host; 1 commands among the journal's entries, of which the rows are a function; 2 these first,
-  -- and then what was asked of this host
-  origin INTEGER NOT NULL,
-  -- greatest epoch of a lease by which deliveries were marked
-  epoch  INTEGER NOT NULL
-) STRICT;
-INSERT INTO hook_origin VALUES (1, 0, 0);
+INSERT INTO hook_progress VALUES (1, 0, 0, x'', NULL, 0);
 
 -- What signs a consumer's deliveries; the one before signs beside it for a day.
 CREATE TABLE hook_secrets (

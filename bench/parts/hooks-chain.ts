@@ -5,13 +5,15 @@
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { systemClock } from '../../src/base/clock.ts';
 import { recordingReader } from '../../src/chain/recording.ts';
-import { newCounters, untimedHooks } from '../../src/hooks/counters.ts';
+import type { HookCommands } from '../../src/hooks/commands/registry.ts';
 import type { HookDefinition } from '../../src/hooks/definition.ts';
-import { hookEvaluator } from '../../src/hooks/evaluation/evaluator.ts';
 import type { Filter } from '../../src/hooks/filter-schemas.ts';
-import { lifecycle } from '../../src/hooks/lifecycle.ts';
+import { type HookMachine, hookMachine } from '../../src/hooks/machine.ts';
+import { commandsOf } from '../../src/store/ingest/commands.ts';
 import { openIngest } from '../../src/store/ingest/ingest.ts';
+import type { MachineParts } from '../../src/store/ingest/state-machine.ts';
 
 const [file = '', number = '0', kind = 'miss', ...contracts] = process.argv.slice(2);
 const hooks = Number(number);
@@ -70,51 +72,31 @@ const definition = (index: number): HookDefinition => {
 };
 
 const directory = mkdtempSync(join(tmpdir(), 'stackside-bench-'));
-const ingest = openIngest({ directory, chainId: 0x8000_0000, log: () => {} });
-const counters = newCounters();
 /** Deliveries so far, those of a transaction that isn't committed too: one for each hook that matches a block. */
 let made = 0;
-const deliveries: typeof ingest.hooks.deliveries = {
-  ...ingest.hooks.deliveries,
-  add(...delivery) {
-    made += 1;
-    return ingest.hooks.deliveries.add(...delivery);
-  },
-};
-const evaluator = hookEvaluator({
-  store: { ...ingest.hooks, deliveries },
-  history: ingest.history,
-  network: ingest.network,
-  counters,
-  timers: untimedHooks,
-  log: () => {},
-  now: Date.now,
-  queued: () => {},
-  behind: () => {},
-  ended: () => {},
-  recovered: () => {},
-});
-const { register } = lifecycle(ingest.hooks, ingest.history, evaluator, Date.now);
-ingest.transaction(() => {
-  for (let index = 0; index < hooks; index++) {
-    // An earlier revision chooses the uuid itself.
-    const given = [crypto.randomUUID(), 'default', definition(index)].slice(-register.length);
-    (register as (...given: unknown[]) => unknown)(...given);
-  }
-});
-
 let inHooks = 0;
 let blocks = 0;
 /** The changes of the chain without a match, and those with matches after the first that had one. */
 const without = { changes: 0, milliseconds: 0 };
 const withMatches = { changes: 0, milliseconds: 0, matches: 0 };
 let firstMatch: number | null = null;
-ingest.follow({
-  ...evaluator.follower,
-  changed(change) {
+
+/** Chainhooks whose work on each change of the chain is measured. */
+function measured(parts: MachineParts): HookMachine {
+  const { deliveries } = parts.store;
+  const counted: typeof deliveries = {
+    ...deliveries,
+    add(...delivery) {
+      made += 1;
+      return deliveries.add(...delivery);
+    },
+  };
+  const machine = hookMachine({ ...parts, store: { ...parts.store, deliveries: counted }, log: () => {} });
+  const { changed } = machine.follower;
+  machine.follower.changed = (change, at) => {
     const before = made;
     const start = processorMilliseconds();
-    evaluator.follower.changed(change, null);
+    changed(change, at);
     const milliseconds = processorMilliseconds() - start - CLOCK;
     inHooks += milliseconds;
     blocks += change.applied.length;
@@ -127,10 +109,31 @@ ingest.follow({
     kind.changes += 1;
     kind.milliseconds += milliseconds;
     withMatches.matches += matches;
-  },
-});
+  };
+  return machine;
+}
+
+const { ingest, machine } = openMeasured();
+function openMeasured() {
+  const machines: HookMachine[] = [];
+  const opened = openIngest({
+    ...{ directory, chainId: 0x8000_0000, log: () => {} },
+    machine(parts) {
+      const one = measured(parts);
+      machines.push(one);
+      return one;
+    },
+  });
+  return { ingest: opened, machine: machines[0]! };
+}
+const { counters } = machine;
+const commands = commandsOf<HookCommands>(ingest.commander(systemClock));
+for (let index = 0; index < hooks; index++) {
+  const hook = { uuid: crypto.randomUUID(), consumer: 'default', definition: definition(index), most: null };
+  await commands.run('hook.register', hook);
+}
 // As a server does before the first event.
-ingest.transaction(() => evaluator.advanceLive());
+await commands.slice('hook.advance', { of: 'live' });
 const recording = recordingReader();
 let lines = 0;
 const started = processorMilliseconds();

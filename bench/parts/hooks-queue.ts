@@ -1,9 +1,10 @@
 /** Queues deliveries of a few hooks that nobody sent yet. Arguments: directory, deliveries, hooks, bytes of a body, URL. */
-import { openIngest } from '../../src/store/ingest/ingest.ts';
+import { openWriter } from '../../src/store/files/database.ts';
+import { hookStore } from '../../src/store/hooks/store.ts';
 
 const [directory = '', deliveries = '0', hooks = '1', bytes = '0', url = ''] = process.argv.slice(2);
-const ingest = openIngest({ directory, chainId: 0x8000_0000, log: () => {} });
-const { records, deliveries: queue } = ingest.hooks;
+const db = openWriter(directory);
+const { records, deliveries: queue } = hookStore(db);
 const definition = {
   name: 'queued',
   version: '1',
@@ -12,7 +13,7 @@ const definition = {
   filters: { events: [] },
   action: { type: 'http_post', url },
 };
-const ids = ingest.transaction(() =>
+const ids = db.transaction(() =>
   Array.from({ length: Number(hooks) }, () => {
     const uuid = crypto.randomUUID();
     const id = records.add({
@@ -25,12 +26,12 @@ const ids = ingest.transaction(() =>
     records.goLive(id, null);
     return id;
   }),
-);
+)();
 /** As hex, half of it is news to a compressor. */
 const body = (): string => JSON.stringify({ hex: crypto.getRandomValues(new Uint8Array(Number(bytes) / 2)).toHex() });
 const BATCH = 1_000;
 for (let made = 0; made < Number(deliveries); made += BATCH) {
-  ingest.transaction(() => {
+  db.transaction(() => {
     for (let index = made; index < Math.min(made + BATCH, Number(deliveries)); index++) {
       const hookId = ids[index % ids.length]!;
       const sequence = records.nextSequence(hookId);
@@ -38,6 +39,6 @@ for (let made = 0; made < Number(deliveries); made += BATCH) {
       const blocks = { apply: [], rollback: [] };
       queue.add({ ...common, webhookId: `evt_${index}`, hookId, sequence, blocks, body: body() }, Date.now());
     }
-  });
+  })();
 }
-ingest.close();
+db.close();

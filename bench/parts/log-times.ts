@@ -2,6 +2,7 @@
  * Makes indexes with many logs of one contract, indexes their decoded values as a server does, and times pages of lists by
  * these values, in turn: a round asks every question of every index. Prints what was found.
  */
+
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { systemClock } from '../../src/base/clock.ts';
@@ -10,6 +11,7 @@ import { effectsOf } from '../../src/chain/effects.ts';
 import { stacksAddress } from '../../src/codec/address.ts';
 import { clarity, encodeArguments } from '../../src/codec/clarity-encode.ts';
 import { conditionOf } from '../../src/codec/value-condition.ts';
+import { silentMachine } from '../../src/hooks/machine.ts';
 import { effectsWriter } from '../../src/store/effects/apply.ts';
 import { dictionaries } from '../../src/store/effects/dictionary.ts';
 import { openWriter } from '../../src/store/files/database.ts';
@@ -144,11 +146,17 @@ export interface Making {
 async function indexValues(directory: string): Promise<Making> {
   const bytesBefore = bytesIn(directory);
   const choice = { subject: 'logs', contract: CONTRACT, scope: '' } as const;
-  const ingest = openIngest({ directory, chainId: null, log: () => {}, valueIndexes: [choice] });
+  const ingest = openIngest({
+    directory,
+    chainId: null,
+    machine: silentMachine,
+    log: () => {},
+    valueIndexes: [choice],
+  });
   const [start, used] = [performance.now(), process.cpuUsage()];
   await new Promise<void>((resolve, reject) => {
     startValueIndexing({
-      write: ingest.write,
+      write: ingest.local,
       step: ingest.valueIndexes.step,
       clock: systemClock,
       log: (event) => (event.event === 'value_index_complete' ? resolve() : reject(new Error(event.event))),

@@ -13,7 +13,7 @@ import { noteMadeSnapshot } from '../store/files/newest-snapshot.ts';
 import { settleWhole } from '../store/files/settled-log.ts';
 import { type Standing, standingOf } from '../store/files/standing.ts';
 import { withholdEntries } from '../store/files/withholding.ts';
-import { forgetPrivateData } from '../store/hooks/carry-over.ts';
+import { forgetPrivateData } from '../store/hooks/private-data.ts';
 import { COMMAND_PATH } from '../store/ingest/entry-commands.ts';
 import { openIngest } from '../store/ingest/ingest.ts';
 import type { ComposeMachine } from '../store/ingest/state-machine.ts';
@@ -49,7 +49,7 @@ export interface BackupOptions {
   /** Leaves out all that is not of the chain: what commands made, and the commands themselves. */
   public: boolean;
   /** Makes what applies the journal's commands. */
-  machine?: ComposeMachine | undefined;
+  machine: ComposeMachine;
   /** Names of files of the data directory that the snapshot leaves out, and that are needed to go on as before. */
   keepElsewhere?: readonly string[];
   /** The version of this program. */
@@ -62,7 +62,7 @@ export interface BackupOptions {
 }
 
 /** Brings an index up to its journal, and makes what it lacks where a load of it was interrupted or is under way. */
-function bringUp(copy: string, machine: ComposeMachine | undefined): void {
+function bringUp(copy: string, machine: ComposeMachine): void {
   const ingest = openIngest({ directory: copy, chainId: null, load: 'bulk', log: () => {}, machine });
   try {
     for (const _ of ingest.listIndexSteps());

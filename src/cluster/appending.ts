@@ -2,7 +2,7 @@
 import type { Clock } from '../base/clock.ts';
 import type { JournalEntry } from '../store/files/journal-entry.ts';
 import { sameChain } from '../store/files/journal-entry.ts';
-import type { AppendEntry } from '../store/ingest/entry-keeper.ts';
+import type { Place } from '../store/files/journal-link.ts';
 import {
   type LogHead,
   LogUnavailableError,
@@ -14,6 +14,9 @@ import type { ClusterMetrics } from './events.ts';
 
 type Log = Pick<SharedLog, 'append' | 'read'>;
 type Outcome = 'appended' | 'conflict';
+
+/** Appends an entry where `head` is the newest of the log. @returns `conflict` where another stands there */
+export type AppendToLog = (entry: JournalEntry, head: Place) => Promise<Outcome>;
 
 /**
  * What the log has under the number of an entry whose answer was lost. Where that is nothing, the entry may still come:
@@ -40,7 +43,7 @@ async function outcomeOf(log: Pick<Log, 'read'>, last: JournalEntry, appending: 
  * Makes what appends an entry.
  * @returns a function that throws LogUnavailableError where the entry is not known to be in the log
  */
-export function appender(log: Log, clock: Pick<Clock, 'monotonic'>, metrics: ClusterMetrics): AppendEntry {
+export function appender(log: Log, clock: Pick<Clock, 'monotonic'>, metrics: ClusterMetrics): AppendToLog {
   return async (entry, { id: seq, chain }) => {
     const started = clock.monotonic();
     const outcome = await outcomeOf(log, entry, log.append(logEntryOf(entry), { seq, chain }));

@@ -3,7 +3,7 @@
  * they have the same entries up to there.
  */
 import { CHAIN_START, firstEntries, type JournalEntry, nextChain, sameChain } from '../store/files/journal-entry.ts';
-import type { SharedEntries } from '../store/ingest/shared-entries.ts';
+import type { HostEntries } from '../store/ingest/ingest.ts';
 import { COPIED_TOGETHER } from '../store/log/entry-copy.ts';
 import {
   DamagedLogError,
@@ -16,7 +16,7 @@ import {
 import { appendTogether } from './appending.ts';
 import { DivergedLogError, UnhealableLogError, UnsoundLogError } from './errors.ts';
 
-type Own = Pick<SharedEntries, 'place' | 'chainAt' | 'entriesAfter' | 'gaps'>;
+type Own = Pick<HostEntries, 'place' | 'chainAt' | 'entriesAfter' | 'gaps'>;
 type Log = Pick<SharedLog, 'read' | 'appendTogether'>;
 
 /** Whether the host's entry of that number is the log's; an entry that the journal keeps no more is taken to be. */

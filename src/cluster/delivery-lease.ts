@@ -26,5 +26,5 @@ export const deliveryLease = ({ leases, host, name, ingest, clock, chance, say }
     ...{ leases, clock, say, name: NAME, host: name, process: chance.uuid() },
     isFit: () => host.isNear() && ingest.health.failing() === null,
     caughtUp: host.caughtUp,
-    epochSeen: () => ingest.hooks.origin.epoch(),
+    epochSeen: () => ingest.hooks.records.epoch(),
   });

@@ -123,7 +123,7 @@ export function clusterHost(given: ClusterHostOptions): ClusterHost {
     // What is refused for the state of the tables should not be refused for an old one.
     if (!at.wasLevel()) throw new HostBehindError();
     const sent = { ...command, uuid: chance.uuid(), isSlice };
-    const take = () => entries.command(sent, clock.now() * 1_000, clock, append);
+    const take = async () => entries.command(sent, clock.now() * 1_000, clock, append);
     const { result, isAppended } = await order.command(take);
     if (isAppended) at.level();
     return result;
@@ -154,7 +154,7 @@ export function clusterHost(given: ClusterHostOptions): ClusterHost {
 
   return {
     async receive(event) {
-      const outcome = await order.event(() => entries.take(event, append));
+      const outcome = await order.event(async () => entries.event(event, append));
       if (outcome === 'applied') at.level();
       return outcome;
     },

@@ -17,8 +17,8 @@ export const ASK_MS = 2_000;
 const LOOK_MS = 100;
 
 /**
- * Milliseconds from one look whether this host can do all of the work to the next, the first of which is that long after it
- * got the lease. A host that can't rests, and whoever asks has the lease; where nobody else does, it does what it can again.
+ * Milliseconds for which a host keeps the lease that can't do all of the work. Then it rests, and whoever asks has the lease;
+ * where nobody else does, the host does what it can again.
  */
 export const LACKING_MS = 60_000;
 
@@ -50,13 +50,16 @@ export interface Lease {
   stop(): Promise<void>;
 }
 
-/** The lease of a process that has no other beside it: it holds it from the start to the end. */
-export function ownLease(): Lease {
+/**
+ * The lease of a process that has no other beside it: it holds it from the start to the end.
+ * @param epochSeen the highest epoch in what this host has, which may have left a cluster
+ */
+export function ownLease(epochSeen: () => number): Lease {
   let stop = async (): Promise<void> => {};
   return {
     start(work) {
       stop = () => work.stop();
-      work.start(0);
+      work.start(epochSeen());
     },
     isHeld: () => true,
     stop: () => stop(),
@@ -117,8 +120,8 @@ export class LeaseKeeper implements Lease {
   #changes = 0;
   /** Whether the engine failed when it was asked last. */
   #isFailing = false;
-  /** When the lease was gained, or it was seen last that this host can do all: milliseconds of the monotonic clock. */
-  #lookedAt = 0;
+  /** When the lease was gained: milliseconds of the monotonic clock. */
+  #heldSince = 0;
   /** The host leaves the lease to others until then: milliseconds of the monotonic clock. */
   #restsUntil = Number.NEGATIVE_INFINITY;
   /** Who had the lease when it was asked for last. */
@@ -202,7 +205,7 @@ export class LeaseKeeper implements Lease {
 
   #gain(lease: HeldLease): void {
     this.#held = lease;
-    this.#lookedAt = this.#options.clock.monotonic();
+    this.#heldSince = this.#options.clock.monotonic();
     this.#losing = new AbortController();
     this.#changes += 1;
     this.#last = { holder: this.#holder, epoch: lease.epoch };
@@ -239,9 +242,7 @@ export class LeaseKeeper implements Lease {
 
   /** Why another host is to have its turn; null where none is. */
   #lacking(): string | null {
-    const now = this.#options.clock.monotonic();
-    if (now - this.#lookedAt < LACKING_MS) return null;
-    this.#lookedAt = now;
+    if (this.#options.clock.monotonic() - this.#heldSince < LACKING_MS) return null;
     try {
       return this.#work.lacks();
     } catch (error) {

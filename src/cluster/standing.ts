@@ -1,6 +1,6 @@
 /** Where a host and the log stand, as far as the host knows. */
 import type { Clock } from '../base/clock.ts';
-import type { SharedEntries } from '../store/ingest/shared-entries.ts';
+import type { HostEntries } from '../store/ingest/ingest.ts';
 import type { LogUnavailableError } from '../store/log/shared-log.ts';
 import { HostBehindError, UnsoundLogError } from './errors.ts';
 import type { ClusterLog, ClusterState } from './events.ts';
@@ -9,7 +9,7 @@ import type { ClusterLog, ClusterState } from './events.ts';
 export const NEAR = 500;
 
 interface StandingOptions {
-  entries: Pick<SharedEntries, 'place'>;
+  entries: Pick<HostEntries, 'place'>;
   clock: Pick<Clock, 'monotonic'>;
   say: ClusterLog;
 }

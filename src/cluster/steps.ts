@@ -1,7 +1,8 @@
 /** Steps that bring a host and the log together: the host follows what it lacks, or gives back what the log has lost. */
 import type { Clock } from '../base/clock.ts';
 import { sameChain } from '../store/files/journal-entry.ts';
-import { ForeignEntryError, type SharedEntries } from '../store/ingest/shared-entries.ts';
+import type { HostEntries } from '../store/ingest/ingest.ts';
+import { ForeignEntryError } from '../store/ingest/writer.ts';
 import { journalEntryOf, type LogEntry, type LogHead, type SharedLog } from '../store/log/shared-log.ts';
 import { heal, whyForeign } from './comparing.ts';
 import type { ClusterLog } from './events.ts';
@@ -12,7 +13,7 @@ const CHUNK_BYTES = 8_000_000;
 
 export interface StepOptions {
   log: SharedLog;
-  entries: SharedEntries;
+  entries: HostEntries;
   clock: Clock;
   say: ClusterLog;
 }

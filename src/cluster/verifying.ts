@@ -3,7 +3,7 @@ import type { Clock } from '../base/clock.ts';
 import { OperatorError } from '../base/errors.ts';
 import { CHAIN_START } from '../store/files/journal-entry.ts';
 import { unavailable } from '../store/files/store-failure.ts';
-import type { SharedEntries } from '../store/ingest/shared-entries.ts';
+import type { HostEntries } from '../store/ingest/ingest.ts';
 import { LogUnavailableError, type SharedLog, UNSOUND_REMEDY } from '../store/log/shared-log.ts';
 import { fillHole, type LogFault, type VerifiedTo, verifyStretch } from './comparing.ts';
 import type { ClusterLog, VerificationState } from './events.ts';
@@ -17,7 +17,7 @@ interface VerifyingOptions {
   log: SharedLog;
   /** Stretches of entries that the log lacks before its newest one, by their numbers alone. @throws LogUnavailableError */
   missing: () => Promise<Omit<LogFault, 'fault'>[]>;
-  entries: SharedEntries;
+  entries: HostEntries;
   /** Whether this host is the one that verifies. */
   isHeld: () => boolean;
   clock: Pick<Clock, 'every'>;

@@ -16,8 +16,6 @@ import type { Log } from '../log.ts';
 import { clusterMetrics, leaseMetrics, verificationMetrics } from '../metrics/cluster.ts';
 import type { Settings } from '../settings/config.ts';
 import { lastWithheldIn } from '../store/files/journal.ts';
-import { LeftClusterError, UnsharedHooksError } from '../store/hooks/unshared.ts';
-import { beginsHandOver } from '../store/ingest/hand-over-entries.ts';
 import type { Ingest } from '../store/ingest/ingest.ts';
 import type { HostAnswer, HostReport } from '../store/log/cluster-hosts.ts';
 import type { ClusterStatus } from '../store/log/cluster-status.ts';
@@ -175,20 +173,6 @@ export function requireHost({ journalKeep, cluster }: Pick<Settings, 'journalKee
   }
 }
 
-/** @throws OperatorError where the index has chainhooks or secrets that are not those of the log, or the log can't be asked */
-async function requireSharedHooks({ hooks: { origin }, place }: Ingest, log: SharedLog): Promise<void> {
-  if (origin.origin() === 'left') throw new LeftClusterError();
-  if (origin.origin() === 'entries' || (origin.ownHooks().length === 0 && origin.ownSecrets().length === 0)) return;
-  try {
-    const [next] = await log.read(place().id, 1);
-    if (next === undefined || !beginsHandOver(next)) throw new UnsharedHooksError();
-  } catch (error) {
-    if (!(error instanceof LogUnavailableError)) throw error;
-    const remedy = 'Start this host again once the log can be reached: it has to know the chainhooks of this host.';
-    throw new PassingError(error.message, remedy, { cause: error });
-  }
-}
-
 /**
  * Refuses data of a public snapshot, which lack what commands of the log made, unless the log began with such data.
  * @throws OperatorError where the journal withholds an entry that the log has, PassingError where the log can't be asked
@@ -235,12 +219,11 @@ export async function joinCluster(options: JoinOptions): Promise<ServedCluster |
   const { settings, ingest, clock, chance, registry, log: say } = options;
   const { cluster: url, clusterPrefix: prefix, clusterLag } = settings;
   const { entries, queue } = ingest;
-  if (url === null || entries === null) return null;
+  if (url === null) return null;
   const opened = await options.openLog(url, { prefix, clock });
   try {
     await requireLogsChain(ingest, opened.log);
     await requireNothingWithheld(settings.data, opened.log);
-    await requireSharedHooks(ingest, opened.log);
   } catch (error) {
     await opened.log.close();
     throw error;

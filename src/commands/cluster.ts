@@ -1,7 +1,5 @@
 /** `stackside cluster init` and `stackside cluster status`. */
 import { existsSync } from 'node:fs';
-import { systemChance } from '../base/chance.ts';
-import { systemClock } from '../base/clock.ts';
 import { OperatorError, PassingError } from '../base/errors.ts';
 import { chainIdText } from '../chain/network.ts';
 import { fillHole, type LogFault, type VerifiedTo, verifyStretch } from '../cluster/comparing.ts';
@@ -14,21 +12,17 @@ import type { SettingsOf } from '../settings/config.ts';
 import { indexPath, journalPath, openReader } from '../store/files/database.ts';
 import type { JournalReader } from '../store/files/journal.ts';
 import { CHAIN_START } from '../store/files/journal-entry.ts';
-import { indexPlace, openWholeJournal } from '../store/files/journal-link.ts';
+import { openWholeJournal } from '../store/files/journal-link.ts';
 import { lockWriter } from '../store/files/lock.ts';
 import { directoryStatus } from '../store/files/status.ts';
-import { hookOrigin } from '../store/hooks/origin.ts';
 import { hookSecrets } from '../store/hooks/secrets.ts';
-import { hasHooksToHandOver } from '../store/ingest/hand-over.ts';
-import { handOverEntries } from '../store/ingest/hand-over-entries.ts';
 import type { SeenHost } from '../store/log/cluster-hosts.ts';
 import { type ClusterStatus, clusterStatus } from '../store/log/cluster-status.ts';
 import { chainOf, dropTables, isEarlierLog, makeTables } from '../store/log/engine-tables.ts';
-import { appendEntries, fillLog, newestOfEarlierLog } from '../store/log/log-filling.ts';
+import { fillLog, newestOfEarlierLog } from '../store/log/log-filling.ts';
 import { type EngineAccess, engineAccess, PostgresLog } from '../store/log/postgres-log.ts';
 import {
   DamagedLogError,
-  type LogHead,
   LogUnavailableError,
   LogUnknownOutcomeError,
   UNSOUND_REMEDY,
@@ -121,7 +115,6 @@ export async function initCluster(settings: ClusterSettings): Promise<void> {
       await mendLog(access, journal);
       const head = await fillLog(access, journal, filling(journal.lastId()));
       process.stdout.write(`The log has ${head.seq} entries, which are those of the journal in ${data}.\n`);
-      await handOverHooks(access, settings, head);
       process.stdout.write(
         `Signing secrets are sealed with the key in ${key}: copy this file to the data directory of each other host, or name it there with --cluster-key.\n`,
       );
@@ -183,29 +176,6 @@ function sharedKey(place: KeyPlace): string {
     );
   }
   return file;
-}
-
-/** Appends the chainhooks of the data directory, which all hosts have then. @throws OperatorError */
-async function handOverHooks(access: EngineAccess, { data }: ClusterSettings, head: LogHead): Promise<void> {
-  if (!existsSync(indexPath(data))) return;
-  using db = openReader(data);
-  db.run('BEGIN');
-  if (hookOrigin(db).origin() !== 'host' || !hasHooksToHandOver(db)) return;
-  if (indexPlace(db).current().id !== head.seq) {
-    throw new OperatorError(
-      `The index in ${data} is not at the end of its journal, so that its chainhooks can't be handed over.`,
-      'Start the server and stop it, and run the command again.',
-    );
-  }
-  const receivedAt = systemClock.now() * 1_000;
-  const options = {
-    db,
-    head: { id: head.seq, chain: head.chain },
-    receivedAt,
-    chance: systemChance,
-  };
-  await appendEntries(access, head, handOverEntries(options));
-  process.stdout.write('The chainhooks of the directory are those of all hosts from now on.\n');
 }
 
 /** Reports on stderr how far the log was gone through. @param last the number of the last entry @param what in words */

@@ -6,7 +6,6 @@ import { type Post, post } from '../hooks/delivery/post.ts';
 import { type Listen, listenHttp } from '../http/listener.ts';
 import { createLog, type Level, type Log } from '../log.ts';
 import { type Connect, openToWrite, WAL_LIMIT_BYTES } from '../store/files/connection.ts';
-import { type FileSync, fileSync } from '../store/ingest/durability.ts';
 import { type OpenSnapshots, openSnapshots } from '../store/read/snapshots.ts';
 import { type OpenLog, openClusterLog } from './cluster-host.ts';
 import { type StartOwnProcess, startOwnProcess } from './own-process.ts';
@@ -16,8 +15,6 @@ export interface Environment {
   chance: Chance;
   /** Opens the files that are written. */
   connect: Connect;
-  /** Syncs a file to the disk. */
-  sync: FileSync;
   /** Bytes above which a write-ahead log is emptied. */
   walLimitBytes: number;
   /** Opens the snapshots that requests read. */
@@ -40,7 +37,6 @@ export const realEnvironment: Environment = {
   clock: systemClock,
   chance: systemChance,
   connect: openToWrite,
-  sync: fileSync,
   walLimitBytes: WAL_LIMIT_BYTES,
   openSnapshots,
   listen: listenHttp,

@@ -11,7 +11,7 @@ import { type JournalEntry, nextChain, sameChain, withheld } from '../store/file
 import type { Place } from '../store/files/journal-link.ts';
 import { COMMAND_PATH } from '../store/ingest/entry-commands.ts';
 import { type Ingest, openIngest } from '../store/ingest/ingest.ts';
-import { ForeignEntryError } from '../store/ingest/shared-entries.ts';
+import { ForeignEntryError } from '../store/ingest/writer.ts';
 import { interruptible } from './interruptible.ts';
 import {
   damaged,
@@ -66,12 +66,11 @@ async function beginningOf(directory: string, ingest: Ingest, source: JournalSou
   const theirs = await source.chainAt(place.id);
   if (theirs === 'trimmed') throw lacking(source.location, place.id + 1);
   if (theirs !== null && sameChain(theirs, place.chain)) {
-    const { entries } = ingest;
     // Commands are about what commands made, which data of a public snapshot lack.
     const withholds = lastWithheldIn(directory) !== null;
     const taken = (entry: JournalEntry) => (withholds && entry.path === COMMAND_PATH ? withheld(entry) : entry);
-    const follow = (list: readonly JournalEntry[]) => entries?.follow(list.map(taken), false, systemClock.turn);
-    return { at: place, take: entries === null ? takeLikeRecording(ingest, place) : async (list) => follow(list) };
+    // Entries get the numbers that they have there.
+    return { at: place, take: (list) => ingest.entries.follow(list.map(taken), false, systemClock.turn) };
   }
   const common = await lastCommon(directory, source, place);
   if (common.id > 0) return { at: common, take: takeLikeRecording(ingest, common) };
@@ -128,8 +127,6 @@ export async function importJournal(settings: SettingsOf<'import'>, from: string
   const ingest = openIngest({
     directory: settings.data,
     chainId: settings.chainId,
-    // Entries get the numbers that they have there.
-    shared: true,
     machine: silentMachine,
     sendMany: sendManyIn(settings),
     load: 'bulk',

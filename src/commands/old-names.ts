@@ -12,8 +12,9 @@ import type { Log } from '../log.ts';
 import type { Settings } from '../settings/config.ts';
 import { unavailable } from '../store/files/store-failure.ts';
 import { type Commander, commandsOf } from '../store/ingest/commands.ts';
+import type { Ingest } from '../store/ingest/ingest.ts';
 import { type OldNameCommands, oldNameParts } from '../store/ingest/old-name-commands.ts';
-import { type OldNameRow, takeOldNames } from '../store/ingest/old-name-writer.ts';
+import type { OldNameRow } from '../store/ingest/old-name-writer.ts';
 import { LogUnavailableError } from '../store/log/shared-log.ts';
 import { openInput } from './input.ts';
 
@@ -29,18 +30,26 @@ const REMEDY = 'Get the export again, with the .sha256 files beside its four fil
 const broken = (file: string, line: number, what: string): OperatorError =>
   new OperatorError(`${file}, line ${line}: ${what}`, REMEDY);
 
+function requireFile(path: string): void {
+  if (!existsSync(path)) throw new OperatorError(`File does not exist: ${path}`, REMEDY);
+}
+
+/** The hash of a file as it is published, in hex. @throws OperatorError where there is none */
+function publishedHash(path: string): string {
+  const file = `${path}.sha256`;
+  requireFile(file);
+  return readFileSync(file, 'utf8').trim().split(/\s/)[0]?.toLowerCase() ?? '';
+}
+
 /**
  * Checks a file against its published hash.
  * @throws OperatorError where the file or its hash is missing, or they differ
  */
 async function checkFile(path: string): Promise<void> {
-  for (const needed of [path, `${path}.sha256`]) {
-    if (!existsSync(needed)) throw new OperatorError(`File does not exist: ${needed}`, REMEDY);
-  }
+  requireFile(path);
   const hasher = new Bun.CryptoHasher('sha256');
   for await (const chunk of createReadStream(path)) hasher.update(chunk);
-  const expected = readFileSync(`${path}.sha256`, 'utf8').trim().split(/\s/)[0]?.toLowerCase();
-  if (hasher.digest('hex') !== expected)
+  if (hasher.digest('hex') !== publishedHash(path))
     throw new OperatorError(`${path} has another SHA-256 than its .sha256`, REMEDY);
 }
 
@@ -153,30 +162,32 @@ async function* oldNames(directory: string): AsyncGenerator<OldNameRow> {
   yield* namesOf(names);
 }
 
-/**
- * Takes the export that the settings name into the index, once.
- * @throws OperatorError where it is not whole; the index is as it was then
- */
-export async function importOldNames({ data, bnsImport }: Settings, log: Log): Promise<void> {
-  if (bnsImport === null) return;
-  const rows = await takeOldNames(data, () => oldNames(bnsImport));
-  if (rows !== null) log({ event: 'old_names_imported', rows });
+/** What an export is known by: its published hashes. */
+function sourceOf(directory: string): string {
+  const hasher = new Bun.CryptoHasher('sha256');
+  for (const file of Object.values(FILES)) hasher.update(publishedHash(join(directory, file)));
+  return `old names ${hasher.digest('hex')}`;
 }
 
 /** Milliseconds until a command is sent again that the log of a cluster did not take. */
 const RETRY_MS = 1_000;
 
-interface Sharing {
+export interface OldNamesOptions {
   commander: Commander;
+  ingest: Pick<Ingest, 'imported' | 'setImported' | 'commit' | 'queue'>;
   clock: Clock;
   log: Log;
 }
 
 /**
- * Sends the export that the settings name to all hosts of a cluster. What they have already changes nothing.
- * @returns what ends the work
+ * Adds the names of the export that the settings name, once. What a log that hosts share can't take now is sent again later.
+ * @returns what ends the work, and the end of it
+ * @throws OperatorError where the export is not whole; then nothing is added
  */
-export function shareOldNames({ bnsImport }: Settings, { commander, clock, log }: Sharing): () => Promise<void> {
+export async function importOldNames(
+  { bnsImport: directory }: Pick<Settings, 'bnsImport'>,
+  { commander, ingest, clock, log }: OldNamesOptions,
+): Promise<{ stop: () => Promise<void>; done: Promise<void> }> {
   const stopping = new AbortController();
   const { signal } = stopping;
   const { run } = commandsOf<OldNameCommands>(commander);
@@ -193,23 +204,31 @@ export function shareOldNames({ bnsImport }: Settings, { commander, clock, log }
     return 0;
   }
 
-  async function work(directory: string): Promise<void> {
+  async function work(from: string, source: string): Promise<void> {
     let rows = 0;
-    try {
-      for await (const part of oldNameParts(oldNames(directory))) {
-        if (signal.aborted) return;
-        rows += await sent(part);
-        await clock.turn();
-      }
-      if (rows > 0) log({ event: 'old_names_imported', rows });
-    } catch (cause) {
-      log({ event: 'old_names_failed', cause });
+    for await (const part of oldNameParts(oldNames(from))) {
+      if (signal.aborted) return;
+      rows += await sent(part);
+      await clock.turn();
     }
+    await ingest.queue.run(() => {
+      ingest.setImported(source, { rows: 1, digest: '' });
+      ingest.commit();
+    });
+    log({ event: 'old_names_imported', rows });
   }
 
-  const working = bnsImport === null ? Promise.resolve() : work(bnsImport);
-  return async () => {
-    stopping.abort();
-    await working;
+  let done = Promise.resolve();
+  const source = directory === null ? '' : sourceOf(directory);
+  if (directory !== null && ingest.imported(source).rows === 0) {
+    for await (const _ of oldNames(directory));
+    done = work(directory, source).catch((cause: unknown) => log({ event: 'old_names_failed', cause }));
+  }
+  return {
+    done,
+    async stop() {
+      stopping.abort();
+      await done;
+    },
   };
 }

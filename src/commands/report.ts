@@ -58,10 +58,11 @@ export const checkWatch = (format: OutputFormat): PrintingWatch => (format === '
  */
 export function reportCheck(
   directory: string,
-  { format, ...options }: Omit<CheckOptions, 'watch'> & { format: OutputFormat },
+  { format, deep, ...since }: Pick<CheckOptions, 'since'> & { deep: boolean; format: OutputFormat },
 ): boolean {
-  const results = checkDirectory(directory, { ...options, watch: checkWatch(format), machine: silentMachine });
-  if (options.since !== undefined && format === 'text') {
+  const kind = deep ? { deep: silentMachine } : since;
+  const results = checkDirectory(directory, { ...kind, watch: checkWatch(format) });
+  if (since.since !== undefined && format === 'text') {
     process.stdout.write('Checks behind a dash were left out: they read the whole index, whatever --since is.\n');
   }
   return results.every(({ problems }) => problems.length === 0);

@@ -79,8 +79,8 @@ export interface ServeHooksOptions {
   ingest: Ingest;
   log: Log;
   timers: HookTimers;
-  /** The machine that the index was opened with; else one is made. */
-  machine?: HookMachine;
+  /** The machine that the index was opened with. */
+  machine: HookMachine;
   /** Sends commands into the log that hosts share; a host by itself has its own. */
   commander?: Commander;
   /** The host of a cluster delivers by it; its own where it is no such host. */

@@ -43,7 +43,7 @@ import { serverFaucets } from './faucets.ts';
 import { inspections } from './inspections.ts';
 import { journalStretch } from './journal-stretch.ts';
 import { requireNodesChain } from './node-chain.ts';
-import { importOldNames, shareOldNames } from './old-names.ts';
+import { importOldNames } from './old-names.ts';
 import { requireLoopback } from './open-access.ts';
 import { serverOperations } from './operations.ts';
 import { readOrReason } from './readiness.ts';
@@ -209,16 +209,15 @@ function openWriting(settings: Settings, environment: Environment, log: Log, clo
   const shared = settings.cluster !== null;
   if (settings.mode === 'read' && !shared) return null;
   const { clock, walLimitBytes: limitBytes } = environment;
-  const { now } = clock;
-  const opened = { ...ingestSettings(settings), ...writingIn(environment), shared, log };
-  const { ingest, machine } = openWithHooks(opened, { log, now });
+  const opened = { ...ingestSettings(settings), ...writingIn(environment, shared), log };
+  const { ingest, machine } = openWithHooks(opened, { log });
   closing.unshift(() => ingest.queue.run(ingest.close));
   warnOfOthers(settings.data, log);
   const every = inTurn(ingest, clock.every);
   const { publish: before } = ingest;
   closing.unshift(startWalUpkeep({ directory: settings.data, log, limitBytes, now: clock.monotonic, every, before }));
   closing.unshift(keepJournal(settings, environment, ingest, log));
-  closing.unshift(startValueIndexing({ write: ingest.write, step: ingest.valueIndexes.step, clock, log }));
+  closing.unshift(startValueIndexing({ write: ingest.local, step: ingest.valueIndexes.step, clock, log }));
   return { ingest, machine };
 }
 
@@ -241,7 +240,6 @@ export async function startServing(
   };
   try {
     requireHost(settings);
-    if (settings.mode !== 'read' && settings.cluster === null) await importOldNames(settings, log);
     const writing = openWriting(settings, environment, log, closing);
     const ingest = writing?.ingest ?? null;
     const [registry, node] = [new Registry(), nodeRpc(settings.nodeRpc)];
@@ -285,7 +283,12 @@ export async function startServing(
     const served = managing === null ? null : manageHooks(base, managing, cluster);
     const rate = new EventRate(clock.now);
     cluster?.start();
-    if (cluster !== null && managing !== null) closing.unshift(shareOldNames(settings, { ...cluster, clock, log }));
+    if (managing !== null) {
+      const commander = cluster?.commander ?? managing.ingest.commander(clock, environment.chance);
+      const names = await importOldNames(settings, { commander, ...managing, clock, log });
+      closing.unshift(names.stop);
+      if (cluster === null) await names.done;
+    }
     if (managing !== null) {
       const receive = cluster?.receive ?? managing.ingest.receive;
       const caughtUp = cluster?.caughtUp ?? (async () => {});
@@ -347,7 +350,11 @@ const ingestSettings = (settings: Settings) => ({
   sendMany: sendManyIn(settings),
   valueIndexes: valueIndexesIn(settings),
 });
-const writingIn = ({ connect, sync, clock }: Environment) => ({ connect, sync, after: clock.after });
+/** Each entry of a log that hosts share is committed by itself: where another host was first, nothing else is taken back. */
+const writingIn = ({ connect, clock }: Environment, shared: boolean) => ({
+  connect,
+  ...(shared ? {} : { after: clock.after }),
+});
 
 /** What is done again and again between writes, when it is its turn. */
 const inTurn =

@@ -20,8 +20,6 @@ const MOST_WAITING = 1_000;
 export interface AlertOptions extends Outgoing {
   url: string;
   secrets: OpenedSecrets;
-  /** Resolves when what happened is on the disk: until then it may yet not have. */
-  durable: () => Promise<void>;
   rules: DeliveryRules;
   log: HookLog;
   userAgent: string;
@@ -43,7 +41,7 @@ export const noAlerts: Alerts = { start() {}, tell() {}, async stop() {} };
 
 /** Makes the sender of alerts; each is tried three times. */
 export function alerts(options: AlertOptions): Alerts {
-  const { url, secrets, durable, guard, rules, log, userAgent, clock, post, chance } = options;
+  const { url, secrets, guard, rules, log, userAgent, clock, post, chance } = options;
   const { timeoutMs, connectTimeoutMs, retryCapMs } = rules;
   const waiting: HookEnd[] = [];
   /** Aborted while it is stopped. */
@@ -87,7 +85,6 @@ export function alerts(options: AlertOptions): Alerts {
     await clock.turn();
     for (let end = waiting.shift(); end !== undefined; end = signal.aborted ? undefined : waiting.shift()) {
       try {
-        await durable();
         await send(end, signal);
       } catch (error) {
         log({ event: 'hook_task_failed', cause: error });

@@ -30,7 +30,7 @@ export function backfillJobs({ store, history, commands, chance }: Chainhooks) {
       if (from > to) throw invalidField('from_height', 'must not be above to_height');
       if (to > tip) throw invalidField('to_height', `must not be above the tip, which is at ${tip}`);
       const job = chance.uuid();
-      await commands.run('backfill.start', { hook: hookId, job, from, to, dryRun, most: MOST_BACKFILLS }, 'synced');
+      await commands.run('backfill.start', { hook: hookId, job, from, to, dryRun, most: MOST_BACKFILLS });
       return serializedBackfill(found(hookId, job));
     },
 
@@ -44,7 +44,7 @@ export function backfillJobs({ store, history, commands, chance }: Chainhooks) {
 
     /** Deliveries that the backfill queued and that are not under way are cancelled too. @throws HookProblem 404 */
     async cancel(hookId: number, job: string): Promise<void> {
-      await commands.run('backfill.cancel', { hook: hookId, job }, 'synced');
+      await commands.run('backfill.cancel', { hook: hookId, job });
     },
   };
 }

@@ -1,16 +1,18 @@
-/** The time of what is being applied, which is what hooks take for now meanwhile. */
+/** The time of the entry that is being applied, which is what hooks take for now meanwhile. */
 
 export type CommandTime = ReturnType<typeof commandTime>;
 
-/** @param now the clock, in Unix milliseconds, for what has no time of its own */
-export function commandTime(now: () => number) {
+export function commandTime() {
   let applied: number | null = null;
   return {
     /** Unix milliseconds. */
-    now: (): number => applied ?? now(),
+    now(): number {
+      if (applied === null) throw new Error('nothing is being applied');
+      return applied;
+    },
 
-    /** Runs `work` at a time. @param at Unix milliseconds; null where the work has no time of its own */
-    at<T>(at: number | null, work: () => T): T {
+    /** Runs `work` at a time, in Unix milliseconds. */
+    at<T>(at: number, work: () => T): T {
       const before = applied;
       applied = at;
       try {

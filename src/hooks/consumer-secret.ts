@@ -19,9 +19,9 @@ export function consumerSecrets({ secrets, commands, sealing }: Chainhooks) {
     /** Makes a new secret; the old one signs beside it for a day. @throws HookProblem 409 without a key to seal it with */
     async rotateSecret(consumer: string) {
       const sealed = sealing.seal(consumer, newSecret()).toHex();
-      await commands.run('hook.set_secret', { consumer, secret: sealed }, 'synced');
+      await commands.run('hook.set_secret', { consumer, secret: sealed });
       return secret(consumer);
     },
-    removeSecret: (consumer: string): Promise<void> => commands.run('hook.remove_secret', { consumer }, 'synced'),
+    removeSecret: (consumer: string): Promise<void> => commands.run('hook.remove_secret', { consumer }),
   };
 }

@@ -48,7 +48,7 @@ export function deliveryLog(hooks: Chainhooks, { own }: Management) {
     /** @throws HookProblem 409 where it is on its way, 410 where its body is kept no more */
     async redeliver(consumer: string, uuid: string, id: string) {
       const one = { consumer, uuid, delivery: id, underWay: dispatcher.underWay() };
-      await commands.run('delivery.redeliver', one, 'synced');
+      await commands.run('delivery.redeliver', one);
       return serialized(delivery(own(consumer, uuid).id, id));
     },
 
@@ -59,7 +59,7 @@ export function deliveryLog(hooks: Chainhooks, { own }: Management) {
       let queued = 0;
       for (let after = 0; ; ) {
         const many = { consumer, uuid, filter: which, after, limit: BATCH, underWay: dispatcher.underWay() };
-        const batch = await commands.run('delivery.redeliver_many', many, 'synced');
+        const batch = await commands.run('delivery.redeliver_many', many);
         if (batch.last === null) return queued;
         after = batch.last;
         queued += batch.queued;
@@ -70,7 +70,7 @@ export function deliveryLog(hooks: Chainhooks, { own }: Management) {
     /** Gives up the delivery that holds up a hook, so that those behind it go. */
     async skip(consumer: string, uuid: string, id: string): Promise<void> {
       const one = { consumer, uuid, delivery: id, underWay: dispatcher.underWay() };
-      await commands.run('delivery.skip', one, 'synced');
+      await commands.run('delivery.skip', one);
       log({ event: 'hook_delivery_skipped', uuid: uuid.toLowerCase(), webhook_id: id });
     },
   };

@@ -15,8 +15,6 @@ import type { HookLog } from './log-event.ts';
 /** What is around a machine. */
 export interface MachineSurroundings {
   log: HookLog;
-  /** The clock, in Unix milliseconds, for what has no time of its own. */
-  now: () => number;
 }
 
 /** Who is told of what a machine did, once it is committed. */
@@ -31,8 +29,8 @@ const nobody: MachineListeners = { queued() {}, behind() {}, ended() {}, recover
 export type HookMachine = ReturnType<typeof hookMachine>;
 
 /** Takes part in nothing by itself: whoever writes calls its follower and its commands. */
-export function hookMachine({ store, history, network, log, now }: MachineParts & MachineSurroundings) {
-  const time = commandTime(now);
+export function hookMachine({ store, history, network, log }: MachineParts & MachineSurroundings) {
+  const time = commandTime();
   const counters = newCounters();
   let listeners = nobody;
   const evaluator = hookEvaluator({
@@ -54,8 +52,6 @@ export function hookMachine({ store, history, network, log, now }: MachineParts 
     follower,
     commands: hookCommands({ store, history, network, evaluator, lifecycle: hooks }, time),
     counters,
-    /** The tables were replaced: what is known of them is read again. */
-    replaced: evaluator.replaced,
     /** Tells nobody else from now on. */
     listen(one: MachineListeners): void {
       listeners = one;
@@ -65,11 +61,4 @@ export function hookMachine({ store, history, network, log, now }: MachineParts 
 }
 
 /** Makes a machine that brings tables up to a journal's entries, and tells nobody. */
-export const silentMachine: ComposeMachine = (parts) =>
-  hookMachine({
-    ...parts,
-    log: () => {},
-    now() {
-      throw new Error('entries have times of their own');
-    },
-  });
+export const silentMachine: ComposeMachine = (parts) => hookMachine({ ...parts, log: () => {} });

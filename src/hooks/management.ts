@@ -48,7 +48,7 @@ export function management(hooks: Chainhooks, mostHooks: number | null) {
       const definition = readDefinition(body, network());
       await checkTarget(definition);
       const hook = { uuid: chance.uuid(), consumer, definition, most: mostHooks };
-      return serialized(await commands.run('hook.register', hook, 'synced'));
+      return serialized(await commands.run('hook.register', hook));
     },
 
     page(consumer: string, limit: number, offset: number) {
@@ -61,18 +61,17 @@ export function management(hooks: Chainhooks, mostHooks: number | null) {
     async update(consumer: string, uuid: string, body: unknown) {
       await checkTarget(patchedDefinition(definitionOf(own(consumer, uuid)), body, network()));
       // The definition may have changed while a name was looked up: the body goes into the one that is there now.
-      return serialized(await commands.run('hook.redefine', { consumer, uuid, change: body }, 'synced'));
+      return serialized(await commands.run('hook.redefine', { consumer, uuid, change: body }));
     },
 
-    remove: (consumer: string, uuid: string): Promise<void> =>
-      commands.run('hook.remove', { consumer, uuid }, 'synced'),
+    remove: (consumer: string, uuid: string): Promise<void> => commands.run('hook.remove', { consumer, uuid }),
 
     setEnabled: (consumer: string, uuid: string, enabled: boolean, from?: ResumeFrom): Promise<void> =>
-      commands.run('hook.set_enabled', { consumer, uuid, enabled, ...(from === undefined ? {} : { from }) }, 'synced'),
+      commands.run('hook.set_enabled', { consumer, uuid, enabled, ...(from === undefined ? {} : { from }) }),
 
     /** @returns uuids of all that the filters name, oldest first */
     setManyEnabled: (consumer: string, enabled: boolean, filters: BulkFilters): Promise<string[]> =>
-      commands.run('hook.set_many_enabled', { consumer, enabled, filters }, 'synced'),
+      commands.run('hook.set_many_enabled', { consumer, enabled, filters }),
 
     /** Sends what the hook matches in a block to its receiver, once more or for the first time. */
     evaluate: (consumer: string, uuid: string, choice: BlockChoice): Promise<void> =>

@@ -20,5 +20,5 @@ export async function evaluateOnDemand(hooks: Chainhooks, record: HookRecord, ch
   if (scanner({ history, candidates }, activeHook(record).conditions).at(block) === null) return;
   const { consumer, uuid } = record;
   const evaluation = { consumer, uuid, block: toHex(block), request: chance.uuid(), most: MOST_WAITING };
-  await commands.run('delivery.evaluate', evaluation, 'synced');
+  await commands.run('delivery.evaluate', evaluation);
 }

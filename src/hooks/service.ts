@@ -19,7 +19,7 @@ import type { DeliveryRules } from './delivery/rules.ts';
 import { openedSecrets, type Sealing } from './delivery/sealing.ts';
 import { type TargetGuard, type TargetRules, targetGuard } from './delivery/target.ts';
 import type { HookLog } from './log-event.ts';
-import { type HookMachine, hookMachine } from './machine.ts';
+import type { HookMachine } from './machine.ts';
 import { type Maintenance, maintenance } from './maintenance.ts';
 import type { PausedReason } from './schemas.ts';
 import { hookTasks } from './tasks.ts';
@@ -40,8 +40,8 @@ export interface HookOptions {
   log: HookLog;
   userAgent: string;
   timers?: HookTimers;
-  /** The machine that the index was opened with; else one is made. */
-  machine?: HookMachine;
+  /** The machine that the index was opened with. */
+  machine: HookMachine;
   /** Sends commands into the log that hosts share; a host by itself has its own. */
   commander?: Commander;
   /** Seals signing secrets, and opens them. */
@@ -64,39 +64,28 @@ export interface HookGauges {
 
 export type Chainhooks = ReturnType<typeof startChainhooks>;
 
-/** A machine for an index that was opened without one. */
-function addedMachine(ingest: Ingest, log: HookLog, now: Clock['now']): HookMachine {
-  const machine = hookMachine({ store: ingest.hooks, history: ingest.history, network: ingest.network, log, now });
-  ingest.addCommands(machine.commands);
-  return machine;
-}
-
 /** Takes part in the chain from now on, and delivers while the lease is held. */
 export function startChainhooks(options: HookOptions) {
-  const { ingest, rules, log, userAgent, timers = untimedHooks, guard, lease = ownLease(), sealing } = options;
+  const { ingest, rules, log, userAgent, timers = untimedHooks, guard, sealing } = options;
   const { clock = systemClock, chance = systemChance, post = sendPost } = options;
   const { now } = clock;
   const { hooks: store, history } = ingest;
+  const { lease = ownLease(store.records.epoch) } = options;
   const targets = guard ?? targetGuard(rules.targets);
 
-  const machine = options.machine ?? addedMachine(ingest, log, now);
-  const { evaluator, counters } = machine;
-  // First: whatever follows may write.
-  if (options.commander === undefined) ingest.follow(machine.follower);
-  const commands = commandsOf<HookCommands>(options.commander ?? ingest.commander(clock));
+  const { machine } = options;
+  const { counters } = machine;
+  const commands = commandsOf<HookCommands>(options.commander ?? ingest.commander(clock, chance));
   const { alertUrl: url } = rules;
   const secrets = openedSecrets(store.secrets, sealing, log);
   secrets.tell();
   const outgoing = { guard: targets, rules, log, userAgent, clock, chance, post };
-  const operator =
-    url === null ? noAlerts : alerts({ ...outgoing, url, secrets, durable: () => ingest.durable(ingest.position()) });
+  const operator = url === null ? noAlerts : alerts({ ...outgoing, url, secrets });
   const request = deliveryRequest({ ...outgoing, secrets });
   const marks = markWriter({ write: (made) => commands.run('delivery.mark', made), clock });
   const deliveries = dispatcher({
     ...{ store, rules, counters, timers, log, clock, chance, request },
     mark: marks.write,
-    position: ingest.position,
-    durable: ingest.durable,
     roomMade: () => tasks.wake(),
     isHeld: () => lease.isHeld(),
     canSign: secrets.canSign,
@@ -141,7 +130,6 @@ export function startChainhooks(options: HookOptions) {
     /** Why this host, which delivers, sends nothing of a hook for now; null where it does. */
     pausedReason: ({ consumer }: HookRecord): PausedReason | null =>
       lease.isHeld() && !secrets.isReadable(consumer) ? 'secret_unreadable' : null,
-    evaluator,
     dispatcher: deliveries,
     /** A request outside the queues, which is written down nowhere. */
     request: (record: HookRecord, delivery: DeliveryIdentity, text: string): Promise<Result> =>

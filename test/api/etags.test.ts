@@ -1,11 +1,13 @@
 /** A tag holds for one answer: what changes the answer changes the tag, wherever the change comes from. */
+
 import { expect, test } from 'bun:test';
-import { takeOldNames } from '../../src/store/ingest/old-name-writer.ts';
+import { silentMachine } from '../../src/hooks/machine.ts';
 import { rebuildIndex } from '../../src/store/ingest/rebuild.ts';
 import { openApi } from '../support/api.ts';
 import { dataDirectory } from '../support/data-directory.ts';
 import { alice, announcement, block, bob, deployment, receipt, START, transfer } from '../support/handmade.ts';
 import { openAt, openNew } from '../support/ingest.ts';
+import { addOldNames } from '../support/old-names.ts';
 
 const LIST = '/extended/v3/transactions';
 const MEMPOOL = '/extended/v3/mempool/transactions';
@@ -86,7 +88,7 @@ test('no two states of the mempool have one tag: not after a rebuild, and not in
     open.ingest.receive(announcement([transfer(alice, 0, 200)], START + 61));
     await tagNow();
   }
-  rebuildIndex({ directory: directory.path, chainId: null, log: () => {}, force: false });
+  rebuildIndex({ directory: directory.path, chainId: null, machine: silentMachine, log: () => {}, force: false });
   const unchanged = (await again(directory.path, MEMPOOL, null)).tag;
   expect(unchanged).toBe(tags.at(-1) ?? null);
   {
@@ -119,7 +121,7 @@ test('names from before the chain change the tags of names', async () => {
     open.ingest.receive(block(null, 'one').event);
   }
   const { tag } = await again(directory.path, '/v1/names', null);
-  await takeOldNames(directory.path, async function* () {
+  await addOldNames(directory.path, async function* () {
     yield { kind: 'name', name: 'alice.id', owner: alice.address, zonefileHash: new Uint8Array(20) };
   });
   expect((await again(directory.path, '/v1/names', tag)).status).toBe(200);

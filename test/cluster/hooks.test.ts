@@ -1,22 +1,17 @@
 /** Chainhooks of hosts that share a log: how they come in, what of them is sealed, and what hosts of a cluster can't do. */
 import { expect, test } from 'bun:test';
 import { join } from 'node:path';
-import { systemChance } from '../../src/base/chance.ts';
 import { requireHost } from '../../src/commands/cluster-host.ts';
 import { devnetEvents } from '../../src/devnet/scenario.ts';
+import { readDefinition } from '../../src/hooks/definition.ts';
 import { silentMachine } from '../../src/hooks/machine.ts';
-import { openWithHooks } from '../../src/hooks/open.ts';
-import { snapshotIndex } from '../../src/store/check/index-snapshot.ts';
-import { openToRead } from '../../src/store/files/connection.ts';
-import { indexPath } from '../../src/store/files/database.ts';
 import { openJournalReader } from '../../src/store/files/journal.ts';
 import { commandsOf } from '../../src/store/ingest/commands.ts';
-import { handOverEntries } from '../../src/store/ingest/hand-over-entries.ts';
 import { type OldNameCommands, oldNameParts } from '../../src/store/ingest/old-name-commands.ts';
 import type { OldNameRow } from '../../src/store/ingest/old-name-writer.ts';
 import { rebuildIndex } from '../../src/store/ingest/rebuild.ts';
 import { logEntryOf } from '../../src/store/log/shared-log.ts';
-import { type DirectHooks, directHooks } from '../hooks/direct.ts';
+import { directHooks } from '../hooks/direct.ts';
 import { definition } from '../hooks/server.ts';
 import { dataDirectory } from '../support/data-directory.ts';
 import { received } from '../support/ingest.ts';
@@ -32,19 +27,13 @@ const hook = (name: string) => ({
   ...definition('http://127.0.0.1:9/', filters, { enable_on_registration: true }),
   name,
 });
-const SECRET_HEX = '07'.repeat(32);
 
-/** The journal and the chainhooks of a directory as `stackside cluster init` appends them. */
+/** The journal of a directory as `stackside cluster init` appends it. */
 function initiated(directory: string): MemoryLog {
   const log = new MemoryLog();
   const journal = openJournalReader(directory);
   for (const entry of journal?.entriesAfter(0) ?? []) log.add(logEntryOf(entry), log.head);
   journal?.close();
-  using db = openToRead(indexPath(directory));
-  const head = { id: log.head.seq, chain: log.head.chain };
-  for (const entry of handOverEntries({ db, head, receivedAt: 1_000, chance: systemChance })) {
-    log.add(logEntryOf(entry), log.head);
-  }
   return log;
 }
 
@@ -54,7 +43,7 @@ const hooksOf = (directory: string) =>
     Object.entries(wholeIndex(directory)).filter(([name]) => name.startsWith('hook') || name === 'faucet_requests'),
   );
 
-test('the chainhooks of a single host become those of all hosts, with their queue and sealed secrets', async () => {
+test('a single host becomes the first of a cluster by its journal, which has its chainhooks and their queue', async () => {
   using directory = dataDirectory();
   let secret: string | null;
   {
@@ -69,17 +58,12 @@ test('the chainhooks of a single host become those of all hosts, with their queu
   const before = hooksOf(directory.path);
   expect(before.hooks).toHaveLength(2);
   const log = initiated(directory.path);
-  expect(JSON.stringify(log.entries)).not.toContain(secret);
-
   await using first = openHost(log.client(), directory.path);
   await first.follow(log.head.seq);
   await using other = openHost(log.client());
   await other.follow(log.head.seq);
-  expect(hooksOf(other.directory)).toEqual(hooksOf(first.directory));
-  const { hook_origin: origin, ...rest } = hooksOf(first.directory);
-  const { hook_origin: _, ...kept } = before;
-  expect(rest).toEqual(kept);
-  expect(origin).toEqual(['id=1 origin=1 epoch=0']);
+  expect(hooksOf(first.directory)).toEqual(before);
+  expect(hooksOf(other.directory)).toEqual(before);
   const stored = other.ingest.hooks.secrets.find('default');
   expect(sealing.open('default', stored?.secret ?? new Uint8Array())?.toHex()).toBe(secret ?? '');
 
@@ -94,38 +78,6 @@ test('the chainhooks of a single host become those of all hosts, with their queu
   await other.hooks.run('hook.remove', own);
   await first.follow(log.head.seq);
   expect(first.ingest.hooks.records.live()).toEqual([]);
-});
-
-/** What a host may have of its own. */
-const OWN: [what: string, make: (alone: DirectHooks) => Promise<unknown>][] = [
-  ['hook', (alone) => alone.register(hook('of its own'))],
-  [
-    'signing secret',
-    (alone) => alone.hooks.commands.run('hook.set_secret', { consumer: 'me', secret: SECRET_HEX }, 'synced'),
-  ],
-];
-
-test.each(OWN)('a host whose %s the log does not know takes no command of the log', async (_, make) => {
-  const log = new MemoryLog();
-  await using other = openHost(log.client());
-  for (const event of events) await other.host.receive(event);
-  using directory = dataDirectory();
-  {
-    await using joined = openHost(log.client(), directory.path);
-    await joined.follow(log.head.seq);
-  }
-  {
-    await using alone = directHooks({ directory: directory.path });
-    await make(alone);
-  }
-  await other.faucets.run('faucet.add', { currency: 'stx', address: 'ST1', ip: '127.0.0.1' });
-  await using one = openHost(log.client(), directory.path);
-  await one.follow(log.head.seq);
-  expect(one.ended.map(({ message }) => message)).toEqual([
-    expect.stringContaining('has chainhooks or signing secrets of its own'),
-  ]);
-  const { ownHooks, ownSecrets } = one.ingest.hooks.origin;
-  expect([...ownHooks(), ...ownSecrets()]).toHaveLength(1);
 });
 
 test('names from before the chain come to all hosts, once', async () => {
@@ -172,27 +124,21 @@ test('a snapshot of a host has its chainhooks', async () => {
   expect(position).toBe(log.head.seq);
 });
 
-test('a host that left its cluster has hooks of its own, which a rebuild keeps', async () => {
+test('a host leaves its cluster with all that it has, and a rebuild makes it again', async () => {
   const log = new MemoryLog();
   using directory = dataDirectory();
   {
     await using one = openHost(log.client(), directory.path);
     for (const event of events) await one.host.receive(event);
-    using snapshot = snapshotIndex(directory.path);
-    const before = snapshot.tables;
-    await one.faucets.run('faucet.add', { currency: 'stx', address: 'ST1', ip: '127.0.0.1' });
-    // From the first command on, the tables of commands are compared with those of other hosts.
-    snapshot.renew();
-    expect(snapshot.tables).toBeGreaterThan(before);
+    const definition = readDefinition(hook('of the cluster'), null);
+    await one.hooks.run('hook.register', { uuid: crypto.randomUUID(), consumer: 'default', definition, most: null });
   }
   {
     await using alone = directHooks({ directory: directory.path });
     await alone.register(hook('of its own'));
+    expect(alone.hooks.store.records.all('default')).toHaveLength(2);
   }
+  const before = wholeIndex(directory.path);
   rebuildIndex({ directory: directory.path, chainId: null, log: () => {}, force: false, machine: silentMachine });
-  const surroundings = { log: () => {}, now: () => 0 };
-  const { ingest } = openWithHooks({ directory: directory.path, chainId: null, log: () => {} }, surroundings);
-  expect(ingest.hooks.origin.ownHooks()).toHaveLength(1);
-  expect(ingest.hooks.origin.origin()).toBe('left');
-  ingest.close();
+  expect(wholeIndex(directory.path)).toEqual(before);
 });

@@ -95,7 +95,7 @@ test('while the log takes an event, others see what is committed, and writes wai
   const taken = one.host.receive(second!);
   await until(() => arrived.includes(seq));
   let written = false;
-  const write = one.ingest.write(() => {
+  const write = one.ingest.local(() => {
     written = true;
     // Whoever writes sees what was written before it.
     return history.tip().height;
@@ -434,7 +434,7 @@ test('while it is not known whether the log is there, nobody waits for the answe
   await using one = openHost({ ...client, head });
   const taken = one.host.receive(chunks(1));
   await asked.promise;
-  await one.ingest.write(() => {});
+  await one.ingest.local(() => {});
   goOn.resolve();
   expect(await taken).toBe('applied');
 });

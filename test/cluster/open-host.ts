@@ -24,10 +24,9 @@ export function openHost(
 ) {
   const own = directory === undefined ? dataDirectory() : null;
   const path = directory ?? own?.path ?? '';
-  const options = { directory: path, chainId, shared: true, log: () => {} };
-  const { ingest, machine } = openWithHooks(options, { log: () => {}, now: clock.now });
+  const options = { directory: path, chainId, log: () => {} };
+  const { ingest, machine } = openWithHooks(options, { log: () => {} });
   const { entries, queue } = ingest;
-  if (entries === null) throw new Error('it shares no log');
   const said: ClusterEvent[] = [];
   const ended: OperatorError[] = [];
   const seconds: number[] = [];

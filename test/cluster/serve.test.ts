@@ -15,10 +15,10 @@ import type { LogEvent } from '../../src/log.ts';
 import { readSettings } from '../../src/settings/config.ts';
 import { CHAIN_START, nextChain } from '../../src/store/files/journal-entry.ts';
 import { LogUnavailableError } from '../../src/store/log/shared-log.ts';
-import { directHooks } from '../hooks/direct.ts';
 import { definition } from '../hooks/server.ts';
 import { dataDirectory } from '../support/data-directory.ts';
 import { heldClock } from '../support/held-clock.ts';
+import { openAt } from '../support/ingest.ts';
 import { directWay, MemoryLog } from '../support/memory-log.ts';
 import { openedLog } from '../support/opened-log.ts';
 import { NO_NODE, type Serving, serving } from '../support/serving.ts';
@@ -285,17 +285,18 @@ test('a host says that another has its name, and that its clock differs from tha
 test('a host that may not join closes the log, which would keep its process from the end', async () => {
   using directory = dataDirectory();
   {
-    await using alone = directHooks({ directory: directory.path });
-    await alone.hooks.commands.run('hook.set_secret', { consumer: 'me', secret: '5e'.repeat(24) }, 'synced');
+    using alone = openAt(directory.path, { chainId: 0x8000_0000 });
+    expect(alone.ingest.chainId()).toBe(0x8000_0000);
   }
   const log = new MemoryLog();
+  await log.client().chain(1);
   let closed = 0;
   const close = async () => {
     closed += 1;
   };
   const openLog: OpenLog = async () => openedLog({ ...log.client(), close }, log.leases.client(directWay));
   await expect(serving({ cluster: CLUSTER }, directory.path, {}, { openLog })).rejects.toThrow(
-    'has chainhooks or signing secrets of its own',
+    "The cluster's log is of mainnet",
   );
   expect(closed).toBe(1);
 });

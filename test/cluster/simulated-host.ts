@@ -77,10 +77,10 @@ export class SimulatedHost {
     world.note(`${this.name} starts`);
     const life: Partial<Life> & { ended: boolean } = { ended: false };
     try {
-      const files = { connect: disk.connect, sync: disk.sync };
+      const { connect } = disk;
       const { ingest, machine } = openWithHooks(
-        { directory: disk.path, chainId: null, shared: true, log: () => {}, ...files },
-        { log: () => {}, now: world.clock.now },
+        { directory: disk.path, chainId: null, log: () => {}, connect },
+        { log: () => {} },
       );
       life.ingest = ingest;
       life.machine = machine;
@@ -91,7 +91,6 @@ export class SimulatedHost {
       return;
     }
     const { ingest } = life;
-    if (ingest.entries === null) throw new Error('it shares no log');
     life.host = clusterHost({
       log: whileAlive(this.log.client(this.way), () => !life.ended),
       entries: ingest.entries,

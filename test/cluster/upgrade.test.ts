@@ -1,4 +1,5 @@
 /** Hosts of this version and of the next one on one log: the next one enters a kind of entry that this one doesn't know. */
+
 import { expect, spyOn, test } from 'bun:test';
 import { appendFileSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -6,6 +7,7 @@ import { recordingRow } from '../../src/chain/recording.ts';
 import { runExport } from '../../src/commands/export.ts';
 import { runImport } from '../../src/commands/import.ts';
 import { devnetEvents } from '../../src/devnet/scenario.ts';
+import { silentMachine } from '../../src/hooks/machine.ts';
 import { readSettingsOf } from '../../src/settings/config.ts';
 import { nextChain } from '../../src/store/files/journal-entry.ts';
 import { rebuildIndex } from '../../src/store/ingest/rebuild.ts';
@@ -49,7 +51,7 @@ test('entries that only the next version knows have their numbers everywhere, an
   expect([journalRows(here.path), wholeIndex(here.path)]).toEqual([journal, index]);
 
   // The host is upgraded: it goes on, or makes its index anew.
-  rebuildIndex({ directory: here.path, chainId: null, log: () => {}, force: false });
+  rebuildIndex({ directory: here.path, chainId: null, machine: silentMachine, log: () => {}, force: false });
   {
     await using upgraded = openHost(log.client(), here.path);
     appendNext(log, 0);

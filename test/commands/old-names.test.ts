@@ -2,10 +2,11 @@
 import { afterEach, beforeEach, describe, expect, test } from 'bun:test';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { systemClock } from '../../src/base/clock.ts';
 import { bitcoinToStacks } from '../../src/codec/bitcoin-address.ts';
 import { importOldNames } from '../../src/commands/old-names.ts';
 import type { LogEvent } from '../../src/log.ts';
-import { readSettings } from '../../src/settings/config.ts';
+import { readSettings, type Settings } from '../../src/settings/config.ts';
 import type { Reader } from '../../src/store/read/index-reader.ts';
 import { openSnapshots } from '../../src/store/read/snapshots.ts';
 import { type DataDirectory, dataDirectory } from '../support/data-directory.ts';
@@ -64,10 +65,18 @@ function write(name: string, text: string): void {
   writeFileSync(join(from.path, `${name}.sha256`), `${hash}\n`);
 }
 
+/** Imports as a server does before it serves. */
+async function imported(settings: Settings, log: (event: LogEvent) => void): Promise<void> {
+  using open = openAt(data.path);
+  const { ingest } = open;
+  const options = { commander: ingest.commander(systemClock), ingest, clock: systemClock, log };
+  await (await importOldNames(settings, options)).done;
+}
+
 async function take(): Promise<LogEvent[]> {
   const said: LogEvent[] = [];
   const settings = readSettings({ data: data.path, bnsImport: from.path }, {});
-  await importOldNames(settings, (event) => said.push(event));
+  await imported(settings, (event) => said.push(event));
   return said;
 }
 
@@ -87,7 +96,7 @@ test('is taken once', async () => {
 
 test('without the setting nothing is looked for', async () => {
   const said: LogEvent[] = [];
-  await importOldNames(readSettings({ data: data.path }, {}), (event) => said.push(event));
+  await imported(readSettings({ data: data.path }, {}), (event) => said.push(event));
   expect(said).toEqual([]);
 });
 

@@ -1,14 +1,10 @@
 /** The console in a real browser, over a simulated chain and over one that attacks its readers. */
 import { afterAll, beforeAll, expect } from 'bun:test';
-import { rmSync } from 'node:fs';
 import type { Page } from 'playwright-core';
 import type { NodeEvent } from '../../src/devnet/node-event.ts';
 import { postEvents } from '../../src/devnet/post.ts';
 import { devnetEvents } from '../../src/devnet/scenario.ts';
-import { secretsKeyFile } from '../../src/hooks/secrets-key.ts';
 import type { ReceivedEvent } from '../../src/store/ingest/ingest.ts';
-import { definition } from '../hooks/server.ts';
-import { dataDirectory } from '../support/data-directory.ts';
 import { exampleHosts } from '../support/example-system.ts';
 import { alice, announcement, bob, transfer } from '../support/handmade.ts';
 import { type Serving, serving } from '../support/serving.ts';
@@ -451,31 +447,6 @@ browserTest('managing chainhooks needs a key where access is not open', async ()
   await page.reload();
   await page.getByRole('button', { name: 'Sign out' }).click();
   await page.getByLabel('API key').waitFor();
-});
-
-browserTest('a signing secret that the server lost the key of is said, and can be replaced', async () => {
-  using data = dataDirectory();
-  {
-    await using before = await serving(OPEN, data.path);
-    expect((await before.get('/chainhooks/me/secret', { method: 'POST' })).status).toBe(200);
-    const hook = definition('http://127.0.0.1:9/', [{ type: 'coinbase' }], { enable_on_registration: true });
-    const headers = { 'content-type': 'application/json' };
-    await before.get('/chainhooks/me', { method: 'POST', headers, body: JSON.stringify(hook) });
-  }
-  rmSync(secretsKeyFile(data.path));
-  await using after = await serving(OPEN, data.path);
-  await using visited = await visit(`${after.api}/hooks`);
-  const { page } = visited;
-  await page.getByText('Secret unreadable').waitFor();
-  await page.getByRole('alert').filter({ hasText: 'can not be read' }).waitFor();
-  await expectAccessible(page);
-  await page.getByRole('button', { name: 'Delete the secret' }).waitFor();
-  await page.getByRole('button', { name: 'Rotate the secret' }).click();
-  await page.getByRole('dialog').getByRole('button', { name: 'Rotate the secret' }).click();
-  await page.getByText('•••').waitFor();
-  await page.reload();
-  await page.getByText('•••').waitFor();
-  await page.getByText('Healthy').waitFor();
 });
 
 browserTest('texts of the chain are shown as text, whatever they hold', async () => {

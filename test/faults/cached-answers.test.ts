@@ -2,12 +2,14 @@
  * A cached answer equals a fresh one: an app that lives through a stream of events, with everything it keeps, answers
  * each GET route as an app does that was made this moment. STACKSIDE_RUNS for more streams.
  */
+
 import { expect, test } from 'bun:test';
 import fc from 'fast-check';
 import { systemClock } from '../../src/base/clock.ts';
 import { createApp } from '../../src/commands/app.ts';
 import type { NodeEvent } from '../../src/devnet/node-event.ts';
 import { Prng } from '../../src/devnet/prng.ts';
+import { silentMachine } from '../../src/hooks/machine.ts';
 import { rebuildIndex } from '../../src/store/ingest/rebuild.ts';
 import { openSnapshots } from '../../src/store/read/snapshots.ts';
 import { dataDirectory } from '../support/data-directory.ts';
@@ -151,7 +153,13 @@ class World {
     // Snapshots end with their turn, and no other process is in the midst of one of ours.
     await systemClock.turn();
     this.#open[Symbol.dispose]();
-    rebuildIndex({ directory: this.#directory.path, chainId: null, log: () => {}, force: false });
+    rebuildIndex({
+      directory: this.#directory.path,
+      chainId: null,
+      machine: silentMachine,
+      log: () => {},
+      force: false,
+    });
     this.#open = openAt(this.#directory.path);
     this.old.look();
   }

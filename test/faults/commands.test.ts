@@ -3,6 +3,7 @@
  * half-written and no file open, and once nothing fails any more the command does its work as if nothing had been. What a
  * command puts in its place is on the disk by then, bytes and name.
  */
+
 import { Database } from 'bun:sqlite';
 import { afterAll, expect, spyOn, test } from 'bun:test';
 import { cpSync, existsSync, readdirSync, readFileSync, readlinkSync, rmSync, writeFileSync } from 'node:fs';
@@ -13,16 +14,18 @@ import { recordingRow } from '../../src/chain/recording.ts';
 import { runExport } from '../../src/commands/export.ts';
 import { runImport } from '../../src/commands/import.ts';
 import { adminKeyFile, adminKeyOf } from '../../src/hooks/admin-key.ts';
+import { silentMachine } from '../../src/hooks/machine.ts';
 import { keptSealing, madeSealing, secretsKeyFile } from '../../src/hooks/secrets-key.ts';
 import { readSettings } from '../../src/settings/config.ts';
 import { checkDirectory } from '../../src/store/check/check.ts';
 import { indexPath } from '../../src/store/files/database.ts';
 import { missingListIndexes } from '../../src/store/files/list-indexes.ts';
 import { withholdEntries } from '../../src/store/files/withholding.ts';
-import { type OldNameRow, takeOldNames } from '../../src/store/ingest/old-name-writer.ts';
+import type { OldNameRow } from '../../src/store/ingest/old-name-writer.ts';
 import { rebuildIndex } from '../../src/store/ingest/rebuild.ts';
 import { type DataDirectory, dataDirectory } from '../support/data-directory.ts';
 import { makeEarlier } from '../support/earlier-data.ts';
+import { addOldNames } from '../support/old-names.ts';
 import { casesOf } from '../support/property.ts';
 import { restored, snapshotOf } from '../support/snapshot.ts';
 import { everything, wholeIndex } from '../support/tables.ts';
@@ -95,14 +98,16 @@ const commands: readonly Command[] = [
   {
     name: 'rebuild',
     makesListIndexes: true,
-    act: (folder) => rebuildIndex({ directory: inData(folder), chainId: null, log: () => {}, force: false }),
+    act: (folder) =>
+      rebuildIndex({ directory: inData(folder), chainId: null, machine: silentMachine, log: () => {}, force: false }),
     result: whole,
   },
   {
     name: 'rebuild of data from before version 0.1.0',
     makesListIndexes: true,
     prepare: (folder) => makeEarlier(inData(folder), 2),
-    act: (folder) => rebuildIndex({ directory: inData(folder), chainId: null, log: () => {}, force: false }),
+    act: (folder) =>
+      rebuildIndex({ directory: inData(folder), chainId: null, machine: silentMachine, log: () => {}, force: false }),
     result: whole,
   },
   {
@@ -141,12 +146,13 @@ const commands: readonly Command[] = [
   },
   {
     name: 'check',
-    act: (folder) => expect(checkDirectory(inData(folder), { deep: true }).flatMap((one) => one.problems)).toEqual([]),
+    act: (folder) =>
+      expect(checkDirectory(inData(folder), { deep: silentMachine }).flatMap((one) => one.problems)).toEqual([]),
     result: (folder) => wholeIndex(inData(folder)),
   },
   {
     name: 'the names from before the chain',
-    act: (folder) => takeOldNames(inData(folder), oldNames),
+    act: (folder) => addOldNames(inData(folder), oldNames),
     result: (folder) => wholeIndex(inData(folder)).old_names,
   },
   {

@@ -1,12 +1,9 @@
 /** The moments that matter most, each by itself: the locks, the two commits, and a disk that is really full. */
 import { Database } from 'bun:sqlite';
 import { afterAll, expect, test } from 'bun:test';
-import { systemClock } from '../../src/base/clock.ts';
 import { BUSY_TIMEOUT_MS } from '../../src/store/files/connection.ts';
 import { indexPath, journalPath } from '../../src/store/files/database.ts';
 import { StoreUnavailableError } from '../../src/store/files/store-failure.ts';
-import { commandsOf } from '../../src/store/ingest/commands.ts';
-import type { FaucetCommands } from '../../src/store/ingest/faucet-requests.ts';
 import type { ReceivedEvent } from '../../src/store/ingest/ingest.ts';
 import { everything, journalRows, wholeIndex } from '../support/tables.ts';
 import { type Fault, faultStore, never, type Plan } from './fault-store.ts';
@@ -228,10 +225,9 @@ test('a small write that finds room on a full disk says nothing of the events, w
   using open = opened();
   upToBlock(open);
   open.store.follow(({ sql, path }) => (sql === 'COMMIT' && path === journalPath(open.directory) ? full : null));
-  const gifts = commandsOf<FaucetCommands>(open.ingest.commander(systemClock));
   for (const _ of [1, 2, 3]) {
     expect(() => open.ingest.receive(nextBlock)).toThrow('disk is full');
-    await gifts.run('faucet.add', { currency: 'stx', address: 'ST000000000000000000002AMW42H', ip: '127.0.0.1' });
+    await open.ingest.local(() => {});
     expect(open.ingest.health.failing()?.message).toBe('disk is full');
   }
   open.store.follow(never);

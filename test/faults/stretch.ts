@@ -1,13 +1,15 @@
 /** A stretch of a node's events over an index with hooks, to be taken again and again under faults. */
 import { copyFileSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
+import { systemClock } from '../../src/base/clock.ts';
 import { devnetEvents } from '../../src/devnet/scenario.ts';
 import { definitionOf } from '../../src/hooks/active-hook.ts';
-import { newCounters, untimedHooks } from '../../src/hooks/counters.ts';
+import type { HookCommands } from '../../src/hooks/commands/registry.ts';
 import { readDefinition } from '../../src/hooks/definition.ts';
-import { hookEvaluator } from '../../src/hooks/evaluation/evaluator.ts';
-import { lifecycle } from '../../src/hooks/lifecycle.ts';
+import { type HookMachine, hookMachine } from '../../src/hooks/machine.ts';
+import { commandsOf } from '../../src/store/ingest/commands.ts';
 import type { IngestOptions, ReceivedEvent } from '../../src/store/ingest/ingest.ts';
+import type { MachineParts } from '../../src/store/ingest/state-machine.ts';
 import { definition } from '../hooks/server.ts';
 import { type DataDirectory, dataDirectory } from '../support/data-directory.ts';
 import { openAt, received } from '../support/ingest.ts';
@@ -50,45 +52,40 @@ const filters = [
 
 /** Opens a directory with hooks that follow its chain; nothing is sent. */
 export function openWithHooks(directory: string, options: Partial<IngestOptions> = {}) {
-  const open = openAt(directory, options);
+  let made: HookMachine | null = null;
+  const machine = (parts: MachineParts): HookMachine => {
+    made = hookMachine({ ...parts, log: () => {} });
+    return made;
+  };
+  const open = openAt(directory, { ...options, machine });
   const { ingest } = open;
   /** Told since the last look. */
   const woken = new Set<string>();
-  const evaluator = hookEvaluator({
-    store: ingest.hooks,
-    history: ingest.history,
-    network: ingest.network,
-    counters: newCounters(),
-    timers: untimedHooks,
-    log: () => {},
-    now: () => NOW,
+  (made as HookMachine | null)?.listen({
+    evaluated: () => {},
     queued: (hookId, lane) => woken.add(`${hookId}/${lane}`),
     behind: () => {},
     ended: () => {},
     recovered: () => woken.add('all'),
   });
-  ingest.follow(evaluator.follower);
-  const register = () =>
-    ingest.transaction(() => {
-      const { register: add } = lifecycle(ingest.hooks, ingest.history, evaluator, () => NOW);
-      for (const [index, events] of filters.entries()) {
-        const body = {
-          ...definition('http://127.0.0.1:9/', events, { enable_on_registration: true }),
-          name: `${index}`,
-        };
-        add(crypto.randomUUID(), 'me', readDefinition(body, ingest.network()));
-      }
-    });
+  const { run } = commandsOf<HookCommands>(ingest.commander({ ...systemClock, now: () => NOW }));
+  // Where nobody else writes, a command is applied when it is sent.
+  const register = () => {
+    for (const [index, events] of filters.entries()) {
+      const body = { ...definition('http://127.0.0.1:9/', events, { enable_on_registration: true }), name: `${index}` };
+      const known = readDefinition(body, ingest.network());
+      void run('hook.register', { uuid: crypto.randomUUID(), consumer: 'me', definition: known, most: null });
+    }
+  };
   /** From now on each hook expires with its so manieth match. */
-  const limitOccurrences = (most: number) =>
-    ingest.transaction(() => {
-      const { redefine } = lifecycle(ingest.hooks, ingest.history, evaluator, () => NOW);
-      for (const record of ingest.hooks.records.all('me')) {
-        const { options, ...rest } = definitionOf(record);
-        redefine(record, { ...rest, options: { ...options, expire_after_occurrences: record.occurrences + most } });
-      }
-    });
-  return { ...open, evaluator, register, limitOccurrences, woken };
+  const limitOccurrences = (most: number) => {
+    for (const record of ingest.hooks.records.all('me')) {
+      const { options: given } = definitionOf(record);
+      const limited = { ...given, expire_after_occurrences: record.occurrences + most };
+      void run('hook.redefine', { consumer: 'me', uuid: record.uuid, change: { options: limited } });
+    }
+  };
+  return { ...open, register, limitOccurrences, woken };
 }
 
 /** A directory, closed, where `before` was taken and hooks stand at the tip. */

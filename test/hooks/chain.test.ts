@@ -124,10 +124,11 @@ test(
         const [one, two] = [await register(live, everything, started), await register(away, everything, started)];
         feed(live, events);
         feed(away, events.slice(0, cut));
-        const { evaluator, store, dispatcher } = away.hooks;
+        const { commands, store, dispatcher } = away.hooks;
         const record = store.records.find(two, 'default');
         if (record === undefined) throw new Error('no hook');
-        await away.ingest.write(() => evaluator.interrupt(record, 'for a test', null));
+        const task = { of: 'catch_up', hook: record.id, most: 1 } as const;
+        await commands.run('hook.fail', { task, reason: 'for a test' });
         feed(away, events.slice(cut));
         expect((await away.request('GET', `/chainhooks/me/${two}`)).body.status).toMatchObject({
           status: 'interrupted',
@@ -165,7 +166,8 @@ test('what left the chain from block 1 on is taken back as it was told, with the
       if (event.path === '/new_block') blocks += 1;
       const record = server.hooks.store.records.find(uuid, 'default');
       if (blocks !== 3 || record === undefined) continue;
-      await server.ingest.write(() => server.hooks.evaluator.interrupt(record, 'for a test', null));
+      const task = { of: 'catch_up', hook: record.id, most: 1 } as const;
+      await server.hooks.commands.run('hook.fail', { task, reason: 'for a test' });
     }
     await server.request('PATCH', `/chainhooks/me/${uuid}/enabled`, { enabled: true });
     await until(() => server.hooks.store.records.find(uuid, 'default')?.stage === 'live');

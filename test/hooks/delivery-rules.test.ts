@@ -6,6 +6,7 @@ import { attempt } from '../../src/hooks/delivery/attempt.ts';
 import { post } from '../../src/hooks/delivery/post.ts';
 import { targetGuard } from '../../src/hooks/delivery/target.ts';
 import { serializedDelivery } from '../../src/hooks/serialize.ts';
+import { dataDirectory } from '../support/data-directory.ts';
 import { eventsOf } from '../support/forked-chain.ts';
 import { heldClock } from '../support/held-clock.ts';
 import { received } from '../support/ingest.ts';
@@ -235,7 +236,7 @@ test('after catching up over a fork sequence and ids go on as they were', async 
   feed(direct, forked.slice(0, third));
   const before = direct.made(uuid).map(({ webhookId }) => webhookId);
   expect(before).toHaveLength(3);
-  await direct.ingest.write(() => direct.hooks.evaluator.interrupt(direct.record(uuid), 'for a test', null));
+  await direct.interrupt(uuid);
   feed(direct, forked.slice(third));
   await direct.managed.setEnabled(CONSUMER, uuid, true);
   await until(() => direct.record(uuid).stage === 'live');
@@ -300,7 +301,7 @@ test('a hook that catches up is only so far ahead of its receiver, and goes on a
   using target = holding();
   const uuid = await direct.register(definition(target.url, everything));
   feed(direct, straight);
-  const { deliveries } = direct.hooks.store;
+  const { deliveries } = direct.own;
   const { openUpTo } = deliveries;
   deliveries.openUpTo = (id, lane, limit) => (openUpTo(id, lane, limit) < 3 ? 0 : limit);
   await direct.managed.setEnabled(CONSUMER, uuid, true, 1);
@@ -314,6 +315,20 @@ test('a hook that catches up is only so far ahead of its receiver, and goes on a
   expect(direct.made(uuid).flatMap(({ blocks }) => blocks.apply.map(({ height }) => height))).toEqual([
     1, 2, 3, 4, 5, 6, 7, 8,
   ]);
+});
+
+test('a host that left its cluster delivers, whichever host marked deliveries before', async () => {
+  using directory = dataDirectory();
+  using target = receiver();
+  {
+    await using before = directHooks({ directory: directory.path });
+    await before.register(definition(target.url, everything, started));
+    before.own.records.setEpoch(7);
+  }
+  await using alone = directHooks({ directory: directory.path });
+  feed(alone, straight.slice(0, upTo(straight, 2)));
+  await until(() => alone.hooks.store.deliveries.waitingAtAll().count === 0, 'the end of the queue');
+  expect(target.received).toHaveLength(2);
 });
 
 test('a delivery whose body is lost interrupts its hook, and says so', async () => {

@@ -332,10 +332,11 @@ test('the log is listed by state, reason and height, and walked in both directio
       target.received.some((first) => first.headers['webhook-id'] === headers['webhook-id'] && first.text === text),
     ).toBe(true);
   }
-  await server.ingest.write(() => server.hooks.store.deliveries.forgetBodies({ createdAt: 0, id: 0 }, LAST, 1_000));
+  const { commands } = server.hooks;
+  await commands.run('upkeep.aged_bodies', { after: { createdAt: 0, id: 0 }, before: LAST, limit: 1_000 });
   expect((await server.request('POST', `${path}/${few[0].id}/redeliver`)).status).toBe(410);
   expect((await server.request('GET', `${path}/${few[0].id}`)).body.payload).toBeNull();
-  await server.ingest.write(() => server.hooks.store.deliveries.forgetRows(LAST, 1_000));
+  await commands.run('upkeep.rows', { before: LAST, limit: 1_000 });
   expect((await log(server, uuid)).total).toBe(0);
 });
 
@@ -377,7 +378,7 @@ test('a payload that can not be made interrupts its hook before the block, and n
   using other = receiver();
   const broken = await register(server, target.url, { ...started, decode_clarity_values: true });
   const fine = await register(server, other.url);
-  const { candidates } = server.hooks.store;
+  const { candidates } = server.own;
   const { contractInterface } = candidates;
   candidates.contractInterface = () => '{';
   feed(server);

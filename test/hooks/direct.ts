@@ -2,7 +2,7 @@
 import { Database, SQLiteError } from 'bun:sqlite';
 import { join } from 'node:path';
 import { type Every, systemClock } from '../../src/base/clock.ts';
-import { type Lease, ownLease } from '../../src/cluster/lease-keeper.ts';
+import type { Lease } from '../../src/cluster/lease-keeper.ts';
 import { type Post, post as sendPost } from '../../src/hooks/delivery/post.ts';
 import type { Sealing } from '../../src/hooks/delivery/sealing.ts';
 import { parseNetworks, type TargetGuard, targetGuard } from '../../src/hooks/delivery/target.ts';
@@ -13,9 +13,9 @@ import { trial } from '../../src/hooks/trial.ts';
 import type { LogEvent } from '../../src/log.ts';
 import { everyDelivery } from '../../src/store/hooks/delivery-log.ts';
 import type { Delivery, HookRecord } from '../../src/store/hooks/model.ts';
-import { openIngest } from '../../src/store/ingest/ingest.ts';
 import { dataDirectory } from '../support/data-directory.ts';
 import { sealing as testSealing } from '../support/sealing.ts';
+import { openedHooks } from './opened.ts';
 
 export const CONSUMER = 'default';
 
@@ -46,7 +46,7 @@ export function directHooks(given: Given = {}) {
   const {
     rules = {},
     guard,
-    lease = ownLease(),
+    lease,
     post = sendPost,
     sealing = testSealing,
     clock = { time: 1_800_000_000_000 },
@@ -59,9 +59,10 @@ export function directHooks(given: Given = {}) {
   const log = (event: LogEvent) => {
     said.push(event);
   };
-  const ingest = openIngest({ directory: path, chainId: null, log });
+  const { ingest, machine, own } = openedHooks({ directory: path, chainId: null, log });
   const hooks = startChainhooks({
     ingest,
+    machine,
     rules: {
       targets: { allowed: loopback, plainHttp: false },
       alertUrl: null,
@@ -77,7 +78,7 @@ export function directHooks(given: Given = {}) {
     userAgent: 'stackside/test',
     clock: { ...systemClock, now: () => clock.time, every },
     guard: guard ?? targetGuard({ allowed: loopback, plainHttp: false }),
-    lease,
+    ...(lease === undefined ? {} : { lease }),
     post,
     sealing,
   });
@@ -114,6 +115,14 @@ export function directHooks(given: Given = {}) {
     made: (uuid: string): Delivery[] => deliveries.inOrder(record(uuid).id, everyDelivery, 0, 100_000),
     /** Lets what waits for its time in the live lane look at the clock again. */
     wake: (uuid: string) => hooks.dispatcher.wake(record(uuid).id, 'live'),
+    /** The tables as what applies entries has them: a test may write to them, or let its functions fail. */
+    own,
+    /** Interrupts a hook, as where a step of it can't be taken. */
+    interrupt: (uuid: string) =>
+      hooks.commands.run('hook.fail', {
+        task: { of: 'catch_up', hook: record(uuid).id, most: 1 },
+        reason: 'for a test',
+      }),
     stop,
     async [Symbol.asyncDispose]() {
       await stop();

@@ -103,7 +103,7 @@ test('a database that is busy while a payload is made ends the event, not the ho
   const uuid = await direct.register(
     definition(NOWHERE, everything, { enable_on_registration: true, decode_clarity_values: true }),
   );
-  const { candidates } = direct.hooks.store;
+  const { candidates } = direct.own;
   const { contractInterface } = candidates;
   const busy = busyError();
   candidates.contractInterface = () => {
@@ -130,7 +130,8 @@ test('a database that fails under the deliveries ends neither the process nor a 
   await using direct = directHooks();
   using target = receiver();
   const uuid = await direct.register(definition(target.url, everything, { enable_on_registration: true }));
-  const { deliveries, records } = direct.hooks.store;
+  const { deliveries } = direct.hooks.store;
+  const { records } = direct.own;
   const { head } = deliveries;
   const { delivered } = records;
   const busy = busyError();

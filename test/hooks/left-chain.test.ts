@@ -39,7 +39,7 @@ test('what a backfill has still to send of a block that left the chain is cancel
   using target = receiver();
   const [uuid = ''] = await liveAtThree(direct, target.url);
   // No more than two wait, so that it goes on only when there is room.
-  const { deliveries } = direct.hooks.store;
+  const { deliveries } = direct.own;
   const { openOfBackfill } = deliveries;
   deliveries.openOfBackfill = (id) => (openOfBackfill(id) < 2 ? 0 : 1_000);
   target.answer = () => new Response('', { status: 503 });

@@ -20,8 +20,9 @@ const everything = ['stx_event', 'contract_call', 'contract_deploy', 'tenure_cha
 const events = [...devnetEvents({ seed: 5, blocks: 20, accounts: 12, transactionsPerBlock: 4, forkEvery: 0 })].map(
   received,
 );
-const feed = ({ ingest }: DirectHooks) => {
-  for (const event of events) ingest.receive(event);
+const feed = ({ ingest, clock }: DirectHooks) => {
+  // Deliveries have the time of the event that they tell of.
+  for (const event of events) ingest.receive({ ...event, receivedAt: clock.time * 1_000 });
 };
 const hasBody = ({ hooks }: DirectHooks, id: number) => hooks.store.deliveries.hasBody(id);
 
@@ -29,7 +30,7 @@ const hasBody = ({ hooks }: DirectHooks, id: number) => hooks.store.deliveries.h
 function settle(direct: DirectHooks, uuid: string, states: readonly DeliveryState[]) {
   const made = direct.made(uuid).slice(0, states.length);
   expect(made).toHaveLength(states.length);
-  for (const [index, { id }] of made.entries()) direct.hooks.store.deliveries.setState(id, states[index]!);
+  for (const [index, { id }] of made.entries()) direct.own.deliveries.setState(id, states[index]!);
   return made;
 }
 
@@ -79,8 +80,8 @@ test('a hook keeps the bodies of its newest delivered ones alone, and of all tha
   const upkeep = maintenance({ store, commands, log, clock, retentionMs: RETENTION, mostBodies: 2 });
   await upkeep.run();
   expect(made.map(({ id }) => hasBody(direct, id))).toEqual([true, false, false, true, true, true]);
-  store.deliveries.setState(made[0]!.id, 'delivered');
-  store.deliveries.setState(direct.made(uuid)[6]!.id, 'delivered');
+  direct.own.deliveries.setState(made[0]!.id, 'delivered');
+  direct.own.deliveries.setState(direct.made(uuid)[6]!.id, 'delivered');
   await upkeep.run();
   expect(made.map(({ id }) => hasBody(direct, id))).toEqual([true, false, false, true, false, true]);
 });
@@ -92,7 +93,7 @@ test('what is deep in the chain is forgotten, what left it and was not taken bac
   const { history, store } = direct.hooks;
   const { id } = direct.record(uuid);
   const [kept, orphan] = [history.hashAt(15)!, new Uint8Array(32).fill(7)];
-  store.ledger.add(orphan, id, 15, 0, [0]);
+  direct.own.ledger.add(orphan, id, 15, 0, [0]);
   expect(store.ledger.ofBlock(kept)).toHaveLength(1);
   await direct.hooks.upkeep.run();
   expect(store.ledger.ofBlock(kept)).toHaveLength(1);
@@ -140,9 +141,9 @@ test('upkeep comes in steps: what fails is said, and more than a step takes is f
   const { store } = direct.hooks;
   const { id } = direct.record(uuid);
   const many = 5_001;
-  await direct.ingest.write(() => {
+  await direct.ingest.local(() => {
     for (let one = 0; one < many; one++) {
-      const lost = store.deliveries.add(
+      const lost = direct.own.deliveries.add(
         {
           webhookId: `evt_${one}`,
           hookId: id,
@@ -156,7 +157,7 @@ test('upkeep comes in steps: what fails is said, and more than a step takes is f
         },
         direct.clock.time,
       );
-      store.deliveries.setState(lost, 'cancelled');
+      direct.own.deliveries.setState(lost, 'cancelled');
     }
   });
   direct.clock.time += 4 * RETENTION + 1;

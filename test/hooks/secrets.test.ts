@@ -379,10 +379,10 @@ describe('what is sealed', () => {
   test('in the clear, or for another consumer, holds up its deliveries and says so', async () => {
     await using direct = directHooks({ sealing });
     const { commands, secrets } = direct.hooks;
-    await commands.run('hook.set_secret', { consumer: 'plain', secret: '07'.repeat(32) }, 'synced');
+    await commands.run('hook.set_secret', { consumer: 'plain', secret: '07'.repeat(32) });
     const taken = sealing.seal('me', secret).toHex();
-    await commands.run('hook.set_secret', { consumer: 'thief', secret: taken }, 'synced');
-    await commands.run('hook.set_secret', { consumer: 'me', secret: taken }, 'synced');
+    await commands.run('hook.set_secret', { consumer: 'thief', secret: taken });
+    await commands.run('hook.set_secret', { consumer: 'me', secret: taken });
     expect(secrets.unreadable()).toEqual(['plain', 'thief']);
     expect(secrets.find('me')?.secret).toEqual(Buffer.from(secret));
     expect(() => secrets.find('thief')).toThrow('can not be read');

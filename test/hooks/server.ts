@@ -8,14 +8,18 @@ import { startApi } from '../../src/http/server.ts';
 import type { LogEvent } from '../../src/log.ts';
 import { hookTimers } from '../../src/metrics/hooks.ts';
 import { readSettings, type Settings } from '../../src/settings/config.ts';
-import { type Ingest, openIngest } from '../../src/store/ingest/ingest.ts';
+import type { HookStore } from '../../src/store/hooks/store.ts';
+import type { Ingest } from '../../src/store/ingest/ingest.ts';
 import { openSnapshots } from '../../src/store/read/snapshots.ts';
 import { type DataDirectory, dataDirectory } from '../support/data-directory.ts';
+import { openedHooks } from './opened.ts';
 
 export interface HookServer extends AsyncDisposable {
   url: string;
   directory: string;
   ingest: Ingest;
+  /** The tables as what applies entries has them. */
+  own: HookStore;
   hooks: Chainhooks;
   said: LogEvent[];
   registry: Registry;
@@ -55,11 +59,13 @@ export async function hookServer(
   const log = (event: LogEvent) => {
     said.push(event);
   };
-  const ingest = openIngest({ directory, chainId: settings.chainId, log });
+  const options = { directory, chainId: settings.chainId, log };
+  const { ingest, machine, own } = openedHooks(options);
   const registry = new Registry();
   const { hooks, api } = serveHooks({
     settings,
     ingest,
+    machine,
     log,
     timers: hookTimers(registry),
     environment: { ...realEnvironment, ...environment },
@@ -82,6 +88,7 @@ export async function hookServer(
     url: server.url,
     directory,
     ingest,
+    own,
     hooks,
     said,
     registry,

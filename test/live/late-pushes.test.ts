@@ -60,7 +60,7 @@ function surplus(told: readonly string[], happened: readonly string[]): string[]
 test(
   'a client that hears of a change late is told what one is who hears of it at once',
   async () => {
-    const seen = new Seen({ blocks: 20, beside: 20, twice: 20, states: 20, moves: 20 });
+    const seen = new Seen({ blocks: 20, beside: 3, twice: 1, states: 20, moves: 20 });
     await assertProperty(
       fc.asyncProperty(forks(), fc.integer({ min: 2, max: 60 }), async (world: Forks, atOnce: number) => {
         using open = openNew();

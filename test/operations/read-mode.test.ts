@@ -1,7 +1,9 @@
 /** A process that only reads, beside one that comes, goes, and makes the index anew. */
+
 import { expect, test } from 'bun:test';
 import { rmSync } from 'node:fs';
 import { devnetEvents } from '../../src/devnet/scenario.ts';
+import { silentMachine } from '../../src/hooks/machine.ts';
 import { indexPath } from '../../src/store/files/database.ts';
 import { rebuildIndex } from '../../src/store/ingest/rebuild.ts';
 import { dataDirectory } from '../support/data-directory.ts';
@@ -39,10 +41,10 @@ for (const threads of ['0', '1']) {
     }
     rmSync(indexPath(directory.path));
     expect(await until(reader, ({ reason }) => reason !== null)).toMatchObject([503, { reason: missing }]);
-    rebuildIndex({ directory: directory.path, chainId: null, log: () => {}, force: false });
+    rebuildIndex({ directory: directory.path, chainId: null, machine: silentMachine, log: () => {}, force: false });
     expect(await until(reader, ({ height }) => height === 5)).toMatchObject([200, { reason: null }]);
     // In the place of a file that is there.
-    rebuildIndex({ directory: directory.path, chainId: null, log: () => {}, force: false });
+    rebuildIndex({ directory: directory.path, chainId: null, machine: silentMachine, log: () => {}, force: false });
     {
       using writer = openAt(directory.path);
       for (const event of devnetEvents({ seed: 5, blocks: 7, transactionsPerBlock: 2, forkEvery: 0 })) {

@@ -5,13 +5,9 @@
 import { closeSync, cpSync, existsSync, openSync, readdirSync, readFileSync, readSync, truncateSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { indexPath, journalPath } from '../../src/store/files/database.ts';
-import type { FileSync } from '../../src/store/ingest/durability.ts';
-import { type Call, errorOf, type Fault, faultStore } from '../faults/fault-store.ts';
+import { type Call, type Fault, faultStore } from '../faults/fault-store.ts';
 import { type DataDirectory, dataDirectory } from '../support/data-directory.ts';
 import type { World } from './world.ts';
-
-/** Milliseconds that a sync takes at most. */
-const SYNC_MS = 30;
 
 /** Committed frames of a write-ahead log; those of another salt are left over from before it began anew. */
 interface Frames {
@@ -105,19 +101,6 @@ export class Disk {
     return this.#store.connect;
   }
 
-  readonly sync: FileSync = {
-    now: (path) => {
-      this.#requireHealth();
-      this.#isSynced(path, framesOf(path));
-    },
-    soon: async (path) => {
-      const written = framesOf(path);
-      await this.#world.pause(this.#world.chance.number() * SYNC_MS);
-      this.#requireHealth();
-      this.#isSynced(path, written);
-    },
-  };
-
   /** From now on no transaction begins and none is committed, until there is room. */
   fill(full: boolean): void {
     this.#full = full;
@@ -175,14 +158,6 @@ export class Disk {
     this.#directory[Symbol.dispose]();
   }
 
-  /** @param written of a log, when a sync began that is done now */
-  #isSynced(log: string, written: Frames | null): void {
-    // A log that began anew meanwhile has other frames, which another sync may have put on the disk.
-    if (written === null || framesOf(log)?.salt !== written.salt) return;
-    const known = this.#syncedOf(log);
-    if (known.salt !== written.salt || known.count < written.count) this.#synced.set(basename(log), written);
-  }
-
   /** Takes from the copy of a log what the disk has not kept. @returns what is synced of it from then on */
   #cut(log: string, copy: string, kept: number): Frames {
     const known = this.#syncedOf(log);
@@ -201,10 +176,6 @@ export class Disk {
   }
 
   #syncedOf = (log: string): Frames => this.#synced.get(basename(log)) ?? NO_FRAMES;
-
-  #requireHealth(): void {
-    if (this.#full) throw errorOf('io');
-  }
 
   #fate({ sql, path }: Call): Fault | null {
     if (this.#toStop !== null && this.#toStop.calls-- <= 0) {

@@ -237,9 +237,9 @@ export class Server {
     await this.#pauseFor('rebuild', (disk) => this.#makeAnew(disk, others.isRead()));
   }
 
-  #makeAnew({ connect, sync, path: directory }: Disk, isRead: boolean): void {
+  #makeAnew({ connect, path: directory }: Disk, isRead: boolean): void {
     try {
-      rebuildIndex({ directory, chainId: null, force: false, log: () => {}, connect, sync, machine: silentMachine });
+      rebuildIndex({ directory, chainId: null, force: false, log: () => {}, connect, machine: silentMachine });
       this.#world.note('rebuilt');
     } catch (error) {
       const isRefused = isRead && error instanceof PassingError;
@@ -361,7 +361,6 @@ export class Server {
       clock,
       chance,
       connect: this.#disk.connect,
-      sync: this.#disk.sync,
       walLimitBytes: this.#settings.walLimitBytes,
       threadLines: null,
       openSnapshots: slowReads(this.#world, {

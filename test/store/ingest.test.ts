@@ -7,6 +7,7 @@ import { fromHex } from '../../src/codec/hex.ts';
 import { SimulatedChain } from '../../src/devnet/chain.ts';
 import type { NodeEvent } from '../../src/devnet/node-event.ts';
 import { devnetEvents } from '../../src/devnet/scenario.ts';
+import { silentMachine } from '../../src/hooks/machine.ts';
 import { checkDirectory } from '../../src/store/check/check.ts';
 import { indexPath, journalPath, SCHEMA_VERSION } from '../../src/store/files/database.ts';
 import { JOURNAL_VERSION } from '../../src/store/files/journal-file.ts';
@@ -443,7 +444,12 @@ test('an index that is behind its journal is brought up to it when it is opened,
 test('an index that is made anew from the journal is the same', () => {
   using directory = ingestOf(devnet(8));
   const before = everything(directory.path);
-  const options: Omit<IngestOptions, 'journal'> = { directory: directory.path, chainId: null, log: () => {} };
+  const options: Omit<IngestOptions, 'journal'> = {
+    directory: directory.path,
+    chainId: null,
+    machine: silentMachine,
+    log: () => {},
+  };
   expect(rebuildIndex({ ...options, force: false }).tipHeight).toBe(30);
   expect(everything(directory.path)).toEqual(before);
 });
@@ -458,7 +464,7 @@ test('an index of which a reader keeps a part in the log is not made anew before
   for (const event of events.slice(10)) open.ingest.receive(event);
   open.ingest.close();
   const before = everything(open.directory);
-  const options = { directory: open.directory, chainId: null, log: () => {}, force: false };
+  const options = { directory: open.directory, chainId: null, machine: silentMachine, log: () => {}, force: false };
   // Else SQLite waits for the reader, who only ends below.
   expect(thrownBy(() => withoutPatience(() => rebuildIndex(options)))).toBeInstanceOf(PassingError);
   expect(everything(open.directory)).toEqual(before);

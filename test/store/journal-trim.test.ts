@@ -1,4 +1,5 @@
 /** The journal is trimmed to what a verified snapshot holds and the index needs no more, and stays one chain. */
+
 import { Database } from 'bun:sqlite';
 import { afterAll, expect, test } from 'bun:test';
 import { cpSync, writeFileSync } from 'node:fs';
@@ -6,6 +7,7 @@ import { join } from 'node:path';
 import type { OperatorError } from '../../src/base/errors.ts';
 import { operatorErrorOf } from '../../src/base/system-errors.ts';
 import { devnetEvents } from '../../src/devnet/scenario.ts';
+import { silentMachine } from '../../src/hooks/machine.ts';
 import { checkDirectory } from '../../src/store/check/check.ts';
 import type { Connect } from '../../src/store/files/connection.ts';
 import { indexPath, journalPath } from '../../src/store/files/database.ts';
@@ -281,7 +283,7 @@ test('a rebuild, a deep check, an export and a check say what is missing and wha
   const upTo = firstIn(directory.path) - 1;
   const refused = ((): OperatorError => {
     try {
-      rebuildIndex({ directory: directory.path, chainId: null, log: () => {}, force: false });
+      rebuildIndex({ directory: directory.path, chainId: null, machine: silentMachine, log: () => {}, force: false });
     } catch (error) {
       return error as OperatorError;
     }
@@ -289,7 +291,7 @@ test('a rebuild, a deep check, an export and a check say what is missing and wha
   })();
   expect(refused.message).toContain(`lacks the events from 1 to ${upTo}`);
   expect(refused.remedy).toContain('Restore the snapshot at s3://bucket/key into another directory');
-  expect(() => checkDirectory(directory.path, { deep: true })).toThrow('lacks events');
+  expect(() => checkDirectory(directory.path, { deep: silentMachine })).toThrow('lacks events');
   const names = checkDirectory(directory.path).map(({ name }) => name);
   expect(names).toContain(
     `each entry of the journal against its chain value (it lacks the events 1 to ${upTo}, which the snapshot at s3://bucket/key holds)`,

@@ -4,6 +4,7 @@ import { cpSync, existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs
 import { join } from 'node:path';
 import { OperatorError } from '../../src/base/errors.ts';
 import { devnetEvents } from '../../src/devnet/scenario.ts';
+import { silentMachine } from '../../src/hooks/machine.ts';
 import { indexPath, journalPath } from '../../src/store/files/database.ts';
 import { openJournalReader } from '../../src/store/files/journal.ts';
 import { CHAIN_START, JournalEntryError, nextChain } from '../../src/store/files/journal-entry.ts';
@@ -23,7 +24,8 @@ const devnet = (seed: number, blocks = 12): ReceivedEvent[] =>
 const events = devnet(1);
 const half = Math.floor(events.length / 2);
 
-const rebuild = (directory: string, force = false) => rebuildIndex({ directory, chainId: null, log: () => {}, force });
+const rebuild = (directory: string, force = false) =>
+  rebuildIndex({ directory, chainId: null, machine: silentMachine, log: () => {}, force });
 
 /** What the operator is told. */
 function refusal(action: () => unknown): OperatorError {

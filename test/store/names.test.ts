@@ -7,7 +7,6 @@ import type { NodeEvent } from '../../src/devnet/node-event.ts';
 import { devnetEvents } from '../../src/devnet/scenario.ts';
 import { checkDirectory } from '../../src/store/check/check.ts';
 import { indexPath, journalPath } from '../../src/store/files/database.ts';
-import { takeOldNames } from '../../src/store/ingest/old-name-writer.ts';
 import type { Reader } from '../../src/store/read/index-reader.ts';
 import { openSnapshots } from '../../src/store/read/snapshots.ts';
 import { type DataDirectory, dataDirectory } from '../support/data-directory.ts';
@@ -25,6 +24,7 @@ import {
   operated,
   renewed,
 } from '../support/names.ts';
+import { addOldNames } from '../support/old-names.ts';
 import { assertProperty, Seen } from '../support/property.ts';
 import { winningChain } from '../support/winning-chain.ts';
 
@@ -256,7 +256,7 @@ test('a name from before the chain is the chain’s from its first operation on'
     lifetime: 500,
     price: { base: 1n, coefficient: 1n, exponents: [1n], nonalphaDiscount: 1n, noVowelDiscount: 1n },
   };
-  await takeOldNames(directory.path, async function* () {
+  await addOldNames(directory.path, async function* () {
     yield old;
     yield { kind: 'name', name: 'alice.btc', owner: bob.address, zonefileHash: hashOfText('old') };
     yield { kind: 'zonefile', hash: hashOfText('old'), content: 'old' };

@@ -1,8 +1,10 @@
 /** Who else on the machine may read the data, which holds secrets. */
+
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import { chmodSync, readdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { devnetEvents } from '../../src/devnet/scenario.ts';
+import { silentMachine } from '../../src/hooks/machine.ts';
 import { openToOthers } from '../../src/store/files/private-files.ts';
 import { rebuildIndex } from '../../src/store/ingest/rebuild.ts';
 import { command } from '../e2e/stackside.ts';
@@ -46,7 +48,7 @@ describe.skipIf(process.platform === 'win32')('what is made', () => {
 
   test('is so after a rebuild, in a backup and after a restore', async () => {
     const directory = join(parent.path, 'srv', 'stacks');
-    rebuildIndex({ directory, chainId: null, log: () => {}, force: false });
+    rebuildIndex({ directory, chainId: null, machine: silentMachine, log: () => {}, force: false });
     const backups = dataDirectory();
     using _ = backups;
     const copy = join(backups.path, 'copy');

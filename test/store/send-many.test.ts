@@ -2,6 +2,7 @@
 import { expect, test } from 'bun:test';
 import { OperatorError } from '../../src/base/errors.ts';
 import { SEND_MANY, type SendManySetting } from '../../src/chain/memo-transfers.ts';
+import { silentMachine } from '../../src/hooks/machine.ts';
 import { checkDirectory } from '../../src/store/check/check.ts';
 import { rebuildIndex } from '../../src/store/ingest/rebuild.ts';
 import { openApi } from '../support/api.ts';
@@ -65,10 +66,10 @@ const withUsual = { total: 3, bulk: [`2 ${USUAL_MEMO}`], memos: ['2 0xbb', '1 no
 const withOurs = { total: 3, bulk: [`1 ${OUR_MEMO}`], memos: ['2 none', '1 0xaa'] };
 
 const rebuild = (directory: string, sendMany: SendManySetting) =>
-  rebuildIndex({ directory, chainId: null, sendMany, log: () => {}, force: false });
+  rebuildIndex({ directory, chainId: null, machine: silentMachine, sendMany, log: () => {}, force: false });
 
 const problems = (directory: string): string[] =>
-  checkDirectory(directory, { deep: true }).flatMap((result) => result.problems);
+  checkDirectory(directory, { deep: silentMachine }).flatMap((result) => result.problems);
 
 function refusal(directory: string, sendMany: SendManySetting): OperatorError {
   try {

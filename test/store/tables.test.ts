@@ -20,7 +20,6 @@ const notWrittenByName: Readonly<Record<string, string>> = {
   staking_totals: 'one row, made by the schema',
   progress: 'one row, made by the schema',
   hook_progress: 'one row, made by the schema',
-  hook_origin: 'one row, made by the schema',
 };
 
 const shapes: TableShape[] = [];
@@ -91,10 +90,9 @@ const mayInsert: Readonly<Record<string, string>> = {
   'files/import-progress.ts': 'writes a table of the journal',
   'files/journal-trim.ts': "writes the journal's tables, which are no part of schema.sql",
   'files/journal.ts': "writes the journal's tables, which are no part of schema.sql",
-  'hooks/carry-over.ts': 'copies whole tables from one file to another',
+  'files/workshop.ts': 'copies whole tables from one file to another',
   'hooks/secrets.ts': 'moves the secret that is there to another column',
   'ingest/burn-block-writer.ts': 'moves rows from one table to another',
-  'ingest/hand-over.ts': 'adds rows of other hosts by the columns that these had',
   'log/cluster-hosts.ts': 'writes a table of PostgreSQL',
   'log/postgres-leases.ts': 'writes a table of PostgreSQL',
   'log/engine-tables.ts': 'writes a table of PostgreSQL',

@@ -1,8 +1,8 @@
 /** The task that makes indexes of decoded values beside the node's events. */
 import { expect, test } from 'bun:test';
 import { StoreUnavailableError } from '../../src/store/files/store-failure.ts';
+import type { LocalWrite } from '../../src/store/ingest/slices.ts';
 import { startValueIndexing, type ValueIndexEvent } from '../../src/store/ingest/value-indexing.ts';
-import type { Write } from '../../src/store/ingest/write.ts';
 import type { ValueIndex } from '../../src/store/model/value-index.ts';
 import { heldClock } from '../support/held-clock.ts';
 import { until } from '../support/until.ts';
@@ -22,7 +22,7 @@ function started(steps: { wanted: boolean; ended: boolean }[], fails: Record<num
   const clock = heldClock([RETRY_MS]);
   const said: ValueIndexEvent[] = [];
   let [taken, writes] = [0, 0];
-  const write: Write = async (change) => {
+  const write: LocalWrite = async (change) => {
     const before = taken;
     const error = fails[writes++];
     const result = change();

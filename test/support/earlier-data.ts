@@ -2,7 +2,9 @@
 
 import { Database } from 'bun:sqlite';
 import { CryptoHasher } from 'bun';
-import { indexPath, journalPath } from '../../src/store/files/database.ts';
+import { indexPath, journalPath, openWriter } from '../../src/store/files/database.ts';
+import { hookStore } from '../../src/store/hooks/store.ts';
+import { definition } from '../hooks/server.ts';
 import { journalRows } from './tables.ts';
 
 /** Eight bytes, big-endian. */
@@ -28,4 +30,16 @@ export function makeEarlier(directory: string, version: 1 | 2): void {
   using index = new Database(indexPath(directory));
   index.run('PRAGMA application_id = 0; PRAGMA user_version = 9');
   index.run("UPDATE progress SET journal_chain = x'0102'");
+}
+
+/** Adds chainhooks to an index alone, as commits before version 0.1.0 did. */
+export function addEarlierHooks(directory: string, names: readonly string[]): void {
+  using db = openWriter(directory);
+  const { records } = hookStore(db);
+  const url = 'http://127.0.0.1:9/';
+  for (const name of names) {
+    const body = { ...definition(url, [{ type: 'coinbase' }], { enable_on_registration: true }), name };
+    const hook = { uuid: crypto.randomUUID(), consumer: 'me', createdAt: 0, definition: JSON.stringify(body), url };
+    records.goLive(records.add(hook), null);
+  }
 }

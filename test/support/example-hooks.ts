@@ -3,14 +3,15 @@ import { Registry } from 'prom-client';
 import { createApp } from '../../src/commands/app.ts';
 import { realEnvironment } from '../../src/commands/environment.ts';
 import { serveHooks } from '../../src/commands/serve-hooks.ts';
+import { openWithHooks } from '../../src/hooks/open.ts';
 import type { RecordedExample } from '../../src/http/openapi.ts';
 import { hookTimers } from '../../src/metrics/hooks.ts';
 import { readSettings } from '../../src/settings/config.ts';
 import type { ReceivedEvent } from '../../src/store/ingest/ingest.ts';
 import { openSnapshots } from '../../src/store/read/snapshots.ts';
+import { dataDirectory } from './data-directory.ts';
 import type { Ask } from './example-candidates.ts';
 import { exampleSystem } from './example-system.ts';
-import { openNew } from './ingest.ts';
 import { until } from './until.ts';
 
 /** The consumer's definition: transfers of STX. */
@@ -70,8 +71,9 @@ export async function hookExamples(
   cut: (body: unknown) => unknown,
   version: string,
 ): Promise<Record<string, RecordedExample>> {
-  using open = openNew();
-  const { ingest, directory } = open;
+  using made = dataDirectory();
+  const { path: directory } = made;
+  const { ingest, machine } = openWithHooks({ directory, chainId: null, log: () => {} }, { log: () => {} });
   for (const event of events.slice(0, -SEEN)) ingest.take(event);
   ingest.commit();
   const seconds = Math.floor((events.at(-1)?.receivedAt ?? 0) / 1_000_000);
@@ -82,6 +84,7 @@ export async function hookExamples(
       hookAccess: 'open',
     },
     ingest,
+    machine,
     log: () => {},
     timers: hookTimers(new Registry()),
     environment: {

@@ -2,8 +2,8 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { madeOnce } from '../../src/base/made-once.ts';
 import type { NodeEvent } from '../../src/devnet/node-event.ts';
-import { indexPath, journalPath, openWriter } from '../../src/store/files/database.ts';
-import { openJournal } from '../../src/store/files/journal.ts';
+import { silentMachine } from '../../src/hooks/machine.ts';
+import { indexPath, openWriter } from '../../src/store/files/database.ts';
 import {
   type Ingest,
   type IngestEvent,
@@ -32,7 +32,11 @@ export interface OpenIngest extends Disposable {
 /** Opens a directory for writing; `using` closes it, and leaves the directory. */
 export function openAt(directory: string, options: Partial<IngestOptions> = {}): OpenIngest {
   const said: IngestEvent[] = [];
-  const opened = openIngest({ directory, chainId: null, log: (event) => said.push(event), ...options });
+  const opened = openIngest({
+    ...{ directory, chainId: null, machine: silentMachine },
+    log: (event) => said.push(event),
+    ...options,
+  });
   let closed = false;
   const close = () => {
     if (!closed) opened.close();
@@ -41,18 +45,17 @@ export function openAt(directory: string, options: Partial<IngestOptions> = {}):
   return { directory, ingest: { ...opened, close }, said, [Symbol.dispose]: close };
 }
 
-/** The files of a directory without an event, which take longer to make than to copy. */
-const emptyFiles = madeOnce(() => {
+/** The file of an index without a block, which takes longer to make than to copy. */
+const emptyIndex = madeOnce(() => {
   using directory = dataDirectory();
   openWriter(directory.path).close();
-  openJournal(directory.path).close();
-  return [indexPath, journalPath].map((pathOf) => ({ pathOf, bytes: readFileSync(pathOf(directory.path)) }));
+  return readFileSync(indexPath(directory.path));
 });
 
-/** A new directory, with an index of no block and a journal of no event. */
+/** A new directory, with an index of no block. */
 function emptyDirectory(): DataDirectory {
   const directory = dataDirectory();
-  for (const { pathOf, bytes } of emptyFiles()) writeFileSync(pathOf(directory.path), bytes, { mode: 0o600 });
+  writeFileSync(indexPath(directory.path), emptyIndex(), { mode: 0o600 });
   return directory;
 }
 

@@ -4,6 +4,7 @@ import { directorySource, directoryTarget } from '../../src/backup/directory.ts'
 import type { Manifest } from '../../src/backup/manifest.ts';
 import type { SnapshotSource } from '../../src/backup/place.ts';
 import { type Restored, restoreSnapshot } from '../../src/backup/restore.ts';
+import { silentMachine } from '../../src/hooks/machine.ts';
 
 /** Makes a snapshot of a data directory. @param place a new directory; not used where the options have a target */
 export const snapshotOf = (directory: string, place: string, options: Partial<BackupOptions> = {}): Promise<Manifest> =>
@@ -11,6 +12,7 @@ export const snapshotOf = (directory: string, place: string, options: Partial<Ba
     directory,
     target: options.target ?? directoryTarget(place),
     public: false,
+    machine: silentMachine,
     program: 'stackside test',
     now: () => Date.parse('2026-01-31'),
     report: () => {},

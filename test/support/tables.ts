@@ -29,7 +29,6 @@ export const besideTheChain: Readonly<Record<string, string>> = {
   pending_counts: 'as mempool_transactions',
   hooks: 'what users registered, and where their hooks stand: carried over by a rebuild',
   hook_progress: 'how many blocks were evaluated, those of losing branches too',
-  hook_origin: 'where the rows of hooks come from',
   hook_secrets: 'what users chose',
   hook_deliveries: 'what was told of every branch the chain went',
   hook_bodies: 'as hook_deliveries',

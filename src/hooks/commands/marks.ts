@@ -21,7 +21,7 @@ export type Mark = {
 
 /** Marks of the holder of the lease to deliver. */
 export interface Marks {
-  /** Number of the lease; 0 for a host that shares no log. */
+  /** Number of the lease; that of the last one for a host that shares no log. */
   epoch: number;
   marks: readonly Mark[];
 }
@@ -30,7 +30,7 @@ export interface Marks {
 export const isOpen = ({ state }: Pick<Delivery, 'state'>): boolean => state === 'pending' || state === 'failed';
 
 export function markCommands({ store, evaluator }: CommandParts) {
-  const { records, deliveries, backfills, origin } = store;
+  const { records, deliveries, backfills } = store;
 
   /** Counts for the backfill that a delivery is of. What is sent again was counted the first time. */
   function settle({ backfillId, lane }: Delivery, became: { delivered: number; dead: number }): void {
@@ -70,9 +70,9 @@ export function markCommands({ store, evaluator }: CommandParts) {
   return {
     /** @returns for each mark whether it counts; none does that comes after one of a newer lease */
     'delivery.mark'({ epoch, marks }: Marks, at: number): boolean[] {
-      const newest = origin.epoch();
+      const newest = records.epoch();
       if (epoch < newest) return marks.map(() => false);
-      if (epoch > newest) origin.setEpoch(epoch);
+      if (epoch > newest) records.setEpoch(epoch);
       return marks.map((mark) => note(mark, at));
     },
   };

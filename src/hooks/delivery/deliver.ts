@@ -1,4 +1,4 @@
-/** Delivers the head of a lane: what it was made from is on the disk first, and what came of it is written down. */
+/** Delivers the head of a lane, and has what came of it written down. */
 import type { Delivery } from '../../store/hooks/model.ts';
 import { isSendable } from '../../store/hooks/records.ts';
 import type { HookStore } from '../../store/hooks/store.ts';
@@ -10,8 +10,6 @@ import type { DeliveryRequest } from './request.ts';
 /** What a delivery is sent and written down with. */
 export interface DeliverOptions extends RecordResultOptions {
   store: HookStore;
-  /** Resolves when what was committed up to a position is on the disk: a loss of power can't take it back. */
-  durable: (position: number) => Promise<void>;
   /** A backfill, or a hook that catches up, may have room for more. */
   roomMade: () => void;
   timers: HookTimers;
@@ -24,20 +22,16 @@ export interface DeliverOptions extends RecordResultOptions {
 
 /** Makes the function that delivers the head of a lane. */
 export function deliverer(options: DeliverOptions) {
-  const { store, durable, roomMade, timers, request, isHeld, canSign } = options;
+  const { store, roomMade, timers, request, isHeld, canSign } = options;
   const { records, deliveries } = store;
   const record = resultRecorder(options);
 
-  /**
-   * @param queuedAt the position at which the delivery was queued, or a later one
-   * @param signal aborted when the dispatcher stops
-   */
-  return async ({ id, hookId }: Delivery, queuedAt: number, signal: AbortSignal): Promise<void> => {
-    await durable(queuedAt);
+  /** @param signal aborted when the dispatcher stops */
+  return async ({ id, hookId }: Delivery, signal: AbortSignal): Promise<void> => {
     const delivery = deliveries.get(id);
     // The hook is read again: it may have been changed, disabled or deleted meanwhile.
     const hook = records.get(hookId);
-    // Cancelled meanwhile, or it never was: what could not be rolled back at once is by now.
+    // Cancelled meanwhile.
     if (delivery === undefined || delivery.hookId !== hookId || !isOpen(delivery)) return;
     if (hook === undefined || (delivery.lane === 'live' && !isSendable(hook)) || !canSign(hook.consumer)) return;
     if (!isHeld() || signal.aborted) return;

@@ -11,12 +11,6 @@ import { type DeliverOptions, deliverer } from './deliver.ts';
 import { type LaneState, lanes } from './lanes.ts';
 import { backoff, mostRetries } from './rules.ts';
 
-/** What the dispatcher works with. */
-export interface DispatcherOptions extends DeliverOptions {
-  /** What is committed by now. */
-  position: () => number;
-}
-
 const isRetry = ({ attempts }: Delivery): boolean => attempts > 0;
 
 /** Whether a delivery takes back a block that a request under way tells of: that request could arrive after it. */
@@ -29,16 +23,14 @@ function isOvertaking({ hookId, blocks }: Delivery, underWay: Iterable<Delivery>
 }
 
 /** Sends nothing until `start`, and can be started again once it has stopped. */
-export function dispatcher(options: DispatcherOptions) {
-  const { store, position, rules, log, clock, chance, canSign } = options;
+export function dispatcher(options: DeliverOptions) {
+  const { store, rules, log, clock, chance, canSign } = options;
   const { records, deliveries } = store;
   const deliver = deliverer(options);
   const queue = lanes(clock, pump);
   /** The delivery of each lane whose request is under way. */
   const underWay = new Map<LaneState, Delivery>();
   let retrying = 0;
-  /** The position at which something was queued last. */
-  let queuedAt = 0;
   let running = false;
   /** Aborted when it stops. */
   let stopping = new AbortController();
@@ -47,7 +39,6 @@ export function dispatcher(options: DispatcherOptions) {
 
   function wake(hookId: number, lane: Lane): void {
     if (!running) return;
-    queuedAt = position();
     queue.wake(hookId, lane);
     void pumpSoon();
   }
@@ -94,7 +85,7 @@ export function dispatcher(options: DispatcherOptions) {
     underWay.set(state, delivery);
     if (isRetry(delivery)) retrying += 1;
     try {
-      await deliver(delivery, queuedAt, stopping.signal);
+      await deliver(delivery, stopping.signal);
       state.faults = 0;
       if (running) queue.makeReady(state);
     } catch (error) {

@@ -77,9 +77,6 @@ export function hookEvaluator(options: EvaluatorOptions) {
     tipCursor: steps.tipCursor,
     queueRequested: queue.requested,
 
-    /** The tables were replaced in the open transaction: the live hooks are read again. */
-    replaced: roster.replaced,
-
     /** A task has something to do once the transaction is committed. */
     wake: outcome.behind,
 

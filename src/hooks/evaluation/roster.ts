@@ -75,12 +75,6 @@ export function liveHooks(records: HookStore['records']) {
       setProgress({ ...progress, cursor });
     },
 
-    /** The tables were replaced since they were read. */
-    replaced(): void {
-      known.hooks = false;
-      known.progress = false;
-    },
-
     committed(): void {
       changed.hooks = false;
       changed.progress = false;

@@ -89,13 +89,11 @@ function checkIndex(run: CheckRun, directory: string, since: number | null): Sta
 }
 
 export interface CheckOptions {
-  /** Whether every row is compared too, with an index that is made of the journal beside it. */
-  deep?: boolean;
+  /** What applies commands: every row is compared too, with an index that is made of the journal beside it. */
+  deep?: ComposeMachine;
   /** The height from which on blocks are looked at, with what they wrote; all without it. */
   since?: number;
   watch?: CheckWatch;
-  /** Makes what applies the journal's commands to the index beside it. */
-  machine?: ComposeMachine;
 }
 
 /**
@@ -103,17 +101,14 @@ export interface CheckOptions {
  * any further.
  * @throws OperatorError where there is no index, or one of another version, or no block at the height `since`
  */
-export function checkDirectory(
-  directory: string,
-  { deep = false, since, watch, machine }: CheckOptions = {},
-): CheckResult[] {
+export function checkDirectory(directory: string, { deep, since, watch }: CheckOptions = {}): CheckResult[] {
   requireIndex(directory);
   const run = new CheckRun(recounts.length + FILE_CHECKS, watch);
   const standing = checkIndex(run, directory, since ?? null);
   const ofIndex = run.findings;
   checkJournal(run, directory, standing);
-  if (!deep || standing.place === null || run.findings > ofIndex) return run.results;
+  if (deep === undefined || standing.place === null || run.findings > ofIndex) return run.results;
   // Where a number is wrong, the tables that differ say of what.
-  if (ofIndex === 0 || isComparable(directory, standing.place)) checkTables(run, directory, machine);
+  if (ofIndex === 0 || isComparable(directory, standing.place)) checkTables(run, directory, deep);
   return run.results;
 }

@@ -9,24 +9,19 @@ import { indexPath, journalPath } from '../files/database.ts';
 import { openJournalReader } from '../files/journal.ts';
 import { fitOf, type Place } from '../files/journal-link.ts';
 import { lockWriter } from '../files/lock.ts';
-import { hookTables, otherCommandTables } from '../hooks/carry-over.ts';
 import { openIngest } from '../ingest/ingest.ts';
 import type { ComposeMachine } from '../ingest/state-machine.ts';
 import { recordedSendMany } from '../queries/send-many.ts';
-import { storedOrigin } from '../rows/hook-words.ts';
 import type { Value } from './row-digests.ts';
 import type { CheckRun } from './run.ts';
 
-/** Tables that no journal can make again. */
-const ofTheirOwn: ReadonlySet<string> = new Set([
-  'changes',
-  // What the operator asks for, and how far it is made: the recounts compare its entries with what they are made of.
-  'value_indexes',
-  'value_index_entries',
-]);
-
-/** Tables whose rows come from commands among the entries of some journals, and from elsewhere with all others. */
-const ofCommands: ReadonlySet<string> = new Set([...hookTables, 'hook_origin', ...otherCommandTables]);
+/** The local tables, which are no function of the log, each with the reason. All others can be made again from its entries. */
+export const localTables: Readonly<Record<string, string>> = {
+  changes: 'what realtime subscribers are told, which is kept for a while and not told of what a rebuild makes again',
+  send_many_contracts: 'a setting of the operator, with which an index is made',
+  value_indexes: 'a setting of the operator, and how far this host has made what it asks for',
+  value_index_entries: 'made of the chain for that setting; the recounts compare them with the logs and calls',
+};
 
 /** Where the other index is made, inside the data directory: it is as large as the one that is checked. */
 const WORKSHOP = 'check';
@@ -71,14 +66,10 @@ export function keyOf(db: Database, table: Table, number: number): string {
 
 /** The tables that are functions of the journal. @param db a connection that reads exact integers */
 export function journaledTables(db: Database): Table[] {
-  const origin = storedOrigin.numberOf('entries');
-  const areOfEntries = db.query('SELECT 1 FROM hook_origin WHERE origin = ?1').get(origin) !== null;
   const all = db
     .query<Table, []>("SELECT name, wr FROM pragma_table_list WHERE schema = 'main' AND type = 'table' ORDER BY name")
     .all();
-  return all.filter(
-    ({ name }) => !name.startsWith('sqlite_') && !ofTheirOwn.has(name) && (areOfEntries || !ofCommands.has(name)),
-  );
+  return all.filter(({ name }) => !name.startsWith('sqlite_') && !Object.hasOwn(localTables, name));
 }
 
 /** The rows of a table, in an order that all files have. */
@@ -150,7 +141,7 @@ function requireComparable(directory: string, place: Place): void {
 interface DeepCheck {
   directory: string;
   /** Makes what applies the journal's commands. */
-  machine: ComposeMachine | undefined;
+  machine: ComposeMachine;
 }
 
 /** Makes an index from the journal up to a place, gives it to `use`, and removes it. */
@@ -180,7 +171,7 @@ function withIndexAt<T>(
  * @param machine makes what applies the journal's commands
  * @throws OperatorError where there is no whole journal
  */
-export function checkTables(run: CheckRun, directory: string, machine?: ComposeMachine): void {
+export function checkTables(run: CheckRun, directory: string, machine: ComposeMachine): void {
   using kept = openToRead(indexPath(directory), true);
   kept.run('BEGIN');
   const stand = standOf(kept);

@@ -140,7 +140,7 @@ export function openWriter(directory: string, options: WriterOptions = {}): Conn
 }
 
 /** The tables that have one row in every index, which is made with the table. */
-export const oneRowTables = ['progress', 'totals', 'staking_totals', 'hook_progress', 'hook_origin'] as const;
+export const oneRowTables = ['progress', 'totals', 'staking_totals', 'hook_progress'] as const;
 
 /** The first of these tables whose row is gone; null where all have it. @param schema of the connection */
 export const tableWithoutRow = (

@@ -15,6 +15,8 @@ export function hookProgress(db: Database) {
   const set = db.prepare<null, [number, number, Uint8Array, number | null]>(
     'UPDATE hook_progress SET evaluated = ?1, cursor_height = ?2, cursor_hash = ?3, evaluated_at = ?4',
   );
+  const epoch = db.prepare<{ epoch: number }, []>('SELECT epoch FROM hook_progress');
+  const setEpoch = db.prepare<null, [number]>('UPDATE hook_progress SET epoch = ?1');
   return {
     progress: (): HookProgress => {
       const row = find.get();
@@ -24,5 +26,8 @@ export function hookProgress(db: Database) {
     },
     setProgress: ({ evaluated, cursor, evaluatedAt }: HookProgress): void =>
       void set.run(evaluated, cursor.height, cursor.hash, evaluatedAt),
+    /** The greatest epoch of a lease by which deliveries were marked; 0 before the first. */
+    epoch: (): number => epoch.get()?.epoch ?? 0,
+    setEpoch: (to: number): void => void setEpoch.run(to),
   };
 }

@@ -4,7 +4,6 @@ import { hookBackfills } from './backfills.ts';
 import { hookCandidates } from './candidates.ts';
 import { hookDeliveries } from './deliveries.ts';
 import { hookLedger } from './ledger.ts';
-import { hookOrigin } from './origin.ts';
 import { hookRecords } from './records.ts';
 import { hookSecrets } from './secrets.ts';
 
@@ -15,6 +14,5 @@ export const hookStore = (db: Database) => ({
   secrets: hookSecrets(db),
   backfills: hookBackfills(db),
   candidates: hookCandidates(db),
-  origin: hookOrigin(db),
 });
 export type HookStore = ReturnType<typeof hookStore>;

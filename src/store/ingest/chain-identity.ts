@@ -5,7 +5,7 @@ import { MAINNET_CHAIN_ID, type Network, networkOf, TESTNET_CHAIN_ID } from '../
 import type { BlockPayload } from '../../chain/payload-schemas.ts';
 import { fromHex } from '../../codec/hex.ts';
 import { decodeKnownParts } from '../../codec/transaction.ts';
-import type { Participant } from './transactions.ts';
+import type { Participant } from './participant.ts';
 
 /** The chain id of the first transaction that somebody signed; else what the version bit of an unsigned one says. */
 function chainIdOf(payload: Pick<BlockPayload, 'transactions'>): { chainId: number; certain: boolean } | null {

@@ -5,7 +5,6 @@
  * is to choose, such as uuids and secrets, and wrote down what settings say, such as limits.
  */
 import type { Clock } from '../../base/clock.ts';
-import type { Durability } from './write.ts';
 
 /**
  * Applies a command in the open transaction. What it throws takes the command back.
@@ -39,7 +38,7 @@ export interface Commander {
    * @returns what the command's function returned
    * @throws what the function throws, and StoreUnavailableError; then nothing has changed
    */
-  run(command: Command, when?: Durability): Promise<unknown>;
+  run(command: Command): Promise<unknown>;
   /**
    * Takes steps of a command until its work is done, or the slice is over.
    * @returns whether the work is done
@@ -53,7 +52,6 @@ export interface CommandsOf<R extends CommandRegistry> {
   run<T extends keyof R & string>(
     type: T,
     args: R[T] extends ApplyCommand ? Parameters<R[T]>[0] : never,
-    when?: Durability,
   ): Promise<R[T] extends ApplyCommand ? ReturnType<R[T]> : never>;
   slice<T extends keyof R & string>(
     type: T,
@@ -63,7 +61,7 @@ export interface CommandsOf<R extends CommandRegistry> {
 
 /** The commands of a registry, sent by a commander that knows the registry. */
 export const commandsOf = <R extends CommandRegistry>({ run, slice }: Commander): CommandsOf<R> => ({
-  run: (type, args, when) => run({ type, args }, when) as ReturnType<CommandsOf<R>['run']>,
+  run: (type, args) => run({ type, args }) as ReturnType<CommandsOf<R>['run']>,
   slice: (type, args) => slice({ type, args }),
 });
 

@@ -1,13 +1,12 @@
 /** The files of a data directory as the process that writes has them open. */
 import { type Connect, openToWrite } from '../files/connection.ts';
 import { indexPath, type Load, openWriter } from '../files/database.ts';
-import { indexPlace, openLinkedJournal } from '../files/journal-link.ts';
+import { openLinkedJournal } from '../files/journal-link.ts';
 import { lockWriter } from '../files/lock.ts';
 import { clearDoneRestore } from '../files/restored.ts';
 import { whyNotEmptied } from '../files/wal-upkeep.ts';
-import { clearWorkshop } from '../hooks/carry-over.ts';
+import { clearWorkshop } from '../files/workshop.ts';
 import type { IngestLog } from './event.ts';
-import { keptPlace } from './kept-place.ts';
 
 export interface DataFilesOptions {
   directory: string;
@@ -41,5 +40,5 @@ export function openDataFiles(options: DataFilesOptions, opened: (() => void)[])
   if (load === 'bulk') opened.unshift(() => void whyNotEmptied(indexPath(home)));
   const journal = openLinkedJournal(directory, db, connect);
   opened.unshift(() => journal.close());
-  return { home, db, journal, places: keptPlace(indexPlace(db)), imports: journal.imports };
+  return { home, db, journal };
 }

@@ -1,5 +1,4 @@
-/** Commands among the entries of a journal: what is asked of hosts that share a log is an entry, like the node's events. */
-
+/** Commands among the entries of a log: what is asked of a host is an entry, like the events of its node. */
 import type { Database } from 'bun:sqlite';
 import { type Static, Type } from '@sinclair/typebox';
 import { Value } from '@sinclair/typebox/value';
@@ -7,13 +6,9 @@ import type { Clock } from '../../base/clock.ts';
 import { parsedJson } from '../../base/json-text.ts';
 import { PayloadError } from '../../chain/payload-reader.ts';
 import type { JournalEntry } from '../files/journal-entry.ts';
-import type { Cursor } from '../hooks/model.ts';
-import type { HookOrigins } from '../hooks/origin.ts';
-import { UnsharedHooksError } from '../hooks/unshared.ts';
 import { type Command, type KnownCommands, takeSlice } from './commands.ts';
 import type { ReceivedEvent } from './event.ts';
-import { HAND_OVER, type HandOverArgs } from './hand-over.ts';
-import type { Participant } from './transactions.ts';
+import type { Participant } from './participant.ts';
 
 /** The path of entries that are commands. No node posts to it. */
 export const COMMAND_PATH = '/stackside/command';
@@ -89,50 +84,13 @@ function returnedResults() {
   };
 }
 
-interface EntryCommandOptions {
-  db: Database;
-  known: KnownCommands;
-  origins: HookOrigins;
-  /** The tip of the chain, as hooks stand at it. */
-  tip: () => Cursor;
-  /** Called where the tables were emptied. */
-  replaced: () => void;
-}
-
-/** What is handed over by a log that begins with another command. */
-const NOTHING: HandOverArgs = { hooks: [], secrets: [] };
-
 export type EntryCommands = ReturnType<typeof entryCommands>;
 
 /** What applies commands of entries in the open transaction. */
-export function entryCommands({ db, known, origins, tip, replaced }: EntryCommandOptions) {
+export function entryCommands(db: Database, known: KnownCommands) {
   const totalChanges = db.prepare<{ changes: number }, []>('SELECT total_changes() AS changes');
   const changes = (): number => totalChanges.get()?.changes ?? 0;
   const results = returnedResults();
-
-  /** Whether the tables hold hooks or secrets besides those that a log begins with. */
-  function holdsOthers({ hooks, secrets }: HandOverArgs): boolean {
-    const [ownHooks, ownSecrets] = [origins.ownHooks(), origins.ownSecrets()];
-    return (
-      ownHooks.some((uuid) => !hooks.includes(uuid)) ||
-      (secrets !== undefined && ownSecrets.some((consumer) => !secrets.includes(consumer)))
-    );
-  }
-
-  /**
-   * @param first the command that is applied, which may be the first of the log
-   * @returns whether the tables come from entries; not where this host left its cluster
-   * @throws UnsharedHooksError where they hold hooks or secrets that come from no entry
-   */
-  function isOfEntries(first: Command): boolean {
-    if (origins.origin() === 'host') {
-      if (holdsOthers(first.type === HAND_OVER ? (first.args as HandOverArgs) : NOTHING))
-        throw new UnsharedHooksError();
-      origins.beginEntries(tip());
-      replaced();
-    }
-    return origins.origin() === 'entries';
-  }
 
   function applied({ type, args, steps }: EntryCommand, at: number): unknown {
     if (steps === undefined) return known.apply({ type, args }, at);
@@ -148,7 +106,7 @@ export function entryCommands({ db, known, origins, tip, replaced }: EntryComman
     /** Applies an entry. @throws PayloadError for what is no command, and what the command's function throws */
     apply(entry: Pick<JournalEntry, 'text' | 'receivedAt'>): void {
       const command = commandOf(entry.text);
-      if (isOfEntries(command)) results.note(command.uuid, applied(command, millisecondsOf(entry)));
+      results.note(command.uuid, applied(command, millisecondsOf(entry)));
     },
 
     /**
@@ -163,10 +121,9 @@ export function entryCommands({ db, known, origins, tip, replaced }: EntryComman
     ): ProposedCommand {
       const returned = results.of(uuid);
       if (returned !== null) return { ...returned, event: null };
-      if (!isOfEntries({ type, args })) throw new Error('a host that has hooks of its own shares no log');
       const before = changes();
       results.send(uuid);
-      // Other hosts will read the command from this text.
+      // Whoever applies the entry reads the command from this text.
       const command = commandOf(JSON.stringify({ uuid, type, args }));
       const at = millisecondsOf({ receivedAt });
       let result: unknown;

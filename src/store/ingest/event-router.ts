@@ -27,7 +27,7 @@ import { type ChainChange, chainWriter } from './chain-writer.ts';
 import { changeWriter } from './change-writer.ts';
 import type { IngestLog, Outcome, ReceivedEvent } from './event.ts';
 import { mempoolWriter } from './mempool-writer.ts';
-import type { Participant } from './transactions.ts';
+import type { Participant } from './participant.ts';
 
 /**
  * So many unknown kinds of each thing are logged: a byte that stands elsewhere in each transaction is told anew each time,

@@ -1,16 +1,15 @@
 /** What follows the chain as it changes: what followers learn, and what they may ask. */
 import type { Block } from '../../chain/block.ts';
 import type { ChainChange } from './chain-writer.ts';
-import type { Participant } from './transactions.ts';
+import type { Participant } from './participant.ts';
 
 /** What takes part in the changes of the chain, inside the transaction of each. */
 export interface ChainFollower extends Participant {
   /**
    * May write. What it throws undoes the event.
-   * @param at Unix milliseconds of the entry that changed the chain; null where the follower's tables are no function of
-   *   entries, and its own clock counts
+   * @param at Unix milliseconds of the entry that changed the chain
    */
-  changed(change: ChainChange, at: number | null): void;
+  changed(change: ChainChange, at: number): void;
   committed(): void;
   recovered(): void;
 }

@@ -1,8 +1,6 @@
-/** The names from before the chain: taken once, whole or not at all. */
+/** The names from before the chain. */
 import type { Database } from 'bun:sqlite';
 import type { PriceFunction } from '../../chain/name-system.ts';
-import { openWriter } from '../files/database.ts';
-import { lockWriter } from '../files/lock.ts';
 import { priceColumns } from '../rows/price-columns.ts';
 import { inserterIfAbsent } from '../rows/table.ts';
 import { oldNamespacesTable, oldNamesTable, oldSubdomainsTable, oldZonefilesTable } from '../tables/names.ts';
@@ -51,37 +49,4 @@ export function oldNameAdder(db: Database): (row: OldNameRow) => boolean {
   }
 
   return (row) => add(row) !== null;
-}
-
-/** Adds all rows or none: where one can't be made or added, the caller's end of the connection takes back the others. */
-async function takeInto(db: Database, rows: () => AsyncIterable<OldNameRow>): Promise<number | null> {
-  if (db.query('SELECT 1 FROM old_names LIMIT 1').get() !== null) return null;
-  const add = oldNameAdder(db);
-  let taken = 0;
-  db.run('BEGIN IMMEDIATE');
-  for await (const row of rows()) {
-    add(row);
-    taken += 1;
-  }
-  db.run('COMMIT');
-  return taken;
-}
-
-/**
- * Takes the rows into the index of a data directory, unless it has such names already.
- * @param rows made only where they are needed
- * @returns how many rows were taken; null where the index had names already
- */
-export async function takeOldNames(directory: string, rows: () => AsyncIterable<OldNameRow>): Promise<number | null> {
-  const unlock = lockWriter(directory);
-  try {
-    const db = openWriter(directory);
-    try {
-      return await takeInto(db, rows);
-    } finally {
-      db.close();
-    }
-  } finally {
-    unlock();
-  }
 }

@@ -8,7 +8,7 @@ import { fitOf, type Place, placeOfFile } from '../files/journal-link.ts';
 import type { ListIndexStep } from '../files/list-indexes.ts';
 import { lockWriter } from '../files/lock.ts';
 import { snapshotHolding } from '../files/newest-snapshot.ts';
-import { clearWorkshop, takeWorkshopsIndex, workshopWithHooks } from '../hooks/carry-over.ts';
+import { clearWorkshop, openWorkshop, takeWorkshopsIndex } from '../files/workshop.ts';
 import { hooksLostWith, type LostHook } from '../hooks/earlier-hooks.ts';
 import { type IngestOptions, openIngest } from './ingest.ts';
 
@@ -65,8 +65,8 @@ function makeIndex({ making = () => {}, ...options }: RebuildOptions, workshop: 
 }
 
 /**
- * Replays the journal into a new index that keeps the chainhooks of the old one, and puts it in its place. Nothing is
- * delivered for it. Where it fails or is stopped, the old index is as it was.
+ * Replays the journal into a new index, and puts it in the place of the old one. Where it fails or is stopped, the old index
+ * is as it was.
  * @throws OperatorError where the journal is not whole, or the index holds what it lacks, unless that may be lost
  */
 export function rebuildIndex(options: RebuildOptions): { tipHeight: number } {
@@ -87,7 +87,7 @@ export function rebuildIndex(options: RebuildOptions): { tipHeight: number } {
     } finally {
       journal.close();
     }
-    const workshop = workshopWithHooks(directory, force);
+    const workshop = openWorkshop(directory, force);
     const tipHeight = makeIndex(options, workshop);
     // Before the old index goes: whoever is told of them must not miss them.
     const lost = hooksLostWith(directory, workshop, force);

@@ -3,7 +3,9 @@ import type { Clock } from '../../base/clock.ts';
 import { isStorageError } from '../files/store-failure.ts';
 import { LogUnavailableError } from '../log/shared-log.ts';
 import { takeSlice } from './commands.ts';
-import type { Write } from './write.ts';
+
+/** Writes to a local table when it is its turn, all of it or nothing. @throws what `change` throws, StoreUnavailableError */
+export type LocalWrite = <T>(change: () => T) => Promise<T>;
 
 const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));
 
@@ -29,7 +31,7 @@ export async function sliceOrFailure(
 
 /** What takes long work step by step. */
 export const slices =
-  (write: Write, clock: Clock) =>
+  (write: LocalWrite, clock: Clock) =>
   /** Takes a slice of the steps in a transaction; as {@link sliceOrFailure}, where `failed` is called in a transaction. */
   (step: () => boolean, failed: (reason: string, error: unknown) => void): Promise<boolean> =>
     sliceOrFailure(

@@ -15,8 +15,6 @@ export interface MachineParts {
 export interface StateMachine {
   follower: ChainFollower;
   commands: CommandRegistry;
-  /** The tables were replaced: what is known of them is read again. */
-  replaced(): void;
 }
 
 /** Makes a machine that an index is opened with, before anything is applied. */

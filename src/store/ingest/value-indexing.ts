@@ -2,9 +2,8 @@
 import type { Clock } from '../../base/clock.ts';
 import { StoreUnavailableError } from '../files/store-failure.ts';
 import type { ValueIndex } from '../model/value-index.ts';
-import { slices } from './slices.ts';
+import { type LocalWrite, slices } from './slices.ts';
 import type { ValueIndexStep } from './value-indexes.ts';
-import type { Write } from './write.ts';
 
 interface ValueIndexName {
   of: ValueIndex['subject'];
@@ -20,7 +19,7 @@ export type ValueIndexEvent =
   | { event: 'value_index_failed'; cause: unknown };
 
 export interface ValueIndexingOptions {
-  write: Write;
+  write: LocalWrite;
   step: () => ValueIndexStep | null;
   clock: Clock;
   log: (event: ValueIndexEvent) => void;

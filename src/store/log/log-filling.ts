@@ -1,7 +1,7 @@
 /** Fills the shared log with the journal of a data directory: many entries in each transaction, the next where the log ends. */
 import { OperatorError, PassingError } from '../../base/errors.ts';
 import type { JournalReads } from '../files/journal.ts';
-import { CHAIN_START, decompressed, type JournalEntry, sameChain } from '../files/journal-entry.ts';
+import { CHAIN_START, decompressed, sameChain } from '../files/journal-entry.ts';
 import { WAITING_COMMIT } from './engine-tables.ts';
 import { COPIED_TOGETHER, copyAfter, copyRow } from './entry-copy.ts';
 import type { Session } from './postgres-engine.ts';
@@ -116,31 +116,4 @@ export async function fillLog(
   } catch (error) {
     throw passing(error, AGAIN);
   }
-}
-
-/**
- * Appends entries that follow the newest one, all of them or none.
- * @throws OperatorError where a host appended others meanwhile; PassingError where the engine fails, or nobody knows whether
- *   it took them
- */
-export async function appendEntries(
-  access: EngineAccess,
-  head: LogHead,
-  entries: Iterable<JournalEntry>,
-): Promise<void> {
-  let outcome: 'appended' | 'conflict';
-  try {
-    outcome = await copyAfter(
-      access,
-      head,
-      Array.from(entries, (entry) => copyRow(logEntryOf(entry))),
-    );
-  } catch (error) {
-    throw passing(error, 'Run the command again.');
-  }
-  if (outcome === 'appended') return;
-  throw new OperatorError(
-    'Another host appended to the shared log meanwhile.',
-    'Stop all hosts of this log, and make another one: stackside cluster init with another --cluster-prefix.',
-  );
 }

@@ -26,6 +26,3 @@ export const storedBackfillState = storedWords('hook_backfills', 'state', backfi
  * Where the rows of chainhooks come from: from what was asked of this host; from commands among the journal's entries; or
  * first from these and then, since the host left its cluster, from what was asked of this host.
  */
-const hookOrigins = ['host', 'entries', 'left'] as const;
-export type HookOrigin = (typeof hookOrigins)[number];
-export const storedOrigin = storedWords('hook_origin', 'origin', hookOrigins);

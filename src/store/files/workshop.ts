@@ -1,41 +1,19 @@
 /**
- * Chainhooks outlive the index they stand in, and so do the send-many contracts that it was made with and what the
- * operator asked to find by decoded values: a rebuild makes a new index beside it that begins with nothing but them.
+ * A new index is made beside the present one, and takes its place once it is whole. It begins with what no entry of the log
+ * says: the send-many contracts that the present one was made with, and what the operator asked to find by decoded values.
  */
 import { type Database, SQLiteError } from 'bun:sqlite';
 import { existsSync, renameSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { OperatorError } from '../../base/errors.ts';
 import { syncDirectory } from '../../base/whole-file.ts';
-import { kindOf, named, openToRead } from '../files/connection.ts';
-import { INDEX, indexPath, openWriter, tableWithoutRow } from '../files/database.ts';
-import { removeLog, settle, settleWhole } from '../files/settled-log.ts';
-import { type StoreFailure, unavailable } from '../files/store-failure.ts';
-import { storedOrigin } from '../rows/hook-words.ts';
+import { named } from './connection.ts';
+import { indexPath, openWriter } from './database.ts';
+import { removeLog, settle, settleWhole } from './settled-log.ts';
+import { type StoreFailure, unavailable } from './store-failure.ts';
 
 /** Where the new index is made, inside the data directory. */
 const WORKSHOP = 'rebuild';
-
-/** The tables that a rebuild can't make again. */
-export const hookTables = [
-  'hooks',
-  'hook_progress',
-  'hook_secrets',
-  'hook_deliveries',
-  'hook_bodies',
-  'hook_attempts',
-  'hook_ledger',
-  'hook_backfills',
-] as const;
-
-/** What else comes from commands: what the faucets gave, and names from before the chain. */
-export const otherCommandTables = [
-  'faucet_requests',
-  'old_namespaces',
-  'old_names',
-  'old_zonefiles',
-  'old_subdomains',
-] as const;
 
 /** The tables that every new index begins with. */
 const carried = ['send_many_contracts', 'value_indexes'];
@@ -59,13 +37,6 @@ function copyTable(db: Database, table: string): void {
   db.run(`INSERT INTO main.${table} (${common.join(', ')}) SELECT ${common.join(', ')} FROM old.${table}`);
 }
 
-/** Whether the chainhooks of the old index come from the journal's entries, from which they are made again. */
-function comesFromEntries(db: Database): boolean {
-  if (columnsOf(db, 'old', 'hook_origin').length === 0) return false;
-  const row = db.query<{ origin: number }, []>('SELECT origin FROM old.hook_origin').get();
-  return row?.origin === storedOrigin.numberOf('entries');
-}
-
 /** Settles the log of an index, which is replaced all the same where it is damaged. @throws PassingError */
 function settleIfReadable(path: string): void {
   try {
@@ -81,32 +52,15 @@ const ELSEWHERE: ReadonlySet<StoreFailure | undefined> = new Set(['busy', 'full'
 const READING: ReadonlySet<string | undefined> = new Set(['SQLITE_IOERR_READ', 'SQLITE_IOERR_SHORT_READ']);
 
 function isOfOldIndex(cause: unknown): boolean {
-  if (cause instanceof LostProgressError) return true;
   if (!(cause instanceof SQLiteError)) return false;
   const failure = unavailable(cause)?.failure;
   return failure === 'io_error' ? READING.has(cause.code) : !ELSEWHERE.has(failure);
 }
 
-/** The old index lacks where its chainhooks stand. */
-class LostProgressError extends Error {
-  override readonly name = 'LostProgressError';
-}
-
-/** Whether an index is from before version 0.1.0: its chainhooks are no rows of today's tables. */
-function isEarlier(path: string): boolean {
-  using db = openToRead(path);
-  return kindOf(db, INDEX) === 'earlier';
-}
-
 function copyCarried(db: Database, from: string): void {
-  const withHooks = !isEarlier(from);
   db.run('ATTACH ?1 AS old', [from]);
   db.transaction(() => {
-    const kept = withHooks ? (['hook_progress', 'hook_origin'] as const) : [];
-    const lost = tableWithoutRow(db, kept, 'old');
-    if (lost !== null) throw new LostProgressError(`${lost} has no row`);
-    const ofHooks = !withHooks || comesFromEntries(db) ? [] : [...hookTables, 'hook_origin'];
-    for (const table of [...carried, ...ofHooks]) copyTable(db, table);
+    for (const table of carried) copyTable(db, table);
     db.run(INDEXED_FROM_THE_START);
   })();
   db.run('DETACH old');
@@ -117,10 +71,10 @@ function copyCarried(db: Database, from: string): void {
  * Called by whoever has the writer's lock until the new index is in the place of the present one: the file of the present
  * one holds all of it from now on, so that its log can go first.
  * @returns that directory
- * @throws OperatorError where the chainhooks can't be read, unless they may be lost
+ * @throws OperatorError where the present index can't be read, unless what it says may be lost
  * @throws PassingError where a reader keeps some of the present index in its log
  */
-export function workshopWithHooks(directory: string, mayLoseHooks: boolean): string {
+export function openWorkshop(directory: string, mayLoseSettings: boolean): string {
   clearWorkshop(directory);
   const [path, workshop] = [indexPath(directory), join(directory, WORKSHOP)];
   if (existsSync(path)) settleIfReadable(path);
@@ -129,9 +83,9 @@ export function workshopWithHooks(directory: string, mayLoseHooks: boolean): str
     if (existsSync(path)) named(path, () => copyCarried(db, path));
   } catch (cause) {
     if (!isOfOldIndex(cause)) throw cause;
-    if (!mayLoseHooks) {
+    if (!mayLoseSettings) {
       throw new OperatorError(
-        `The chainhooks in ${path} can't be read.`,
+        `The settings that ${path} was made with can't be read: its send-many contracts and its indexes of decoded values.`,
         'Add --force to rebuild from the journal without them.',
         { cause },
       );
@@ -140,27 +94,6 @@ export function workshopWithHooks(directory: string, mayLoseHooks: boolean): str
     db.close();
   }
   return workshop;
-}
-
-/** The tables that commands make, which a journal without its commands doesn't. */
-const tablesOfCommands = [...hookTables.filter((table) => table !== 'hook_progress'), ...otherCommandTables];
-
-/**
- * Removes all that commands made from an index, which may be published then: the chainhooks with their secrets, who asked the
- * faucets, and the names from before the chain.
- */
-export function forgetPrivateData(directory: string): void {
-  const db = openWriter(directory);
-  try {
-    // The bytes of what is deleted are overwritten.
-    db.run('PRAGMA secure_delete = ON');
-    db.transaction(() => {
-      for (const table of tablesOfCommands) db.run(`DELETE FROM ${table}`);
-      db.run(`UPDATE hook_origin SET origin = ${storedOrigin.numberOf('host')}, epoch = 0`);
-    })();
-  } finally {
-    db.close();
-  }
 }
 
 /** Removes what a rebuild made that was stopped, or failed. */

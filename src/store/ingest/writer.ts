@@ -1,0 +1,720 @@
+/**
+ * The writer: the one place where entries go into the index and the journal, whoever they come from.
+ *
+ *     begin · apply(entry) · append to the log · append to the journal, which is synced · commit the index
+ *
+ * An entry is applied in the open transaction of the index first: what can't be applied is refused and never appended. Then
+ * it is appended to the log. A single host's log is its journal, which takes the entry at once; the log that hosts share
+ * answers later, and may say that another entry stands there. The journal commits before the index. Whatever the moment of
+ * a crash, an entry that is not in the journal was not answered and will come again, and one that is in the journal and not
+ * in the index is applied before anything else.
+ *
+ * The commit of the index is the dear part, since a block changes some hundred pages, many of which the next block changes
+ * again. So entries share one: between them the transaction is held. Where it is taken back, the journal brings them back.
+ *
+ * Any call of either database may fail, and SQLite may have ended the transaction by itself then. After a failure nothing is
+ * taken for granted: no transaction stays open, what was made from it in memory is forgotten, and before the next
+ * transaction both files are asked where they stand.
+ */
+import type { Database } from 'bun:sqlite';
+import type { Clock } from '../../base/clock.ts';
+import { OperatorError } from '../../base/errors.ts';
+import { collectAll } from '../../base/garbage.ts';
+import { PayloadError, readEntry, readPayload } from '../../chain/payload-reader.ts';
+import { BUSY_TIMEOUT_MS, rollBack, setPatience, touch } from '../files/connection.ts';
+import type { Imported } from '../files/import-progress.ts';
+import type { Journal } from '../files/journal.ts';
+import { type JournalEntry, nextChain, sameChain } from '../files/journal-entry.ts';
+import { type Place, type Places, placeAfter } from '../files/journal-link.ts';
+import { isStorageError, StoreUnavailableError, unavailable } from '../files/store-failure.ts';
+import type { CommitCount } from './commit-count.ts';
+import { COMMAND_PATH, type EntryCommands, type SentCommand } from './entry-commands.ts';
+import type { Outcome, ReceivedEvent } from './event.ts';
+import type { Applied, EventRouter } from './event-router.ts';
+import { UnknownParentError } from './known-blocks.ts';
+import { lastEvent } from './last-event.ts';
+import type { Participant } from './participant.ts';
+import type { WriterHealth } from './writer-health.ts';
+import { WriterQueue } from './writer-queue.ts';
+
+/** What became of an entry that was to follow `head`: `conflict` where the log has another there. */
+type Appended = 'appended' | 'conflict';
+
+/** Appends an entry to a log whose newest one is at `head`; at once, or later. */
+export type AppendEntry = (entry: JournalEntry, head: Place) => Appended | Promise<Appended>;
+
+/** The log of a single host: the commit of its journal appends the entry. */
+export const journalAlone = (): Appended => 'appended';
+
+/** An entry of the log that doesn't follow the host's last one: its number or its chain value is another. */
+export class ForeignEntryError extends Error {
+  override readonly name = 'ForeignEntryError';
+  constructor(
+    /** The number of the entry. */
+    readonly id: number,
+    /** The host's last entry. */
+    readonly last: number,
+  ) {
+    super(`entry ${id} of the log does not follow entry ${last} of this host`);
+  }
+}
+
+/** An entry that this program can't apply, though another host did. */
+class InapplicableEntryError extends OperatorError {
+  constructor(
+    readonly id: number,
+    options: { cause: Error },
+  ) {
+    const { cause } = options;
+    const ofOperator = cause instanceof OperatorError;
+    super(
+      `Entry ${id} of the log can not be applied: ${ofOperator ? cause.message.replace(/\.$/, '') : cause.message}.`,
+      ofOperator
+        ? cause.remedy
+        : 'Run the newest Stackside of all hosts on this one, with the same settings of the chain.',
+      options,
+    );
+  }
+}
+
+/** Whether an entry can't be applied for what it is, and not for want of a file that can be written or read. */
+const isOfTheEntry = ({ path }: JournalEntry, cause: unknown): cause is Error =>
+  cause instanceof PayloadError ||
+  cause instanceof UnknownParentError ||
+  // Another host applied the command, so that it can't be refused.
+  (path === COMMAND_PATH && cause instanceof Error && !isStorageError(cause));
+
+/** The longest that an answered event is seen by this process alone. */
+const LONGEST_MS = 20;
+/** Bytes of events after which the index is committed at once. */
+const MOST_BYTES = 8_000_000;
+/**
+ * Bytes of an import or a replay that share a commit of the index. A commit writes each page that changed once, and most are
+ * pages of busy accounts, so that many events together write fewer pages.
+ */
+const MOST_BYTES_OF_IMPORT = 32_000_000;
+/**
+ * Entries before the newest among which an event that only the journal holds is looked for: it may come from each of
+ * several nodes, and once more from each.
+ */
+const LOOK_BACK = 1_000;
+
+/**
+ * Where the transactions stand. `unsettled`: a call failed, or none was made yet, so that what the files hold isn't known, or
+ * the journal is ahead. `held`: the index's transaction is open and has entries that the journal committed; nothing is
+ * being written. `open`: something is being written.
+ */
+type State = 'unsettled' | 'idle' | 'held' | 'open';
+
+export interface WriterOptions {
+  index: Database;
+  journal: Journal;
+  /** The place of the index, as its open transaction has it. */
+  places: Places;
+  router: Pick<EventRouter, 'apply' | 'store'>;
+  commands: Pick<EntryCommands, 'apply' | 'propose'>;
+  participants: readonly Participant[];
+  /** Counts the commits of the index. */
+  commits: CommitCount;
+  health: WriterHealth;
+  /** The timer that ends the waiting of events that are answered; null where each is committed by itself. */
+  after: Clock['after'] | null;
+  /** The journal's last entry that is applied. */
+  upTo: number;
+  /** Whether subscribers are told of what the journal brings back. */
+  isLive: () => boolean;
+  /** Told of each event that was applied, once it is durable. */
+  report: (applied: Applied) => void;
+  /** Told how many entries the journal brought back. */
+  replayed: (entries: number) => void;
+}
+
+/** What an own entry came to. */
+interface Proposed<T> {
+  result: T;
+  /** What becomes the entry; null where nothing was changed. */
+  event: ReceivedEvent | null;
+}
+
+/** What is done with `value`, which may come later. */
+const then = <A, B>(value: A | Promise<A>, next: (value: A) => B): B | Promise<B> =>
+  value instanceof Promise ? value.then(next) : next(value);
+
+export class Writer {
+  /** The order of all that is written, where others than the node write, too. */
+  readonly queue = new WriterQueue();
+  readonly #options: WriterOptions;
+  #state: State = 'unsettled';
+  /** Whether the index's transaction has entries that the journal committed. */
+  #isAhead = false;
+  /** Whether a lock of another process is waited for: this thread stands still meanwhile, so not again while it is held. */
+  #isPatient = true;
+  /** The place of the index as the open transaction has it; null where it isn't known. It is written with each commit. */
+  #place: Place | null = null;
+  #isMoved = false;
+  #committedPlace: Place | null = null;
+  /** The last entry: a node that missed our answer sends it again. */
+  readonly #last = lastEvent();
+  /** The events of a batch that is taken in the open transaction. */
+  #batch: ReceivedEvent[] = [];
+  /** Bytes that share the coming commit of the index, and what ends the waiting for it. */
+  #bytes = 0;
+  #cancel: (() => void) | null = null;
+
+  constructor(options: WriterOptions) {
+    this.#options = options;
+  }
+
+  get isOpen(): boolean {
+    return this.#state === 'open';
+  }
+
+  /** The last entry of the index, that of the open transaction included. */
+  place(): Place {
+    this.#place ??= this.#options.places.current();
+    return this.#place;
+  }
+
+  /** The last entry that others can see. */
+  committedPlace(): Place {
+    if (this.#committedPlace === null) this.settle();
+    return this.#committedPlace ?? this.place();
+  }
+
+  // ── Entries of this host ──
+
+  /**
+   * Takes an event of this host's node. When this is done, the event is in the log and on the disk.
+   * @returns `conflict` where the log has another entry; then nothing has changed
+   * @throws PayloadError where it can't be understood, UnknownParentError where another must come first, what `append` throws;
+   *   then nothing has changed. StoreUnavailableError where it could not be written: it must be sent again
+   */
+  event(event: ReceivedEvent, append: AppendEntry): Outcome | 'conflict' | Promise<Outcome | 'conflict'> {
+    // What the journal took though the index could not is not taken once more.
+    this.settle();
+    if (this.#last.is(event)) return this.#wholly(() => this.#notedProgress(event));
+    const payload = readPayload(event.path, event.text);
+    let applied: Applied | null = null;
+    const propose = (id: number): Proposed<Outcome> => {
+      // A single host's node sends an event again at once, before any other.
+      const mayBeKnown = payload.kind === 'other' && append !== journalAlone;
+      const isKnown = mayBeKnown && this.#options.journal.holdsAfter(id - LOOK_BACK, event);
+      applied = isKnown ? null : this.#options.router.apply(payload, event, id, true);
+      const outcome = applied?.outcome ?? 'repeated';
+      return { result: outcome, event: outcome === 'applied' ? event : null };
+    };
+    const taken = this.#submit(propose, append, () => {
+      this.#noteProgress(event);
+      this.#keep(event.text.length);
+    });
+    return then(taken, (outcome) => {
+      if (outcome === 'repeated') this.#wholly(() => this.#notedProgress(event));
+      if (outcome === 'applied' && applied !== null) this.#options.report(applied);
+      return outcome;
+    });
+  }
+
+  /**
+   * Takes a command of this host, which everybody sees when this is done. One that changes nothing is not appended.
+   * @param receivedAt Unix microseconds
+   * @returns what the command's function returned, and whether there is an entry for it; `conflict` as with an event
+   * @throws what the command's function and `append` throw; then nothing has changed
+   */
+  command(
+    command: SentCommand,
+    receivedAt: number,
+    clock: Pick<Clock, 'monotonic'>,
+    append: AppendEntry,
+  ): TakenCommand | 'conflict' | Promise<TakenCommand | 'conflict'> {
+    const propose = (): Proposed<TakenCommand> => {
+      const { result, event } = this.#options.commands.propose(command, receivedAt, clock);
+      return { result: { result, isAppended: event !== null }, event };
+    };
+    return this.#submit(propose, append, () => this.#commit());
+  }
+
+  /**
+   * Applies what becomes an entry, appends it to the log and then to the journal.
+   * @param propose applies it as the entry of a number
+   * @param keep makes durable what was written
+   */
+  #submit<T>(
+    propose: (id: number) => Proposed<T>,
+    append: AppendEntry,
+    keep: () => void,
+  ): T | 'conflict' | Promise<T | 'conflict'> {
+    this.#begin();
+    const head = this.#guarded(() => this.place());
+    const { result, event } = this.#step(() => {
+      const proposed = propose(head.id + 1);
+      if (proposed.event !== null) this.#moveTo(placeAfter(head, proposed.event));
+      return proposed;
+    });
+    if (event === null) {
+      this.#leave();
+      return result;
+    }
+    const { path, text, receivedAt } = event;
+    const entry: JournalEntry = { path, text, receivedAt, ...this.place() };
+    const answered = (answer: Appended): T | 'conflict' => {
+      if (answer === 'conflict') {
+        this.rollback();
+        return 'conflict';
+      }
+      return this.#wholly(() => {
+        this.#guarded(() => this.#options.journal.append(entry));
+        this.#last.note(entry);
+        keep();
+        return result;
+      });
+    };
+    let answer: ReturnType<AppendEntry>;
+    try {
+      answer = append(entry, head);
+    } catch (error) {
+      this.rollback();
+      throw error;
+    }
+    if (!(answer instanceof Promise)) return answered(answer);
+    return answer.then(answered, (error: unknown) => {
+      this.rollback();
+      throw error;
+    });
+  }
+
+  /** Keeps how far the source of an event is read, in the open transaction or in a new one. @returns whether there is one */
+  #noteProgress({ read }: ReceivedEvent): boolean {
+    if (read === undefined) return false;
+    this.setImported(read.source, read.upTo);
+    return true;
+  }
+
+  /** Leaves out an event that was taken before. */
+  #notedProgress(event: ReceivedEvent): 'repeated' {
+    if (this.#noteProgress(event)) this.#keep(event.text.length);
+    return 'repeated';
+  }
+
+  /** Kept with what is made durable next. */
+  setImported(source: string, upTo: Imported): void {
+    this.#begin();
+    this.#guarded(() => this.#options.journal.imports.set(source, upTo));
+  }
+
+  /** Makes an event durable that was applied in the open transaction. */
+  #keep(bytes: number): void {
+    const { after, health } = this.#options;
+    // Where writes fail, each event shows by itself whether they still do.
+    if (after === null || health.failing() !== null) {
+      this.#commit();
+      return;
+    }
+    this.#hold();
+    this.#bytes += bytes;
+    if (this.#bytes >= MOST_BYTES) this.publish();
+    else this.#cancel ??= after(LONGEST_MS, () => this.publish());
+  }
+
+  /**
+   * Commits what is held, so that others can read it. A failure is noted in the writer's health: the journal brings the events
+   * back, and reads go on with what was committed before.
+   */
+  publish(): void {
+    this.#cancel?.();
+    this.#cancel = null;
+    this.#bytes = 0;
+    try {
+      this.#release();
+    } catch (error) {
+      if (!(error instanceof StoreUnavailableError)) throw error;
+    }
+  }
+
+  // ── Events of an import ──
+
+  /**
+   * Takes an event of a batch, which `keepBatch` or `commitBatch` makes durable. Where an event can't be taken, those before
+   * it stay: they are taken again, which costs less than a savepoint before each event.
+   * @throws what `event` throws; those before stay, unless the store fails
+   */
+  takeInBatch(event: ReceivedEvent): Applied {
+    const { router, journal } = this.#options;
+    try {
+      const payload = readPayload(event.path, event.text);
+      this.#begin();
+      const head = this.#guarded(() => this.place());
+      const applied = this.#step(() => router.apply(payload, event, head.id + 1, false));
+      if (applied.outcome === 'applied') {
+        const { path, text, receivedAt } = event;
+        const place = placeAfter(head, event);
+        this.#moveTo(place);
+        this.#guarded(() => journal.append({ path, text, receivedAt, ...place }));
+      }
+      this.#batch.push(event);
+      return applied;
+    } catch (error) {
+      if (this.isOpen) throw error;
+      const before = this.#batch.splice(0);
+      if (unavailable(error) === null) for (const one of before) this.takeInBatch(one);
+      throw error;
+    }
+  }
+
+  /** Makes what was taken durable. Others may not see it before `commitBatch`. @throws StoreUnavailableError */
+  keepBatch(): void {
+    this.#hold();
+    this.#bytes += this.#batch.reduce((sum, { text }) => sum + text.length, 0);
+    this.#batch = [];
+    if (this.#bytes < MOST_BYTES_OF_IMPORT) return;
+    this.#bytes = 0;
+    this.#release();
+    collectAll();
+  }
+
+  /** Makes what was taken durable, and lets others see it. @throws StoreUnavailableError */
+  commitBatch(): void {
+    this.#batch = [];
+    this.#bytes = 0;
+    this.#commit();
+    this.#release();
+  }
+
+  /** Takes back what was taken since the last `keepBatch`. @throws StoreUnavailableError */
+  rollbackBatch(): void {
+    this.#batch = [];
+    this.rollback();
+  }
+
+  // ── Entries that are in the log ──
+
+  /** Applies an entry in the open transaction. */
+  #apply(entry: JournalEntry, live: boolean): Applied {
+    const applied = this.#applied(entry, live);
+    // An entry that changes nothing (it may have, before a fix of ours) has its number all the same.
+    this.#moveTo(entry);
+    return applied;
+  }
+
+  #applied(entry: JournalEntry, live: boolean): Applied {
+    const { router, commands } = this.#options;
+    if (entry.path !== COMMAND_PATH) return router.apply(readEntry(entry.path, entry.text), entry, entry.id, live);
+    commands.apply(entry);
+    return { outcome: 'applied', change: null };
+  }
+
+  /**
+   * Applies entries of the log; those that the host has already are passed over.
+   * @param live whether subscribers are told of them
+   * @param turn lets others have their turn between two entries
+   * @throws ForeignEntryError, InapplicableEntryError; then those before it are applied
+   * @throws StoreUnavailableError; then none of them is applied
+   */
+  async follow(entries: readonly JournalEntry[], live: boolean, turn: () => Promise<void>): Promise<void> {
+    this.#begin();
+    const last = this.#guarded(() => this.place());
+    const { following, foreign } = linked(last, entries);
+    try {
+      await this.#followTogether(following, live, turn);
+    } catch (error) {
+      if (!(error instanceof InapplicableEntryError)) throw error;
+      const count = following.findIndex(({ id }) => id === error.id);
+      await this.#followTogether(following.slice(0, count), live, turn);
+      throw error;
+    }
+    if (foreign !== null) throw new ForeignEntryError(foreign, following.at(-1)?.id ?? last.id);
+  }
+
+  /** Applies entries in one transaction, all of them or none. */
+  async #followTogether(entries: readonly JournalEntry[], live: boolean, turn: () => Promise<void>): Promise<void> {
+    const done: Applied[] = [];
+    try {
+      this.#begin();
+      for (const entry of entries) {
+        done.push(this.#followed(entry, live));
+        await turn();
+      }
+      if (entries.length > 0) this.#last.note(entries.at(-1));
+      this.#commit();
+    } catch (error) {
+      this.rollback();
+      throw error;
+    }
+    for (const one of done) this.#options.report(one);
+  }
+
+  #followed(entry: JournalEntry, live: boolean): Applied {
+    try {
+      const applied = this.#step(() => this.#apply(entry, live));
+      this.#guarded(() => this.#options.journal.append(entry));
+      return applied;
+    } catch (cause) {
+      throw isOfTheEntry(entry, cause) ? new InapplicableEntryError(entry.id, { cause }) : cause;
+    }
+  }
+
+  /** Applies the journal's entries that the index lacks: after a crash, after a failure, or for a new index. */
+  #replay(): void {
+    const { journal, upTo, isLive, report, replayed } = this.#options;
+    const first = this.place().id;
+    const end = Math.min(journal.lastId(), upTo);
+    let at = first;
+    while (at < end) {
+      let bytes = 0;
+      this.#onIndex(() => {
+        for (const entry of journal.entriesAfter(at)) {
+          report(this.#apply(entry, isLive()));
+          at = entry.id;
+          bytes += entry.text.length;
+          if (bytes >= MOST_BYTES_OF_IMPORT || at === end) break;
+        }
+      });
+      if (bytes >= MOST_BYTES_OF_IMPORT) collectAll();
+    }
+    if (at > first) replayed(at - first);
+    // A commit that seemed to fail may be done all the same: its event is no news when it comes again.
+    this.#last.note(journal.read(end));
+  }
+
+  // ── What is no entry ──
+
+  /**
+   * Writes to a local table, which is no function of the log: all of it or nothing.
+   * @throws what `work` throws, StoreUnavailableError
+   */
+  local<T>(work: () => T): T {
+    if (this.isOpen) throw new Error('a transaction is open');
+    this.#release();
+    const result = this.#guarded(() => {
+      this.#settle();
+      this.#state = 'open';
+      return this.#onIndex(work);
+    });
+    this.#committed();
+    return result;
+  }
+
+  /** Writes the least there is to both files. @throws StoreUnavailableError */
+  probe(): void {
+    const { index, journal } = this.#options;
+    this.#begin();
+    this.#guarded(() => {
+      touch(index);
+      journal.touch();
+    });
+    this.#commit();
+  }
+
+  // ── The transaction ──
+
+  /** Brings files and memory to where they are known to agree. @throws StoreUnavailableError */
+  settle(): void {
+    this.#guarded(() => this.#settle());
+  }
+
+  /** Takes back what was written; the journal brings back what it committed. @throws StoreUnavailableError */
+  rollback(): void {
+    if (!this.isOpen) return;
+    this.abandon();
+    if (this.#state === 'unsettled') this.settle();
+  }
+
+  /** Takes back what was written, also what the journal committed: before anything else, it is brought back. */
+  abandon(): void {
+    if (!this.isOpen) return;
+    const isAhead = this.#isAhead;
+    this.#forget();
+    this.#guarded(() => this.#rollBackFiles());
+    this.#state = isAhead ? 'unsettled' : 'idle';
+    this.#isAhead = false;
+  }
+
+  /** Opens a transaction over both files, unless one is open; goes on with one that is held. @throws StoreUnavailableError */
+  #begin(): void {
+    if (this.isOpen) return;
+    const { index, journal } = this.#options;
+    this.#guarded(() => {
+      this.#settle();
+      if (this.#state !== 'held') index.run('BEGIN IMMEDIATE');
+      journal.begin();
+    });
+    this.#state = 'open';
+  }
+
+  /** Makes what was written durable and readable. @throws StoreUnavailableError; then it is undone, or the journal has it */
+  #commit(): void {
+    if (!this.isOpen) return;
+    const { journal, health } = this.#options;
+    this.#guarded(() => {
+      // The journal first: it can bring a commit of the index back.
+      journal.commit();
+      this.#commitIndex();
+    });
+    // Not where `local` ends: a small write may find room on a disk that is full for events.
+    health.succeeded();
+    this.#committed();
+  }
+
+  /**
+   * Makes what was written durable in the journal, and holds the index's transaction for what follows.
+   * @throws StoreUnavailableError; then it is undone, or the journal has it
+   */
+  #hold(): void {
+    if (!this.isOpen) return;
+    this.#guarded(() => this.#options.journal.commit());
+    this.#state = 'held';
+    this.#isAhead = true;
+  }
+
+  /** Commits the transaction that is held. @throws StoreUnavailableError; then the journal has what was written */
+  #release(): void {
+    if (this.#state !== 'held') return;
+    this.#guarded(() => this.#commitIndex());
+    this.#options.health.succeeded();
+    this.#committed();
+  }
+
+  /** Ends what was begun and wrote nothing. @throws StoreUnavailableError */
+  #leave(): void {
+    if (!this.isOpen) return;
+    if (!this.#isAhead) {
+      this.rollback();
+      return;
+    }
+    this.#guarded(() => this.#options.journal.rollback());
+    this.#state = 'held';
+  }
+
+  /** Runs `work`; where it throws, nothing stays of what it wrote. */
+  #wholly<T>(work: () => T): T {
+    try {
+      return work();
+    } catch (error) {
+      this.rollback();
+      throw error;
+    }
+  }
+
+  /**
+   * Runs `work` in the open transaction. Where it throws, nothing of the transaction stays but what the journal committed.
+   * @throws what `work` throws, StoreUnavailableError
+   */
+  #step<T>(work: () => T): T {
+    try {
+      return work();
+    } catch (error) {
+      if (unavailable(error) !== null || !this.#options.index.inTransaction) throw this.#undo(error);
+      this.rollback();
+      throw error;
+    }
+  }
+
+  /** Runs a part of a transaction; where it throws, nothing of the transaction stays. */
+  #guarded<T>(part: () => T): T {
+    try {
+      return part();
+    } catch (error) {
+      throw this.#undo(error);
+    }
+  }
+
+  /**
+   * Takes the open transaction back. What can't be ended now is ended before the next one.
+   * @returns what is to be thrown for `error`
+   */
+  #undo(error: unknown): unknown {
+    const { health } = this.#options;
+    const cause = health.failed(error);
+    const isKnown = this.#state !== 'unsettled' && !this.#isAhead && unavailable(error) === null;
+    this.#state = 'unsettled';
+    this.#isAhead = false;
+    this.#forget();
+    try {
+      this.#rollBackFiles();
+      if (isKnown) this.#state = 'idle';
+    } catch (another) {
+      health.failed(another);
+    }
+    return cause;
+  }
+
+  #settle(): void {
+    this.#bePatientOnce();
+    if (this.#state !== 'unsettled') return;
+    this.#rollBackFiles();
+    this.#forget();
+    this.#replay();
+    this.#committed();
+    for (const participant of this.#options.participants) participant.recovered?.();
+  }
+
+  /** Runs `work` in a transaction over the index alone. */
+  #onIndex<T>(work: () => T): T {
+    this.#options.index.run('BEGIN IMMEDIATE');
+    const result = work();
+    this.#commitIndex();
+    return result;
+  }
+
+  #commitIndex(): void {
+    const { index, router, places, commits } = this.#options;
+    router.store();
+    if (this.#isMoved) places.set(this.place());
+    this.#isMoved = false;
+    commits.around(() => index.run('COMMIT'));
+  }
+
+  #rollBackFiles(): void {
+    rollBack(this.#options.index);
+    this.#options.journal.rollback();
+  }
+
+  #moveTo({ id, chain }: Place): void {
+    this.#place = { id, chain };
+    this.#isMoved = true;
+  }
+
+  #committed(): void {
+    this.#state = 'idle';
+    this.#isAhead = false;
+    this.#committedPlace = this.place();
+    for (const participant of this.#options.participants) participant.committed?.();
+  }
+
+  #forget(): void {
+    this.#place = null;
+    this.#isMoved = false;
+    for (const participant of this.#options.participants) participant.undone();
+  }
+
+  #bePatientOnce(): void {
+    const { index, journal, health } = this.#options;
+    const wanted = health.failing()?.failure !== 'busy';
+    if (wanted === this.#isPatient) return;
+    const milliseconds = wanted ? BUSY_TIMEOUT_MS : 0;
+    setPatience(index, milliseconds);
+    journal.setPatience(milliseconds);
+    this.#isPatient = wanted;
+  }
+}
+
+export interface TakenCommand {
+  /** What the command's function returned, or whether the work of a slice is done. */
+  result: unknown;
+  /** Whether the host appended an entry for it. */
+  isAppended: boolean;
+}
+
+/** The entries that follow a host's last one, and the number of the first that doesn't; null where all do. */
+function linked(last: Place, entries: readonly JournalEntry[]): { following: JournalEntry[]; foreign: number | null } {
+  const following: JournalEntry[] = [];
+  let at = last;
+  for (const entry of entries) {
+    if (entry.id <= last.id) continue;
+    if (entry.id !== at.id + 1 || !sameChain(nextChain(at.chain, entry), entry.chain)) {
+      return { following, foreign: entry.id };
+    }
+    following.push(entry);
+    at = entry;
+  }
+  return { following, foreign: null };
+}

@@ -1,0 +1,19 @@
+/** A data directory open with its chainhooks, and the tables as what applies entries has them. */
+import { type HookMachine, hookMachine } from '../../src/hooks/machine.ts';
+import type { LogEvent } from '../../src/log.ts';
+import type { HookStore } from '../../src/store/hooks/store.ts';
+import { type IngestOptions, openIngest } from '../../src/store/ingest/ingest.ts';
+
+/** `own`: what a test may write to beside the entries, or let fail. */
+export function openedHooks(options: Omit<IngestOptions, 'machine' | 'log'> & { log: (event: LogEvent) => void }) {
+  const made: { machine: HookMachine; own: HookStore }[] = [];
+  const ingest = openIngest({
+    ...options,
+    machine(parts) {
+      const machine = hookMachine({ ...parts, log: options.log });
+      made.push({ machine, own: parts.store });
+      return machine;
+    },
+  });
+  return { ingest, ...made[0]! };
+}
