@@ -155,6 +155,7 @@ test('an operation says with which statuses it refuses requests', () => {
   expect(those('503').sort()).toEqual([...hookIds, ...faucets, 'getBtcBalance'].sort());
   expect(those('409').sort()).toEqual(
     [
+      'getConsumerSecret',
       'redeliver',
       'registerChainhook',
       'rotateConsumerSecret',

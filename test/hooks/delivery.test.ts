@@ -380,7 +380,9 @@ test('a payload that can not be made interrupts its hook before the block, and n
   const fine = await register(server, other.url);
   const { candidates } = server.own;
   const { contractInterface } = candidates;
-  candidates.contractInterface = () => '{';
+  candidates.contractInterface = () => {
+    throw new Error('a fault of ours');
+  };
   feed(server);
   const interrupted = await status(server, broken);
   expect(interrupted).toMatchObject({ status: 'interrupted', enabled: false });
