@@ -117,6 +117,18 @@ test('a rebuild tells of the chainhooks that stand in an index from before versi
   expect(everything(directory.path).index.hooks).toEqual([]);
 });
 
+test('chainhooks that can not be read of an index from before version 0.1.0 are lost by force alone', () => {
+  using directory = template();
+  makeEarlier(directory.path, 2);
+  {
+    using db = new Database(indexPath(directory.path));
+    db.run('ALTER TABLE hooks RENAME COLUMN definition TO of_another_form');
+  }
+  expect(() => rebuild(directory.path)).toThrow(`The chainhooks in ${indexPath(directory.path)} can't be read.`);
+  rebuild(directory.path, true);
+  openAt(directory.path).ingest.close();
+});
+
 describe('an upgrade', () => {
   const ADDED = 'ALTER TABLE totals ADD COLUMN added INTEGER NOT NULL DEFAULT 7';
   const versionIn = (directory: string): number => {

@@ -47,9 +47,10 @@ export type IndexFate = 'made' | 'used' | 'upgraded' | 'rebuilt' | 'refused';
 
 /** @throws OperatorError where the file is a database of another kind */
 export function indexFate(db: Database, path: string, steps = upgrades): IndexFate {
-  if (kindOf(db, INDEX) === 'earlier') return 'rebuilt';
+  const kind = kindOf(db, INDEX);
+  if (kind === 'earlier') return 'rebuilt';
+  if (kind === 'empty') return 'made';
   requireKind(db, path, INDEX);
-  if (kindOf(db, INDEX) === 'empty') return 'made';
   const version = versionOf(db);
   const known = versionAfter(steps);
   if (version > known || version < 1) return 'refused';

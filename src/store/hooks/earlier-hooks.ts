@@ -4,6 +4,7 @@ import { existsSync } from 'node:fs';
 import { OperatorError } from '../../base/errors.ts';
 import { kindOf, openToRead } from '../files/connection.ts';
 import { INDEX, indexPath } from '../files/database.ts';
+import { unavailable } from '../files/store-failure.ts';
 import { storedStage } from '../rows/hook-words.ts';
 
 /** A chainhook, as it would be registered again. */
@@ -51,8 +52,10 @@ export function hooksLostWith(directory: string, made: string, mayLose: boolean)
         isEnabled: stage !== storedStage.numberOf('idle'),
       }));
   } catch (cause) {
-    if (mayLose && cause instanceof SQLiteError) return [];
-    if (!(cause instanceof SQLiteError)) throw cause;
+    const failure = unavailable(cause)?.failure;
+    // The file can be read, but not now.
+    if (!(cause instanceof SQLiteError) || (failure !== undefined && failure !== 'damaged')) throw cause;
+    if (mayLose) return [];
     throw new OperatorError(
       `The chainhooks in ${path} can't be read.`,
       'Add --force to rebuild from the journal without them.',
