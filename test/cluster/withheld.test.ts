@@ -27,15 +27,17 @@ import { withholdEntries } from '../../src/store/files/withholding.ts';
 import { COMMAND_PATH } from '../../src/store/ingest/entry-commands.ts';
 import { rebuildIndex } from '../../src/store/ingest/rebuild.ts';
 import { logEntryOf } from '../../src/store/log/shared-log.ts';
-import { definition } from '../hooks/server.ts';
+import { definition, hookServer, receiver } from '../hooks/server.ts';
 import { type DataDirectory, dataDirectory } from '../support/data-directory.ts';
 import { openAt, received } from '../support/ingest.ts';
 import { directWay, MemoryLog } from '../support/memory-log.ts';
+import { addOldNames } from '../support/old-names.ts';
 import { openedLog } from '../support/opened-log.ts';
 import { assertProperty } from '../support/property.ts';
 import { serving } from '../support/serving.ts';
 import { restored, snapshotOf } from '../support/snapshot.ts';
 import { journalRows, tables, wholeIndex } from '../support/tables.ts';
+import { until } from '../support/until.ts';
 import { openHost } from './open-host.ts';
 
 const events = [...devnetEvents({ seed: 8, blocks: 6, accounts: 3, transactionsPerBlock: 1, forkEvery: 3 })].map(
@@ -212,6 +214,52 @@ test('a host follows a log with withheld entries in its middle, and ends at one 
     `Entry ${first} of the cluster's log is damaged: its chain value is another.`,
   ]);
   expect(other.position()).toBe(first - 1);
+});
+
+test('data of a host whose hooks delivered, failed and were changed are a function of their journal once they are published', async () => {
+  const lived = join(folder.path, 'lived');
+  const target = receiver();
+  using _ = target;
+  const chain = [...devnetEvents({ seed: 8, blocks: 12, accounts: 3, transactionsPerBlock: 1, forkEvery: 3 })].map(
+    received,
+  );
+  {
+    await using server = await hookServer({}, lived);
+    const made = definition(target.url, [{ type: 'coinbase' }, { type: 'stx_event' }], {
+      enable_on_registration: true,
+    });
+    const { uuid: first } = (await server.request('POST', '/chainhooks/me', made)).body;
+    const status = async () => (await server.request('GET', `/chainhooks/me/${first}`)).body.status;
+    await server.request('POST', '/chainhooks/me/secret');
+    for (const event of chain.slice(0, chain.length >> 1)) server.ingest.receive(event);
+    await until(async () => (await status()).pending_deliveries === 0, 'the end of the queue');
+    await server.request('POST', `/chainhooks/me/${first}/backfills`, { from_height: 1, to_height: 3 });
+    target.answer = () => new Response('', { status: 503 });
+    for (const event of chain.slice(chain.length >> 1)) server.ingest.receive(event);
+    await until(async () => (await status()).consecutive_failures > 0, 'a failure');
+    await server.request('POST', '/chainhooks/me', made);
+    await server.request('DELETE', `/chainhooks/me/${first}`);
+  }
+  await addOldNames(lived, async function* () {
+    yield { kind: 'name', name: 'alice.id', owner: 'SP1', zonefileHash: new Uint8Array(20) };
+  });
+  const before = wholeIndex(lived);
+  expect([before.hooks!.length, before.hook_attempts!.length > 1, before.old_names!.length]).toEqual([2, true, 1]);
+  await snapshotOf(lived, join(folder.path, 'of-lived'), { public: true, machine: silentMachine });
+  const left = join(folder.path, 'left');
+  await restored(join(folder.path, 'of-lived'), left);
+  const run = { deep: silentMachine };
+  expect(checkDirectory(left, run).flatMap(({ problems }) => problems)).toEqual([]);
+  const index = wholeIndex(left);
+  rebuildIndex({ directory: left, chainId: null, log: () => {}, force: false, machine: silentMachine });
+  expect(wholeIndex(left)).toEqual(index);
+  // What is registered there from now on is an entry like others.
+  {
+    await using server = await hookServer({}, left);
+    const made = definition(target.url, [{ type: 'coinbase' }], { enable_on_registration: true });
+    expect((await server.request('POST', '/chainhooks/me', made)).status).toBe(200);
+  }
+  expect(checkDirectory(left, run).flatMap(({ problems }) => problems)).toEqual([]);
 });
 
 test('hashes that are changed in the file are found', () => {

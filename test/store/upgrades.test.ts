@@ -118,7 +118,8 @@ test('a rebuild tells of the chainhooks that stand in an index from before versi
 });
 
 test('chainhooks that can not be read of an index from before version 0.1.0 are lost by force alone', () => {
-  using directory = template();
+  using directory = ingestOf(events);
+  addEarlierHooks(directory.path, ['0']);
   makeEarlier(directory.path, 2);
   {
     using db = new Database(indexPath(directory.path));
