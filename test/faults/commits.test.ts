@@ -4,9 +4,10 @@ import { afterAll, expect, test } from 'bun:test';
 import { BUSY_TIMEOUT_MS } from '../../src/store/files/connection.ts';
 import { indexPath, journalPath } from '../../src/store/files/database.ts';
 import { StoreUnavailableError } from '../../src/store/files/store-failure.ts';
-import type { ReceivedEvent } from '../../src/store/ingest/ingest.ts';
+import type { IngestEvent, ReceivedEvent } from '../../src/store/ingest/ingest.ts';
+import { writerHealth } from '../../src/store/ingest/writer-health.ts';
 import { everything, journalRows, wholeIndex } from '../support/tables.ts';
-import { type Fault, faultStore, never, type Plan } from './fault-store.ts';
+import { errorOf, type Fault, faultStore, never, type Plan } from './fault-store.ts';
 import { copyOf, openWithHooks, stretch, template } from './stretch.ts';
 
 const whole = template();
@@ -219,6 +220,17 @@ test('writes that succeed again without an event are noticed, and what the journ
     'writes_failing',
     'writes_resumed',
   ]);
+});
+
+test('writes that succeed again say how many failed since they last did', () => {
+  const said: IngestEvent[] = [];
+  const health = writerHealth((event) => said.push(event));
+  for (const failures of [2, 1]) {
+    for (let failed = 0; failed < failures; failed++) health.failed(errorOf('full'));
+    health.succeeded();
+  }
+  const resumed = said.flatMap((one) => (one.event === 'writes_resumed' ? [one.failures] : []));
+  expect(resumed).toEqual([2, 1]);
 });
 
 test('a small write that finds room on a full disk says nothing of the events, which still fail', async () => {

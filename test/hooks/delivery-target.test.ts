@@ -3,7 +3,7 @@ import { describe, expect, test } from 'bun:test';
 import { type Clock, systemClock } from '../../src/base/clock.ts';
 import { attempt } from '../../src/hooks/delivery/attempt.ts';
 import { post } from '../../src/hooks/delivery/post.ts';
-import { type Address, parseNetworks, targetGuard } from '../../src/hooks/delivery/target.ts';
+import { type Address, parseNetworks, systemResolve, targetGuard } from '../../src/hooks/delivery/target.ts';
 import { heldClock } from '../support/held-clock.ts';
 import { receiver } from './server.ts';
 
@@ -24,6 +24,11 @@ const refusal = async (
     return error instanceof Error ? error.message : String(error);
   }
 };
+
+test('the system tells of each address whether it is one of IPv4 or of IPv6', async () => {
+  expect(await systemResolve('127.0.0.1')).toEqual([{ address: '127.0.0.1', family: 4 }]);
+  expect(await systemResolve('::1')).toEqual([{ address: '::1', family: 6 }]);
+});
 
 describe('refused', () => {
   test.each([

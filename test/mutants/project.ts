@@ -88,8 +88,10 @@ export class Project {
     return this.#files.filter(isMutated).sort();
   }
 
+  /** All tests but those of this tool, which meets any change of a line that it names. */
   tests(): string[] {
-    return [...new Glob('test/**/*.test.ts').scanSync(this.root)].sort();
+    const all = [...new Glob('test/**/*.test.ts').scanSync(this.root)];
+    return all.filter((file) => !file.startsWith('test/mutants/')).sort();
   }
 
   mutationsOf(file: string): Mutation[] {
