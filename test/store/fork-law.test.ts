@@ -31,6 +31,8 @@ const sendMany = new Set(Object.values(SEND_MANY));
 
 /** Shrunk cases of failures that were mended; each law tries them first. */
 const casesThatOnceFailed: Forks[] = [
+  // Block 0 alone: the chain ends in it, and so does what is known of Bitcoin.
+  { seed: 0, steps: [{ repeat: 0 }] },
   // A transaction that lost its nonce took another with it, which shared no nonce with the winner.
   {
     seed: 257544,

@@ -20,7 +20,7 @@ export interface Seen<Head> {
   event: NodeEvent;
 }
 
-/** The blocks of the stream by their hash, as first announced, and the tip: of the highest the first. */
+/** The blocks of the stream by their hash, as first announced, and the tip: of the highest the first. Block 0 is one, too. */
 export class BlockTree {
   readonly blocks = new Map<string, Seen<BlockHead>>();
   tip: BlockHead | undefined;
@@ -30,7 +30,7 @@ export class BlockTree {
     const head: BlockHead = JSON.parse(event.body);
     if (this.blocks.has(head.index_block_hash)) return false;
     this.blocks.set(head.index_block_hash, { head, event });
-    if (head.block_height > (this.tip?.block_height ?? 0)) this.tip = head;
+    if (this.tip === undefined || head.block_height > this.tip.block_height) this.tip = head;
     return true;
   }
 
