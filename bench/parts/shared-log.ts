@@ -1,8 +1,8 @@
 /** What the shared log in PostgreSQL takes by itself: appending, hearing of an entry, reading and filling. */
 
 import { openJournal } from '../../src/store/files/journal.ts';
-import { CHAIN_START, nextChain } from '../../src/store/files/journal-entry.ts';
 import { makeTables } from '../../src/store/log/engine-tables.ts';
+import { CHAIN_START, nextChain } from '../../src/store/log/entry.ts';
 import { fillLog } from '../../src/store/log/log-filling.ts';
 import { engineAccess, openPostgresLog, type PostgresLog } from '../../src/store/log/postgres-log.ts';
 import type { LogEntry, LogHead } from '../../src/store/log/shared-log.ts';

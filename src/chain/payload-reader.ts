@@ -220,7 +220,7 @@ export interface SkippedMessage {
 
 /**
  * The path of an entry that is withheld: no node posts to it, and it changes nothing. What the entry was is known by hashes
- * alone (`store/files/journal-entry.ts`).
+ * alone (`store/log/entry.ts`).
  */
 export const WITHHELD_PATH = '';
 

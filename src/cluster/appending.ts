@@ -1,8 +1,8 @@
 /** Appends entries to the log, and finds out what became of one whose answer was lost. */
 import type { Clock } from '../base/clock.ts';
-import type { JournalEntry } from '../store/files/journal-entry.ts';
-import { sameChain } from '../store/files/journal-entry.ts';
 import type { Place } from '../store/files/journal-link.ts';
+import type { Entry } from '../store/log/entry.ts';
+import { sameChain } from '../store/log/entry.ts';
 import {
   type LogHead,
   LogUnavailableError,
@@ -16,21 +16,21 @@ type Log = Pick<SharedLog, 'append' | 'read'>;
 type Outcome = 'appended' | 'conflict';
 
 /** Appends an entry where `head` is the newest of the log. @returns `conflict` where another stands there */
-export type AppendToLog = (entry: JournalEntry, head: Place) => Promise<Outcome>;
+export type AppendToLog = (entry: Entry, head: Place) => Promise<Outcome>;
 
 /**
  * What the log has under the number of an entry whose answer was lost. Where that is nothing, the entry may still come:
  * then it is followed like that of another host, and its event is a repetition.
  * @throws LogUnavailableError where there is nothing, or the log can't be asked
  */
-async function lookedUp(log: Pick<Log, 'read'>, entry: JournalEntry): Promise<Outcome> {
+async function lookedUp(log: Pick<Log, 'read'>, entry: Entry): Promise<Outcome> {
   const [found] = await log.read(entry.id - 1, 1);
   if (found?.seq !== entry.id) throw new LogUnavailableError('the log did not say whether it took the entry');
   return sameChain(found.chain, entry.chain) ? 'appended' : 'conflict';
 }
 
 /** What appending came to. @param last the last entry that was to be appended, with which all are in the log or none */
-async function outcomeOf(log: Pick<Log, 'read'>, last: JournalEntry, appending: Promise<Outcome>): Promise<Outcome> {
+async function outcomeOf(log: Pick<Log, 'read'>, last: Entry, appending: Promise<Outcome>): Promise<Outcome> {
   try {
     return await appending;
   } catch (error) {
@@ -59,7 +59,7 @@ export function appender(log: Log, clock: Pick<Clock, 'monotonic'>, metrics: Clu
  */
 export async function appendTogether(
   log: Pick<SharedLog, 'appendTogether' | 'read'>,
-  entries: readonly JournalEntry[],
+  entries: readonly Entry[],
   head: LogHead,
 ): Promise<Outcome> {
   const last = entries.at(-1);

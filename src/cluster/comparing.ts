@@ -2,8 +2,9 @@
  * Where the log and a host's journal stand to each other. Both are chains: where they have the same value under a number,
  * they have the same entries up to there.
  */
-import { CHAIN_START, firstEntries, type JournalEntry, nextChain, sameChain } from '../store/files/journal-entry.ts';
+
 import type { HostEntries } from '../store/ingest/ingest.ts';
+import { CHAIN_START, type Entry, firstEntries, nextChain, sameChain } from '../store/log/entry.ts';
 import { COPIED_TOGETHER } from '../store/log/entry-copy.ts';
 import {
   DamagedLogError,
@@ -72,7 +73,7 @@ export async function whyForeign(log: Log, own: Own, seq: number): Promise<Damag
 }
 
 /** The entries that are given back next. @throws UnhealableLogError, JournalEntryError */
-function stretchAfter(own: Own, { seq }: LogHead): JournalEntry[] {
+function stretchAfter(own: Own, { seq }: LogHead): Entry[] {
   const gap = own.gaps().find(({ last }) => last > seq);
   if (gap !== undefined && gap.first <= seq + 1) throw new UnhealableLogError(seq, gap.last);
   const upToGap = gap === undefined ? COPIED_TOGETHER.entries : gap.first - seq - 1;
@@ -86,7 +87,7 @@ function stretchAfter(own: Own, { seq }: LogHead): JournalEntry[] {
  * @throws DivergedLogError where the log is no beginning of the journal, UnsoundLogError, UnhealableLogError,
  *   LogUnavailableError, JournalEntryError
  */
-export async function heal(log: Log, own: Own, head: LogHead): Promise<readonly JournalEntry[]> {
+export async function heal(log: Log, own: Own, head: LogHead): Promise<readonly Entry[]> {
   try {
     if (!isOwn(own, head)) throw await whyOther(log, own, head.seq);
   } catch (error) {

@@ -1,8 +1,8 @@
 /** Steps that bring a host and the log together: the host follows what it lacks, or gives back what the log has lost. */
 import type { Clock } from '../base/clock.ts';
-import { sameChain } from '../store/files/journal-entry.ts';
 import type { HostEntries } from '../store/ingest/ingest.ts';
 import { ForeignEntryError } from '../store/ingest/writer.ts';
+import { sameChain } from '../store/log/entry.ts';
 import { journalEntryOf, type LogEntry, type LogHead, type SharedLog } from '../store/log/shared-log.ts';
 import { heal, whyForeign } from './comparing.ts';
 import type { ClusterLog } from './events.ts';

@@ -1,9 +1,9 @@
 /** Verifies the log in the background, a stretch at a time, on the host that holds the lease, and fills its holes. */
 import type { Clock } from '../base/clock.ts';
 import { OperatorError } from '../base/errors.ts';
-import { CHAIN_START } from '../store/files/journal-entry.ts';
 import { unavailable } from '../store/files/store-failure.ts';
 import type { HostEntries } from '../store/ingest/ingest.ts';
+import { CHAIN_START } from '../store/log/entry.ts';
 import { LogUnavailableError, type SharedLog, UNSOUND_REMEDY } from '../store/log/shared-log.ts';
 import { fillHole, type LogFault, type VerifiedTo, verifyStretch } from './comparing.ts';
 import type { ClusterLog, VerificationState } from './events.ts';

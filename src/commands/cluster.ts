@@ -11,7 +11,6 @@ import { type KeyPlace, keptSealing, madeSealing, secretsKeyFile } from '../hook
 import type { SettingsOf } from '../settings/config.ts';
 import { indexPath, journalPath, openReader } from '../store/files/database.ts';
 import type { JournalReader } from '../store/files/journal.ts';
-import { CHAIN_START } from '../store/files/journal-entry.ts';
 import { openWholeJournal } from '../store/files/journal-link.ts';
 import { lockWriter } from '../store/files/lock.ts';
 import { directoryStatus } from '../store/files/status.ts';
@@ -19,6 +18,7 @@ import { hookSecrets } from '../store/hooks/secrets.ts';
 import type { SeenHost } from '../store/log/cluster-hosts.ts';
 import { type ClusterStatus, clusterStatus } from '../store/log/cluster-status.ts';
 import { chainOf, dropTables, isEarlierLog, makeTables } from '../store/log/engine-tables.ts';
+import { CHAIN_START } from '../store/log/entry.ts';
 import { fillLog, newestOfEarlierLog } from '../store/log/log-filling.ts';
 import { type EngineAccess, engineAccess, PostgresLog } from '../store/log/postgres-log.ts';
 import {

@@ -7,11 +7,11 @@ import { createLog } from '../log.ts';
 import type { SettingsOf } from '../settings/config.ts';
 import { sendManyIn } from '../settings/data.ts';
 import { lastWithheldIn } from '../store/files/journal.ts';
-import { type JournalEntry, nextChain, sameChain, withheld } from '../store/files/journal-entry.ts';
 import type { Place } from '../store/files/journal-link.ts';
 import { COMMAND_PATH } from '../store/ingest/entry-commands.ts';
 import { type Ingest, openIngest } from '../store/ingest/ingest.ts';
 import { ForeignEntryError } from '../store/ingest/writer.ts';
+import { type Entry, nextChain, sameChain, withheld } from '../store/log/entry.ts';
 import { interruptible } from './interruptible.ts';
 import {
   damaged,
@@ -37,7 +37,7 @@ interface Beginning {
   /** The event after which entries are taken. */
   at: Place;
   /** Takes entries that follow, and makes them durable. @throws ForeignEntryError where they don't follow */
-  take: (entries: readonly JournalEntry[]) => Promise<void>;
+  take: (entries: readonly Entry[]) => Promise<void>;
 }
 
 /** Takes entries like rows of a recording. Entries that no node sent mean something to their own hosts alone. */
@@ -68,7 +68,7 @@ async function beginningOf(directory: string, ingest: Ingest, source: JournalSou
   if (theirs !== null && sameChain(theirs, place.chain)) {
     // Commands are about what commands made, which data of a public snapshot lack.
     const withholds = lastWithheldIn(directory) !== null;
-    const taken = (entry: JournalEntry) => (withholds && entry.path === COMMAND_PATH ? withheld(entry) : entry);
+    const taken = (entry: Entry) => (withholds && entry.path === COMMAND_PATH ? withheld(entry) : entry);
     // Entries get the numbers that they have there.
     return { at: place, take: (list) => ingest.entries.follow(list.map(taken), false, systemClock.turn) };
   }
@@ -84,8 +84,8 @@ async function beginningOf(directory: string, ingest: Ingest, source: JournalSou
 const MOST_BYTES = 8_000_000;
 
 /** Entries in lists that become durable together. */
-async function* lists(entries: JournalBatch['entries']): AsyncGenerator<JournalEntry[]> {
-  let list: JournalEntry[] = [];
+async function* lists(entries: JournalBatch['entries']): AsyncGenerator<Entry[]> {
+  let list: Entry[] = [];
   let bytes = 0;
   for await (const entry of entries) {
     list.push(entry);

@@ -8,8 +8,8 @@ import { hasCode, OperatorError } from '../base/errors.ts';
 import { parsedJson } from '../base/json-text.ts';
 import { fromHex } from '../codec/hex.ts';
 import { strictText } from '../codec/utf8.ts';
-import { firstEntries, type JournalEntry, type MostEntries } from '../store/files/journal-entry.ts';
 import { openWholeJournal } from '../store/files/journal-link.ts';
+import { type Entry, firstEntries, type MostEntries } from '../store/log/entry.ts';
 import type { Peer } from './peer.ts';
 
 /** What follows an entry. */
@@ -17,7 +17,7 @@ export interface JournalBatch {
   /** Number of the last event of the journal. */
   last: number;
   /** Entries that follow in order, whose chain values nobody has verified; none at the end of the journal. */
-  entries: AsyncIterable<JournalEntry> | Iterable<JournalEntry>;
+  entries: AsyncIterable<Entry> | Iterable<Entry>;
 }
 
 export interface JournalSource {
@@ -75,7 +75,7 @@ function pageOf(location: string, bytes: Uint8Array): JournalPage {
 }
 
 /** @param limit bytes of an event, decompressed: a small payload may be made to unpack to any number */
-async function* entriesOf(location: string, { entries }: JournalPage, limit: number): AsyncGenerator<JournalEntry> {
+async function* entriesOf(location: string, { entries }: JournalPage, limit: number): AsyncGenerator<Entry> {
   for (const { id, received_at, path, chain, payload } of entries) {
     const text = await decompress(Buffer.from(payload, 'base64'), { maxOutputLength: limit })
       .then(strictText)

@@ -1,7 +1,7 @@
 /** Finds the last event up to which two journals agree. */
 import { openJournalReader } from '../store/files/journal.ts';
-import { CHAIN_START, sameChain } from '../store/files/journal-entry.ts';
 import type { Place } from '../store/files/journal-link.ts';
+import { CHAIN_START, sameChain } from '../store/log/entry.ts';
 import type { JournalSource } from './journal-sources.ts';
 
 /**

@@ -6,10 +6,10 @@ import { definitionOf } from '../../src/hooks/active-hook.ts';
 import type { HookCommands } from '../../src/hooks/commands/registry.ts';
 import { readDefinition } from '../../src/hooks/definition.ts';
 import type { HookRules } from '../../src/hooks/service.ts';
-import type { JournalEntry } from '../../src/store/files/journal-entry.ts';
 import type { HookRecord } from '../../src/store/hooks/model.ts';
 import type { CommandsOf } from '../../src/store/ingest/commands.ts';
 import type { Ingest } from '../../src/store/ingest/ingest.ts';
+import type { Entry } from '../../src/store/log/entry.ts';
 import { idsNameBodies, inOrder, toldTheWinningChain } from '../simulation/laws.ts';
 import type { Hook } from '../simulation/operator.ts';
 import type { Arrived } from '../simulation/receivers.ts';
@@ -96,13 +96,13 @@ export const isAtRest = ({ deliveries, records, backfills }: Ingest['hooks']): b
   deliveries.waitingAtAll().count === 0 && records.catchingUp().length === 0 && backfills.next().length === 0;
 
 /** The tip of the chain that entries make; null where there is none. */
-function tipOf(entries: readonly JournalEntry[]): string | null {
+function tipOf(entries: readonly Entry[]): string | null {
   const newest = winningChain(entries.map(({ path, text: body }): NodeEvent => ({ path, body, time: 0 }))).at(-1);
   return newest?.path === '/new_block' ? JSON.parse(newest.body).index_block_hash : null;
 }
 
 /** The entries before a hook was registered. */
-const beforeHook = (entries: readonly JournalEntry[], uuid: string): readonly JournalEntry[] =>
+const beforeHook = (entries: readonly Entry[], uuid: string): readonly Entry[] =>
   entries.slice(
     0,
     entries.findIndex(({ path, text }) => path === '/stackside/command' && text.includes(uuid)),
@@ -114,7 +114,7 @@ const beforeHook = (entries: readonly JournalEntry[], uuid: string): readonly Jo
  */
 export function holdDeliveryLaws(
   records: readonly HookRecord[],
-  entries: readonly JournalEntry[],
+  entries: readonly Entry[],
   arrived: readonly Arrived[],
 ): void {
   const events = entries.map(({ path, text: body }): NodeEvent => ({ path, body, time: 0 }));

@@ -13,7 +13,7 @@ import { readAdminKey } from '../../src/hooks/admin-key.ts';
 import type { PostOptions } from '../../src/hooks/delivery/post.ts';
 import type { LogEvent } from '../../src/log.ts';
 import { readSettings } from '../../src/settings/config.ts';
-import { CHAIN_START, nextChain } from '../../src/store/files/journal-entry.ts';
+import { CHAIN_START, nextChain } from '../../src/store/log/entry.ts';
 import { LogUnavailableError } from '../../src/store/log/shared-log.ts';
 import { definition } from '../hooks/server.ts';
 import { dataDirectory } from '../support/data-directory.ts';

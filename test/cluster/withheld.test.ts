@@ -16,16 +16,10 @@ import { readSettingsOf } from '../../src/settings/config.ts';
 import { checkDirectory } from '../../src/store/check/check.ts';
 import { journalPath } from '../../src/store/files/database.ts';
 import { openJournalReader } from '../../src/store/files/journal.ts';
-import {
-  CHAIN_START,
-  compressed,
-  type JournalEntry,
-  nextChain,
-  withheld,
-} from '../../src/store/files/journal-entry.ts';
 import { withholdEntries } from '../../src/store/files/withholding.ts';
 import { COMMAND_PATH } from '../../src/store/ingest/entry-commands.ts';
 import { rebuildIndex } from '../../src/store/ingest/rebuild.ts';
+import { CHAIN_START, compressed, type Entry, nextChain, withheld } from '../../src/store/log/entry.ts';
 import { logEntryOf } from '../../src/store/log/shared-log.ts';
 import { definition, hookServer, receiver } from '../hooks/server.ts';
 import { type DataDirectory, dataDirectory } from '../support/data-directory.ts';
@@ -50,7 +44,7 @@ const body = {
   name: 'a secret name',
 };
 
-const entriesOf = (directory: string): JournalEntry[] => {
+const entriesOf = (directory: string): Entry[] => {
   const journal = openJournalReader(directory);
   try {
     return [...journal.entriesAfter(0)];
@@ -194,7 +188,7 @@ test('it goes on with events, and its journal is taken from a server and from a 
 
 test('a host follows a log with withheld entries in its middle, and ends at one whose hashes are others', async () => {
   const entries = entriesOf(whole);
-  const after = (change: (entry: JournalEntry) => JournalEntry): MemoryLog => {
+  const after = (change: (entry: Entry) => Entry): MemoryLog => {
     const made = new MemoryLog();
     for (const entry of entries) made.add(logEntryOf(entry.path === COMMAND_PATH ? change(entry) : entry), made.head);
     return made;

@@ -11,7 +11,7 @@ import { management } from '../../src/hooks/management.ts';
 import { openWithHooks } from '../../src/hooks/open.ts';
 import { startChainhooks } from '../../src/hooks/service.ts';
 import { indexPath, journalPath } from '../../src/store/files/database.ts';
-import { decompressed } from '../../src/store/files/journal-entry.ts';
+import { decompressed } from '../../src/store/log/entry.ts';
 import { loopback } from '../hooks/direct.ts';
 import { followed } from '../hooks/follow.ts';
 import { definition, type Received, receiver } from '../hooks/server.ts';

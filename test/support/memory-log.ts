@@ -1,6 +1,6 @@
 /** A log in memory that hosts share, as an engine behind a network has it: calls take time, get lost, or are done late. */
 import { systemClock } from '../../src/base/clock.ts';
-import { CHAIN_START, sameChain } from '../../src/store/files/journal-entry.ts';
+import { CHAIN_START, sameChain } from '../../src/store/log/entry.ts';
 import {
   type LogEntry,
   type LogHead,

@@ -2,7 +2,7 @@
 import { Database } from 'bun:sqlite';
 import { existsSync } from 'node:fs';
 import { indexPath, journalPath } from '../../src/store/files/database.ts';
-import { decompressed } from '../../src/store/files/journal-entry.ts';
+import { decompressed } from '../../src/store/log/entry.ts';
 
 /** Rows of each table by its name. */
 export type Tables = Record<string, string[]>;

@@ -12,10 +12,11 @@ import type { Database } from 'bun:sqlite';
 import { existsSync } from 'node:fs';
 import { CryptoHasher } from 'bun';
 import { OperatorError } from '../../base/errors.ts';
+import { CHAIN_START, nextChain, sameChain } from '../log/entry.ts';
 import { type Connect, kindOf, markFile, openToWrite, prepared, versionOf } from './connection.ts';
 import { journalPath } from './database.ts';
 import { requireEnds } from './journal.ts';
-import { CHAIN_START, type EntryRow, JournalEntryError, nextChain, sameChain, textOfRow } from './journal-entry.ts';
+import { type EntryRow, JournalEntryError, textOfRow } from './journal-entry.ts';
 import { CHAIN_TABLES, JOURNAL, JOURNAL_VERSION, WITHHELD_INDEX } from './journal-file.ts';
 
 const WITHOUT_CHAIN = 1;

@@ -5,10 +5,10 @@
 import { type Database, SQLiteError } from 'bun:sqlite';
 import { existsSync } from 'node:fs';
 import { OperatorError } from '../../base/errors.ts';
+import { type Entry, nextChain, sameChain } from '../log/entry.ts';
 import { type Connect, kindOf, openToRead } from './connection.ts';
 import { INDEX, indexPath, journalPath } from './database.ts';
 import { type Journal, type JournalReader, type JournalReads, openJournal, openJournalReader } from './journal.ts';
-import { type JournalEntry, nextChain, sameChain } from './journal-entry.ts';
 
 /** The last event that the index holds. */
 export interface Place {
@@ -42,7 +42,7 @@ export function indexPlace(db: Database) {
 /** The place after one more event. */
 export function placeAfter(
   last: Place,
-  { receivedAt, path, text }: Pick<JournalEntry, 'receivedAt' | 'path' | 'text'>,
+  { receivedAt, path, text }: Pick<Entry, 'receivedAt' | 'path' | 'text'>,
 ): Place {
   const id = last.id + 1;
   return { id, chain: nextChain(last.chain, { id, receivedAt, path, text }) };

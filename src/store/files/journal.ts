@@ -5,18 +5,11 @@
 import type { Database } from 'bun:sqlite';
 import { existsSync } from 'node:fs';
 import { OperatorError } from '../../base/errors.ts';
+import { CHAIN_START, compressed, type Entry } from '../log/entry.ts';
 import { type Connect, openToRead, openToWrite, prepared, rollBack, setPatience, touch } from './connection.ts';
 import { journalPath } from './database.ts';
 import { importProgress } from './import-progress.ts';
-import {
-  CHAIN_START,
-  compressed,
-  type EntryRow,
-  entryOfRow,
-  JournalDamagedError,
-  type JournalEntry,
-  JournalEntryError,
-} from './journal-entry.ts';
+import { type EntryRow, entryOfRow, JournalDamagedError, JournalEntryError } from './journal-entry.ts';
 import { makeIfEmpty, requirePresentVersion } from './journal-file.ts';
 import { makePrivateDirectory } from './private-files.ts';
 import { unavailable } from './store-failure.ts';
@@ -130,7 +123,7 @@ function journalReads(db: Database, file: string) {
     lastWithheld: (): number | null => reading(() => withheld.get()?.id ?? null),
 
     /** Whether an event of this path and text is among those that follow `id`. */
-    holdsAfter: (id: number, { path: at, text }: Pick<JournalEntry, 'path' | 'text'>): boolean =>
+    holdsAfter: (id: number, { path: at, text }: Pick<Entry, 'path' | 'text'>): boolean =>
       reading(() => holds.get(id, at, compressed(text)) !== null),
 
     /** Stretches of events that are known to be missing, oldest first. */
@@ -140,7 +133,7 @@ function journalReads(db: Database, file: string) {
      * The entry, or undefined where the id is unknown.
      * @throws JournalEntryError where it is not what was written, JournalDamagedError where it can't be read
      */
-    read(id: number): JournalEntry | undefined {
+    read(id: number): Entry | undefined {
       const row = reading(() => byId.get(id));
       return row === null ? undefined : entryOfRow(file, row);
     },
@@ -158,7 +151,7 @@ function journalReads(db: Database, file: string) {
      * @param overGaps what is known to be missing is passed over
      * @throws JournalEntryError at one that is missing or is not what was written, JournalDamagedError at one that can't be read
      */
-    *entriesAfter(id: number, overGaps = false): Generator<JournalEntry> {
+    *entriesAfter(id: number, overGaps = false): Generator<Entry> {
       let at = id;
       const nextRow = () => reading(() => next.get(at));
       for (let row = nextRow(); row !== null; row = nextRow()) {
@@ -262,7 +255,7 @@ export function openJournal(directory: string, { connect = openToWrite }: { conn
     /** Writes a page, and changes nothing. */
     touch: () => touch(db),
     setPatience: (milliseconds: number) => setPatience(db, milliseconds),
-    append({ id, receivedAt, path, text, chain }: JournalEntry): void {
+    append({ id, receivedAt, path, text, chain }: Entry): void {
       addEvent.run(id, receivedAt, path, compressed(text));
       addChain.run(id, chain);
     },

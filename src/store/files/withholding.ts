@@ -1,8 +1,9 @@
 /** Withholding entries of a journal that is published: their paths and texts go, and their hashes stay. */
+
+import { compressed, withheld } from '../log/entry.ts';
 import { openToWrite, prepared } from './connection.ts';
 import { journalPath } from './database.ts';
 import { openJournalReader } from './journal.ts';
-import { compressed, withheld } from './journal-entry.ts';
 import { requirePresentVersion } from './journal-file.ts';
 
 /** Entries that are looked for at a time. */

@@ -1,6 +1,6 @@
 /** The log of deliveries: what was made, what became of each, and the attempts. Read from the newest back, or in order. */
 import type { Database } from 'bun:sqlite';
-import { decompressed } from '../files/journal-entry.ts';
+import { decompressed } from '../log/entry.ts';
 import type { Cursor, Page } from '../model/page.ts';
 import { keysetPage, numberAt } from '../queries/page.ts';
 import { type DeliveryState, deliveryStates, type Reason, storedReason, storedState } from '../rows/hook-words.ts';

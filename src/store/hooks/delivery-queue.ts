@@ -1,6 +1,6 @@
 /** The queue of deliveries: what is to be sent in each lane, what became of a try, and what is to be sent no more. */
 import type { Database } from 'bun:sqlite';
-import { compressed } from '../files/journal-entry.ts';
+import { compressed } from '../log/entry.ts';
 import {
   type DeliveryState,
   type Lane,

@@ -6,7 +6,7 @@ import type { Database } from 'bun:sqlite';
 import { readPayload } from '../../chain/payload-reader.ts';
 import type { BurnBlockPayload } from '../../chain/payload-schemas.ts';
 import { fromHex } from '../../codec/hex.ts';
-import { compressed, decompressed } from '../files/journal-entry.ts';
+import { compressed, decompressed } from '../log/entry.ts';
 import { inserter } from '../rows/table.ts';
 import type { Stored } from '../rows/table-shape.ts';
 import { burnBlocksTable, type orphanedBurnBlocksTable } from '../tables/bitcoin.ts';

@@ -5,7 +5,7 @@ import { Value } from '@sinclair/typebox/value';
 import type { Clock } from '../../base/clock.ts';
 import { parsedJson } from '../../base/json-text.ts';
 import { PayloadError } from '../../chain/payload-reader.ts';
-import type { JournalEntry } from '../files/journal-entry.ts';
+import type { Entry } from '../log/entry.ts';
 import { type Command, type KnownCommands, takeSlice } from './commands.ts';
 import type { ReceivedEvent } from './event.ts';
 import type { Participant } from './participant.ts';
@@ -104,7 +104,7 @@ export function entryCommands(db: Database, known: KnownCommands) {
     participant: results.participant,
 
     /** Applies an entry. @throws PayloadError for what is no command, and what the command's function throws */
-    apply(entry: Pick<JournalEntry, 'text' | 'receivedAt'>): void {
+    apply(entry: Pick<Entry, 'text' | 'receivedAt'>): void {
       const command = commandOf(entry.text);
       results.note(command.uuid, applied(command, millisecondsOf(entry)));
     },

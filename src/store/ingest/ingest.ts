@@ -11,11 +11,11 @@ import { openToRead } from '../files/connection.ts';
 import { indexPath } from '../files/database.ts';
 import type { Imported } from '../files/import-progress.ts';
 import type { Gap } from '../files/journal.ts';
-import type { JournalEntry } from '../files/journal-entry.ts';
 import { indexPlace } from '../files/journal-link.ts';
 import { type ListIndexStep, listIndexSteps } from '../files/list-indexes.ts';
 import { StoreUnavailableError } from '../files/store-failure.ts';
 import { hookStore } from '../hooks/store.ts';
+import type { Entry } from '../log/entry.ts';
 import type { ValueIndexChoice } from '../model/value-index.ts';
 import { valueIndexes } from '../queries/value-indexes.ts';
 import { blockPayloads } from './block-payloads.ts';
@@ -76,7 +76,7 @@ export interface HostEntries extends Pick<Writer, 'event' | 'command' | 'follow'
   /** The chain value of one of the host's entries; null where it has none. */
   chainAt(id: number): Uint8Array | null;
   /** The host's entries that follow one. @throws JournalEntryError, JournalDamagedError */
-  entriesAfter(id: number): Generator<JournalEntry>;
+  entriesAfter(id: number): Generator<Entry>;
   /** Stretches of entries that the host's journal lacks. */
   gaps(): Gap[];
 }

@@ -24,9 +24,9 @@ import { PayloadError, readEntry, readPayload } from '../../chain/payload-reader
 import { BUSY_TIMEOUT_MS, rollBack, setPatience, touch } from '../files/connection.ts';
 import type { Imported } from '../files/import-progress.ts';
 import type { Journal } from '../files/journal.ts';
-import { type JournalEntry, nextChain, sameChain } from '../files/journal-entry.ts';
 import { type Place, type Places, placeAfter } from '../files/journal-link.ts';
 import { isStorageError, StoreUnavailableError, unavailable } from '../files/store-failure.ts';
+import { type Entry, nextChain, sameChain } from '../log/entry.ts';
 import type { CommitCount } from './commit-count.ts';
 import { COMMAND_PATH, type EntryCommands, type SentCommand } from './entry-commands.ts';
 import type { Outcome, ReceivedEvent } from './event.ts';
@@ -41,7 +41,7 @@ import { WriterQueue } from './writer-queue.ts';
 type Appended = 'appended' | 'conflict';
 
 /** Appends an entry to a log whose newest one is at `head`; at once, or later. */
-export type AppendEntry = (entry: JournalEntry, head: Place) => Appended | Promise<Appended>;
+export type AppendEntry = (entry: Entry, head: Place) => Appended | Promise<Appended>;
 
 /** The log of a single host: the commit of its journal appends the entry. */
 export const journalAlone = (): Appended => 'appended';
@@ -78,7 +78,7 @@ class InapplicableEntryError extends OperatorError {
 }
 
 /** Whether an entry can't be applied for what it is, and not for want of a file that can be written or read. */
-const isOfTheEntry = ({ path }: JournalEntry, cause: unknown): cause is Error =>
+const isOfTheEntry = ({ path }: Entry, cause: unknown): cause is Error =>
   cause instanceof PayloadError ||
   cause instanceof UnknownParentError ||
   // Another host applied the command, so that it can't be refused.
@@ -255,7 +255,7 @@ export class Writer {
       return result;
     }
     const { path, text, receivedAt } = event;
-    const entry: JournalEntry = { path, text, receivedAt, ...this.place() };
+    const entry: Entry = { path, text, receivedAt, ...this.place() };
     const answered = (answer: Appended): T | 'conflict' => {
       if (answer === 'conflict') {
         this.rollback();
@@ -388,14 +388,14 @@ export class Writer {
   // ── Entries that are in the log ──
 
   /** Applies an entry in the open transaction. */
-  #apply(entry: JournalEntry, live: boolean): Applied {
+  #apply(entry: Entry, live: boolean): Applied {
     const applied = this.#applied(entry, live);
     // An entry that changes nothing (it may have, before a fix of ours) has its number all the same.
     this.#moveTo(entry);
     return applied;
   }
 
-  #applied(entry: JournalEntry, live: boolean): Applied {
+  #applied(entry: Entry, live: boolean): Applied {
     const { router, commands } = this.#options;
     if (entry.path !== COMMAND_PATH) return router.apply(readEntry(entry.path, entry.text), entry, entry.id, live);
     commands.apply(entry);
@@ -409,7 +409,7 @@ export class Writer {
    * @throws ForeignEntryError, InapplicableEntryError; then those before it are applied
    * @throws StoreUnavailableError; then none of them is applied
    */
-  async follow(entries: readonly JournalEntry[], live: boolean, turn: () => Promise<void>): Promise<void> {
+  async follow(entries: readonly Entry[], live: boolean, turn: () => Promise<void>): Promise<void> {
     this.#begin();
     const last = this.#guarded(() => this.place());
     const { following, foreign } = linked(last, entries);
@@ -425,7 +425,7 @@ export class Writer {
   }
 
   /** Applies entries in one transaction, all of them or none. */
-  async #followTogether(entries: readonly JournalEntry[], live: boolean, turn: () => Promise<void>): Promise<void> {
+  async #followTogether(entries: readonly Entry[], live: boolean, turn: () => Promise<void>): Promise<void> {
     const done: Applied[] = [];
     try {
       this.#begin();
@@ -442,7 +442,7 @@ export class Writer {
     for (const one of done) this.#options.report(one);
   }
 
-  #followed(entry: JournalEntry, live: boolean): Applied {
+  #followed(entry: Entry, live: boolean): Applied {
     try {
       const applied = this.#step(() => this.#apply(entry, live));
       this.#guarded(() => this.#options.journal.append(entry));
@@ -705,8 +705,8 @@ export interface TakenCommand {
 }
 
 /** The entries that follow a host's last one, and the number of the first that doesn't; null where all do. */
-function linked(last: Place, entries: readonly JournalEntry[]): { following: JournalEntry[]; foreign: number | null } {
-  const following: JournalEntry[] = [];
+function linked(last: Place, entries: readonly Entry[]): { following: Entry[]; foreign: number | null } {
+  const following: Entry[] = [];
   let at = last;
   for (const entry of entries) {
     if (entry.id <= last.id) continue;

@@ -1,12 +1,12 @@
 /** Where a shared log and its hosts stand. */
-import type { JournalReads } from '../files/journal.ts';
-import { CHAIN_START, sameChain } from '../files/journal-entry.ts';
+
 import { readHosts, type SeenHost } from './cluster-hosts.ts';
 import { type EngineStatus, engineStatus } from './engine-status.ts';
 import { requireTables } from './engine-tables.ts';
+import { CHAIN_START, sameChain } from './entry.ts';
 import { type LeaseState, readLeases } from './postgres-leases.ts';
 import type { EngineAccess } from './postgres-log.ts';
-import type { LogHead } from './shared-log.ts';
+import type { LogHead, OwnEntries } from './shared-log.ts';
 
 /** Where the journal of a data directory stands. */
 export interface DirectoryPosition {
@@ -38,7 +38,7 @@ interface LogRow {
  * @param journal of a data directory to compare with the log
  * @throws OperatorError where there is no log, LogUnavailableError
  */
-export async function clusterStatus(access: EngineAccess, journal: JournalReads | null): Promise<ClusterStatus> {
+export async function clusterStatus(access: EngineAccess, journal: OwnEntries | null): Promise<ClusterStatus> {
   const { engine, tables } = access;
   await requireTables(engine, tables);
   const [newest] = await engine.read((run) =>
@@ -63,7 +63,7 @@ export async function clusterStatus(access: EngineAccess, journal: JournalReads 
 
 async function positionOf(
   { engine, tables }: EngineAccess,
-  journal: JournalReads,
+  journal: OwnEntries,
   head: LogHead,
 ): Promise<DirectoryPosition> {
   const seq = journal.lastId();

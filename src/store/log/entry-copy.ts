@@ -1,7 +1,8 @@
 /** Entries that are written to the shared log together by one copy: all of them or none. */
-import { CHAIN_START, compressed, sameChain } from '../files/journal-entry.ts';
+
 import { hasState } from './engine-failure.ts';
 import type { EngineTables } from './engine-tables.ts';
+import { CHAIN_START, compressed, sameChain } from './entry.ts';
 import type { PostgresEngine, Session } from './postgres-engine.ts';
 import type { LogEntry, LogHead } from './shared-log.ts';
 

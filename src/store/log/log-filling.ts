@@ -1,12 +1,17 @@
 /** Fills the shared log with the journal of a data directory: many entries in each transaction, the next where the log ends. */
 import { OperatorError, PassingError } from '../../base/errors.ts';
-import type { JournalReads } from '../files/journal.ts';
-import { CHAIN_START, decompressed, sameChain } from '../files/journal-entry.ts';
 import { WAITING_COMMIT } from './engine-tables.ts';
+import { CHAIN_START, decompressed, sameChain } from './entry.ts';
 import { COPIED_TOGETHER, copyAfter, copyRow } from './entry-copy.ts';
 import type { Session } from './postgres-engine.ts';
 import type { EngineAccess } from './postgres-log.ts';
-import { type LogHead, LogUnavailableError, LogUnknownOutcomeError, logEntryOf } from './shared-log.ts';
+import {
+  type LogHead,
+  LogUnavailableError,
+  LogUnknownOutcomeError,
+  logEntryOf,
+  type OwnEntries,
+} from './shared-log.ts';
 
 /** Rows that one transaction writes. */
 interface Chunk {
@@ -15,7 +20,7 @@ interface Chunk {
 }
 
 /** Entries of the journal in chunks, from the one after `id` on. @throws JournalEntryError, JournalDamagedError */
-function* chunksAfter(journal: JournalReads, id: number): Generator<Chunk> {
+function* chunksAfter(journal: OwnEntries, id: number): Generator<Chunk> {
   let rows: Buffer[] = [];
   let bytes = 0;
   let last: LogHead | null = null;
@@ -54,7 +59,7 @@ export async function newestOfEarlierLog({
 }
 
 /** Verifies that the journal goes on where the log ends. @throws OperatorError */
-function requireContinuation(journal: JournalReads, head: LogHead): void {
+function requireContinuation(journal: OwnEntries, head: LogHead): void {
   const gap = journal.gaps().find(({ last }) => last > head.seq);
   if (gap !== undefined) {
     throw new OperatorError(
@@ -99,7 +104,7 @@ const appendedMeanwhile = (seq: number): PassingError =>
  */
 export async function fillLog(
   { engine, tables }: EngineAccess,
-  journal: JournalReads,
+  journal: OwnEntries,
   filled: (seq: number) => void,
 ): Promise<LogHead> {
   try {

@@ -1,7 +1,7 @@
 /** The shared log in a table of PostgreSQL. */
 import { type Clock, systemClock } from '../../base/clock.ts';
-import { CHAIN_START, compressed, decompressed } from '../files/journal-entry.ts';
 import { chainOf, type EngineTables, requireTables, tablesOf, WAITING_COMMIT } from './engine-tables.ts';
+import { CHAIN_START, compressed, decompressed } from './entry.ts';
 import { copyAfter, copyRow } from './entry-copy.ts';
 import { NewEntries } from './new-entries.ts';
 import { type EngineOptions, PostgresEngine } from './postgres-engine.ts';

@@ -1,9 +1,9 @@
 /**
  * The log that several hosts share, as they see it: numbered entries without a gap, each with the chain value of the journal
- * (`store/files/journal-entry.ts`). A host's journal is a copy of it. No engine is known here.
+ * (`store/log/entry.ts`). A host's journal is a copy of it. No engine is known here.
  */
 import { OperatorError } from '../../base/errors.ts';
-import type { JournalEntry } from '../files/journal-entry.ts';
+import type { Entry } from './entry.ts';
 
 /** One entry of the shared log: what the journal's row of the same number holds. */
 export interface LogEntry {
@@ -56,6 +56,18 @@ export class DamagedLogError extends OperatorError {
   }
 }
 
+/** What a host has of the log: the entries of its journal. */
+export interface OwnEntries {
+  /** The number of the last entry. */
+  lastId(): number;
+  /** The chain value of an entry; null where it isn't kept. */
+  chainAt(id: number): Uint8Array | null;
+  /** The entries that follow one. @throws JournalEntryError, JournalDamagedError */
+  entriesAfter(id: number): Iterable<Entry>;
+  /** Stretches of entries that the journal lacks. */
+  gaps(): { first: number; last: number }[];
+}
+
 export interface SharedLog {
   /**
    * Appends the entry where `head` is the newest entry of the log. What it returned `appended` for is durable.
@@ -99,10 +111,10 @@ export interface SharedLog {
 }
 
 /** An entry of the log as the journal keeps it. */
-export const journalEntryOf = ({ seq, ...rest }: LogEntry): JournalEntry => ({ id: seq, ...rest });
+export const journalEntryOf = ({ seq, ...rest }: LogEntry): Entry => ({ id: seq, ...rest });
 
 /** An entry of the journal as the log keeps it. */
-export const logEntryOf = ({ id, receivedAt, path, text, chain }: JournalEntry): LogEntry => ({
+export const logEntryOf = ({ id, receivedAt, path, text, chain }: Entry): LogEntry => ({
   seq: id,
   receivedAt,
   path,

@@ -1,7 +1,7 @@
 /** One PostgreSQL server for the tests of the shared log, with tables of their own for each. */
 import { expect } from 'bun:test';
-import { CHAIN_START, nextChain, sameChain } from '../../../src/store/files/journal-entry.ts';
 import { makeTables } from '../../../src/store/log/engine-tables.ts';
+import { CHAIN_START, nextChain, sameChain } from '../../../src/store/log/entry.ts';
 import {
   engineAccess,
   openPostgresLog,

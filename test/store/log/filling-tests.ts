@@ -2,10 +2,10 @@
 import { expect, test } from 'bun:test';
 import { devnetEvents } from '../../../src/devnet/scenario.ts';
 import { type Journal, openJournal } from '../../../src/store/files/journal.ts';
-import { CHAIN_START, nextChain } from '../../../src/store/files/journal-entry.ts';
 import { openJournalTrimming } from '../../../src/store/files/journal-trim.ts';
 import { clusterStatus } from '../../../src/store/log/cluster-status.ts';
 import { chainOf, makeTables } from '../../../src/store/log/engine-tables.ts';
+import { CHAIN_START, nextChain } from '../../../src/store/log/entry.ts';
 import { fillLog } from '../../../src/store/log/log-filling.ts';
 import { LogUnavailableError } from '../../../src/store/log/shared-log.ts';
 import { openHost } from '../../cluster/open-host.ts';

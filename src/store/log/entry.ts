@@ -1,0 +1,127 @@
+/**
+ * One entry of the log, and the chain value that proves it.
+ *
+ *     chain(0) = 32 zero bytes
+ *     chain(n) = SHA-256(chain(n - 1) || n || received_at || SHA-256(path) || SHA-256(text))
+ *
+ * `n` is unsigned, `received_at` (Unix microseconds) is signed; each is 8 bytes, big-endian. Path and text are UTF-8, the text
+ * as the node sent it, before compression. Nothing in it is random: whoever takes the same events in the same order at the
+ * same times comes to the same values.
+ *
+ * An entry can be withheld, as that of a command where a journal is published. Then it has no path, and its text is
+ *
+ *     hex(SHA-256(path)) || hex(SHA-256(text))
+ *
+ * in lower case. Its number, its time and its chain value stay, so that it and all that follow are proven as before. Whoever
+ * applies entries passes over it. A withheld entry has this form wherever entries go: in the file, in the shared log, and
+ * from server to server.
+ */
+import { SHA256, zstdCompressSync, zstdDecompressSync } from 'bun';
+import { WITHHELD_PATH } from '../../chain/payload-reader.ts';
+
+/** One event or command as it was received. */
+export interface Entry {
+  id: number;
+  /** Unix microseconds. */
+  receivedAt: number;
+  /** Where the node posted it, such as `/new_block`; empty where it is withheld. */
+  path: string;
+  /** The body: JSON text; of a withheld entry its hashes. */
+  text: string;
+  /** Chain value of the entry. */
+  chain: Uint8Array;
+}
+
+/** How much of a journal is taken at a time. */
+export interface MostEntries {
+  entries: number;
+  /** Bytes of texts after which no more entries are taken. */
+  bytes: number;
+}
+
+/** The first of some entries; one at least, whatever its size, if there is one. */
+export function* firstEntries(entries: Iterable<Entry>, most: MostEntries): Generator<Entry> {
+  let [count, bytes] = [0, 0];
+  for (const entry of entries) {
+    yield entry;
+    count += 1;
+    bytes += entry.text.length;
+    if (count >= most.entries || bytes >= most.bytes) return;
+  }
+}
+
+/** The value before the first entry. */
+export const CHAIN_START = new Uint8Array(32);
+
+// A byte order mark is a part of the text.
+const decoder = new TextDecoder('utf-8', { ignoreBOM: true });
+
+/** Bytes of a chain value. */
+export const HASH_BYTES = 32;
+const NUMBER_BYTES = 8;
+/** Where the parts of what is hashed begin. */
+const AT_ID = HASH_BYTES;
+const AT_TIME = AT_ID + NUMBER_BYTES;
+const AT_PATH = AT_TIME + NUMBER_BYTES;
+const AT_TEXT = AT_PATH + HASH_BYTES;
+
+/** @param text or its UTF-8 bytes: the same to the hasher, which needs no copy of a text */
+const hashOf = (text: string | Uint8Array): Uint8Array => SHA256.hash(text) as Uint8Array;
+
+/** The hashes of the paths of events, of which there are few; not of all that a peer may send. */
+const pathHashes = new Map<string, Uint8Array>();
+const MOST_PATHS = 100;
+
+function hashOfPath(path: string): Uint8Array {
+  const known = pathHashes.get(path);
+  if (known !== undefined) return known;
+  const hash = hashOf(path);
+  if (pathHashes.size < MOST_PATHS) pathHashes.set(path, hash);
+  return hash;
+}
+
+/** The hashes of path and text in hex, one behind the other. */
+const WITHHELD = /^[0-9a-f]{128}$/;
+
+/** The hashes of the path and of the text of an entry. @param text or its UTF-8 bytes */
+function hashesOf(path: string, text: string | Uint8Array): [path: Uint8Array, text: Uint8Array] {
+  const hex = path === WITHHELD_PATH ? (typeof text === 'string' ? text : decoder.decode(text)) : '';
+  if (!WITHHELD.test(hex)) return [hashOfPath(path), hashOf(text)];
+  const hashes = Uint8Array.fromHex(hex);
+  return [hashes.subarray(0, HASH_BYTES), hashes.subarray(HASH_BYTES)];
+}
+
+/**
+ * The chain value of the event that follows the one with the value `previous` as entry `id`.
+ * @param entry with its text, or the UTF-8 bytes of it
+ */
+export function nextChain(
+  previous: Uint8Array,
+  { id, receivedAt, path, text }: Omit<Entry, 'chain' | 'text'> & { text: string | Uint8Array },
+): Uint8Array {
+  const [ofPath, ofText] = hashesOf(path, text);
+  const bytes = Buffer.alloc(AT_TEXT + HASH_BYTES);
+  bytes.set(previous);
+  bytes.writeBigUInt64BE(BigInt(id), AT_ID);
+  bytes.writeBigInt64BE(BigInt(receivedAt), AT_TIME);
+  bytes.set(ofPath, AT_PATH);
+  bytes.set(ofText, AT_TEXT);
+  return hashOf(bytes);
+}
+
+/** An entry as it stands where its path and its text are withheld; one that is withheld already stays what it is. */
+export function withheld(entry: Entry): Entry {
+  const [path, text] = hashesOf(entry.path, entry.text);
+  return { ...entry, path: WITHHELD_PATH, text: path.toHex() + text.toHex() };
+}
+
+export const sameChain = (a: Uint8Array, b: Uint8Array): boolean => Buffer.compare(a, b) === 0;
+
+/** Low level: the journal is written on the hot path and read rarely. */
+const COMPRESSION_LEVEL = 1;
+
+export const compressed = (text: string | Uint8Array): Uint8Array =>
+  zstdCompressSync(text, { level: COMPRESSION_LEVEL });
+/** The text of UTF-8 bytes. */
+export const decoded = (bytes: Uint8Array): string => decoder.decode(bytes);
+export const decompressed = (bytes: Uint8Array): string => decoded(zstdDecompressSync(bytes));
