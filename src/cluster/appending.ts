@@ -1,8 +1,6 @@
 /** Appends entries to the log, and finds out what became of one whose answer was lost. */
 import type { Clock } from '../base/clock.ts';
-import type { Place } from '../store/files/journal-link.ts';
-import type { Entry } from '../store/log/entry.ts';
-import { sameChain } from '../store/log/entry.ts';
+import { type Entry, type Head, sameChain } from '../store/log/entry.ts';
 import {
   type LogHead,
   LogUnavailableError,
@@ -16,7 +14,7 @@ type Log = Pick<SharedLog, 'append' | 'read'>;
 type Outcome = 'appended' | 'conflict';
 
 /** Appends an entry where `head` is the newest of the log. @returns `conflict` where another stands there */
-export type AppendToLog = (entry: Entry, head: Place) => Promise<Outcome>;
+export type AppendToLog = (entry: Entry, head: Head) => Promise<Outcome>;
 
 /**
  * What the log has under the number of an entry whose answer was lost. Where that is nothing, the entry may still come:

@@ -6,8 +6,7 @@ import type { IndexSnapshot } from '../store/check/index-snapshot.ts';
 import type { CheckResult } from '../store/check/result.ts';
 import { firstDifference, type TableDigest } from '../store/check/row-digests.ts';
 import { CheckRun, type CheckWatch } from '../store/check/run.ts';
-import type { Place } from '../store/files/journal-link.ts';
-import { sameChain } from '../store/log/entry.ts';
+import { type Head, sameChain } from '../store/log/entry.ts';
 import { type AgainstOptions, type Found, type Other, otherAt, type Tables, tablesOf } from './check-others.ts';
 import { chainIn, snapshotFrom } from './index-digests.ts';
 import { lastCommon } from './last-common.ts';
@@ -45,7 +44,7 @@ async function digestBoth(
  * The chain values of the last entry that both have; null where one of them isn't known.
  * @param asked the entry that the other was asked for
  */
-function sharedChains(directory: string, our: Place, their: Found, asked: number): [Uint8Array, Uint8Array] | null {
+function sharedChains(directory: string, our: Head, their: Found, asked: number): [Uint8Array, Uint8Array] | null {
   const { place, chainAsked } = their;
   const ours = place.id >= our.id ? our.chain : chainIn(directory, place.id);
   const theirs = place.id <= our.id ? place.chain : asked === our.id ? chainAsked : null;

@@ -1,4 +1,5 @@
 /** What an index is compared with: the tables of another data directory or of another server, at one entry. */
+
 import { Value } from '@sinclair/typebox/value';
 import { Digests, LONGEST_WAIT } from '../api/stackside/digests.ts';
 import { type Clock, systemClock } from '../base/clock.ts';
@@ -8,7 +9,7 @@ import { fromHex } from '../codec/hex.ts';
 import { strictText } from '../codec/utf8.ts';
 import type { IndexSnapshot } from '../store/check/index-snapshot.ts';
 import type { TableDigest } from '../store/check/row-digests.ts';
-import type { Place } from '../store/files/journal-link.ts';
+import type { Head } from '../store/log/entry.ts';
 import { chainIn, digestOfWire, snapshotFrom } from './index-digests.ts';
 import { directoryJournal, type JournalSource, peerJournal } from './journal-sources.ts';
 import { isUrl, type Peer, peerAt, peerUrl, requireAnother } from './peer.ts';
@@ -18,7 +19,7 @@ export type Tables = ReadonlyMap<string, TableDigest>;
 
 /** The other index as it is once it was waited for. */
 export interface Found {
-  place: Place;
+  place: Head;
   /** Chain value that it has for the entry that was asked for; null where it doesn't know it. */
   chainAsked: Uint8Array | null;
   schema: number;

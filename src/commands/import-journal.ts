@@ -7,11 +7,10 @@ import { createLog } from '../log.ts';
 import type { SettingsOf } from '../settings/config.ts';
 import { sendManyIn } from '../settings/data.ts';
 import { lastWithheldIn } from '../store/files/journal.ts';
-import type { Place } from '../store/files/journal-link.ts';
 import { COMMAND_PATH } from '../store/ingest/entry-commands.ts';
 import { type Ingest, openIngest } from '../store/ingest/ingest.ts';
 import { ForeignEntryError } from '../store/ingest/writer.ts';
-import { type Entry, nextChain, sameChain, withheld } from '../store/log/entry.ts';
+import { type Entry, type Head, nextChain, sameChain, withheld } from '../store/log/entry.ts';
 import { interruptible } from './interruptible.ts';
 import {
   damaged,
@@ -35,13 +34,13 @@ function sourceAt(from: string, { data, peerKey, eventBodyLimit }: SettingsOf<'i
 
 interface Beginning {
   /** The event after which entries are taken. */
-  at: Place;
+  at: Head;
   /** Takes entries that follow, and makes them durable. @throws ForeignEntryError where they don't follow */
   take: (entries: readonly Entry[]) => Promise<void>;
 }
 
 /** Takes entries like rows of a recording. Entries that no node sent mean something to their own hosts alone. */
-function takeLikeRecording(ingest: Ingest, at: Place): Beginning['take'] {
+function takeLikeRecording(ingest: Ingest, at: Head): Beginning['take'] {
   let last = at;
   return async (entries) => {
     for (const entry of entries) {

@@ -1,7 +1,6 @@
 /** Finds the last event up to which two journals agree. */
 import { openJournalReader } from '../store/files/journal.ts';
-import type { Place } from '../store/files/journal-link.ts';
-import { CHAIN_START, sameChain } from '../store/log/entry.ts';
+import { CHAIN_START, type Head, sameChain } from '../store/log/entry.ts';
 import type { JournalSource } from './journal-sources.ts';
 
 /**
@@ -11,11 +10,11 @@ import type { JournalSource } from './journal-sources.ts';
 export async function lastCommon(
   directory: string,
   source: Pick<JournalSource, 'chainAt'>,
-  place: Pick<Place, 'id'>,
-): Promise<Place> {
+  place: Pick<Head, 'id'>,
+): Promise<Head> {
   const journal = openJournalReader(directory);
   try {
-    let common: Place = { id: 0, chain: CHAIN_START };
+    let common: Head = { id: 0, chain: CHAIN_START };
     for (let [from, to] = [1, place.id]; from <= to; ) {
       const id = (from + to) >> 1;
       const ours = journal.chainAt(id);

@@ -3,8 +3,9 @@ import type { Database } from 'bun:sqlite';
 import { OperatorError } from '../../base/errors.ts';
 import { rollBack } from '../files/connection.ts';
 import { indexPath, openReader, requireIndex } from '../files/database.ts';
-import { indexPlace, type Place } from '../files/journal-link.ts';
+import { indexPlace } from '../files/journal-link.ts';
 import type { ComposeMachine } from '../ingest/state-machine.ts';
+import type { Head } from '../log/entry.ts';
 import { addressChecks } from './addresses.ts';
 import { checkpointCheck } from './checkpoints.ts';
 import { copyChecks } from './copies.ts';
@@ -68,7 +69,7 @@ function entryBefore(db: Database, height: number): number {
 
 interface Standing {
   /** Where the index stands; null where it can't be read. */
-  place: Place | null;
+  place: Head | null;
   /** The entry of the journal before the first block that is looked at; null where all are. */
   after: number | null;
 }

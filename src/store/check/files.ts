@@ -10,10 +10,11 @@ import { journalPath } from '../files/database.ts';
 import { type Gap, type JournalReader, openJournalReader } from '../files/journal.ts';
 import { JournalDamagedError } from '../files/journal-entry.ts';
 import { JOURNAL_SCHEMA, requirePresentVersion } from '../files/journal-file.ts';
-import { fitOf, type Place } from '../files/journal-link.ts';
+import { fitOf } from '../files/journal-link.ts';
 import { missingListIndexes } from '../files/list-indexes.ts';
 import { snapshotHolding } from '../files/newest-snapshot.ts';
 import { schema } from '../files/schema.ts';
+import type { Head } from '../log/entry.ts';
 import { differingViews } from '../views/views.ts';
 import { examined, isNoFinding } from './result.ts';
 import type { CheckRun } from './run.ts';
@@ -149,7 +150,7 @@ const skippedWords = (texts: readonly string[]): string =>
 
 export interface JournalCheck {
   /** Where the index stands; null where it can't be read. */
-  place: Place | null;
+  place: Head | null;
   /** The entries after this one are verified, and not the file's pages; null for the whole journal. */
   after: number | null;
 }

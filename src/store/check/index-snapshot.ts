@@ -1,8 +1,10 @@
 /** A snapshot of an index at one entry of its journal, and the digests of its tables. */
+
 import type { Database } from 'bun:sqlite';
 import { openToRead, rollBack } from '../files/connection.ts';
 import { indexPath, openReader, SCHEMA_VERSION } from '../files/database.ts';
-import { indexPlace, type Place } from '../files/journal-link.ts';
+import { indexPlace } from '../files/journal-link.ts';
+import type { Head } from '../log/entry.ts';
 import { type TableDigest, tableDigester } from './row-digests.ts';
 import { journaledTables, keyOf, rowsOf, type Table } from './tables.ts';
 
@@ -14,7 +16,7 @@ export type Digested = { table: string; rows: number; digest: null } | { table: 
 
 export interface IndexSnapshot extends Disposable {
   /** The last entry that the index holds. */
-  readonly place: Place;
+  readonly place: Head;
   /** Takes the snapshot once more, as the index stands now. */
   renew(): void;
   /** The version of the schema, which the form of rows depends on. */
@@ -50,7 +52,7 @@ export function snapshotIndex(directory: string): IndexSnapshot {
   openReader(directory).close();
   const db = openToRead(indexPath(directory), true);
   const places = indexPlace(db);
-  let place: Place;
+  let place: Head;
   let tables: Table[];
   const renew = () => {
     rollBack(db);

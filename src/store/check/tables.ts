@@ -7,10 +7,11 @@ import type { SendManySetting } from '../../chain/memo-transfers.ts';
 import { openToRead } from '../files/connection.ts';
 import { indexPath, journalPath } from '../files/database.ts';
 import { openJournalReader } from '../files/journal.ts';
-import { fitOf, type Place } from '../files/journal-link.ts';
+import { fitOf } from '../files/journal-link.ts';
 import { lockWriter } from '../files/lock.ts';
 import { openIngest } from '../ingest/ingest.ts';
 import type { ComposeMachine } from '../ingest/state-machine.ts';
+import type { Head } from '../log/entry.ts';
 import { recordedSendMany } from '../queries/send-many.ts';
 import type { Value } from './row-digests.ts';
 import type { CheckRun } from './run.ts';
@@ -102,7 +103,7 @@ function differences(kept: Database, made: Database, table: Table): string[] {
 }
 
 /** What the index was made from. */
-interface Stand extends Place {
+interface Stand extends Head {
   chainId: number | null;
   sendMany: SendManySetting;
 }
@@ -119,7 +120,7 @@ function standOf(kept: Database): Stand {
 }
 
 /** Whether the journal can make the whole index. */
-export function isComparable(directory: string, place: Place): boolean {
+export function isComparable(directory: string, place: Head): boolean {
   if (!existsSync(journalPath(directory))) return false;
   const journal = openJournalReader(directory);
   try {
@@ -130,7 +131,7 @@ export function isComparable(directory: string, place: Place): boolean {
 }
 
 /** @throws OperatorError where the journal can't make the whole index */
-function requireComparable(directory: string, place: Place): void {
+function requireComparable(directory: string, place: Head): void {
   if (isComparable(directory, place)) return;
   throw new OperatorError(
     `The journal in ${directory} lacks events that the index was built from, so there is nothing to compare the index with.`,

@@ -5,18 +5,10 @@
 import { type Database, SQLiteError } from 'bun:sqlite';
 import { existsSync } from 'node:fs';
 import { OperatorError } from '../../base/errors.ts';
-import { type Entry, nextChain, sameChain } from '../log/entry.ts';
+import { type Head, sameChain } from '../log/entry.ts';
 import { type Connect, kindOf, openToRead } from './connection.ts';
 import { INDEX, indexPath, journalPath } from './database.ts';
 import { type Journal, type JournalReader, type JournalReads, openJournal, openJournalReader } from './journal.ts';
-
-/** The last event that the index holds. */
-export interface Place {
-  /** Events before it and itself. */
-  id: number;
-  /** Chain value of the event; no bytes where it isn't known: that of an index from before version 0.1.0 is another. */
-  chain: Uint8Array;
-}
 
 export type Places = ReturnType<typeof indexPlace>;
 
@@ -24,28 +16,19 @@ const placeOf = 'SELECT journal_id AS id, journal_chain AS chain FROM progress';
 
 /** Where the index stands, as its open transaction has it: nothing of it is kept in memory. */
 export function indexPlace(db: Database) {
-  const find = db.prepare<Place, []>(placeOf);
+  const find = db.prepare<Head, []>(placeOf);
   const update = db.prepare<null, [number, Uint8Array]>('UPDATE progress SET journal_id = ?1, journal_chain = ?2');
-  const current = (): Place => {
+  const current = (): Head => {
     const place = find.get();
     if (place === null) throw new Error('progress has no row');
     return place;
   };
   return {
     current,
-    set({ id, chain }: Place): void {
+    set({ id, chain }: Head): void {
       update.run(id, chain);
     },
   };
-}
-
-/** The place after one more event. */
-export function placeAfter(
-  last: Place,
-  { receivedAt, path, text }: Pick<Entry, 'receivedAt' | 'path' | 'text'>,
-): Place {
-  const id = last.id + 1;
-  return { id, chain: nextChain(last.chain, { id, receivedAt, path, text }) };
 }
 
 /**
@@ -54,17 +37,17 @@ export function placeAfter(
  */
 export type Fit = 'fits' | 'behind' | 'other';
 
-export function fitOf(place: Place, journal: Pick<JournalReads, 'chainAt' | 'lastId'>): Fit {
+export function fitOf(place: Head, journal: Pick<JournalReads, 'chainAt' | 'lastId'>): Fit {
   const chain = journal.chainAt(place.id);
   if (chain !== null && (place.chain.length === 0 || sameChain(chain, place.chain))) return 'fits';
   return journal.lastId() < place.id ? 'behind' : 'other';
 }
 
 /** The place of an index file; of one from before version 0.1.0, only its number. Null where it can't be read. */
-export function placeOfFile(path: string): Place | null {
+export function placeOfFile(path: string): Head | null {
   const db = openToRead(path);
   try {
-    if (kindOf(db, INDEX) !== 'earlier') return db.query<Place, []>(placeOf).get();
+    if (kindOf(db, INDEX) !== 'earlier') return db.query<Head, []>(placeOf).get();
     const found = db.query<{ id: number }, []>('SELECT journal_id AS id FROM progress').get();
     return found === null ? null : { ...found, chain: new Uint8Array(0) };
   } catch (error) {
@@ -79,7 +62,7 @@ const WAY_OUT =
   'If it is lost: stackside rebuild --force keeps the journal that is there, and loses what only the index holds.';
 
 /** @throws OperatorError where the journal is not that of the index */
-function requireFit(directory: string, place: Place, journal: JournalReads): void {
+function requireFit(directory: string, place: Head, journal: JournalReads): void {
   const fit = fitOf(place, journal);
   if (fit === 'behind') {
     throw new OperatorError(

@@ -1,11 +1,12 @@
 /** Where the files of a data directory stand, whatever version they are of, what a snapshot says of itself. */
+
 import type { Database } from 'bun:sqlite';
 import { OperatorError } from '../../base/errors.ts';
+import type { Head } from '../log/entry.ts';
 import { type FileKind, openToRead, requireKind, versionOf } from './connection.ts';
 import { INDEX, indexPath, journalPath } from './database.ts';
 import { requireEnds } from './journal.ts';
 import { JOURNAL, JOURNAL_VERSION } from './journal-file.ts';
-import type { Place } from './journal-link.ts';
 
 export interface Standing {
   /** Null before the first block. */
@@ -13,7 +14,7 @@ export interface Standing {
   /** Null before the first block. */
   tip: { height: number; indexBlockHash: Uint8Array } | null;
   /** The last event that the index holds. */
-  place: Place;
+  place: Head;
   /** Versions of the files. */
   schema: { index: number; journal: number };
   /** The chain value that the journal has for the last event of the index; null where it has none. */

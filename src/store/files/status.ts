@@ -1,10 +1,12 @@
 /** Where a data directory stands. */
+
 import { existsSync, statfsSync, statSync } from 'node:fs';
 import { basename } from 'node:path';
 import { onFile } from '../../base/system-errors.ts';
+import type { Head } from '../log/entry.ts';
 import { indexPath, journalPath, openReader } from './database.ts';
 import { openJournalReader } from './journal.ts';
-import { fitOf, indexPlace, type Place } from './journal-link.ts';
+import { fitOf, indexPlace } from './journal-link.ts';
 import { missingListIndexes } from './list-indexes.ts';
 
 export interface DirectoryStatus {
@@ -37,7 +39,7 @@ export function freeBytes(directory: string): number | null {
   return bavail * bsize;
 }
 
-function journalStatus(directory: string, place: Place): DirectoryStatus['journal'] {
+function journalStatus(directory: string, place: Head): DirectoryStatus['journal'] {
   const path = journalPath(directory);
   return onFile(path, () => {
     if (!existsSync(path)) return null;

@@ -1,15 +1,17 @@
 /** The index made anew from the journal, beside the one that is there until the new one is whole. */
+
 import { existsSync } from 'node:fs';
 import { OperatorError } from '../../base/errors.ts';
 import { indexPath, journalPath } from '../files/database.ts';
 import { renewEarlierJournal } from '../files/earlier-journal.ts';
 import { type JournalReads, openJournal } from '../files/journal.ts';
-import { fitOf, type Place, placeOfFile } from '../files/journal-link.ts';
+import { fitOf, placeOfFile } from '../files/journal-link.ts';
 import type { ListIndexStep } from '../files/list-indexes.ts';
 import { lockWriter } from '../files/lock.ts';
 import { snapshotHolding } from '../files/newest-snapshot.ts';
 import { clearWorkshop, openWorkshop, takeWorkshopsIndex } from '../files/workshop.ts';
 import { hooksLostWith, type LostHook } from '../hooks/earlier-hooks.ts';
+import type { Head } from '../log/entry.ts';
 import { type IngestOptions, openIngest } from './ingest.ts';
 
 /** @throws OperatorError where the journal is not the whole of what happened */
@@ -26,7 +28,7 @@ function requireWholeJournal(directory: string, journal: JournalReads): void {
 }
 
 /** What the present index holds that a new one would not, in words; null where nothing. */
-function wouldBeLost(place: Place, journal: JournalReads): string | null {
+function wouldBeLost(place: Head, journal: JournalReads): string | null {
   switch (fitOf(place, journal)) {
     case 'fits':
       return null;

@@ -24,9 +24,9 @@ import { PayloadError, readEntry, readPayload } from '../../chain/payload-reader
 import { BUSY_TIMEOUT_MS, rollBack, setPatience, touch } from '../files/connection.ts';
 import type { Imported } from '../files/import-progress.ts';
 import type { Journal } from '../files/journal.ts';
-import { type Place, type Places, placeAfter } from '../files/journal-link.ts';
+import type { Places } from '../files/journal-link.ts';
 import { isStorageError, StoreUnavailableError, unavailable } from '../files/store-failure.ts';
-import { type Entry, nextChain, sameChain } from '../log/entry.ts';
+import { type Entry, type Head, headAfter, nextChain, sameChain } from '../log/entry.ts';
 import type { CommitCount } from './commit-count.ts';
 import { COMMAND_PATH, type EntryCommands, type SentCommand } from './entry-commands.ts';
 import type { Outcome, ReceivedEvent } from './event.ts';
@@ -41,7 +41,7 @@ import { WriterQueue } from './writer-queue.ts';
 type Appended = 'appended' | 'conflict';
 
 /** Appends an entry to a log whose newest one is at `head`; at once, or later. */
-export type AppendEntry = (entry: Entry, head: Place) => Appended | Promise<Appended>;
+export type AppendEntry = (entry: Entry, head: Head) => Appended | Promise<Appended>;
 
 /** The log of a single host: the commit of its journal appends the entry. */
 export const journalAlone = (): Appended => 'appended';
@@ -150,9 +150,9 @@ export class Writer {
   /** Whether a lock of another process is waited for: this thread stands still meanwhile, so not again while it is held. */
   #isPatient = true;
   /** The place of the index as the open transaction has it; null where it isn't known. It is written with each commit. */
-  #place: Place | null = null;
+  #place: Head | null = null;
   #isMoved = false;
-  #committedPlace: Place | null = null;
+  #committedPlace: Head | null = null;
   /** The last entry: a node that missed our answer sends it again. */
   readonly #last = lastEvent();
   /** The events of a batch that is taken in the open transaction. */
@@ -170,13 +170,13 @@ export class Writer {
   }
 
   /** The last entry of the index, that of the open transaction included. */
-  place(): Place {
+  place(): Head {
     this.#place ??= this.#options.places.current();
     return this.#place;
   }
 
   /** The last entry that others can see. */
-  committedPlace(): Place {
+  committedPlace(): Head {
     if (this.#committedPlace === null) this.settle();
     return this.#committedPlace ?? this.place();
   }
@@ -247,7 +247,7 @@ export class Writer {
     const head = this.#guarded(() => this.place());
     const { result, event } = this.#step(() => {
       const proposed = propose(head.id + 1);
-      if (proposed.event !== null) this.#moveTo(placeAfter(head, proposed.event));
+      if (proposed.event !== null) this.#moveTo(headAfter(head, proposed.event));
       return proposed;
     });
     if (event === null) {
@@ -346,7 +346,7 @@ export class Writer {
       const applied = this.#step(() => router.apply(payload, event, head.id + 1, false));
       if (applied.outcome === 'applied') {
         const { path, text, receivedAt } = event;
-        const place = placeAfter(head, event);
+        const place = headAfter(head, event);
         this.#moveTo(place);
         this.#guarded(() => journal.append({ path, text, receivedAt, ...place }));
       }
@@ -668,7 +668,7 @@ export class Writer {
     this.#options.journal.rollback();
   }
 
-  #moveTo({ id, chain }: Place): void {
+  #moveTo({ id, chain }: Head): void {
     this.#place = { id, chain };
     this.#isMoved = true;
   }
@@ -705,7 +705,7 @@ export interface TakenCommand {
 }
 
 /** The entries that follow a host's last one, and the number of the first that doesn't; null where all do. */
-function linked(last: Place, entries: readonly Entry[]): { following: Entry[]; foreign: number | null } {
+function linked(last: Head, entries: readonly Entry[]): { following: Entry[]; foreign: number | null } {
   const following: Entry[] = [];
   let at = last;
   for (const entry of entries) {

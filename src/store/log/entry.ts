@@ -32,6 +32,16 @@ export interface Entry {
   chain: Uint8Array;
 }
 
+/**
+ * An entry by its number and its chain value, which stand for all up to it: the newest of a log, or the last one that an
+ * index holds. Number 0 with {@link CHAIN_START} where there is none.
+ */
+export interface Head {
+  id: number;
+  /** No bytes where it isn't known: that of an index from before version 0.1.0 is another. */
+  chain: Uint8Array;
+}
+
 /** How much of a journal is taken at a time. */
 export interface MostEntries {
   entries: number;
@@ -107,6 +117,12 @@ export function nextChain(
   bytes.set(ofPath, AT_PATH);
   bytes.set(ofText, AT_TEXT);
   return hashOf(bytes);
+}
+
+/** The head after one more event. */
+export function headAfter({ id: last, chain }: Head, event: Pick<Entry, 'receivedAt' | 'path' | 'text'>): Head {
+  const id = last + 1;
+  return { id, chain: nextChain(chain, { ...event, id }) };
 }
 
 /** An entry as it stands where its path and its text are withheld; one that is withheld already stays what it is. */
