@@ -1,8 +1,9 @@
 /** What chainhooks cost: matching with few and many of them, and a long queue. */
 import { Database } from 'bun:sqlite';
+import { existsSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
-import { indexPath } from '../src/store/files/database.ts';
+import { indexPath, journalPath } from '../src/store/files/database.ts';
 import { BLOCKS, devnetRecording, importInto, SEED } from './dataset.ts';
 import { MAIN, onCore, ROOT, run, script, withDirectory } from './harness.ts';
 import { type Cell, figure, publish, reportOptions, type Section } from './results.ts';
@@ -125,12 +126,27 @@ const matching: Section = {
   ],
 };
 
-/** Serves until nothing waits, and tells how long that took and the peak of its memory. */
-async function drain(
-  directory: string,
-  count: () => number,
-  wanted: number,
-): Promise<{ seconds: number; memory: number }> {
+interface Drained {
+  seconds: number;
+  /** Megabytes at the peak. */
+  memory: number;
+  /** What the results of the deliveries took of the journal. */
+  entries: number;
+  journalBytes: number;
+}
+
+/** The entries of a journal, and the bytes of its file once the server has closed it. */
+function journalOf(directory: string): { entries: number; bytes: number } {
+  const path = journalPath(directory);
+  if (!existsSync(path)) return { entries: 0, bytes: 0 };
+  using db = new Database(path, { readonly: true });
+  const { entries } = db.query<{ entries: number }, []>('SELECT coalesce(max(id), 0) AS entries FROM events').get()!;
+  return { entries, bytes: statSync(path).size };
+}
+
+/** Serves until nothing waits, and tells how long that took and what it took. */
+async function drain(directory: string, count: () => number, wanted: number): Promise<Drained> {
+  const before = journalOf(directory);
   const started = performance.now();
   const command = script(MAIN, 'serve', '--data', directory, '--api-port', '0', '--event-port', '0');
   const child = Bun.spawn(onCore(0, [...command, '--hook-targets', '127.0.0.0/8', '--log-level', 'error']), {
@@ -144,7 +160,13 @@ async function drain(
   const status = await Bun.file(`/proc/${child.pid}/status`).text();
   child.kill('SIGTERM');
   await child.exited;
-  return { seconds, memory: Number(/^VmHWM:\s+(\d+) kB$/m.exec(status)?.[1] ?? 0) / 1000 };
+  const after = journalOf(directory);
+  return {
+    seconds,
+    memory: Number(/^VmHWM:\s+(\d+) kB$/m.exec(status)?.[1] ?? 0) / 1000,
+    entries: after.entries - before.entries,
+    journalBytes: after.bytes - before.bytes,
+  };
 }
 
 let taken = 0;
@@ -165,7 +187,7 @@ const queued = async (deliveries: number) =>
   });
 
 const lengths = [0, Math.round(Number(values.queue) / 10), Number(values.queue)];
-const drained: { seconds: number; memory: number }[] = [];
+const drained: Drained[] = [];
 for (const length of lengths) drained.push(await queued(length));
 receiver.stop(true);
 
@@ -178,14 +200,23 @@ publish([
     ],
     tables: [
       {
-        head: ['deliveries', 'bodies, MB', 'peak of memory, MB', 'deliveries/s'],
+        head: [
+          'deliveries',
+          'bodies, MB',
+          'peak of memory, MB',
+          'deliveries/s',
+          'results an entry',
+          'journal, bytes a delivery',
+        ],
         rows: lengths.map((length, index) => {
-          const { seconds, memory } = drained[index]!;
+          const { seconds, memory, entries, journalBytes } = drained[index]!;
           return [
             length.toLocaleString('en-US'),
             figure([(length * Number(values.bytes)) / 1e6]),
             figure([memory]),
             length === 0 ? '' : figure([length / seconds]),
+            length === 0 ? '' : figure([length / entries], 1),
+            length === 0 ? '' : figure([journalBytes / length]),
           ];
         }),
       },

@@ -29,6 +29,8 @@ const ids = db.transaction(() =>
 )();
 /** As hex, half of it is news to a compressor. */
 const body = (): string => JSON.stringify({ hex: crypto.getRandomValues(new Uint8Array(Number(bytes) / 2)).toHex() });
+/** As random as the digest that it is of a real delivery. */
+const webhookIdOf = (): string => `evt_${crypto.getRandomValues(new Uint8Array(16)).toHex()}`;
 const BATCH = 1_000;
 for (let made = 0; made < Number(deliveries); made += BATCH) {
   db.transaction(() => {
@@ -37,7 +39,7 @@ for (let made = 0; made < Number(deliveries); made += BATCH) {
       const sequence = records.nextSequence(hookId);
       const common = { lane: 'live', reason: 'live', problem: null, backfillId: null } as const;
       const blocks = { apply: [], rollback: [] };
-      queue.add({ ...common, webhookId: `evt_${index}`, hookId, sequence, blocks, body: body() }, Date.now());
+      queue.add({ ...common, webhookId: webhookIdOf(), hookId, sequence, blocks, body: body() }, Date.now());
     }
   })();
 }

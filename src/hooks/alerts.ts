@@ -4,8 +4,7 @@
  */
 import type { Chance } from '../base/chance.ts';
 import { pause } from '../base/clock.ts';
-import { attempt, failureOf, isSuccess, type Outgoing } from './delivery/attempt.ts';
-import { backoff, type DeliveryRules } from './delivery/rules.ts';
+import { attempt, backoff, type DeliveryRules, failureOf, isSuccess, type Outgoing } from './delivery/attempt.ts';
 import type { OpenedSecrets } from './delivery/sealing.ts';
 import { signatureHeader } from './delivery/signature.ts';
 import type { HookEnd } from './evaluation/outcome.ts';

@@ -10,12 +10,10 @@ import type { Ingest } from '../store/ingest/ingest.ts';
 import { alerts, noAlerts } from './alerts.ts';
 import type { HookCommands } from './commands/registry.ts';
 import { type HookCounters, type HookTimers, untimedHooks } from './counters.ts';
-import type { Result } from './delivery/attempt.ts';
-import { dispatcher } from './delivery/dispatcher.ts';
-import { markWriter } from './delivery/mark-writer.ts';
+import { type DeliveryIdentity, type DeliveryRules, deliveryRequest, type Result } from './delivery/attempt.ts';
+import { type Dispatcher, dispatcher } from './delivery/dispatcher.ts';
 import { type Post, post as sendPost } from './delivery/post.ts';
-import { type DeliveryIdentity, deliveryRequest } from './delivery/request.ts';
-import type { DeliveryRules } from './delivery/rules.ts';
+import { deliveryResults, markWriter } from './delivery/results.ts';
 import { openedSecrets, type Sealing } from './delivery/sealing.ts';
 import { type TargetGuard, type TargetRules, targetGuard } from './delivery/target.ts';
 import type { HookLog } from './log-event.ts';
@@ -82,10 +80,14 @@ export function startChainhooks(options: HookOptions) {
   const outgoing = { guard: targets, rules, log, userAgent, clock, chance, post };
   const operator = url === null ? noAlerts : alerts({ ...outgoing, url, secrets });
   const request = deliveryRequest({ ...outgoing, secrets });
-  const marks = markWriter({ write: (made) => commands.run('delivery.mark', made), clock });
-  const deliveries = dispatcher({
-    ...{ store, rules, counters, timers, log, clock, chance, request },
-    mark: marks.write,
+  const marks = markWriter({
+    write: (made) => commands.run('delivery.mark', made),
+    areMoreComing: () => deliveries.hasRequests(),
+    clock,
+  });
+  const results = deliveryResults({ marks, rules, counters, log, clock, chance });
+  const deliveries: Dispatcher = dispatcher({
+    ...{ store, rules, timers, log, clock, chance, request, results },
     roomMade: () => tasks.wake(),
     isHeld: () => lease.isHeld(),
     canSign: secrets.canSign,

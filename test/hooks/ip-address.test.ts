@@ -2,7 +2,7 @@
 import { describe, expect, test } from 'bun:test';
 import { BlockList, isIP } from 'node:net';
 import fc from 'fast-check';
-import { notPublic } from '../../src/hooks/delivery/special-addresses.ts';
+import { notPublic } from '../../src/hooks/delivery/target.ts';
 import { isLoopback, parseAddress, parseNetwork } from '../../src/http/ip-address.ts';
 import { assertProperty, Seen } from '../support/property.ts';
 

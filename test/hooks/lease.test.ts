@@ -2,8 +2,8 @@
 import { expect, test } from 'bun:test';
 import type { Lease, LeasedWork } from '../../src/cluster/lease-keeper.ts';
 import type { Mark, Marks } from '../../src/hooks/commands/marks.ts';
-import { markWriter } from '../../src/hooks/delivery/mark-writer.ts';
 import type { Answer, PostOptions } from '../../src/hooks/delivery/post.ts';
+import { markWriter } from '../../src/hooks/delivery/results.ts';
 import { StoreUnavailableError } from '../../src/store/files/store-failure.ts';
 import { LogUnavailableError } from '../../src/store/log/shared-log.ts';
 import { eventsOf } from '../support/forked-chain.ts';
@@ -186,7 +186,7 @@ function heldWrites() {
 
 test('marks that come while others are written go together, in their order and with the epoch of the lease', async () => {
   const { writes, write } = heldWrites();
-  const marks = markWriter({ write, clock: heldClock([]) });
+  const marks = markWriter({ write, areMoreComing: () => false, clock: heldClock([]) });
   marks.start(7);
   const counts = [1, 2, 3].map((delivery) => marks.write(mark(delivery)));
   expect(writes.map((one) => one.marks)).toEqual([[1]]);
@@ -197,10 +197,53 @@ test('marks that come while others are written go together, in their order and w
   expect(await Promise.all(counts)).toEqual([false, true, false]);
 });
 
+test('while requests are under way, marks are written 20 ms after the first, 200 together, and all that wait at a stop', async () => {
+  const { writes, write } = heldWrites();
+  const clock = heldClock([20]);
+  let areMoreComing = true;
+  const marks = markWriter({ write, areMoreComing: () => areMoreComing, clock });
+  const many = (first: number, count: number) =>
+    Array.from({ length: count }, (_, index) => marks.write(mark(first + index)));
+  const lengths = () => writes.map((one) => one.marks.length);
+  marks.start(1);
+  many(0, 3);
+  expect(writes).toHaveLength(0);
+  clock.pass(20);
+  expect(lengths()).toEqual([3]);
+  // Those that come meanwhile wait as well, once the others are written.
+  many(3, 2);
+  writes[0]!.done();
+  await until(() => clock.waiting(20) === 1);
+  many(5, 197);
+  expect([clock.waiting(20), lengths()]).toEqual([1, [3]]);
+  many(202, 2);
+  expect([clock.waiting(20), lengths()]).toEqual([0, [3, 200]]);
+  writes[1]!.done();
+  await until(() => clock.waiting(20) === 1);
+  areMoreComing = false;
+  const [only] = many(204, 1);
+  expect([clock.waiting(20), lengths()]).toEqual([0, [3, 200, 2]]);
+  writes[2]!.done();
+  await only;
+
+  areMoreComing = true;
+  const last = many(206, 4);
+  const stopped = marks.stop();
+  expect(lengths()).toEqual([3, 200, 2, 4]);
+  writes[3]!.done();
+  expect(await Promise.all(last)).toEqual([true, false, true, false]);
+  await stopped;
+  expect(clock.waiting(20)).toBe(0);
+  // Nobody waits for what comes after the stop.
+  const late = many(210, 1);
+  writes[4]!.done();
+  expect(await Promise.all(late)).toEqual([true]);
+});
+
 test('marks that the log does not take are written again; where the lease ends first, nobody waits for them', async () => {
   const { writes, write } = heldWrites();
   const clock = heldClock([500]);
-  const marks = markWriter({ write, clock });
+  const marks = markWriter({ write, areMoreComing: () => false, clock });
   marks.start(1);
   const away = new LogUnavailableError('the log is away');
   const first = marks.write(mark(2));
@@ -232,7 +275,7 @@ test('marks that the log does not take are written again; where the lease ends f
 
 test('a mark that can not be written down holds up no other; what the disk refuses is refused at once', async () => {
   const { writes, write } = heldWrites();
-  const marks = markWriter({ write, clock: heldClock([]) });
+  const marks = markWriter({ write, areMoreComing: () => false, clock: heldClock([]) });
   marks.start(1);
   const outcomes = [2, 4, 6].map((delivery) => marks.write(mark(delivery)).catch(({ message }: Error) => message));
   writes[0]!.done();

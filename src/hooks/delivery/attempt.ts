@@ -1,10 +1,52 @@
-/** One try to deliver: a POST to an address that was checked, and what came of it. */
+/**
+ * One try to deliver: a POST to an address that was checked, signed with the secret of this moment, and what came of it; with
+ * the rules for the next try.
+ */
 
 import type { Clock } from '../../base/clock.ts';
 import { utcMicroseconds } from '../../base/utc-time.ts';
-import type { Attempt } from '../../store/hooks/model.ts';
+import type { Attempt, Delivery, HookRecord } from '../../store/hooks/model.ts';
+import type { Lane, Reason } from '../../store/rows/hook-words.ts';
+import { definitionOf } from '../active-hook.ts';
 import type { Post } from './post.ts';
+import type { OpenedSecrets } from './sealing.ts';
+import { secretHeaders } from './signature.ts';
 import { type TargetGuard, TargetRefused, TargetUnresolved } from './target.ts';
+
+/** How deliveries are tried: times, retries and how many at once. */
+export interface DeliveryRules {
+  /** Milliseconds for one request. */
+  timeoutMs: number;
+  /** Milliseconds of them until the connection stands. */
+  connectTimeoutMs: number;
+  /** How long a delivery is tried before its hook is interrupted, in milliseconds. */
+  budgetMs: number;
+  /** The longest wait between two attempts in milliseconds, unless the receiver asks for a longer one. */
+  retryCapMs: number;
+  /** Requests under way at once. */
+  concurrency: number;
+}
+
+const FIRST_WAIT_MS = 2_000;
+const JITTER = 0.2;
+/** Doublings of a wait after which any cap is reached. */
+const MOST_DOUBLINGS = 30;
+
+/**
+ * How long to wait after failed attempts. Chance keeps hooks from coming back all at once.
+ *
+ * @param attempts how many failed, at least 1
+ * @param capMs the longest wait, before chance
+ * @param random from 0 to 1
+ * @returns milliseconds
+ */
+export function backoff(attempts: number, capMs: number, random: () => number): number {
+  const wait = Math.min(FIRST_WAIT_MS * 2 ** Math.min(attempts - 1, MOST_DOUBLINGS), capMs);
+  return Math.round(wait * (1 - JITTER + 2 * JITTER * random()));
+}
+
+/** Receivers that hang must not take every place: a quarter is left to what is tried for the first time. */
+export const mostRetries = (concurrency: number): number => Math.max(1, Math.floor(concurrency * 0.75));
 
 /** Characters of an answer that are kept. */
 const EXCERPT = 1024;
@@ -123,3 +165,55 @@ const aborted = (signal: AbortSignal): Promise<never> =>
     if (signal.aborted) fail();
     else signal.addEventListener('abort', fail, { once: true });
   });
+
+/** What the headers say of a delivery. */
+export interface DeliveryIdentity extends Pick<Delivery, 'webhookId' | 'sequence' | 'attempts'> {
+  lane: Lane | 'test';
+  reason: Reason | 'test';
+}
+
+export interface RequestOptions extends Outgoing {
+  secrets: OpenedSecrets;
+  rules: DeliveryRules;
+  userAgent: string;
+}
+
+/**
+ * Sends a body once; a failure is a result.
+ * @param text the JSON text of the body @param signal ends the request
+ * @throws SecretUnreadableError where it can't be signed, and before anything is sent
+ */
+export type DeliveryRequest = (
+  record: HookRecord,
+  delivery: DeliveryIdentity,
+  text: string,
+  signal: AbortSignal,
+) => Promise<Result>;
+
+/** Makes the function that signs a delivery and posts it to its receiver. */
+export function deliveryRequest(options: RequestOptions): DeliveryRequest {
+  const { secrets, rules, userAgent, guard, clock, post } = options;
+  const { timeoutMs, connectTimeoutMs } = rules;
+
+  function headersOf(record: HookRecord, delivery: DeliveryIdentity, body: Uint8Array): Record<string, string> {
+    const at = clock.now();
+    return {
+      'content-type': 'application/json',
+      'user-agent': userAgent,
+      'webhook-id': delivery.webhookId,
+      'webhook-timestamp': String(Math.floor(at / 1000)),
+      ...secretHeaders(secrets.find(record.consumer), delivery.webhookId, body, at),
+      'x-chainhook-uuid': record.uuid,
+      ...(delivery.lane === 'live' ? { 'x-chainhook-sequence': String(delivery.sequence) } : {}),
+      'x-chainhook-reason': delivery.reason,
+      'x-chainhook-attempt': String(delivery.attempts + 1),
+    };
+  }
+
+  return async (record, delivery, text, signal) => {
+    const { url } = definitionOf(record).action;
+    const body = Buffer.from(text);
+    const headers = headersOf(record, delivery, body);
+    return attempt({ url, headers, body, timeoutMs, connectTimeoutMs, signal }, { guard, clock, post });
+  };
+}

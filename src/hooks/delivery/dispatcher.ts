@@ -1,35 +1,61 @@
 /**
  * Sends what is queued. Each lane of each hook goes in order, one request at a time; lanes take turns, so that a receiver
- * that is slow or gone holds up nobody else. Nothing of it lives in memory alone: after a crash what was under way is
- * sent again, under the same id.
+ * that is slow or gone holds up nobody else. A lane goes on once the result of its delivery is written down. Nothing of it
+ * lives in memory alone: after a crash what was under way is sent again, under the same id.
  */
+import type { Chance } from '../../base/chance.ts';
+import type { Clock } from '../../base/clock.ts';
 import type { Delivery } from '../../store/hooks/model.ts';
 import { isSendable } from '../../store/hooks/records.ts';
+import type { HookStore } from '../../store/hooks/store.ts';
 import type { Lane } from '../../store/rows/hook-words.ts';
-import { logTaskFailure } from '../log-event.ts';
-import { type DeliverOptions, deliverer } from './deliver.ts';
+import { isOpen } from '../commands/marks.ts';
+import type { HookTimers } from '../counters.ts';
+import { type HookLog, logTaskFailure } from '../log-event.ts';
+import { backoff, type DeliveryRequest, type DeliveryRules, mostRetries } from './attempt.ts';
 import { type LaneState, lanes } from './lanes.ts';
-import { backoff, mostRetries } from './rules.ts';
+import type { Results } from './results.ts';
+
+/** What deliveries are sent with. */
+export interface DispatcherOptions {
+  store: HookStore;
+  rules: DeliveryRules;
+  timers: Pick<HookTimers, 'attempted'>;
+  log: HookLog;
+  clock: Clock;
+  chance: Chance;
+  request: DeliveryRequest;
+  results: Results;
+  /** A backfill, or a hook that catches up, may have room for more. */
+  roomMade: () => void;
+  /** Whether this host is the one that delivers; where it is no more, the dispatcher is stopped before this returns. */
+  isHeld: () => boolean;
+  /** Whether the deliveries of a consumer can be signed; where they can't, they wait. */
+  canSign: (consumer: string) => boolean;
+}
 
 const isRetry = ({ attempts }: Delivery): boolean => attempts > 0;
 
 /** Whether a delivery takes back a block that a request under way tells of: that request could arrive after it. */
-function isOvertaking({ hookId, blocks }: Delivery, underWay: Iterable<Delivery>): boolean {
+function isOvertaking({ hookId, blocks }: Delivery, requests: Iterable<Delivery>): boolean {
   const taken = new Set(blocks.rollback.map(({ index_block_hash }) => index_block_hash));
   if (taken.size === 0) return false;
-  return Iterator.from(underWay).some(
+  return Iterator.from(requests).some(
     (one) => one.hookId === hookId && one.blocks.apply.some((block) => taken.has(block.index_block_hash)),
   );
 }
 
+export type Dispatcher = ReturnType<typeof dispatcher>;
+
 /** Sends nothing until `start`, and can be started again once it has stopped. */
-export function dispatcher(options: DeliverOptions) {
-  const { store, rules, log, clock, chance, canSign } = options;
+export function dispatcher(options: DispatcherOptions) {
+  const { store, rules, timers, log, clock, chance, request, results, roomMade, isHeld, canSign } = options;
   const { records, deliveries } = store;
-  const deliver = deliverer(options);
   const queue = lanes(clock, pump);
-  /** The delivery of each lane whose request is under way. */
+  /** The delivery of each lane that is being sent, or whose result is being written down. */
   const underWay = new Map<LaneState, Delivery>();
+  /** Those of them whose requests have not ended. */
+  const requests = new Set<Delivery>();
   let retrying = 0;
   let running = false;
   /** Aborted when it stops. */
@@ -53,7 +79,7 @@ export function dispatcher(options: DeliverOptions) {
   }
 
   function pump(): void {
-    while (running && underWay.size < rules.concurrency) {
+    while (running && requests.size < rules.concurrency) {
       const state = queue.next();
       if (state === undefined) return;
       try {
@@ -75,31 +101,62 @@ export function dispatcher(options: DeliverOptions) {
     }
     const due = (head.nextAttemptAt ?? 0) - clock.now();
     if (due > 0) queue.wait(state, due);
-    else if (state.lane === 'live' && isOvertaking(head, underWay.values())) queue.hold(state);
+    else if (state.lane === 'live' && isOvertaking(head, requests)) queue.hold(state);
     else if (isRetry(head) && retrying >= mostRetries(rules.concurrency)) queue.postpone(state);
     else void send(head, state);
   }
 
-  async function send(delivery: Delivery, state: LaneState): Promise<void> {
+  async function send(head: Delivery, state: LaneState): Promise<void> {
     state.phase = 'sending';
-    underWay.set(state, delivery);
-    if (isRetry(delivery)) retrying += 1;
+    underWay.set(state, head);
+    requests.add(head);
+    if (isRetry(head)) retrying += 1;
     try {
-      await deliver(delivery, stopping.signal);
+      await deliver(head, stopping.signal);
       state.faults = 0;
       if (running) queue.makeReady(state);
     } catch (error) {
       recover(state, error);
     } finally {
+      ended(head);
       underWay.delete(state);
-      if (running) queue.release(delivery.hookId);
-      if (isRetry(delivery)) {
-        retrying -= 1;
-        queue.resumePostponed();
-      }
       if (underWay.size === 0) idle?.();
     }
     pump();
+  }
+
+  /** The request of a delivery has ended, or was not made: others may have its place. */
+  function ended(head: Delivery): void {
+    if (!requests.delete(head)) return;
+    if (running) queue.release(head.hookId);
+    if (isRetry(head)) {
+      retrying -= 1;
+      queue.resumePostponed();
+    }
+    pump();
+  }
+
+  /** @param signal aborted when the dispatcher stops */
+  async function deliver(head: Delivery, signal: AbortSignal): Promise<void> {
+    const delivery = deliveries.get(head.id);
+    // The hook is read again: it may have been changed, disabled or deleted meanwhile.
+    const hook = records.get(head.hookId);
+    // Cancelled meanwhile.
+    if (delivery === undefined || delivery.hookId !== head.hookId || !isOpen(delivery)) return;
+    if (hook === undefined || (delivery.lane === 'live' && !isSendable(hook)) || !canSign(hook.consumer)) return;
+    if (!isHeld() || signal.aborted) return;
+    const text = deliveries.body(head.id);
+    if (text === undefined) {
+      await results.bodyLost(delivery);
+      return;
+    }
+    const result = await request(hook, delivery, text, signal);
+    // Ended by us: whether it arrived isn't known, and it goes again at the next start.
+    if (signal.aborted) return;
+    ended(head);
+    timers.attempted(result.durationMs);
+    await results.attempted(hook, delivery, result);
+    if (delivery.backfillId !== null || delivery.reason === 'catch_up') roomMade();
   }
 
   /** What failed was ours, such as the database: the lane stands as it stood, and is looked at again. */
@@ -118,8 +175,10 @@ export function dispatcher(options: DeliverOptions) {
     wake,
     /** Wakes every lane that has something to send. */
     wakeAll,
-    /** The row ids of the deliveries whose requests are under way. */
+    /** The row ids of the deliveries that are being sent, or whose results are being written down. */
     underWay: (): number[] => Array.from(underWay.values(), ({ id }) => id),
+    /** Whether results are still to come. */
+    hasRequests: (): boolean => requests.size > 0,
 
     /** Begins to send what is queued. */
     start(): void {
