@@ -38,8 +38,7 @@ const percentile = (times: readonly number[], share: number): number =>
 interface Round {
   single: number[];
   quorum: number[];
-  listening: number[];
-  polling: number[];
+  lag: number[];
   bulk: Bulk;
   hosts: HostRound;
 }
@@ -57,8 +56,7 @@ async function round(source: string, scratch: string): Promise<Round> {
   return {
     single: await appendTimes(single.url, appends),
     quorum: await appendTimes(quorum.url, appends),
-    listening: await lagTimes(quorum.url, appends / 5, true),
-    polling: await lagTimes(quorum.url, appends / 5, false),
+    lag: await lagTimes(quorum.url, appends / 5),
     bulk: await bulkRates(quorum.url, entries),
     hosts: await hostRound({ url: quorum.url, source, scratch }, hosts, seconds),
   };
@@ -106,8 +104,7 @@ publish(
           rows: [
             times('append, one server', ({ single }) => single),
             times('append, quorum', ({ quorum }) => quorum),
-            times('lag of a follower that listens', ({ listening }) => listening),
-            times('lag of a follower that polls', ({ polling }) => polling),
+            times('lag of a follower that listens', ({ lag }) => lag),
           ],
         },
         {

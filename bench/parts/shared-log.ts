@@ -1,26 +1,25 @@
 /** What the shared log in PostgreSQL takes by itself: appending, hearing of an entry, reading and filling. */
 
+import { fillLog } from '../../src/cluster/comparing.ts';
 import { openJournal } from '../../src/store/files/journal.ts';
-import { makeTables } from '../../src/store/log/engine-tables.ts';
-import { CHAIN_START, nextChain } from '../../src/store/log/entry.ts';
-import { fillLog } from '../../src/store/log/log-filling.ts';
-import { engineAccess, openPostgresLog, type PostgresLog } from '../../src/store/log/postgres-log.ts';
-import type { LogEntry, LogHead } from '../../src/store/log/shared-log.ts';
+import { engineAccess, makeTables } from '../../src/store/log/engine-tables.ts';
+import { CHAIN_START, type Entry, type Head, nextChain } from '../../src/store/log/entry.ts';
+import { openPostgresLog, type PostgresLog } from '../../src/store/log/postgres-log.ts';
 import { withDirectory } from '../harness.ts';
 
 /** Bytes of an entry's text: an event of the mempool with one transaction. */
 export const TEXT_BYTES = 2_000;
 
-const START: LogHead = { seq: 0, chain: CHAIN_START };
+const START: Head = { id: 0, chain: CHAIN_START };
 
 /** A text that compresses as the hex of a transaction does. */
-const textOf = (seq: number): string =>
-  JSON.stringify({ seq, raw: crypto.getRandomValues(new Uint8Array((TEXT_BYTES - 30) / 2)).toHex() });
+const textOf = (id: number): string =>
+  JSON.stringify({ id, raw: crypto.getRandomValues(new Uint8Array((TEXT_BYTES - 30) / 2)).toHex() });
 
-function entryAfter(head: LogHead): LogEntry {
-  const seq = head.seq + 1;
-  const event = { receivedAt: Date.now() * 1000, path: '/new_mempool_tx', text: textOf(seq) };
-  return { ...event, seq, chain: nextChain(head.chain, { ...event, id: seq }) };
+function entryAfter(head: Head): Entry {
+  const id = head.id + 1;
+  const event = { receivedAt: Date.now() * 1000, path: '/new_mempool_tx', text: textOf(id) };
+  return { ...event, id, chain: nextChain(head.chain, { ...event, id: id }) };
 }
 
 let prefixes = 0;
@@ -28,17 +27,17 @@ let prefixes = 0;
 async function newTables(url: string): Promise<string> {
   prefixes += 1;
   const prefix = `bench${prefixes}_`;
-  const { engine, tables } = engineAccess(url, { prefix });
-  await makeTables(engine, tables);
-  await engine.close();
+  const access = engineAccess(url, prefix);
+  await makeTables(access);
+  await access.engine.close();
   return prefix;
 }
 
 /** Appends one entry. @returns the milliseconds that it took */
-async function append(log: PostgresLog, entry: LogEntry, head: LogHead): Promise<number> {
+async function append(log: PostgresLog, entry: Entry, head: Head): Promise<number> {
   const start = performance.now();
-  const outcome = await log.append(entry, head);
-  if (outcome !== 'appended') throw new Error(`entry ${entry.seq}: ${outcome}`);
+  const outcome = await log.append([entry], head);
+  if (outcome !== 'appended') throw new Error(`entry ${entry.id}: ${outcome}`);
   return performance.now() - start;
 }
 
@@ -58,19 +57,19 @@ export async function appendTimes(url: string, count: number): Promise<number[]>
   return times;
 }
 
-/** Milliseconds from the end of an append until another client has read the entry. @param listens or polls */
-export async function lagTimes(url: string, count: number, listens: boolean): Promise<number[]> {
+/** Milliseconds from the end of an append until another client has read the entry. */
+export async function lagTimes(url: string, count: number): Promise<number[]> {
   const prefix = await newTables(url);
   const appending = await openPostgresLog(url, { prefix });
-  const following = await openPostgresLog(url, { prefix, listens });
+  const following = await openPostgresLog(url, { prefix });
   const read = new Map<number, number>();
   const ended = new AbortController();
   const follower = (async () => {
     for (let at = 0; at < count; ) {
       await following.wait(at, ended.signal);
-      for (const { seq } of await following.read(at, 100)) {
-        read.set(seq, performance.now());
-        at = seq;
+      for (const { id } of await following.read(at, 100)) {
+        read.set(id, performance.now());
+        at = id;
       }
     }
   })();
@@ -79,14 +78,14 @@ export async function lagTimes(url: string, count: number, listens: boolean): Pr
   for (let n = 0; n < count; n++) {
     const entry = entryAfter(head);
     await append(appending, entry, head);
-    appended.set(entry.seq, performance.now());
+    appended.set(entry.id, performance.now());
     head = entry;
     await Bun.sleep(15 + Math.random() * 20);
   }
   await follower;
   await Promise.all([appending.close(), following.close()]);
   // The follower may have an entry before the one that appended it hears that it did.
-  return [...appended].map(([seq, time]) => Math.max(0, read.get(seq)! - time));
+  return [...appended].map(([id, time]) => Math.max(0, read.get(id)! - time));
 }
 
 export interface Bulk {
@@ -104,16 +103,16 @@ export const bulkRates = (url: string, count: number): Promise<Bulk> =>
     let head = START;
     for (let n = 0; n < count; n++) {
       const entry = entryAfter(head);
-      journal.append({ ...entry, id: entry.seq });
+      journal.append({ ...entry });
       head = entry;
     }
     journal.commit();
     const log = await openPostgresLog(url, { prefix: await newTables(url) });
     const start = performance.now();
-    await fillLog(log.access, journal, () => {});
+    await fillLog(log, journal, () => {});
     const between = performance.now();
     let at = 0;
-    while (at < count) at = (await log.read(at, 1_000)).at(-1)!.seq;
+    while (at < count) at = (await log.read(at, 1_000)).at(-1)!.id;
     const end = performance.now();
     journal.close();
     await log.close();

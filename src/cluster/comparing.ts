@@ -1,40 +1,77 @@
 /**
- * Where the log and a host's journal stand to each other. Both are chains: where they have the same value under a number,
- * they have the same entries up to there.
+ * Where the log and a host's journal stand to each other, and what one gives the other. Both are chains: where they have the
+ * same value under a number, they have the same entries up to there.
  */
-
-import type { HostEntries } from '../store/ingest/ingest.ts';
-import { CHAIN_START, type Entry, firstEntries, nextChain, sameChain } from '../store/log/entry.ts';
-import { COPIED_TOGETHER } from '../store/log/entry-copy.ts';
+import { OperatorError, PassingError } from '../base/errors.ts';
+import type { ForeignEntryError } from '../store/ingest/writer.ts';
+import { CHAIN_START, type Entry, firstEntries, type Head, nextChain, sameChain } from '../store/log/entry.ts';
 import {
+  type Appended,
   DamagedLogError,
   type EntryFault,
-  journalEntryOf,
-  type LogEntry,
-  type LogHead,
+  LogUnavailableError,
+  LogUnknownOutcomeError,
+  type OwnEntries,
   type SharedLog,
 } from '../store/log/shared-log.ts';
-import { appendTogether } from './appending.ts';
-import { DivergedLogError, UnhealableLogError, UnsoundLogError } from './errors.ts';
 
-type Own = Pick<HostEntries, 'place' | 'chainAt' | 'entriesAfter' | 'gaps'>;
-type Log = Pick<SharedLog, 'read' | 'appendTogether'>;
+type Log = Pick<SharedLog, 'read' | 'append'>;
+
+/** The log and the journal hold different entries under one number: they are two histories. */
+class DivergedLogError extends OperatorError {
+  /** @param id the first entry that differs */
+  constructor(id: number) {
+    super(
+      `Entry ${id} of the cluster's log is another than entry ${id} of this host's journal.`,
+      'Check --cluster and --cluster-prefix. If they are right, the log lost entries that this host had answered, and took ' +
+        'others: keep this data directory aside, and start this host with an empty one.',
+    );
+  }
+}
+
+/**
+ * The log is unsound where this host has it whole: events can't be appended, and this host serves what it has until the log
+ * is mended.
+ */
+export class UnsoundLogError extends LogUnavailableError {
+  override readonly name = 'UnsoundLogError';
+  constructor(override readonly cause: DamagedLogError) {
+    super(`the cluster's log is unsound: entry ${cause.entry} ${cause.fault}`, { cause });
+  }
+}
+
+/** The log lost entries that this host's journal, which was trimmed, doesn't have either. */
+class UnhealableLogError extends OperatorError {
+  /** @param head the newest entry of the log @param last the last one that the journal lacks */
+  constructor(head: number, last: number) {
+    super(
+      `The cluster's log ends at entry ${head}, and this host's journal lacks the entries up to ${last}: it can't give back ` +
+        'what the log lost.',
+      'Start a host whose journal has these entries, or run stackside cluster init with its data directory; then start this host.',
+    );
+  }
+}
 
 /** Whether the host's entry of that number is the log's; an entry that the journal keeps no more is taken to be. */
-function isOwn(own: Own, { seq, chain }: LogHead): boolean {
-  const known = own.chainAt(seq);
+function isOwn(own: OwnEntries, { id, chain }: Head): boolean {
+  const known = own.chainAt(id);
   return known === null || sameChain(known, chain);
 }
 
 /** The log's entry of a number. @throws DamagedLogError where it is missing */
-async function entryAt(log: Pick<Log, 'read'>, seq: number): Promise<LogEntry> {
-  const [found] = await log.read(seq - 1, 1);
-  if (found?.seq !== seq) throw new DamagedLogError(seq, 'is missing');
+async function entryAt(log: Pick<Log, 'read'>, id: number): Promise<Entry> {
+  const [found] = await log.read(id - 1, 1);
+  if (found?.id !== id) throw new DamagedLogError(id, 'is missing');
   return found;
 }
 
+/** Whether an entry carries the chain value that follows another. */
+const follows = (entry: Entry, previous: Uint8Array): boolean => sameChain(nextChain(previous, entry), entry.chain);
+
+// ── What is wrong where they differ ──
+
 /** The first entry that differs, found by halving. @param last one that differs */
-async function firstDifference(log: Log, own: Own, last: number): Promise<number> {
+async function firstDifference(log: Log, own: OwnEntries, last: number): Promise<number> {
   let [same, different] = [0, last];
   while (different - same > 1) {
     const middle = Math.floor((same + different) / 2);
@@ -44,16 +81,12 @@ async function firstDifference(log: Log, own: Own, last: number): Promise<number
   return different;
 }
 
-/** Whether an entry carries the chain value that follows another. */
-const follows = (entry: LogEntry, previous: Uint8Array): boolean =>
-  sameChain(nextChain(previous, journalEntryOf(entry)), entry.chain);
-
 /**
  * What is wrong where the log's entry of a number is another than the host's: the log is unsound where the first that differs
  * does not follow the one before it, which both have; else both are histories of their own.
  */
-async function whyOther(log: Log, own: Own, seq: number): Promise<DamagedLogError | DivergedLogError> {
-  const first = await firstDifference(log, own, seq);
+async function whyOther(log: Log, own: OwnEntries, id: number): Promise<DamagedLogError | DivergedLogError> {
+  const first = await firstDifference(log, own, id);
   const previous = first === 1 ? CHAIN_START : (await entryAt(log, first - 1)).chain;
   const isSound = follows(await entryAt(log, first), previous);
   return isSound ? new DivergedLogError(first) : new DamagedLogError(first, 'is damaged: its chain value is another');
@@ -61,42 +94,146 @@ async function whyOther(log: Log, own: Own, seq: number): Promise<DamagedLogErro
 
 /**
  * What is wrong where an entry of the log doesn't follow the host's last one.
- * @param seq the number of the entry
+ * @param foreign the number of the log's entry, and the host's last one
  */
-export async function whyForeign(log: Log, own: Own, seq: number): Promise<DamagedLogError | DivergedLogError> {
-  const { id } = own.place();
-  if (seq !== id + 1) return new DamagedLogError(id + 1, 'is missing');
-  if (id === 0 || isOwn(own, await entryAt(log, id))) {
-    return new DamagedLogError(seq, 'is damaged: its chain value is another');
+export async function whyForeign(
+  log: Log,
+  own: OwnEntries,
+  { id, last }: Pick<ForeignEntryError, 'id' | 'last'>,
+): Promise<DamagedLogError | DivergedLogError> {
+  if (id !== last + 1) return new DamagedLogError(last + 1, 'is missing');
+  if (last === 0 || isOwn(own, await entryAt(log, last))) {
+    return new DamagedLogError(id, 'is damaged: its chain value is another');
   }
-  return whyOther(log, own, id);
+  return whyOther(log, own, last);
 }
 
-/** The entries that are given back next. @throws UnhealableLogError, JournalEntryError */
-function stretchAfter(own: Own, { seq }: LogHead): Entry[] {
-  const gap = own.gaps().find(({ last }) => last > seq);
-  if (gap !== undefined && gap.first <= seq + 1) throw new UnhealableLogError(seq, gap.last);
-  const upToGap = gap === undefined ? COPIED_TOGETHER.entries : gap.first - seq - 1;
-  const most = { ...COPIED_TOGETHER, entries: Math.min(COPIED_TOGETHER.entries, upToGap) };
-  return [...firstEntries(own.entriesAfter(seq), most)];
+// ── What a host gives the log ──
+
+/**
+ * Appends entries that follow each other, and finds out what became of them where the answer was lost.
+ * @throws LogUnavailableError where they are not known to be in the log
+ */
+export async function appendSurely(log: Log, entries: readonly Entry[], head: Head): Promise<Appended> {
+  try {
+    return await log.append(entries, head);
+  } catch (error) {
+    if (!(error instanceof LogUnknownOutcomeError)) throw error;
+  }
+  // All are in the log with the last one, or none is.
+  const last = entries.at(-1) ?? head;
+  const [found] = await log.read(last.id - 1, 1);
+  // It may still come: then it is followed like that of another host, and its event is a repetition.
+  if (found?.id !== last.id) throw new LogUnavailableError('the log did not say whether it took the entry');
+  return sameChain(found.chain, last.chain) ? 'appended' : 'conflict';
+}
+
+/** The most entries that are given together, and bytes after which no more are added. */
+const GIVEN_TOGETHER = { entries: 2_000, bytes: 8_000_000 };
+
+/**
+ * Gives the log the next of the journal's entries that follow its `head`.
+ * @param last the last one that is given
+ * @returns the newest that was given; null where the log has others there, or the journal none
+ * @throws LogUnavailableError, JournalEntryError
+ */
+async function giveSome(log: Log, own: OwnEntries, head: Head, last: number): Promise<Head | null> {
+  const most = { ...GIVEN_TOGETHER, entries: Math.min(GIVEN_TOGETHER.entries, last - head.id) };
+  const entries = [...firstEntries(own.entriesAfter(head.id), most)];
+  if (entries.length === 0 || (await appendSurely(log, entries, head)) === 'conflict') return null;
+  return entries.at(-1) ?? null;
 }
 
 /**
- * Gives the log the next entries that it lacks of the host's journal. Nobody else may write to the journal meanwhile.
- * @returns the entries that were appended; none where another host gives some back
+ * Gives the log the next entries that it lost of the host's journal. Nobody else may write to the journal meanwhile.
+ * @param head the newest entry of the log, which the host has, too, or another of its number
+ * @returns the newest that was given; null where another host gives some back
  * @throws DivergedLogError where the log is no beginning of the journal, UnsoundLogError, UnhealableLogError,
  *   LogUnavailableError, JournalEntryError
  */
-export async function heal(log: Log, own: Own, head: LogHead): Promise<readonly Entry[]> {
+export async function heal(log: Log, own: OwnEntries, head: Head): Promise<Head | null> {
   try {
-    if (!isOwn(own, head)) throw await whyOther(log, own, head.seq);
+    if (!isOwn(own, head)) throw await whyOther(log, own, head.id);
   } catch (error) {
     // This host lacks nothing: it need not end.
     throw error instanceof DamagedLogError ? new UnsoundLogError(error) : error;
   }
-  const stretch = stretchAfter(own, head);
-  return (await appendTogether(log, stretch, head)) === 'conflict' ? [] : stretch;
+  const gap = own.gaps().find(({ last }) => last > head.id);
+  if (gap !== undefined && gap.first <= head.id + 1) throw new UnhealableLogError(head.id, gap.last);
+  return giveSome(log, own, head, gap === undefined ? own.lastId() : gap.first - 1);
 }
+
+/**
+ * Gives the log entries that it lacks before others, where its entries on both sides are those of the host's journal.
+ * @returns whether the log has them
+ * @throws LogUnavailableError, JournalEntryError
+ */
+export async function fillHole(log: Log, own: OwnEntries, { first, last }: Omit<LogFault, 'fault'>): Promise<boolean> {
+  const isKnown = ({ id, chain }: Head): boolean => {
+    const known = own.chainAt(id);
+    return known !== null && sameChain(known, chain);
+  };
+  if (own.gaps().some((gap) => gap.first <= last && gap.last >= first)) return false;
+  let head: Head = first === 1 ? { id: 0, chain: CHAIN_START } : await entryAt(log, first - 1);
+  if (!isKnown(head) || !isKnown(await entryAt(log, last + 1))) return false;
+  while (head.id < last) {
+    const newest = await giveSome(log, own, head, last);
+    if (newest === null) return false;
+    head = newest;
+  }
+  return true;
+}
+
+/** Verifies that the journal goes on where the log ends. @throws OperatorError */
+function requireContinuation(own: OwnEntries, { id, chain }: Head): void {
+  const gap = own.gaps().find(({ last }) => last > id);
+  if (gap !== undefined) {
+    throw new OperatorError(
+      `The journal lacks the events from ${gap.first} to ${gap.last}, and the shared log only has ${id}.`,
+      'Give the data directory of a host that has them, or make a new one by importing a recording.',
+    );
+  }
+  const known = own.chainAt(id);
+  if (known === null) {
+    throw new OperatorError(
+      `The shared log has ${id} entries already, and the journal only ${own.lastId()}.`,
+      'Start this host with --cluster: it takes what it lacks from the log. Give another --cluster-prefix for another log.',
+    );
+  }
+  if (!sameChain(known, chain)) {
+    throw new OperatorError(
+      `The shared log is not that of this journal: entry ${id} differs.`,
+      'Give the data directory of a host of this log, or another --cluster-prefix for a new log.',
+    );
+  }
+}
+
+/**
+ * Gives the log all that it lacks of a journal that nobody writes. A run that ended early is continued by the next.
+ * @param filled told of the number of the newest entry after each transaction
+ * @returns the log's newest entry
+ * @throws OperatorError where the log is not a beginning of the journal, or the journal is damaged; PassingError where
+ *   another host appends meanwhile; LogUnavailableError
+ */
+export async function fillLog(log: SharedLog, own: OwnEntries, filled: (id: number) => void): Promise<Head> {
+  let head = await log.head();
+  requireContinuation(own, head);
+  for (const last = own.lastId(); head.id < last; filled(head.id)) {
+    const newest = await giveSome(log, own, head, last);
+    if (newest === null) {
+      throw new PassingError(
+        `Another host appended entry ${head.id + 1} to the shared log meanwhile.`,
+        'Run the command again: it goes on where the log ends.',
+      );
+    }
+    head = newest;
+  }
+  // What an earlier run left may be on one disk only, until it is read.
+  await log.read(head.id - 1, 1);
+  return head;
+}
+
+// ── Verifying the log by itself ──
 
 /** Entries of the log that are missing or damaged. */
 export interface LogFault {
@@ -109,10 +246,10 @@ export interface LogFault {
 const VERIFIED_TOGETHER = { entries: 2_000, bytes: 8_000_000 };
 
 /** The entry up to which a log was verified; null in place of the chain value of one that can't be read. */
-export type VerifiedTo = Omit<LogHead, 'chain'> & { chain: Uint8Array | null };
+export type VerifiedTo = Omit<Head, 'chain'> & { chain: Uint8Array | null };
 
 /** Entries after one, or what is wrong with the first of them. */
-async function readable(log: Pick<SharedLog, 'read'>, after: number): Promise<LogEntry[] | DamagedLogError> {
+async function readable(log: Pick<Log, 'read'>, after: number): Promise<Entry[] | DamagedLogError> {
   try {
     return await log.read(after, VERIFIED_TOGETHER.entries, VERIFIED_TOGETHER.bytes);
   } catch (error) {
@@ -128,55 +265,28 @@ async function readable(log: Pick<SharedLog, 'read'>, after: number): Promise<Lo
  * @throws LogUnavailableError
  */
 export async function verifyStretch(
-  log: Pick<SharedLog, 'read'>,
+  log: Pick<Log, 'read'>,
   from: VerifiedTo,
   found: (fault: LogFault) => void,
 ): Promise<VerifiedTo | null> {
-  const entries = await readable(log, from.seq);
-  const missing = (seq: number, before: number) => {
-    if (seq > before + 1) found({ first: before + 1, last: seq - 1, fault: 'is missing' });
+  const entries = await readable(log, from.id);
+  const missing = (id: number, before: number) => {
+    if (id > before + 1) found({ first: before + 1, last: id - 1, fault: 'is missing' });
   };
   if (entries instanceof DamagedLogError) {
     const { entry, fault } = entries;
-    missing(entry, from.seq);
+    missing(entry, from.id);
     found({ first: entry, last: entry, fault });
-    return { seq: entry, chain: null };
+    return { id: entry, chain: null };
   }
   let at = from;
   for (const entry of entries) {
-    const { seq, chain } = entry;
-    missing(seq, at.seq);
-    if (seq === at.seq + 1 && at.chain !== null && !follows(entry, at.chain)) {
-      found({ first: seq, last: seq, fault: 'is damaged: its chain value is another' });
+    const { id, chain } = entry;
+    missing(id, at.id);
+    if (id === at.id + 1 && at.chain !== null && !follows(entry, at.chain)) {
+      found({ first: id, last: id, fault: 'is damaged: its chain value is another' });
     }
-    at = { seq, chain };
+    at = { id, chain };
   }
   return entries.length === 0 ? null : at;
-}
-
-/**
- * Gives the log entries that it lacks before others, where its entries on both sides are those of the host's journal.
- * @returns whether the log has them
- * @throws LogUnavailableError, JournalEntryError
- */
-export async function fillHole(
-  log: Log,
-  own: Omit<Own, 'place'>,
-  { first, last }: Omit<LogFault, 'fault'>,
-): Promise<boolean> {
-  const isKnown = ({ seq, chain }: LogHead): boolean => {
-    const known = own.chainAt(seq);
-    return known !== null && sameChain(known, chain);
-  };
-  if (own.gaps().some((gap) => gap.first <= last && gap.last >= first)) return false;
-  let head: LogHead = first === 1 ? { seq: 0, chain: CHAIN_START } : await entryAt(log, first - 1);
-  if (!isKnown(head) || !isKnown(await entryAt(log, last + 1))) return false;
-  while (head.seq < last) {
-    const most = { ...COPIED_TOGETHER, entries: Math.min(COPIED_TOGETHER.entries, last - head.seq) };
-    const stretch = [...firstEntries(own.entriesAfter(head.seq), most)];
-    const newest = stretch.at(-1);
-    if (newest === undefined || (await appendTogether(log, stretch, head)) === 'conflict') return false;
-    head = { seq: newest.id, chain: newest.chain };
-  }
-  return true;
 }

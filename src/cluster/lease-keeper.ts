@@ -3,11 +3,14 @@
  * with it. Whatever the engine does, this host does the work only while no other host can have the lease; a process that was
  * halted learns too late that it lost it, so what it still does must do no harm.
  */
+import type { Chance } from '../base/chance.ts';
 import { type Clock, pause } from '../base/clock.ts';
 import { unavailable } from '../store/files/store-failure.ts';
-import { acquireLease, type HeldLease, type LeaseEngine, type TakenLease } from '../store/log/leases.ts';
+import type { Ingest } from '../store/ingest/ingest.ts';
+import type { LeaseEngine, TakenLease } from '../store/log/leases.ts';
 import { LogUnavailableError, LogUnknownOutcomeError } from '../store/log/shared-log.ts';
 import type { ClusterLog, LeaseStanding } from './events.ts';
+import type { ClusterHost } from './host.ts';
 
 /** Seconds that a lease lasts unless it is renewed. */
 export const LEASE_SECONDS = 6;
@@ -104,6 +107,16 @@ function requirePassing(error: unknown): Error {
   throw error;
 }
 
+/** The lease as this host was given it. */
+interface HeldLease {
+  readonly epoch: number;
+  /**
+   * Milliseconds of the monotonic clock: no other host can be given the lease before. The time begins before the lease was
+   * asked for, so that the engine's end is never before it.
+   */
+  end: number;
+}
+
 /** The lease of a host; it is asked for from `start` on. */
 export class LeaseKeeper implements Lease {
   readonly #options: LeaseKeeperOptions;
@@ -139,7 +152,7 @@ export class LeaseKeeper implements Lease {
 
   isHeld(): boolean {
     if (this.#held === null) return false;
-    if (this.#held.remaining() <= 0) this.#lose(LATE);
+    if (this.#remaining(this.#held) <= 0) this.#lose(LATE);
     // What was sent by this lease would count no more, and so be sent again and again.
     else if (this.#options.epochSeen() > this.#held.epoch) this.#lose(OVERTAKEN);
     return this.#held !== null;
@@ -195,12 +208,31 @@ export class LeaseKeeper implements Lease {
     const { signal } = this.#stopping;
     await this.#ended;
     if (signal.aborted || !isFit() || clock.monotonic() < this.#restsUntil) return;
-    const wanted = { name, holder: this.#holder, seconds: LEASE_SECONDS, epochSeen: epochSeen() };
-    const answer = await acquireLease(leases, wanted, clock);
-    if (!('renew' in answer)) this.#last = answer;
-    else if (signal.aborted) await this.#release(answer);
+    const end = this.#endFromNow();
+    const answer = await leases.give({ name, holder: this.#holder, seconds: LEASE_SECONDS, epochSeen: epochSeen() });
+    if (!('given' in answer)) {
+      this.#last = answer;
+      return;
+    }
+    const lease = { epoch: answer.given, end };
+    if (signal.aborted) await this.#release(lease);
     // An answer that took as long as the lease is worth nothing; it is asked for again.
-    else if (answer.remaining() > 0) this.#gain(answer);
+    else if (this.#remaining(lease) > 0) this.#gain(lease);
+  }
+
+  #endFromNow(): number {
+    return this.#options.clock.monotonic() + LEASE_SECONDS * 1000;
+  }
+
+  /** Milliseconds for which a lease is this host's for sure; not above 0 once that has ended. */
+  #remaining({ end }: HeldLease): number {
+    return end - this.#options.clock.monotonic();
+  }
+
+  /** @returns whether the lease was this host's @throws LogUnavailableError, LogUnknownOutcomeError */
+  #setUntil({ epoch }: HeldLease, seconds: number): Promise<boolean> {
+    const { leases, name } = this.#options;
+    return leases.setUntil({ name, holder: this.#holder, epoch }, seconds);
   }
 
   #gain(lease: HeldLease): void {
@@ -233,11 +265,13 @@ export class LeaseKeeper implements Lease {
     if (!this.#options.isFit()) return this.#giveUp(lease, 'this host is behind the log, or can not write');
     const lacking = this.#lacking();
     if (lacking !== null) return this.#giveUp(lease, lacking);
-    const isMine = await lease.renew();
+    const end = this.#endFromNow();
+    const isMine = await this.#setUntil(lease, LEASE_SECONDS);
     // Its time may have ended meanwhile: then the work was stopped, and the next lease has a higher epoch.
     if (this.#held !== lease) return;
-    if (isMine) this.#watch(lease);
-    else this.#lose('it had ended, or another host has it');
+    if (!isMine) return this.#lose('it had ended, or another host has it');
+    lease.end = end;
+    this.#watch(lease);
   }
 
   /** Why another host is to have its turn; null where none is. */
@@ -254,9 +288,9 @@ export class LeaseKeeper implements Lease {
   /** Ends the work with the time of the lease, though nobody asks. */
   #watch(lease: HeldLease): void {
     this.#cancelEnd();
-    this.#cancelEnd = this.#options.clock.after(Math.max(0, lease.remaining()), () => {
+    this.#cancelEnd = this.#options.clock.after(Math.max(0, this.#remaining(lease)), () => {
       if (this.#held !== lease) return;
-      if (lease.remaining() > 0) this.#watch(lease);
+      if (this.#remaining(lease) > 0) this.#watch(lease);
       else this.#lose(LATE);
     });
   }
@@ -287,10 +321,33 @@ export class LeaseKeeper implements Lease {
 
   async #release(lease: HeldLease): Promise<void> {
     try {
-      await lease.release();
+      await this.#setUntil(lease, 0);
     } catch (error) {
       // A lease that is not released ends by itself, somewhat later.
       requirePassing(error);
     }
   }
 }
+
+interface DeliveryLeaseOptions {
+  leases: LeaseEngine;
+  host: Pick<ClusterHost, 'isNear' | 'caughtUp'>;
+  /** The name of the host. */
+  name: string;
+  ingest: Pick<Ingest, 'health' | 'hooks'>;
+  clock: Clock;
+  chance: Pick<Chance, 'uuid'>;
+  say: ClusterLog;
+}
+
+/** The lease of the host that delivers chainhooks, and does what else one host of a cluster does at a time. */
+export const deliveryLease = ({ host, name, ingest, chance, ...options }: DeliveryLeaseOptions): LeaseKeeper =>
+  new LeaseKeeper({
+    ...options,
+    name: 'deliveries',
+    host: name,
+    process: chance.uuid(),
+    isFit: () => host.isNear() && ingest.health.failing() === null,
+    caughtUp: (signal) => host.caughtUp(signal),
+    epochSeen: () => ingest.hooks.records.epoch(),
+  });

@@ -24,7 +24,7 @@ interface VerifyingOptions {
   say: ClusterLog;
 }
 
-const START: VerifiedTo = { seq: 0, chain: CHAIN_START };
+const START: VerifiedTo = { id: 0, chain: CHAIN_START };
 
 /** Begins to verify. */
 export function verifying({ log, missing, entries, isHeld, clock, say }: VerifyingOptions) {
@@ -64,7 +64,7 @@ export function verifying({ log, missing, entries, isHeld, clock, say }: Verifyi
     const found: LogFault[] = [];
     const next = await verifyStretch(log, at, (fault) => found.push(fault));
     for (const fault of found) await handle(fault);
-    verified = next?.seq ?? at.seq;
+    verified = next?.id ?? at.id;
     at = next;
     if (next !== null) return;
     rest = REST;

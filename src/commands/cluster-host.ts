@@ -6,19 +6,16 @@ import type { Chance } from '../base/chance.ts';
 import type { Clock } from '../base/clock.ts';
 import { OperatorError, PassingError } from '../base/errors.ts';
 import { WITHHELD_PATH } from '../chain/payload-reader.ts';
-import { deliveryLease } from '../cluster/delivery-lease.ts';
-import { OtherChainError } from '../cluster/errors.ts';
 import type { ClusterState } from '../cluster/events.ts';
-import { type ClusterHost, clusterHost } from '../cluster/host.ts';
-import type { LeaseKeeper } from '../cluster/lease-keeper.ts';
+import { ClusterHost, OtherChainError } from '../cluster/host.ts';
+import { deliveryLease, type LeaseKeeper } from '../cluster/lease-keeper.ts';
 import { verifying } from '../cluster/verifying.ts';
 import type { Log } from '../log.ts';
 import { clusterMetrics, leaseMetrics, verificationMetrics } from '../metrics/cluster.ts';
 import type { Settings } from '../settings/config.ts';
 import { lastWithheldIn } from '../store/files/journal.ts';
 import type { Ingest } from '../store/ingest/ingest.ts';
-import type { HostAnswer, HostReport } from '../store/log/cluster-hosts.ts';
-import type { ClusterStatus } from '../store/log/cluster-status.ts';
+import type { ClusterStatus, HostAnswer, HostReport } from '../store/log/cluster-status.ts';
 import type { LeaseEngine } from '../store/log/leases.ts';
 import { LogUnavailableError, LogUnknownOutcomeError, type SharedLog } from '../store/log/shared-log.ts';
 import { clusterLogJson, hostJson } from './cluster-json.ts';
@@ -51,18 +48,16 @@ export type OpenLog = (url: string, options: { prefix: string; clock: Clock }) =
 
 /** Opens the log in PostgreSQL, whose client is loaded for that. */
 export const openClusterLog: OpenLog = async (url, options) => {
-  const [{ openPostgresLog }, { tellPosition }, { clusterStatus, missingEntries }, { postgresLeases }] =
-    await Promise.all([
-      import('../store/log/postgres-log.ts'),
-      import('../store/log/cluster-hosts.ts'),
-      import('../store/log/cluster-status.ts'),
-      import('../store/log/postgres-leases.ts'),
-    ]);
+  const [{ openPostgresLog }, { clusterStatus, missingEntries, tellPosition }, { postgresLeases }] = await Promise.all([
+    import('../store/log/postgres-log.ts'),
+    import('../store/log/cluster-status.ts'),
+    import('../store/log/leases.ts'),
+  ]);
   const log = await openPostgresLog(url, options);
   return {
     log,
     tell: (position, isFirst) => tellPosition(log.access, position, isFirst),
-    status: () => clusterStatus(log.access, null),
+    status: () => clusterStatus(log, null),
     leases: postgresLeases(log.access),
     missing: () => missingEntries(log.access),
   };
@@ -182,7 +177,7 @@ async function requireNothingWithheld(directory: string, log: SharedLog): Promis
   if (last === null) return;
   try {
     const [entry] = await log.read(last - 1, 1);
-    if (entry?.seq === last && entry.path === WITHHELD_PATH) return;
+    if (entry?.id === last && entry.path === WITHHELD_PATH) return;
   } catch (error) {
     if (!(error instanceof LogUnavailableError)) throw error;
     const remedy = 'Start this host again once the log can be reached: its data are of a public snapshot.';
@@ -231,7 +226,7 @@ export async function joinCluster(options: JoinOptions): Promise<ServedCluster |
   const failed = Promise.withResolvers<OperatorError>();
   const name = settings.hostName ?? hostname();
   const metrics = clusterMetrics(registry, name, () => host.state());
-  const host: ClusterHost = clusterHost({
+  const host = new ClusterHost({
     log: opened.log,
     entries,
     queue,
@@ -257,11 +252,11 @@ export async function joinCluster(options: JoinOptions): Promise<ServedCluster |
   const stopTelling = telling(opened, clock, report, say);
   const ownState = () => hostJson(name, host.state(), deliveries?.standing() ?? null);
   return {
-    receive: host.receive,
+    receive: (event) => host.receive(event),
     commander: host.commander,
-    state: host.state,
-    caughtUp: host.caughtUp,
-    start: host.start,
+    state: () => host.state(),
+    caughtUp: (signal) => host.caughtUp(signal),
+    start: () => host.start(),
     host: ownState,
     hosts: async () => ({ host: ownState(), ...(await askedLog(opened)) }),
     deliveries,

@@ -8,12 +8,12 @@ import type { ClusterStatus } from '../store/log/cluster-status.ts';
 /** A log with its hosts. */
 export const clusterLogJson = ({ chainId, head, bytes, hosts, leases, engine }: ClusterStatus): ClusterLog => ({
   chain_id: chainId,
-  head: { entry: head.seq, chain: toHex(head.chain) },
+  head: { entry: head.id, chain: toHex(head.chain) },
   log_bytes: bytes,
   hosts: hosts.map(({ name, seq, version, seconds, lagSeconds }) => ({
     name,
     entry: seq,
-    behind: Math.max(0, head.seq - seq),
+    behind: Math.max(0, head.id - seq),
     lag_seconds: lagSeconds,
     version,
     seen_seconds_ago: seconds,

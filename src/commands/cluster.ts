@@ -2,8 +2,8 @@
 import { existsSync } from 'node:fs';
 import { OperatorError, PassingError } from '../base/errors.ts';
 import { chainIdText } from '../chain/network.ts';
-import { fillHole, type LogFault, type VerifiedTo, verifyStretch } from '../cluster/comparing.ts';
-import { OtherChainError } from '../cluster/errors.ts';
+import { fillHole, fillLog, type LogFault, type VerifiedTo, verifyStretch } from '../cluster/comparing.ts';
+import { OtherChainError } from '../cluster/host.ts';
 import { hostOf } from '../cluster/lease-keeper.ts';
 import { toHex } from '../codec/hex.ts';
 import { openedSecrets } from '../hooks/delivery/sealing.ts';
@@ -15,12 +15,17 @@ import { openWholeJournal } from '../store/files/journal-link.ts';
 import { lockWriter } from '../store/files/lock.ts';
 import { directoryStatus } from '../store/files/status.ts';
 import { hookSecrets } from '../store/hooks/secrets.ts';
-import type { SeenHost } from '../store/log/cluster-hosts.ts';
-import { type ClusterStatus, clusterStatus } from '../store/log/cluster-status.ts';
-import { chainOf, dropTables, isEarlierLog, makeTables } from '../store/log/engine-tables.ts';
+import { type ClusterStatus, clusterStatus, type SeenHost } from '../store/log/cluster-status.ts';
+import {
+  dropTables,
+  type EngineAccess,
+  engineAccess,
+  isEarlierLog,
+  makeTables,
+  newestOfEarlierLog,
+} from '../store/log/engine-tables.ts';
 import { CHAIN_START } from '../store/log/entry.ts';
-import { fillLog, newestOfEarlierLog } from '../store/log/log-filling.ts';
-import { type EngineAccess, engineAccess, PostgresLog } from '../store/log/postgres-log.ts';
+import { PostgresLog } from '../store/log/postgres-log.ts';
 import {
   DamagedLogError,
   LogUnavailableError,
@@ -38,7 +43,7 @@ async function onEngine<T>(settings: ClusterSettings, work: (access: EngineAcces
   if (settings.cluster === null) {
     throw new OperatorError('No shared log is named.', 'Give --cluster or STACKSIDE_CLUSTER.');
   }
-  const access = engineAccess(settings.cluster, { prefix: settings.clusterPrefix });
+  const access = engineAccess(settings.cluster, settings.clusterPrefix);
   try {
     return await work(access);
   } catch (error) {
@@ -61,10 +66,10 @@ async function withJournal<T>(data: string, work: (journal: JournalReader | null
 }
 
 /** Names the chain of a data directory in the log. @throws OperatorError where the log is that of another chain */
-async function requireChain({ engine, tables }: EngineAccess, data: string): Promise<void> {
+async function requireChain(log: PostgresLog, data: string): Promise<void> {
   const chainId = existsSync(indexPath(data)) ? directoryStatus(data).chain_id : null;
   if (chainId === null) return;
-  const ofLog = await chainOf(engine, tables, chainId);
+  const ofLog = await log.chain(chainId);
   if (ofLog !== null && ofLog !== chainId) throw new OtherChainError(ofLog, chainId, data);
 }
 
@@ -73,18 +78,18 @@ async function requireChain({ engine, tables }: EngineAccess, data: string): Pro
  * @throws OperatorError where the journal of the data directory doesn't hold what the log holds
  */
 async function removeEarlier(access: EngineAccess, data: string): Promise<void> {
-  if (!(await isEarlierLog(access.engine, access.tables))) return;
+  if (!(await isEarlierLog(access))) return;
   await withJournal(data, async (journal) => {
     const newest = await newestOfEarlierLog(access);
-    const own = newest === null ? null : journal?.read(newest.seq);
+    const own = newest === null ? null : journal?.read(newest.id);
     const isHeld = newest === null || (own != null && own.path === newest.path && own.text === newest.text);
     if (!isHeld) {
       throw new OperatorError(
-        `The shared log is from before version 0.1.0, and the journal in ${data} lacks its newest entry, ${newest.seq}.`,
+        `The shared log is from before version 0.1.0, and the journal in ${data} lacks its newest entry, ${newest.id}.`,
         'Give the data directory of a host that has it, after stackside rebuild.',
       );
     }
-    await dropTables(access.engine, access.tables);
+    await dropTables(access);
     process.stdout.write('The shared log was from before version 0.1.0, and is begun anew.\n');
   });
 }
@@ -98,7 +103,7 @@ export async function initCluster(settings: ClusterSettings): Promise<void> {
   const { data } = settings;
   await onEngine(settings, async (access) => {
     await removeEarlier(access, data);
-    const isNew = await makeTables(access.engine, access.tables);
+    const isNew = await makeTables(access);
     process.stdout.write(
       isNew ? 'The tables of the shared log were made.\n' : 'The tables of the shared log are there.\n',
     );
@@ -110,11 +115,12 @@ export async function initCluster(settings: ClusterSettings): Promise<void> {
         );
         return;
       }
-      await requireChain(access, data);
+      const log = new PostgresLog(access);
+      await requireChain(log, data);
       const key = sharedKey(settings);
-      await mendLog(access, journal);
-      const head = await fillLog(access, journal, filling(journal.lastId()));
-      process.stdout.write(`The log has ${head.seq} entries, which are those of the journal in ${data}.\n`);
+      await mendLog(log, journal);
+      const head = await fillLog(log, journal, filling(journal.lastId()));
+      process.stdout.write(`The log has ${head.id} entries, which are those of the journal in ${data}.\n`);
       process.stdout.write(
         `Signing secrets are sealed with the key in ${key}: copy this file to the data directory of each other host, or name it there with --cluster-key.\n`,
       );
@@ -123,24 +129,22 @@ export async function initCluster(settings: ClusterSettings): Promise<void> {
 }
 
 /** Verifies every entry of the log, with its progress on stderr. @returns what is wrong */
-async function verifyLog(access: EngineAccess): Promise<{ verified: number; faults: LogFault[] }> {
-  const log = new PostgresLog(access, false);
-  const { seq: last } = await log.head();
+async function verifyLog(log: PostgresLog): Promise<{ verified: number; faults: LogFault[] }> {
+  const { id: last } = await log.head();
   const draw = filling(last, 'entries verified');
   const faults: LogFault[] = [];
-  let at: VerifiedTo = { seq: 0, chain: CHAIN_START };
+  let at: VerifiedTo = { id: 0, chain: CHAIN_START };
   for (let next: VerifiedTo | null = at; next !== null; ) {
     at = next;
     next = await verifyStretch(log, at, (fault) => faults.push(fault));
-    if (next !== null) draw(Math.min(next.seq, last));
+    if (next !== null) draw(Math.min(next.id, last));
   }
-  return { verified: at.seq, faults };
+  return { verified: at.id, faults };
 }
 
 /** Gives the log the entries that it lacks before others. @throws OperatorError where it stays unsound */
-async function mendLog(access: EngineAccess, journal: JournalReader): Promise<void> {
-  const log = new PostgresLog(access, false);
-  const { faults } = await verifyLog(access);
+async function mendLog(log: PostgresLog, journal: JournalReader): Promise<void> {
+  const { faults } = await verifyLog(log);
   for (const fault of faults) {
     const { first, last } = fault;
     if (fault.fault !== 'is missing' || !(await fillHole(log, journal, fault))) {
@@ -207,10 +211,13 @@ export interface ReportOptions {
  * @throws OperatorError
  */
 export async function reportCluster(settings: ClusterSettings, { format, verify }: ReportOptions): Promise<boolean> {
-  const { status, verified } = await onEngine(settings, async (access) => ({
-    status: await withJournal(settings.data, (journal) => clusterStatus(access, journal)),
-    verified: verify ? await verifyLog(access) : null,
-  }));
+  const { status, verified } = await onEngine(settings, async (access) => {
+    const log = new PostgresLog(access);
+    return {
+      status: await withJournal(settings.data, (journal) => clusterStatus(log, journal)),
+      verified: verify ? await verifyLog(log) : null,
+    };
+  });
   const isSound = verified === null || verified.faults.length === 0;
   if (format === 'json') {
     const json = clusterStatusJson(status);
@@ -254,8 +261,8 @@ export function clusterLines(status: ClusterStatus, data: string): string[] {
   const width = Math.max(0, ...hosts.map(({ name }) => name.length));
   return [
     line('chain', chainId === null ? 'not known yet' : chainIdText(chainId)),
-    line('log', `entry ${head.seq}, chain value ${toHex(head.chain)}, ${(bytes / 1e6).toFixed(1)} MB`),
-    ...hosts.map((host) => line('host', `${host.name.padEnd(width)}  ${hostText(head.seq, host)}`)),
+    line('log', `entry ${head.id}, chain value ${toHex(head.chain)}, ${(bytes / 1e6).toFixed(1)} MB`),
+    ...hosts.map((host) => line('host', `${host.name.padEnd(width)}  ${hostText(head.id, host)}`)),
     ...leases.map(({ name, holder, epoch, seconds }) =>
       line(
         'lease',
@@ -264,7 +271,7 @@ export function clusterLines(status: ClusterStatus, data: string): string[] {
     ),
     ...(directory === null
       ? []
-      : [line('directory', `${data}: entry ${directory.seq}, ${directoryText(head.seq, directory)}`)]),
+      : [line('directory', `${data}: entry ${directory.seq}, ${directoryText(head.id, directory)}`)]),
     line('postgresql', `${engine.version}, written at ${engine.server}`),
     line('synchronous', engine.synchronous === '' ? 'no' : (engine.synchronous ?? 'not known')),
     ...engine.standbys.map(({ name, state, sync }) =>

@@ -1,7 +1,6 @@
 /** Settings of several hosts that share one log. */
 import { Type } from '@sinclair/typebox';
-import { isEngineUrl } from '../store/log/engine-address.ts';
-import { PREFIX } from '../store/log/table-prefix.ts';
+import { isEngineUrl, PREFIX } from '../store/log/engine-address.ts';
 import { group, setting } from './setting.ts';
 import { integer, textOrNone } from './values.ts';
 

@@ -10,7 +10,6 @@ import { commandsOf } from '../../src/store/ingest/commands.ts';
 import { type OldNameCommands, oldNameParts } from '../../src/store/ingest/old-name-commands.ts';
 import type { OldNameRow } from '../../src/store/ingest/old-name-writer.ts';
 import { rebuildIndex } from '../../src/store/ingest/rebuild.ts';
-import { logEntryOf } from '../../src/store/log/shared-log.ts';
 import { directHooks } from '../hooks/direct.ts';
 import { definition } from '../hooks/server.ts';
 import { dataDirectory } from '../support/data-directory.ts';
@@ -32,7 +31,7 @@ const hook = (name: string) => ({
 function initiated(directory: string): MemoryLog {
   const log = new MemoryLog();
   const journal = openJournalReader(directory);
-  for (const entry of journal?.entriesAfter(0) ?? []) log.add(logEntryOf(entry), log.head);
+  for (const entry of journal?.entriesAfter(0) ?? []) log.add(entry, log.head);
   journal?.close();
   return log;
 }
@@ -59,9 +58,9 @@ test('a single host becomes the first of a cluster by its journal, which has its
   expect(before.hooks).toHaveLength(2);
   const log = initiated(directory.path);
   await using first = openHost(log.client(), directory.path);
-  await first.follow(log.head.seq);
+  await first.follow(log.head.id);
   await using other = openHost(log.client());
-  await other.follow(log.head.seq);
+  await other.follow(log.head.id);
   expect(hooksOf(first.directory)).toEqual(before);
   expect(hooksOf(other.directory)).toEqual(before);
   const stored = other.ingest.hooks.secrets.find('default');
@@ -73,10 +72,10 @@ test('a single host becomes the first of a cluster by its journal, which has its
   const own = { consumer: 'default', uuid: newest!.uuid };
   // A member that nobody knows is ignored, whatever it holds.
   await other.hooks.run('hook.redefine', { ...own, change: { name: 'renamed', unknown: 2 ** 64 } });
-  await first.follow(log.head.seq);
+  await first.follow(log.head.id);
   expect(hooksOf(other.directory)).toEqual(hooksOf(first.directory));
   await other.hooks.run('hook.remove', own);
-  await first.follow(log.head.seq);
+  await first.follow(log.head.id);
   expect(first.ingest.hooks.records.live()).toEqual([]);
 });
 
@@ -98,11 +97,11 @@ test('names from before the chain come to all hosts, once', async () => {
     return added;
   };
   expect(await send(one)).toEqual([3]);
-  const { seq } = log.head;
+  const { id } = log.head;
   await using other = openHost(log.client());
-  await other.follow(seq);
+  await other.follow(id);
   expect(await send(other)).toEqual([0]);
-  expect(log.head.seq).toBe(seq);
+  expect(log.head.id).toBe(id);
   const all = wholeIndex(other.directory);
   expect(all).toEqual(wholeIndex(one.directory));
   expect([all.old_names, all.old_zonefiles, all.old_namespaces].map((found) => found?.length)).toEqual([1, 1, 1]);
@@ -121,7 +120,7 @@ test('a snapshot of a host has its chainhooks', async () => {
   await one.faucets.run('faucet.add', { currency: 'stx', address: 'ST1', ip: '127.0.0.1' });
   using place = dataDirectory();
   const { position } = await snapshotOf(one.directory, join(place.path, 'whole'), { machine: silentMachine });
-  expect(position).toBe(log.head.seq);
+  expect(position).toBe(log.head.id);
 });
 
 test('a host leaves its cluster with all that it has, and a rebuild makes it again', async () => {

@@ -7,8 +7,8 @@ import { STRETCH_MS, verifying } from '../../src/cluster/verifying.ts';
 import { devnetEvents } from '../../src/devnet/scenario.ts';
 import { openJournalReader } from '../../src/store/files/journal.ts';
 import type { ReceivedEvent } from '../../src/store/ingest/ingest.ts';
-import { nextChain } from '../../src/store/log/entry.ts';
-import { type LogEntry, LogUnavailableError } from '../../src/store/log/shared-log.ts';
+import { type Entry, nextChain } from '../../src/store/log/entry.ts';
+import { LogUnavailableError } from '../../src/store/log/shared-log.ts';
 import { heldClock } from '../support/held-clock.ts';
 import { received } from '../support/ingest.ts';
 import { directWay, type Fate, MemoryLog, type Way } from '../support/memory-log.ts';
@@ -61,7 +61,7 @@ test('an event is in the log before it is in the journal, and in both and the in
   const [first] = events;
   const taken = one.host.receive(first!);
   await arrived.promise;
-  expect([log.head.seq, journalRows(one.directory).length, one.position()]).toEqual([1, 0, 0]);
+  expect([log.head.id, journalRows(one.directory).length, one.position()]).toEqual([1, 0, 0]);
   goOn.resolve();
   expect(await taken).toBe('applied');
   expect([journalRows(one.directory).length, one.position()]).toEqual([1, 1]);
@@ -76,10 +76,10 @@ test('while the log takes an event, others see what is committed, and writes wai
   const arrived: number[] = [];
   await using one = openHost({
     ...client,
-    append: async (entry, head) => {
-      arrived.push(entry.seq);
+    append: async (entries, head) => {
+      arrived.push(head.id + 1);
       await goOn.promise;
-      return client.append(entry, head);
+      return client.append(entries, head);
     },
   });
   const blocks = events.filter(({ path }) => path === '/new_block');
@@ -91,9 +91,9 @@ test('while the log takes an event, others see what is committed, and writes wai
   expect([genesis, first]).not.toContain(undefined);
 
   goOn = Promise.withResolvers();
-  const seq = one.position() + 1;
+  const id = one.position() + 1;
   const taken = one.host.receive(second!);
-  await until(() => arrived.includes(seq));
+  await until(() => arrived.includes(id));
   let written = false;
   const write = one.ingest.local(() => {
     written = true;
@@ -132,7 +132,7 @@ test('hosts that take the same events come to the same journal and tables; who l
     'repeated',
   ]);
   expect(one.host.state().conflicts + two.host.state().conflicts).toBeGreaterThan(0);
-  for (const each of [one, two]) await each.follow(log.head.seq);
+  for (const each of [one, two]) await each.follow(log.head.id);
   expect(journalRows(two.directory)).toEqual(journalRows(one.directory));
   expect(wholeIndex(two.directory)).toEqual(wholeIndex(one.directory));
   expect(journalRows(one.directory).length).toBe(log.entries.length);
@@ -143,7 +143,7 @@ test('a host that comes late has the same journal and tables, though it applied 
   await using one = openHost(log.client());
   for (const event of events) await one.host.receive(event);
   await using other = openHost(log.client());
-  await other.follow(log.head.seq);
+  await other.follow(log.head.id);
   expect(journalRows(other.directory)).toEqual(journalRows(one.directory));
   expect(wholeIndex(other.directory)).toEqual(wholeIndex(one.directory));
 });
@@ -176,7 +176,7 @@ test('a block whose parent another host took is applied on what that host append
   const last = events.findLastIndex(({ path }) => path === '/new_block');
   for (const event of events.slice(0, last)) await one.host.receive(event);
   expect(await two.host.receive(events[last]!)).toBe('applied');
-  expect(two.position()).toBe(log.head.seq);
+  expect(two.position()).toBe(log.head.id);
   // The parent of this one is nowhere.
   const block: { parent_index_block_hash: string; index_block_hash: string } = JSON.parse(events[last]!.text);
   const text = JSON.stringify({
@@ -193,9 +193,9 @@ test('an append that was lost and that another host came before is a conflict', 
   const client = log.client(wayOf('never'));
   await using one = openHost({
     ...client,
-    append: async (entry, head) => {
-      await other.host.receive(chunks(entry.seq + 7));
-      return client.append(entry, head);
+    append: async (entries, head) => {
+      await other.host.receive(chunks(head.id + 8));
+      return client.append(entries, head);
     },
   });
   // Each try of this host finds an entry of the other, until the log refuses to play on.
@@ -210,34 +210,34 @@ test('a log that lost its last entries gets them back from a journal, and the ev
   const log = filledLog();
   const client = log.client();
   let calls = 0;
-  const appendTogether: typeof client.appendTogether = (...given) => {
+  const append: typeof client.append = (...given) => {
     calls += 1;
-    return client.appendTogether(...given);
+    return client.append(...given);
   };
-  await using one = openHost({ ...client, appendTogether });
-  await one.follow(log.head.seq);
+  await using one = openHost({ ...client, append });
+  await one.follow(log.head.id);
   const lost = log.entries.slice(-4);
   log.lose(4);
   // Also what no host would notice by itself: nothing is appended.
   await until(() => one.host.state().healed === 4, 'what was lost');
   expect(calls).toBe(1);
   expect(log.entries.slice(-4)).toEqual(lost);
-  expect(one.said).toContainEqual({ event: 'log_healed', first: lost[0]!.seq, last: lost[3]!.seq });
+  expect(one.said).toContainEqual({ event: 'log_healed', first: lost[0]!.id, last: lost[3]!.id });
 
   log.entries.splice(-2);
   await using two = openHost(log.client(), undefined);
   expect(await one.host.receive(chunks(9))).toBe('applied');
-  await two.follow(log.head.seq);
+  await two.follow(log.head.id);
   expect(journalRows(two.directory)).toEqual(journalRows(one.directory));
 });
 
 /** The log with one entry replaced by another, and all that follow it chained to that. */
-function rewritten(entries: readonly LogEntry[], at: number): LogEntry[] {
-  const made: LogEntry[] = [];
+function rewritten(entries: readonly Entry[], at: number): Entry[] {
+  const made: Entry[] = [];
   for (const entry of entries) {
-    const receivedAt = entry.seq === at ? entry.receivedAt + 1 : entry.receivedAt;
+    const receivedAt = entry.id === at ? entry.receivedAt + 1 : entry.receivedAt;
     const previous = made.at(-1)?.chain ?? new Uint8Array(32);
-    const chain = nextChain(previous, { ...entry, receivedAt, id: entry.seq });
+    const chain = nextChain(previous, { ...entry, receivedAt });
     made.push({ ...entry, receivedAt, chain });
   }
   return made;
@@ -252,7 +252,7 @@ test.each([
   await using one = openHost(log.client());
   const all = log.entries;
   log.entries = all.slice(0, -3);
-  await one.follow(log.head.seq);
+  await one.follow(log.head.id);
   log.entries = rewritten(all, 5).slice(0, all.length - 3 + change);
   log.wake();
   await until(() => one.ended.length > 0, 'the end');
@@ -266,10 +266,10 @@ test.each([
 });
 
 test.each([
-  ['is missing', (entries: LogEntry[]) => entries.splice(6, 1)],
+  ['is missing', (entries: Entry[]) => entries.splice(6, 1)],
   [
     'is damaged: its chain value is another',
-    (entries: LogEntry[]) => {
+    (entries: Entry[]) => {
       entries[6] = { ...entries[6]!, text: `${entries[6]!.text} ` };
     },
   ],
@@ -277,7 +277,7 @@ test.each([
   const log = filledLog();
   damage(log.entries);
   await using one = openHost(log.client());
-  await one.follow(log.head.seq);
+  await one.follow(log.head.id);
   expect(one.ended.map(({ message }) => message)).toEqual([`Entry 7 of the cluster's log ${fault}.`]);
   expect(one.position()).toBe(6);
 });
@@ -288,17 +288,17 @@ test('a log whose newest entry was changed ends no host: each says that the log 
   for (const event of events) await one.host.receive(event);
   one.host.start();
   const whole = [...log.entries];
-  const { seq } = log.head;
+  const { id } = log.head;
   const changed = { ...whole.at(-1)!, chain: new Uint8Array(32) };
   log.entries = [...whole.slice(0, -1), changed];
   log.wake();
   const named = () => one.said.filter(({ event }) => event === 'log_unsound');
-  await expect(one.host.receive(chunks(1))).rejects.toThrow(`the cluster's log is unsound: entry ${seq} is damaged`);
+  await expect(one.host.receive(chunks(1))).rejects.toThrow(`the cluster's log is unsound: entry ${id} is damaged`);
   await until(() => named().length > 0, 'what is wrong');
   await expect(one.host.receive(chunks(1))).rejects.toThrow(LogUnavailableError);
   expect(named()).toEqual([
     {
-      ...{ event: 'log_unsound', first: seq, last: seq, fault: 'is damaged: its chain value is another' },
+      ...{ event: 'log_unsound', first: id, last: id, fault: 'is damaged: its chain value is another' },
       remedy: expect.stringContaining('The log is unsound'),
     },
   ]);
@@ -337,7 +337,7 @@ function verifier(one: ReturnType<typeof openHost>, log: MemoryLog, isHeld = () 
 test('the host that holds the lease finds holes and changed entries, and fills the holes from its journal', async () => {
   const log = filledLog();
   await using one = openHost(log.client());
-  await one.follow(log.head.seq);
+  await one.follow(log.head.id);
   const whole = [...log.entries];
   log.entries[9] = { ...whole[9]!, text: `${whole[9]!.text} ` };
   log.entries.splice(4, 3);
@@ -361,7 +361,7 @@ test('the host that holds the lease finds holes and changed entries, and fills t
 test('a hole is not filled by a host whose journal is another', async () => {
   const log = filledLog();
   await using one = openHost(log.client());
-  await one.follow(log.head.seq);
+  await one.follow(log.head.id);
   const own = one.ingest.entries!;
   const [hole] = log.entries.splice(4, 1);
   const elsewhere = { ...own, chainAt: (id: number) => (id === 6 ? new Uint8Array(32) : own.chainAt(id)) };
@@ -376,22 +376,22 @@ test('a hole is not filled by a host whose journal is another', async () => {
 
 /** Entries that a newer program appended to the end of a log. */
 function appended(log: MemoryLog, path: string, text: string): void {
-  const { seq, chain } = log.head;
-  const entry = { seq: seq + 1, receivedAt: 1, path, text };
-  log.add({ ...entry, chain: nextChain(chain, { ...entry, id: entry.seq }) }, { seq, chain });
+  const { id, chain } = log.head;
+  const entry = { id: id + 1, receivedAt: 1, path, text };
+  log.add({ ...entry, chain: nextChain(chain, { ...entry }) }, { id, chain });
 }
 
 test('an entry of a path that only a newer program knows is kept, and changes nothing', async () => {
   const log = filledLog();
   await using one = openHost(log.client());
-  await one.follow(log.head.seq);
+  await one.follow(log.head.id);
   const before = wholeIndex(one.directory, ['progress.journal_id', 'progress.journal_chain']);
   appended(log, '/stackside/hooks', '{"of":"a newer program"}');
-  await until(() => one.position() === log.head.seq);
+  await until(() => one.position() === log.head.id);
   expect(await one.host.receive(chunks(1))).toBe('applied');
   expect(wholeIndex(one.directory, ['progress.journal_id', 'progress.journal_chain'])).toEqual(before);
   using journal = disposable(openJournalReader(one.directory)!);
-  expect(journal.read(log.head.seq - 1)?.path).toBe('/stackside/hooks');
+  expect(journal.read(log.head.id - 1)?.path).toBe('/stackside/hooks');
 });
 
 const disposable = <T extends { close(): void }>(of: T): T & Disposable => ({ ...of, [Symbol.dispose]: of.close });
@@ -400,16 +400,16 @@ test('an entry that this program can not apply ends the host, which names it', a
   const log = filledLog();
   appended(log, '/new_block', '{"of":"a newer program"}');
   await using one = openHost(log.client());
-  await one.follow(log.head.seq);
-  expect(one.ended[0]?.message).toStartWith(`Entry ${log.head.seq} of the log can not be applied: Missing field `);
+  await one.follow(log.head.id);
+  expect(one.ended[0]?.message).toStartWith(`Entry ${log.head.id} of the log can not be applied: Missing field `);
   expect(one.ended[0]?.remedy).toContain('Run the newest Stackside');
-  expect(one.position()).toBe(log.head.seq - 1);
+  expect(one.position()).toBe(log.head.id - 1);
 });
 
 test('while the log is away, events are refused, and said once; then all goes on', async () => {
   const log = filledLog();
   await using one = openHost(log.client());
-  await one.follow(log.head.seq);
+  await one.follow(log.head.id);
   log.isAway = true;
   log.wake();
   for (const _ of [1, 2]) await expect(one.host.receive(chunks(1))).rejects.toThrow('the log is away');
@@ -462,8 +462,8 @@ test('a host that is far behind takes no events, and says how far', async () => 
   for (let more = 0; more < 600; more++) appended(log, '/stackside/none', '{}');
   await using one = openHost(log.client());
   await expect(one.host.receive(chunks(1))).rejects.toThrow("this host is behind the cluster's log");
-  expect(one.host.state()).toMatchObject({ position: 0, head: log.head.seq });
-  await one.follow(log.head.seq);
+  expect(one.host.state()).toMatchObject({ position: 0, head: log.head.id });
+  await one.follow(log.head.id);
   expect(await one.host.receive(chunks(1))).toBe('applied');
 });
 
@@ -474,8 +474,8 @@ const asksOf = ({ faucets }: ReturnType<typeof openHost>): Promise<unknown>[] =>
 test('an event waits for one command at most, however many are sent', async () => {
   const log = filledLog();
   await using one = openHost(log.client());
-  await one.follow(log.head.seq);
-  const before = log.head.seq;
+  await one.follow(log.head.id);
+  const before = log.head.id;
   const asked = asksOf(one);
   expect(await one.host.receive(chunks(1))).toBe('applied');
   await Promise.all(asked);
@@ -496,7 +496,7 @@ test('what waits behind an append that the log does not answer is refused with i
       return answer.promise;
     },
   });
-  await one.follow(log.head.seq);
+  await one.follow(log.head.id);
   const refused = Promise.allSettled([...asksOf(one), one.host.receive(chunks(1))]);
   await until(() => appends > 0, 'an append');
   answer.reject(new LogUnavailableError('no standby'));

@@ -3,7 +3,7 @@ import { systemChance } from '../../src/base/chance.ts';
 import { type Clock, systemClock } from '../../src/base/clock.ts';
 import type { OperatorError } from '../../src/base/errors.ts';
 import type { ClusterEvent } from '../../src/cluster/events.ts';
-import { clusterHost } from '../../src/cluster/host.ts';
+import { ClusterHost } from '../../src/cluster/host.ts';
 import type { HookCommands } from '../../src/hooks/commands/registry.ts';
 import { openWithHooks } from '../../src/hooks/open.ts';
 import { commandsOf } from '../../src/store/ingest/commands.ts';
@@ -30,7 +30,7 @@ export function openHost(
   const said: ClusterEvent[] = [];
   const ended: OperatorError[] = [];
   const seconds: number[] = [];
-  const host = clusterHost({
+  const host = new ClusterHost({
     log,
     entries,
     queue,
@@ -54,9 +54,9 @@ export function openHost(
     seconds,
     position: () => host.state().position,
     /** Follows until it has an entry. */
-    async follow(seq: number): Promise<void> {
+    async follow(id: number): Promise<void> {
       host.start();
-      await until(() => host.state().position >= seq || ended.length > 0, `entry ${seq}`);
+      await until(() => host.state().position >= id || ended.length > 0, `entry ${id}`);
     },
     async [Symbol.asyncDispose]() {
       await host.stop();

@@ -4,8 +4,7 @@ import { cpSync } from 'node:fs';
 import { join } from 'node:path';
 import { devnetEvents } from '../../src/devnet/scenario.ts';
 import { openJournalTrimming } from '../../src/store/files/journal-trim.ts';
-import { nextChain } from '../../src/store/log/entry.ts';
-import type { LogEntry } from '../../src/store/log/shared-log.ts';
+import { type Entry, nextChain } from '../../src/store/log/entry.ts';
 import { dataDirectory } from '../support/data-directory.ts';
 import { received } from '../support/ingest.ts';
 import { MemoryLog } from '../support/memory-log.ts';
@@ -49,7 +48,7 @@ function restoredCopy() {
   return copy;
 }
 
-function logOf(entries: readonly LogEntry[]): MemoryLog {
+function logOf(entries: readonly Entry[]): MemoryLog {
   const log = new MemoryLog();
   log.entries = [...entries];
   return log;
@@ -60,8 +59,8 @@ test('it follows from there to the same tables, and gives back what the log lost
   const log = logOf(all.entries);
   {
     await using host = openHost(log.client(), directory.path);
-    expect(host.position()).toBeLessThan(log.head.seq);
-    await host.follow(log.head.seq);
+    expect(host.position()).toBeLessThan(log.head.id);
+    await host.follow(log.head.id);
   }
   expect(wholeIndex(directory.path)).toEqual(wholeIndex(places.whole));
   expect(journalRows(directory.path)).toEqual(journalRows(places.whole).slice(MARK));
@@ -80,7 +79,7 @@ test('a log that lost more ends it, and one that a whole journal healed is follo
   const log = logOf(all.entries.slice(0, MARK - 2));
   {
     await using host = openHost(log.client(), directory.path);
-    await host.follow(all.head.seq);
+    await host.follow(all.head.id);
     expect(host.ended).toHaveLength(1);
     expect(host.ended[0]).toMatchObject({
       message: `The cluster's log ends at entry ${MARK - 2}, and this host's journal lacks the entries up to ${MARK}: it can't give back what the log lost.`,
@@ -92,22 +91,22 @@ test('a log that lost more ends it, and one that a whole journal healed is follo
   cpSync(places.whole, other.path, { recursive: true });
   await using whole = openHost(log.client(), other.path);
   whole.host.start();
-  await until(() => log.head.seq === all.head.seq, 'what was lost');
+  await until(() => log.head.id === all.head.id, 'what was lost');
   await using host = openHost(log.client(), directory.path);
-  await host.follow(all.head.seq);
-  expect([host.ended, host.position()]).toEqual([[], all.head.seq]);
+  await host.follow(all.head.id);
+  expect([host.ended, host.position()]).toEqual([[], all.head.id]);
 });
 
 test('a log of another history is known by the first entry that it has', async () => {
   using directory = restoredCopy();
-  const entries: LogEntry[] = [];
-  for (const { seq, ...entry } of all.entries) {
+  const entries: Entry[] = [];
+  for (const { id, ...entry } of all.entries) {
     const other = { ...entry, receivedAt: entry.receivedAt + 1 };
-    const chain = nextChain(entries.at(-1)?.chain ?? new Uint8Array(32), { ...other, id: seq });
-    entries.push({ ...other, seq, chain });
+    const chain = nextChain(entries.at(-1)?.chain ?? new Uint8Array(32), { ...other, id: id });
+    entries.push({ ...other, id, chain });
   }
   await using host = openHost(logOf(entries).client(), directory.path);
-  await host.follow(all.head.seq);
+  await host.follow(all.head.id);
   expect(host.ended.map(({ message }) => message)).toEqual([
     `Entry ${MARK} of the cluster's log is another than entry ${MARK} of this host's journal.`,
   ]);

@@ -7,7 +7,6 @@ import { silentMachine } from '../../src/hooks/machine.ts';
 import { checkDirectory } from '../../src/store/check/check.ts';
 import type { HookRecord } from '../../src/store/hooks/model.ts';
 import { rebuildIndex } from '../../src/store/ingest/rebuild.ts';
-import { journalEntryOf } from '../../src/store/log/shared-log.ts';
 import { faults } from '../faults/fault-store.ts';
 import { Receivers } from '../simulation/receivers.ts';
 import { World } from '../simulation/world.ts';
@@ -122,7 +121,7 @@ class Run {
     const first = this.hosts[0]!;
     const journal = journalRows(first.disk.path);
     const index = wholeIndex(first.disk.path);
-    const inLog = this.log.entries.map(({ seq: id, receivedAt, path, text }) => ({ id, receivedAt, path, text }));
+    const inLog = this.log.entries.map(({ id, receivedAt, path, text }) => ({ id, receivedAt, path, text }));
     expect(journal).toEqual(inLog);
     for (const host of this.hosts.slice(1)) {
       expect(journalRows(host.disk.path)).toEqual(journal);
@@ -133,8 +132,7 @@ class Run {
     const { path: directory } = first.disk;
     rebuildIndex({ directory, chainId: null, log: () => {}, force: false, machine: silentMachine });
     expect(wholeIndex(directory)).toEqual(index);
-    if (this.receivers !== null)
-      holdDeliveryLaws(this.records, this.log.entries.map(journalEntryOf), this.receivers.arrived);
+    if (this.receivers !== null) holdDeliveryLaws(this.records, this.log.entries, this.receivers.arrived);
     // Acknowledged, and so there; posted by several nodes and again after each failure, and so there once.
     const held = Map.groupBy(
       journal.map(({ path, text }) => keyOf(path, text)).filter((key) => key !== null),
@@ -172,7 +170,7 @@ class Run {
 
   #hasAll(host: SimulatedHost): boolean {
     const state = host.state;
-    return state !== null && state.position === this.log.head.seq && state.position === state.head;
+    return state !== null && state.position === this.log.head.id && state.position === state.head;
   }
 
   async #feed(host: SimulatedHost, events: readonly NodeEvent[]): Promise<void> {

@@ -54,18 +54,18 @@ test('what one host takes, a follower serves; while the log is away reads go on,
   await until(async () => (await json(follower, '/ready')).height === 4);
   for (const server of [one, follower]) {
     expect(await json(server, '/ready')).toMatchObject({ ready: true, state: 'ready', height: 4 });
-    expect(await series(server, 'stackside_log_position')).toBe(`${log.head.seq}`);
+    expect(await series(server, 'stackside_log_position')).toBe(`${log.head.id}`);
     expect(await series(server, 'stackside_log_lag_seconds')).toBe('0');
   }
-  expect(await series(one, 'stackside_log_append_seconds_count')).toBe(`${log.head.seq}`);
+  expect(await series(one, 'stackside_log_append_seconds_count')).toBe(`${log.head.id}`);
   expect(await (await one.get('/metrics')).text()).toContain('stackside_host_info{host="one"} 1');
   const operator = { headers: { 'x-api-key': readAdminKey(one.directory) ?? '' } };
   const hosts = async () => (await one.get('/stackside/v1/hosts', operator)).json();
-  const { seq } = log.head;
-  const level = { name: 'one', entry: seq, head: seq, lag_seconds: 0, reachable: true, conflicts: 0, healed: 0 };
+  const { id } = log.head;
+  const level = { name: 'one', entry: id, head: id, lag_seconds: 0, reachable: true, conflicts: 0, healed: 0 };
   expect(await hosts()).toMatchObject({
     host: level,
-    log: { head: { entry: seq }, hosts: [{ name: 'other', entry: 1, behind: seq - 1, seen_seconds_ago: 2 }] },
+    log: { head: { entry: id }, hosts: [{ name: 'other', entry: 1, behind: id - 1, seen_seconds_ago: 2 }] },
     problem: null,
   });
   expect((await one.get('/stackside/v1/hosts')).status).toBe(401);
@@ -135,7 +135,7 @@ test('one host delivers at a time, wherever a chainhook was registered, and anot
   const before = sent.length;
   expect(before).toBeGreaterThan(0);
   expect(await clusterOf(two)).toMatchObject({
-    ...{ name: 'two', entry: log.head.seq, head: log.head.seq },
+    ...{ name: 'two', entry: log.head.id, head: log.head.id },
     deliveries: { held: false, holder: 'one', epoch: 1 },
   });
   expect(await series(one, 'stackside_delivery_lease_held')).toBe('1');
@@ -176,8 +176,8 @@ test('a host is not ready before it has reached the log, and while it is further
   expect(await readiness()).toMatchObject({ ready: false, reason: "the cluster's log was not reached yet" });
   reached.resolve();
   await until(() => reads.length === 2);
-  const { seq } = log.head;
-  expect(await readiness()).toMatchObject({ state: 'behind', reason: `behind the cluster's log: entry 1 of ${seq}` });
+  const { id } = log.head;
+  expect(await readiness()).toMatchObject({ state: 'behind', reason: `behind the cluster's log: entry 1 of ${id}` });
   expect((await one.get('/ready')).status).toBe(503);
   goOn.resolve();
   await until(async () => (await one.get('/ready')).status === 200);
@@ -209,7 +209,7 @@ test('a log of another history ends the process: exit code 1, with the entry and
   await one[Symbol.asyncDispose]();
   const other = new MemoryLog();
   const entry = { id: 1, receivedAt: 0, path: '/x', text: '{}' };
-  other.add({ ...entry, seq: 1, chain: nextChain(CHAIN_START, entry) }, { seq: 0, chain: CHAIN_START });
+  other.add({ ...entry, id: 1, chain: nextChain(CHAIN_START, entry) }, { id: 0, chain: CHAIN_START });
   const { ended, said } = await endOf({ data: directory.path }, opening(other));
   expect(ended).toBeInstanceOf(OperatorError);
   expect(ended).toMatchObject({
@@ -224,7 +224,7 @@ test('a host of another chain than the log ends before its first entry, and says
   await using testnet = await host(log, { network: 'testnet' });
   await testnet.post(events.slice(0, 1));
   expect(log.chainId).toBe(0x8000_0000);
-  const { seq } = log.head;
+  const { id } = log.head;
   const refusal = {
     exitCode: 1,
     message: "The cluster's log is of testnet (chain 0x80000000), and this host of mainnet (chain 0x00000001).",
@@ -244,7 +244,7 @@ test('a host of another chain than the log ends before its first entry, and says
   };
   const openLog: OpenLog = async () => openedLog({ ...client, chain }, log.leases.client(directWay));
   expect((await endOf({ data: directory.path, network: 'mainnet' }, openLog)).ended).toMatchObject(refusal);
-  expect(log.head.seq).toBe(seq);
+  expect(log.head.id).toBe(id);
 });
 
 test('a host that is told of no chain takes that of the log, whose first block may not say it', async () => {

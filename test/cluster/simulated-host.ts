@@ -1,8 +1,9 @@
 /** A host in a simulated world: its process may end between any two calls or awaits, its disk may fail, its log be away. */
+
 import type { OperatorError } from '../../src/base/errors.ts';
-import { deliveryLease } from '../../src/cluster/delivery-lease.ts';
 import type { ClusterEvent } from '../../src/cluster/events.ts';
-import { type ClusterHost, clusterHost } from '../../src/cluster/host.ts';
+import { ClusterHost } from '../../src/cluster/host.ts';
+import { deliveryLease } from '../../src/cluster/lease-keeper.ts';
 import type { Prng } from '../../src/devnet/prng.ts';
 import type { HookCommands } from '../../src/hooks/commands/registry.ts';
 import type { HookMachine } from '../../src/hooks/machine.ts';
@@ -91,7 +92,7 @@ export class SimulatedHost {
       return;
     }
     const { ingest } = life;
-    life.host = clusterHost({
+    life.host = new ClusterHost({
       log: whileAlive(this.log.client(this.way), () => !life.ended),
       entries: ingest.entries,
       queue: ingest.queue,

@@ -25,9 +25,9 @@ const NEXT = '/stackside/next';
 
 /** Appends an entry as a host of the next version does. */
 function appendNext(log: MemoryLog, index: number): void {
-  const { seq, chain } = log.head;
+  const { id, chain } = log.head;
   const entry = { receivedAt: 1_000 + index, path: NEXT, text: `{"of":"the next version","index":${index}}` };
-  log.add({ ...entry, seq: seq + 1, chain: nextChain(chain, { ...entry, id: seq + 1 }) }, { seq, chain });
+  log.add({ ...entry, id: id + 1, chain: nextChain(chain, { ...entry, id: id + 1 }) }, { id, chain });
 }
 
 test('entries that only the next version knows have their numbers everywhere, and a recording has none of them', async () => {
@@ -42,12 +42,12 @@ test('entries that only the next version knows have their numbers everywhere, an
       await (index % 2 === 0 ? old : next).host.receive(event);
     }
     appendNext(log, events.length);
-    for (const each of [old, next]) await each.follow(log.head.seq);
+    for (const each of [old, next]) await each.follow(log.head.id);
     expect([...old.ended, ...next.ended]).toEqual([]);
   }
   const [journal, index] = [journalRows(there.path), wholeIndex(there.path)];
   expect(journal.filter(({ path }) => path === NEXT).length).toBeGreaterThan(3);
-  expect(journal.map(({ id }) => id)).toEqual(log.entries.map(({ seq }) => seq));
+  expect(journal.map(({ id }) => id)).toEqual(log.entries.map(({ id }) => id));
   expect([journalRows(here.path), wholeIndex(here.path)]).toEqual([journal, index]);
 
   // The host is upgraded: it goes on, or makes its index anew.
@@ -55,9 +55,9 @@ test('entries that only the next version knows have their numbers everywhere, an
   {
     await using upgraded = openHost(log.client(), here.path);
     appendNext(log, 0);
-    await upgraded.follow(log.head.seq);
+    await upgraded.follow(log.head.id);
     await using late = openHost(log.client(), there.path);
-    await late.follow(log.head.seq);
+    await late.follow(log.head.id);
   }
   expect([journalRows(here.path), wholeIndex(here.path)]).toEqual([journalRows(there.path), wholeIndex(there.path)]);
 

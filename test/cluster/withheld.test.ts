@@ -20,7 +20,6 @@ import { withholdEntries } from '../../src/store/files/withholding.ts';
 import { COMMAND_PATH } from '../../src/store/ingest/entry-commands.ts';
 import { rebuildIndex } from '../../src/store/ingest/rebuild.ts';
 import { CHAIN_START, compressed, type Entry, nextChain, withheld } from '../../src/store/log/entry.ts';
-import { logEntryOf } from '../../src/store/log/shared-log.ts';
 import { definition, hookServer, receiver } from '../hooks/server.ts';
 import { type DataDirectory, dataDirectory } from '../support/data-directory.ts';
 import { openAt, received } from '../support/ingest.ts';
@@ -145,9 +144,9 @@ test('it takes what follows in the journal that it was published from, commands 
   }
   {
     const own = new MemoryLog();
-    for (const entry of entriesOf(source.path)) own.add(logEntryOf(entry), own.head);
+    for (const entry of entriesOf(source.path)) own.add(entry, own.head);
     await using host = openHost(own.client(), source.path);
-    await host.follow(own.head.seq);
+    await host.follow(own.head.id);
     await host.host.caughtUp(new AbortController().signal);
     await host.hooks.run('hook.remove', { uuid, consumer: 'me' });
     for (const event of events.slice(-4)) await host.host.receive(event);
@@ -190,19 +189,19 @@ test('a host follows a log with withheld entries in its middle, and ends at one 
   const entries = entriesOf(whole);
   const after = (change: (entry: Entry) => Entry): MemoryLog => {
     const made = new MemoryLog();
-    for (const entry of entries) made.add(logEntryOf(entry.path === COMMAND_PATH ? change(entry) : entry), made.head);
+    for (const entry of entries) made.add(entry.path === COMMAND_PATH ? change(entry) : entry, made.head);
     return made;
   };
   const sound = after(withheld);
   await using host = openHost(sound.client());
-  await host.follow(sound.head.seq);
+  await host.follow(sound.head.id);
   expect(host.ended).toEqual([]);
   expect(tables(host.directory)).toEqual(tables(whole));
   expect(entriesOf(host.directory).filter(({ path }) => path === '').length).toBeGreaterThan(1);
 
   const forged = after((entry) => ({ ...withheld(entry), text: withheld({ ...entry, text: '{}' }).text }));
   await using other = openHost(forged.client());
-  await other.follow(forged.head.seq);
+  await other.follow(forged.head.id);
   const first = entries.find(({ path }) => path === COMMAND_PATH)!.id;
   expect(other.ended.map(({ message }) => message)).toEqual([
     `Entry ${first} of the cluster's log is damaged: its chain value is another.`,

@@ -2,17 +2,17 @@
  * Three hosts over three PostgreSQL servers: whatever is killed under load, all hosts end equal, nothing is lost, and a
  * chainhook has each occurrence in order.
  */
+
 import { expect, test } from 'bun:test';
-import { systemClock } from '../../src/base/clock.ts';
 import { hostOf } from '../../src/cluster/lease-keeper.ts';
 import type { NodeEvent } from '../../src/devnet/node-event.ts';
 import { Prng } from '../../src/devnet/prng.ts';
 import { devnetEvents } from '../../src/devnet/scenario.ts';
 import { checkDirectory } from '../../src/store/check/check.ts';
 import { openJournalReader } from '../../src/store/files/journal.ts';
-import { makeTables } from '../../src/store/log/engine-tables.ts';
-import { readLeases } from '../../src/store/log/postgres-leases.ts';
-import { type EngineAccess, engineAccess, openPostgresLog } from '../../src/store/log/postgres-log.ts';
+import { type EngineAccess, engineAccess, makeTables } from '../../src/store/log/engine-tables.ts';
+import { readLeases } from '../../src/store/log/leases.ts';
+import { openPostgresLog } from '../../src/store/log/postgres-log.ts';
 import { verifiedEntries } from '../store/log/engine-fixture.ts';
 import { dataDirectory } from '../support/data-directory.ts';
 import { moment } from '../support/moment.ts';
@@ -107,8 +107,8 @@ export function clusterTests(quorum: () => PostgresQuorum): void {
   test(
     'hosts and primaries are killed while two nodes post, and the log loses entries: all hosts end equal, and nothing is lost',
     async () => {
-      const { engine, tables } = engineAccess(quorum().url, { prefix: PREFIX });
-      await makeTables(engine, tables);
+      const access = engineAccess(quorum().url, PREFIX);
+      await makeTables(access);
       using receiver = new ClusterReceiver();
       using scratch = dataDirectory();
       const flags = ['--cluster', quorum().url, '--cluster-prefix', PREFIX, ...hookFlags];
@@ -121,7 +121,7 @@ export function clusterTests(quorum: () => PostgresQuorum): void {
       /** Each second host that is killed is the one that delivers; what it left is delivered before the next kill. */
       const isDeliverer = (kill: number): boolean => kill % 4 === 0;
       const victim = async (kill: number) =>
-        isDeliverer(kill) ? deliverer({ engine, tables, clock: systemClock }, hosts) : hosts[(kill >> 1) % HOSTS]!;
+        isDeliverer(kill) ? deliverer(access, hosts) : hosts[(kill >> 1) % HOSTS]!;
       const prng = new Prng(`cluster/${firstSeed}`);
       const postings = [0, 1].map((): Posting => ({ taken: [], longestWait: 0, takenAt: new Map() }));
       await receiver.register(hosts[1]!.api ?? '');
@@ -141,16 +141,16 @@ export function clusterTests(quorum: () => PostgresQuorum): void {
 
       const log = await openPostgresLog(quorum().url, { prefix: PREFIX });
       const haveAll = async () => {
-        const { seq } = await log.head();
-        return hosts.every(({ directory }) => lastEntry(directory) === seq);
+        const { id } = await log.head();
+        return hosts.every(({ directory }) => lastEntry(directory) === id);
       };
       await until(isDelivered, 'all deliveries');
       await until(haveAll, 'the last entry on all hosts, and in the log');
       expect(await Promise.all(hosts.map((host) => host.stop()))).toEqual([0, 0, 0]);
-      const entries = (await verifiedEntries(log)).map(({ seq: id, receivedAt, path, text }) => ({
+      const entries = (await verifiedEntries(log)).map(({ id, receivedAt, path, text }) => ({
         ...{ id, receivedAt, path, text },
       }));
-      await Promise.all([log.close(), engine.close()]);
+      await Promise.all([log.close(), access.engine.close()]);
       const index = wholeIndex(hosts[0]!.directory);
       for (const { directory } of hosts) {
         expect(journalRows(directory)).toEqual(entries);

@@ -91,7 +91,8 @@ describeWith('Redis', hasRedis, () => {
         { ingest }: { ingest: OpenIngest['ingest'] },
         { clock = eager, port = redis.port, around = (take) => take, host, skip = [] }: Told = {},
       ) {
-        const { receive, caughtUp: begin } = host ?? { receive: ingest.receive, caughtUp: async () => {} };
+        const receive = host === undefined ? ingest.receive : (event: ReceivedEvent) => host.receive(event);
+        const begin = async (signal: AbortSignal) => host?.caughtUp(signal);
         const said: SnpEvent[] = [];
         const subscriber = new SnpSubscriber({
           url: `redis://127.0.0.1:${port}`,
@@ -396,7 +397,7 @@ describeWith('Redis', hasRedis, () => {
     await using second = subscribe(two, { host: two.host });
     for (const event of withChunks.slice(half)) await broker.publish(event);
     for (const subscriber of [first, second]) await reached(subscriber, withChunks.length);
-    for (const each of [one, two]) await until(() => each.position() === log.head.seq);
+    for (const each of [one, two]) await until(() => each.position() === log.head.id);
     expect(everything(two.directory)).toEqual(everything(one.directory));
     // What a host reads late of the mempool may be news again; of the chain, and of what only the journal holds, it is not.
     const once = log.entries.filter(({ path }) => !path.includes('mempool')).map(({ path, text }) => `${path} ${text}`);

@@ -93,9 +93,9 @@ const mayInsert: Readonly<Record<string, string>> = {
   'files/workshop.ts': 'copies whole tables from one file to another',
   'hooks/secrets.ts': 'moves the secret that is there to another column',
   'ingest/burn-block-writer.ts': 'moves rows from one table to another',
-  'log/cluster-hosts.ts': 'writes a table of PostgreSQL',
-  'log/postgres-leases.ts': 'writes a table of PostgreSQL',
+  'log/cluster-status.ts': 'writes a table of PostgreSQL',
   'log/engine-tables.ts': 'writes a table of PostgreSQL',
+  'log/leases.ts': 'writes a table of PostgreSQL',
   'log/postgres-log.ts': 'writes a table of PostgreSQL',
 };
 

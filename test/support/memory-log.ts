@@ -1,9 +1,8 @@
 /** A log in memory that hosts share, as an engine behind a network has it: calls take time, get lost, or are done late. */
 import { systemClock } from '../../src/base/clock.ts';
-import { CHAIN_START, sameChain } from '../../src/store/log/entry.ts';
+import { CHAIN_START, type Entry, type Head, sameChain } from '../../src/store/log/entry.ts';
 import {
-  type LogEntry,
-  type LogHead,
+  type Appended,
   LogUnavailableError,
   LogUnknownOutcomeError,
   type SharedLog,
@@ -33,7 +32,7 @@ export interface Way {
 export const directWay: Way = { fate: () => 'done', travel: async () => {}, late: async () => {} };
 
 export class MemoryLog {
-  entries: LogEntry[] = [];
+  entries: Entry[] = [];
   /** Nobody reaches it. */
   isAway = false;
   chainId: number | null = null;
@@ -42,9 +41,9 @@ export class MemoryLog {
   /** Grows with each fail-over, with which late calls are gone. */
   #life = 0;
 
-  get head(): LogHead {
+  get head(): Head {
     const newest = this.entries.at(-1);
-    return newest === undefined ? { seq: 0, chain: CHAIN_START } : { seq: newest.seq, chain: newest.chain };
+    return newest === undefined ? { id: 0, chain: CHAIN_START } : { id: newest.id, chain: newest.chain };
   }
 
   /** @param now the engine's clock, in milliseconds */
@@ -52,17 +51,17 @@ export class MemoryLog {
     this.leases = new MemoryLeases(now, () => this.isAway);
   }
 
-  /** Takes an entry as the engine does: where its predecessor stands, and its number is free. */
-  add(entry: LogEntry, head: LogHead): 'appended' | 'conflict' {
+  add(entry: Entry, head: Head): Appended {
     return this.addTogether([entry], head);
   }
 
-  addTogether(entries: readonly LogEntry[], { seq, chain }: LogHead): 'appended' | 'conflict' {
-    const at = this.entries.findLastIndex((entry) => entry.seq === seq);
-    const previous = at < 0 ? { seq: 0, chain: CHAIN_START } : this.entries[at]!;
-    const next = this.entries[at + 1]?.seq ?? Number.POSITIVE_INFINITY;
-    const isFree = (entries.at(-1)?.seq ?? seq) < next;
-    if (previous.seq !== seq || !sameChain(previous.chain, chain) || !isFree) return 'conflict';
+  /** Takes entries as the engine does: where their predecessor stands, and their numbers are free. */
+  addTogether(entries: readonly Entry[], { id, chain }: Head): Appended {
+    const at = this.entries.findLastIndex((entry) => entry.id === id);
+    const previous = at < 0 ? { id: 0, chain: CHAIN_START } : this.entries[at]!;
+    const next = this.entries[at + 1]?.id ?? Number.POSITIVE_INFINITY;
+    const isFree = (entries.at(-1)?.id ?? id) < next;
+    if (previous.id !== id || !sameChain(previous.chain, chain) || !isFree) return 'conflict';
     this.entries.splice(at + 1, 0, ...entries.map((entry) => ({ ...entry })));
     this.wake();
     return 'appended';
@@ -99,7 +98,7 @@ export class MemoryLog {
       return { fate, answer: answered };
     }
 
-    const appendTogether = async (entries: readonly LogEntry[], head: LogHead): Promise<'appended' | 'conflict'> => {
+    const append = async (entries: readonly Entry[], head: Head): Promise<Appended> => {
       const fate = way.fate('append');
       const life = this.#life;
       requireReach();
@@ -118,13 +117,12 @@ export class MemoryLog {
     };
 
     return {
-      append: (entry, head) => appendTogether([entry], head),
-      appendTogether,
+      append,
       read: async (after, limit, maxBytes = Number.POSITIVE_INFINITY) => {
         const { fate, answer } = await asked('read', () => {
-          const found: LogEntry[] = [];
+          const found: Entry[] = [];
           let bytes = 0;
-          for (const entry of this.entries.filter(({ seq }) => seq > after)) {
+          for (const entry of this.entries.filter(({ id }) => id > after)) {
             if (found.length === limit || (found.length > 0 && bytes >= maxBytes)) break;
             found.push({ ...entry });
             bytes += entry.text.length;
@@ -142,7 +140,7 @@ export class MemoryLog {
       wait: (after, signal) =>
         new Promise((resolve) => {
           const done = () => resolve();
-          if (signal.aborted || aborts.signal.aborted || this.isAway || this.head.seq > after) return done();
+          if (signal.aborted || aborts.signal.aborted || this.isAway || this.head.id > after) return done();
           this.#waiting.add(done);
           for (const one of [signal, aborts.signal]) one.addEventListener('abort', done, { once: true });
         }),
@@ -152,10 +150,7 @@ export class MemoryLog {
 }
 
 /** A client of which a process that has ended sends nothing more. */
-export function whileAlive(
-  { append, appendTogether, read, head, chain, wait, close }: SharedLog,
-  isAlive: () => boolean,
-): SharedLog {
+export function whileAlive({ append, read, head, chain, wait, close }: SharedLog, isAlive: () => boolean): SharedLog {
   const guarded =
     <A extends unknown[], T>(call: (...values: A) => Promise<T>) =>
     async (...values: A): Promise<T> => {
@@ -164,7 +159,6 @@ export function whileAlive(
     };
   return {
     append: guarded(append),
-    appendTogether: guarded(appendTogether),
     read: guarded(read),
     head: guarded(head),
     chain: guarded(chain),

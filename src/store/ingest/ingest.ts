@@ -10,12 +10,11 @@ import type { Network } from '../../chain/network.ts';
 import { openToRead } from '../files/connection.ts';
 import { indexPath } from '../files/database.ts';
 import type { Imported } from '../files/import-progress.ts';
-import type { Gap } from '../files/journal.ts';
 import { indexPlace } from '../files/journal-link.ts';
 import { type ListIndexStep, listIndexSteps } from '../files/list-indexes.ts';
 import { StoreUnavailableError } from '../files/store-failure.ts';
 import { hookStore } from '../hooks/store.ts';
-import type { Entry } from '../log/entry.ts';
+import type { OwnEntries } from '../log/shared-log.ts';
 import type { ValueIndexChoice } from '../model/value-index.ts';
 import { valueIndexes } from '../queries/value-indexes.ts';
 import { blockPayloads } from './block-payloads.ts';
@@ -70,15 +69,9 @@ export function openIngest(options: IngestOptions) {
 export type Ingest = ReturnType<typeof openIngest>;
 
 /** What a host that shares a log does with its entries; every function is called in the order of all that is written. */
-export interface HostEntries extends Pick<Writer, 'event' | 'command' | 'follow'> {
+export interface HostEntries extends OwnEntries, Pick<Writer, 'event' | 'command' | 'follow'> {
   /** The host's last entry that others can see. */
   place: Writer['committedPlace'];
-  /** The chain value of one of the host's entries; null where it has none. */
-  chainAt(id: number): Uint8Array | null;
-  /** The host's entries that follow one. @throws JournalEntryError, JournalDamagedError */
-  entriesAfter(id: number): Generator<Entry>;
-  /** Stretches of entries that the host's journal lacks. */
-  gaps(): Gap[];
 }
 
 /** Bytes of room below which a disk counts as full, whatever fits into its files. */
@@ -176,9 +169,10 @@ function startIngest(options: IngestOptions, opened: (() => void)[]) {
 
   const entries: HostEntries = {
     place: () => writer.committedPlace(),
-    chainAt: (id) => journal.chainAt(id),
+    lastId: journal.lastId,
+    chainAt: journal.chainAt,
     entriesAfter: (id) => journal.entriesAfter(id),
-    gaps: () => journal.gaps(),
+    gaps: journal.gaps,
     event: (event, append) => writer.event(event, append),
     command: (...given) => writer.command(...given),
     follow: (...given) => writer.follow(...given),

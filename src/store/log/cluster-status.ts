@@ -1,12 +1,9 @@
-/** Where a shared log and its hosts stand. */
-
-import { readHosts, type SeenHost } from './cluster-hosts.ts';
-import { type EngineStatus, engineStatus } from './engine-status.ts';
-import { requireTables } from './engine-tables.ts';
-import { CHAIN_START, sameChain } from './entry.ts';
-import { type LeaseState, readLeases } from './postgres-leases.ts';
-import type { EngineAccess } from './postgres-log.ts';
-import type { LogHead, OwnEntries } from './shared-log.ts';
+/** Where a shared log and its hosts stand: for people, and no law depends on it. */
+import type { EngineAccess } from './engine-tables.ts';
+import { CHAIN_START, type Head, sameChain } from './entry.ts';
+import { type LeaseState, readLeases } from './leases.ts';
+import type { PostgresLog } from './postgres-log.ts';
+import type { OwnEntries } from './shared-log.ts';
 
 /** Where the journal of a data directory stands. */
 export interface DirectoryPosition {
@@ -19,7 +16,7 @@ export interface DirectoryPosition {
 export interface ClusterStatus {
   /** Null until a host named it. */
   chainId: number | null;
-  head: LogHead;
+  head: Head;
   /** What the log takes on the disk of PostgreSQL. */
   bytes: number;
   hosts: SeenHost[];
@@ -29,22 +26,15 @@ export interface ClusterStatus {
   engine: EngineStatus;
 }
 
-interface LogRow {
-  seq: string;
-  chain: Uint8Array;
-}
-
 /**
- * @param journal of a data directory to compare with the log
+ * Where a shared log and its hosts stand.
+ * @param own the journal of a data directory to compare with the log
  * @throws OperatorError where there is no log, LogUnavailableError
  */
-export async function clusterStatus(access: EngineAccess, journal: OwnEntries | null): Promise<ClusterStatus> {
+export async function clusterStatus(log: PostgresLog, own: OwnEntries | null): Promise<ClusterStatus> {
+  const { access } = log;
   const { engine, tables } = access;
-  await requireTables(engine, tables);
-  const [newest] = await engine.read((run) =>
-    run<LogRow>(`SELECT seq, chain FROM ${tables.log} ORDER BY seq DESC LIMIT 1`),
-  );
-  const head = newest === undefined ? { seq: 0, chain: CHAIN_START } : { seq: Number(newest.seq), chain: newest.chain };
+  const head = await log.head();
   const [facts] = await engine.read((run) =>
     run<{ chain_id: string | null; bytes: string }>(
       `SELECT chain_id, pg_total_relation_size('${tables.log}') AS bytes FROM ${tables.meta}`,
@@ -56,22 +46,18 @@ export async function clusterStatus(access: EngineAccess, journal: OwnEntries | 
     bytes: Number(facts?.bytes ?? 0),
     hosts: await readHosts(access),
     leases: await readLeases(access),
-    directory: journal === null ? null : await positionOf(access, journal, head),
+    directory: own === null ? null : await positionOf(access, own, head),
     engine: await engineStatus(access),
   };
 }
 
-async function positionOf(
-  { engine, tables }: EngineAccess,
-  journal: OwnEntries,
-  head: LogHead,
-): Promise<DirectoryPosition> {
-  const seq = journal.lastId();
-  const shared = Math.min(seq, head.seq);
+async function positionOf({ engine, tables }: EngineAccess, own: OwnEntries, head: Head): Promise<DirectoryPosition> {
+  const seq = own.lastId();
+  const shared = Math.min(seq, head.id);
   const [row] = await engine.read((run) =>
-    run<LogRow>(`SELECT seq, chain FROM ${tables.log} WHERE seq = $1`, [shared]),
+    run<{ chain: Uint8Array }>(`SELECT chain FROM ${tables.log} WHERE seq = $1`, [shared]),
   );
-  const [ofLog, ofJournal] = [shared === 0 ? CHAIN_START : row?.chain, journal.chainAt(shared)];
+  const [ofLog, ofJournal] = [shared === 0 ? CHAIN_START : row?.chain, own.chainAt(shared)];
   return { seq, fits: ofJournal === null ? null : ofLog !== undefined && sameChain(ofLog, ofJournal) };
 }
 
@@ -101,4 +87,141 @@ export async function missingEntries({ engine, tables }: EngineAccess): Promise<
     last = Number(row.newest);
   }
   return found.slice(0, MOST_NAMED);
+}
+
+// ── Hosts, as they told of themselves ──
+
+/** Where a host is. */
+interface HostPosition {
+  /** The host's name. */
+  name: string;
+  /** The newest entry in its index. */
+  seq: number;
+  /** The version of Stackside that it runs. */
+  version: string;
+}
+
+/** What a host tells of itself. */
+export interface HostReport extends HostPosition {
+  /** Seconds since it was last known to have all entries of the log; 0 while it is. */
+  lagSeconds: number;
+  /** A text that no other process of any host has. */
+  process: string;
+}
+
+/** What the engine knows that a host tells of itself. */
+export interface HostAnswer {
+  /** Whether another process told of itself under this name since this process did. */
+  isNameShared: boolean;
+  /** The engine's clock, in Unix milliseconds. */
+  now: number;
+}
+
+/** A host with when it told of itself. */
+export interface SeenHost extends HostPosition {
+  /** Seconds since then, by the engine's clock. */
+  seconds: number;
+  /** Seconds since it was last known to have all entries; 0 where it had them when it told of itself. */
+  lagSeconds: number;
+}
+
+/**
+ * Tells where this host is.
+ * @param isFirst whether this process tells it for the first time: the process before it may have told of itself
+ * @throws LogUnavailableError, LogUnknownOutcomeError
+ */
+export async function tellPosition(
+  { engine, tables }: EngineAccess,
+  host: HostReport,
+  isFirst: boolean,
+): Promise<HostAnswer> {
+  const tell =
+    `WITH before AS (SELECT process FROM ${tables.hosts} WHERE name = $1),` +
+    ` told AS (INSERT INTO ${tables.hosts} (name, seq, seen_at, version, process, behind_since)` +
+    ' VALUES ($1, $2, clock_timestamp(), $3, $4,' +
+    " CASE WHEN $5::float8 > 0 THEN clock_timestamp() - $5::float8 * interval '1 second' END)" +
+    ' ON CONFLICT (name) DO UPDATE SET seq = excluded.seq, seen_at = excluded.seen_at, version = excluded.version,' +
+    ' process = excluded.process, behind_since = excluded.behind_since)' +
+    ' SELECT (SELECT process FROM before) AS process, extract(epoch FROM clock_timestamp())::float8 AS now';
+  const { name, seq, version, process, lagSeconds } = host;
+  const rows = await engine.write(({ run }) =>
+    run<{ process: string | null; now: number }>(tell, [name, seq, version, process, lagSeconds]),
+  );
+  const [{ process: before, now } = { process: null, now: 0 }] = rows;
+  return { isNameShared: !isFirst && before !== null && before !== process, now: now * 1_000 };
+}
+
+/** All hosts that ever told of themselves, by name. @throws LogUnavailableError */
+export async function readHosts({ engine, tables }: EngineAccess): Promise<SeenHost[]> {
+  const rows = await engine.read((run) =>
+    run<{ name: string; seq: string; version: string; seconds: number; lag: number }>(
+      'SELECT name, seq, version, extract(epoch FROM clock_timestamp() - seen_at)::float8 AS seconds,' +
+        ' coalesce(extract(epoch FROM clock_timestamp() - behind_since), 0)::float8 AS lag' +
+        ` FROM ${tables.hosts} ORDER BY name`,
+    ),
+  );
+  return rows.map(({ lag, ...row }) => ({ ...row, seq: Number(row.seq), lagSeconds: lag }));
+}
+
+// ── Which server is written, and whether a commit waits for another disk ──
+
+/** A server that copies the one which is written. */
+export interface Standby {
+  name: string;
+  /** `streaming` where it is up to date; null where the role may not see it. */
+  state: string | null;
+  /** `sync` or `quorum` where commits wait for it; null where the role may not see it. */
+  sync: string | null;
+}
+
+export interface EngineStatus {
+  /** Host and port of the server that takes writes. */
+  server: string;
+  version: string;
+  /** The setting `synchronous_standby_names`; null in an engine that has none. */
+  synchronous: string | null;
+  standbys: Standby[];
+  /** What an operator should know, as sentences. */
+  warnings: string[];
+}
+
+interface SettingsRow {
+  version: string;
+  names: string | null;
+  fsync: string | null;
+}
+
+/** What PostgreSQL says of itself. @throws LogUnavailableError */
+async function engineStatus({ engine }: EngineAccess): Promise<EngineStatus> {
+  const { server } = await engine.writable();
+  const [settings] = await engine.read((run) =>
+    run<SettingsRow>(
+      "SELECT current_setting('server_version') AS version, current_setting('fsync', true) AS fsync," +
+        " current_setting('synchronous_standby_names', true) AS names",
+    ),
+  );
+  const standbys = await engine.read((run) =>
+    run<Standby>(
+      'SELECT application_name AS name, state, sync_state AS sync FROM pg_stat_replication ORDER BY application_name',
+    ),
+  );
+  const { version = '', names = null, fsync = null } = settings ?? {};
+  const status = { server: server.name, version, synchronous: names, standbys: standbys.map((one) => ({ ...one })) };
+  return { ...status, warnings: warningsOf(status, fsync) };
+}
+
+function warningsOf({ synchronous, standbys }: Omit<EngineStatus, 'warnings'>, fsync: string | null): string[] {
+  const warnings: string[] = [];
+  if (fsync === 'off') {
+    warnings.push('PostgreSQL does not sync to its disk (fsync is off): a loss of power loses acknowledged events.');
+  }
+  if (synchronous === '') {
+    warnings.push(
+      'PostgreSQL does not replicate synchronously (synchronous_standby_names is empty): acknowledged events that no ' +
+        'host has yet are lost with the disk of its server, unless that disk is itself replicated.',
+    );
+  } else if (synchronous !== null && !standbys.some(({ sync }) => sync !== 'async' && sync !== 'potential')) {
+    warnings.push('No synchronous standby is connected: events are not acknowledged until one is.');
+  }
+  return warnings;
 }

@@ -1,5 +1,11 @@
-/** Addresses of PostgreSQL servers: one URL names several, as libpq does, of which Bun's client takes one at a time. */
+/**
+ * Where the shared log is: the addresses of PostgreSQL servers, and the beginning of the names of its tables. One URL names
+ * several servers, as libpq does, of which Bun's client takes one at a time.
+ */
 import { OperatorError } from '../../base/errors.ts';
+
+/** What a prefix of table names may be, so that the names are valid without quotes and short enough. */
+export const PREFIX = /^(?:[a-z_][a-z0-9_]{0,30})?$/;
 
 /** One of the servers that a URL names. */
 export interface EngineServer {

@@ -1,16 +1,31 @@
 /** The tables of the shared log in PostgreSQL. Several chains share a database by a prefix of their names. */
 import { OperatorError } from '../../base/errors.ts';
-import { hasState } from './engine-failure.ts';
-import type { PostgresEngine } from './postgres-engine.ts';
-import { PREFIX } from './table-prefix.ts';
+import { PREFIX } from './engine-address.ts';
+import { decompressed, type Entry } from './entry.ts';
+import { type EngineOptions, hasState, PostgresEngine } from './postgres-engine.ts';
 
 /** The version of the tables and of what they hold. */
 const LOG_FORMAT = 3;
 
-export type EngineTables = ReturnType<typeof tablesOf>;
+type EngineTables = ReturnType<typeof tablesOf>;
+
+/** What reaches the tables of a shared log: the log itself, its lease, the positions of hosts. */
+export interface EngineAccess {
+  engine: PostgresEngine;
+  tables: EngineTables;
+}
+
+/**
+ * Reaches the tables, which may be missing.
+ * @param prefix what their names begin with @throws OperatorError where URL or prefix is none
+ */
+export function engineAccess(url: string, prefix = '', options: EngineOptions = {}): EngineAccess {
+  const tables = tablesOf(prefix);
+  return { engine: new PostgresEngine(url, options), tables };
+}
 
 /** The names of the tables, and of the channel on which hosts are told of entries. @throws OperatorError */
-export function tablesOf(prefix: string) {
+function tablesOf(prefix: string) {
   if (!PREFIX.test(prefix)) {
     throw new OperatorError(
       `${JSON.stringify(prefix)} is no prefix of table names.`,
@@ -68,30 +83,43 @@ const creationOf = ({ log, lease, meta, hosts }: EngineTables): string[] => [
  * @returns whether they were made
  * @throws OperatorError where they are of another version, LogUnavailableError, LogUnknownOutcomeError
  */
-export async function makeTables(engine: PostgresEngine, tables: EngineTables): Promise<boolean> {
-  const format = await formatOf(engine, tables.meta);
+export async function makeTables(access: EngineAccess): Promise<boolean> {
+  const format = await formatOf(access);
   if (format !== null) requireFormat(format);
   // One transaction makes them all.
-  else await engine.write(({ run }) => run(creationOf(tables).join(';')));
+  else await access.engine.write(({ run }) => run(creationOf(access.tables).join(';')));
   return format === null;
 }
 
 /** Whether the log is from before version 0.1.0; such a one is begun anew. @throws LogUnavailableError */
-export async function isEarlierLog(engine: PostgresEngine, { meta }: EngineTables): Promise<boolean> {
-  const format = await formatOf(engine, meta);
+export async function isEarlierLog(access: EngineAccess): Promise<boolean> {
+  const format = await formatOf(access);
   return format !== null && format < LOG_FORMAT;
 }
 
+/** The newest entry of a log from before version 0.1.0; null where it is empty. @throws LogUnavailableError */
+export async function newestOfEarlierLog({
+  engine,
+  tables,
+}: EngineAccess): Promise<Pick<Entry, 'id' | 'path' | 'text'> | null> {
+  const [row] = await engine.read((run) =>
+    run<{ seq: string; path: string; payload: Uint8Array }>(
+      `SELECT seq, path, payload FROM ${tables.log} ORDER BY seq DESC LIMIT 1`,
+    ),
+  );
+  return row === undefined ? null : { id: Number(row.seq), path: row.path, text: decompressed(row.payload) };
+}
+
 /** Removes the tables with all that they hold. @throws LogUnavailableError, LogUnknownOutcomeError */
-export async function dropTables(engine: PostgresEngine, { log, lease, hosts, meta }: EngineTables): Promise<void> {
+export async function dropTables({ engine, tables: { log, lease, hosts, meta } }: EngineAccess): Promise<void> {
   await engine.write(({ run }) => run(`DROP TABLE ${log}, ${lease}, ${hosts}, ${meta}`));
 }
 
 const UNDEFINED_TABLE = '42P01';
 
 /** Verifies that the tables are there and of this version. @throws OperatorError, LogUnavailableError */
-export async function requireTables(engine: PostgresEngine, { meta }: EngineTables): Promise<void> {
-  const format = await formatOf(engine, meta);
+export async function requireTables(access: EngineAccess): Promise<void> {
+  const format = await formatOf(access);
   if (format === null) {
     throw new OperatorError(
       'The database has no shared log under this prefix.',
@@ -116,16 +144,8 @@ function requireFormat(format: number): void {
   );
 }
 
-/**
- * The statement whose commit waits for the standbys, and with it for all that was committed before. An entry can be read that
- * the disk of one server alone has: its session ended while it waited, or its server was started again without the others. A
- * message that nobody reads gives the transaction an id and a record in the write-ahead log, without a row that hosts
- * would wait for each other at. PostgreSQL lets every role send one.
- */
-export const WAITING_COMMIT = "SELECT pg_logical_emit_message(true, 'stackside', '')";
-
 /** Null where there is no such table. */
-async function formatOf(engine: PostgresEngine, meta: string): Promise<number | null> {
+async function formatOf({ engine, tables: { meta } }: EngineAccess): Promise<number | null> {
   try {
     const [row] = await engine.read((run) => run<{ format: number }>(`SELECT format FROM ${meta}`));
     return row?.format ?? null;
@@ -133,22 +153,4 @@ async function formatOf(engine: PostgresEngine, meta: string): Promise<number | 
     if (hasState(error, UNDEFINED_TABLE)) return null;
     throw error;
   }
-}
-
-/**
- * The chain of a log. @param named becomes that of a log that has none yet; null names none
- * @returns null where none is named
- * @throws LogUnavailableError, LogUnknownOutcomeError
- */
-export async function chainOf(
-  engine: PostgresEngine,
-  { meta }: EngineTables,
-  named: number | null,
-): Promise<number | null> {
-  const [known] = await engine.read((run) => run<{ chain_id: string | null }>(`SELECT chain_id FROM ${meta}`));
-  if (known?.chain_id != null) return Number(known.chain_id);
-  if (named === null) return null;
-  const claim = `UPDATE ${meta} SET chain_id = coalesce(chain_id, $1::bigint) RETURNING chain_id`;
-  const [row] = await engine.write(({ run }) => run<{ chain_id: string }>(claim, [named]));
-  return Number(row?.chain_id ?? named);
 }

@@ -1,9 +1,9 @@
 /**
- * A lease that one host holds at a time, such as the one to deliver chainhooks. The engine's clock decides when a lease has
+ * Leases that one host holds at a time, such as the one to deliver chainhooks. The engine's clock decides when a lease has
  * ended, and each holder gets an epoch that is higher than all before. A lease that is lost without being noticed can only
- * make two hosts do the same work: nothing that must not happen twice may depend on it. No engine is known here.
+ * make two hosts do the same work: nothing that must not happen twice may depend on it.
  */
-import type { Clock } from '../../base/clock.ts';
+import type { EngineAccess } from './engine-tables.ts';
 
 export interface LeaseOptions {
   /** What is leased. */
@@ -19,24 +19,6 @@ export interface LeaseOptions {
 /** What names a lease that was given. */
 export type LeaseKey = Pick<LeaseOptions, 'name' | 'holder'> & { epoch: number };
 
-/** A lease that this host was given. */
-export interface HeldLease {
-  readonly epoch: number;
-  /**
-   * Milliseconds for which the lease is this host's for sure: no other host can be given it before. Not above 0 once that
-   * has ended.
-   */
-  remaining(): number;
-  /**
-   * Makes the lease last its full time again.
-   * @returns false where it has ended, or another host holds it
-   * @throws LogUnavailableError, LogUnknownOutcomeError; the lease then stays what it was
-   */
-  renew(): Promise<boolean>;
-  /** Ends the lease, so that another host need not wait. @throws LogUnavailableError, LogUnknownOutcomeError */
-  release(): Promise<void>;
-}
-
 /** The lease is another host's. */
 export interface TakenLease {
   /** Null where nobody knows: it was given away at the same moment. */
@@ -47,7 +29,8 @@ export interface TakenLease {
 /** What an engine does with a lease, each at once. @throws LogUnavailableError, LogUnknownOutcomeError */
 export interface LeaseEngine {
   /**
-   * Gives the lease to whoever asks, with an epoch above all before, unless another one has it.
+   * Gives the lease to whoever asks, with an epoch above all before, unless another one has it. Whoever asks again, such as
+   * after an error, gets it with a higher epoch.
    * @returns the new epoch, or who has the lease
    */
   give(lease: LeaseOptions): Promise<{ given: number } | TakenLease>;
@@ -58,44 +41,53 @@ export interface LeaseEngine {
   setUntil(lease: LeaseKey, seconds: number): Promise<boolean>;
 }
 
-/**
- * Asks for a lease. Whoever asks again, such as after an error, gets it with a higher epoch.
- * @param clock the time for which the lease is held begins before it is asked for, so that the engine's end is never before
- *   the holder's
- * @throws LogUnavailableError, LogUnknownOutcomeError
- */
-export async function acquireLease(
-  engine: LeaseEngine,
-  options: LeaseOptions,
-  clock: Pick<Clock, 'monotonic'>,
-): Promise<HeldLease | TakenLease> {
-  const start = clock.monotonic();
-  const answer = await engine.give(options);
-  return 'given' in answer ? heldLease(engine, options, answer.given, { clock, start }) : answer;
-}
+const UNTIL = "clock_timestamp() + $3 * interval '1 second'";
 
-/** @param since the clock, and when the lease was asked for */
-function heldLease(
-  engine: LeaseEngine,
-  options: LeaseOptions,
-  epoch: number,
-  { clock, start }: { clock: Pick<Clock, 'monotonic'>; start: number },
-): HeldLease {
-  const { name, holder, seconds } = options;
-  const key: LeaseKey = { name, holder, epoch };
-  let end = start + seconds * 1000;
+/** The leases of a log, in a table of PostgreSQL. */
+export function postgresLeases({ engine, tables }: EngineAccess): LeaseEngine {
+  const { lease } = tables;
+  const give =
+    `WITH given AS (INSERT INTO ${lease} AS held (name, holder, epoch, until) VALUES ($1, $2, $4::bigint + 1, ${UNTIL})` +
+    ' ON CONFLICT (name) DO UPDATE SET holder = excluded.holder,' +
+    ' epoch = greatest(held.epoch + 1, excluded.epoch), until = excluded.until' +
+    ' WHERE held.until <= clock_timestamp() OR held.holder = excluded.holder RETURNING epoch)' +
+    ' SELECT epoch, NULL AS holder FROM given' +
+    ` UNION ALL SELECT epoch, holder FROM ${lease} WHERE name = $1 AND NOT EXISTS (SELECT 1 FROM given)`;
+  const setUntil =
+    `UPDATE ${lease} SET until = ${UNTIL}` +
+    ' WHERE name = $1 AND holder = $2 AND epoch = $4 AND until > clock_timestamp() RETURNING epoch';
   return {
-    epoch,
-    remaining: () => end - clock.monotonic(),
-    async renew() {
-      const asked = clock.monotonic();
-      const isMine = await engine.setUntil(key, seconds);
-      end = isMine ? asked + seconds * 1000 : Number.NEGATIVE_INFINITY;
-      return isMine;
+    async give({ name, holder, seconds, epochSeen }) {
+      const values = [name, holder, seconds, epochSeen];
+      const rows = await engine.write(({ run }) => run<{ epoch: string; holder: string | null }>(give, values));
+      const [row] = rows;
+      if (row === undefined) return { holder: null, epoch: null } satisfies TakenLease;
+      const epoch = Number(row.epoch);
+      return row.holder === null ? { given: epoch } : { holder: row.holder, epoch };
     },
-    async release() {
-      end = Number.NEGATIVE_INFINITY;
-      await engine.setUntil(key, 0);
+    async setUntil({ name, holder, epoch }, seconds) {
+      const rows = await engine.write(({ run }) => run(setUntil, [name, holder, seconds, epoch]));
+      return rows.length === 1;
     },
   };
+}
+
+/** A lease as the engine has it. */
+export interface LeaseState {
+  name: string;
+  holder: string;
+  epoch: number;
+  /** Seconds that are left by the engine's clock; 0 once it has ended. */
+  seconds: number;
+}
+
+/** All leases that were ever given, by name. @throws LogUnavailableError */
+export async function readLeases({ engine, tables }: EngineAccess): Promise<LeaseState[]> {
+  const rows = await engine.read((run) =>
+    run<{ name: string; holder: string; epoch: string; seconds: number }>(
+      'SELECT name, holder, epoch, greatest(0, extract(epoch FROM until - clock_timestamp()))::float8 AS seconds' +
+        ` FROM ${tables.lease} ORDER BY name`,
+    ),
+  );
+  return rows.map((row) => ({ ...row, epoch: Number(row.epoch) }));
 }

@@ -1,12 +1,16 @@
 /**
  * The PostgreSQL servers that hold the shared log: finds the one that takes writes, keeps connections to it, bounds how
  * long a statement may take, and looks for the writable server again after a failure.
+ *
+ * What a failure of PostgreSQL's client means for a statement that writes: that nothing was written, or that nobody knows.
+ * Statements run by themselves, each in a transaction of its own. An answer of severity ERROR says that the transaction is
+ * undone. An answer of severity FATAL or PANIC ends the session and may come after the commit, and a connection that ends
+ * without an answer says nothing, wherever it was cut. Whatever fails before there is a connection has sent nothing.
  */
 import type { ReservedSQL, SQL } from 'bun';
 import { type Clock, systemClock } from '../../base/clock.ts';
 import { type EngineServer, engineServers } from './engine-address.ts';
-import { endsConnection, failureOfWrite, NoAnswerError, unavailable } from './engine-failure.ts';
-import { LogUnavailableError } from './shared-log.ts';
+import { LogUnavailableError, LogUnknownOutcomeError } from './shared-log.ts';
 
 /** Connections of one process: one writes, and the others read meanwhile. */
 const CONNECTIONS = 3;
@@ -28,6 +32,14 @@ const LONGEST_MS = 600_000;
  */
 const SESSION = { application_name: 'stackside', synchronous_commit: 'on', statement_timeout: '0' };
 
+/**
+ * The statement whose commit waits for the standbys, and with it for all that was committed before. An entry can be read that
+ * the disk of one server alone has: its session ended while it waited, or its server was started again without the others. A
+ * message that nobody reads gives the transaction an id and a record in the write-ahead log, without a row that hosts
+ * would wait for each other at. PostgreSQL lets every role send one.
+ */
+export const WAITING_COMMIT = "SELECT pg_logical_emit_message(true, 'stackside', '')";
+
 /** The parameters that statements here have. */
 type Parameter = string | number | Uint8Array | null;
 
@@ -46,6 +58,9 @@ interface Writable {
   server: EngineServer;
   sql: SQL;
 }
+
+/** Makes the error of a statement from why it failed. @param server host and port */
+type FailureOf = (server: string, cause: unknown) => LogUnavailableError | LogUnknownOutcomeError;
 
 /** A server as it was found: whether it takes writes, or why nobody knows. */
 type Found = Writable & ({ timeline: number | null } | { failure: unknown });
@@ -112,32 +127,21 @@ export class PostgresEngine {
    */
   async read<T>(work: (run: Run) => Promise<T>, bytes = 0): Promise<T> {
     const writable = await this.writable();
-    try {
-      return await this.#within(work(runOf(writable.sql)), bytes);
-    } catch (error) {
-      if (endsConnection(error)) await this.#forget(writable);
-      throw unavailable(writable.server.name, error);
-    }
+    return this.#answered(writable, unavailable, work(runOf(writable.sql)), bytes);
   }
 
   /**
    * Reads rows, and waits until the disks that commits wait for have them, by a commit behind them. One session does both,
    * since a commit says nothing of what another server has.
-   * @param commit a statement that writes @param bytes about how many the rows carry @throws LogUnavailableError
+   * @param bytes about how many the rows carry @throws LogUnavailableError
    */
-  async readDurably<Row>(read: (run: Run) => Promise<Row[]>, commit: string, bytes: number): Promise<Row[]> {
-    const writable = await this.writable();
-    const sql = await this.#reserve(writable);
-    try {
-      const rows = await this.#within(read(runOf(sql)), bytes);
-      if (rows.length > 0) await this.#within(runOf(sql)(commit), 0);
+  async readDurably<Row>(read: (run: Run) => Promise<Row[]>, bytes = 0): Promise<Row[]> {
+    const work = async ({ run }: Session): Promise<Row[]> => {
+      const rows = await read(run);
+      if (rows.length > 0) await run(WAITING_COMMIT);
       return rows;
-    } catch (error) {
-      if (endsConnection(error)) await this.#forget(writable);
-      throw unavailable(writable.server.name, error);
-    } finally {
-      await sql.release();
-    }
+    };
+    return this.#inSession(unavailable, work, bytes);
   }
 
   /**
@@ -146,16 +150,7 @@ export class PostgresEngine {
    * @throws LogUnavailableError where nothing was written, LogUnknownOutcomeError where it may have been
    */
   async write<T>(work: (session: Session) => Promise<T>, bytes = 0): Promise<T> {
-    const writable = await this.writable();
-    const sql = await this.#reserve(writable);
-    try {
-      return await this.#within(work({ run: runOf(sql), sql }), bytes);
-    } catch (error) {
-      if (endsConnection(error)) await this.#forget(writable);
-      throw failureOfWrite(writable.server.name, error);
-    } finally {
-      await sql.release();
-    }
+    return this.#inSession(failureOfWrite, work, bytes);
   }
 
   /** Ends what is under way, and closes all connections. */
@@ -165,13 +160,25 @@ export class PostgresEngine {
     if (this.#current !== null) await this.#forget(this.#current);
   }
 
-  /** A connection for one statement that writes. Nothing was sent where there is none. */
-  async #reserve(writable: Writable): Promise<ReservedSQL> {
+  /** Runs `work` on a connection that nobody else uses meanwhile. @param failure makes the error of what fails */
+  async #inSession<T>(failure: FailureOf, work: (session: Session) => Promise<T>, bytes: number): Promise<T> {
+    const writable = await this.writable();
+    // Nothing was sent where there is no connection.
+    const sql = await this.#answered(writable, unavailable, writable.sql.reserve(), 0);
     try {
-      return await this.#within(writable.sql.reserve(), 0);
+      return await this.#answered(writable, failure, work({ run: runOf(sql), sql }), bytes);
+    } finally {
+      await sql.release();
+    }
+  }
+
+  /** Waits for an answer of a server as long as it may take. @param failure makes the error where there is none */
+  async #answered<T>(writable: Writable, failure: FailureOf, answer: Promise<T>, bytes: number): Promise<T> {
+    try {
+      return await this.#within(answer, bytes);
     } catch (error) {
-      await this.#forget(writable);
-      throw unavailable(writable.server.name, error);
+      if (endsConnection(error)) await this.#forget(writable);
+      throw failure(writable.server.name, error);
     }
   }
 
@@ -224,3 +231,49 @@ const runOf =
   (sql: SQL): Run =>
   (statement, parameters = []) =>
     sql.unsafe(statement, [...parameters]);
+
+// ── What a failure means ──
+
+/** The engine did not answer in time. */
+class NoAnswerError extends Error {
+  override readonly name = 'NoAnswerError';
+  constructor(milliseconds: number) {
+    super(`no answer within ${milliseconds} ms`);
+  }
+}
+
+/** SQLSTATEs of severity ERROR that say nothing of the outcome: of connections, and of statements whose end isn't known. */
+const isSilent = (state: string): boolean => state.startsWith('08') || state === '40003';
+
+/** Whether the server itself says that the statement changed nothing. */
+function provesNothingWritten(error: SQL.PostgresError): boolean {
+  return error.severity === 'ERROR' && error.errno !== undefined && !isSilent(error.errno);
+}
+
+/** SQLSTATEs of a server that is not, or no longer, the one to write to, though the connection lives. */
+const TAKES_NO_WRITES = '25006';
+
+/** Whether a failure says that another server, or another connection to the same one, must be looked for. */
+function endsConnection(error: unknown): boolean {
+  return !(error instanceof Bun.SQL.PostgresError) || !provesNothingWritten(error) || error.errno === TAKES_NO_WRITES;
+}
+
+/** What a failure says. Errors of a connection that could not be made, such as a certificate that isn't trusted, may be of any kind. */
+function messageOf(error: unknown): string {
+  if (error instanceof Bun.SQL.PostgresError) return `${error.message} (${error.errno ?? error.code})`;
+  return error instanceof Error ? error.message : String(error);
+}
+
+/** The error of a statement that could not be sent, or that only read. @param server host and port */
+const unavailable = (server: string, cause: unknown): LogUnavailableError =>
+  new LogUnavailableError(`PostgreSQL at ${server}: ${messageOf(cause)}`, { cause });
+
+/** The error of a statement that writes, once it may have been sent. @param server host and port */
+function failureOfWrite(server: string, cause: unknown): LogUnavailableError | LogUnknownOutcomeError {
+  if (cause instanceof Bun.SQL.PostgresError && provesNothingWritten(cause)) return unavailable(server, cause);
+  return new LogUnknownOutcomeError(`PostgreSQL at ${server}: ${messageOf(cause)}`, { cause });
+}
+
+/** Whether PostgreSQL refused a statement with this SQLSTATE. @param error what the engine threw */
+export const hasState = (error: unknown, state: string): boolean =>
+  error instanceof LogUnavailableError && error.cause instanceof Bun.SQL.PostgresError && error.cause.errno === state;

@@ -1,14 +1,12 @@
 /** The shared log in a table of PostgreSQL. */
-import { type Clock, systemClock } from '../../base/clock.ts';
-import { chainOf, type EngineTables, requireTables, tablesOf, WAITING_COMMIT } from './engine-tables.ts';
-import { CHAIN_START, compressed, decompressed } from './entry.ts';
-import { copyAfter, copyRow } from './entry-copy.ts';
-import { NewEntries } from './new-entries.ts';
-import { type EngineOptions, PostgresEngine } from './postgres-engine.ts';
+import type { SQL } from 'bun';
+import { type Clock, pause, systemClock } from '../../base/clock.ts';
+import { type EngineAccess, engineAccess, requireTables } from './engine-tables.ts';
+import { CHAIN_START, compressed, decompressed, type Entry, type Head, sameChain } from './entry.ts';
+import { type EngineOptions, hasState, type Session } from './postgres-engine.ts';
 import {
+  type Appended,
   DamagedLogError,
-  type LogEntry,
-  type LogHead,
   LogUnavailableError,
   LogUnknownOutcomeError,
   type SharedLog,
@@ -16,6 +14,9 @@ import {
 
 /** Bytes of text that one read brings where the caller names no number. */
 const USUAL_BYTES = 32_000_000;
+
+/** Milliseconds after which a host that waits looks at the log: it may have lost entries, or a notification was lost. */
+export const LOOK_MS = 1_000;
 
 /** An entry as its row has it; PostgreSQL's client gives numbers of 64 bits as text. */
 interface LogRow {
@@ -26,24 +27,9 @@ interface LogRow {
   chain: Uint8Array;
 }
 
-/** What reaches the tables of a shared log: the log itself, its lease, the positions of hosts. */
-export interface EngineAccess {
-  engine: PostgresEngine;
-  tables: EngineTables;
-  clock: Clock;
-}
-
 export interface PostgresLogOptions extends EngineOptions {
   /** What the names of the tables begin with. */
   prefix?: string;
-  /** False where notifications must not be used; then this host looks for entries every 20 ms, and tells nobody. */
-  listens?: boolean;
-}
-
-/** Reaches the tables, which may be missing. @throws OperatorError where URL or prefix is none */
-export function engineAccess(url: string, { prefix = '', ...options }: PostgresLogOptions = {}): EngineAccess {
-  const tables = tablesOf(prefix);
-  return { engine: new PostgresEngine(url, options), tables, clock: options.clock ?? systemClock };
 }
 
 /**
@@ -52,8 +38,11 @@ export function engineAccess(url: string, { prefix = '', ...options }: PostgresL
  * @param url names one server or several, of which the one that takes writes is found
  * @throws OperatorError where URL or prefix is none, or the database has no tables or those of another version
  */
-export async function openPostgresLog(url: string, options: PostgresLogOptions = {}): Promise<PostgresLog> {
-  const log = new PostgresLog(engineAccess(url, options), options.listens ?? true);
+export async function openPostgresLog(
+  url: string,
+  { prefix, ...options }: PostgresLogOptions = {},
+): Promise<PostgresLog> {
+  const log = new PostgresLog(engineAccess(url, prefix, options), options.clock);
   try {
     await log.requireTables();
   } catch (error) {
@@ -68,30 +57,32 @@ export async function openPostgresLog(url: string, options: PostgresLogOptions =
 export class PostgresLog implements SharedLog {
   /** What the engine holds besides the log is reached by it: the lease, and the positions of hosts. */
   readonly access: EngineAccess;
-  readonly #newEntries: NewEntries;
-  readonly #append: string;
+  readonly #clock: Clock;
+  readonly #insert: string;
   readonly #read: string;
-  readonly #head: string;
   #isVerified = false;
+  /** The client whose notifications arrive, once that has begun. */
+  #listening: { sql: SQL; begun: Promise<unknown> } | null = null;
+  /** Everybody who waits, each with the number after which entries matter. */
+  readonly #waiting = new Set<{ after: number; wake: () => void }>();
 
-  constructor(access: EngineAccess, listens: boolean) {
-    const { engine, tables, clock } = access;
-    const { log } = tables;
+  constructor(access: EngineAccess, clock: Clock = systemClock) {
+    const { log } = access.tables;
     this.access = access;
-    this.#newEntries = new NewEntries(engine, tables, { clock, listens });
-    // The one statement that appends: the number is free and the entry before it is the one that the host knows, or nothing
-    // is written. Two hosts that try at once meet at the primary key.
-    this.#append =
-      `INSERT INTO ${log} (seq, received_at, path, payload, chain)` +
+    this.#clock = clock;
+    // The number is free and the entry before it is the one that the host knows, or nothing is written. Two hosts that try
+    // at once meet at the primary key. Others are told once it is committed.
+    this.#insert =
+      `WITH appended AS (INSERT INTO ${log} (seq, received_at, path, payload, chain)` +
       ' SELECT $1::bigint, $2::bigint, $3::text, $4::bytea, $5::bytea' +
       ` WHERE $1::bigint = 1 OR EXISTS (SELECT 1 FROM ${log} WHERE seq = $1::bigint - 1 AND chain = $6::bytea)` +
-      ' ON CONFLICT (seq) DO NOTHING RETURNING seq';
+      ' ON CONFLICT (seq) DO NOTHING RETURNING seq)' +
+      ` SELECT pg_notify('${log}', seq::text) FROM appended`;
     this.#read =
       'SELECT seq, received_at, path, payload, chain FROM' +
       ` (SELECT *, sum(octet_length(payload)) OVER (ORDER BY seq) AS bytes FROM ${log}` +
       ' WHERE seq > $1::bigint ORDER BY seq LIMIT $2::bigint) AS entry' +
       ' WHERE bytes - octet_length(payload) < $3::bigint ORDER BY seq';
-    this.#head = `SELECT seq, chain FROM ${log} ORDER BY seq DESC LIMIT 1`;
   }
 
   /**
@@ -101,91 +92,191 @@ export class PostgresLog implements SharedLog {
    */
   async requireTables(): Promise<void> {
     if (this.#isVerified) return;
-    await requireTables(this.access.engine, this.access.tables);
+    await requireTables(this.access);
     this.#isVerified = true;
   }
 
-  async append(entry: LogEntry, head: LogHead): Promise<'appended' | 'conflict'> {
+  async append(entries: readonly Entry[], head: Head): Promise<Appended> {
     await this.requireTables();
-    const payload = compressed(entry.text);
-    const values = [entry.seq, entry.receivedAt, entry.path, payload, entry.chain, head.chain];
-    const rows = await this.access.engine.write(({ run }) => run(this.#append, values), payload.length);
-    if (rows.length === 0) return 'conflict';
-    this.#newEntries.announce(entry.seq);
-    return 'appended';
+    const [first] = entries;
+    if (first === undefined) return 'appended';
+    return entries.length === 1 ? this.#appendOne(first, head) : this.#appendMany(entries, head);
   }
 
-  async appendTogether(entries: readonly LogEntry[], head: LogHead): Promise<'appended' | 'conflict'> {
-    await this.requireTables();
-    const outcome = await copyAfter(this.access, head, entries.map(copyRow));
-    const newest = entries.at(-1)?.seq;
-    if (outcome === 'appended' && newest !== undefined) this.#newEntries.announce(newest);
-    return outcome;
+  /** Appends an entry by one statement, since an event waits for it. */
+  async #appendOne({ id, receivedAt, path, text, chain }: Entry, head: Head): Promise<Appended> {
+    const payload = compressed(text);
+    const values = [id, receivedAt, path, payload, chain, head.chain];
+    const rows = await this.access.engine.write(({ run }) => run(this.#insert, values), payload.length);
+    return rows.length === 0 ? 'conflict' : 'appended';
   }
 
-  async read(after: number, limit: number, maxBytes = USUAL_BYTES): Promise<LogEntry[]> {
+  /** Appends entries by one copy. Nobody is told of it: hosts look. */
+  async #appendMany(entries: readonly Entry[], head: Head): Promise<Appended> {
+    const { engine, tables } = this.access;
+    const rows = entries.map(copyRow);
+    const bytes = rows.reduce((sum, row) => sum + row.length, 0);
+    try {
+      return await engine.write(async (session) => {
+        if (!(await isThere(session, tables.log, head))) return 'conflict';
+        await copy(session, tables.log, rows);
+        return 'appended';
+      }, bytes);
+    } catch (error) {
+      // Another host was there first, with one of these entries at least: none was written.
+      if (hasState(error, UNIQUE_VIOLATION)) return 'conflict';
+      throw error;
+    }
+  }
+
+  async read(after: number, limit: number, maxBytes = USUAL_BYTES): Promise<Entry[]> {
     await this.requireTables();
-    const { engine } = this.access;
-    // The host takes entries into its journal, or answers an event with 200, because they are there.
     const range = [after, limit, maxBytes];
-    const rows = await engine.readDurably((run) => run<LogRow>(this.#read, range), WAITING_COMMIT, maxBytes);
-    const entries: LogEntry[] = [];
+    // The host takes entries into its journal, or answers an event with 200, because they are there.
+    const rows = await this.access.engine.readDurably((run) => run<LogRow>(this.#read, range), maxBytes);
+    const entries: Entry[] = [];
     let bytes = 0;
     for (const row of rows) {
-      const text = textOf(row);
-      if (text === null) {
+      const entry = entryOf(row);
+      if (entry === null) {
         // Those before it can be read.
         if (entries.length > 0) break;
         throw new DamagedLogError(Number(row.seq), 'is damaged: its payload can not be decompressed');
       }
-      const entry = entryOf(row, text);
-      bytes += text.length;
+      bytes += entry.text.length;
       if (bytes > maxBytes && entries.length > 0) break;
       entries.push(entry);
     }
     return entries;
   }
 
-  async head(): Promise<LogHead> {
+  async head(): Promise<Head> {
     await this.requireTables();
-    const [row] = await this.access.engine.read((run) => run<Pick<LogRow, 'seq' | 'chain'>>(this.#head));
-    return row === undefined ? { seq: 0, chain: CHAIN_START } : { seq: Number(row.seq), chain: row.chain };
+    const { engine, tables } = this.access;
+    const newest = `SELECT seq, chain FROM ${tables.log} ORDER BY seq DESC LIMIT 1`;
+    const [row] = await engine.read((run) => run<Pick<LogRow, 'seq' | 'chain'>>(newest));
+    return row === undefined ? { id: 0, chain: CHAIN_START } : { id: Number(row.seq), chain: row.chain };
   }
 
   async chain(named: number | null): Promise<number | null> {
     await this.requireTables();
+    const { engine, tables } = this.access;
+    interface Row {
+      chain_id: string | null;
+    }
+    const [known] = await engine.read((run) => run<Row>(`SELECT chain_id FROM ${tables.meta}`));
+    if (known?.chain_id != null) return Number(known.chain_id);
+    if (named === null) return null;
+    const claim = `UPDATE ${tables.meta} SET chain_id = coalesce(chain_id, $1::bigint) RETURNING chain_id`;
     try {
-      return await chainOf(this.access.engine, this.access.tables, named);
+      const [row] = await engine.write(({ run }) => run<Row>(claim, [named]));
+      return Number(row?.chain_id ?? named);
     } catch (error) {
       // Whether it was named or not, it is asked for again.
       throw error instanceof LogUnknownOutcomeError ? new LogUnavailableError(error.message, { cause: error }) : error;
     }
   }
 
-  wait(after: number, signal: AbortSignal): Promise<void> {
-    return this.#newEntries.wait(after, signal);
+  /**
+   * PostgreSQL notifies hosts of an entry when it is committed. Notifications may be lost, and so may entries, so that a host
+   * that waits looks from time to time as well.
+   */
+  async wait(after: number, signal: AbortSignal): Promise<void> {
+    const told = new AbortController();
+    const waiter = { after, wake: () => told.abort() };
+    this.#waiting.add(waiter);
+    try {
+      if (await this.#isBeyond(after)) return;
+      await pause(this.#clock, LOOK_MS, AbortSignal.any([signal, told.signal]));
+    } finally {
+      this.#waiting.delete(waiter);
+    }
+  }
+
+  /** Whether an entry came before notifications of it did. An engine that is away is not asked at once again. */
+  async #isBeyond(after: number): Promise<boolean> {
+    try {
+      await this.#listen();
+      return (await this.head()).id > after;
+    } catch (error) {
+      if (!(error instanceof LogUnavailableError)) throw error;
+      return false;
+    }
   }
 
   async close(): Promise<void> {
-    this.#newEntries.close();
-    await this.access.engine.close();
+    const closed = this.access.engine.close();
+    for (const { wake } of this.#waiting) wake();
+    await closed;
+  }
+
+  /** Begins to listen where nobody does yet. @throws LogUnavailableError */
+  async #listen(): Promise<void> {
+    const { engine, tables } = this.access;
+    const { sql } = await engine.writable();
+    const heard = (id: string) => {
+      for (const { after, wake } of this.#waiting) if (Number(id) > after) wake();
+    };
+    if (this.#listening?.sql !== sql) {
+      this.#listening = { sql, begun: engine.read(() => sql.listen(tables.log, heard)) };
+    }
+    const listening = this.#listening;
+    try {
+      await listening.begun;
+    } catch (error) {
+      if (this.#listening === listening) this.#listening = null;
+      throw error;
+    }
   }
 }
 
-const entryOf = ({ seq, received_at, path, chain }: LogRow, text: string): LogEntry => ({
-  seq: Number(seq),
-  receivedAt: Number(received_at),
-  path,
-  text,
-  chain,
-});
-
-/** The text of a row; null where its bytes hold none. */
-function textOf({ payload }: LogRow): string | null {
+/** The entry of a row; null where the bytes of its payload hold no text. */
+function entryOf({ seq, received_at, path, payload, chain }: LogRow): Entry | null {
   try {
-    return decompressed(payload);
+    return { id: Number(seq), receivedAt: Number(received_at), path, text: decompressed(payload), chain };
   } catch {
     // Whatever is wrong, it is the bytes.
     return null;
   }
+}
+
+// ── Many entries by one copy ──
+
+/** What PostgreSQL's binary copies begin and end with. */
+const HEADER = Buffer.concat([Buffer.from('PGCOPY\n\u00ff\r\n\0', 'latin1'), Buffer.alloc(8)]);
+const TRAILER = Buffer.from([0xff, 0xff]);
+
+const UNIQUE_VIOLATION = '23505';
+
+/** A column of a binary copy: its length, and its bytes. */
+function column(bytes: Uint8Array): Buffer {
+  const length = Buffer.alloc(4);
+  length.writeInt32BE(bytes.length);
+  return Buffer.concat([length, bytes]);
+}
+
+function number(value: number): Buffer {
+  const bytes = Buffer.alloc(8);
+  bytes.writeBigInt64BE(BigInt(value));
+  return column(bytes);
+}
+
+/** The row of an entry in a binary copy. */
+function copyRow({ id, receivedAt, path, text, chain }: Entry): Buffer {
+  const columns = [number(id), number(receivedAt), column(Buffer.from(path)), column(compressed(text)), column(chain)];
+  return Buffer.concat([Buffer.from([0, columns.length]), ...columns]);
+}
+
+/** Whether the log has the entry. Entries are never removed from the server that this session is of. */
+async function isThere({ run }: Session, log: string, { id, chain }: Head): Promise<boolean> {
+  if (id === 0) return sameChain(chain, CHAIN_START);
+  const rows = await run(`SELECT 1 FROM ${log} WHERE seq = $1::bigint AND chain = $2::bytea`, [id, chain]);
+  return rows.length === 1;
+}
+
+async function copy({ sql }: Session, log: string, rows: readonly Buffer[]): Promise<void> {
+  const into = `COPY ${log} (seq, received_at, path, payload, chain) FROM STDIN (FORMAT binary)`;
+  const writer = sql.unsafe(into).writable().getWriter();
+  for (const part of [HEADER, ...rows, TRAILER]) await writer.write(part);
+  await writer.close();
 }

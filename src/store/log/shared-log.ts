@@ -1,33 +1,16 @@
 /**
- * The log that several hosts share, as they see it: numbered entries without a gap, each with the chain value of the journal
- * (`store/log/entry.ts`). A host's journal is a copy of it. No engine is known here.
+ * The log that several hosts share, as they see it: entries without a gap, each with its chain value (`entry.ts`). A host's
+ * journal is a copy of it. No engine is known here.
  */
 import { OperatorError } from '../../base/errors.ts';
-import type { Entry } from './entry.ts';
+import type { Entry, Head } from './entry.ts';
 
-/** One entry of the shared log: what the journal's row of the same number holds. */
-export interface LogEntry {
-  /** The id of the journal's row; the first entry has 1. */
-  seq: number;
-  /** Unix microseconds. */
-  receivedAt: number;
-  /** Where the node posted it, such as `/new_block`. */
-  path: string;
-  /** The body: JSON text. An engine may compress it on its way. */
-  text: string;
-  /** Chain value of the entry, as `nextChain` makes it. */
-  chain: Uint8Array;
-}
-
-/** The newest entry; number 0 with the chain's first value where the log is empty. */
-export type LogHead = Pick<LogEntry, 'seq' | 'chain'>;
-
-/** The engine did not take the entry, and nothing was written. */
+/** The engine did not take the entries, and nothing was written. */
 export class LogUnavailableError extends Error {
   override readonly name: string = 'LogUnavailableError';
 }
 
-/** The engine may have written the entry, and its answer was lost: read the entry's number and compare. */
+/** The engine may have written the entries, and its answer was lost: read the last one's number and compare. */
 export class LogUnknownOutcomeError extends Error {
   override readonly name: string = 'LogUnknownOutcomeError';
 }
@@ -56,6 +39,45 @@ export class DamagedLogError extends OperatorError {
   }
 }
 
+/** What became of entries that were to follow a head: `conflict` where the log has another one there. */
+export type Appended = 'appended' | 'conflict';
+
+export interface SharedLog {
+  /**
+   * Appends entries that follow each other where `head` is the newest entry of the log: all of them or none. What it
+   * returned `appended` for is durable.
+   * @throws LogUnavailableError, LogUnknownOutcomeError
+   */
+  append(entries: readonly Entry[], head: Head): Promise<Appended>;
+
+  /**
+   * Entries that follow `after`, in order and without checking them against each other: none where there are none yet. What
+   * it returned is durable, whoever appended it.
+   * @param limit the most entries @param maxBytes about how many bytes of text; at least one entry comes
+   * @throws LogUnavailableError; DamagedLogError where the payload of the first can't be read
+   */
+  read(after: number, limit: number, maxBytes?: number): Promise<Entry[]>;
+
+  /** The newest entry. @throws LogUnavailableError */
+  head(): Promise<Head>;
+
+  /**
+   * The id of the chain whose events the log holds.
+   * @param named becomes the chain of a log that has none yet; null names none
+   * @returns null where none is named @throws LogUnavailableError
+   */
+  chain(named: number | null): Promise<number | null>;
+
+  /**
+   * Resolves when the log may have changed since `after` was its newest entry, or the signal is aborted. Also resolves where
+   * the engine is away: the next `read` says so.
+   */
+  wait(after: number, signal: AbortSignal): Promise<void>;
+
+  /** Ends what is under way and closes all connections. */
+  close(): Promise<void>;
+}
+
 /** What a host has of the log: the entries of its journal. */
 export interface OwnEntries {
   /** The number of the last entry. */
@@ -67,57 +89,3 @@ export interface OwnEntries {
   /** Stretches of entries that the journal lacks. */
   gaps(): { first: number; last: number }[];
 }
-
-export interface SharedLog {
-  /**
-   * Appends the entry where `head` is the newest entry of the log. What it returned `appended` for is durable.
-   * @returns `conflict` where another entry stands there
-   * @throws LogUnavailableError, LogUnknownOutcomeError
-   */
-  append(entry: LogEntry, head: LogHead): Promise<'appended' | 'conflict'>;
-
-  /**
-   * Appends entries that follow each other as {@link append} does one: all of them or none.
-   * @throws LogUnavailableError, LogUnknownOutcomeError
-   */
-  appendTogether(entries: readonly LogEntry[], head: LogHead): Promise<'appended' | 'conflict'>;
-
-  /**
-   * Entries that follow `after`, in order and without checking them against each other: none where there are none yet. What
-   * it returned is durable, whoever appended it.
-   * @param limit the most entries @param maxBytes about how many bytes of text; at least one entry comes
-   * @throws LogUnavailableError; DamagedLogError where the payload of the first can't be read
-   */
-  read(after: number, limit: number, maxBytes?: number): Promise<LogEntry[]>;
-
-  /** @throws LogUnavailableError */
-  head(): Promise<LogHead>;
-
-  /**
-   * The id of the chain whose events the log holds.
-   * @param named becomes the chain of a log that has none yet; null names none
-   * @returns null where none is named @throws LogUnavailableError
-   */
-  chain(named: number | null): Promise<number | null>;
-
-  /**
-   * Resolves when an entry after `after` may be there, or the signal is aborted. Also resolves where the engine is away:
-   * the next `read` says so.
-   */
-  wait(after: number, signal: AbortSignal): Promise<void>;
-
-  /** Ends what is under way and closes all connections. */
-  close(): Promise<void>;
-}
-
-/** An entry of the log as the journal keeps it. */
-export const journalEntryOf = ({ seq, ...rest }: LogEntry): Entry => ({ id: seq, ...rest });
-
-/** An entry of the journal as the log keeps it. */
-export const logEntryOf = ({ id, receivedAt, path, text, chain }: Entry): LogEntry => ({
-  seq: id,
-  receivedAt,
-  path,
-  text,
-  chain,
-});

@@ -1,9 +1,11 @@
 /** What an append means whose connection is cut, or whose session ends. */
+
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import { SQL } from 'bun';
+import type { Entry, Head } from '../../../src/store/log/entry.ts';
 import { STATEMENT_MS } from '../../../src/store/log/postgres-engine.ts';
 import type { PostgresLog, PostgresLogOptions } from '../../../src/store/log/postgres-log.ts';
-import { type LogEntry, type LogHead, LogUnavailableError } from '../../../src/store/log/shared-log.ts';
+import { LogUnavailableError } from '../../../src/store/log/shared-log.ts';
 import { type Cut, type CutProxy, cutProxy } from '../../support/cut-proxy.ts';
 import { heldClock } from '../../support/held-clock.ts';
 import { casesOf } from '../../support/property.ts';
@@ -34,20 +36,20 @@ export function cutTests(fixture: () => EngineFixture): void {
       proxy[Symbol.dispose]();
     });
 
-    const isThere = async ({ seq }: LogEntry): Promise<boolean> =>
-      (await fixture().server.run(`SELECT 1 FROM ${prefix}stackside_log WHERE seq = ${seq}`)).length === 1;
+    const isThere = async ({ id }: Entry): Promise<boolean> =>
+      (await fixture().server.run(`SELECT 1 FROM ${prefix}stackside_log WHERE seq = ${id}`)).length === 1;
 
     /** Connects and prepares the statement, so that the bytes which follow are those of one append. */
     async function warmUp(): Promise<void> {
-      const behindGap = { ...head, seq: head.seq + 9 };
-      expect(await log.append(entryAfter(behindGap), behindGap)).toBe('conflict');
+      const behindGap = { ...head, id: head.id + 9 };
+      expect(await log.append([entryAfter(behindGap)], behindGap)).toBe('conflict');
     }
 
     /** What an append came to whose connection is cut, in words. */
     async function tryCut(cut: Cut, log: PostgresLog): Promise<string> {
       const entry = entryAfter(head);
       proxy.cutAfter(cut);
-      const outcome = await outcomeOf(log.append(entry, head));
+      const outcome = await outcomeOf(log.append([entry], head));
       proxy.cutAfter(null);
       await fixture().sessionsEnd();
       const there = await isThere(entry);
@@ -60,7 +62,7 @@ export function cutTests(fixture: () => EngineFixture): void {
       await warmUp();
       proxy.count();
       const entry = entryAfter(head);
-      await log.append(entry, head);
+      await log.append([entry], head);
       head = entry;
       return proxy.count();
     }
@@ -93,7 +95,7 @@ export function cutTests(fixture: () => EngineFixture): void {
       await warmUp();
       proxy.count();
       const uncut = several();
-      expect(await log.appendTogether(uncut, head)).toBe('appended');
+      expect(await log.append(uncut, head)).toBe('appended');
       head = uncut[1]!;
       const { client, server } = proxy.count();
       const cuts = [
@@ -104,7 +106,7 @@ export function cutTests(fixture: () => EngineFixture): void {
         await warmUp();
         const entries = several();
         proxy.cutAfter(cut);
-        const outcome = await outcomeOf(log.appendTogether(entries, head));
+        const outcome = await outcomeOf(log.append(entries, head));
         proxy.cutAfter(null);
         await fixture().sessionsEnd();
         const there = await Promise.all(entries.map(isThere));
@@ -134,11 +136,11 @@ export function cutTests(fixture: () => EngineFixture): void {
       const clock = heldClock([STATEMENT_MS]);
       const slow = await openProxied({ clock });
       const entry = entryAfter(head);
-      expect(await slow.append(entry, head)).toBe('appended');
+      expect(await slow.append([entry], head)).toBe('appended');
       head = entry;
       proxy.hold(true);
       proxy.count();
-      const append = outcomeOf(slow.append(entryAfter(head), head));
+      const append = outcomeOf(slow.append([entryAfter(head)], head));
       await until(() => proxy.count().client > 0);
       clock.pass(STATEMENT_MS);
       expect(await append).toBe('unknown');
@@ -149,11 +151,11 @@ export function cutTests(fixture: () => EngineFixture): void {
 
   describe('an append that the server ends', () => {
     /** An append that waits for a transaction which has the number. @param end ends the wait */
-    async function blocked(log: PostgresLog, head: LogHead, end: string): Promise<Outcome> {
+    async function blocked(log: PostgresLog, head: Head, end: string): Promise<Outcome> {
       const { log: table } = log.access.tables;
       const entry = entryAfter(head);
-      await using _ = await holding(`INSERT INTO ${table} VALUES (${entry.seq}, 0, '', '', '\\x${'00'.repeat(32)}')`);
-      const append = outcomeOf(log.append(entry, head));
+      await using _ = await holding(`INSERT INTO ${table} VALUES (${entry.id}, 0, '', '', '\\x${'00'.repeat(32)}')`);
+      const append = outcomeOf(log.append([entry], head));
       await until(async () => (await waiting()).length === 1, 'a session that waits for the lock');
       await fixture().server.run(`SELECT ${end}(pid) FROM pg_stat_activity WHERE ${WAITING}`);
       return await append;
@@ -178,17 +180,17 @@ export function cutTests(fixture: () => EngineFixture): void {
     test('with an error wrote nothing, and the next one is taken', async () => {
       await using log = await fixture().newLog();
       const first = entryAfter(START);
-      await log.append(first, START);
+      await log.append([first], START);
       expect(await blocked(log, first, 'pg_cancel_backend')).toBe('unavailable');
-      expect(await log.append(entryAfter(first), first)).toBe('appended');
+      expect(await log.append([entryAfter(first)], first)).toBe('appended');
     });
 
     test('with its session leaves the outcome unknown, and the next one is taken', async () => {
       await using log = await fixture().newLog();
       const first = entryAfter(START);
-      await log.append(first, START);
+      await log.append([first], START);
       expect(await blocked(log, first, 'pg_terminate_backend')).toBe('unknown');
-      expect(await log.append(entryAfter(first), first)).toBe('appended');
+      expect(await log.append([entryAfter(first)], first)).toBe('appended');
     });
 
     test('while it waits for standbys is not taken for durable', async () => {
@@ -204,7 +206,7 @@ export function cutTests(fixture: () => EngineFixture): void {
       async function appendUntilFailure(): Promise<Outcome> {
         for (;;) {
           const entry = entryAfter(head);
-          const outcome = await outcomeOf(log.append(entry, head));
+          const outcome = await outcomeOf(log.append([entry], head));
           if (outcome !== 'appended') return outcome;
           head = entry;
         }
@@ -217,13 +219,13 @@ export function cutTests(fixture: () => EngineFixture): void {
       expect(await failure).toBe('unknown');
       // The primary's own disk has the entry, and nothing else.
       const { log: table } = log.access.tables;
-      expect((await fixture().server.run(`SELECT 1 FROM ${table} WHERE seq > ${head.seq}`)).length).toBe(1);
-      const reading = log.read(head.seq, 1, 1).catch((error: unknown) => error);
+      expect((await fixture().server.run(`SELECT 1 FROM ${table} WHERE seq > ${head.id}`)).length).toBe(1);
+      const reading = log.read(head.id, 1, 1).catch((error: unknown) => error);
       await until(async () => (await inSync()).length === 1, 'a session that waits for a standby');
       clock.pass(STATEMENT_MS);
       expect(await reading).toBeInstanceOf(LogUnavailableError);
       await setStandbys('');
-      expect((await log.read(head.seq, 1)).length).toBe(1);
+      expect((await log.read(head.id, 1)).length).toBe(1);
     });
 
     test('because its role may only read wrote nothing, and the error says why', async () => {
@@ -231,7 +233,7 @@ export function cutTests(fixture: () => EngineFixture): void {
       await fixture().server.run('CREATE ROLE reader LOGIN');
       await fixture().server.run(`GRANT SELECT ON ${prefix}stackside_log, ${prefix}stackside_meta TO reader`);
       const log = await fixture().openAt(fixture().server.url.replace('stackside@', 'reader@'), prefix);
-      await expect(log.append(entryAfter(START), START)).rejects.toThrow('permission denied');
+      await expect(log.append([entryAfter(START)], START)).rejects.toThrow('permission denied');
       expect(await log.head()).toEqual(START);
       await log.close();
     });
@@ -242,8 +244,8 @@ export function cutTests(fixture: () => EngineFixture): void {
       const setReadOnly = (value: string) =>
         log.access.engine.read((run) => run(`SET default_transaction_read_only = ${value}`));
       await setReadOnly('on');
-      expect(await outcomeOf(log.append(entryAfter(START), START))).toBe('unavailable');
-      expect(await log.append(entryAfter(START), START)).toBe('appended');
+      expect(await outcomeOf(log.append([entryAfter(START)], START))).toBe('unavailable');
+      expect(await log.append([entryAfter(START)], START)).toBe('appended');
       await log.close();
     });
   });

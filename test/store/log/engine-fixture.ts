@@ -1,31 +1,20 @@
 /** One PostgreSQL server for the tests of the shared log, with tables of their own for each. */
 import { expect } from 'bun:test';
-import { makeTables } from '../../../src/store/log/engine-tables.ts';
-import { CHAIN_START, nextChain, sameChain } from '../../../src/store/log/entry.ts';
-import {
-  engineAccess,
-  openPostgresLog,
-  type PostgresLog,
-  type PostgresLogOptions,
-} from '../../../src/store/log/postgres-log.ts';
-import {
-  type LogEntry,
-  type LogHead,
-  LogUnavailableError,
-  LogUnknownOutcomeError,
-  type SharedLog,
-} from '../../../src/store/log/shared-log.ts';
+import { engineAccess, makeTables } from '../../../src/store/log/engine-tables.ts';
+import { CHAIN_START, type Entry, type Head, nextChain, sameChain } from '../../../src/store/log/entry.ts';
+import { openPostgresLog, type PostgresLog, type PostgresLogOptions } from '../../../src/store/log/postgres-log.ts';
+import { LogUnavailableError, LogUnknownOutcomeError, type SharedLog } from '../../../src/store/log/shared-log.ts';
 import { type PostgresServer, startPostgres } from '../../support/postgres.ts';
 import { until } from '../../support/until.ts';
 
 /** The head of an empty log. */
-export const START: LogHead = { seq: 0, chain: CHAIN_START };
+export const START: Head = { id: 0, chain: CHAIN_START };
 
 /** The entry that follows another. */
-export function entryAfter(head: LogHead, text = `{"n":${head.seq}}`): LogEntry {
-  const entry = { receivedAt: 1_700_000_000_000_000 + head.seq, path: '/new_block', text };
-  const seq = head.seq + 1;
-  return { ...entry, seq, chain: nextChain(head.chain, { ...entry, id: seq }) };
+export function entryAfter(head: Head, text = `{"n":${head.id}}`): Entry {
+  const entry = { receivedAt: 1_700_000_000_000_000 + head.id, path: '/new_block', text };
+  const id = head.id + 1;
+  return { ...entry, id, chain: nextChain(head.chain, { ...entry, id: id }) };
 }
 
 /** What an append came to. */
@@ -61,9 +50,9 @@ export async function engineFixture(): Promise<EngineFixture> {
     async newTables() {
       prefixes += 1;
       const prefix = `t${prefixes}_`;
-      const { engine, tables } = engineAccess(server.url, { prefix, connections: 1 });
-      expect(await makeTables(engine, tables)).toBe(true);
-      await engine.close();
+      const access = engineAccess(server.url, prefix, { connections: 1 });
+      expect(await makeTables(access)).toBe(true);
+      await access.engine.close();
       return prefix;
     },
     openAt: (url, prefix, options = {}) => openPostgresLog(url, { prefix, ...options }),
@@ -82,13 +71,13 @@ export async function engineFixture(): Promise<EngineFixture> {
 }
 
 /** Every entry of a log, each verified by the chain. */
-export async function verifiedEntries(log: SharedLog): Promise<LogEntry[]> {
-  const entries: LogEntry[] = [];
-  let head: LogHead = START;
-  for (let next = await log.read(0, 500); next.length > 0; next = await log.read(head.seq, 500)) {
+export async function verifiedEntries(log: SharedLog): Promise<Entry[]> {
+  const entries: Entry[] = [];
+  let head: Head = START;
+  for (let next = await log.read(0, 500); next.length > 0; next = await log.read(head.id, 500)) {
     for (const entry of next) {
-      expect(entry.seq).toBe(head.seq + 1);
-      expect(sameChain(entry.chain, nextChain(head.chain, { ...entry, id: entry.seq }))).toBe(true);
+      expect(entry.id).toBe(head.id + 1);
+      expect(sameChain(entry.chain, nextChain(head.chain, { ...entry }))).toBe(true);
       entries.push(entry);
       head = entry;
     }

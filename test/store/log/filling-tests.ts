@@ -1,12 +1,13 @@
 /** A log that is filled with the journal of a data directory. */
+
 import { expect, test } from 'bun:test';
+import { fillLog } from '../../../src/cluster/comparing.ts';
 import { devnetEvents } from '../../../src/devnet/scenario.ts';
 import { type Journal, openJournal } from '../../../src/store/files/journal.ts';
 import { openJournalTrimming } from '../../../src/store/files/journal-trim.ts';
 import { clusterStatus } from '../../../src/store/log/cluster-status.ts';
-import { chainOf, makeTables } from '../../../src/store/log/engine-tables.ts';
+import { makeTables } from '../../../src/store/log/engine-tables.ts';
 import { CHAIN_START, nextChain } from '../../../src/store/log/entry.ts';
-import { fillLog } from '../../../src/store/log/log-filling.ts';
 import { LogUnavailableError } from '../../../src/store/log/shared-log.ts';
 import { openHost } from '../../cluster/open-host.ts';
 import { dataDirectory } from '../../support/data-directory.ts';
@@ -38,23 +39,23 @@ export function fillingTests(fixture: () => EngineFixture): void {
     // Two transactions.
     extend(journal, 2_001);
     const filled: number[] = [];
-    const note = (seq: number) => void filled.push(seq);
-    expect((await fillLog(log.access, journal, note)).seq).toBe(2_001);
+    const note = (id: number) => void filled.push(id);
+    expect((await fillLog(log, journal, note)).id).toBe(2_001);
     extend(journal, 2);
-    expect((await fillLog(log.access, journal, note)).seq).toBe(2_003);
-    expect((await fillLog(log.access, journal, note)).seq).toBe(2_003);
+    expect((await fillLog(log, journal, note)).id).toBe(2_003);
+    expect((await fillLog(log, journal, note)).id).toBe(2_003);
     expect(filled).toEqual([2_000, 2_001, 2_003]);
     const entries = await log.read(0, 3_000);
     expect(entries.length).toBe(2_003);
-    expect(entries.map(({ seq, ...rest }) => ({ ...rest, id: seq, chain: Buffer.from(rest.chain) }))).toEqual(
+    expect(entries.map(({ id, ...rest }) => ({ ...rest, id: id, chain: Buffer.from(rest.chain) }))).toEqual(
       [...journal.entriesAfter(0)].map((entry) => ({ ...entry, chain: Buffer.from(entry.chain) })),
     );
 
     const next = entryAfter(await log.head());
-    expect(await log.append(next, await log.head())).toBe('appended');
-    await expect(fillLog(log.access, journal, note)).rejects.toThrow('2004 entries already, and the journal only 2003');
+    expect(await log.append([next], await log.head())).toBe('appended');
+    await expect(fillLog(log, journal, note)).rejects.toThrow('2004 entries already, and the journal only 2003');
     extend(journal, 1);
-    await expect(fillLog(log.access, journal, note)).rejects.toThrow('entry 2004 differs');
+    await expect(fillLog(log, journal, note)).rejects.toThrow('entry 2004 differs');
     journal.close();
   });
 
@@ -66,12 +67,10 @@ export function fillingTests(fixture: () => EngineFixture): void {
     const write = log.access.engine.write.bind(log.access.engine);
     log.access.engine.write = async (work, bytes) => {
       log.access.engine.write = write;
-      await log.append(entryAfter(START), START);
+      await log.append([entryAfter(START)], START);
       return write(work, bytes);
     };
-    await expect(fillLog(log.access, journal, () => {})).rejects.toThrow(
-      'Another host appended entry 1 to the shared log',
-    );
+    await expect(fillLog(log, journal, () => {})).rejects.toThrow('Another host appended entry 1 to the shared log');
     expect((await log.read(0, 9)).map(({ text }) => text)).toEqual([entryAfter(START).text]);
     journal.close();
   });
@@ -81,23 +80,22 @@ export function fillingTests(fixture: () => EngineFixture): void {
     using directory = dataDirectory();
     const journal = openJournal(directory.path);
     extend(journal, 2);
-    const { id: seq, ...first } = journal.read(1)!;
+    const first = journal.read(1)!;
     const trimming = openJournalTrimming(directory.path);
     trimming.trimTo(1);
     trimming.close();
-    await expect(fillLog(log.access, journal, () => {})).rejects.toThrow('lacks the events from 1 to 1');
-    await log.append({ seq, ...first }, START);
-    expect((await fillLog(log.access, journal, () => {})).seq).toBe(2);
+    await expect(fillLog(log, journal, () => {})).rejects.toThrow('lacks the events from 1 to 1');
+    await log.append([first], START);
+    expect((await fillLog(log, journal, () => {})).id).toBe(2);
     journal.close();
   });
 
   test('a log is of one chain, and its tables are made once', async () => {
     await using log = await fixture().newLog();
-    const { engine, tables } = log.access;
-    expect(await makeTables(engine, tables)).toBe(false);
-    expect(await chainOf(engine, tables, 0x8000_0000)).toBe(0x8000_0000);
-    expect(await chainOf(engine, tables, 1)).toBe(0x8000_0000);
-    expect((await clusterStatus(log.access, null)).chainId).toBe(0x8000_0000);
+    expect(await makeTables(log.access)).toBe(false);
+    expect(await log.chain(0x8000_0000)).toBe(0x8000_0000);
+    expect(await log.chain(1)).toBe(0x8000_0000);
+    expect((await clusterStatus(log, null)).chainId).toBe(0x8000_0000);
   });
 
   test('a host of another chain than the log is refused before its first entry', async () => {
@@ -153,6 +151,6 @@ export function fillingTests(fixture: () => EngineFixture): void {
     await using host = openHost(log, directory.path);
     await host.follow(1);
     await until(() => host.ended.length > 0, 'the end of the host');
-    expect((await log.head()).seq).toBe(0);
+    expect((await log.head()).id).toBe(0);
   });
 }

@@ -1,12 +1,11 @@
 /** A lease that one host holds at a time, and the positions that hosts tell. */
+
 import { describe, expect, test } from 'bun:test';
-import { readHosts, tellPosition } from '../../../src/store/log/cluster-hosts.ts';
-import { acquireLease, type HeldLease, type LeaseOptions, type TakenLease } from '../../../src/store/log/leases.ts';
-import { postgresLeases, readLeases } from '../../../src/store/log/postgres-leases.ts';
-import type { EngineAccess } from '../../../src/store/log/postgres-log.ts';
+import { readHosts, tellPosition } from '../../../src/store/log/cluster-status.ts';
+import type { EngineAccess } from '../../../src/store/log/engine-tables.ts';
+import { type LeaseOptions, postgresLeases, readLeases } from '../../../src/store/log/leases.ts';
 import { LogUnavailableError, LogUnknownOutcomeError } from '../../../src/store/log/shared-log.ts';
 import { type Cut, cutProxy } from '../../support/cut-proxy.ts';
-import { heldClock } from '../../support/held-clock.ts';
 import { casesOf } from '../../support/property.ts';
 import type { EngineFixture } from './engine-fixture.ts';
 
@@ -15,30 +14,29 @@ const SECONDS = 3_600;
 /** Bytes that what is sent and what is answered has at least. */
 const SHORTEST = 35;
 const of = (holder: string): LeaseOptions => ({ name: 'delivery', holder, seconds: SECONDS, epochSeen: 0 });
-const ask = (access: EngineAccess, holder: string): Promise<HeldLease | TakenLease> =>
-  acquireLease(postgresLeases(access), of(holder), access.clock);
+const ask = (access: EngineAccess, holder: string) => postgresLeases(access).give(of(holder));
+const set = (access: EngineAccess, holder: string, epoch: number, seconds: number): Promise<boolean> =>
+  postgresLeases(access).setUntil({ name: 'delivery', holder, epoch }, seconds);
 
-/** Asks for a lease that nobody else holds. */
-async function acquire(access: EngineAccess, holder: string): Promise<HeldLease> {
-  const lease = await ask(access, holder);
-  if (!('renew' in lease)) throw new Error(`${lease.holder} holds it`);
-  return lease;
+/** Asks for a lease that nobody else holds. @returns its epoch */
+async function acquire(access: EngineAccess, holder: string): Promise<number> {
+  const answer = await ask(access, holder);
+  if (!('given' in answer)) throw new Error(`${answer.holder} holds it`);
+  return answer.given;
 }
-const isHeld = (lease: HeldLease): boolean => lease.remaining() > 0;
 
 export function leaseTests(fixture: () => EngineFixture): void {
   describe('a lease', () => {
     test('is held by one host at a time, and by each with a higher epoch', async () => {
       await using log = await fixture().newLog();
       const { access } = log;
-      const first = await acquire(access, 'a');
-      expect([first.epoch, isHeld(first)]).toEqual([1, true]);
+      expect(await acquire(access, 'a')).toBe(1);
       expect(await ask(access, 'b')).toEqual({ holder: 'a', epoch: 1 });
-      expect(await first.renew()).toBe(true);
-      await first.release();
-      expect([isHeld(first), await first.renew()]).toEqual([false, false]);
-      const second = await acquire(access, 'b');
-      expect(second.epoch).toBe(2);
+      expect(await set(access, 'a', 1, SECONDS)).toBe(true);
+      expect(await set(access, 'b', 1, SECONDS)).toBe(false);
+      expect(await set(access, 'a', 1, 0)).toBe(true);
+      expect(await set(access, 'a', 1, SECONDS)).toBe(false);
+      expect(await acquire(access, 'b')).toBe(2);
       expect(await readLeases(access)).toEqual([
         { name: 'delivery', holder: 'b', epoch: 2, seconds: expect.any(Number) },
       ]);
@@ -47,7 +45,7 @@ export function leaseTests(fixture: () => EngineFixture): void {
     test('is given to one of those who ask at once', async () => {
       await using log = await fixture().newLog();
       const answers = await Promise.all(['a', 'b', 'c'].map((holder) => ask(log.access, holder)));
-      expect(answers.filter((answer) => 'renew' in answer)).toHaveLength(1);
+      expect(answers.filter((answer) => 'given' in answer)).toHaveLength(1);
     });
 
     test('has an epoch above all that who asks has seen, though the engine has forgotten them', async () => {
@@ -62,27 +60,10 @@ export function leaseTests(fixture: () => EngineFixture): void {
 
     test('that has ended is lost for its holder, even where nobody else took it', async () => {
       await using log = await fixture().newLog();
-      const first = await acquire(log.access, 'a');
+      expect(await acquire(log.access, 'a')).toBe(1);
       await fixture().server.run(`UPDATE ${log.access.tables.lease} SET until = clock_timestamp()`);
-      expect(await first.renew()).toBe(false);
-      expect(isHeld(first)).toBe(false);
-      expect((await acquire(log.access, 'b')).epoch).toBe(2);
-    });
-
-    test('ends for its holder by the time since it was asked for, whatever the engine says', async () => {
-      const clock = heldClock([]);
-      let now = 0;
-      clock.monotonic = () => now;
-      const log = await fixture().openAt(fixture().server.url, await fixture().newTables(), { clock });
-      const lease = await acquire(log.access, 'a');
-      now = SECONDS * 1000 - 1;
-      expect(lease.remaining()).toBe(1);
-      now += 1;
-      expect(lease.remaining()).toBe(0);
-      // By the engine's clock no time has passed.
-      expect(await lease.renew()).toBe(true);
-      expect(lease.remaining()).toBe(SECONDS * 1000);
-      await log.close();
+      expect(await set(log.access, 'a', 1, SECONDS)).toBe(false);
+      expect(await acquire(log.access, 'b')).toBe(2);
     });
 
     test('whose answer was cut off is had again by asking again, and by nobody else', async () => {
@@ -102,9 +83,9 @@ export function leaseTests(fixture: () => EngineFixture): void {
         const failure = await ask(cut.access, 'a').catch((error: unknown) => error);
         proxy.cutAfter(null);
         expect(failure instanceof LogUnknownOutcomeError || failure instanceof LogUnavailableError).toBe(true);
-        const lease = await acquire(cut.access, 'a');
-        expect(lease.epoch).toBeGreaterThan(epoch);
-        epoch = lease.epoch;
+        const next = await acquire(cut.access, 'a');
+        expect(next).toBeGreaterThan(epoch);
+        epoch = next;
         expect(await ask(other.access, 'b')).toEqual({ holder: 'a', epoch });
       }
       await Promise.all([cut.close(), other.close()]);

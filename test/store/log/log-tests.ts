@@ -1,13 +1,16 @@
 /** What a log does while nothing is wrong. */
+
 import { expect, test } from 'bun:test';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { tellPosition } from '../../../src/store/log/cluster-hosts.ts';
-import { clusterStatus } from '../../../src/store/log/cluster-status.ts';
-import { chainOf } from '../../../src/store/log/engine-tables.ts';
-import { postgresLeases } from '../../../src/store/log/postgres-leases.ts';
-import { type LogEntry, type LogHead, LogUnavailableError } from '../../../src/store/log/shared-log.ts';
+import { clusterStatus, tellPosition } from '../../../src/store/log/cluster-status.ts';
+import type { Entry, Head } from '../../../src/store/log/entry.ts';
+import { postgresLeases } from '../../../src/store/log/leases.ts';
+import { LOOK_MS } from '../../../src/store/log/postgres-log.ts';
+import { LogUnavailableError } from '../../../src/store/log/shared-log.ts';
+import { heldClock } from '../../support/held-clock.ts';
 import { casesOf } from '../../support/property.ts';
+import { until } from '../../support/until.ts';
 import { type EngineFixture, entryAfter, outcomeOf, START, verifiedEntries } from './engine-fixture.ts';
 
 export function logTests(fixture: () => EngineFixture): void {
@@ -16,28 +19,28 @@ export function logTests(fixture: () => EngineFixture): void {
     expect(await log.head()).toEqual(START);
     const first = entryAfter(START, '{"text":"\u{FEFF}ä\u0000","n":1e400}');
     const second = entryAfter(first);
-    expect(await log.append(first, START)).toBe('appended');
-    expect(await log.append(second, first)).toBe('appended');
+    expect(await log.append([first], START)).toBe('appended');
+    expect(await log.append([second], first)).toBe('appended');
     expect(await log.read(0, 10)).toEqual([first, second].map((entry) => expect.objectContaining(bytesOf(entry))));
-    expect((await log.read(0, 1)).map(({ seq }) => seq)).toEqual([1]);
-    expect((await log.read(1, 10)).map(({ seq }) => seq)).toEqual([2]);
-    expect((await log.read(0, 10, 1)).map(({ seq }) => seq)).toEqual([1]);
+    expect((await log.read(0, 1)).map(({ id }) => id)).toEqual([1]);
+    expect((await log.read(1, 10)).map(({ id }) => id)).toEqual([2]);
+    expect((await log.read(0, 10, 1)).map(({ id }) => id)).toEqual([1]);
     expect(await log.read(2, 10)).toEqual([]);
-    expect(await log.head()).toEqual({ seq: 2, chain: Buffer.from(second.chain) });
+    expect(await log.head()).toEqual({ id: 2, chain: Buffer.from(second.chain) });
   });
 
   /** Bytes come from the client as a Buffer. */
-  const bytesOf = (entry: LogEntry) => ({ ...entry, chain: Buffer.from(entry.chain) });
+  const bytesOf = (entry: Entry) => ({ ...entry, chain: Buffer.from(entry.chain) });
 
   test('an entry is refused where another stands, where the one before is another, and behind a gap', async () => {
     await using log = await fixture().newLog();
     const first = entryAfter(START);
-    await log.append(first, START);
-    expect(await log.append(entryAfter(START, 'other'), START)).toBe('conflict');
-    const stranger = { seq: 1, chain: new Uint8Array(32) };
-    expect(await log.append(entryAfter(stranger), stranger)).toBe('conflict');
-    expect(await log.append(entryAfter({ ...first, seq: 5 }), { ...first, seq: 5 })).toBe('conflict');
-    expect((await log.head()).seq).toBe(1);
+    await log.append([first], START);
+    expect(await log.append([entryAfter(START, 'other')], START)).toBe('conflict');
+    const stranger = { id: 1, chain: new Uint8Array(32) };
+    expect(await log.append([entryAfter(stranger)], stranger)).toBe('conflict');
+    expect(await log.append([entryAfter({ ...first, id: 5 })], { ...first, id: 5 })).toBe('conflict');
+    expect((await log.head()).id).toBe(1);
   });
 
   test('of hosts that append at once, one wins each number', async () => {
@@ -46,10 +49,10 @@ export function logTests(fixture: () => EngineFixture): void {
     let head = START;
     for (let round = 0; round < 5; round++) {
       const entries = ['a', 'b'].map((text) => entryAfter(head, text));
-      const outcomes = await Promise.all([log.append(entries[0]!, head), other.append(entries[1]!, head)]);
+      const outcomes = await Promise.all([log.append([entries[0]!], head), other.append([entries[1]!], head)]);
       expect(outcomes.toSorted()).toEqual(['appended', 'conflict']);
       head = entries[outcomes.indexOf('appended')]!;
-      expect(await log.head()).toEqual({ seq: head.seq, chain: Buffer.from(head.chain) });
+      expect(await log.head()).toEqual({ id: head.id, chain: Buffer.from(head.chain) });
     }
     await other.close();
   });
@@ -57,24 +60,24 @@ export function logTests(fixture: () => EngineFixture): void {
   test('entries that are appended together are there all or none, where the one before them is the head', async () => {
     await using log = await fixture().newLog();
     const other = await fixture().openAt(fixture().server.url, log.access.tables.log.replace('stackside_log', ''));
-    const following = (head: LogHead, count: number, text?: string): LogEntry[] => {
+    const following = (head: Head, count: number, text?: string): Entry[] => {
       const [next, rest] = [entryAfter(head, text), count - 1];
       return rest === 0 ? [next] : [next, ...following(next, rest, text)];
     };
     const first = following(START, 3);
-    expect(await log.appendTogether(first, START)).toBe('appended');
+    expect(await log.append(first, START)).toBe('appended');
     expect(await verifiedEntries(log)).toHaveLength(3);
     // One of them stands there already, with what came after it.
-    expect(await log.appendTogether(following(first[0]!, 4), first[0]!)).toBe('conflict');
-    const stranger = { seq: 3, chain: new Uint8Array(32) };
-    expect(await log.appendTogether(following(stranger, 2), stranger)).toBe('conflict');
-    expect(await log.appendTogether(following({ ...first[2]!, seq: 5 }, 2), { ...first[2]!, seq: 5 })).toBe('conflict');
+    expect(await log.append(following(first[0]!, 4), first[0]!)).toBe('conflict');
+    const stranger = { id: 3, chain: new Uint8Array(32) };
+    expect(await log.append(following(stranger, 2), stranger)).toBe('conflict');
+    expect(await log.append(following({ ...first[2]!, id: 5 }, 2), { ...first[2]!, id: 5 })).toBe('conflict');
     // Of two that try at once, one wins all.
     const tries = [
       { by: log, entries: following(first[2]!, 400, '"a"') },
       { by: other, entries: following(first[2]!, 300, '"b"') },
     ];
-    const outcomes = await Promise.all(tries.map(({ by, entries }) => by.appendTogether(entries, first[2]!)));
+    const outcomes = await Promise.all(tries.map(({ by, entries }) => by.append(entries, first[2]!)));
     expect(outcomes.toSorted()).toEqual(['appended', 'conflict']);
     const winner = tries[outcomes.indexOf('appended')]!;
     expect((await verifiedEntries(log)).slice(3).map(({ text }) => text)).toEqual(
@@ -89,7 +92,7 @@ export function logTests(fixture: () => EngineFixture): void {
     const megabytes = Math.min(80, casesOf(4));
     const text = Buffer.from(crypto.getRandomValues(new Uint8Array(65_536))).toString('hex');
     const entry = entryAfter(START, Array.from({ length: megabytes * 8 }, (_, at) => `${at}${text}`).join(''));
-    expect(await log.append(entry, START)).toBe('appended');
+    expect(await log.append([entry], START)).toBe('appended');
     const [read] = await log.read(0, 1);
     expect(read!.text === entry.text).toBe(true);
   });
@@ -102,17 +105,17 @@ export function logTests(fixture: () => EngineFixture): void {
     for (const grant of grants) await fixture().server.run(grant.replaceAll('stackside_', `${prefix}stackside_`));
     const log = await fixture().openAt(fixture().server.url.replace('stackside@', 'host@'), prefix);
     const first = entryAfter(START);
-    expect(await log.append(first, START)).toBe('appended');
-    expect(await log.append(entryAfter(first), first)).toBe('appended');
+    expect(await log.append([first], START)).toBe('appended');
+    expect(await log.append([entryAfter(first)], first)).toBe('appended');
     expect((await log.read(0, 9)).length).toBe(2);
     const { engine, tables } = log.access;
-    expect(await chainOf(engine, tables, 1)).toBe(1);
+    expect(await log.chain(1)).toBe(1);
     await tellPosition(log.access, { name: 'a', seq: 1, version: '1', lagSeconds: 0, process: 'process of a' }, true);
     await tellPosition(log.access, { name: 'a', seq: 2, version: '1', lagSeconds: 0, process: 'process of a' }, true);
     const lease = { name: 'delivery', holder: 'a', seconds: 60, epochSeen: 0 };
     expect(await postgresLeases(log.access).give(lease)).toEqual({ given: 1 });
     expect(await postgresLeases(log.access).setUntil({ ...lease, epoch: 1 }, 60)).toBe(true);
-    expect((await clusterStatus(log.access, null)).hosts.length).toBe(1);
+    expect((await clusterStatus(log, null)).hosts.length).toBe(1);
     for (const change of [`DELETE FROM ${tables.log}`, `UPDATE ${tables.log} SET path = ''`]) {
       await expect(engine.write(({ run }) => run(change))).rejects.toThrow('permission denied');
     }
@@ -132,25 +135,31 @@ export function logTests(fixture: () => EngineFixture): void {
     await log.close();
   });
 
-  test('whoever waits is told of an entry, by notification or by looking', async () => {
+  test('whoever waits is told of an entry by a notification, and goes on by itself after a while', async () => {
     const prefix = await fixture().newTables();
-    const [listening, looking, appending] = await Promise.all([
-      fixture().openAt(fixture().server.url, prefix),
-      fixture().openAt(fixture().server.url, prefix, { listens: false }),
+    const clock = heldClock([LOOK_MS]);
+    const [waiting, appending] = await Promise.all([
+      fixture().openAt(fixture().server.url, prefix, { clock }),
       fixture().openAt(fixture().server.url, prefix),
     ]);
     const never = new AbortController().signal;
     let head = START;
     for (let round = 0; round < 3; round++) {
-      const waits = [listening.wait(head.seq, never), looking.wait(head.seq, never)];
+      const wait = waiting.wait(head.id, never);
       const next = entryAfter(head);
-      await appending.append(next, head);
-      await Promise.all(waits);
+      await appending.append([next], head);
+      await wait;
       head = next;
     }
-    await Promise.all([listening.wait(head.seq, AbortSignal.abort()), listening.wait(0, never)]);
-    const wait = listening.wait(head.seq, never);
-    await Promise.all([listening.close(), looking.close(), appending.close()]);
+    await Promise.all([waiting.wait(head.id, AbortSignal.abort()), waiting.wait(0, never)]);
+    // Nobody is told of an entry that the log lost.
+    const looking = waiting.wait(head.id, never);
+    await until(() => clock.waiting(LOOK_MS) > 0, 'a wait');
+    clock.pass(LOOK_MS);
+    await looking;
+    const wait = waiting.wait(head.id, never);
+    await until(() => clock.waiting(LOOK_MS) > 0, 'a wait');
+    await Promise.all([waiting.close(), appending.close()]);
     await wait;
   });
 
@@ -158,7 +167,7 @@ export function logTests(fixture: () => EngineFixture): void {
     const log = await fixture().openAt('postgres://nobody@127.0.0.1:1,127.0.0.1:2/none', '');
     await expect(log.head()).rejects.toThrow(LogUnavailableError);
     await expect(log.read(0, 1)).rejects.toThrow('127.0.0.1:2: Failed to connect');
-    expect(await outcomeOf(log.append(entryAfter(START), START))).toBe('unavailable');
+    expect(await outcomeOf(log.append([entryAfter(START)], START))).toBe('unavailable');
     await log.wait(0, new AbortController().signal);
     await log.close();
     await expect(log.head()).rejects.toThrow('The shared log is closed.');
@@ -172,7 +181,7 @@ export function logTests(fixture: () => EngineFixture): void {
     await expect(log.head()).rejects.toThrow('is not permitted to log in');
     await server.run(`UPDATE ${prefix}stackside_meta SET format = 9`);
     await server.run('ALTER ROLE late LOGIN');
-    for (const call of [() => log.head(), () => log.read(0, 1), () => log.append(entryAfter(START), START)]) {
+    for (const call of [() => log.head(), () => log.read(0, 1), () => log.append([entryAfter(START)], START)]) {
       await expect(call()).rejects.toThrow('The shared log has format 9');
     }
     await log.close();

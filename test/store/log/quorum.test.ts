@@ -1,4 +1,5 @@
 /** The shared log over several PostgreSQL servers, of which one is written: nothing acknowledged dies with it. */
+
 import { afterAll, beforeAll, expect, spyOn, test } from 'bun:test';
 import { statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -7,12 +8,11 @@ import { devnetEvents } from '../../../src/devnet/scenario.ts';
 import { madeSealing, secretsKeyFile } from '../../../src/hooks/secrets-key.ts';
 import { withholdEntries } from '../../../src/store/files/withholding.ts';
 import type { ReceivedEvent } from '../../../src/store/ingest/ingest.ts';
-import { tellPosition } from '../../../src/store/log/cluster-hosts.ts';
-import { type ClusterStatus, missingEntries } from '../../../src/store/log/cluster-status.ts';
-import { chainOf, makeTables, WAITING_COMMIT } from '../../../src/store/log/engine-tables.ts';
-import { STATEMENT_MS } from '../../../src/store/log/postgres-engine.ts';
-import { postgresLeases } from '../../../src/store/log/postgres-leases.ts';
-import { engineAccess, openPostgresLog, type PostgresLog } from '../../../src/store/log/postgres-log.ts';
+import { type ClusterStatus, missingEntries, tellPosition } from '../../../src/store/log/cluster-status.ts';
+import { engineAccess, makeTables } from '../../../src/store/log/engine-tables.ts';
+import { postgresLeases } from '../../../src/store/log/leases.ts';
+import { STATEMENT_MS, WAITING_COMMIT } from '../../../src/store/log/postgres-engine.ts';
+import { openPostgresLog, PostgresLog } from '../../../src/store/log/postgres-log.ts';
 import { LogUnavailableError } from '../../../src/store/log/shared-log.ts';
 import { openHost } from '../../cluster/open-host.ts';
 import { clusterTests } from '../../e2e/cluster-tests.ts';
@@ -36,9 +36,9 @@ describeWith('PostgreSQL', hasPostgres, () => {
   afterAll(() => quorum[Symbol.asyncDispose]());
 
   async function newLog(prefix: string): Promise<PostgresLog> {
-    const { engine, tables } = engineAccess(quorum.url, { prefix, connections: 1 });
-    await makeTables(engine, tables);
-    await engine.close();
+    const access = engineAccess(quorum.url, prefix, { connections: 1 });
+    await makeTables(access);
+    await access.engine.close();
     return openPostgresLog(quorum.url, { prefix });
   }
 
@@ -51,7 +51,7 @@ describeWith('PostgreSQL', hasPostgres, () => {
       stdout: `The tables of the shared log were made.\nThe log has ${events.length} entries, which are those of the journal in ${directory.path}.\nSigning secrets are sealed with the key in ${secretsKeyFile(directory.path)}: copy this file to the data directory of each other host, or name it there with --cluster-key.\n`,
       stderr: '',
     });
-    const access = engineAccess(quorum.url, { prefix: 'init_' });
+    const access = engineAccess(quorum.url, 'init_');
     await tellPosition(
       access,
       { name: 'host-1', seq: 2, version: '1.2.3', lagSeconds: 0, process: 'process of host-1' },
@@ -108,7 +108,7 @@ describeWith('PostgreSQL', hasPostgres, () => {
     await quorum.primary().run(`DELETE FROM ${table} WHERE seq IN (2, 3, 5)`);
     await quorum.primary().run(`UPDATE ${table} SET payload = '\\x00' WHERE seq = 6`);
     await quorum.primary().run(`UPDATE ${table} SET received_at = 0 WHERE seq = 8`);
-    const access = engineAccess(quorum.url, { prefix: 'verified_' });
+    const access = engineAccess(quorum.url, 'verified_');
     expect(await missingEntries(access)).toEqual([
       { first: 2, last: 3 },
       { first: 5, last: 5 },
@@ -173,9 +173,9 @@ describeWith('PostgreSQL', hasPostgres, () => {
     await expect(reportCluster(settings, { format: 'json', verify: false })).rejects.toThrow(
       'no shared log under this prefix',
     );
-    const access = engineAccess(quorum.url, { prefix: 'mainnet_' });
-    await makeTables(access.engine, access.tables);
-    await chainOf(access.engine, access.tables, 1);
+    const access = engineAccess(quorum.url, 'mainnet_');
+    await makeTables(access);
+    await new PostgresLog(access).chain(1);
     await access.engine.close();
     using directory = ingestOf([...devnetEvents({ seed: 5, blocks: 1 })].map(received));
     using _ = spyOn(process.stdout, 'write').mockImplementation(() => true);
@@ -206,14 +206,14 @@ describeWith('PostgreSQL', hasPostgres, () => {
     using err = spyOn(process.stderr, 'write').mockImplementation(() => true);
     await expect(initCluster({ ...settings, clusterKey })).rejects.toThrow('fewer than 32 characters');
     const log = await openPostgresLog(quorum.url, { prefix: 'hooks_' });
-    expect((await log.head()).seq).toBe(0);
+    expect((await log.head()).id).toBe(0);
     await initCluster({ ...settings, clusterKey: null });
     expect(out.mock.calls.join('')).toContain(`sealed with the key in ${secretsKeyFile(data)}: copy this file to`);
     expect(err.mock.calls.join('')).not.toContain('Warning');
-    const { seq } = await log.head();
+    const { id } = await log.head();
     await using host = openHost(log, data);
-    expect(host.ingest.place().id).toBe(seq);
-    await host.follow(seq);
+    expect(host.ingest.place().id).toBe(id);
+    await host.follow(id);
     expect(host.ingest.hooks.records.all('default')).toHaveLength(1);
     const stored = host.ingest.hooks.secrets.find('default')!.secret;
     expect(sealing.open('default', stored)?.toHex()).toBe(secret ?? '');
@@ -295,7 +295,7 @@ describeWith('PostgreSQL', hasPostgres, () => {
     const prefix = 'together_';
     await (await newLog(prefix)).close();
     const [one, two] = [await openPostgresLog(quorum.url, { prefix }), await openPostgresLog(quorum.url, { prefix })];
-    expect(await one.append(entryAfter(START), START)).toBe('appended');
+    expect(await one.append([entryAfter(START)], START)).toBe('appended');
     await one.access.engine.write(async ({ run }) => {
       // The first host's commit is not done as long as its transaction is open.
       await run('BEGIN');
@@ -312,16 +312,16 @@ describeWith('PostgreSQL', hasPostgres, () => {
     await log.close();
     const held = await openPostgresLog(quorum.url, { prefix: 'cut_', clock });
     const first = entryAfter(START);
-    expect(await held.append(first, START)).toBe('appended');
+    expect(await held.append([first], START)).toBe('appended');
     const old = await quorum.cutOff();
     // The old primary takes the entry, and waits for a standby that it has no more.
-    const append = outcomeOf(held.append(entryAfter(first), first));
+    const append = outcomeOf(held.append([entryAfter(first)], first));
     const waiting = "SELECT 1 FROM pg_stat_activity WHERE wait_event = 'SyncRep' AND application_name = 'stackside'";
     await until(async () => (await old.run(waiting)).length === 1, 'an append without a standby');
     clock.pass(STATEMENT_MS);
     expect(await append).toBe('unknown');
     expect((await held.access.engine.writable()).server.name).toBe(`127.0.0.1:${quorum.primary().port}`);
-    expect(await held.append(entryAfter(first), first)).toBe('appended');
+    expect(await held.append([entryAfter(first)], first)).toBe('appended');
     await held.close();
     await old[Symbol.asyncDispose]();
   });
@@ -330,7 +330,7 @@ describeWith('PostgreSQL', hasPostgres, () => {
 test('the status of a cluster in words', () => {
   const status: ClusterStatus = {
     chainId: 1,
-    head: { seq: 12, chain: new Uint8Array(32) },
+    head: { id: 12, chain: new Uint8Array(32) },
     bytes: 1_234_567,
     hosts: [
       { name: 'a', seq: 12, version: 'stackside v1', seconds: 0.25, lagSeconds: 0 },
