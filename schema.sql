@@ -1222,6 +1222,11 @@ CREATE TABLE progress (
 ) STRICT;
 INSERT INTO progress VALUES (1, NULL, 0, zeroblob(32), 0, 0, 0);
 
+-- Versions of this schema that an upgrade brought the index to, though only a rebuild fills what they added.
+CREATE TABLE unfilled_upgrades (
+  schema_version INTEGER PRIMARY KEY
+) STRICT;
+
 -- Send-many contracts that the operator set when the index was made; rows of memo_transfers depend on them. A network
 -- without a row has its usual contract (chain/memo-transfers.ts).
 CREATE TABLE send_many_contracts (

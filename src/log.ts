@@ -28,6 +28,13 @@ export type ServerEvent =
   /** `nearest` is the variable that may have been meant. */
   | { event: 'variable_unknown'; variable: string; nearest: string | null }
   | { event: 'stopping'; signal: string }
+  /** A rebuild beside the server begins, since an upgrade added what only a rebuild fills. */
+  | { event: 'rebuild_begun' }
+  | { event: 'rebuild_failed'; reason: string }
+  /** The server stops and starts anew, to put a new index in the place of the present one. */
+  | { event: 'new_index_ready' }
+  /** The disk kept the server from starting anew, which it tries again. */
+  | { event: 'start_failed'; cause: unknown }
   /** Of the log, the ready line and the terminal's page. */
   | { event: 'log_lines_dropped'; lines: number }
   /** What only the operator can mend ended this host of a cluster. */
@@ -83,6 +90,12 @@ export const levelOf: Record<LogEvent['event'], Exclude<Level, 'silent'>> = {
   stacking_print_unread: 'warn',
   unknown_kind: 'error',
   journal_upgraded: 'info',
+  index_replaced: 'info',
+  new_index_refused: 'warn',
+  rebuild_begun: 'info',
+  rebuild_failed: 'error',
+  new_index_ready: 'info',
+  start_failed: 'error',
   list_index_begun: 'info',
   journal_replayed: 'info',
   journal_trimmed: 'info',

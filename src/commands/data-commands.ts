@@ -105,10 +105,11 @@ export const rebuild = command({
   takes: 'rebuild',
   options: [
     switchOption('--force', 'Rebuild even if this loses events that the journal lacks, or unreadable chainhooks'),
+    switchOption('--beside', 'Rebuild while a server writes: it takes the new index when that is whole'),
   ],
-  async run({ settings }, { force }: { force: boolean }) {
+  async run({ settings }, given: { force: boolean; beside: boolean }) {
     const { runRebuild } = await import('./rebuild.ts');
-    runRebuild(settings, force);
+    runRebuild(settings, given);
   },
 });
 

@@ -26,10 +26,18 @@ function printLost(hooks: readonly LostHook[]): void {
   }
 }
 
-/** Makes the index again from the journal. @param force whether data that the journal lacks may be lost */
-export function runRebuild(settings: SettingsOf<'rebuild'>, force: boolean): void {
+/** What a rebuild may do. */
+interface RebuildCommand {
+  /** Whether data that the journal lacks may be lost. */
+  force: boolean;
+  /** Whether another process may serve the present index meanwhile. */
+  beside: boolean;
+}
+
+/** Makes the index again from the journal. */
+export function runRebuild(settings: SettingsOf<'rebuild'>, { force, beside }: RebuildCommand): void {
   const { making, done } = listIndexReport();
-  const { tipHeight } = rebuildIndex({
+  const { tipHeight, isInPlace } = rebuildIndex({
     making,
     directory: settings.data,
     chainId: null,
@@ -37,8 +45,13 @@ export function runRebuild(settings: SettingsOf<'rebuild'>, force: boolean): voi
     machine: silentMachine,
     log: createLog(settings.logLevel),
     force,
+    beside,
     lost: printLost,
   });
   done();
-  process.stdout.write(`The index is at height ${tipHeight}.\n`);
+  process.stdout.write(
+    isInPlace
+      ? `The index is at height ${tipHeight}.\n`
+      : `The new index is at height ${tipHeight}. The running server puts it in its place within seconds, and starts anew.\n`,
+  );
 }

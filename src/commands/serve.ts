@@ -4,7 +4,7 @@ import type { Steering } from '../api/devnet-shared.ts';
 import type { Operations } from '../api/operations.ts';
 import type { HostsState } from '../api/stackside/hosts.ts';
 import type { SystemApi } from '../api/stackside/system.ts';
-import type { Every } from '../base/clock.ts';
+import { type Every, pause } from '../base/clock.ts';
 import { DiskFullError, EXIT, OperatorError, PassingError } from '../base/errors.ts';
 import { operatorErrorOf } from '../base/system-errors.ts';
 import { Turns } from '../base/turns.ts';
@@ -26,7 +26,9 @@ import { changedSettings } from '../settings/describe.ts';
 import { requireSnpUrl } from '../settings/snp.ts';
 import { unknownVariables } from '../settings/unknown-variables.ts';
 import { valueIndexesIn } from '../settings/value-indexes.ts';
+import { isOffered } from '../store/files/new-index.ts';
 import { openToOthers } from '../store/files/private-files.ts';
+import { unavailable } from '../store/files/store-failure.ts';
 import { startWalUpkeep } from '../store/files/wal-upkeep.ts';
 import { CommitCount } from '../store/ingest/commit-count.ts';
 import type { Ingest } from '../store/ingest/ingest.ts';
@@ -57,7 +59,7 @@ import { type Presenter, servePresenter, serverOutputs } from './terminal/presen
 import { serverVersion } from './version.ts';
 import { probeWrites } from './write-probe.ts';
 
-/** What a server remembers of its own work. */
+/** What a server remembers of its own work, also where it starts anew. */
 interface Watch {
   hour: LastHour;
   requests: RequestCounts;
@@ -218,20 +220,115 @@ function openWriting(settings: Settings, environment: Environment, log: Log, clo
   closing.unshift(startWalUpkeep({ directory: settings.data, log, limitBytes, now: clock.monotonic, every, before }));
   closing.unshift(keepJournal(settings, environment, ingest, log));
   closing.unshift(startValueIndexing({ write: ingest.local, step: ingest.valueIndexes.step, clock, log }));
+  closing.unshift(rebuildWhereNeeded(settings, environment, ingest, log));
   return { ingest, machine };
 }
 
+/** Rebuilds the index beside this server, where an upgrade added what only a rebuild fills. @returns what ends that */
+function rebuildWhereNeeded(
+  { data }: Settings,
+  { startOwnProcess }: Environment,
+  ingest: Ingest,
+  log: Log,
+): () => void {
+  if (!ingest.needsRebuild()) return () => {};
+  const process = startOwnProcess(['rebuild', '--beside', '--data', data]);
+  let isStopped = false;
+  log({ event: 'rebuild_begun' });
+  void process.ended.then(({ code, errors }) => {
+    if (code !== 0 && !isStopped) log({ event: 'rebuild_failed', reason: errors.trim() });
+  });
+  return () => {
+    isStopped = true;
+    process.kill();
+  };
+}
+
+/** Milliseconds between two looks for a new index. */
+const LOOK_FOR_INDEX_MS = 2_000;
+
+/** Milliseconds until a server is started again that the disk kept from its start. */
+const START_AGAIN_MS = 1_000;
+
+/** Whether nobody need act, or whoever acts need not start the server. */
+const passes = (error: unknown): boolean =>
+  unavailable(error) !== null || error instanceof PassingError || error instanceof DiskFullError;
+
+const portOf = (url: string | null): number | null => (url === null ? null : Number(new URL(url).port));
+
 /**
- * Starts a server in the mode of its settings.
+ * Starts a server in the mode of its settings. Where a new index is made beside the present one, the server stops and starts
+ * anew, on the same ports: the start puts the new index in its place.
  * @param environment replaced by tests
  */
 export async function startServing(
   settings: Settings,
   environment: Environment = realEnvironment,
-  { steering, sources = {} }: Started = {},
+  started: Started = {},
+): Promise<Running> {
+  const watch = watchOf(settings, environment);
+  let server = await startServer(settings, environment, watch, started);
+  if (settings.mode === 'read' && settings.cluster === null) return server;
+  const { api, events, signInPath } = server;
+  const { log } = watch.recent;
+  const again = {
+    ...settings,
+    apiPort: portOf(api) ?? settings.apiPort,
+    eventPort: portOf(events) ?? settings.eventPort,
+  };
+  const failed = Promise.withResolvers<OperatorError>();
+  // Whoever asks for it learns of it.
+  failed.promise.catch(() => {});
+  const stopping = new AbortController();
+  let starting: Promise<void> | null = null;
+
+  const follow = ({ failed: ofCluster }: Running) => void ofCluster?.then(failed.resolve);
+  async function startAnew(): Promise<void> {
+    log({ event: 'new_index_ready' });
+    await server.stop();
+    while (!stopping.signal.aborted) {
+      try {
+        server = await startServer(again, environment, watch, started);
+        return follow(server);
+      } catch (error) {
+        if (!passes(error)) throw error;
+        log({ event: 'start_failed', cause: error });
+        await pause(environment.clock, START_AGAIN_MS, stopping.signal);
+      }
+    }
+  }
+  follow(server);
+  const cancel = environment.clock.every(LOOK_FOR_INDEX_MS, () => {
+    if (starting !== null || !isOffered(settings.data)) return;
+    starting = startAnew()
+      .catch(failed.reject)
+      .finally(() => {
+        starting = null;
+      });
+  });
+  return {
+    ...{ api, events },
+    signInPath: signInPath === null ? null : () => server.signInPath?.() ?? '/',
+    readiness: () => server.readiness(),
+    chainId: () => server.chainId(),
+    failed: failed.promise,
+    async stop() {
+      stopping.abort();
+      cancel();
+      await starting;
+      await server.stop();
+    },
+  };
+}
+
+/** Starts a server once. @param watch what it goes on with */
+async function startServer(
+  settings: Settings,
+  environment: Environment,
+  watch: Watch,
+  { steering, sources = {} }: Started,
 ): Promise<Running> {
   const { clock } = environment;
-  const watch = watchOf(settings, environment);
   const { log } = watch.recent;
   await requireAgreement(settings);
   const closing: Base['closing'] = [];

@@ -73,6 +73,14 @@ function whole(folder: string) {
   return { ...everything(inData(folder)), missing: missingListIndexes(db) };
 }
 
+const rebuilt = (folder: string) => ({
+  directory: inData(folder),
+  chainId: null,
+  machine: silentMachine,
+  log: () => {},
+  force: false,
+});
+
 const commands: readonly Command[] = [
   {
     name: 'import',
@@ -98,16 +106,20 @@ const commands: readonly Command[] = [
   {
     name: 'rebuild',
     makesListIndexes: true,
-    act: (folder) =>
-      rebuildIndex({ directory: inData(folder), chainId: null, machine: silentMachine, log: () => {}, force: false }),
+    act: (folder) => rebuildIndex(rebuilt(folder)),
     result: whole,
   },
   {
     name: 'rebuild of data from before version 0.1.0',
     makesListIndexes: true,
     prepare: (folder) => makeEarlier(inData(folder), 2),
-    act: (folder) =>
-      rebuildIndex({ directory: inData(folder), chainId: null, machine: silentMachine, log: () => {}, force: false }),
+    act: (folder) => rebuildIndex(rebuilt(folder)),
+    result: whole,
+  },
+  {
+    name: 'rebuild beside a server that has stopped meanwhile',
+    makesListIndexes: true,
+    act: (folder) => rebuildIndex({ ...rebuilt(folder), beside: true, free: () => null }),
     result: whole,
   },
   {
@@ -190,7 +202,7 @@ const openBelow = (folder: string): string[] =>
 /** What is half done, by its name. */
 const unfinished = (folder: string): string[] =>
   readdirSync(folder, { recursive: true, encoding: 'utf8' }).filter((name) =>
-    /\.partial|rebuild|^data.check/.test(name),
+    /\.partial|rebuild(?!\.lock)|^data.check/.test(name),
   );
 
 async function prepared({ prepare }: Command): Promise<DataDirectory> {

@@ -13,6 +13,8 @@ export type Disturbance = { after: number } & (
   | { befalls: 'restart' }
   /** Stopped, its index made anew from the journal, and started. */
   | { befalls: 'rebuild' }
+  /** Its index made anew beside it, which it takes. */
+  | { befalls: 'rebuild_beside' }
   /** Stopped, the key of signing secrets changed, and started. */
   | { befalls: 'key'; key: 'gone' | 'other' | 'damaged' }
   /** The process ends after so many calls of SQLite; of what was not synced, a part is kept. */
@@ -85,7 +87,7 @@ const disturbance: fc.Arbitrary<Disturbance> = fc.oneof(
     weight: 3,
     arbitrary: fc.record({
       after,
-      befalls: fc.constantFrom('restart' as const, 'restart' as const, 'rebuild' as const),
+      befalls: fc.constantFrom('restart' as const, 'restart' as const, 'rebuild' as const, 'rebuild_beside' as const),
     }),
   },
   {

@@ -111,7 +111,9 @@ class Client implements LineClient {
     this.#session.open = false;
     // Nobody is cut off who is there and takes what comes.
     const isServers = !this.#expected && this.#line?.isAbandoned === false;
-    if (isServers && (code !== CUT || this.#plan.manner === 'steady')) {
+    // A server that starts anew takes leave of everybody.
+    const isLeave = code !== CUT && this.#server.startedAnew;
+    if (isServers && !isLeave && (code !== CUT || this.#plan.manner === 'steady')) {
       this.#world.wrong(`a ${this.#plan.manner} client was cut off with ${code}`);
     }
     this.#world.after(this.#prng.below(RETRY), () => this.connect());

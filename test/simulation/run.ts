@@ -192,7 +192,10 @@ class Run {
         this.#manage('a restart', this.server.restart());
         break;
       case 'rebuild':
-        this.#manage('a rebuild', this.server.rebuild({ isRead: () => this.#held > 0 }));
+        this.#manage('a rebuild', this.server.rebuild());
+        break;
+      case 'rebuild_beside':
+        this.#manage('a rebuild beside the server', this.server.rebuildBeside());
         break;
       case 'key':
         this.#manage('a change of the key', this.server.changeKey(one.key));

@@ -1,7 +1,6 @@
 /** The server under test: `serve` as it is, in a world that may take away its process, its power or its connections. */
 import { Database } from 'bun:sqlite';
 import { rmSync, writeFileSync } from 'node:fs';
-import { PassingError } from '../../src/base/errors.ts';
 import { LossyOutput } from '../../src/base/lossy-output.ts';
 import type { Environment } from '../../src/commands/environment.ts';
 // Loaded by the server when the first client comes: by then it is there in every run, so that all take the same turns.
@@ -16,7 +15,7 @@ import type { LogEvent } from '../../src/log.ts';
 import { readSettings } from '../../src/settings/config.ts';
 import { indexPath } from '../../src/store/files/database.ts';
 import { unavailable } from '../../src/store/files/store-failure.ts';
-import { rebuildIndex } from '../../src/store/ingest/rebuild.ts';
+import { type RebuildOptions, rebuildIndex } from '../../src/store/ingest/rebuild.ts';
 import { LossyWay } from '../cluster/lossy-way.ts';
 import { MemoryLog, whileAlive } from '../support/memory-log.ts';
 import { openedLog } from '../support/opened-log.ts';
@@ -129,6 +128,8 @@ export class Server {
   /** What each process logged. */
   readonly #logs: LogFile[] = [];
   #isCalm = false;
+  /** Whether a process put a new index in the place of its own. */
+  startedAnew = false;
   /** How often it ended, however. */
   ends = 0;
   /** How it reaches the log that it shares. */
@@ -229,22 +230,24 @@ export class Server {
     else disk.remove();
   }
 
-  /**
-   * Stops it, makes its index anew, and starts it again. Whatever fails meanwhile, the index is there as it was or new.
-   * @param others whether another process reads the index, which can stand in the way
-   */
-  async rebuild(others: { isRead: () => boolean }): Promise<void> {
-    await this.#pauseFor('rebuild', (disk) => this.#makeAnew(disk, others.isRead()));
+  /** Stops it, makes its index anew, and starts it again. Whatever fails meanwhile, the index is there as it was or new. */
+  async rebuild(): Promise<void> {
+    await this.#pauseFor('rebuild', (disk) => this.#makeAnew(disk));
   }
 
-  #makeAnew({ connect, path: directory }: Disk, isRead: boolean): void {
+  /** Another process makes the index anew while this one serves, which takes it at its next look. */
+  async rebuildBeside(): Promise<void> {
+    if (this.isUp) this.#makeAnew(this.#disk, { beside: true, free: () => null });
+  }
+
+  #makeAnew({ connect, path: directory }: Disk, options: Partial<RebuildOptions> = {}): void {
+    const made = { directory, chainId: null, force: false, log: () => {}, connect, machine: silentMachine };
     try {
-      rebuildIndex({ directory, chainId: null, force: false, log: () => {}, connect, machine: silentMachine });
+      rebuildIndex({ ...made, ...options });
       this.#world.note('rebuilt');
     } catch (error) {
-      const isRefused = isRead && error instanceof PassingError;
-      if (!isRefused && unavailable(error) === null) throw error;
-      this.#world.note(isRefused ? 'rebuild refused' : 'rebuild failed');
+      if (unavailable(error) === null) throw error;
+      this.#world.note('rebuild failed');
     }
   }
 
@@ -384,6 +387,7 @@ export class Server {
         if (life.ended) return;
         file.log(event);
         this.#world.note(event.event);
+        if (event.event === 'new_index_ready') this.startedAnew = true;
         if (!unexpected.has(event.event)) return;
         const cause = 'cause' in event ? event.cause : event;
         if (unavailable(cause) === null) this.#world.wrong(`the server said ${event.event}`, cause);

@@ -10,7 +10,7 @@ const lockModule = join(import.meta.dir, '../../src/store/files/lock.ts');
 /** Whether another process gets the writer's place. */
 function isFreeForOthers(directory: string): boolean {
   const code = `const { lockWriter } = await import(${JSON.stringify(lockModule)});
-    try { lockWriter(${JSON.stringify(directory)}); } catch (error) { process.exit(error.name === 'OperatorError' ? 1 : 2); }`;
+    try { lockWriter(${JSON.stringify(directory)}); } catch (error) { process.exit(error.name === 'LockTakenError' ? 1 : 2); }`;
   const { exitCode, stderr } = Bun.spawnSync([process.execPath, '-e', code]);
   if (exitCode > 1) throw new Error(stderr.toString());
   return exitCode === 0;

@@ -11,7 +11,14 @@ import { devnetEvents } from '../../src/devnet/scenario.ts';
 import { readDefinition } from '../../src/hooks/definition.ts';
 import { silentMachine } from '../../src/hooks/machine.ts';
 import { type Connect, openToWrite } from '../../src/store/files/connection.ts';
-import { indexPath, journalPath, openWriter, SCHEMA_VERSION } from '../../src/store/files/database.ts';
+import {
+  indexPath,
+  journalPath,
+  needsRebuild,
+  openWriter,
+  SCHEMA_VERSION,
+  type Upgrade,
+} from '../../src/store/files/database.ts';
 import { JOURNAL_VERSION } from '../../src/store/files/journal-file.ts';
 import { openJournalTrimming } from '../../src/store/files/journal-trim.ts';
 import type { LostHook } from '../../src/store/hooks/earlier-hooks.ts';
@@ -131,7 +138,8 @@ test('chainhooks that can not be read of an index from before version 0.1.0 are 
 });
 
 describe('an upgrade', () => {
-  const ADDED = 'ALTER TABLE totals ADD COLUMN added INTEGER NOT NULL DEFAULT 7';
+  const step = (sql: string, needsRebuild = false): Upgrade => ({ sql, needsRebuild });
+  const ADDED = step('ALTER TABLE totals ADD COLUMN added INTEGER NOT NULL DEFAULT 7');
   const versionIn = (directory: string): number => {
     using db = new Database(indexPath(directory), { readonly: true });
     return db.query<{ user_version: number }, []>('PRAGMA user_version').get()!.user_version;
@@ -143,7 +151,7 @@ describe('an upgrade', () => {
     openWriter(directory.path, { steps: [ADDED] }).close();
     expect(versionIn(directory.path)).toBe(SCHEMA_VERSION + 1);
     // The first step is not taken again.
-    using db = openWriter(directory.path, { steps: [ADDED, 'UPDATE totals SET added = added + 1'] });
+    using db = openWriter(directory.path, { steps: [ADDED, step('UPDATE totals SET added = added + 1')] });
     expect(db.query('SELECT added FROM totals').get()).toEqual({ added: 8 });
     expect(db.query('SELECT count(*) AS rows FROM totals').get()).toEqual({ rows: totals!.length });
     db.close();
@@ -151,10 +159,21 @@ describe('an upgrade', () => {
     expect(() => openAt(directory.path)).toThrow('was written by a newer Stackside');
   });
 
+  test('that only a rebuild completes is known to the index until it is rebuilt', () => {
+    using directory = ingestOf(events);
+    openWriter(directory.path, { steps: [ADDED] }).close();
+    using upgraded = openWriter(directory.path, {
+      steps: [ADDED, step('ALTER TABLE totals ADD COLUMN more INTEGER', true)],
+    });
+    expect(needsRebuild(upgraded)).toBe(true);
+    using made = openWriter(`${directory.path}/made`);
+    expect(needsRebuild(made)).toBe(false);
+  });
+
   test('that fails leaves the file as it was', () => {
     using directory = ingestOf(events);
     const before = everything(directory.path);
-    expect(() => openWriter(directory.path, { steps: [ADDED, 'UPDATE no_such_table SET x = 1'] })).toThrow(
+    expect(() => openWriter(directory.path, { steps: [ADDED, step('UPDATE no_such_table SET x = 1')] })).toThrow(
       'no_such_table',
     );
     expect(versionIn(directory.path)).toBe(SCHEMA_VERSION);
@@ -176,9 +195,9 @@ describe('an upgrade', () => {
       };
       return db;
     };
-    const step = 'CREATE INDEX blocks_added ON blocks (block_time)';
-    using db = openWriter(directory.path, { connect, steps: [step] });
-    expect(seen).toEqual([[step, directory.path]]);
+    const sql = 'CREATE INDEX blocks_added ON blocks (block_time)';
+    using db = openWriter(directory.path, { connect, steps: [step(sql)] });
+    expect(seen).toEqual([[sql, directory.path]]);
     expect(sortedIn(db)).toBe('');
   });
 });

@@ -19,6 +19,7 @@ import type { CheckRun } from './run.ts';
 /** The local tables, which are no function of the log, each with the reason. All others can be made again from its entries. */
 export const localTables: Readonly<Record<string, string>> = {
   changes: 'what realtime subscribers are told, which is kept for a while and not told of what a rebuild makes again',
+  unfilled_upgrades: 'which program made the index: a rebuild by this one leaves none',
   send_many_contracts: 'a setting of the operator, with which an index is made',
   value_indexes: 'a setting of the operator, and how far this host has made what it asks for',
   value_index_entries: 'made of the chain for that setting; the recounts compare them with the logs and calls',

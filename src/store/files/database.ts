@@ -26,14 +26,18 @@ import { schema } from './schema.ts';
 /** Indexes, whose tables schema.sql makes. */
 export const INDEX: FileKind = { name: 'an index', id: 0x53_54_49_58, earlier: ['progress', 'journal_id'] };
 
-/**
- * What turns an index of version N into one of N + 1, in the order of the versions, from 1 on. A file may lack indexes of
- * lists. schema.sql is what they result in.
- */
-const upgrades: readonly string[] = [];
+/** What turns an index of one version of schema.sql into one of the next. */
+export interface Upgrade {
+  sql: string;
+  /** Whether only a rebuild fills what it adds: it is made beside the server then. */
+  needsRebuild: boolean;
+}
+
+/** From version 1 on, in order. A file may lack indexes of lists. schema.sql is what they result in. */
+const upgrades: readonly Upgrade[] = [];
 
 /** Counts changes of schema.sql; kept in the file as PRAGMA user_version. */
-const versionAfter = (steps: readonly string[]): number => 1 + steps.length;
+const versionAfter = (steps: readonly Upgrade[]): number => 1 + steps.length;
 export const SCHEMA_VERSION = versionAfter(upgrades);
 
 export const indexPath = (directory: string): string => join(directory, 'index.db');
@@ -58,7 +62,7 @@ export function indexFate(db: Database, path: string, steps = upgrades): IndexFa
 }
 
 /** Makes the tables of an empty file, and upgrades an older version: in one transaction. */
-function bringUpToDate(db: Database, path: string, load: Load, steps: readonly string[]): void {
+function bringUpToDate(db: Database, path: string, load: Load, steps: readonly Upgrade[]): void {
   const fate = indexFate(db, path, steps);
   const version = versionOf(db);
   const known = versionAfter(steps);
@@ -76,7 +80,11 @@ function bringUpToDate(db: Database, path: string, load: Load, steps: readonly s
       if (load === 'bulk') leaveOutListIndexes(db);
     } else if (fate === 'upgraded') {
       dropViews(db);
-      for (const step of steps.slice(version - 1)) db.run(step);
+      for (const [at, { sql, needsRebuild }] of steps.entries()) {
+        if (at < version - 1) continue;
+        db.run(sql);
+        if (needsRebuild) db.run('INSERT INTO unfilled_upgrades VALUES (?1)', [versionAfter(steps.slice(0, at + 1))]);
+      }
     }
     markFile(db, INDEX, known);
     makeViews(db);
@@ -115,13 +123,21 @@ interface WriterOptions {
   /** Opens the file. */
   connect?: Connect;
   load?: Load;
+  /** Bytes that the file may not grow beyond: more is an error, as that of a full disk. */
+  mostBytes?: number;
   /** Other steps of upgrades than the program's, for tests. */
-  steps?: readonly string[];
+  steps?: readonly Upgrade[];
 }
+
+/** Whether an upgrade added to an index what only a rebuild fills. */
+export const needsRebuild = (db: Database): boolean => db.query('SELECT 1 FROM unfilled_upgrades').get() !== null;
+
+const pageSizeOf = (db: Database): number =>
+  db.query<{ page_size: number }, []>('PRAGMA page_size').get()?.page_size ?? 4096;
 
 /** The one connection that writes. A commit isn't synced: the journal can bring back one that is lost. */
 export function openWriter(directory: string, options: WriterOptions = {}): Connection {
-  const { connect = openToWrite, load = 'events', steps = upgrades } = options;
+  const { connect = openToWrite, load = 'events', steps = upgrades, mostBytes } = options;
   makePrivateDirectory(directory);
   const path = indexPath(directory);
   let hadStatistics = false;
@@ -129,6 +145,7 @@ export function openWriter(directory: string, options: WriterOptions = {}): Conn
     prepared(connect(path, 'NORMAL'), (db) => {
       db.run('PRAGMA cache_size = -65536');
       db.run(`PRAGMA wal_autocheckpoint = ${LOG_PAGES[load]}`);
+      if (mostBytes !== undefined) db.run(`PRAGMA max_page_count = ${Math.floor(mostBytes / pageSizeOf(db))}`);
       bringUpToDate(db, path, load, steps);
       requireOneRows(db, path);
       hadStatistics = forgetStatistics(db);

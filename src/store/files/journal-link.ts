@@ -16,15 +16,9 @@ const placeOf = 'SELECT journal_id AS id, journal_chain AS chain FROM progress';
 
 /** Where the index stands, as its open transaction has it: nothing of it is kept in memory. */
 export function indexPlace(db: Database) {
-  const find = db.prepare<Head, []>(placeOf);
   const update = db.prepare<null, [number, Uint8Array]>('UPDATE progress SET journal_id = ?1, journal_chain = ?2');
-  const current = (): Head => {
-    const place = find.get();
-    if (place === null) throw new Error('progress has no row');
-    return place;
-  };
   return {
-    current,
+    current: () => placeIn(db),
     set({ id, chain }: Head): void {
       update.run(id, chain);
     },
@@ -41,6 +35,13 @@ export function fitOf(place: Head, journal: Pick<JournalReads, 'chainAt' | 'last
   const chain = journal.chainAt(place.id);
   if (chain !== null && (place.chain.length === 0 || sameChain(chain, place.chain))) return 'fits';
   return journal.lastId() < place.id ? 'behind' : 'other';
+}
+
+/** The place of an index, as a connection reads it. */
+export function placeIn(db: Database): Head {
+  const place = db.query<Head, []>(placeOf).get();
+  if (place === null) throw new Error('progress has no row');
+  return place;
 }
 
 /** The place of an index file; of one from before version 0.1.0, only its number. Null where it can't be read. */

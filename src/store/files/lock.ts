@@ -6,10 +6,27 @@ import { openLocked } from './connection.ts';
 import { makePrivateDirectory } from './private-files.ts';
 import { requireRestored } from './restore-marker.ts';
 
+/** Another process has a lock of a data directory. */
+export class LockTakenError extends OperatorError {
+  override readonly name = 'LockTakenError';
+}
+
+/** @throws LockTakenError while another process has it */
+function lock(directory: string, file: string, problem: string, remedy: string): () => void {
+  makePrivateDirectory(directory);
+  try {
+    const db = openLocked(join(directory, file));
+    return () => db.close();
+  } catch (error) {
+    if (error instanceof SQLiteError && error.code === 'SQLITE_BUSY') throw new LockTakenError(problem, remedy);
+    throw error;
+  }
+}
+
 /**
  * Takes the writer's place.
  * @returns what gives it back
- * @throws OperatorError while another process has it, or where a restore into the directory is not finished
+ * @throws LockTakenError while another process has it, OperatorError where a restore into the directory is not finished
  */
 export function lockWriter(directory: string): () => void {
   const unlock = lockForRestore(directory);
@@ -23,18 +40,18 @@ export function lockWriter(directory: string): () => void {
 }
 
 /** Takes the writer's place like {@link lockWriter}, to go on with a restore. */
-export function lockForRestore(directory: string): () => void {
-  makePrivateDirectory(directory);
-  try {
-    const db = openLocked(join(directory, 'writer.lock'));
-    return () => db.close();
-  } catch (error) {
-    if (error instanceof SQLiteError && error.code === 'SQLITE_BUSY') {
-      throw new OperatorError(
-        `Another Stackside writes to ${directory}.`,
-        'Stop that process first, or run this one with another --data or with --mode read.',
-      );
-    }
-    throw error;
-  }
-}
+export const lockForRestore = (directory: string): (() => void) =>
+  lock(
+    directory,
+    'writer.lock',
+    `Another Stackside writes to ${directory}.`,
+    'Stop that process first, or run this one with another --data or with --mode read.',
+  );
+
+/**
+ * Takes the place of whoever makes a new index beside the present one, while another process may write.
+ * @returns what gives it back
+ * @throws LockTakenError
+ */
+export const lockRebuild = (directory: string): (() => void) =>
+  lock(directory, 'rebuild.lock', `The index in ${directory} is being rebuilt.`, 'Wait for the end of that rebuild.');

@@ -3,9 +3,9 @@ import { type Connect, openToWrite } from '../files/connection.ts';
 import { indexPath, type Load, openWriter } from '../files/database.ts';
 import { openLinkedJournal } from '../files/journal-link.ts';
 import { lockWriter } from '../files/lock.ts';
+import { clearDeserted, takeOffer } from '../files/new-index.ts';
 import { clearDoneRestore } from '../files/restored.ts';
 import { whyNotEmptied } from '../files/wal-upkeep.ts';
-import { clearWorkshop } from '../files/workshop.ts';
 import type { IngestLog } from './event.ts';
 
 export interface DataFilesOptions {
@@ -15,11 +15,21 @@ export interface DataFilesOptions {
   log: IngestLog;
   /** What is written. The write-ahead log of `bulk` may grow, and is emptied in the end; `events` if omitted. */
   load?: Load;
+  /** Bytes that the index may not grow beyond; as many as there are if omitted. */
+  mostBytes?: number;
   /** Opens the files. */
   connect?: Connect;
 }
 
 export type DataFiles = ReturnType<typeof openDataFiles>;
+
+/** Puts an index that a rebuild made beside the present one in its place. */
+function takeNewIndex(directory: string, log: IngestLog): void {
+  const offer = takeOffer(directory);
+  if (offer === 'none') return;
+  if (offer === 'usable') log({ event: 'index_replaced' });
+  else log({ event: 'new_index_refused', reason: offer });
+}
 
 /**
  * Locks the directory and opens its files.
@@ -27,14 +37,15 @@ export type DataFiles = ReturnType<typeof openDataFiles>;
  * @throws OperatorError
  */
 export function openDataFiles(options: DataFilesOptions, opened: (() => void)[]) {
-  const { directory, workshop, load = 'events', connect = openToWrite } = options;
+  const { directory, workshop, load = 'events', connect = openToWrite, mostBytes, log } = options;
   const home = workshop ?? directory;
   if (workshop === undefined) {
     opened.unshift(lockWriter(directory));
-    clearWorkshop(directory);
+    clearDeserted(directory);
+    takeNewIndex(directory, log);
     clearDoneRestore(directory);
   }
-  const db = openWriter(home, { connect, load });
+  const db = openWriter(home, { connect, load, ...(mostBytes === undefined ? {} : { mostBytes }) });
   opened.unshift(() => db.close());
   // SQLite empties the log with its last connection, but other processes may have the file open.
   if (load === 'bulk') opened.unshift(() => void whyNotEmptied(indexPath(home)));

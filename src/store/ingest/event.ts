@@ -28,6 +28,10 @@ export type IngestEvent =
   | { event: 'unknown_kind'; what: UnknownKind; reason: string }
   | { event: 'stacking_print_unread'; contract: string; topic: string | null; reason: string }
   | { event: 'journal_upgraded'; entries: number }
+  /** An index that a rebuild made beside the present one took its place. */
+  | { event: 'index_replaced' }
+  /** `newer`: a newer program made it, which takes it. `unfit`: an older one did, or it is of another journal; it is removed. */
+  | { event: 'new_index_refused'; reason: 'newer' | 'unfit' }
   /** An index that an interrupted load did not make. */
   | ({ event: 'list_index_begun' } & ListIndexStep)
   | { event: 'journal_replayed'; events: number }

@@ -8,7 +8,7 @@ import type { Clock } from '../../base/clock.ts';
 import type { SendManySetting } from '../../chain/memo-transfers.ts';
 import type { Network } from '../../chain/network.ts';
 import { openToRead } from '../files/connection.ts';
-import { indexPath } from '../files/database.ts';
+import { indexPath, needsRebuild } from '../files/database.ts';
 import type { Imported } from '../files/import-progress.ts';
 import { indexPlace } from '../files/journal-link.ts';
 import { type ListIndexStep, listIndexSteps } from '../files/list-indexes.ts';
@@ -226,6 +226,10 @@ function startIngest(options: IngestOptions, opened: (() => void)[]) {
     /** Kept with the next `keep` or `commit`. */
     setImported: (source: string, imported: Imported): void => writer.setImported(source, imported),
 
+    /** Applies what another process appended to the journal meanwhile. @throws StoreUnavailableError */
+    catchUp: () => writer.catchUp(),
+    /** Whether an upgrade added to the index what only a rebuild fills. */
+    needsRebuild: (): boolean => needsRebuild(db),
     tipHeight: (): number => router.chain.tip().height,
     /** How many things of kinds that only a newer node knows came since the process began. */
     unknownCounts: router.unknownCounts,

@@ -1,17 +1,20 @@
 /** The index made anew from the journal, beside the one that is there until the new one is whole. */
 
 import { existsSync } from 'node:fs';
-import { OperatorError } from '../../base/errors.ts';
-import { indexPath, journalPath } from '../files/database.ts';
+import { DiskFullError, OperatorError } from '../../base/errors.ts';
+import { SEND_MANY, type SendManySetting } from '../../chain/memo-transfers.ts';
+import { indexPath, journalPath, openReader } from '../files/database.ts';
 import { renewEarlierJournal } from '../files/earlier-journal.ts';
 import { type JournalReads, openJournal } from '../files/journal.ts';
 import { fitOf, placeOfFile } from '../files/journal-link.ts';
 import type { ListIndexStep } from '../files/list-indexes.ts';
-import { lockWriter } from '../files/lock.ts';
+import { LockTakenError, lockRebuild, lockWriter } from '../files/lock.ts';
+import { clearWorkshop, offerIndex, openWorkshop, takeOffer } from '../files/new-index.ts';
 import { snapshotHolding } from '../files/newest-snapshot.ts';
-import { clearWorkshop, openWorkshop, takeWorkshopsIndex } from '../files/workshop.ts';
+import { freeBytes } from '../files/status.ts';
 import { hooksLostWith, type LostHook } from '../hooks/earlier-hooks.ts';
 import type { Head } from '../log/entry.ts';
+import { recordedSendMany } from '../queries/send-many.ts';
 import { type IngestOptions, openIngest } from './ingest.ts';
 
 /** @throws OperatorError where the journal is not the whole of what happened */
@@ -49,6 +52,10 @@ function requireNothingLost(directory: string, journal: JournalReads): void {
 export interface RebuildOptions extends Omit<IngestOptions, 'workshop'> {
   /** Whether data that the journal lacks may be lost. */
   force: boolean;
+  /** Whether another process may serve the present index meanwhile, and write to it. */
+  beside?: boolean;
+  /** Tells how many bytes are free on the disk of a directory; others than the disk's are for tests. */
+  free?: (directory: string) => number | null;
   /** Told of each index of lists before it is made. */
   making?: (step: ListIndexStep) => void;
   /** Told of the chainhooks that stand in an old index alone, before it goes. */
@@ -60,28 +67,80 @@ function makeIndex({ making = () => {}, ...options }: RebuildOptions, workshop: 
   const ingest = openIngest({ ...options, load: 'bulk', workshop });
   try {
     for (const step of ingest.listIndexSteps()) making(step);
+    ingest.catchUp();
     return ingest.tipHeight();
   } finally {
     ingest.close();
   }
 }
 
+/** Bytes that a rebuild leaves free for the server beside it. */
+const LEFT_FREE = 1_000_000_000;
+
+/**
+ * What a rebuild beside a server may not do: fill its disk, or make an index that the server refuses.
+ * @returns bytes that the new index may have
+ * @throws DiskFullError, OperatorError
+ */
+function requireServable({ directory, sendMany, free = freeBytes }: RebuildOptions): number {
+  const mostBytes = (free(directory) ?? Number.POSITIVE_INFINITY) - LEFT_FREE;
+  if (mostBytes <= 0) {
+    throw new DiskFullError(
+      `The disk of ${directory} has too little room: a rebuild leaves ${LEFT_FREE / 1e9} GB of it free for the server.`,
+      'Make room on the disk, or stop the server and run stackside rebuild.',
+    );
+  }
+  if (sendMany !== undefined && existsSync(indexPath(directory))) requireSameSendMany(directory, sendMany);
+  return Math.min(mostBytes, Number.MAX_SAFE_INTEGER);
+}
+
+function requireSameSendMany(directory: string, wanted: SendManySetting): void {
+  using db = openReader(directory);
+  const recorded = recordedSendMany(db);
+  for (const network of ['mainnet', 'testnet'] as const) {
+    if (wanted[network] === null || wanted[network] === (recorded[network] ?? SEND_MANY[network])) continue;
+    throw new OperatorError(
+      `The index in ${directory} has another send-many contract of ${network} than the setting, and the server would refuse a new one.`,
+      'Stop the server, and run stackside rebuild with the setting.',
+    );
+  }
+}
+
+/** Gives the new index to the server that runs, or puts it in its place where none does. @returns whether it is in its place */
+function handOver(directory: string): boolean {
+  try {
+    const unlock = lockWriter(directory);
+    takeOffer(directory);
+    unlock();
+    return true;
+  } catch (error) {
+    if (!(error instanceof LockTakenError)) throw error;
+    return false;
+  }
+}
+
 /**
  * Replays the journal into a new index, and puts it in the place of the old one. Where it fails or is stopped, the old index
  * is as it was.
- * @throws OperatorError where the journal is not whole, or the index holds what it lacks, unless that may be lost
+ * @returns the height of its tip, and whether it is in its place: beside a server it is the server that puts it there
+ * @throws OperatorError where the journal is not whole, or the index holds what it lacks, unless that may be lost; LockTakenError
+ *   while another process writes, or makes an index
  */
-export function rebuildIndex(options: RebuildOptions): { tipHeight: number } {
-  const { directory, force } = options;
+export function rebuildIndex(options: RebuildOptions): { tipHeight: number; isInPlace: boolean } {
+  const { directory, force, beside = false } = options;
   if (!existsSync(journalPath(directory))) {
     throw new OperatorError(
       `There is no journal in ${directory} to rebuild the index from.`,
       'Import a recording of the chain, or let a node that starts from an empty chainstate send its events.',
     );
   }
-  const unlock = lockWriter(directory);
+  using locks = new DisposableStack();
+  if (!beside) locks.defer(lockWriter(directory));
+  locks.defer(lockRebuild(directory));
   try {
-    renewEarlierJournal(directory, (entries) => options.log({ event: 'journal_upgraded', entries }), options.connect);
+    if (!beside) {
+      renewEarlierJournal(directory, (entries) => options.log({ event: 'journal_upgraded', entries }), options.connect);
+    }
     const journal = openJournal(directory);
     try {
       requireWholeJournal(directory, journal);
@@ -89,15 +148,17 @@ export function rebuildIndex(options: RebuildOptions): { tipHeight: number } {
     } finally {
       journal.close();
     }
+    const limit = beside ? { mostBytes: requireServable(options) } : {};
     const workshop = openWorkshop(directory, force);
-    const tipHeight = makeIndex(options, workshop);
+    const tipHeight = makeIndex({ ...options, ...limit }, workshop);
     // Before the old index goes: whoever is told of them must not miss them.
     const lost = hooksLostWith(directory, workshop, force);
     if (lost.length > 0) options.lost?.(lost);
-    takeWorkshopsIndex(directory);
-    return { tipHeight };
+    offerIndex(directory);
+    if (beside) return { tipHeight, isInPlace: handOver(directory) };
+    takeOffer(directory);
+    return { tipHeight, isInPlace: true };
   } finally {
     clearWorkshop(directory);
-    unlock();
   }
 }

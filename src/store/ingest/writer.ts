@@ -475,6 +475,19 @@ export class Writer {
     this.#last.note(journal.read(end));
   }
 
+  /**
+   * Applies what another process appended to the journal; for an index that is made beside the one that is written.
+   * @throws StoreUnavailableError
+   */
+  catchUp(): void {
+    this.settle();
+    for (let before = -1; before < this.place().id; ) {
+      before = this.place().id;
+      this.#guarded(() => this.#replay());
+      this.#committed();
+    }
+  }
+
   // ── What is no entry ──
 
   /**

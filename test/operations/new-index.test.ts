@@ -1,0 +1,76 @@
+/** A server takes an index that is made beside its own. */
+import { Database } from 'bun:sqlite';
+import { expect, test } from 'bun:test';
+import { statSync } from 'node:fs';
+import { type Clock, systemClock } from '../../src/base/clock.ts';
+import type { OwnProcess } from '../../src/commands/own-process.ts';
+import { devnetEvents } from '../../src/devnet/scenario.ts';
+import { silentMachine } from '../../src/hooks/machine.ts';
+import type { LogEvent } from '../../src/log.ts';
+import { indexPath } from '../../src/store/files/database.ts';
+import { rebuildIndex } from '../../src/store/ingest/rebuild.ts';
+import { dataDirectory } from '../support/data-directory.ts';
+import { type Serving, serving } from '../support/serving.ts';
+import { until } from '../support/until.ts';
+
+const events = [...devnetEvents({ seed: 5, blocks: 12, accounts: 6, transactionsPerBlock: 2, forkEvery: 4 })];
+const half = events.length >> 1;
+
+async function heightOf(server: Pick<Serving, 'get'>): Promise<number> {
+  const answer = await server.get('/extended');
+  return ((await answer.json()) as { chain_tip: { block_height: number } }).chain_tip.block_height;
+}
+
+/** A clock whose repeated calls come often. */
+const quick: Clock = { ...systemClock, every: (ms, call) => systemClock.every(Math.min(ms, 20), call) };
+
+test('a server goes on at its addresses with an index that was rebuilt beside it', async () => {
+  const said: LogEvent[] = [];
+  const environment = { clock: quick, createLog: () => (event: LogEvent) => void said.push(event) };
+  await using server = await serving({ logLevel: 'info' }, undefined, {}, environment);
+  await server.post(events.slice(0, half));
+  const [height, file] = [await heightOf(server), statSync(indexPath(server.directory)).ino];
+  const { isInPlace } = rebuildIndex({
+    ...{
+      directory: server.directory,
+      chainId: null,
+      machine: silentMachine,
+      log: () => {},
+      force: false,
+      beside: true,
+    },
+  });
+  expect(isInPlace).toBe(false);
+  await until(() => said.filter(({ event }) => event === 'started').length === 2);
+  expect(statSync(indexPath(server.directory)).ino).not.toBe(file);
+  expect(said.map(({ event }) => event)).toContain('index_replaced');
+  expect(await heightOf(server)).toBe(height);
+  await server.post(events.slice(half));
+  expect(await heightOf(server)).toBeGreaterThan(height);
+});
+
+test('what an upgrade left for a rebuild is made beside the server by itself', async () => {
+  using directory = dataDirectory();
+  {
+    await using server = await serving({}, directory.path);
+    await server.post(events);
+  }
+  {
+    using db = new Database(indexPath(directory.path));
+    db.run('INSERT INTO unfilled_upgrades VALUES (2)');
+  }
+  const begun: string[][] = [];
+  const said: LogEvent[] = [];
+  const ended = Promise.withResolvers<{ code: number; errors: string }>();
+  const startOwnProcess = (args: readonly string[]): OwnProcess => {
+    begun.push([...args]);
+    return { lines: (async function* () {})(), ended: ended.promise, kill() {} };
+  };
+  const createLog = () => (event: LogEvent) => void said.push(event);
+  await using server = await serving({ logLevel: 'info' }, directory.path, {}, { startOwnProcess, createLog });
+  expect(begun).toEqual([['rebuild', '--beside', '--data', directory.path]]);
+  ended.resolve({ code: 1, errors: 'The disk is full.\n' });
+  await until(() => said.some(({ event }) => event === 'rebuild_failed'));
+  expect(said).toContainEqual({ event: 'rebuild_failed', reason: 'The disk is full.' });
+  expect(await heightOf(server)).toBeGreaterThan(0);
+});

@@ -1,0 +1,173 @@
+/** An index that is made beside the present one, while another process writes. */
+
+import { Database } from 'bun:sqlite';
+import { afterAll, describe, expect, test } from 'bun:test';
+import { copyFileSync, existsSync, readdirSync, statSync, truncateSync, writeFileSync } from 'node:fs';
+import { devnetEvents } from '../../src/devnet/scenario.ts';
+import { silentMachine } from '../../src/hooks/machine.ts';
+import { indexPath, openWriter, SCHEMA_VERSION } from '../../src/store/files/database.ts';
+import { newIndexPath } from '../../src/store/files/new-index.ts';
+import { type RebuildOptions, rebuildIndex } from '../../src/store/ingest/rebuild.ts';
+import { dataDirectory } from '../support/data-directory.ts';
+import { ingestOf, openAt, received } from '../support/ingest.ts';
+import { everything } from '../support/tables.ts';
+
+const chainOf = (seed: number) =>
+  [...devnetEvents({ seed, blocks: 40, accounts: 10, transactionsPerBlock: 2, forkEvery: 5 })].map(received);
+const events = chainOf(3);
+const [half, most] = [events.length >> 1, events.length - 5];
+
+const beside = (directory: string, options: Partial<RebuildOptions> = {}) =>
+  rebuildIndex({
+    ...{ directory, chainId: null, machine: silentMachine, log: () => {}, force: false, beside: true },
+    ...options,
+  });
+
+const inode = (path: string): number => statSync(path).ino;
+
+/** All that the directories hold, but what only who subscribed meanwhile was told. */
+function contents(directory: string) {
+  const { changes, ...index } = everything(directory).index;
+  return index;
+}
+
+const plain = ingestOf(events);
+afterAll(() => plain[Symbol.dispose]());
+
+describe('a rebuild beside a writer', () => {
+  test('has what the writer took meanwhile, and the next start puts it in its place', () => {
+    using directory = ingestOf(events.slice(0, half));
+    using writer = openAt(directory.path);
+    const before = inode(indexPath(directory.path));
+    let taken = half;
+    const making = () => {
+      const event = events[taken];
+      if (event === undefined || taken === most) return;
+      writer.ingest.receive(event);
+      taken += 1;
+    };
+    expect(beside(directory.path, { making }).isInPlace).toBe(false);
+    expect(taken).toBeGreaterThan(half);
+    {
+      using made = new Database(newIndexPath(directory.path), { readonly: true });
+      expect(made.query('SELECT journal_id FROM progress').get()).toEqual({ journal_id: writer.ingest.place().id });
+    }
+    for (const event of events.slice(taken, most)) writer.ingest.receive(event);
+    expect(inode(indexPath(directory.path))).toBe(before);
+    writer[Symbol.dispose]();
+
+    using again = openAt(directory.path);
+    expect(again.said[0]).toEqual({ event: 'index_replaced' });
+    expect(again.said.map(({ event }) => event)).toContain('journal_replayed');
+    expect(inode(indexPath(directory.path))).not.toBe(before);
+    for (const event of events.slice(most)) again.ingest.receive(event);
+    again[Symbol.dispose]();
+    expect(contents(directory.path)).toEqual(contents(plain.path));
+    expect(readdirSync(directory.path)).not.toContain('rebuild');
+  });
+
+  test('puts it in its place by itself where nobody writes', () => {
+    using directory = ingestOf(events);
+    const before = inode(indexPath(directory.path));
+    expect(beside(directory.path).isInPlace).toBe(true);
+    expect(inode(indexPath(directory.path))).not.toBe(before);
+    expect(contents(directory.path)).toEqual(contents(plain.path));
+  });
+
+  test('goes on though the writer is started anew, and is the only one', () => {
+    using directory = ingestOf(events);
+    const making = () => {
+      openAt(directory.path).ingest.close();
+      expect(() => beside(directory.path)).toThrow(`The index in ${directory.path} is being rebuilt.`);
+      expect(() => beside(directory.path, { beside: false })).toThrow('is being rebuilt');
+    };
+    expect(beside(directory.path, { making }).isInPlace).toBe(true);
+    expect(contents(directory.path)).toEqual(contents(plain.path));
+  });
+
+  test('that was killed leaves nothing once the writer starts', () => {
+    using directory = ingestOf(events);
+    openWriter(`${directory.path}/rebuild`).close();
+    openAt(directory.path).ingest.close();
+    expect(readdirSync(directory.path)).not.toContain('rebuild');
+    expect(contents(directory.path)).toEqual(contents(plain.path));
+  });
+
+  test('leaves room on the disk for the server', () => {
+    using directory = ingestOf(events);
+    using writer = openAt(directory.path);
+    const before = readdirSync(directory.path).sort();
+    expect(() => beside(directory.path, { free: () => 1_000_000_000 })).toThrow('leaves 1 GB of it free');
+    expect(() => beside(directory.path, { free: () => 1_000_400_000 })).toThrow('disk is full');
+    expect(
+      readdirSync(directory.path)
+        .filter((name) => name !== 'rebuild.lock')
+        .sort(),
+    ).toEqual(before);
+    writer[Symbol.dispose]();
+    expect(contents(directory.path)).toEqual(contents(plain.path));
+  });
+
+  test('refuses another send-many contract, which the server would refuse', () => {
+    using directory = ingestOf(events);
+    const sendMany = { mainnet: null, testnet: 'ST000000000000000000002AMW42H.other' };
+    expect(() => beside(directory.path, { sendMany })).toThrow('another send-many contract of testnet');
+    expect(beside(directory.path, { beside: false, sendMany }).isInPlace).toBe(true);
+  });
+});
+
+describe('a new index that is offered', () => {
+  /** A directory with a whole chain, where another index is offered. */
+  function offering(change: (path: string) => void) {
+    const directory = ingestOf(events);
+    copyFileSync(indexPath(plain.path), newIndexPath(directory.path));
+    change(newIndexPath(directory.path));
+    return directory;
+  }
+  const version = (number: number) => (path: string) => {
+    using db = new Database(path);
+    db.run(`PRAGMA user_version = ${number}`);
+  };
+
+  test.each([
+    ['of an older program', version(SCHEMA_VERSION - 1)],
+    [
+      'of another journal',
+      (path: string) => {
+        using other = ingestOf(chainOf(4));
+        copyFileSync(indexPath(other.path), path);
+      },
+    ],
+    ['that is no index', (path: string) => writeFileSync(path, 'text')],
+    ['that was cut off', (path: string) => truncateSync(path, 5_000)],
+    ['that is empty', (path: string) => truncateSync(path, 0)],
+  ])('%s is removed', (_, change) => {
+    using directory = offering(change);
+    using open = openAt(directory.path);
+    expect(open.said[0]).toEqual({ event: 'new_index_refused', reason: 'unfit' });
+    open[Symbol.dispose]();
+    expect(existsSync(newIndexPath(directory.path))).toBe(false);
+    expect(contents(directory.path)).toEqual(contents(plain.path));
+  });
+
+  test('of a newer program is left to that', () => {
+    using directory = offering(version(SCHEMA_VERSION + 1));
+    using open = openAt(directory.path);
+    expect(open.said[0]).toEqual({ event: 'new_index_refused', reason: 'newer' });
+    expect(existsSync(newIndexPath(directory.path))).toBe(true);
+  });
+
+  test('replaces one that is damaged, or of which a kill removed the log', () => {
+    using directory = offering(() => {});
+    truncateSync(indexPath(directory.path), 8_192);
+    openAt(directory.path).ingest.close();
+    expect(contents(directory.path)).toEqual(contents(plain.path));
+  });
+
+  test('without a journal is removed with the index that nobody has', () => {
+    using directory = dataDirectory();
+    copyFileSync(indexPath(plain.path), newIndexPath(directory.path));
+    using open = openAt(directory.path);
+    expect(open.said[0]).toEqual({ event: 'new_index_refused', reason: 'unfit' });
+  });
+});
