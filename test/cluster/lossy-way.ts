@@ -6,6 +6,7 @@ import type { Call, Fate, Way } from '../support/memory-log.ts';
 /** Milliseconds. */
 const TRAVEL = 3;
 export const LATE = 400;
+const LOOK = 1_000;
 
 const ofAppends: [number, Fate][] = [
   [2, 'unavailable'],
@@ -30,6 +31,7 @@ const fatesOf: Readonly<Record<Call, [number, Fate][]>> = {
   lease: ofLeases,
   read: ofOthers,
   head: ofOthers,
+  wait: [[1, 'lost']],
 };
 
 export class LossyWay implements Way {
@@ -59,5 +61,9 @@ export class LossyWay implements Way {
 
   late(): Promise<void> {
     return this.#world.pause(this.#prng.below(LATE));
+  }
+
+  look(): Promise<void> {
+    return this.#world.pause(LOOK);
   }
 }

@@ -9,12 +9,12 @@ import {
 } from '../../src/store/log/shared-log.ts';
 import { MemoryLeases } from './memory-leases.ts';
 
-export type Call = 'append' | 'read' | 'head' | 'lease';
+export type Call = 'append' | 'read' | 'head' | 'wait' | 'lease';
 
 /**
  * What becomes of a call. `unavailable`: it never arrives. `lost`: its answer gets lost. `late`: it arrives when nobody
  * waits for its answer any more. `never`: neither arrives nor is known not to. `refused`: an append that is told of a
- * conflict though there is none. `cut`: a read that stops after one entry.
+ * conflict though there is none. `cut`: a read that stops after one entry. Who waits and is `lost` is told of no entry.
  */
 export type Fate = 'done' | 'unavailable' | 'lost' | 'late' | 'never' | 'refused' | 'cut';
 
@@ -26,10 +26,17 @@ export interface Way {
   travel(): Promise<void>;
   /** Time after which a late call arrives. */
   late(): Promise<void>;
+  /** Time after which whoever waits for entries looks by itself. */
+  look(): Promise<void>;
 }
 
 /** A way on which nothing is lost, and which takes no time. */
-export const directWay: Way = { fate: () => 'done', travel: async () => {}, late: async () => {} };
+export const directWay: Way = {
+  fate: () => 'done',
+  travel: async () => {},
+  late: async () => {},
+  look: () => new Promise(() => {}),
+};
 
 export class MemoryLog {
   entries: Entry[] = [];
@@ -141,7 +148,8 @@ export class MemoryLog {
         new Promise((resolve) => {
           const done = () => resolve();
           if (signal.aborted || aborts.signal.aborted || this.isAway || this.head.id > after) return done();
-          this.#waiting.add(done);
+          if (way.fate('wait') !== 'lost') this.#waiting.add(done);
+          void way.look().then(done);
           for (const one of [signal, aborts.signal]) one.addEventListener('abort', done, { once: true });
         }),
       close: async () => aborts.abort(),
