@@ -247,7 +247,7 @@ export async function joinCluster(options: JoinOptions): Promise<ServedCluster |
   const process = chance.uuid();
   const report = (): HostReport => {
     const { position, lagSeconds } = host.state();
-    return { name, seq: position, version: serverVersion, lagSeconds, process };
+    return { name, entry: position, version: serverVersion, lagSeconds, process };
   };
   const stopTelling = telling(opened, clock, report, say);
   const ownState = () => hostJson(name, host.state(), deliveries?.standing() ?? null);

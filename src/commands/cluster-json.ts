@@ -10,10 +10,10 @@ export const clusterLogJson = ({ chainId, head, bytes, hosts, leases, engine }: 
   chain_id: chainId,
   head: { entry: head.id, chain: toHex(head.chain) },
   log_bytes: bytes,
-  hosts: hosts.map(({ name, seq, version, seconds, lagSeconds }) => ({
+  hosts: hosts.map(({ name, entry, version, seconds, lagSeconds }) => ({
     name,
-    entry: seq,
-    behind: Math.max(0, head.id - seq),
+    entry,
+    behind: Math.max(0, head.id - entry),
     lag_seconds: lagSeconds,
     version,
     seen_seconds_ago: seconds,
@@ -33,7 +33,7 @@ export const clusterLogJson = ({ chainId, head, bytes, hosts, leases, engine }: 
 /** What `stackside cluster status` prints: the log, and where a data directory stands that was compared with it. */
 export const clusterStatusJson = (status: ClusterStatus) => ({
   ...clusterLogJson(status),
-  directory: status.directory === null ? null : { entry: status.directory.seq, fits: status.directory.fits },
+  directory: status.directory,
 });
 
 /** Makes the JSON of this host. @param deliveries what it knows of the lease to deliver; null where it only reads */

@@ -183,18 +183,18 @@ function sharedKey(place: KeyPlace): string {
 }
 
 /** Reports on stderr how far the log was gone through. @param last the number of the last entry @param what in words */
-function filling(last: number, what = 'entries'): (seq: number) => void {
+function filling(last: number, what = 'entries'): (id: number) => void {
   const lines = progressLines(process.stderr);
   let first: number | null = null;
-  return (seq) => {
-    first ??= seq;
-    const done = seq - first;
+  return (id) => {
+    first ??= id;
+    const done = id - first;
     lines.draw((seconds) => {
       const rate = done / seconds;
-      const left = rate === 0 ? '' : `, ETA ${duration((last - seq) / rate)}`;
-      return `${seq} of ${last} ${what}, ${Math.round(rate)} entries/s${left}`;
+      const left = rate === 0 ? '' : `, ETA ${duration((last - id) / rate)}`;
+      return `${id} of ${last} ${what}, ${Math.round(rate)} entries/s${left}`;
     });
-    if (seq === last) lines.done();
+    if (id === last) lines.done();
   };
 }
 
@@ -247,12 +247,12 @@ const line = (name: string, text: string): string => `${name.padEnd(14)} ${text}
 const ago = (seconds: number): string => (seconds < 60 ? `${seconds.toFixed(1)} s ago` : `${duration(seconds)} ago`);
 
 /** How far an entry is behind the head, in words. */
-const behind = (head: number, seq: number): string => (seq >= head ? 'up to date' : `${head - seq} behind`);
+const behind = (head: number, entry: number): string => (entry >= head ? 'up to date' : `${head - entry} behind`);
 
 /** Where a host was when it told of itself; entries that came since are no lag. */
-function hostText(head: number, { seq, version, seconds, lagSeconds }: SeenHost): string {
-  const lag = lagSeconds === 0 ? 'up to date' : `${behind(head, seq)} for ${duration(lagSeconds)}`;
-  return `entry ${seq}, ${lag}, ${version}, seen ${ago(seconds)}`;
+function hostText(head: number, { entry, version, seconds, lagSeconds }: SeenHost): string {
+  const lag = lagSeconds === 0 ? 'up to date' : `${behind(head, entry)} for ${duration(lagSeconds)}`;
+  return `entry ${entry}, ${lag}, ${version}, seen ${ago(seconds)}`;
 }
 
 /** The status of a cluster in lines for people. @param data the data directory whose journal was compared */
@@ -271,7 +271,7 @@ export function clusterLines(status: ClusterStatus, data: string): string[] {
     ),
     ...(directory === null
       ? []
-      : [line('directory', `${data}: entry ${directory.seq}, ${directoryText(head.id, directory)}`)]),
+      : [line('directory', `${data}: entry ${directory.entry}, ${directoryText(head.id, directory)}`)]),
     line('postgresql', `${engine.version}, written at ${engine.server}`),
     line('synchronous', engine.synchronous === '' ? 'no' : (engine.synchronous ?? 'not known')),
     ...engine.standbys.map(({ name, state, sync }) =>
@@ -280,7 +280,7 @@ export function clusterLines(status: ClusterStatus, data: string): string[] {
   ];
 }
 
-function directoryText(head: number, { seq, fits }: NonNullable<ClusterStatus['directory']>): string {
+function directoryText(head: number, { entry, fits }: NonNullable<ClusterStatus['directory']>): string {
   if (fits === null) return "its journal begins after the log's end";
-  return fits ? behind(head, seq) : 'not a journal of this log';
+  return fits ? behind(head, entry) : 'not a journal of this log';
 }

@@ -13,7 +13,7 @@ export const openedLog = (log: SharedLog, leases: LeaseEngine): OpenedLog => ({
     chainId: null,
     head: await log.head(),
     bytes: 0,
-    hosts: [{ name: 'other', seq: 1, version: 'a test', seconds: 2, lagSeconds: 3 }],
+    hosts: [{ name: 'other', entry: 1, version: 'a test', seconds: 2, lagSeconds: 3 }],
     leases: [],
     directory: null,
     engine: { server: 'memory', version: '', synchronous: null, standbys: [], warnings: [] },

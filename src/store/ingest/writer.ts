@@ -27,6 +27,7 @@ import type { Journal } from '../files/journal.ts';
 import type { Places } from '../files/journal-link.ts';
 import { isStorageError, StoreUnavailableError, unavailable } from '../files/store-failure.ts';
 import { type Entry, type Head, headAfter, nextChain, sameChain } from '../log/entry.ts';
+import type { Appended } from '../log/shared-log.ts';
 import type { CommitCount } from './commit-count.ts';
 import { COMMAND_PATH, type EntryCommands, type SentCommand } from './entry-commands.ts';
 import type { Outcome, ReceivedEvent } from './event.ts';
@@ -36,9 +37,6 @@ import { lastEvent } from './last-event.ts';
 import type { Participant } from './participant.ts';
 import type { WriterHealth } from './writer-health.ts';
 import { WriterQueue } from './writer-queue.ts';
-
-/** What became of an entry that was to follow `head`: `conflict` where the log has another there. */
-type Appended = 'appended' | 'conflict';
 
 /** Appends an entry to a log whose newest one is at `head`; at once, or later. */
 export type AppendEntry = (entry: Entry, head: Head) => Appended | Promise<Appended>;

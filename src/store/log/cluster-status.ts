@@ -8,7 +8,7 @@ import type { OwnEntries } from './shared-log.ts';
 /** Where the journal of a data directory stands. */
 export interface DirectoryPosition {
   /** The newest entry of the journal. */
-  seq: number;
+  entry: number;
   /** Whether journal and log hold the same entries, as far as both go; null for a trimmed journal that begins after the log's end. */
   fits: boolean | null;
 }
@@ -52,13 +52,13 @@ export async function clusterStatus(log: PostgresLog, own: OwnEntries | null): P
 }
 
 async function positionOf({ engine, tables }: EngineAccess, own: OwnEntries, head: Head): Promise<DirectoryPosition> {
-  const seq = own.lastId();
-  const shared = Math.min(seq, head.id);
+  const entry = own.lastId();
+  const shared = Math.min(entry, head.id);
   const [row] = await engine.read((run) =>
     run<{ chain: Uint8Array }>(`SELECT chain FROM ${tables.log} WHERE seq = $1`, [shared]),
   );
   const [ofLog, ofJournal] = [shared === 0 ? CHAIN_START : row?.chain, own.chainAt(shared)];
-  return { seq, fits: ofJournal === null ? null : ofLog !== undefined && sameChain(ofLog, ofJournal) };
+  return { entry, fits: ofJournal === null ? null : ofLog !== undefined && sameChain(ofLog, ofJournal) };
 }
 
 /** Entries whose numbers are looked at together, and the most stretches that are named. */
@@ -96,7 +96,7 @@ interface HostPosition {
   /** The host's name. */
   name: string;
   /** The newest entry in its index. */
-  seq: number;
+  entry: number;
   /** The version of Stackside that it runs. */
   version: string;
 }
@@ -143,9 +143,9 @@ export async function tellPosition(
     ' ON CONFLICT (name) DO UPDATE SET seq = excluded.seq, seen_at = excluded.seen_at, version = excluded.version,' +
     ' process = excluded.process, behind_since = excluded.behind_since)' +
     ' SELECT (SELECT process FROM before) AS process, extract(epoch FROM clock_timestamp())::float8 AS now';
-  const { name, seq, version, process, lagSeconds } = host;
+  const { name, entry, version, process, lagSeconds } = host;
   const rows = await engine.write(({ run }) =>
-    run<{ process: string | null; now: number }>(tell, [name, seq, version, process, lagSeconds]),
+    run<{ process: string | null; now: number }>(tell, [name, entry, version, process, lagSeconds]),
   );
   const [{ process: before, now } = { process: null, now: 0 }] = rows;
   return { isNameShared: !isFirst && before !== null && before !== process, now: now * 1_000 };
@@ -160,7 +160,7 @@ export async function readHosts({ engine, tables }: EngineAccess): Promise<SeenH
         ` FROM ${tables.hosts} ORDER BY name`,
     ),
   );
-  return rows.map(({ lag, ...row }) => ({ ...row, seq: Number(row.seq), lagSeconds: lag }));
+  return rows.map(({ seq, lag, ...row }) => ({ ...row, entry: Number(seq), lagSeconds: lag }));
 }
 
 // ── Which server is written, and whether a commit waits for another disk ──

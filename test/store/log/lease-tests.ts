@@ -94,17 +94,17 @@ export function leaseTests(fixture: () => EngineFixture): void {
 
   test('hosts tell where they are', async () => {
     await using log = await fixture().newLog();
-    await tellPosition(log.access, { name: 'b', seq: 3, version: '1', lagSeconds: 0, process: 'process of b' }, true);
-    await tellPosition(log.access, { name: 'a', seq: 7, version: '1', lagSeconds: 0, process: 'process of a' }, true);
-    await tellPosition(log.access, { name: 'b', seq: 4, version: '2', lagSeconds: 0, process: 'process of b' }, true);
-    await tellPosition(log.access, { name: 'a', seq: 7, version: '1', lagSeconds: 0, process: 'process of a' }, true);
+    await tellPosition(log.access, { name: 'b', entry: 3, version: '1', lagSeconds: 0, process: 'process of b' }, true);
+    await tellPosition(log.access, { name: 'a', entry: 7, version: '1', lagSeconds: 0, process: 'process of a' }, true);
+    await tellPosition(log.access, { name: 'b', entry: 4, version: '2', lagSeconds: 0, process: 'process of b' }, true);
+    await tellPosition(log.access, { name: 'a', entry: 7, version: '1', lagSeconds: 0, process: 'process of a' }, true);
     const seconds = expect.any(Number);
     expect(await readHosts(log.access)).toEqual([
-      { name: 'a', seq: 7, version: '1', seconds, lagSeconds: 0 },
-      { name: 'b', seq: 4, version: '2', seconds, lagSeconds: 0 },
+      { name: 'a', entry: 7, version: '1', seconds, lagSeconds: 0 },
+      { name: 'b', entry: 4, version: '2', seconds, lagSeconds: 0 },
     ]);
     // The lag is what the host knows: an old event may come late, and clocks may differ.
-    const behind = { name: 'a', seq: 1, version: '1', lagSeconds: 3_600, process: 'process of a' };
+    const behind = { name: 'a', entry: 1, version: '1', lagSeconds: 3_600, process: 'process of a' };
     const { isNameShared, now } = await tellPosition(log.access, behind, false);
     expect([isNameShared, Number.isFinite(now)]).toEqual([false, true]);
     const [lagging, level] = await readHosts(log.access);

@@ -110,8 +110,8 @@ export function logTests(fixture: () => EngineFixture): void {
     expect((await log.read(0, 9)).length).toBe(2);
     const { engine, tables } = log.access;
     expect(await log.chain(1)).toBe(1);
-    await tellPosition(log.access, { name: 'a', seq: 1, version: '1', lagSeconds: 0, process: 'process of a' }, true);
-    await tellPosition(log.access, { name: 'a', seq: 2, version: '1', lagSeconds: 0, process: 'process of a' }, true);
+    await tellPosition(log.access, { name: 'a', entry: 1, version: '1', lagSeconds: 0, process: 'process of a' }, true);
+    await tellPosition(log.access, { name: 'a', entry: 2, version: '1', lagSeconds: 0, process: 'process of a' }, true);
     const lease = { name: 'delivery', holder: 'a', seconds: 60, epochSeen: 0 };
     expect(await postgresLeases(log.access).give(lease)).toEqual({ given: 1 });
     expect(await postgresLeases(log.access).setUntil({ ...lease, epoch: 1 }, 60)).toBe(true);

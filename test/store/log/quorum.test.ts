@@ -54,7 +54,7 @@ describeWith('PostgreSQL', hasPostgres, () => {
     const access = engineAccess(quorum.url, 'init_');
     await tellPosition(
       access,
-      { name: 'host-1', seq: 2, version: '1.2.3', lagSeconds: 0, process: 'process of host-1' },
+      { name: 'host-1', entry: 2, version: '1.2.3', lagSeconds: 0, process: 'process of host-1' },
       true,
     );
     await postgresLeases(access).give({ name: 'delivery', holder: 'host-1', seconds: 60, epochSeen: 0 });
@@ -333,14 +333,14 @@ test('the status of a cluster in words', () => {
     head: { id: 12, chain: new Uint8Array(32) },
     bytes: 1_234_567,
     hosts: [
-      { name: 'a', seq: 12, version: 'stackside v1', seconds: 0.25, lagSeconds: 0 },
-      { name: 'bcd', seq: 9, version: 'stackside v1', seconds: 125, lagSeconds: 130 },
+      { name: 'a', entry: 12, version: 'stackside v1', seconds: 0.25, lagSeconds: 0 },
+      { name: 'bcd', entry: 9, version: 'stackside v1', seconds: 125, lagSeconds: 130 },
     ],
     leases: [
       { name: 'deliveries', holder: 'a/5f0c', epoch: 3, seconds: 4.5 },
       { name: 'other', holder: 'b', epoch: 1, seconds: 0 },
     ],
-    directory: { seq: 9, fits: false },
+    directory: { entry: 9, fits: false },
     engine: {
       server: 'db1:5432',
       version: '15.4',
