@@ -3,7 +3,7 @@
  * control; an empty one ends that. Says `ready` once there is something to send, and after each attack how many messages there were.
  */
 import { devnetEvents } from '../../src/devnet/scenario.ts';
-import { readAdminKey } from '../../src/hooks/admin-key.ts';
+import { readAdminKey } from '../../src/hooks/access/keys.ts';
 import { attack, type Target } from '../../test/faults/hostile/attack.ts';
 import { routesOf, Subjects } from '../../test/support/random-urls.ts';
 import { ORDINARY, ordinaryRequests } from './ordinary.ts';

@@ -12,7 +12,7 @@ import {
   PreviewResponse,
   TestResponse,
   Uuid,
-} from '../hooks/schemas.ts';
+} from '../hooks/routes/schemas.ts';
 import { answerOf, ask, type Connection, call } from './hooks-client.ts';
 import { printableText } from './terminal/printable.ts';
 

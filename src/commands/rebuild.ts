@@ -1,5 +1,5 @@
 /** `stackside rebuild`: the index anew from the journal. */
-import type { HookDefinition } from '../hooks/definition.ts';
+import type { HookDefinition } from '../hooks/definition/definition.ts';
 import { silentMachine } from '../hooks/machine.ts';
 import { createLog } from '../log.ts';
 import type { SettingsOf } from '../settings/config.ts';

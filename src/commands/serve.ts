@@ -9,7 +9,7 @@ import { DiskFullError, EXIT, OperatorError, PassingError } from '../base/errors
 import { operatorErrorOf } from '../base/system-errors.ts';
 import { Turns } from '../base/turns.ts';
 import { type Faucets, noFaucets } from '../faucets/faucets.ts';
-import { openWithHooks } from '../hooks/open.ts';
+import { openWithHooks } from '../hooks/machine.ts';
 import type { HookApi } from '../hooks/routes/family.ts';
 import { type Log, tellingDropped } from '../log.ts';
 import { hookMetrics, hookTimers } from '../metrics/hooks.ts';

@@ -1,64 +1,79 @@
-/**
- * What chainhooks make of the chain and of commands: their tables are a function of both. Whoever delivers, and whatever
- * else runs beside it, listens to the machine and sends it commands.
- */
-import type { ChainFollower } from '../store/ingest/ingest.ts';
+/** The engine with its commands, as an index is opened with it. */
+import type { ApplyCommand, CommandRegistry, SteppedCommand } from '../store/ingest/commands.ts';
+import { type Ingest, type IngestOptions, openIngest } from '../store/ingest/ingest.ts';
 import type { ComposeMachine, MachineParts, StateMachine } from '../store/ingest/state-machine.ts';
-import { commandTime } from './command-time.ts';
-import { hookCommands } from './commands/registry.ts';
-import { type HookTimers, newCounters } from './counters.ts';
-import { hookEvaluator } from './evaluation/evaluator.ts';
-import type { OutcomeListeners } from './evaluation/outcome.ts';
-import { lifecycle } from './lifecycle.ts';
+import { backfillCommands } from './commands/backfills.ts';
+import { deliveryCommands } from './commands/deliveries.ts';
+import { hookCommands } from './commands/hooks.ts';
+import { HookEngine } from './engine.ts';
 import type { HookLog } from './log-event.ts';
+import { upkeepCommands } from './upkeep.ts';
+
+/** All commands of chainhooks. Each does what it does by the tables, its arguments and its time alone. */
+const commandsOfEngine = (engine: HookEngine) => ({
+  ...hookCommands(engine),
+  ...backfillCommands(engine),
+  ...deliveryCommands(engine),
+  ...upkeepCommands(engine),
+});
+
+export type HookCommands = ReturnType<typeof commandsOfEngine>;
+
+/** Commands that see their own time as now, wherever it is asked for. */
+function timedCommands<R extends CommandRegistry>(engine: HookEngine, commands: R): R {
+  const steps = <A>(command: SteppedCommand<A>): SteppedCommand<A> => ({
+    steps(args, at) {
+      const step = engine.during(at, () => command.steps(args, at));
+      return () => engine.during(at, step);
+    },
+  });
+  const one =
+    (command: ApplyCommand): ApplyCommand =>
+    (args, at) =>
+      engine.during(at, () => command(args, at));
+  return Object.fromEntries(
+    Object.entries(commands).map(([type, command]) => [
+      type,
+      typeof command === 'function' ? one(command) : steps(command),
+    ]),
+  ) as R;
+}
 
 /** What is around a machine. */
 export interface MachineSurroundings {
   log: HookLog;
 }
 
-/** Who is told of what a machine did, once it is committed. */
-export interface MachineListeners extends Omit<OutcomeListeners, 'log'>, Pick<HookTimers, 'evaluated'> {
-  /** Writes failed and succeed again: anything may be queued, and anything to catch up on. */
-  recovered: () => void;
-}
-
-/** Nobody listens. */
-const nobody: MachineListeners = { queued() {}, behind() {}, ended() {}, recovered() {}, evaluated() {} };
-
 export type HookMachine = ReturnType<typeof hookMachine>;
 
-/** Takes part in nothing by itself: whoever writes calls its follower and its commands. */
-export function hookMachine({ store, history, network, log }: MachineParts & MachineSurroundings) {
-  const time = commandTime();
-  const counters = newCounters();
-  let listeners = nobody;
-  const evaluator = hookEvaluator({
-    ...{ store, history, network, counters, log },
-    timers: { evaluated: (milliseconds) => listeners.evaluated(milliseconds) },
-    now: time.now,
-    queued: (hookId, lane) => listeners.queued(hookId, lane),
-    behind: () => listeners.behind(),
-    ended: (end) => listeners.ended(end),
-    recovered: () => listeners.recovered(),
-  });
-  const hooks = lifecycle(store, history, evaluator, time.now);
-  const follower: ChainFollower = {
-    ...evaluator.follower,
-    changed: (change, at) => time.at(at, () => evaluator.follower.changed(change, at)),
-  };
-  const machine = {
-    evaluator,
-    follower,
-    commands: hookCommands({ store, history, network, evaluator, lifecycle: hooks }, time),
-    counters,
-    /** Tells nobody else from now on. */
-    listen(one: MachineListeners): void {
-      listeners = one;
-    },
-  };
+/** Takes part in nothing by itself: whoever writes calls its engine for each block, and its commands. */
+export function hookMachine({ log, ...parts }: MachineParts & MachineSurroundings) {
+  const engine = new HookEngine(parts, log);
+  const machine = { engine, follower: engine, commands: timedCommands(engine, commandsOfEngine(engine)) };
   return machine satisfies StateMachine;
 }
 
 /** Makes a machine that brings tables up to a journal's entries, and tells nobody. */
 export const silentMachine: ComposeMachine = (parts) => hookMachine({ ...parts, log: () => {} });
+
+/**
+ * Opens a data directory for writing, and brings the index up to its journal, with the commands of chainhooks in it.
+ * @throws OperatorError
+ */
+export function openWithHooks(
+  options: Omit<IngestOptions, 'machine'>,
+  surroundings: MachineSurroundings,
+): { ingest: Ingest; machine: HookMachine } {
+  const made: HookMachine[] = [];
+  const ingest = openIngest({
+    ...options,
+    machine(parts) {
+      const machine = hookMachine({ ...parts, ...surroundings });
+      made.push(machine);
+      return machine;
+    },
+  });
+  const [machine] = made;
+  if (machine === undefined) throw new Error('the index was opened without its machine');
+  return { ingest, machine };
+}

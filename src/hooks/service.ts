@@ -7,9 +7,8 @@ import { type Lease, ownLease } from '../cluster/lease-keeper.ts';
 import type { HookRecord } from '../store/hooks/model.ts';
 import { type Commander, commandsOf } from '../store/ingest/commands.ts';
 import type { Ingest } from '../store/ingest/ingest.ts';
-import { alerts, noAlerts } from './alerts.ts';
-import type { HookCommands } from './commands/registry.ts';
 import { type HookCounters, type HookTimers, untimedHooks } from './counters.ts';
+import { alerts, noAlerts } from './delivery/alerts.ts';
 import { type DeliveryIdentity, type DeliveryRules, deliveryRequest, type Result } from './delivery/attempt.ts';
 import { type Dispatcher, dispatcher } from './delivery/dispatcher.ts';
 import { type Post, post as sendPost } from './delivery/post.ts';
@@ -17,10 +16,10 @@ import { deliveryResults, markWriter } from './delivery/results.ts';
 import { openedSecrets, type Sealing } from './delivery/sealing.ts';
 import { type TargetGuard, type TargetRules, targetGuard } from './delivery/target.ts';
 import type { HookLog } from './log-event.ts';
-import type { HookMachine } from './machine.ts';
-import { type Maintenance, maintenance } from './maintenance.ts';
-import type { PausedReason } from './schemas.ts';
+import type { HookCommands, HookMachine } from './machine.ts';
+import type { PausedReason } from './routes/schemas.ts';
 import { hookTasks } from './tasks.ts';
+import { type Maintenance, maintenance } from './upkeep.ts';
 
 /** The operator's settings of chainhooks. */
 export interface HookRules extends DeliveryRules {
@@ -71,8 +70,8 @@ export function startChainhooks(options: HookOptions) {
   const { lease = ownLease(store.records.epoch) } = options;
   const targets = guard ?? targetGuard(rules.targets);
 
-  const { machine } = options;
-  const { counters } = machine;
+  const { engine } = options.machine;
+  const { counters } = engine;
   const commands = commandsOf<HookCommands>(options.commander ?? ingest.commander(clock, chance));
   const { alertUrl: url } = rules;
   const secrets = openedSecrets(store.secrets, sealing, log);
@@ -95,7 +94,7 @@ export function startChainhooks(options: HookOptions) {
   const tasks = hookTasks({ store, commands, log, clock });
   const upkeep: Maintenance = maintenance({ store, commands, retentionMs: rules.retentionMs, log, clock });
 
-  machine.listen({
+  engine.listen({
     evaluated: timers.evaluated,
     queued: deliveries.wake,
     behind: tasks.wake,

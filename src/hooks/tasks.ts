@@ -7,9 +7,9 @@ import type { Clock } from '../base/clock.ts';
 import type { HookStore } from '../store/hooks/store.ts';
 import type { CommandsOf } from '../store/ingest/commands.ts';
 import { sliceOrFailure } from '../store/ingest/slices.ts';
-import type { Task } from './commands/advancing.ts';
-import type { HookCommands } from './commands/registry.ts';
+import type { Task } from './commands/backfills.ts';
 import { type HookLog, logTaskFailure } from './log-event.ts';
+import type { HookCommands } from './machine.ts';
 
 /** Deliveries of a hook that may wait while it catches up: the rest is made when some are gone. */
 const MOST_CAUGHT_UP = 1_000;
@@ -50,8 +50,6 @@ export function hookTasks(options: TaskOptions) {
       },
     );
 
-  const liveSlice = (): Promise<boolean> => slice({ of: 'live' });
-
   /** @returns whether it stands with the live ones, or has to wait for its deliveries */
   const catchUpSlice = (hook: number): Promise<boolean> => slice({ of: 'catch_up', hook, most: MOST_CAUGHT_UP });
 
@@ -67,11 +65,9 @@ export function hookTasks(options: TaskOptions) {
 
   /** A slice of each task; others have their turn after each. @returns whether there is more to do now */
   async function round(): Promise<boolean> {
-    if (!(await liveSlice())) return true;
     let more = false;
     for (const id of records.catchingUp()) {
-      // Whoever has caught up joins them: they must stand at the tip.
-      if (stopped || !(await liveSlice())) return true;
+      if (stopped) return true;
       more = !(await catchUpSlice(id)) || more;
       await clock.turn();
     }

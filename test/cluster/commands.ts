@@ -1,10 +1,10 @@
 /** Commands as people and deliverers send them to the hosts of a simulated cluster, whichever host they ask. */
 
 import type { Prng } from '../../src/devnet/prng.ts';
-import type { Mark } from '../../src/hooks/commands/marks.ts';
-import type { HookCommands } from '../../src/hooks/commands/registry.ts';
-import { readDefinition } from '../../src/hooks/definition.ts';
-import type { ResumeFrom } from '../../src/hooks/lifecycle.ts';
+import type { Mark } from '../../src/hooks/commands/deliveries.ts';
+import type { ResumeFrom } from '../../src/hooks/commands/hooks.ts';
+import { readDefinition } from '../../src/hooks/definition/definition.ts';
+import type { HookCommands } from '../../src/hooks/machine.ts';
 import { everyDelivery } from '../../src/store/hooks/delivery-log.ts';
 import type { Delivery, HookRecord } from '../../src/store/hooks/model.ts';
 import type { CommandsOf } from '../../src/store/ingest/commands.ts';
@@ -83,7 +83,6 @@ async function mark(asked: Asked): Promise<void> {
 
 /** Slices of all that has something to do. */
 async function advance({ hooks, store, prng }: Asked): Promise<void> {
-  await hooks.slice('hook.advance', { of: 'live' });
   for (const hook of store.records.catchingUp()) {
     await hooks.slice('hook.advance', { of: 'catch_up', hook, most: 1_000 });
   }

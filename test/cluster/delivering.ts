@@ -2,9 +2,8 @@
 import { expect } from 'bun:test';
 import type { NodeEvent } from '../../src/devnet/node-event.ts';
 import type { Prng } from '../../src/devnet/prng.ts';
-import { definitionOf } from '../../src/hooks/active-hook.ts';
-import type { HookCommands } from '../../src/hooks/commands/registry.ts';
-import { readDefinition } from '../../src/hooks/definition.ts';
+import { definitionOf, readDefinition } from '../../src/hooks/definition/definition.ts';
+import type { HookCommands } from '../../src/hooks/machine.ts';
 import type { HookRules } from '../../src/hooks/service.ts';
 import type { HookRecord } from '../../src/store/hooks/model.ts';
 import type { CommandsOf } from '../../src/store/ingest/commands.ts';

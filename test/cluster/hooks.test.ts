@@ -3,7 +3,7 @@ import { expect, test } from 'bun:test';
 import { join } from 'node:path';
 import { requireHost } from '../../src/commands/cluster-host.ts';
 import { devnetEvents } from '../../src/devnet/scenario.ts';
-import { readDefinition } from '../../src/hooks/definition.ts';
+import { readDefinition } from '../../src/hooks/definition/definition.ts';
 import { silentMachine } from '../../src/hooks/machine.ts';
 import { openJournalReader } from '../../src/store/files/journal.ts';
 import { commandsOf } from '../../src/store/ingest/commands.ts';

@@ -9,7 +9,7 @@ import type { OpenLog } from '../../src/commands/cluster-host.ts';
 import { realEnvironment } from '../../src/commands/environment.ts';
 import { serveUntilSignal, startServing } from '../../src/commands/serve.ts';
 import { devnetEvents } from '../../src/devnet/scenario.ts';
-import { readAdminKey } from '../../src/hooks/admin-key.ts';
+import { readAdminKey } from '../../src/hooks/access/keys.ts';
 import type { PostOptions } from '../../src/hooks/delivery/post.ts';
 import type { LogEvent } from '../../src/log.ts';
 import { readSettings } from '../../src/settings/config.ts';

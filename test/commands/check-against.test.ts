@@ -9,7 +9,7 @@ import { type Other, otherAt } from '../../src/commands/check-others.ts';
 import { inspections } from '../../src/commands/inspections.ts';
 import type { OwnProcess } from '../../src/commands/own-process.ts';
 import { devnetEvents } from '../../src/devnet/scenario.ts';
-import { readAdminKey } from '../../src/hooks/admin-key.ts';
+import { readAdminKey } from '../../src/hooks/access/keys.ts';
 import type { CheckResult } from '../../src/store/check/result.ts';
 import { firstDifference, MOST_RANGES, tableDigester } from '../../src/store/check/row-digests.ts';
 import { indexPath } from '../../src/store/files/database.ts';

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { OperatorError } from '../../src/base/errors.ts';
 import { printSignInLink } from '../../src/commands/console.ts';
 import { ask, call, keyFor as keyOf, peerKeyFor } from '../../src/commands/hooks-client.ts';
-import { adminKeyOf } from '../../src/hooks/admin-key.ts';
+import { adminKeyOf } from '../../src/hooks/access/keys.ts';
 import { readSettingsOf } from '../../src/settings/config.ts';
 import { type DataDirectory, dataDirectory } from '../support/data-directory.ts';
 

@@ -7,7 +7,7 @@ import type { JournalPage } from '../../src/api/stackside/journal.ts';
 import { OperatorError } from '../../src/base/errors.ts';
 import { importJournal } from '../../src/commands/import-journal.ts';
 import { devnetEvents } from '../../src/devnet/scenario.ts';
-import { readAdminKey } from '../../src/hooks/admin-key.ts';
+import { readAdminKey } from '../../src/hooks/access/keys.ts';
 import { readSettingsOf } from '../../src/settings/config.ts';
 import { journalPath } from '../../src/store/files/database.ts';
 import { openJournalTrimming } from '../../src/store/files/journal-trim.ts';

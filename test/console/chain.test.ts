@@ -34,7 +34,7 @@ import { conditionWords, failedCondition } from '../../src/console/app/chain/pos
 import { plainText, sentence } from '../../src/console/app/chain/summary.ts';
 import { tokenFacts } from '../../src/console/app/chain/token-facts.ts';
 import type { Block, PostCondition, Transaction, TransactionEvent } from '../../src/console/app/chain/types.ts';
-import { type FilterType, filterSchemas } from '../../src/hooks/filter-schemas.ts';
+import { type FilterType, filterSchemas } from '../../src/hooks/definition/filter-schemas.ts';
 import { assertProperty } from '../support/property.ts';
 
 const SENDER = 'SP2J6ZY48GV1EZ5V2V5RB9MP66SW86PYKKNRV9EJ7';

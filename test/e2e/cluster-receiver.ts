@@ -1,6 +1,6 @@
 /** The receiver of a cluster's chainhook, which measures how long deliveries take. */
 import type { NodeEvent } from '../../src/devnet/node-event.ts';
-import type { Filter } from '../../src/hooks/filter-schemas.ts';
+import type { Filter } from '../../src/hooks/definition/filter-schemas.ts';
 import { type Arrival, takenInOrder } from '../hooks/arrivals.ts';
 import { expectedMatches, followed } from '../hooks/follow.ts';
 import { definition, receiver } from '../hooks/server.ts';

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import { createProgram } from '../../src/commands/program.ts';
 import { devnetEvents } from '../../src/devnet/scenario.ts';
-import { readDefinition } from '../../src/hooks/definition.ts';
+import { readDefinition } from '../../src/hooks/definition/definition.ts';
 import { silentMachine } from '../../src/hooks/machine.ts';
 import { checkDirectory } from '../../src/store/check/check.ts';
 import { directoryStatus } from '../../src/store/files/status.ts';

@@ -8,7 +8,7 @@ import net from 'node:net';
 import type { NodeEvent } from '../../src/devnet/node-event.ts';
 import { Prng } from '../../src/devnet/prng.ts';
 import { devnetEvents } from '../../src/devnet/scenario.ts';
-import type { Filter } from '../../src/hooks/filter-schemas.ts';
+import type { Filter } from '../../src/hooks/definition/filter-schemas.ts';
 import { type Arrival, takenInOrder } from '../hooks/arrivals.ts';
 import { expectedMatches, followed } from '../hooks/follow.ts';
 import { definition } from '../hooks/server.ts';

@@ -1,7 +1,7 @@
 /** Several change one hook at the same time, in any order that their look-ups of names end in: no change is lost. */
 import { afterAll, expect, test } from 'bun:test';
 import fc from 'fast-check';
-import { definitionOf } from '../../src/hooks/active-hook.ts';
+import { definitionOf } from '../../src/hooks/definition/definition.ts';
 import type { TargetGuard } from '../../src/hooks/delivery/target.ts';
 import { CONSUMER, directHooks } from '../hooks/direct.ts';
 import { definition } from '../hooks/server.ts';

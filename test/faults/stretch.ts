@@ -3,9 +3,8 @@ import { copyFileSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { systemClock } from '../../src/base/clock.ts';
 import { devnetEvents } from '../../src/devnet/scenario.ts';
-import { definitionOf } from '../../src/hooks/active-hook.ts';
-import type { HookCommands } from '../../src/hooks/commands/registry.ts';
-import { readDefinition } from '../../src/hooks/definition.ts';
+import { definitionOf, readDefinition } from '../../src/hooks/definition/definition.ts';
+import type { HookCommands } from '../../src/hooks/machine.ts';
 import { type HookMachine, hookMachine } from '../../src/hooks/machine.ts';
 import { commandsOf } from '../../src/store/ingest/commands.ts';
 import type { IngestOptions, ReceivedEvent } from '../../src/store/ingest/ingest.ts';
@@ -61,7 +60,7 @@ export function openWithHooks(directory: string, options: Partial<IngestOptions>
   const { ingest } = open;
   /** Told since the last look. */
   const woken = new Set<string>();
-  (made as HookMachine | null)?.listen({
+  (made as HookMachine | null)?.engine.listen({
     evaluated: () => {},
     queued: (hookId, lane) => woken.add(`${hookId}/${lane}`),
     behind: () => {},

@@ -5,7 +5,7 @@ import { systemClock } from '../../src/base/clock.ts';
 import { attempt } from '../../src/hooks/delivery/attempt.ts';
 import { post } from '../../src/hooks/delivery/post.ts';
 import { targetGuard } from '../../src/hooks/delivery/target.ts';
-import { serializedDelivery } from '../../src/hooks/serialize.ts';
+import { serializedDelivery } from '../../src/hooks/routes/serialize.ts';
 import { dataDirectory } from '../support/data-directory.ts';
 import { eventsOf } from '../support/forked-chain.ts';
 import { heldClock } from '../support/held-clock.ts';

@@ -9,10 +9,9 @@ import { clarity } from '../../src/codec/clarity-encode.ts';
 import { clarityRepr } from '../../src/codec/clarity-repr.ts';
 import { toHex } from '../../src/codec/hex.ts';
 import { devnetEvents } from '../../src/devnet/scenario.ts';
-import { type Filter, type FilterType, filterSchemas } from '../../src/hooks/filter-schemas.ts';
-import { conditionsOf } from '../../src/hooks/filters.ts';
-import { Matcher, ownTransactions } from '../../src/hooks/matching.ts';
-import { sampleBlock } from '../../src/hooks/sample.ts';
+import { type Filter, type FilterType, filterSchemas } from '../../src/hooks/definition/filter-schemas.ts';
+import { conditionsOf, Matcher, ownTransactions } from '../../src/hooks/matching/matching.ts';
+import { sampleBlock } from '../../src/hooks/routes/sample.ts';
 import { assertProperty, Seen } from '../support/property.ts';
 
 const network = networkOf(0x8000_0000);

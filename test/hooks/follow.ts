@@ -4,9 +4,8 @@ import { networkOf } from '../../src/chain/network.ts';
 import { blockOf } from '../../src/chain/normalise.ts';
 import { readPayload } from '../../src/chain/payload-reader.ts';
 import type { NodeEvent } from '../../src/devnet/node-event.ts';
-import type { Filter } from '../../src/hooks/filter-schemas.ts';
-import { conditionsOf } from '../../src/hooks/filters.ts';
-import { Matcher, ownTransactions } from '../../src/hooks/matching.ts';
+import type { Filter } from '../../src/hooks/definition/filter-schemas.ts';
+import { conditionsOf, Matcher, ownTransactions } from '../../src/hooks/matching/matching.ts';
 import { winningChain } from '../support/winning-chain.ts';
 
 // biome-ignore lint/suspicious/noExplicitAny: payloads are looked into

@@ -1,7 +1,7 @@
 /** Hooks of a host that delivers now and then: it starts and stops what one host of a cluster does at a time. */
 import { expect, test } from 'bun:test';
 import type { Lease, LeasedWork } from '../../src/cluster/lease-keeper.ts';
-import type { Mark, Marks } from '../../src/hooks/commands/marks.ts';
+import type { Mark, Marks } from '../../src/hooks/commands/deliveries.ts';
 import type { Answer, PostOptions } from '../../src/hooks/delivery/post.ts';
 import { markWriter } from '../../src/hooks/delivery/results.ts';
 import { StoreUnavailableError } from '../../src/store/files/store-failure.ts';

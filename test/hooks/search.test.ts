@@ -2,10 +2,9 @@
 import { expect, test } from 'bun:test';
 import { systemClock } from '../../src/base/clock.ts';
 import { devnetEvents } from '../../src/devnet/scenario.ts';
-import { conditionsOfDefinition } from '../../src/hooks/definition.ts';
+import { conditionsOfDefinition } from '../../src/hooks/definition/definition.ts';
+import { MOST_BLOCKS, type Scanned, type Scanner, scanner, search } from '../../src/hooks/matching/scan.ts';
 import { HookProblem } from '../../src/hooks/problem.ts';
-import { type Scanned, type Scanner, scanner } from '../../src/hooks/scan.ts';
-import { MOST_BLOCKS, search } from '../../src/hooks/search.ts';
 import { received } from '../support/ingest.ts';
 import { CONSUMER, type DirectHooks, directHooks } from './direct.ts';
 import { definition, receiver } from './server.ts';

@@ -1,12 +1,11 @@
 /** Signing in a browser: links work once, sessions end, and the cookie serves pages of this origin alone. */
 import { afterAll, describe, expect, test } from 'bun:test';
 import { join } from 'node:path';
-import { access } from '../../src/hooks/access.ts';
-import { readAdminKey } from '../../src/hooks/admin-key.ts';
-import { keyOf } from '../../src/hooks/keys.ts';
+import { access } from '../../src/hooks/access/access.ts';
+import { keyOf, readAdminKey } from '../../src/hooks/access/keys.ts';
+import { openSessions } from '../../src/hooks/access/sessions.ts';
+import { wrongKeys } from '../../src/hooks/access/wrong-keys.ts';
 import { HookProblem } from '../../src/hooks/problem.ts';
-import { openSessions } from '../../src/hooks/sessions.ts';
-import { wrongKeys } from '../../src/hooks/wrong-keys.ts';
 import { stacksideIn } from '../e2e/stackside.ts';
 import { dataDirectory } from '../support/data-directory.ts';
 import { type Serving, serving } from '../support/serving.ts';

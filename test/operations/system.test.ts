@@ -7,7 +7,7 @@ import { inspections } from '../../src/commands/inspections.ts';
 import type { OwnProcess } from '../../src/commands/own-process.ts';
 import { recentLog, systemLog } from '../../src/commands/recent-log.ts';
 import { devnetEvents } from '../../src/devnet/scenario.ts';
-import { readAdminKey } from '../../src/hooks/admin-key.ts';
+import { readAdminKey } from '../../src/hooks/access/keys.ts';
 import { eventMetrics } from '../../src/metrics/events.ts';
 import { LastHour } from '../../src/metrics/last-hour.ts';
 import { RequestCounts } from '../../src/metrics/request-counts.ts';

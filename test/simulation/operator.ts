@@ -1,6 +1,6 @@
 /** Who manages chainhooks through the API: asks again until there is an answer, and knows what each hook is owed. */
 import { Database } from 'bun:sqlite';
-import type { Filter } from '../../src/hooks/filter-schemas.ts';
+import type { Filter } from '../../src/hooks/definition/filter-schemas.ts';
 import { indexPath } from '../../src/store/files/database.ts';
 import { definition } from '../hooks/server.ts';
 import { NoAnswer, type Server } from './server.ts';

@@ -8,7 +8,7 @@ import { definitionLine } from '../../src/commands/rebuild.ts';
 import { rebuildCost, sumOverGrowth } from '../../src/commands/rebuild-cost.ts';
 import { upgradeReport } from '../../src/commands/upgrade.ts';
 import { devnetEvents } from '../../src/devnet/scenario.ts';
-import { readDefinition } from '../../src/hooks/definition.ts';
+import { readDefinition } from '../../src/hooks/definition/definition.ts';
 import { silentMachine } from '../../src/hooks/machine.ts';
 import { type Connect, openToWrite } from '../../src/store/files/connection.ts';
 import {

@@ -3,7 +3,7 @@ import { Registry } from 'prom-client';
 import { createApp } from '../../src/commands/app.ts';
 import { realEnvironment } from '../../src/commands/environment.ts';
 import { serveHooks } from '../../src/commands/serve-hooks.ts';
-import { openWithHooks } from '../../src/hooks/open.ts';
+import { openWithHooks } from '../../src/hooks/machine.ts';
 import type { RecordedExample } from '../../src/http/openapi.ts';
 import { hookTimers } from '../../src/metrics/hooks.ts';
 import { readSettings } from '../../src/settings/config.ts';

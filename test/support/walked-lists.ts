@@ -13,7 +13,7 @@ import { type Account, accounts } from '../../src/devnet/wallet.ts';
 import type { Faucets } from '../../src/faucets/faucets.ts';
 import type { HookApi } from '../../src/hooks/routes/family.ts';
 import { hookRoutes } from '../../src/hooks/routes/routes.ts';
-import { serializedBackfill, serializedDelivery } from '../../src/hooks/serialize.ts';
+import { serializedBackfill, serializedDelivery } from '../../src/hooks/routes/serialize.ts';
 import type { Route } from '../../src/http/route.ts';
 import { indexPath } from '../../src/store/files/database.ts';
 import { hookBackfills } from '../../src/store/hooks/backfills.ts';

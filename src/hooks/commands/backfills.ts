@@ -1,7 +1,16 @@
-/** Commands by which consumers start and cancel backfills. */
+/**
+ * Commands of what takes longer than a request: backfills, which consumers start and cancel, and hooks that catch up. Both move
+ * on by small steps.
+ */
+import type { Backfill, HookRecord } from '../../store/hooks/model.ts';
 import type { HookStore } from '../../store/hooks/store.ts';
+import type { SteppedCommand } from '../../store/ingest/commands.ts';
+import { type ActiveHook, activeHook } from '../definition/definition.ts';
+import type { HookEngine } from '../engine.ts';
+import { queueRequested } from '../evaluation/notifications.ts';
+import { type MatchedBlock, payloadText } from '../evaluation/payload.ts';
+import { scanner } from '../matching/scan.ts';
 import { HookProblem, unknownHook } from '../problem.ts';
-import type { CommandParts } from './parts.ts';
 
 /** A backfill, by the id of its hook and its own uuid. */
 export interface BackfillName {
@@ -10,7 +19,7 @@ export interface BackfillName {
 }
 
 /** @throws HookProblem 404 */
-export function foundBackfill({ backfills }: Pick<HookStore, 'backfills'>, { hook, job }: BackfillName) {
+export function foundBackfill({ backfills }: Pick<HookStore, 'backfills'>, { hook, job }: BackfillName): Backfill {
   const backfill = backfills.find(job.toLowerCase(), hook);
   if (backfill === undefined) throw new HookProblem(404, 'Backfill not found');
   return backfill;
@@ -24,8 +33,59 @@ interface NewBackfill extends BackfillName {
   most: number;
 }
 
-export function backfillCommands({ store, evaluator }: CommandParts) {
-  const { backfills, deliveries, records } = store;
+/** What moves on. `most` deliveries may wait: the rest is made when some are gone. */
+export type Task = { of: 'catch_up'; hook: number; most: number } | { of: 'backfill'; backfill: number; most: number };
+
+export function backfillCommands(engine: HookEngine) {
+  const { store, history, network } = engine;
+  const { records, deliveries, backfills, ledger, candidates } = store;
+
+  function queue(job: Backfill, hook: ActiveHook, height: number, matched: MatchedBlock): void {
+    const of = network();
+    if (of === null) throw new Error('Blocks came before the network was known.');
+    const body = payloadText(hook, of, { apply: [matched], rollback: [] });
+    const source = `${hook.uuid}/${job.uuid}/${height}`;
+    queueRequested(engine, hook.id, { lane: 'backfill', source, matched, body, backfillId: job.id });
+    const { block, txIndexes } = matched;
+    ledger.add(block.indexBlockHash, hook.id, height, block.burnBlockHeight, txIndexes);
+  }
+
+  /** The next block of a backfill's range that matches becomes a delivery in the hook's backfill lane. */
+  function stepOf(job: Backfill, record: HookRecord, most: number, at: number): boolean {
+    if (!job.dryRun && deliveries.openOfBackfill(job.id) >= most) return true;
+    const hook = activeHook(record);
+    const found = scanner({ history, candidates }, hook.conditions).next(job.nextHeight, job.toHeight);
+    if (found === null) {
+      backfills.advance(job.id, job.toHeight + 1, 0, 0, 0);
+      backfills.finish(job.id, 'completed', at);
+      return true;
+    }
+    const { height, matched } = found;
+    if (matched === null) {
+      backfills.advance(job.id, height + 1, 0, 0, 0);
+      return false;
+    }
+    if (!job.dryRun) queue(job, hook, height, matched);
+    backfills.advance(job.id, height + 1, 1, matched.txIndexes.length, job.dryRun ? 0 : 1);
+    return false;
+  }
+
+  function backfill(id: number, most: number, at: number): boolean {
+    const job = backfills.get(id);
+    const record = job === undefined ? undefined : records.get(job.hookId);
+    if (job === undefined || record === undefined) return true;
+    return job.finishedAt !== null || stepOf(job, record, most, at);
+  }
+
+  const catchUp = (hook: number, most: number): boolean =>
+    deliveries.openUpTo(hook, 'live', most) === most || engine.catchUp(hook);
+
+  /** A step returns whether the task is done, or has to wait for its deliveries. */
+  const advance: SteppedCommand<Task> = {
+    steps: (task, at) => () =>
+      task.of === 'catch_up' ? catchUp(task.hook, task.most) : backfill(task.backfill, task.most, at),
+  };
+
   return {
     'backfill.start'({ hook, job, from, to, dryRun, most }: NewBackfill, at: number): void {
       // The hook may have been deleted while others wrote.
@@ -34,15 +94,28 @@ export function backfillCommands({ store, evaluator }: CommandParts) {
         throw new HookProblem(429, `No more than ${most} backfills of a chainhook may wait: try again`);
       }
       backfills.add({ uuid: job, hookId: hook, dryRun, from, to }, at);
-      evaluator.wake();
+      engine.wake();
     },
 
+    /** Deliveries that the backfill queued and that are not under way are cancelled too. @throws HookProblem 404 */
     'backfill.cancel'(name: BackfillName, at: number): void {
       const { id } = foundBackfill(store, name);
       backfills.finish(id, 'cancelled', at);
       deliveries.cancelBackfill(id);
       // Backfills behind it may have room now.
-      evaluator.wake();
+      engine.wake();
+    },
+
+    'hook.advance': advance,
+
+    /** A step can't be taken, such as for lack of a block. */
+    'hook.fail'({ task, reason }: { task: Task; reason: string }, at: number): void {
+      if (task.of === 'backfill') {
+        backfills.finish(task.backfill, 'failed', at, reason);
+        return;
+      }
+      const record = records.get(task.hook);
+      if (record !== undefined) engine.interrupt(record, reason, null);
     },
   };
 }

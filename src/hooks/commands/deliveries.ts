@@ -1,14 +1,18 @@
-/** Commands by which consumers have deliveries made, sent again or given up. */
+/**
+ * Commands by which consumers have deliveries made, sent again or given up, and that by which whoever delivers writes down what
+ * came of them.
+ */
 import { fromHex } from '../../codec/hex.ts';
 import type { DeliveryFilter } from '../../store/hooks/delivery-log.ts';
-import type { Delivery, HookRecord } from '../../store/hooks/model.ts';
+import type { Attempt, Delivery, HookRecord } from '../../store/hooks/model.ts';
 import type { HookStore } from '../../store/hooks/store.ts';
-import { activeHook } from '../active-hook.ts';
-import { payloadText } from '../payload.ts';
+import { activeHook } from '../definition/definition.ts';
+import type { HookEngine } from '../engine.ts';
+import { queueRequested } from '../evaluation/notifications.ts';
+import { payloadText } from '../evaluation/payload.ts';
+import { scanner } from '../matching/scan.ts';
 import { HookProblem } from '../problem.ts';
-import { scanner } from '../scan.ts';
-import { type OwnHook, ownHook } from './managing.ts';
-import type { CommandParts } from './parts.ts';
+import { type OwnHook, ownHook } from './hooks.ts';
 
 /** Deliveries whose requests are under way, by their row ids. */
 interface UnderWay {
@@ -42,15 +46,78 @@ interface Evaluation extends OwnHook {
   most: number;
 }
 
-export function deliveryCommands({ store, history, network, evaluator }: CommandParts) {
-  const { records, deliveries, candidates } = store;
+/** What came of an attempt to send a delivery, and what follows from it. */
+export type Mark = {
+  /** The row of the delivery. */
+  delivery: number;
+  webhookId: string;
+  /** The delivery's attempts before this one: a mark that is written down again doesn't count. */
+  attempts: number;
+} & (
+  | { outcome: 'delivered'; attempt: Attempt }
+  /** `nextAt`: Unix milliseconds of the next attempt. */
+  | { outcome: 'failed'; attempt: Attempt; nextAt: number }
+  /** `reason`: why its hook is interrupted, if the delivery is a live one. */
+  | { outcome: 'dead'; attempt: Attempt; reason: string }
+  /** The body of the delivery is gone, so that it can't be sent. */
+  | { outcome: 'lost' }
+);
+
+/** Marks of the holder of the lease to deliver. */
+export interface Marks {
+  /** Number of the lease; that of the last one for a host that shares no log. */
+  epoch: number;
+  marks: readonly Mark[];
+}
+
+/** Whether a delivery is still to be sent. */
+export const isOpen = ({ state }: Pick<Delivery, 'state'>): boolean => state === 'pending' || state === 'failed';
+
+export function deliveryCommands(engine: HookEngine) {
+  const { store, history } = engine;
+  const { records, deliveries, backfills, candidates } = store;
 
   /** Puts a delivery into the queue again, with the same id and body. */
   function requeue(record: HookRecord, one: Delivery): void {
     // One that waits for its turn in its own lane keeps it: it must not overtake those before it.
     if (one.state === 'failed') deliveries.dueNow(one.id);
     else deliveries.requeue(one.id, 'redelivery', 'redelivery');
-    evaluator.touch(record.id, one.state === 'failed' ? one.lane : 'redelivery');
+    engine.queued(record.id, one.state === 'failed' ? one.lane : 'redelivery');
+  }
+
+  /** Counts for the backfill that a delivery is of. What is sent again was counted the first time. */
+  function settle({ backfillId, lane }: Delivery, became: { delivered: number; dead: number }): void {
+    if (lane === 'backfill' && backfillId !== null) backfills.settle(backfillId, became);
+  }
+
+  function die(record: HookRecord, delivery: Delivery, reason: string, stuck: number | null): void {
+    settle(delivery, { delivered: 0, dead: 1 });
+    if (delivery.lane === 'live') engine.interrupt(record, reason, stuck);
+  }
+
+  /** @returns whether it counts: not where the delivery was cancelled or its hook deleted meanwhile */
+  function note(mark: Mark, at: number): boolean {
+    const delivery = deliveries.get(mark.delivery);
+    if (delivery?.webhookId !== mark.webhookId || delivery.attempts !== mark.attempts || !isOpen(delivery))
+      return false;
+    const record = records.get(delivery.hookId);
+    if (record === undefined) return false;
+    const { id } = delivery;
+    if (mark.outcome === 'lost') {
+      deliveries.setState(id, 'dead');
+      die(record, delivery, `the body of delivery ${mark.webhookId} is lost`, null);
+      return true;
+    }
+    const { attempt } = mark;
+    deliveries.tried(id, attempt, mark.outcome, mark.outcome === 'failed' ? mark.nextAt : null);
+    if (mark.outcome === 'delivered') {
+      records.delivered(record.id, at, attempt.statusCode);
+      settle(delivery, { delivered: 1, dead: 0 });
+    } else {
+      records.failed(record.id, attempt.statusCode);
+      if (mark.outcome === 'dead') die(record, delivery, mark.reason, id);
+    }
+    return true;
   }
 
   return {
@@ -97,7 +164,7 @@ export function deliveryCommands({ store, history, network, evaluator }: Command
       }
       deliveries.setState(one.id, 'dead');
       if (isStuck) records.setStatus(record.id, record.status, record.interruptedReason, null);
-      evaluator.touch(record.id, 'live');
+      engine.queued(record.id, 'live');
     },
 
     /** Queues what a hook matches in a block; nothing where it matches nothing. @throws HookProblem 429 where too many wait */
@@ -108,11 +175,19 @@ export function deliveryCommands({ store, history, network, evaluator }: Command
       }
       const hook = activeHook(record);
       const matched = scanner({ history, candidates }, hook.conditions).at(fromHex(block));
-      const of = network();
-      if (matched === null || of === null) return;
-      const body = payloadText(hook, of, { apply: [matched], rollback: [] });
+      const network = engine.network();
+      if (matched === null || network === null) return;
+      const body = payloadText(hook, network, { apply: [matched], rollback: [] });
       const source = `${hook.uuid}/${request}`;
-      evaluator.queueRequested(hook.id, { lane: 'evaluate', source, matched, body, backfillId: null });
+      queueRequested(engine, hook.id, { lane: 'evaluate', source, matched, body, backfillId: null });
+    },
+
+    /** @returns for each mark whether it counts; none does that comes after one of a newer lease */
+    'delivery.mark'({ epoch, marks }: Marks, at: number): boolean[] {
+      const newest = records.epoch();
+      if (epoch < newest) return marks.map(() => false);
+      if (epoch > newest) records.setEpoch(epoch);
+      return marks.map((mark) => note(mark, at));
     },
   };
 }

@@ -9,7 +9,7 @@ import type { Delivery } from '../../store/hooks/model.ts';
 import { isSendable } from '../../store/hooks/records.ts';
 import type { HookStore } from '../../store/hooks/store.ts';
 import type { Lane } from '../../store/rows/hook-words.ts';
-import { isOpen } from '../commands/marks.ts';
+import { isOpen } from '../commands/deliveries.ts';
 import type { HookTimers } from '../counters.ts';
 import { type HookLog, logTaskFailure } from '../log-event.ts';
 import { backoff, type DeliveryRequest, type DeliveryRules, mostRetries } from './attempt.ts';

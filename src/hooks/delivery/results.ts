@@ -8,7 +8,7 @@ import { type Clock, pause } from '../../base/clock.ts';
 import { unavailable } from '../../store/files/store-failure.ts';
 import type { Delivery, HookRecord } from '../../store/hooks/model.ts';
 import { LogUnavailableError } from '../../store/log/shared-log.ts';
-import type { Mark, Marks } from '../commands/marks.ts';
+import type { Mark, Marks } from '../commands/deliveries.ts';
 import type { HookCounters } from '../counters.ts';
 import type { HookLog } from '../log-event.ts';
 import { backoff, type DeliveryRules, failureOf, isSuccess, type Result } from './attempt.ts';

@@ -1,15 +1,39 @@
-/** What the hooks are notified of at one step: one delivery for each, however many blocks the step has. */
+/**
+ * What hooks are notified of at one step: one delivery for each, however many blocks the step has, with its body and id, its
+ * row in the outbox, and the note of what the hook was notified of.
+ */
 import type { Block } from '../../chain/block.ts';
+import type { Network } from '../../chain/network.ts';
 import { toHex } from '../../codec/hex.ts';
-import type { NotifiedBlocks } from '../../store/hooks/model.ts';
+import { isStorageError } from '../../store/files/store-failure.ts';
+import type { Cursor, DeliveryBody, HookRecord, NotifiedBlocks } from '../../store/hooks/model.ts';
 import type { HookStore } from '../../store/hooks/store.ts';
-import type { ActiveHook } from '../active-hook.ts';
-import type { FindFunction } from '../operations.ts';
-import type { MatchedBlock } from '../payload.ts';
-import { declarations } from './declarations.ts';
+import type { Lane, Reason } from '../../store/rows/hook-words.ts';
+import type { ActiveHook } from '../definition/definition.ts';
+import type { HookEvent } from '../log-event.ts';
+import { declarations, type FindFunction } from './operations.ts';
+import { type MatchedBlock, type PayloadTexts, payloadTexts, webhookId } from './payload.ts';
 import type { Leaving, Step } from './steps.ts';
 
-export interface Notification {
+export type Counted = 'matches' | 'evaluatedBlocks' | 'queued' | 'rollbacks' | 'interrupted';
+
+/** The transaction in which hooks are notified of something, as their engine has it. What it tells is told once it is committed. */
+export interface EngineTransaction {
+  readonly store: HookStore;
+  /** Null until a block came. */
+  readonly network: () => Network | null;
+  /** Unix milliseconds. */
+  now(): number;
+  count(name: Counted): void;
+  say(event: HookEvent): void;
+  /** A lane has something to send. */
+  queued(hookId: number, lane: Lane): void;
+  /** A hook has to catch up, or a backfill has room for more. */
+  wake(): void;
+  interrupt(record: HookRecord, reason: string, stuckDelivery: number | null): void;
+}
+
+interface Notification {
   hook: ActiveHook;
   /** Number of the delivery in the hook's live lane. */
   sequence: number;
@@ -19,8 +43,11 @@ export interface Notification {
   rollback: MatchedBlock[];
 }
 
+/** The body of a delivery, or why it could not be made. */
+type Body = { body: DeliveryBody; problem: null } | { body: null; problem: string };
+
 /** The blocks of a notification, as the delivery log lists them. */
-export function notifiedBlocks({ apply, rollback }: Pick<Notification, 'apply' | 'rollback'>): NotifiedBlocks {
+function notifiedBlocks({ apply, rollback }: Pick<Notification, 'apply' | 'rollback'>): NotifiedBlocks {
   const summary = ({ block, txIndexes }: MatchedBlock) => ({
     height: block.height,
     index_block_hash: toHex(block.indexBlockHash),
@@ -29,49 +56,45 @@ export function notifiedBlocks({ apply, rollback }: Pick<Notification, 'apply' |
   return { apply: apply.map(summary), rollback: rollback.map(summary) };
 }
 
-/** Gathers what hooks are notified of. Every method is called in a transaction. */
+/** Gathers what hooks are notified of at a step, and queues it. Every method is called in a transaction. */
 export class Notifications {
   readonly #byHook = new Map<number, Notification>();
   /** How the calls of a block find functions, for all hooks that match it. */
   readonly #findFunctions = new Map<Block, FindFunction>();
 
-  constructor(private readonly store: Pick<HookStore, 'candidates' | 'records'>) {}
+  constructor(private readonly engine: EngineTransaction) {}
 
-  /** A block matched, which counts. @param txIndexes indexes of the transactions that did @param now Unix milliseconds */
-  apply(hook: ActiveHook, block: Block, txIndexes: readonly number[], now: number): void {
-    const { candidates, records } = this.store;
+  /** A block matched, which counts. @param txIndexes indexes of the transactions that did */
+  apply(hook: ActiveHook, block: Block, txIndexes: readonly number[]): void {
+    const { candidates, records } = this.engine.store;
+    const now = this.engine.now();
     const findFunction = this.#findFunction(block, () => declarations(candidates, block.height));
     const matched = { block, txIndexes, findFunction };
     const known = this.#byHook.get(hook.id);
     if (known === undefined) {
-      this.#add({ hook, sequence: records.occurredNext(hook.id, now, block.height), apply: [matched], rollback: [] });
-      return;
+      const sequence = records.occurredNext(hook.id, now, block.height);
+      this.#byHook.set(hook.id, { hook, sequence, apply: [matched], rollback: [] });
+    } else {
+      records.occurred(hook.id, now, block.height);
+      known.apply.push(matched);
     }
-    records.occurred(hook.id, now, block.height);
-    known.apply.push(matched);
+    this.engine.count('matches');
   }
 
   /** A block that the hook was notified of leaves the chain. @param txIndexes as it was notified of them */
   rollback(hook: ActiveHook, leaving: Leaving, txIndexes: readonly number[], step: Step): void {
-    const { candidates, records } = this.store;
+    const { candidates, records } = this.engine.store;
     const block = leaving.block();
     const branch = () => step.leaving.filter((one) => one.height <= leaving.height).map((one) => one.block());
     const findFunction = this.#findFunction(block, () => declarations(candidates, step.forkHeight, branch));
     const matched = { block, txIndexes, findFunction };
     const known = this.#byHook.get(hook.id);
-    if (known === undefined) {
-      this.#add({ hook, sequence: records.nextSequence(hook.id), apply: [], rollback: [matched] });
+    if (known !== undefined) {
+      known.rollback.push(matched);
       return;
     }
-    known.rollback.push(matched);
-  }
-
-  [Symbol.iterator](): Iterator<Notification> {
-    return this.#byHook.values();
-  }
-
-  #add(notification: Notification): void {
-    this.#byHook.set(notification.hook.id, notification);
+    const sequence = records.nextSequence(hook.id);
+    this.#byHook.set(hook.id, { hook, sequence, apply: [], rollback: [matched] });
   }
 
   #findFunction(block: Block, make: () => FindFunction): FindFunction {
@@ -79,4 +102,131 @@ export class Notifications {
     this.#findFunctions.set(block, findFunction);
     return findFunction;
   }
+
+  /**
+   * Queues a delivery in the live lane of each hook, and remembers what it was notified of.
+   * @param before where the hooks stood before these blocks
+   * @throws Error before the network is known
+   */
+  queue(reason: Reason, before: Cursor): void {
+    if (this.#byHook.size === 0) return;
+    const network = this.engine.network();
+    if (network === null) throw new Error('Blocks came before the network was known.');
+    const texts = payloadTexts(network);
+    for (const notification of this.#byHook.values()) this.#queueOne(notification, texts, reason, before);
+  }
+
+  #queueOne(notification: Notification, texts: PayloadTexts, reason: Reason, before: Cursor): void {
+    const { engine } = this;
+    const { hook, sequence, rollback } = notification;
+    const { body, problem } = this.#bodyOf(notification, texts);
+    const id = engine.store.deliveries.add(
+      {
+        webhookId: webhookId(`${hook.uuid}/${sequence}`, body ?? ''),
+        hookId: hook.id,
+        lane: 'live',
+        reason,
+        sequence,
+        blocks: notifiedBlocks(notification),
+        body,
+        problem,
+        backfillId: null,
+      },
+      engine.now(),
+    );
+    if (problem !== null) {
+      this.#stopAt(before, hook.id, id, problem);
+      return;
+    }
+    this.#remember(notification);
+    engine.count('queued');
+    if (rollback.length > 0) engine.count('rollbacks');
+    engine.queued(hook.id, 'live');
+  }
+
+  /** @throws what the store throws where a part can't be read now: the blocks come again */
+  #bodyOf(notification: Notification, texts: PayloadTexts): Body {
+    const { hook } = notification;
+    try {
+      return { body: texts(hook, notification), problem: null };
+    } catch (error) {
+      if (isStorageError(error)) throw error;
+      this.engine.say({ event: 'hook_payload_failed', uuid: hook.uuid, cause: error });
+      return { body: null, problem: error instanceof Error ? error.message : String(error) };
+    }
+  }
+
+  /** The hook stays where it stood: once its payload can be made and it is enabled again, it is notified of the same blocks. */
+  #stopAt(before: Cursor, hookId: number, deliveryId: number, problem: string): void {
+    const { records, deliveries } = this.engine.store;
+    const record = records.get(hookId);
+    if (record !== undefined) this.engine.interrupt(record, `a payload could not be made: ${problem}`, null);
+    records.setCursor(hookId, before);
+    deliveries.setState(deliveryId, 'dead');
+  }
+
+  /** The ledger says what a hook was notified of, so that it can be taken back. */
+  #remember({ hook, apply, rollback }: Notification): void {
+    const { ledger } = this.engine.store;
+    for (const { block } of rollback) {
+      ledger.remove(block.indexBlockHash, hook.id);
+      this.#cancelBackfilled(hook.id, block);
+    }
+    for (const { block, txIndexes } of apply) {
+      ledger.add(block.indexBlockHash, hook.id, block.height, block.burnBlockHeight, txIndexes);
+    }
+  }
+
+  /**
+   * Cancels what a backfill has still to send of a block of which the hook is notified that it left the chain: lanes don't
+   * wait for each other, and nothing would take back what arrives after the rollback. What is under way stays cancelled,
+   * whatever it is answered.
+   */
+  #cancelBackfilled(hookId: number, block: Block): void {
+    const { deliveries, backfills } = this.engine.store;
+    const open = deliveries.openBackfilled(hookId, block.height, toHex(block.indexBlockHash));
+    for (const { id, lane, backfillId } of open) {
+      deliveries.setState(id, 'cancelled');
+      // What is sent again was counted the first time.
+      if (lane === 'backfill' && backfillId !== null) backfills.settle(backfillId, { delivered: 0, dead: 1 });
+    }
+    // The backfill may have room for more.
+    if (open.length > 0) this.engine.wake();
+  }
+}
+
+/** A delivery that somebody asked for: one block that a hook matches, in a lane beside the live one. */
+export interface RequestedDelivery {
+  lane: 'backfill' | 'evaluate';
+  /** What the delivery belongs to; {@link webhookId} makes the id of it. */
+  source: string;
+  matched: MatchedBlock;
+  /** JSON text. */
+  body: string;
+  /** The backfill that makes it; null where none does. */
+  backfillId: number | null;
+}
+
+/** Queues a delivery beside the live ones; called in a transaction. */
+export function queueRequested(
+  engine: EngineTransaction,
+  hookId: number,
+  { lane, source, matched, body, backfillId }: RequestedDelivery,
+): void {
+  engine.store.deliveries.add(
+    {
+      webhookId: webhookId(source, body),
+      hookId,
+      lane,
+      reason: lane,
+      sequence: null,
+      blocks: notifiedBlocks({ apply: [matched], rollback: [] }),
+      body,
+      problem: null,
+      backfillId,
+    },
+    engine.now(),
+  );
+  engine.count('queued');
+  engine.queued(hookId, lane);
 }

@@ -4,12 +4,10 @@
  * hosts that share a log, each but one takes back its block when it comes to several of them.
  */
 import type { Block } from '../../chain/block.ts';
-import type { Cursor, HookProgress } from '../../store/hooks/model.ts';
+import type { HookProgress } from '../../store/hooks/model.ts';
 import type { HookStore } from '../../store/hooks/store.ts';
-import { type ActiveHook, activeHook } from '../active-hook.ts';
-import { Matcher } from '../matching.ts';
-
-export type Roster = ReturnType<typeof liveHooks>;
+import { type ActiveHook, activeHook } from '../definition/definition.ts';
+import { Matcher } from '../matching/matching.ts';
 
 /** The hooks that are evaluated with each block, in memory, with their progress. */
 export function liveHooks(records: HookStore['records']) {
@@ -57,7 +55,6 @@ export function liveHooks(records: HookStore['records']) {
       matcher.delete(id);
     },
     get: (id: number): ActiveHook | undefined => hooks.get(id),
-    isEmpty: (): boolean => matcher.hooks === 0,
     match: (block: Block) => matcher.match(block),
     progress: (): HookProgress => progress,
 
@@ -69,10 +66,6 @@ export function liveHooks(records: HookStore['records']) {
     /** The live hooks were evaluated on a block. @param at Unix milliseconds */
     advance({ height, indexBlockHash }: Block, at: number): void {
       setProgress({ evaluated: progress.evaluated + 1, cursor: { height, hash: indexBlockHash }, evaluatedAt: at });
-    },
-    /** Nobody has to see what lies between. */
-    moveTo(cursor: Cursor): void {
-      setProgress({ ...progress, cursor });
     },
 
     committed(): void {

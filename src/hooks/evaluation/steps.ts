@@ -22,22 +22,12 @@ export interface Step {
   joining: readonly Block[];
 }
 
-const sameBytes = (a: Uint8Array, b: Uint8Array): boolean => Buffer.compare(a, b) === 0;
-
 /** The step that ingest has just taken. @param first the lowest block that joins */
 export const stepOfChange = ({ reverted, applied }: ChainChange, first: Block): Step => ({
   leaving: reverted.map((block) => ({ height: block.height, hash: block.indexBlockHash, block: () => block })),
   forkHeight: first.height - 1,
   joining: applied,
 });
-
-/** Whether a cursor stands where a change of the chain began. @param first the lowest block that joins */
-export function standsBefore({ height, hash }: Cursor, { reverted }: ChainChange, first: Block): boolean {
-  if (height === 0) return first.height === 1 && reverted.length === 0;
-  return sameBytes(hash, reverted[0]?.indexBlockHash ?? first.parentIndexBlockHash);
-}
-
-export type Steps = ReturnType<typeof chainSteps>;
 
 /**
  * Reads the chain's changes as steps: blocks that left it, and the block that came. A block is read once, when it is needed.
@@ -92,11 +82,6 @@ export function chainSteps(history: ChainHistory, log: HookLog) {
     awayFrom(hash: Uint8Array): Step {
       const { forkHeight, hashes } = history.branchOf(hash);
       return { leaving: leavingOf(hashes, forkHeight), forkHeight, joining: [] };
-    },
-
-    isTip({ height, hash }: Cursor): boolean {
-      const tip = history.tip();
-      return tip.height === 0 ? height === 0 : sameBytes(hash, tip.indexBlockHash);
     },
 
     tipCursor(): Cursor {

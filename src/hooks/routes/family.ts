@@ -2,11 +2,11 @@
 import { Type } from '@sinclair/typebox';
 import { type ErrorShape, ParameterError } from '../../http/errors.ts';
 import type { Access as RouteAccess } from '../../http/route.ts';
-import type { Access } from '../access.ts';
-import type { DeliveryLog } from '../delivery-log.ts';
-import type { Management } from '../management.ts';
+import type { Access } from '../access/access.ts';
 import { HookProblem, titles } from '../problem.ts';
-import type { Trial } from '../trial.ts';
+import type { DeliveryLog } from './delivery-log.ts';
+import type { Management } from './management.ts';
+import type { Trial } from './trial.ts';
 
 /** What the routes call. */
 export interface HookApi {

@@ -4,8 +4,8 @@ import { CursorPage, cursorPage, cursorQuery, pageCursor } from '../../http/pagi
 import { type Route, route } from '../../http/route.ts';
 import { type DeliveryFilter, everyDelivery } from '../../store/hooks/delivery-log.ts';
 import { deliveryStates, reasons } from '../../store/rows/hook-words.ts';
-import { DeliveryDetail, DeliverySummary, RedeliverBody, Uuid } from '../schemas.ts';
 import type { HookFamily } from './family.ts';
+import { DeliveryDetail, DeliverySummary, RedeliverBody, Uuid } from './schemas.ts';
 
 const id = Type.String({
   pattern: '^[A-Za-z0-9_-]{1,80}$',

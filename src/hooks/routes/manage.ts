@@ -2,9 +2,9 @@
 import { Type } from '@sinclair/typebox';
 import { offsetQuery } from '../../http/offset-pagination.ts';
 import { type Route, route } from '../../http/route.ts';
-import { Definition } from '../definition.ts';
-import { BulkBody, EnabledBody, EvaluateBody, HookPage, HookResponse, Uuid } from '../schemas.ts';
+import { Definition } from '../definition/definition.ts';
 import type { HookFamily } from './family.ts';
+import { BulkBody, EnabledBody, EvaluateBody, HookPage, HookResponse, Uuid } from './schemas.ts';
 
 const uuid = { uuid: Uuid };
 const NO_HOOK = 'Chainhook not found: this consumer has none with this id';

@@ -1,8 +1,8 @@
 /** The routes of the secret that signs a consumer's deliveries. */
 import { Type } from '@sinclair/typebox';
 import { type Route, route } from '../../http/route.ts';
-import { SecretResponse } from '../schemas.ts';
 import type { HookFamily } from './family.ts';
+import { SecretResponse } from './schemas.ts';
 
 /** @returns the routes that read, replace and delete the signing secret of the consumer who calls */
 export const secretRoutes = ({ at, family }: HookFamily): Route[] => [

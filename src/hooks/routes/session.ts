@@ -1,11 +1,10 @@
 /** Routes by which a browser signs in and out; {@link ../sessions.ts} has their contract. */
 import { type Static, Type } from '@sinclair/typebox';
 import { Redirect, type Route, type Access as RouteAccess, route } from '../../http/route.ts';
-import type { Access } from '../access.ts';
-import type { Caller } from '../caller.ts';
+import type { Access } from '../access/access.ts';
+import type { Caller } from '../access/keys.ts';
+import { cookieOf, noCookie, type Session, sessionCookie } from '../access/sessions.ts';
 import { HookProblem } from '../problem.ts';
-import { cookieOf, noCookie, sessionCookie } from '../session-cookie.ts';
-import type { Session } from '../sessions.ts';
 import { type HookApi, hookErrors, notHere } from './family.ts';
 
 const PATH = '/stackside/v1/session';

@@ -2,8 +2,9 @@
 import { Type } from '@sinclair/typebox';
 import { CursorPage, cursorPage, cursorQuery, pageCursor } from '../../http/pagination.ts';
 import { type Route, route } from '../../http/route.ts';
-import type { PreviewRange } from '../preview.ts';
 import { invalidField } from '../problem.ts';
+import type { HookFamily } from './family.ts';
+import type { PreviewRange } from './preview.ts';
 import {
   BackfillBody,
   BackfillResponse,
@@ -12,8 +13,7 @@ import {
   TestBody,
   TestResponse,
   Uuid,
-} from '../schemas.ts';
-import type { HookFamily } from './family.ts';
+} from './schemas.ts';
 
 const uuid = { uuid: Uuid };
 const job = { uuid: Uuid, job: Uuid };

@@ -6,7 +6,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import { postEvents } from '../../../src/devnet/post.ts';
 import { devnetEvents } from '../../../src/devnet/scenario.ts';
-import { readAdminKey } from '../../../src/hooks/admin-key.ts';
+import { readAdminKey } from '../../../src/hooks/access/keys.ts';
 import { type Server, startServerIn, temporaryDirectory } from '../../e2e/stackside.ts';
 import { casesOf, firstSeed, timeout } from '../../support/property.ts';
 import { routesOf, Subjects } from '../../support/random-urls.ts';

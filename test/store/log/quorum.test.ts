@@ -5,7 +5,7 @@ import { statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { clusterLines, initCluster, reportCluster } from '../../../src/commands/cluster.ts';
 import { devnetEvents } from '../../../src/devnet/scenario.ts';
-import { madeSealing, secretsKeyFile } from '../../../src/hooks/secrets-key.ts';
+import { madeSealing, secretsKeyFile } from '../../../src/hooks/delivery/secrets-key.ts';
 import { withholdEntries } from '../../../src/store/files/withholding.ts';
 import type { ReceivedEvent } from '../../../src/store/ingest/ingest.ts';
 import { type ClusterStatus, missingEntries, tellPosition } from '../../../src/store/log/cluster-status.ts';

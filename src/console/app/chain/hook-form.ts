@@ -1,5 +1,5 @@
 /** The definition of a chainhook as a form: what its filters may say, read from the schemas that the server checks. */
-import { type FilterType, filterSchemas } from '../../../hooks/filter-schemas.ts';
+import { type FilterType, filterSchemas } from '../../../hooks/definition/filter-schemas.ts';
 
 export type FilterValues = { type: string } & Record<string, unknown>;
 

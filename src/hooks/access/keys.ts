@@ -1,0 +1,118 @@
+/**
+ * Who asks, and the keys that say so. Keys of consumers stand in a file of the operator's, and what is kept of one is its
+ * digest. The operator's own key, the admin key, is made in the data directory by the first start, and the command line reads
+ * it there: whoever may read that directory has the index anyway. An operator may name a file in its place, since hosts behind
+ * a balancer need the same key.
+ */
+import { timingSafeEqual } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { OperatorError } from '../../base/errors.ts';
+import { keptSecret, MADE_BYTES, madeSecret, secretFileText } from '../../base/secret-file.ts';
+
+/** Who asks. */
+export interface Caller {
+  consumer: string;
+  /** Acts for every consumer. */
+  isOperator: boolean;
+}
+
+/** Who has the admin key, with the consumer whose hooks are the operator's own. */
+export const OPERATOR: Caller = { consumer: 'default', isOperator: true };
+
+/** A key that manages the hooks of one consumer. */
+export interface Key {
+  /** SHA-256: whatever is compared has the same length. */
+  digest: Uint8Array;
+  consumer: string;
+}
+
+const digestOf = (text: string): Uint8Array => new Bun.CryptoHasher('sha256').update(text).digest();
+
+/** A key by its text, which is kept as a digest alone. */
+export const keyOf = (consumer: string, text: string): Key => ({ consumer, digest: digestOf(text) });
+
+/** The key that a text is, in a time that doesn't depend on the keys; undefined where it is none of them. */
+export function findKey<K extends Key>(keys: readonly K[], text: string): K | undefined {
+  const digest = digestOf(text);
+  let found: K | undefined;
+  for (const key of keys) if (timingSafeEqual(key.digest, digest)) found = key;
+  return found;
+}
+
+/**
+ * The keys of a file: a line for each, consumer and key; the key may be given as `sha256:` and its digest in hex. Empty
+ * lines and those that begin with # don't count.
+ * @throws OperatorError naming the line
+ */
+export function readKeys(text: string, file: string): Key[] {
+  const keys: Key[] = [];
+  for (const [index, line] of text.split(/\r?\n/).entries()) {
+    const trimmed = line.trim();
+    if (trimmed === '' || trimmed.startsWith('#')) continue;
+    const [consumer, key, ...more] = trimmed.split(/\s+/);
+    if (consumer === undefined || key === undefined || more.length > 0 || key.length < 8) {
+      throw new OperatorError(
+        `Line ${index + 1} of ${file} is not a consumer and a key.`,
+        'Each line holds the name of a consumer, a blank, and a key of at least 8 characters.',
+      );
+    }
+    const hashed = /^sha256:([0-9a-f]{64})$/i.exec(key)?.[1];
+    keys.push(hashed === undefined ? keyOf(consumer, key) : { consumer, digest: Uint8Array.fromHex(hashed) });
+  }
+  if (keys.length === 0) throw new OperatorError(`${file} has no keys.`, 'Add a key, or omit --hook-keys.');
+  return keys;
+}
+
+/** @throws OperatorError where the file can't be read */
+export function keysOf(file: string): Key[] {
+  let text: string;
+  try {
+    text = readFileSync(file, 'utf8');
+  } catch (cause) {
+    throw new OperatorError(`${file} can't be read.`, 'Check --hook-keys.', { cause });
+  }
+  return readKeys(text, file);
+}
+
+/** The admin key, in hex. */
+const ADMIN = /^[0-9a-f]{64}$/;
+
+/** The name of the file in a data directory that holds the admin key. */
+export const ADMIN_KEY = 'admin.key';
+
+/** Path of the file in a data directory that holds the admin key. */
+export const adminKeyFile = (directory: string): string => join(directory, ADMIN_KEY);
+
+/**
+ * The admin key of a data directory, null where there is none.
+ * @throws OperatorError where the file can't be read, or holds no key
+ */
+export function readAdminKey(directory: string): string | null {
+  const file = adminKeyFile(directory);
+  const key = keptSecret(file);
+  if (key === null || ADMIN.test(key)) return key;
+  throw new OperatorError(
+    `${file} is damaged: it holds no admin key.`,
+    'Delete the file; the next start of stackside serve creates another key.',
+  );
+}
+
+/**
+ * The admin key in a file that the operator named, and made.
+ * @throws OperatorError where it can't be read, every user may read it, or it holds no key
+ */
+export function namedAdminKey(file: string): string {
+  const key = secretFileText(file, '--admin-key');
+  if (ADMIN.test(key)) return key;
+  throw new OperatorError(
+    `${file} holds no admin key, which has ${2 * MADE_BYTES} hex digits in lower case.`,
+    `Make one with (umask 077; openssl rand -hex ${MADE_BYTES} > FILE), and give --admin-key the same file on all hosts.`,
+  );
+}
+
+/**
+ * The admin key of a data directory, made where there is none. For the process that holds the directory's lock.
+ * @throws OperatorError where the file can't be read or written, or holds no key
+ */
+export const adminKeyOf = (directory: string): string => readAdminKey(directory) ?? madeSecret(adminKeyFile(directory));

@@ -1,0 +1,164 @@
+/**
+ * Sign-in for browsers: a session takes the place of a key, so that the console's script never holds one.
+ *
+ * The contract, for the console and for others who serve pages of this origin:
+ *
+ * - `GET /stackside/v1/session` says who the browser is, needs nothing and never fails for want of a session:
+ *   `{ access, signed_in, operator, consumer, expires_at }`. `access` is `key`, `open` (everybody is the operator, there
+ *   is nothing to sign in to) or `none` (this process doesn't write, so nobody manages hooks here).
+ * - `POST /stackside/v1/session` with a key (`x-api-key` or `Authorization: Bearer`) signs the browser in: it answers as
+ *   GET does, and sets the cookie. The key may be the admin key or one of a consumer.
+ * - `GET /stackside/v1/session/sign-in?token=…` is the link that `serve` and `stackside console` print: it sets the cookie
+ *   and redirects to `/`. A link works once, within {@link LINK_MS}; afterwards the answer is 401, except in a browser that
+ *   is signed in, which is redirected again.
+ * - `POST /stackside/v1/session/links` with a key makes such a link: `{ path, expires_at }`.
+ * - `DELETE /stackside/v1/session` signs out: 204, and the cookie is gone from the server and from the browser.
+ *
+ * The cookie is `HttpOnly; SameSite=Strict`. Every route that takes a key takes the cookie in its place
+ * ({@link ./access.ts}). A request with the cookie that may change something is answered only if the browser says that a
+ * page of this origin makes it (`Sec-Fetch-Site: same-origin`, or an `Origin` equal to `Host`); otherwise the answer is 403.
+ *
+ * Sessions are in the memory of the main thread, which answers all these routes, also with `--threads`. They end after
+ * {@link IDLE_MS} without a request, after {@link SESSION_MS} in any case, and with the process. What is kept of a token or
+ * of a cookie is its digest.
+ */
+import type { Caller } from './keys.ts';
+
+/** Milliseconds that a sign-in link works. */
+const LINK_MS = 15 * 60_000;
+/** Milliseconds without a request after which a session ends. */
+const IDLE_MS = 24 * 3_600_000;
+/** Milliseconds after which a session ends in any case. */
+export const SESSION_MS = 7 * 24 * 3_600_000;
+/** The most links of one caller that wait to be used; beyond, its oldest stops working. */
+const MOST_LINKS = 100;
+/** The most sessions of one caller; beyond, its oldest ends. */
+const MOST_SESSIONS = 1_000;
+const SECRET_BYTES = 32;
+
+/** Whom a browser acts for. */
+export interface Session {
+  caller: Caller;
+  /** Unix milliseconds. */
+  expiresAt: number;
+}
+
+/** A secret that was made, and when it stops working. */
+export interface Made {
+  secret: string;
+  /** Unix milliseconds. */
+  expiresAt: number;
+}
+
+/** Sessions of browsers, and the links that begin them. */
+export interface Sessions {
+  /** Makes the token of a link that signs in once. */
+  link(caller: Caller): Made;
+  /** Uses up a token. @returns whom it signs in; null for one that is unknown, used or too old */
+  redeem(token: string): Caller | null;
+  /** Begins a session. @returns the value of its cookie */
+  begin(caller: Caller): Made;
+  /** The session of a cookie's value, which lasts longer because it is used; null where there is none. */
+  find(secret: string): Session | null;
+  /** Ends the session of a cookie's value, if there is one. */
+  end(secret: string): void;
+}
+
+/** The key of a secret in memory: by a digest, the time of a look-up tells nothing of the secret. */
+const digestOf = (secret: string): string => new Bun.CryptoHasher('sha256').update(secret).digest('hex');
+
+const newSecret = (): string => crypto.getRandomValues(new Uint8Array(SECRET_BYTES)).toHex();
+
+interface Kept {
+  caller: Caller;
+  /** Unix milliseconds at which it ends in any case. */
+  endsAt: number;
+  /** Unix milliseconds at which it ends if nobody uses it. */
+  idleAt: number;
+}
+
+const isSameCaller = (a: Caller, b: Caller): boolean => a.consumer === b.consumer && a.isOperator === b.isOperator;
+
+/** What is known by a secret until it ends; in the order in which it was made. */
+class Secrets {
+  readonly #kept = new Map<string, Kept>();
+  constructor(
+    readonly now: () => number,
+    /** Secrets that one caller may have. */
+    readonly most: number,
+  ) {}
+
+  add(caller: Caller, lastsMs: number, idleMs: number): Made {
+    const now = this.now();
+    const own: string[] = [];
+    for (const [digest, kept] of this.#kept) {
+      if (!this.#lasts(kept)) this.#kept.delete(digest);
+      else if (isSameCaller(kept.caller, caller)) own.push(digest);
+    }
+    // Nobody ends the sessions of others: whoever has a key can make as many as they like.
+    if (own.length >= this.most && own[0] !== undefined) this.#kept.delete(own[0]);
+    const secret = newSecret();
+    this.#kept.set(digestOf(secret), { caller, endsAt: now + lastsMs, idleAt: now + idleMs });
+    return { secret, expiresAt: now + Math.min(lastsMs, idleMs) };
+  }
+
+  find(secret: string): Kept | null {
+    const kept = this.#kept.get(digestOf(secret));
+    return kept !== undefined && this.#lasts(kept) ? kept : null;
+  }
+
+  remove(secret: string): void {
+    this.#kept.delete(digestOf(secret));
+  }
+
+  #lasts({ endsAt, idleAt }: Kept): boolean {
+    return this.now() < Math.min(endsAt, idleAt);
+  }
+}
+
+/** No sessions yet. @param now Unix milliseconds */
+export function openSessions(now: () => number): Sessions {
+  const links = new Secrets(now, MOST_LINKS);
+  const sessions = new Secrets(now, MOST_SESSIONS);
+  return {
+    link: (caller) => links.add(caller, LINK_MS, LINK_MS),
+    redeem(token) {
+      const link = links.find(token);
+      links.remove(token);
+      return link?.caller ?? null;
+    },
+    begin: (caller) => sessions.add(caller, SESSION_MS, IDLE_MS),
+    find(secret) {
+      const kept = sessions.find(secret);
+      if (kept === null) return null;
+      kept.idleAt = now() + IDLE_MS;
+      return { caller: kept.caller, expiresAt: Math.min(kept.endsAt, kept.idleAt) };
+    },
+    end: (secret) => sessions.remove(secret),
+  };
+}
+
+/** The name of the cookie of a session. Cookies are shared by all ports of a host, so it has the port that the browser asks. */
+const COOKIE = 'stackside_session';
+const PORT = /:(\d{1,5})$/;
+
+function nameFor({ headers }: Request): string {
+  const port = PORT.exec(headers.get('host') ?? '')?.[1];
+  return port === undefined ? COOKIE : `${COOKIE}_${port}`;
+}
+
+/** The value of the session's cookie that a request brings; null for none. */
+export function sessionCookie(request: Request): string | null {
+  return new Bun.CookieMap(request.headers.get('cookie') ?? '').get(nameFor(request)) || null;
+}
+
+/** A browser sends the cookie over TLS alone where it came over TLS, as the proxy in front says. */
+const attributes = ({ headers }: Request): string =>
+  `Path=/; HttpOnly; SameSite=Strict${headers.get('x-forwarded-proto') === 'https' ? '; Secure' : ''}`;
+
+/** The `Set-Cookie` header that begins a session in the browser. @param secret the value of the cookie */
+export const cookieOf = (request: Request, secret: string): string =>
+  `${nameFor(request)}=${secret}; Max-Age=${SESSION_MS / 1000}; ${attributes(request)}`;
+
+/** The `Set-Cookie` header that makes the browser forget the session. */
+export const noCookie = (request: Request): string => `${nameFor(request)}=; Max-Age=0; ${attributes(request)}`;

@@ -1,0 +1,286 @@
+/** What a chainhook is registered with: its form, what is made of a caller's JSON, and a stored hook as it is evaluated. */
+import { type Static, Type } from '@sinclair/typebox';
+import type { Network } from '../../chain/network.ts';
+import { parseStacksAddress, splitPrincipal } from '../../codec/address.ts';
+import { checker } from '../../http/checker.ts';
+import type { HookRecord } from '../../store/hooks/model.ts';
+import { type Condition, conditionsOf } from '../matching/matching.ts';
+import { HookProblem, invalidField } from '../problem.ts';
+import { type Filter, filterSchemas, formerFilters, isFilterType } from './filter-schemas.ts';
+
+const flag = Type.Optional(
+  Type.Union([Type.Boolean(), Type.Null()], { description: 'Off if it is false, null or not given' }),
+);
+const limit = (counted: string) =>
+  Type.Optional(
+    Type.Union([Type.Integer({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER }), Type.Null()], {
+      description: `Number of ${counted} blocks after which the chainhook expires; 0 and null stand for no limit`,
+    }),
+  );
+
+export const Options = Type.Object(
+  {
+    decode_clarity_values: flag,
+    include_contract_abi: flag,
+    include_contract_source_code: flag,
+    include_post_conditions: flag,
+    include_raw_transactions: flag,
+    include_block_metadata: flag,
+    include_block_signatures: flag,
+    enable_on_registration: flag,
+    expire_after_evaluations: limit('evaluated'),
+    expire_after_occurrences: limit('matching'),
+  },
+  { additionalProperties: false },
+);
+export type Options = Static<typeof Options>;
+
+/** Characters of a URL. */
+const MAX_URL = 2048;
+/** Filters of a hook. */
+const MAX_FILTERS = 500;
+
+export const Definition = Type.Object({
+  name: Type.String(),
+  version: Type.Literal('1'),
+  chain: Type.Literal('stacks'),
+  network: Type.Union([Type.Literal('mainnet'), Type.Literal('testnet')]),
+  filters: Type.Object({
+    events: Type.Array(Type.Union(Object.values(filterSchemas)), {
+      maxItems: MAX_FILTERS,
+      description: 'Filters of the chainhook; a block matches if any of them does',
+    }),
+  }),
+  options: Type.Optional(Type.Union([Options, Type.Null()])),
+  action: Type.Object({
+    type: Type.Literal('http_post'),
+    url: Type.String({ pattern: '^https?://', maxLength: MAX_URL }),
+  }),
+});
+
+/** A hook as its consumer defined it; keys that mean nothing are left out. */
+export interface HookDefinition {
+  name: string;
+  version: '1';
+  chain: 'stacks';
+  network: 'mainnet' | 'testnet';
+  filters: { events: Filter[] };
+  options?: Options | null;
+  action: { type: 'http_post'; url: string };
+}
+
+/** Keys of the generation before, and what to use instead. */
+const formerKeys: Readonly<Record<string, string>> = {
+  if_this: 'filters.events',
+  then_that: 'action',
+  networks: 'network',
+  start_block: 'POST /chainhooks/me/{uuid}/backfills',
+  end_block: 'POST /chainhooks/me/{uuid}/backfills',
+  authorization_header: 'POST /chainhooks/me/secret',
+  expire_after_occurrence: 'options.expire_after_occurrences',
+  decode_clarity_values: 'options.decode_clarity_values',
+};
+const formerOptions: Readonly<Record<string, string>> = {
+  start_at_block_height: 'POST /chainhooks/me/{uuid}/backfills',
+};
+
+const isObject = (value: unknown): value is Record<string, unknown> =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
+
+const checkOptions = checker(Options);
+const checkFilter = Object.fromEntries(Object.entries(filterSchemas).map(([type, schema]) => [type, checker(schema)]));
+
+/** @throws HookProblem naming the field */
+function filterOf(value: unknown, at: string): Filter {
+  if (!isObject(value)) throw invalidField(at, 'must be object');
+  const { type } = value;
+  if (type === undefined) throw invalidField(`${at}.type`, 'is required');
+  if (typeof type !== 'string' || !isFilterType(type)) {
+    const now = typeof type === 'string' ? formerFilters[type] : undefined;
+    const hint = now === undefined ? `must be one of ${Object.keys(filterSchemas).join(', ')}` : `is ${now} now`;
+    throw invalidField(`${at}.type`, hint);
+  }
+  const mistake = checkFilter[type]?.(value) ?? null;
+  if (mistake !== null) throw invalidField([at, ...mistake.path].join('.'), mistake.rule);
+  if (value.receiver !== undefined && value.recipient !== undefined) {
+    throw invalidField(`${at}.recipient`, 'is another name of receiver: give one of them');
+  }
+  if (typeof value.value === 'number' && !Number.isSafeInteger(value.value)) {
+    throw invalidField(`${at}.value`, 'is beyond 2^53: give its digits as a string');
+  }
+  return value as Filter;
+}
+
+function filtersOf(value: unknown): HookDefinition['filters'] {
+  if (value === undefined) throw invalidField('filters', 'is required');
+  if (!isObject(value)) throw invalidField('filters', 'must be object');
+  const { events, ...others } = value;
+  const [other] = Object.keys(others);
+  if (other !== undefined) throw invalidField(`filters.${other}`, 'is not allowed');
+  if (events === undefined) throw invalidField('filters.events', 'is required');
+  if (!Array.isArray(events)) throw invalidField('filters.events', 'must be array');
+  if (events.length > MAX_FILTERS) throw invalidField('filters.events', `must NOT have more than ${MAX_FILTERS} items`);
+  return { events: events.map((event, index) => filterOf(event, `filters.events.${index}`)) };
+}
+
+function optionsOf(value: unknown): Options | null {
+  if (value === null) return null;
+  if (!isObject(value)) throw invalidField('options', 'must be object or null');
+  for (const [key, instead] of Object.entries(formerOptions)) {
+    if (Object.hasOwn(value, key)) throw invalidField(`options.${key}`, `is not allowed; use ${instead}`);
+  }
+  const mistake = checkOptions(value);
+  if (mistake !== null)
+    throw invalidField(['options', ...mistake.path].join('.'), limitRule(mistake.rule, mistake.path));
+  return value;
+}
+
+/** A union's rule doesn't say the range. */
+const limitRule = (rule: string, [name]: readonly string[]): string =>
+  name?.startsWith('expire_after_') && rule !== 'is not allowed'
+    ? `must be an integer from 0 to ${Number.MAX_SAFE_INTEGER}, or null`
+    : rule;
+
+function actionOf(value: unknown): HookDefinition['action'] {
+  if (value === undefined) throw invalidField('action', 'is required');
+  if (!isObject(value)) throw invalidField('action', 'must be object');
+  const { type, url } = value;
+  if (type !== 'http_post') throw invalidField('action.type', 'must be "http_post"');
+  if (url === undefined) throw invalidField('action.url', 'is required');
+  if (typeof url !== 'string') throw invalidField('action.url', 'must be string');
+  if (url.length > MAX_URL) throw invalidField('action.url', `must NOT have more than ${MAX_URL} characters`);
+  if (!URL.canParse(url)) throw invalidField('action.url', 'must be an absolute URL');
+  return { type, url };
+}
+
+/** The network that hooks of this node name; every chain but mainnet is `testnet`. */
+function networkOf(value: unknown, network: Network | null): HookDefinition['network'] {
+  if (value === undefined) throw invalidField('network', 'is required');
+  if (value !== 'mainnet' && value !== 'testnet') throw invalidField('network', 'must be mainnet or testnet');
+  if (network !== null && value !== network.kind) throw invalidField('network', `must be ${network.kind}: this node's`);
+  return value;
+}
+
+function refuseFormer(body: Record<string, unknown>): void {
+  for (const [key, instead] of Object.entries(formerKeys)) {
+    if (Object.hasOwn(body, key)) throw invalidField(key, `is of the former version; use ${instead}`);
+  }
+}
+
+const readers = {
+  name(value: unknown): string {
+    if (value === undefined) throw invalidField('name', 'is required');
+    if (typeof value !== 'string') throw invalidField('name', 'must be string');
+    return value;
+  },
+  version(value: unknown): '1' {
+    if (value === undefined) throw invalidField('version', 'is required');
+    // Clients behind a coercing validator send the number.
+    if (value !== '1' && value !== 1) throw invalidField('version', 'must be "1"');
+    return '1';
+  },
+  chain(value: unknown): 'stacks' {
+    if (value === undefined) throw invalidField('chain', 'is required');
+    if (value !== 'stacks') throw invalidField('chain', 'must be "stacks"');
+    return value;
+  },
+};
+
+/**
+ * A definition from a caller's JSON.
+ * @param network of the node; null while it isn't known
+ * @throws HookProblem 400 naming the field
+ */
+export function readDefinition(body: unknown, network: Network | null): HookDefinition {
+  if (!isObject(body)) throw new HookProblem(400, 'body must be object');
+  refuseFormer(body);
+  return {
+    name: readers.name(body.name),
+    version: readers.version(body.version),
+    chain: readers.chain(body.chain),
+    network: networkOf(body.network, network),
+    filters: filtersOf(body.filters),
+    ...(body.options === undefined ? {} : { options: optionsOf(body.options) }),
+    action: actionOf(body.action),
+  };
+}
+
+/**
+ * A definition with the keys of the body in the place of those it had.
+ * @throws HookProblem 400, also where chain or network would change
+ */
+export function patchedDefinition(kept: HookDefinition, body: unknown, network: Network | null): HookDefinition {
+  if (!isObject(body)) throw new HookProblem(400, 'body must be object');
+  for (const key of ['chain', 'network'] as const) {
+    if (body[key] !== undefined && body[key] !== kept[key]) {
+      throw invalidField(key, `can't be changed; it is ${kept[key]}`);
+    }
+  }
+  return readDefinition({ ...kept, ...body }, network);
+}
+
+/** What the matcher compares with: one condition for each filter. */
+export const conditionsOfDefinition = ({ filters }: Pick<HookDefinition, 'filters'>): Condition[] =>
+  filters.events.flatMap(conditionsOf);
+
+const VERSIONS: Readonly<Record<Network['kind'], readonly number[]>> = { mainnet: [22, 20], testnet: [26, 21] };
+
+/** What is accepted and probably not meant: principals that don't exist, or only elsewhere. */
+export function warningsOf({ filters, network }: Pick<HookDefinition, 'filters' | 'network'>): string[] {
+  const warnings: string[] = [];
+  for (const [index, filter] of filters.events.entries()) {
+    for (const [name, value] of Object.entries(filter)) {
+      if (typeof value !== 'string' || !PRINCIPALS.has(name)) continue;
+      const parsed = parseStacksAddress(splitPrincipal(value).address);
+      const at = `filters.events.${index}.${name}`;
+      if (parsed === null) warnings.push(`${at}: the address has a wrong checksum; it never matches`);
+      else if (!VERSIONS[network].includes(parsed.version)) warnings.push(`${at}: the address is not of ${network}`);
+    }
+  }
+  return warnings;
+}
+const PRINCIPALS = new Set(['principal', 'sender', 'receiver', 'recipient', 'contract_identifier', 'asset_identifier']);
+
+/** What evaluation needs of a hook. */
+export interface ActiveHook {
+  id: number;
+  uuid: string;
+  name: string;
+  options: Options;
+  conditions: readonly Condition[];
+}
+
+/** What was checked when it was stored. */
+export const definitionOf = ({ definition }: Pick<HookRecord, 'definition'>): HookDefinition =>
+  JSON.parse(definition) as HookDefinition;
+
+/** A stored hook, ready to be evaluated. */
+export function activeHook(record: HookRecord): ActiveHook {
+  const definition = definitionOf(record);
+  return {
+    id: record.id,
+    uuid: record.uuid,
+    name: definition.name,
+    options: definition.options ?? {},
+    conditions: conditionsOfDefinition(definition),
+  };
+}
+
+/** Null for no limit. */
+const evaluationLimit = ({ expire_after_evaluations: limit }: Options): number | null => limit || null;
+/** Maximum occurrences of a hook; null for no limit. */
+const occurrenceLimit = ({ expire_after_occurrences: limit }: Options): number | null => limit || null;
+
+/** Evaluations that are left of the present budget; null where it has no end. */
+export function evaluationsLeft(record: HookRecord, options: Options): number | null {
+  const limit = evaluationLimit(options);
+  return limit === null ? null : limit - (record.evaluated - record.windowEvaluated);
+}
+
+/** Whether a hook has used up the evaluations or occurrences that its options allow. */
+export function isUsedUp(record: HookRecord, options: Options): boolean {
+  const left = evaluationsLeft(record, options);
+  const occurrences = occurrenceLimit(options);
+  if (left !== null && left <= 0) return true;
+  return occurrences !== null && record.occurrences - record.windowOccurrences >= occurrences;
+}

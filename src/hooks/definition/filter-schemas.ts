@@ -1,0 +1,105 @@
+/**
+ * The schemas of filters: which there are and what each may say. The console's editor makes its form of them.
+ *
+ * The published schemas leave filters open, so that a mistyped parameter there matches everything. Here they are closed.
+ */
+import { type Static, type TProperties, type TSchema, Type } from '@sinclair/typebox';
+import { tenureChangeCauses } from '../../codec/tenure-change.ts';
+
+const ADDRESS = '[0-9A-HJKMNP-TV-Z]{28,41}';
+// The rules of Clarity, which are wider than those of the published schemas: such contracts and assets exist.
+const CONTRACT_NAME = '[a-zA-Z][a-zA-Z0-9_-]{0,127}';
+const ASSET_NAME = '[a-zA-Z][a-zA-Z0-9_!?+<>=/*-]{0,127}';
+
+const Principal = Type.String({
+  pattern: `^${ADDRESS}(\\.${CONTRACT_NAME})?$`,
+  description: 'Standard address or contract identifier',
+});
+const Contract = Type.String({ pattern: `^${ADDRESS}\\.${CONTRACT_NAME}$`, description: 'Contract identifier' });
+const Asset = Type.String({
+  pattern: `^${ADDRESS}\\.${CONTRACT_NAME}::${ASSET_NAME}$`,
+  description: 'Asset identifier: `CONTRACT::asset`',
+});
+const Amount = Type.String({
+  pattern: '^[0-9]{1,39}$',
+  description: 'Minimum amount, in micro-STX or base units of the token',
+});
+const NftValue = Type.Union(
+  [Type.Integer(), Type.String({ pattern: '^(u[0-9]{1,39}|-?[0-9]{1,39}|0x([0-9a-fA-F]{2})+)$' })],
+  {
+    description:
+      'An integer, its digits as text, u and digits for an unsigned one, or 0x and a serialized Clarity value',
+  },
+);
+const statusWords = ['success', 'abort_by_response', 'abort_by_post_condition', 'problematic_skipped'] as const;
+const Statuses = Type.Array(Type.Union(statusWords.map((word) => Type.Literal(word))), {
+  minItems: 1,
+  uniqueItems: true,
+});
+
+const optional = <T extends TSchema>(schema: T) => Type.Optional(schema);
+const sender = { sender: optional(Principal) };
+const receiver = { receiver: optional(Principal), recipient: optional(Principal) };
+const amount = { min_amount: optional(Amount) };
+const ft = { asset_identifier: optional(Asset) };
+const nft = { asset_identifier: optional(Asset), value: optional(NftValue) };
+
+const filter = <const T extends string, P extends TProperties>(type: T, parameters: P) =>
+  Type.Object({ type: Type.Literal(type), ...parameters }, { additionalProperties: false });
+
+/** Each filter by its `type`. */
+export const filterSchemas = {
+  balance_change: filter('balance_change', { principal: Principal }),
+  stx_event: filter('stx_event', {}),
+  stx_transfer: filter('stx_transfer', { ...sender, ...receiver, ...amount }),
+  stx_mint: filter('stx_mint', { ...receiver, ...amount }),
+  stx_burn: filter('stx_burn', { ...sender, ...amount }),
+  ft_event: filter('ft_event', ft),
+  ft_transfer: filter('ft_transfer', { ...ft, ...sender, ...receiver, ...amount }),
+  ft_mint: filter('ft_mint', { ...ft, ...receiver, ...amount }),
+  ft_burn: filter('ft_burn', { ...ft, ...sender, ...amount }),
+  nft_event: filter('nft_event', nft),
+  nft_transfer: filter('nft_transfer', { ...nft, ...sender, ...receiver }),
+  nft_mint: filter('nft_mint', { ...nft, ...receiver }),
+  nft_burn: filter('nft_burn', { ...nft, ...sender }),
+  contract_deploy: filter('contract_deploy', {
+    contract_identifier: optional(Contract),
+    ...sender,
+    status: optional(Statuses),
+  }),
+  contract_call: filter('contract_call', {
+    contract_identifier: optional(Contract),
+    function_name: optional(Type.String({ minLength: 1, maxLength: 128 })),
+    ...sender,
+    status: optional(Statuses),
+  }),
+  contract_log: filter('contract_log', {
+    contract_identifier: optional(Contract),
+    ...sender,
+    topic: optional(Type.String({ minLength: 1, maxLength: 128 })),
+    contains: optional(
+      Type.String({
+        minLength: 1,
+        maxLength: 1000,
+        description: 'Text that the readable form of the value must contain',
+      }),
+    ),
+  }),
+  coinbase: filter('coinbase', {}),
+  tenure_change: filter('tenure_change', {
+    cause: optional(Type.Union(tenureChangeCauses.map((cause) => Type.Literal(cause)))),
+  }),
+} as const;
+
+/** The name of a filter, such as `ft_transfer`. */
+export type FilterType = keyof typeof filterSchemas;
+export type Filter = { [T in FilterType]: Static<(typeof filterSchemas)[T]> }[FilterType];
+
+/** Whether a word names a filter. */
+export const isFilterType = (word: string): word is FilterType => Object.hasOwn(filterSchemas, word);
+
+/** Filters of the generation before, and what says the same now. */
+export const formerFilters: Readonly<Record<string, FilterType>> = {
+  print_event: 'contract_log',
+  contract_deployment: 'contract_deploy',
+};

@@ -1,0 +1,114 @@
+/**
+ * Tells the operator of hooks that ended, by a POST to a URL of the operator's. One after the other and apart from the
+ * deliveries, so that nothing waits for it; best effort, since the log and the hook's status say the same.
+ */
+import type { Chance } from '../../base/chance.ts';
+import { pause } from '../../base/clock.ts';
+import type { HookEnd } from '../engine.ts';
+import { webhookId } from '../evaluation/payload.ts';
+import type { HookLog } from '../log-event.ts';
+import { attempt, backoff, type DeliveryRules, failureOf, isSuccess, type Outgoing } from './attempt.ts';
+import type { OpenedSecrets } from './sealing.ts';
+import { signatureHeader } from './signature.ts';
+
+const ATTEMPTS = 3;
+/** Alerts that may wait: the rest is dropped, so that a receiver that is gone can't use up the memory. */
+const MOST_WAITING = 1_000;
+
+/** What alerts are sent with. */
+export interface AlertOptions extends Outgoing {
+  url: string;
+  secrets: OpenedSecrets;
+  rules: DeliveryRules;
+  log: HookLog;
+  userAgent: string;
+  chance: Chance;
+}
+
+/** The sender of alerts, which sends nothing of what happens before `start`. */
+export interface Alerts {
+  /** Also once it has stopped. */
+  start(): void;
+  /** Returns at once. */
+  tell(end: HookEnd): void;
+  /** What was not sent yet is not sent. */
+  stop(): Promise<void>;
+}
+
+/** The sender where the operator named no URL: it sends nothing. */
+export const noAlerts: Alerts = { start() {}, tell() {}, async stop() {} };
+
+/** Makes the sender of alerts; each is tried three times. */
+export function alerts(options: AlertOptions): Alerts {
+  const { url, secrets, guard, rules, log, userAgent, clock, post, chance } = options;
+  const { timeoutMs, connectTimeoutMs, retryCapMs } = rules;
+  const waiting: HookEnd[] = [];
+  /** Aborted while it is stopped. */
+  let stopping = new AbortController();
+  stopping.abort();
+  let working: Promise<void> | null = null;
+
+  const failed = ({ uuid }: HookEnd, reason: string) => {
+    log({ event: 'hook_alert_failed', uuid, host: URL.parse(url)?.host ?? '', reason });
+  };
+
+  async function send(end: HookEnd, signal: AbortSignal): Promise<void> {
+    const { type, uuid, consumer, name, reason, at } = end;
+    const text = JSON.stringify({ type, uuid, name, reason, at: Math.floor(at / 1000) });
+    const body = Buffer.from(text);
+    const id = webhookId(`${uuid}/${type}/${chance.uuid()}`, text);
+    for (let tried = 1; !signal.aborted; tried++) {
+      const time = clock.now();
+      const headers = {
+        'content-type': 'application/json',
+        'user-agent': userAgent,
+        'webhook-id': id,
+        'webhook-timestamp': String(Math.floor(time / 1000)),
+        // Without the secret itself: it is the consumer's, and this receiver the operator's. An alert that can't be signed is
+        // better than none.
+        ...(secrets.isReadable(consumer) ? signatureHeader(secrets.find(consumer), id, body, time) : {}),
+      };
+      const result = await attempt({ url, headers, body, timeoutMs, connectTimeoutMs, signal }, { guard, clock, post });
+      if (isSuccess(result) || signal.aborted) return;
+      if (tried === ATTEMPTS) {
+        failed(end, failureOf(result));
+        return;
+      }
+      await pause(clock, backoff(tried, retryCapMs, chance.number), signal);
+    }
+  }
+
+  async function work(): Promise<void> {
+    const { signal } = stopping;
+    // Whoever tells has something else to do: a node waits for its answer.
+    await clock.turn();
+    for (let end = waiting.shift(); end !== undefined; end = signal.aborted ? undefined : waiting.shift()) {
+      try {
+        await send(end, signal);
+      } catch (error) {
+        log({ event: 'hook_task_failed', cause: error });
+      }
+    }
+    working = null;
+  }
+
+  return {
+    start() {
+      stopping = new AbortController();
+    },
+    tell(end) {
+      if (stopping.signal.aborted) return;
+      if (waiting.length >= MOST_WAITING) {
+        failed(end, 'too many wait');
+        return;
+      }
+      waiting.push(end);
+      working ??= work();
+    },
+    async stop() {
+      stopping.abort();
+      await working;
+      waiting.length = 0;
+    },
+  };
+}

@@ -1,0 +1,221 @@
+/**
+ * What a transaction did, as the operations of a payload: first what it says, then what its events tell; and the declarations of
+ * called functions, as they were when the call was made.
+ */
+import { poisonMicroblockFields } from '../../api/shared/serialize/poison-microblock.ts';
+import { tenureChangeFields } from '../../api/shared/serialize/tenure-change.ts';
+import type { Block, ChainEvent, ChainTransaction } from '../../chain/block.ts';
+import { type AbiFunction, contractFunctions, typedArguments } from '../../codec/abi.ts';
+import { decodeClarity } from '../../codec/clarity.ts';
+import { clarityRepr } from '../../codec/clarity-repr.ts';
+import { clarityTypeOf, UNKNOWN_TYPE } from '../../codec/clarity-type.ts';
+import { toHex } from '../../codec/hex.ts';
+import { lossyText } from '../../codec/utf8.ts';
+import type { HookCandidates } from '../../store/hooks/candidates.ts';
+import type { Options } from '../definition/definition.ts';
+
+const STX = { symbol: 'STX', decimals: 6 } as const;
+/** Names and decimals of tokens are no chain data: another service has them. */
+const ftCurrency = (asset: string) => ({
+  symbol: '',
+  decimals: 0,
+  metadata: { token_type: 'ft' as const, asset_identifier: asset },
+});
+const nftCurrency = (asset: string, value: Uint8Array) => ({
+  symbol: '',
+  decimals: 0,
+  metadata: { token_type: 'nft' as const, asset_identifier: asset, value: toHex(value) },
+});
+
+/** The called function's declaration, undefined where it isn't known. */
+export type FindFunction = (contractId: string, functionName: string) => AbiFunction | undefined;
+
+/** What operations show beyond what every filter needs. */
+export interface Detail {
+  options: Options;
+  findFunction: FindFunction;
+}
+
+/** An operation before it is numbered. */
+type Operation = { type: string; account?: { address: string }; amount?: object; metadata?: object };
+
+/** A serialized value as the options want it: hex, or hex with its text and the type told from the value. */
+export function serializedValue(bytes: Uint8Array, { decode_clarity_values: decode }: Options) {
+  if (decode !== true) return toHex(bytes);
+  const value = decodeClarity(bytes);
+  return { hex: toHex(bytes), repr: clarityRepr(bytes), type: value.ok ? clarityTypeOf(value.value) : UNKNOWN_TYPE };
+}
+
+/**
+ * A memo as the options want it: hex, or its text without the padding, null where nothing is left, beside the hex that
+ * keeps bytes which are no text.
+ */
+function serializedMemo(memo: Uint8Array, { decode_clarity_values: decode }: Options) {
+  if (decode !== true) return { memo: toHex(memo) };
+  let end = memo.length;
+  while (end > 0 && memo[end - 1] === 0) end--;
+  return { memo: end === 0 ? null : lossyText(memo.subarray(0, end)), memo_hex: toHex(memo) };
+}
+
+const account = (address: string) => ({ account: { address } });
+
+/** @param units with a sign: what is taken has a minus */
+const stx = (units: string) => ({ amount: { value: units, currency: STX } });
+
+/** Zero has no sign. */
+const negative = (units: string): string => (/^0*$/.test(units) ? '0' : `-${units}`);
+
+function feeOperation({ fee, sender, sponsor }: ChainTransaction): Operation {
+  return {
+    type: 'fee',
+    ...account((sponsor ?? sender).address),
+    ...stx(negative(fee.toString())),
+    metadata: { sponsored: sponsor !== null },
+  };
+}
+
+function payloadOperations(transaction: ChainTransaction, { options, findFunction }: Detail): Operation[] {
+  const { payload, sender } = transaction;
+  const origin = account(sender.address);
+  switch (payload.type) {
+    case 'token_transfer': {
+      const fee = feeOperation(transaction);
+      // What was skipped moved nothing but the fee.
+      if (transaction.status === 'problematic_skipped') return [fee];
+      const metadata = serializedMemo(payload.memo, options);
+      const amount = payload.amount.toString();
+      return [
+        fee,
+        { type: 'token_transfer', ...origin, ...stx(negative(amount)), metadata },
+        { type: 'token_transfer', ...account(payload.recipient), ...stx(amount), metadata },
+      ];
+    }
+    case 'contract_call': {
+      const { contractId, functionName, functionArgs } = payload;
+      const args =
+        options.decode_clarity_values === true
+          ? typedArguments(functionArgs, findFunction(contractId, functionName))
+          : toHex(functionArgs);
+      const metadata = { contract_identifier: contractId, function_name: functionName, args };
+      return [feeOperation(transaction), { type: 'contract_call', ...origin, metadata }];
+    }
+    case 'smart_contract': {
+      const abi = transaction.contractInterface;
+      const metadata = {
+        contract_identifier: `${sender.address}.${payload.contractName}`,
+        clarity_version: payload.clarityVersion,
+        ...(options.include_contract_source_code === true ? { source_code: payload.source } : {}),
+        // A failed deployment has no interface, or the text `null`.
+        ...(options.include_contract_abi === true && abi !== null && abi !== 'null' ? { abi } : {}),
+      };
+      return [feeOperation(transaction), { type: 'contract_deploy', ...origin, metadata }];
+    }
+    case 'coinbase': {
+      const { altRecipient, vrfProof } = payload;
+      const metadata = { alt_recipient: altRecipient, vrf_proof: vrfProof === null ? null : toHex(vrfProof) };
+      return [{ type: 'coinbase', ...origin, metadata }];
+    }
+    case 'tenure_change':
+      return [{ type: 'tenure_change', metadata: tenureChangeFields(payload) }];
+    case 'unknown':
+      return [feeOperation(transaction)];
+    case 'poison_microblock':
+      return [{ type: 'poison_microblock', ...origin, metadata: poisonMicroblockFields(payload) }];
+  }
+}
+
+type AssetEvent = Extract<ChainEvent, { action: unknown }>;
+
+function amountOf(event: AssetEvent, sign: '+' | '-') {
+  const units = event.kind === 'nft' ? '1' : event.amount;
+  const value = sign === '-' ? negative(units) : units;
+  if (event.kind === 'stx') return stx(value);
+  const currency = event.kind === 'ft' ? ftCurrency(event.asset) : nftCurrency(event.asset, event.value);
+  return { amount: { value, currency } };
+}
+
+function assetOperations(event: AssetEvent, { options }: Detail): Operation[] {
+  const memo = event.kind === 'stx' && event.memo !== null ? { metadata: serializedMemo(event.memo, options) } : {};
+  const of = (address: string | null) => account(address ?? '');
+  switch (event.action) {
+    case 'transfer':
+      return [
+        { type: 'token_transfer', ...of(event.sender), ...amountOf(event, '-'), ...memo },
+        { type: 'token_transfer', ...of(event.recipient), ...amountOf(event, '+'), ...memo },
+      ];
+    case 'mint':
+      return [{ type: 'token_mint', ...of(event.recipient), ...amountOf(event, '+') }];
+    case 'burn':
+      return [{ type: 'token_burn', ...of(event.sender), ...amountOf(event, '-') }];
+  }
+}
+
+function eventOperations(event: ChainEvent, detail: Detail): Operation[] {
+  switch (event.kind) {
+    case 'contract_log': {
+      const value = serializedValue(event.value, detail.options);
+      const metadata = { contract_identifier: event.contractId, topic: event.topic, value };
+      return [{ type: 'contract_log', metadata }];
+    }
+    case 'stx_lock': {
+      const { address, amount, unlockHeight, contractName } = event;
+      const metadata = { unlock_height: unlockHeight, locked_address: address, contract_name: contractName };
+      return [{ type: 'stx_lock', ...account(address), ...stx(negative(amount)), metadata }];
+    }
+    // The operations of deliveries are of few types, and receivers check them.
+    case 'unknown':
+      return [];
+    default:
+      return assetOperations(event, detail);
+  }
+}
+
+/** All operations of a transaction, numbered from 0; whatever matched, none is left out. */
+export function operationsOf(transaction: ChainTransaction, detail: Detail) {
+  const operations = payloadOperations(transaction, detail);
+  const isTransfer = transaction.payload.type === 'token_transfer';
+  for (const event of transaction.events) {
+    // Told by the payload already.
+    if (isTransfer && event.kind === 'stx' && event.action === 'transfer') continue;
+    operations.push(...eventOperations(event, detail));
+  }
+  return operations.map(({ type, ...rest }, index) => ({
+    operation_identifier: { index },
+    type,
+    status: transaction.status,
+    ...rest,
+  }));
+}
+
+/**
+ * Looks up functions for calls in a block.
+ * @param height up to which, that one included, the canonical chain is the block's own
+ * @param orphaned the rest of its branch, where it isn't canonical
+ */
+export function declarations(
+  candidates: HookCandidates,
+  height: number,
+  orphaned: () => readonly Block[] = () => [],
+): FindFunction {
+  const known = new Map<string, Map<string, AbiFunction>>();
+  const interfaceOf = (contractId: string): string =>
+    deployedIn(orphaned(), contractId) ?? candidates.contractInterface(contractId, height + 1, 0) ?? '{}';
+  return (contractId, functionName) => {
+    let functions = known.get(contractId);
+    if (functions === undefined) {
+      functions = contractFunctions(interfaceOf(contractId));
+      known.set(contractId, functions);
+    }
+    return functions.get(functionName);
+  };
+}
+
+function deployedIn(blocks: readonly Block[], contractId: string): string | null {
+  for (const { transactions } of blocks) {
+    for (const { payload, sender, status, contractInterface } of transactions) {
+      if (payload.type !== 'smart_contract' || status !== 'success') continue;
+      if (`${sender.address}.${payload.contractName}` === contractId) return contractInterface;
+    }
+  }
+  return null;
+}

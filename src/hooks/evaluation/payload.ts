@@ -1,0 +1,210 @@
+/** The body of a delivery: the blocks that joined and left the chain, with the transactions that matched in them; and its id. */
+import type { Block, ChainTransaction, ExecutionCost } from '../../chain/block.ts';
+import type { Network } from '../../chain/network.ts';
+import { exactNumber } from '../../codec/exact-number.ts';
+import { toHex } from '../../codec/hex.ts';
+import { decodePostConditions } from '../../codec/post-conditions.ts';
+import type { DeliveryBody } from '../../store/hooks/model.ts';
+import type { Options } from '../definition/definition.ts';
+import { ownTransactions } from '../matching/matching.ts';
+import { type FindFunction, operationsOf, serializedValue } from './operations.ts';
+
+/** A block, and the indexes into its {@link ownTransactions} of those that match. */
+export interface MatchedBlock {
+  block: Block;
+  txIndexes: readonly number[];
+  findFunction: FindFunction;
+}
+
+/** What a payload says of its hook. */
+export interface PayloadHook {
+  uuid: string;
+  name: string;
+  options: Options;
+}
+
+/** How a hook wants to be told. */
+interface View {
+  options: Options;
+  /** False where the block leaves the chain. */
+  canonical: boolean;
+  /** Tells its options from others. */
+  key: string;
+}
+
+const costOf = (cost: ExecutionCost) => ({
+  read_count: exactNumber(cost.readCount),
+  read_length: exactNumber(cost.readLength),
+  runtime: exactNumber(cost.runtime),
+  write_count: exactNumber(cost.writeCount),
+  write_length: exactNumber(cost.writeLength),
+});
+
+const identifier = (index: number, hash: Uint8Array) => ({ index, hash: toHex(hash) });
+
+const isZero = (bytes: Uint8Array): boolean => bytes.every((byte) => byte === 0);
+
+/** The REST API's word is `smart_contract`. */
+const typeOf = ({ payload }: ChainTransaction): string =>
+  payload.type === 'smart_contract' ? 'contract_deploy' : payload.type;
+
+function postConditionsOf({ postConditions }: ChainTransaction) {
+  const decoded = decodePostConditions(postConditions);
+  if (!decoded.ok) throw decoded.error;
+  return { mode: decoded.value.mode, post_conditions: decoded.value.postConditions };
+}
+
+function transactionOf(
+  transaction: ChainTransaction,
+  options: Options,
+  { canonical, findFunction }: { canonical: boolean; findFunction: FindFunction },
+) {
+  const { sender, sponsor, microblock } = transaction;
+  return {
+    transaction_identifier: { hash: toHex(transaction.txId) },
+    operations: operationsOf(transaction, { options, findFunction }),
+    metadata: {
+      canonical,
+      microblock_canonical: true,
+      execution_cost: costOf(transaction.cost),
+      // The whole fee, in spite of the name.
+      fee_rate: transaction.fee.toString(),
+      nonce: exactNumber(sender.nonce),
+      type: typeOf(transaction),
+      position: {
+        index: transaction.txIndex,
+        microblock_identifier: microblock === null ? null : identifier(microblock.sequence, microblock.hash),
+      },
+      result: serializedValue(transaction.result, options),
+      sender_address: sender.address,
+      sponsor_address: sponsor?.address ?? null,
+      sponsored: sponsor !== null,
+      status: transaction.status,
+      vm_error: transaction.vmError,
+      ...(options.include_post_conditions === true ? { post_conditions: postConditionsOf(transaction) } : {}),
+      ...(options.include_raw_transactions === true ? { raw_tx: toHex(transaction.raw) } : {}),
+    },
+  };
+}
+
+function blockMetadata(block: Block, options: Options, canonical: boolean) {
+  const own = ownTransactions(block);
+  return {
+    canonical,
+    burn_block_identifier: identifier(block.burnBlockHeight, block.burnBlockHash),
+    burn_block_timestamp: block.burnBlockTime,
+    parent_microblock_identifier: isZero(block.parentMicroblockHash)
+      ? null
+      : identifier(block.parentMicroblockSequence, block.parentMicroblockHash),
+    tenure_height: block.tenureHeight ?? (block.signerBits === null ? block.height : -1),
+    execution_cost: costOf(block.cost),
+    tx_total_size: own.reduce((total, { raw }) => total + raw.length, 0),
+    tx_count: own.length,
+    ...(options.include_block_signatures === true
+      ? {
+          signatures: {
+            signer_bitvec: block.signerBits,
+            signer_signatures: block.signerSignatures?.map(toHex) ?? null,
+          },
+        }
+      : {}),
+  };
+}
+
+/** What a delivery tells. */
+interface Told {
+  /** Ascending. */
+  apply: readonly MatchedBlock[];
+  /** Descending: the order in which to undo. */
+  rollback: readonly MatchedBlock[];
+}
+
+/** The members of an object as JSON, without its braces. */
+const members = (object: object): string => JSON.stringify(object).slice(1, -1);
+
+export type PayloadTexts = ReturnType<typeof payloadTexts>;
+
+/**
+ * Makes the texts of deliveries that are made together. What hooks with the same options tell of a transaction is made
+ * once, and what those tell that match the same is made once as a whole. A block has one way to find functions here, and
+ * it either joins the chain or leaves it.
+ */
+export function payloadTexts(network: Network) {
+  const numbers = new Map<Block, number>();
+  const transactions = new Map<string, string>();
+  const events = new Map<string, Uint8Array>();
+
+  function numberOf(block: Block): number {
+    const number = numbers.get(block) ?? numbers.size;
+    numbers.set(block, number);
+    return number;
+  }
+
+  function transactionText({ block, findFunction }: MatchedBlock, txIndex: number, view: View): string {
+    const key = `${view.key}/${view.canonical}/${numberOf(block)}/${txIndex}`;
+    const known = transactions.get(key);
+    if (known !== undefined) return known;
+    const transaction = ownTransactions(block)[txIndex];
+    if (transaction === undefined) throw new Error(`block ${block.height} has no transaction at ${txIndex}`);
+    const text = JSON.stringify(transactionOf(transaction, view.options, { canonical: view.canonical, findFunction }));
+    transactions.set(key, text);
+    return text;
+  }
+
+  function blockText(matched: MatchedBlock, view: View): string {
+    const { block, txIndexes } = matched;
+    const { options, canonical } = view;
+    const head = {
+      block_identifier: identifier(block.height, block.indexBlockHash),
+      parent_block_identifier: identifier(Math.max(0, block.height - 1), block.parentIndexBlockHash),
+      timestamp: block.blockTime,
+    };
+    const own = txIndexes.map((txIndex) => transactionText(matched, txIndex, view));
+    const metadata =
+      options.include_block_metadata === true || options.include_block_signatures === true
+        ? `,${members({ metadata: blockMetadata(block, options, canonical) })}`
+        : '';
+    return `{${members(head)},"transactions":[${own.join()}]${metadata}}`;
+  }
+
+  function eventText({ apply, rollback }: Told, options: Options, key: string): string {
+    const blocks = (told: readonly MatchedBlock[], canonical: boolean): string =>
+      told.map((matched) => blockText(matched, { options, canonical, key })).join();
+    const head = members({ chain: 'stacks', network: network.kind });
+    return `{${head},"apply":[${blocks(apply, true)}],"rollback":[${blocks(rollback, false)}]}`;
+  }
+
+  const places = (told: readonly MatchedBlock[]): string =>
+    told.map(({ block, txIndexes }) => `${numberOf(block)}:${txIndexes.join()}`).join(';');
+
+  return (hook: PayloadHook, told: Told): DeliveryBody => {
+    const options = JSON.stringify(hook.options);
+    const key = `${options}/${places(told.apply)}/${places(told.rollback)}`;
+    let shared = events.get(key);
+    if (shared === undefined) {
+      shared = Buffer.from(`${eventText(told, hook.options, options)}}`);
+      events.set(key, shared);
+    }
+    return { own: `{${members({ chainhook: { uuid: hook.uuid, name: hook.name } })},"event":`, shared };
+  };
+}
+
+/** The JSON text of a single delivery. */
+export function payloadText(hook: PayloadHook, network: Network, told: Told): string {
+  const { own, shared } = payloadTexts(network)(hook, told);
+  return `${own}${new TextDecoder().decode(shared)}`;
+}
+
+/**
+ * The id of a delivery: `evt_` and 32 hex digits. A delivery that is made anew has the id it had, and two bodies never
+ * share one.
+ *
+ * @param source what the delivery belongs to, such as the hook's uuid and the delivery's sequence
+ * @param body the JSON text that is sent
+ */
+export function webhookId(source: string, body: string | DeliveryBody): string {
+  const hasher = new Bun.CryptoHasher('sha256').update(`${source}\n`);
+  if (typeof body === 'string') hasher.update(body);
+  else hasher.update(body.own).update(body.shared);
+  return `evt_${hasher.digest('hex').slice(0, 32)}`;
+}

@@ -1,0 +1,337 @@
+/**
+ * Which hooks a block concerns. The filters of all hooks stand in one index: a transaction or event is looked up by what
+ * it is, so the cost of a block grows with its events and with what matches, not with the number of hooks. What a filter means is a
+ * condition or several.
+ */
+import type { Block, ChainEvent, ChainTransaction, TransactionStatus } from '../../chain/block.ts';
+import { clarityRepr } from '../../codec/clarity-repr.ts';
+import { toHex } from '../../codec/hex.ts';
+import { tenureChangeCauses } from '../../codec/tenure-change.ts';
+import { literalOf, serializedForms } from '../../codec/value-condition.ts';
+import type { IndexKey } from '../../store/hooks/candidates.ts';
+import type { Filter, FilterType } from '../definition/filter-schemas.ts';
+
+/** What can't be decided by the indexed values of an event or transaction. */
+export type Residual = (transaction: ChainTransaction, event: ChainEvent | null) => boolean;
+
+/**
+ * A filter as it is matched: all of `exact` must hold of one event or transaction, and the residual. A filter may stand
+ * for several, of which one must match.
+ */
+export interface Condition {
+  type: FilterType;
+  /** Parameter and the value it must have, in the order of {@link filterSchemas}. */
+  exact: readonly (readonly [parameter: string, value: string])[];
+  residual: Residual | null;
+}
+
+/** The serialized values that an NFT `value` stands for, in hex. */
+const nftValues = (value: number | string): string[] => serializedForms(literalOf(String(value))).map(toHex);
+
+/** `extended` stands for every kind of extension: the others have no word in the published schema. */
+const causesOf = (cause: string): readonly string[] => (cause === 'extended' ? tenureChangeCauses.slice(1) : [cause]);
+
+const amountOf = (event: ChainEvent | null): bigint =>
+  event !== null && 'amount' in event ? BigInt(event.amount) : 0n;
+
+function residualOf(filter: Filter): Residual | null {
+  if ('min_amount' in filter && filter.min_amount !== undefined) {
+    const least = BigInt(filter.min_amount);
+    return (_transaction, event) => amountOf(event) >= least;
+  }
+  if ('status' in filter && filter.status !== undefined) {
+    const statuses = new Set<TransactionStatus>(filter.status);
+    return ({ status }) => statuses.has(status);
+  }
+  if (filter.type === 'contract_log' && filter.contains !== undefined) {
+    const { contains } = filter;
+    return (_transaction, event) => event?.kind === 'contract_log' && clarityRepr(event.value).includes(contains);
+  }
+  return null;
+}
+
+/** Parameters that an index can hold. */
+const indexed = ['principal', 'contract_identifier', 'function_name', 'asset_identifier', 'topic', 'sender'] as const;
+
+/** What a filter means; more than one condition where a parameter stands for several values, none where for none. */
+export function conditionsOf(filter: Filter): Condition[] {
+  const given: Readonly<Record<string, unknown>> = filter;
+  const exact: [string, string][] = [];
+  for (const name of indexed) {
+    const value = given[name];
+    if (typeof value === 'string') exact.push([name, value]);
+  }
+  const to = given.receiver ?? given.recipient;
+  if (typeof to === 'string') exact.push(['receiver', to]);
+  const residual = residualOf(filter);
+  const condition = (...more: [string, string][]): Condition => ({
+    type: filter.type,
+    exact: [...exact, ...more],
+    residual,
+  });
+  if ('value' in filter && filter.value !== undefined)
+    return nftValues(filter.value).map((value) => condition(['value', value]));
+  if (filter.type === 'tenure_change' && filter.cause !== undefined)
+    return causesOf(filter.cause).map((cause) => condition(['cause', cause]));
+  return [condition()];
+}
+
+/**
+ * The index key by which the blocks that may match are found: a principal that every match of the condition involves, null
+ * where any block may match. Events that a contract logs involve it only as their emitter.
+ */
+export function indexKeyOf({ type, exact }: Condition): IndexKey | null {
+  const values = new Map(exact);
+  const contract = values.get('contract_identifier');
+  if (type === 'contract_log' && contract !== undefined) return { kind: 'logs', principal: contract };
+  const principal = values.get('principal') ?? contract ?? values.get('sender') ?? values.get('receiver');
+  return principal === undefined ? null : { kind: 'principal', principal };
+}
+
+/** What remains to be looked at, by hook: many may name the same values, and each comes and goes by itself. */
+type Entries = Map<number, (Residual | null)[]>;
+
+/** Conditions of one type that name the same parameters, by the values they name. */
+interface Shape {
+  parameters: readonly string[];
+  entries: Map<string, Entries>;
+  /** How many keys begin with each value: nearly all that a block has is told from it, without making a key. */
+  first: Map<string, number>;
+}
+
+/** What is looked up: a transaction, and the event of it that may match. */
+interface Subject {
+  transaction: ChainTransaction;
+  txIndex: number;
+  event: ChainEvent | null;
+}
+
+/** Never in a value. */
+const SEPARATOR = '\n';
+
+/** The transactions of a block that are its own; block 1 also lists those of block 0, which no hook is notified of. */
+export const ownTransactions = (block: Block): readonly ChainTransaction[] =>
+  block.height === 1 ? block.transactions.filter(({ genesis }) => genesis === null) : block.transactions;
+
+/** The transactions that match, by hook: indexes in {@link ownTransactions}, ascending. */
+export type Matches = Map<number, number[]>;
+
+/** The filters of many hooks, matched against a block in one pass over its events. */
+export class Matcher {
+  readonly #shapes = new Map<FilterType, Shape[]>();
+  readonly #hooks = new Map<number, readonly Condition[]>();
+
+  /** Hooks whose filters are in the index. */
+  get hooks(): number {
+    return this.#hooks.size;
+  }
+
+  has(hook: number): boolean {
+    return this.#hooks.has(hook);
+  }
+
+  ids(): Iterable<number> {
+    return this.#hooks.keys();
+  }
+
+  /** Replaces the filters of a hook. */
+  set(hook: number, conditions: readonly Condition[]): void {
+    this.delete(hook);
+    this.#hooks.set(hook, conditions);
+    for (const { type, exact, residual } of conditions) {
+      const shape = this.#shape(
+        type,
+        exact.map(([parameter]) => parameter),
+      );
+      const key = exact.map(([, value]) => value).join(SEPARATOR);
+      let known = shape.entries.get(key);
+      if (known === undefined) {
+        known = new Map();
+        shape.entries.set(key, known);
+        countFirst(shape, exact, 1);
+      }
+      const own = known.get(hook);
+      if (own === undefined) known.set(hook, [residual]);
+      else own.push(residual);
+    }
+  }
+
+  delete(hook: number): void {
+    const conditions = this.#hooks.get(hook);
+    if (conditions === undefined) return;
+    this.#hooks.delete(hook);
+    for (const { type, exact } of conditions) {
+      const shapes = this.#shapes.get(type) ?? [];
+      const parameters = exact.map(([parameter]) => parameter);
+      const shape = shapes.find((known) => sameNames(known.parameters, parameters));
+      if (shape === undefined) continue;
+      const key = exact.map(([, value]) => value).join(SEPARATOR);
+      const known = shape.entries.get(key);
+      known?.delete(hook);
+      if (known?.size === 0) {
+        shape.entries.delete(key);
+        countFirst(shape, exact, -1);
+      }
+      if (shape.entries.size > 0) continue;
+      shapes.splice(shapes.indexOf(shape), 1);
+      if (shapes.length === 0) this.#shapes.delete(type);
+    }
+  }
+
+  clear(): void {
+    this.#shapes.clear();
+    this.#hooks.clear();
+  }
+
+  /** The hooks that a block concerns; nothing is decoded for it. */
+  match(block: Block): Matches {
+    const matches: Matches = new Map();
+    if (this.#shapes.size === 0) return matches;
+    for (const [txIndex, transaction] of ownTransactions(block).entries())
+      this.#transaction(transaction, txIndex, matches);
+    return matches;
+  }
+
+  #shape(type: FilterType, parameters: readonly string[]): Shape {
+    const shapes = this.#shapes.get(type);
+    if (shapes === undefined) {
+      const shape: Shape = { parameters, entries: new Map(), first: new Map() };
+      this.#shapes.set(type, [shape]);
+      return shape;
+    }
+    const known = shapes.find((shape) => sameNames(shape.parameters, parameters));
+    if (known !== undefined) return known;
+    const shape: Shape = { parameters, entries: new Map(), first: new Map() };
+    shapes.push(shape);
+    return shape;
+  }
+
+  #transaction(transaction: ChainTransaction, txIndex: number, matches: Matches): void {
+    // One for all events of the transaction: a block has thousands.
+    const subject: Subject = { transaction, txIndex, event: null };
+    const { type } = transaction.payload;
+    if (type === 'smart_contract') this.#look('contract_deploy', subject, matches);
+    else if (type === 'coinbase' || type === 'tenure_change' || type === 'contract_call') {
+      this.#look(type, subject, matches);
+    }
+    for (const event of transaction.events) {
+      if (event.kind === 'stx_lock' || event.kind === 'unknown') continue;
+      subject.event = event;
+      if (event.kind === 'contract_log') {
+        this.#look('contract_log', subject, matches);
+      } else {
+        this.#look(anyAction[event.kind], subject, matches);
+        this.#look(ofAction[event.kind][event.action], subject, matches);
+      }
+    }
+    subject.event = null;
+    this.#balanceChanges(subject, matches);
+  }
+
+  #look(type: FilterType, subject: Subject, matches: Matches): void {
+    const shapes = this.#shapes.get(type);
+    if (shapes === undefined) return;
+    for (const shape of shapes) {
+      const key = keyOf(shape, subject);
+      const hit = key === undefined ? undefined : shape.entries.get(key);
+      if (hit !== undefined) note(hit, subject, matches);
+    }
+  }
+
+  /**
+   * Looks up whose balances a transaction changes: the parties of its asset events, and who pays a fee above zero, though
+   * the transaction failed. A transfer to oneself counts; locks, being called and used nonces don't.
+   */
+  #balanceChanges(subject: Subject, matches: Matches): void {
+    const { fee, sender, sponsor, events } = subject.transaction;
+    for (const { entries } of this.#shapes.get('balance_change') ?? []) {
+      const changed = (principal: string | null): void => {
+        const hit = principal === null ? undefined : entries.get(principal);
+        if (hit !== undefined) note(hit, subject, matches);
+      };
+      if (fee > 0n) changed((sponsor ?? sender).address);
+      for (const event of events) {
+        if (event.kind === 'contract_log' || event.kind === 'stx_lock' || event.kind === 'unknown') continue;
+        changed(event.sender);
+        changed(event.recipient);
+      }
+    }
+  }
+}
+
+/** Filters of all events of a kind of asset, and of one action. */
+const anyAction = { stx: 'stx_event', ft: 'ft_event', nft: 'nft_event' } as const;
+const ofAction = {
+  stx: { transfer: 'stx_transfer', mint: 'stx_mint', burn: 'stx_burn' },
+  ft: { transfer: 'ft_transfer', mint: 'ft_mint', burn: 'ft_burn' },
+  nft: { transfer: 'nft_transfer', mint: 'nft_mint', burn: 'nft_burn' },
+} as const;
+
+/** Notes the hooks of which a condition holds for the transaction, each once. */
+function note(hit: Entries, { transaction, txIndex, event }: Subject, matches: Matches): void {
+  for (const [hook, residuals] of hit) {
+    const txIndexes = matches.get(hook);
+    if (txIndexes?.at(-1) === txIndex) continue;
+    if (!residuals.some((residual) => residual === null || residual(transaction, event))) continue;
+    if (txIndexes === undefined) matches.set(hook, [txIndex]);
+    else txIndexes.push(txIndex);
+  }
+}
+
+/** @param by 1 where a key was added, -1 where it was taken away */
+function countFirst({ first }: Shape, exact: Condition['exact'], by: 1 | -1): void {
+  const value = exact[0]?.[1];
+  if (value === undefined) return;
+  const count = (first.get(value) ?? 0) + by;
+  if (count === 0) first.delete(value);
+  else first.set(value, count);
+}
+
+/** The key that a subject has in a shape; undefined where no key begins like it, or a value is missing. */
+function keyOf({ parameters, first }: Shape, { transaction, event }: Subject): string | undefined {
+  let key = '';
+  for (let index = 0; index < parameters.length; index++) {
+    const value = eventValue(parameters[index] ?? '', transaction, event);
+    if (value === undefined) return undefined;
+    if (index === 0 && !first.has(value)) return undefined;
+    key = index === 0 ? value : `${key}${SEPARATOR}${value}`;
+  }
+  return key;
+}
+
+/** The value of a parameter; undefined where there is none, such as the sender of a mint. */
+function eventValue(parameter: string, transaction: ChainTransaction, event: ChainEvent | null): string | undefined {
+  if (event === null) return payloadValue(parameter, transaction);
+  switch (event.kind) {
+    case 'contract_log':
+      if (parameter === 'sender') return transaction.sender.address;
+      return parameter === 'topic' ? event.topic : event.contractId;
+    case 'stx':
+      return (parameter === 'sender' ? event.sender : event.recipient) ?? undefined;
+    case 'ft':
+    case 'nft':
+      if (parameter === 'sender') return event.sender ?? undefined;
+      if (parameter === 'receiver') return event.recipient ?? undefined;
+      return parameter === 'value' && event.kind === 'nft' ? toHex(event.value) : event.asset;
+    case 'stx_lock':
+    case 'unknown':
+      return undefined;
+  }
+}
+
+function payloadValue(parameter: string, { payload, sender }: ChainTransaction): string | undefined {
+  switch (payload.type) {
+    case 'tenure_change':
+      return payload.cause;
+    case 'smart_contract':
+      return parameter === 'sender' ? sender.address : `${sender.address}.${payload.contractName}`;
+    case 'contract_call':
+      if (parameter === 'sender') return sender.address;
+      return parameter === 'function_name' ? payload.functionName : payload.contractId;
+    default:
+      return undefined;
+  }
+}
+
+const sameNames = (a: readonly string[], b: readonly string[]): boolean =>
+  a.length === b.length && a.every((name, index) => name === b[index]);

@@ -1,0 +1,210 @@
+/**
+ * The past blocks that a set of filters matches: finding them one by one, searching for them in small slices, so that a search
+ * holds up nobody, and the block that a request names.
+ */
+
+import { type Clock, systemClock } from '../../base/clock.ts';
+import { turnAfter } from '../../base/turns.ts';
+import type { Block } from '../../chain/block.ts';
+import { fromHex } from '../../codec/hex.ts';
+import type { HookCandidates } from '../../store/hooks/candidates.ts';
+import type { ChainHistory } from '../../store/ingest/ingest.ts';
+import { UnknownParentError } from '../../store/ingest/known-blocks.ts';
+import { declarations } from '../evaluation/operations.ts';
+import type { MatchedBlock } from '../evaluation/payload.ts';
+import { HookProblem, invalidField, unknownBlock } from '../problem.ts';
+import { type Condition, indexKeyOf, Matcher } from './matching.ts';
+
+/** The only hook of the matcher. */
+const SELF = 0;
+
+/** A block that was looked at. */
+export interface Scanned {
+  height: number;
+  /** Null where the block could have matched and doesn't. */
+  matched: MatchedBlock | null;
+  /** How many the block holds: what reading it cost. */
+  transactions: number;
+}
+
+/** Looks through canonical blocks for what conditions match. */
+export interface Scanner {
+  /**
+   * The first block of `from` to `to` that may match; null where none can. Where all filters name a principal or a
+   * contract, blocks that have nothing to do with them are not read.
+   * @throws OperatorError where a block's payload is kept no more
+   */
+  next(from: number, to: number): Scanned | null;
+  /** The last block of `from` to `to` that may match, as {@link Scanner.next} gives the first. */
+  previous(from: number, to: number): Scanned | null;
+  /** What matches in a block. */
+  at(indexBlockHash: Uint8Array): MatchedBlock | null;
+}
+
+/** The scanner of some conditions; it reads only blocks that can match. */
+export function scanner(
+  { history, candidates }: { history: ChainHistory; candidates: HookCandidates },
+  conditions: readonly Condition[],
+): Scanner {
+  const matcher = new Matcher();
+  matcher.set(SELF, conditions);
+  const found = conditions.map(indexKeyOf);
+  const keys = found.filter((key) => key !== null);
+  const everywhere = keys.length < found.length;
+
+  function matchedIn(block: Block): MatchedBlock | null {
+    const txIndexes = matcher.match(block).get(SELF);
+    return txIndexes === undefined ? null : { block, txIndexes, findFunction: declarations(candidates, block.height) };
+  }
+
+  function scanned(height: number): Scanned | null {
+    const hash = history.hashAt(height);
+    if (hash === undefined) return null;
+    const block = history.block(hash);
+    return { height, matched: matchedIn(block), transactions: block.transactions.length };
+  }
+
+  return {
+    at: (indexBlockHash) => matchedIn(history.block(indexBlockHash)),
+    next(from, to) {
+      const first = Math.max(from, 1);
+      if (conditions.length === 0 || first > to) return null;
+      const height = everywhere ? first : candidates.next(keys, first);
+      return height === null || height > to ? null : scanned(height);
+    },
+    previous(from, to) {
+      const last = Math.min(to, history.tip().height);
+      if (conditions.length === 0 || from > last) return null;
+      const height = everywhere ? last : candidates.previous(keys, last);
+      return height === null || height < Math.max(from, 1) ? null : scanned(height);
+    },
+  };
+}
+
+/** Heights that one search goes through at most. */
+export const MOST_BLOCKS = 1_000;
+/** Transactions after which a search for the newest match ends: whole blocks are read, however large. */
+const MOST_TRANSACTIONS = 20_000;
+/** Searches of one consumer that may wait, beside the one that is under way. */
+const MOST_WAITING = 16;
+/** Milliseconds until others have their turn. */
+const SLICE_MS = 10;
+
+/** Where a search for the newest match ended. */
+export interface Found {
+  /** Null where nothing matched. */
+  matched: MatchedBlock | null;
+  /** The lowest height that was looked at; null where there was none to look at. */
+  searchedFrom: number | null;
+}
+
+export type Search = ReturnType<typeof search>;
+
+/** @param most transactions that a search for the newest match goes through */
+export function search(clock: Clock = systemClock, most = MOST_TRANSACTIONS) {
+  /** The searches of each consumer that are not done. */
+  const searchesOf = new Map<string, number>();
+  let last: Promise<unknown> = Promise.resolve();
+
+  /**
+   * One search after the other: ten at once would take ten slices of every turn.
+   * @throws HookProblem 429 where too many of the consumer wait
+   */
+  async function alone<T>(consumer: string, work: () => Promise<T>): Promise<T> {
+    const before = searchesOf.get(consumer) ?? 0;
+    if (before > MOST_WAITING) {
+      throw new HookProblem(429, 'Too many of your previews and tests search the chain at the moment: try again');
+    }
+    searchesOf.set(consumer, before + 1);
+    const previous = last;
+    const done = (async () => {
+      await previous;
+      return work();
+    })();
+    // The next one waits for the end of this one, whatever its outcome.
+    last = done.then(
+      () => {},
+      () => {},
+    );
+    try {
+      return await done;
+    } finally {
+      const left = (searchesOf.get(consumer) ?? 1) - 1;
+      if (left === 0) searchesOf.delete(consumer);
+      else searchesOf.set(consumer, left);
+    }
+  }
+
+  return {
+    /** Gives every block of the range that matches to `add`, ascending. */
+    each: (
+      consumer: string,
+      scan: Scanner,
+      from: number,
+      to: number,
+      add: (matched: MatchedBlock) => void,
+    ): Promise<void> =>
+      alone(consumer, async () => {
+        const pause = turnAfter(SLICE_MS, clock);
+        for (let found = scan.next(from, to); found !== null; found = scan.next(found.height + 1, to)) {
+          if (found.matched !== null) add(found.matched);
+          await pause();
+        }
+      }),
+
+    /** The newest block below a height that matches: of {@link MOST_BLOCKS}, fewer where they are large. */
+    newest: (consumer: string, scan: Scanner, below: number): Promise<Found> =>
+      alone(consumer, async () => {
+        const lowest = Math.max(1, below - MOST_BLOCKS);
+        const pause = turnAfter(SLICE_MS, clock);
+        let transactions = 0;
+        for (let found = scan.previous(lowest, below - 1); found !== null; ) {
+          const { height, matched } = found;
+          transactions += found.transactions;
+          if (matched !== null || transactions >= most) return { matched, searchedFrom: height };
+          await pause();
+          found = scan.previous(lowest, height - 1);
+        }
+        return { matched: null, searchedFrom: lowest < below ? lowest : null };
+      }),
+  };
+}
+
+/** A block by height, by index block hash, or both where they agree. */
+export interface BlockChoice {
+  index_block_hash?: string;
+  block_height?: number;
+}
+
+/** Height of a canonical block; nothing for a block that isn't canonical or isn't known. */
+function canonicalHeight(history: ChainHistory, hash: Uint8Array): number | undefined {
+  try {
+    const { forkHeight, hashes } = history.branchOf(hash);
+    return hashes.length === 0 && forkHeight > 0 ? forkHeight : undefined;
+  } catch (error) {
+    if (error instanceof UnknownParentError) return undefined;
+    throw error;
+  }
+}
+
+/**
+ * @returns its index block hash
+ * @throws HookProblem 404 where no canonical block is named, 400 where height and hash name different blocks
+ */
+export function chosenBlock(
+  history: ChainHistory,
+  { index_block_hash: hash, block_height: height }: BlockChoice,
+): Uint8Array {
+  if (hash === undefined) {
+    const atHeight = height === undefined ? undefined : history.hashAt(height);
+    if (atHeight === undefined) throw unknownBlock();
+    return atHeight;
+  }
+  const bytes = fromHex(hash);
+  const found = canonicalHeight(history, bytes);
+  if (found === undefined) throw unknownBlock();
+  if (height !== undefined && height !== found) {
+    throw invalidField('block_height', `is not that of index_block_hash, which is ${found}`);
+  }
+  return bytes;
+}
