@@ -330,6 +330,28 @@ test.each([true, false])(
   },
 );
 
+test('a renewal lasts from when it was asked for, however late its answer comes', async () => {
+  const { world, host } = scene();
+  let [asked, travels] = [0, 0];
+  const way: Way = {
+    ...directWay,
+    fate: () => {
+      asked += 1;
+      return asked <= 2 ? 'done' : 'unavailable';
+    },
+    travel: () => {
+      travels += 1;
+      // The answer of the renewal, which the engine has at once.
+      return travels === 4 ? world.pause(3_000) : Promise.resolve();
+    },
+  };
+  const one = host('one', { way });
+  await world.until(() => one.working !== null, PATIENCE, 'work');
+  await world.until(pastIn(world, LEASE_SECONDS * 1000 + 500), PATIENCE, 'time');
+  expect([one.working, asked > 2]).toEqual([1, true]);
+  await world.until(() => one.working === null, ASK_MS, 'the end of the work');
+});
+
 test('a host that stops while its question is under way keeps no lease', async () => {
   const { world, leases, host } = scene();
   const way = gatedWay();
