@@ -136,12 +136,11 @@ export class PostgresEngine {
    * @param bytes about how many the rows carry @throws LogUnavailableError
    */
   async readDurably<Row>(read: (run: Run) => Promise<Row[]>, bytes = 0): Promise<Row[]> {
-    const work = async ({ run }: Session): Promise<Row[]> => {
-      const rows = await read(run);
-      if (rows.length > 0) await run(WAITING_COMMIT);
+    return this.#inSession(async ({ run }, writable) => {
+      const rows = await this.#answered(writable, unavailable, read(run), bytes);
+      if (rows.length > 0) await this.#answered(writable, unavailable, run(WAITING_COMMIT), 0);
       return rows;
-    };
-    return this.#inSession(unavailable, work, bytes);
+    });
   }
 
   /**
@@ -150,7 +149,7 @@ export class PostgresEngine {
    * @throws LogUnavailableError where nothing was written, LogUnknownOutcomeError where it may have been
    */
   async write<T>(work: (session: Session) => Promise<T>, bytes = 0): Promise<T> {
-    return this.#inSession(failureOfWrite, work, bytes);
+    return this.#inSession((session, writable) => this.#answered(writable, failureOfWrite, work(session), bytes));
   }
 
   /** Ends what is under way, and closes all connections. */
@@ -160,13 +159,13 @@ export class PostgresEngine {
     if (this.#current !== null) await this.#forget(this.#current);
   }
 
-  /** Runs `work` on a connection that nobody else uses meanwhile. @param failure makes the error of what fails */
-  async #inSession<T>(failure: FailureOf, work: (session: Session) => Promise<T>, bytes: number): Promise<T> {
+  /** Runs `work` on a connection that nobody else uses meanwhile. */
+  async #inSession<T>(work: (session: Session, writable: Writable) => Promise<T>): Promise<T> {
     const writable = await this.writable();
     // Nothing was sent where there is no connection.
     const sql = await this.#answered(writable, unavailable, writable.sql.reserve(), 0);
     try {
-      return await this.#answered(writable, failure, work({ run: runOf(sql), sql }), bytes);
+      return await work({ run: runOf(sql), sql }, writable);
     } finally {
       await sql.release();
     }
