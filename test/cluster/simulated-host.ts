@@ -155,7 +155,7 @@ export class SimulatedHost {
     const { world } = this;
     return this.#ask(({ host, ingest }) => {
       const [hooks, faucets] = [commandsOf<HookCommands>(host.commander), commandsOf<FaucetCommands>(host.commander)];
-      const asked = { world, prng, hooks, store: ingest.hooks, tip: ingest.tipHeight() };
+      const asked = { world, prng, hooks, store: ingest.hooks, tip: ingest.history.tip().height };
       return this.receivers === null ? sendSome({ ...asked, faucets }) : askSome(asked);
     });
   }
