@@ -12,7 +12,7 @@ import type { SnpEvent } from './node/snp/subscriber.ts';
 import type { WalEvent } from './store/files/wal-upkeep.ts';
 import type { IngestEvent } from './store/ingest/ingest.ts';
 import type { JournalKeeperEvent } from './store/ingest/journal-keeper.ts';
-import type { ValueIndexEvent } from './store/ingest/value-indexing.ts';
+import type { ValueIndexEvent } from './store/ingest/value-indexes.ts';
 import type { SnapshotEvent } from './store/read/snapshots.ts';
 
 export type ServerEvent =

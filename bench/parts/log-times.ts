@@ -17,7 +17,7 @@ import { dictionaries } from '../../src/store/effects/dictionary.ts';
 import { openWriter } from '../../src/store/files/database.ts';
 import { fileSizes } from '../../src/store/files/status.ts';
 import { openIngest } from '../../src/store/ingest/ingest.ts';
-import { startValueIndexing } from '../../src/store/ingest/value-indexing.ts';
+import { startValueIndexing } from '../../src/store/ingest/value-indexes.ts';
 import type { Cursor } from '../../src/store/model/page.ts';
 import type { Reader } from '../../src/store/read/index-reader.ts';
 import { openSnapshots, type Snapshots } from '../../src/store/read/snapshots.ts';

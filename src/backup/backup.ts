@@ -14,7 +14,7 @@ import { settleWhole } from '../store/files/settled-log.ts';
 import { type Standing, standingOf } from '../store/files/standing.ts';
 import { withholdEntries } from '../store/files/withholding.ts';
 import { forgetPrivateData } from '../store/hooks/private-data.ts';
-import { COMMAND_PATH } from '../store/ingest/entry-commands.ts';
+import { COMMAND_PATH } from '../store/ingest/commands.ts';
 import { openIngest } from '../store/ingest/ingest.ts';
 import type { ComposeMachine } from '../store/ingest/state-machine.ts';
 import { inParallel } from './in-parallel.ts';

@@ -7,7 +7,7 @@ import { createLog } from '../log.ts';
 import type { SettingsOf } from '../settings/config.ts';
 import { sendManyIn } from '../settings/data.ts';
 import { lastWithheldIn } from '../store/files/journal.ts';
-import { COMMAND_PATH } from '../store/ingest/entry-commands.ts';
+import { COMMAND_PATH } from '../store/ingest/commands.ts';
 import { type Ingest, openIngest } from '../store/ingest/ingest.ts';
 import { ForeignEntryError } from '../store/ingest/writer.ts';
 import { type Entry, type Head, nextChain, sameChain, withheld } from '../store/log/entry.ts';

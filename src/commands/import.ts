@@ -9,7 +9,7 @@ import { createLog } from '../log.ts';
 import type { SettingsOf } from '../settings/config.ts';
 import { sendManyIn } from '../settings/data.ts';
 import type { Imported } from '../store/files/import-progress.ts';
-import { ForeignChainError } from '../store/ingest/chain-origin.ts';
+import { ForeignChainError } from '../store/ingest/chain-identity.ts';
 import { type Ingest, openIngest } from '../store/ingest/ingest.ts';
 import { UnknownParentError } from '../store/ingest/known-blocks.ts';
 import { beginsWith, NOTHING_IMPORTED, RowDigest } from './imported-rows.ts';

@@ -13,8 +13,7 @@ import type { Settings } from '../settings/config.ts';
 import { unavailable } from '../store/files/store-failure.ts';
 import { type Commander, commandsOf } from '../store/ingest/commands.ts';
 import type { Ingest } from '../store/ingest/ingest.ts';
-import { type OldNameCommands, oldNameParts } from '../store/ingest/old-name-commands.ts';
-import type { OldNameRow } from '../store/ingest/old-name-writer.ts';
+import { type OldNameCommands, type OldNameRow, oldNameParts } from '../store/ingest/old-names.ts';
 import { LogUnavailableError } from '../store/log/shared-log.ts';
 import { openInput } from './input.ts';
 

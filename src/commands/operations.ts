@@ -5,7 +5,7 @@ import { processMetrics } from '../metrics/process.ts';
 import { type ServerState, stateMetrics } from '../metrics/state.ts';
 import type { NodeRpc } from '../node/rpc.ts';
 import { fileSizes } from '../store/files/status.ts';
-import type { WriterHealth } from '../store/ingest/writer-health.ts';
+import type { WriterHealth } from '../store/ingest/writer.ts';
 import type { Snapshots } from '../store/read/snapshots.ts';
 import { nodeHeightOf, readinessOf, readOrReason } from './readiness.ts';
 import type { ThreadMetrics } from './thread-messages.ts';

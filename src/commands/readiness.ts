@@ -3,7 +3,7 @@ import type { Readiness } from '../api/operations.ts';
 import { networkOf, TESTNET_CHAIN_ID } from '../chain/network.ts';
 import { type NodeRpc, NodeUnreachableError } from '../node/rpc.ts';
 import { unavailable } from '../store/files/store-failure.ts';
-import type { WriterHealth } from '../store/ingest/writer-health.ts';
+import type { WriterHealth } from '../store/ingest/writer.ts';
 import { NoSnapshotError } from '../store/model/read-errors.ts';
 import type { Snapshots } from '../store/read/snapshots.ts';
 import { spanText } from './span.ts';

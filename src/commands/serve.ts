@@ -33,7 +33,7 @@ import { startWalUpkeep } from '../store/files/wal-upkeep.ts';
 import { CommitCount } from '../store/ingest/commit-count.ts';
 import type { Ingest } from '../store/ingest/ingest.ts';
 import { startJournalKeeper } from '../store/ingest/journal-keeper.ts';
-import { startValueIndexing } from '../store/ingest/value-indexing.ts';
+import { startValueIndexing } from '../store/ingest/value-indexes.ts';
 import type { Snapshots } from '../store/read/snapshots.ts';
 import { startApiService } from './api-service.ts';
 import { type ApiThreads, startApiThreads } from './api-threads.ts';

@@ -5,8 +5,7 @@
 
 import type { Clock } from '../base/clock.ts';
 import type { HookStore } from '../store/hooks/store.ts';
-import type { CommandsOf } from '../store/ingest/commands.ts';
-import { sliceOrFailure } from '../store/ingest/slices.ts';
+import { type CommandsOf, sliceOrFailure } from '../store/ingest/commands.ts';
 import type { Task } from './commands/backfills.ts';
 import { type HookLog, logTaskFailure } from './log-event.ts';
 import type { HookCommands } from './machine.ts';

@@ -3,7 +3,7 @@ import type { Registry } from 'prom-client';
 import { unknownKinds } from '../chain/effect.ts';
 import { storeFailures } from '../store/files/store-failure.ts';
 import type { UnknownCounts } from '../store/ingest/event-router.ts';
-import type { WriterHealth } from '../store/ingest/writer-health.ts';
+import type { WriterHealth } from '../store/ingest/writer.ts';
 import { collectedCounter, collectedGauge } from './collected.ts';
 
 /** Registers the metrics of writes. */

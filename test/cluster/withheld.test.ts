@@ -1,4 +1,5 @@
 /** Entries whose paths and texts are withheld: what proves them, and what is left of data that are published so. */
+
 import { Database } from 'bun:sqlite';
 import { afterAll, beforeAll, expect, spyOn, test } from 'bun:test';
 import { cpSync, readdirSync, readFileSync } from 'node:fs';
@@ -17,7 +18,7 @@ import { checkDirectory } from '../../src/store/check/check.ts';
 import { journalPath } from '../../src/store/files/database.ts';
 import { openJournalReader } from '../../src/store/files/journal.ts';
 import { withholdEntries } from '../../src/store/files/withholding.ts';
-import { COMMAND_PATH } from '../../src/store/ingest/entry-commands.ts';
+import { COMMAND_PATH } from '../../src/store/ingest/commands.ts';
 import { rebuildIndex } from '../../src/store/ingest/rebuild.ts';
 import { CHAIN_START, compressed, type Entry, nextChain, withheld } from '../../src/store/log/entry.ts';
 import { definition, hookServer, receiver } from '../hooks/server.ts';

@@ -21,7 +21,7 @@ import { checkDirectory } from '../../src/store/check/check.ts';
 import { indexPath } from '../../src/store/files/database.ts';
 import { missingListIndexes } from '../../src/store/files/list-indexes.ts';
 import { withholdEntries } from '../../src/store/files/withholding.ts';
-import type { OldNameRow } from '../../src/store/ingest/old-name-writer.ts';
+import type { OldNameRow } from '../../src/store/ingest/old-names.ts';
 import { rebuildIndex } from '../../src/store/ingest/rebuild.ts';
 import { type DataDirectory, dataDirectory } from '../support/data-directory.ts';
 import { makeEarlier } from '../support/earlier-data.ts';

@@ -7,7 +7,7 @@ import { silentMachine } from '../../src/hooks/machine.ts';
 import { checkDirectory } from '../../src/store/check/check.ts';
 import { indexPath, journalPath } from '../../src/store/files/database.ts';
 import { openToOthers } from '../../src/store/files/private-files.ts';
-import { COMMAND_PATH } from '../../src/store/ingest/entry-commands.ts';
+import { COMMAND_PATH } from '../../src/store/ingest/commands.ts';
 import { expectedMatches, followed } from '../hooks/follow.ts';
 import { ingestOf, received } from '../support/ingest.ts';
 import { journalRows, type Tables, tables } from '../support/tables.ts';

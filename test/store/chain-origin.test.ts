@@ -1,7 +1,7 @@
 /** Blocks of other chains, beside forks of the data's own. */
 import { expect, test } from 'bun:test';
 import { type MinedBlock, SimulatedChain } from '../../src/devnet/chain.ts';
-import { ForeignChainError } from '../../src/store/ingest/chain-origin.ts';
+import { ForeignChainError } from '../../src/store/ingest/chain-identity.ts';
 import { block, hashOf, type MadeBlock } from '../support/handmade.ts';
 import { openNew, received } from '../support/ingest.ts';
 import { everything } from '../support/tables.ts';

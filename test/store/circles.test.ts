@@ -1,7 +1,7 @@
 /** What a node says of parents may lead round in a circle: no walk along them goes on for ever. */
 import { expect, test } from 'bun:test';
 import { checkDirectory } from '../../src/store/check/check.ts';
-import { ForeignChainError } from '../../src/store/ingest/chain-origin.ts';
+import { ForeignChainError } from '../../src/store/ingest/chain-identity.ts';
 import { alice, block, bob, hashOf, type MadeBlock, stream, transfer } from '../support/handmade.ts';
 import { openNew } from '../support/ingest.ts';
 import { burnBlock } from '../support/pox.ts';

@@ -1,8 +1,8 @@
 /** The task that makes indexes of decoded values beside the node's events. */
 import { expect, test } from 'bun:test';
 import { StoreUnavailableError } from '../../src/store/files/store-failure.ts';
-import type { LocalWrite } from '../../src/store/ingest/slices.ts';
-import { startValueIndexing, type ValueIndexEvent } from '../../src/store/ingest/value-indexing.ts';
+import type { LocalWrite } from '../../src/store/ingest/commands.ts';
+import { startValueIndexing, type ValueIndexEvent } from '../../src/store/ingest/value-indexes.ts';
 import type { ValueIndex } from '../../src/store/model/value-index.ts';
 import { heldClock } from '../support/held-clock.ts';
 import { until } from '../support/until.ts';

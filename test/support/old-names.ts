@@ -1,8 +1,7 @@
 /** Names from before the chain, added as commands of a single host. */
 import { systemClock } from '../../src/base/clock.ts';
 import { commandsOf } from '../../src/store/ingest/commands.ts';
-import { type OldNameCommands, oldNameParts } from '../../src/store/ingest/old-name-commands.ts';
-import type { OldNameRow } from '../../src/store/ingest/old-name-writer.ts';
+import { type OldNameCommands, type OldNameRow, oldNameParts } from '../../src/store/ingest/old-names.ts';
 import { openAt } from './ingest.ts';
 
 /** Adds the rows to the index of a directory. */

@@ -20,10 +20,9 @@ import type { ApplyEffects, EffectsWriter } from '../effects/apply.ts';
 import type { MicroblockWriter } from '../effects/microblock-writer.ts';
 import { blockOfPayload } from '../files/payload-source.ts';
 import type { BlockPayloads } from './block-payloads.ts';
-import { ForeignChainError, originCheck } from './chain-origin.ts';
-import { knownBlocks } from './known-blocks.ts';
+import { ForeignChainError, originCheck } from './chain-identity.ts';
+import { knownBlocks, type OrphanWriter, orphanWriter } from './known-blocks.ts';
 import type { ConfirmedTransaction, MempoolWriter, RestoredTransaction } from './mempool-writer.ts';
-import { type OrphanWriter, orphanWriter } from './orphan-writer.ts';
 
 interface Tip {
   height: number;

@@ -1,6 +1,7 @@
 /** What each kind of event does to the index: from its payload to the writers. */
 import type { Database } from 'bun:sqlite';
 import { type UnknownKind, unknownKinds } from '../../chain/effect.ts';
+import { attachmentMetadata, isNameContract } from '../../chain/name-system.ts';
 import { streamedMicroblocks, transactionContent } from '../../chain/normalise.ts';
 import {
   isEventPath,
@@ -9,25 +10,27 @@ import {
   type ReadBlock,
   WITHHELD_PATH,
 } from '../../chain/payload-reader.ts';
-import type { DroppedPayload, MicroblocksPayload } from '../../chain/payload-schemas.ts';
+import type { AttachmentsPayload, DroppedPayload, MicroblocksPayload } from '../../chain/payload-schemas.ts';
 import { DecodeError } from '../../codec/decode-error.ts';
 import { fromHex } from '../../codec/hex.ts';
+import { lossyText } from '../../codec/utf8.ts';
+import { declaredSubdomains, resolverOf, zoneRecords } from '../../codec/zonefile.ts';
 import { effectsWriter, type UnreadPrint } from '../effects/apply.ts';
 import { dictionaries } from '../effects/dictionary.ts';
 import { microblockWriter } from '../effects/microblock-writer.ts';
 import type { Journal } from '../files/journal.ts';
 import type { Change } from '../model/change.ts';
 import { sendManyOf } from '../queries/send-many.ts';
+import { inserter, inserterIfAbsent } from '../rows/table.ts';
 import { DROPPED_FOR_UNKNOWN_REASON, droppedState } from '../rows/words.ts';
-import { attachmentWriter } from './attachment-writer.ts';
+import { attachmentsTable, subdomainsTable } from '../tables/names.ts';
 import { blockPayloads } from './block-payloads.ts';
 import { burnBlockWriter } from './burn-block-writer.ts';
 import type { ChainIdentity } from './chain-identity.ts';
 import { type ChainChange, chainWriter } from './chain-writer.ts';
 import { changeWriter } from './change-writer.ts';
-import type { IngestLog, Outcome, ReceivedEvent } from './event.ts';
+import type { IngestLog, Outcome, Participant, ReceivedEvent } from './event.ts';
 import { mempoolWriter } from './mempool-writer.ts';
-import type { Participant } from './participant.ts';
 
 /**
  * So many unknown kinds of each thing are logged: a byte that stands elsewhere in each transaction is told anew each time,
@@ -225,5 +228,53 @@ export function eventRouter({ db, journal, identity, changed, log }: RouterOptio
       },
       committed: unknown.committed,
     } satisfies Participant,
+  };
+}
+
+/**
+ * What keeps attachments as the node posts them, with the subdomains that zonefiles declare, through this connection.
+ * @returns how many were new
+ */
+function attachmentWriter(db: Database) {
+  const add = inserterIfAbsent(db, attachmentsTable);
+  const addSubdomain = inserter(db, subdomainsTable);
+
+  /** Only an update declares subdomains: a zonefile that a name begins with does not. */
+  function addSubdomains(id: number, metadata: Uint8Array, content: Uint8Array): void {
+    const named = attachmentMetadata(metadata);
+    if (named === null || named.operation !== 'name-update') return;
+    const records = zoneRecords(lossyText(content));
+    const resolver = resolverOf(records);
+    for (const [record, { label, owner, zonefile }] of declaredSubdomains(records).entries()) {
+      addSubdomain({
+        attachment_id: id,
+        record,
+        subdomain: `${label}.${named.name}`,
+        name: named.name,
+        owner,
+        resolver,
+        zonefile,
+      });
+    }
+  }
+
+  return (attachments: AttachmentsPayload): number => {
+    let added = 0;
+    for (const { content_hash, tx_id, index_block_hash, contract_id, metadata, content } of attachments) {
+      const [metadataBytes, contentBytes] = [fromHex(metadata), fromHex(content)];
+      const id = add({
+        content_hash: fromHex(content_hash),
+        tx_id: fromHex(tx_id),
+        index_block_hash: fromHex(index_block_hash),
+        contract_id,
+        metadata: metadataBytes,
+        content: contentBytes,
+      });
+      // The node may post one more than once.
+      if (id === null) continue;
+      added += 1;
+      if (isNameContract(contract_id)) addSubdomains(id, metadataBytes, contentBytes);
+    }
+    return added;
   };
 }

@@ -1,4 +1,4 @@
-/** What ingest takes, what it answers, and what it says of its work. */
+/** What ingest takes, what it answers, what it says of its work, and who takes part in it. */
 import type { UnknownKind } from '../../chain/effect.ts';
 import type { Imported } from '../files/import-progress.ts';
 import type { ListIndexStep } from '../files/list-indexes.ts';
@@ -39,3 +39,16 @@ export type IngestEvent =
   | { event: 'writes_resumed'; failures: number };
 
 export type IngestLog = (event: IngestEvent) => void;
+
+/**
+ * What keeps something in memory, or does something outside, that comes from what transactions write. None of these may
+ * write or throw: who has more to do does it later.
+ */
+export interface Participant {
+  /** What was written since the last commit, or a part of it, is taken back: forget what was made from it. */
+  undone(): void;
+  /** What was written is committed. */
+  committed?(): void;
+  /** Called when the files are in order again after a failure; what seemed undone may be committed all the same. */
+  recovered?(): void;
+}

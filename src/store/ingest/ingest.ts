@@ -2,43 +2,58 @@
  * A data directory that is open for writing: the files, what an entry does to them, and the writer that takes entries.
  * How entries are taken is in `writer.ts`, what an event does in `event-router.ts`, what a command does in `commands.ts`.
  */
+
+import type { Database } from 'bun:sqlite';
 import { statfsSync } from 'node:fs';
 import { type Chance, systemChance } from '../../base/chance.ts';
 import type { Clock } from '../../base/clock.ts';
-import type { SendManySetting } from '../../chain/memo-transfers.ts';
+import { OperatorError } from '../../base/errors.ts';
+import { SEND_MANY, type SendManySetting } from '../../chain/memo-transfers.ts';
 import type { Network } from '../../chain/network.ts';
-import { openToRead } from '../files/connection.ts';
-import { indexPath, needsRebuild } from '../files/database.ts';
+import { type Connect, openToRead, openToWrite } from '../files/connection.ts';
+import { indexPath, type Load, needsRebuild, openWriter } from '../files/database.ts';
 import type { Imported } from '../files/import-progress.ts';
-import { indexPlace } from '../files/journal-link.ts';
+import { indexPlace, openLinkedJournal } from '../files/journal-link.ts';
 import { type ListIndexStep, listIndexSteps } from '../files/list-indexes.ts';
+import { lockWriter } from '../files/lock.ts';
+import { clearDeserted, takeOffer } from '../files/new-index.ts';
+import { clearDoneRestore } from '../files/restored.ts';
 import { StoreUnavailableError } from '../files/store-failure.ts';
+import { whyNotEmptied } from '../files/wal-upkeep.ts';
 import { hookStore } from '../hooks/store.ts';
 import type { OwnEntries } from '../log/shared-log.ts';
 import type { ValueIndexChoice } from '../model/value-index.ts';
+import { recordedSendMany } from '../queries/send-many.ts';
 import { valueIndexes } from '../queries/value-indexes.ts';
+import { upserter } from '../rows/table.ts';
+import { sendManyContractsTable } from '../tables/bookkeeping.ts';
 import { blockPayloads } from './block-payloads.ts';
 import { chainIdentity } from './chain-identity.ts';
 import { type ChainReader, chainReader } from './chain-writer.ts';
-import { type Commander, knownCommands } from './commands.ts';
+import { type Commander, entryCommands, knownCommands, millisecondsOf } from './commands.ts';
 import { CommitCount } from './commit-count.ts';
-import { type DataFilesOptions, openDataFiles } from './data-files.ts';
-import { entryCommands, millisecondsOf } from './entry-commands.ts';
 import type { IngestLog, Outcome, ReceivedEvent } from './event.ts';
 import { type Applied, eventRouter } from './event-router.ts';
 import { faucetCommands, faucetRequests } from './faucet-requests.ts';
-import type { ChainHistory } from './follower.ts';
-import { oldNameCommands } from './old-name-commands.ts';
-import { requireSendMany } from './send-many.ts';
-import type { ComposeMachine } from './state-machine.ts';
+import { oldNameCommands } from './old-names.ts';
+import type { ChainHistory, ComposeMachine } from './state-machine.ts';
 import { chooseValueIndexes, valueIndexSteps } from './value-indexes.ts';
-import { journalAlone, Writer } from './writer.ts';
-import { writerHealth } from './writer-health.ts';
+import { journalAlone, Writer, writerHealth } from './writer.ts';
 
 export type { IngestEvent, Outcome, ReceivedEvent } from './event.ts';
-export type { ChainFollower, ChainHistory } from './follower.ts';
+export type { ChainFollower, ChainHistory } from './state-machine.ts';
 
-export interface IngestOptions extends DataFilesOptions {
+export interface IngestOptions {
+  directory: string;
+  /** Where the index is made, by a caller that has the lock of the directory; else in the directory. */
+  workshop?: string;
+  log: IngestLog;
+  /** What is written. The write-ahead log of `bulk` may grow, and is emptied in the end; `events` if omitted. */
+  load?: Load;
+  /** Bytes that the index may not grow beyond; as many as there are if omitted. */
+  mostBytes?: number;
+  /** Opens the files. */
+  connect?: Connect;
   /** The journal's last entry that is applied; else all are. */
   replayTo?: number;
   /** Chain id that the operator set; null for that of the first block. */
@@ -285,4 +300,65 @@ function startIngest(options: IngestOptions, opened: (() => void)[]) {
 function atOnce<T>(answer: T | 'conflict' | Promise<T | 'conflict'>): Exclude<T, 'conflict'> {
   if (answer instanceof Promise || answer === 'conflict') throw new Error('the journal takes entries at once');
   return answer as Exclude<T, 'conflict'>;
+}
+
+/** Puts an index that a rebuild made beside the present one in its place. */
+function takeNewIndex(directory: string, log: IngestLog): void {
+  const offer = takeOffer(directory);
+  if (offer === 'none') return;
+  if (offer === 'usable') log({ event: 'index_replaced' });
+  else log({ event: 'new_index_refused', reason: offer });
+}
+
+/**
+ * Locks the directory and opens its files.
+ * @param opened gets what closes again what was opened, in the order to close it in
+ * @throws OperatorError
+ */
+function openDataFiles(options: IngestOptions, opened: (() => void)[]) {
+  const { directory, workshop, load = 'events', connect = openToWrite, mostBytes, log } = options;
+  const home = workshop ?? directory;
+  if (workshop === undefined) {
+    opened.unshift(lockWriter(directory));
+    clearDeserted(directory);
+    takeNewIndex(directory, log);
+    clearDoneRestore(directory);
+  }
+  const db = openWriter(home, { connect, load, ...(mostBytes === undefined ? {} : { mostBytes }) });
+  opened.unshift(() => db.close());
+  // SQLite empties the log with its last connection, but other processes may have the file open.
+  if (load === 'bulk') opened.unshift(() => void whyNotEmptied(indexPath(home)));
+  const journal = openLinkedJournal(directory, db, connect);
+  opened.unshift(() => journal.close());
+  return { home, db, journal };
+}
+
+/** The contracts that an index was made with where the operator set others. A network with null is as the index has it. */
+export function otherSendMany(db: Database, wanted: SendManySetting) {
+  const recorded = recordedSendMany(db);
+  return (['mainnet', 'testnet'] as const).flatMap((network) => {
+    const [kept, contract] = [recorded[network] ?? SEND_MANY[network], wanted[network]];
+    return contract === null || contract === kept ? [] : [{ network, kept, contract }];
+  });
+}
+
+/**
+ * Holds the index to the contracts that the operator set. An index without blocks takes them, since no row depends on
+ * them yet; one that has blocks ignores the contract of another network.
+ * @param kind the network of the chain; null where nothing says it
+ * @throws OperatorError where the index was made with another contract
+ */
+function requireSendMany(db: Database, wanted: SendManySetting, kind: Network['kind'] | null, directory: string): void {
+  const hasBlocks = db.query('SELECT 1 FROM blocks LIMIT 1').get() !== null;
+  const set = upserter(db, sendManyContractsTable, { replaced: ['contract_id'] });
+  for (const { network, kept, contract } of otherSendMany(db, wanted)) {
+    if (!hasBlocks) {
+      set({ network, contract_id: contract });
+    } else if (kind === null || kind === network) {
+      throw new OperatorError(
+        `The index in ${directory} was made with the send-many contract ${kept}, but the setting names ${contract}.`,
+        `Remove the setting of the send-many contract of ${network}, or run stackside rebuild with the setting.`,
+      );
+    }
+  }
 }

@@ -2,12 +2,15 @@
 import type { Database } from 'bun:sqlite';
 import type { TransactionContent } from '../../chain/block.ts';
 import { MAX_STORED_INTEGER } from '../../chain/payload-schemas.ts';
+import { positionOf } from '../../chain/position.ts';
 import type { Dictionaries } from '../effects/dictionary.ts';
-import { MEMPOOL_STATE } from '../rows/words.ts';
+import { inserterIfAbsent } from '../rows/table.ts';
+import type { Stored } from '../rows/table-shape.ts';
+import { MEMPOOL_STATE, type MempoolState, storedMempoolState } from '../rows/words.ts';
+import { earlyDropsTable, minedReceiptsTable } from '../tables/mempool.ts';
+import { KEPT_BLOCKS } from './block-payloads.ts';
 import type { ChangeWriter } from './change-writer.ts';
-import { type Drop, type EarlyDrops, earlyDrops, LATE_BLOCKS } from './early-drops.ts';
 import { type MempoolRows, mempoolRows, type Receipt } from './mempool-rows.ts';
-import { type MinedReceipts, minedReceipts } from './mined-receipts.ts';
 import { type NonceRivals, nonceRivals } from './nonce-rivals.ts';
 import type { MempoolRow } from './stored-rows.ts';
 
@@ -228,5 +231,85 @@ export function mempoolWriter(db: Database, dictionaries: Dictionaries, changes:
       for (const row of stale) rows.move(row, COLLECTED);
       if (stale.length > 0) rows.touch(now);
     },
+  };
+}
+
+/** What the node said of a transaction that it dropped. */
+interface Drop {
+  /** One of the dropped states. */
+  state: MempoolState;
+  replacedBy: Uint8Array | null;
+}
+
+/**
+ * Blocks after its drop within which a transaction may be announced that the drop was meant for. Real nodes take some
+ * milliseconds. Who announces it later has broadcast it again, and the node has it.
+ */
+const LATE_BLOCKS = 10;
+
+/**
+ * Drops of transactions that don't wait: the node posts some before it announces the transaction, and after a Bitcoin fork it
+ * drops what blocks have mined that are orphaned only later. A drop holds once its transaction would begin to wait.
+ */
+type EarlyDrops = ReturnType<typeof earlyDrops>;
+
+/** What keeps such drops through this connection. */
+function earlyDrops(db: Database) {
+  const add = inserterIfAbsent(db, earlyDropsTable);
+  const take = db.prepare<Stored<typeof earlyDropsTable, 'state' | 'replaced_by_tx_id' | 'height'>, [Uint8Array]>(
+    'DELETE FROM early_drops WHERE tx_id = ?1 RETURNING state, replaced_by_tx_id, height',
+  );
+  const forget = db.prepare<null, [number]>('DELETE FROM early_drops WHERE height < ?1');
+
+  return {
+    /** @param tipHeight when the node posted it @returns whether it is the first of its transaction */
+    keep: (txId: Uint8Array, { state, replacedBy }: Drop, tipHeight: number): boolean =>
+      add({ tx_id: txId, state, replaced_by_tx_id: replacedBy, height: tipHeight }) !== null,
+
+    /**
+     * Takes the drop of a transaction that would begin to wait, or was announced again.
+     * @param since the tip's height at which it was posted, or later
+     * @returns null where there is none, and where it is older
+     */
+    take(txId: Uint8Array, since = 0): Drop | null {
+      const row = take.get(txId);
+      if (row === null || row.height < since) return null;
+      return { state: MEMPOOL_STATE[storedMempoolState.wordOf(row.state)], replacedBy: row.replaced_by_tx_id };
+    },
+
+    /** Forgets drops that are older than any reorganization reaches. */
+    settle: (tipHeight: number): void => void forget.run(tipHeight - KEPT_BLOCKS),
+  };
+}
+
+/** When transactions of the chain reached the mempool: what a reorganization brings back waits since then. */
+type MinedReceipts = ReturnType<typeof minedReceipts>;
+
+/** What keeps receipts through this connection, by the position of their transaction in the chain. */
+function minedReceipts(db: Database) {
+  const add = inserterIfAbsent(db, minedReceiptsTable);
+  const take = db.prepare<Stored<typeof minedReceiptsTable, 'received_at' | 'receipt_block_height'>, [number]>(
+    'DELETE FROM mined_receipts WHERE position = ?1 RETURNING received_at, receipt_block_height',
+  );
+  const forget = db.prepare<null, [number]>('DELETE FROM mined_receipts WHERE position < ?1');
+  /** The first position that a reorganization may reach. */
+  const reach = (tipHeight: number): number => positionOf(Math.max(0, tipHeight - KEPT_BLOCKS), 0);
+
+  return {
+    /**
+     * Keeps a receipt, unless there is one, or no reorganization reaches the transaction.
+     * @returns whether it is new
+     */
+    keep: (position: number, { time, height }: Receipt, tipHeight: number): boolean =>
+      position >= reach(tipHeight) && add({ position, received_at: time, receipt_block_height: height }) !== null,
+
+    /** Takes the receipt of a transaction that left the chain; null where it was never announced. */
+    take(position: number): Receipt | null {
+      const row = take.get(position);
+      return row === null ? null : { time: row.received_at, height: row.receipt_block_height };
+    },
+
+    /** Forgets receipts that no reorganization needs once the chain has reached a height. */
+    settle: (tipHeight: number): void => void forget.run(reach(tipHeight)),
   };
 }

@@ -2,7 +2,7 @@
 
 import { existsSync } from 'node:fs';
 import { DiskFullError, OperatorError } from '../../base/errors.ts';
-import { SEND_MANY, type SendManySetting } from '../../chain/memo-transfers.ts';
+import type { SendManySetting } from '../../chain/memo-transfers.ts';
 import { indexPath, journalPath, openReader } from '../files/database.ts';
 import { renewEarlierJournal } from '../files/earlier-journal.ts';
 import { type JournalReads, openJournal } from '../files/journal.ts';
@@ -14,8 +14,7 @@ import { snapshotHolding } from '../files/newest-snapshot.ts';
 import { freeBytes } from '../files/status.ts';
 import { hooksLostWith, type LostHook } from '../hooks/earlier-hooks.ts';
 import type { Head } from '../log/entry.ts';
-import { recordedSendMany } from '../queries/send-many.ts';
-import { type IngestOptions, openIngest } from './ingest.ts';
+import { type IngestOptions, openIngest, otherSendMany } from './ingest.ts';
 
 /** @throws OperatorError where the journal is not the whole of what happened */
 function requireWholeJournal(directory: string, journal: JournalReads): void {
@@ -96,14 +95,12 @@ function requireServable({ directory, sendMany, free = freeBytes }: RebuildOptio
 
 function requireSameSendMany(directory: string, wanted: SendManySetting): void {
   using db = openReader(directory);
-  const recorded = recordedSendMany(db);
-  for (const network of ['mainnet', 'testnet'] as const) {
-    if (wanted[network] === null || wanted[network] === (recorded[network] ?? SEND_MANY[network])) continue;
-    throw new OperatorError(
-      `The index in ${directory} has another send-many contract of ${network} than the setting, and the server would refuse a new one.`,
-      'Stop the server, and run stackside rebuild with the setting.',
-    );
-  }
+  const [other] = otherSendMany(db, wanted);
+  if (other === undefined) return;
+  throw new OperatorError(
+    `The index in ${directory} has another send-many contract of ${other.network} than the setting, and the server would refuse a new one.`,
+    'Stop the server, and run stackside rebuild with the setting.',
+  );
 }
 
 /** Gives the new index to the server that runs, or puts it in its place where none does. @returns whether it is in its place */

@@ -4,15 +4,18 @@
  * (effects/value-index-writer.ts).
  */
 import type { Database } from 'bun:sqlite';
+import type { Clock } from '../../base/clock.ts';
 import { positionsOf } from '../../chain/position.ts';
 import { type ClarityFields, fieldsOf, fieldsOfCall } from '../../codec/clarity-fields.ts';
 import { entryWriter } from '../effects/value-index-writer.ts';
+import { StoreUnavailableError } from '../files/store-failure.ts';
 import { type EventPosition, isWhole, type ValueIndex, type ValueIndexChoice } from '../model/value-index.ts';
 import { storedSubject, valueIndexes } from '../queries/value-indexes.ts';
 import { type CallColumns, callArguments } from '../rows/call-arguments.ts';
 import { numberedInserter } from '../rows/table.ts';
 import { EVENT_KIND, PAYLOAD } from '../rows/words.ts';
 import { valueIndexesTable } from '../tables/value-indexes.ts';
+import { type LocalWrite, slices } from './commands.ts';
 
 const isSame = (a: ValueIndexChoice, b: ValueIndexChoice): boolean =>
   a.subject === b.subject && a.contract === b.contract && a.scope === b.scope;
@@ -45,7 +48,7 @@ export function chooseValueIndexes(
 }
 
 /** What a step did: the index that it worked on, and whether this is whole or gone with it. */
-export interface ValueIndexStep {
+interface ValueIndexStep {
   index: ValueIndex;
   ended: boolean;
 }
@@ -152,5 +155,83 @@ export function valueIndexSteps(db: Database, most = ROWS_OF_A_STEP): () => Valu
     const index = all().find((one) => !one.wanted || !isWhole(one));
     if (index === undefined) return null;
     return { index, ended: index.wanted ? fill(index) : shrink(index) };
+  };
+}
+
+interface ValueIndexName {
+  of: ValueIndex['subject'];
+  contract: string;
+  /** Null for all. */
+  field: string | null;
+}
+
+/** What is said of the work. */
+export type ValueIndexEvent =
+  | ({ event: 'value_index_complete' } & ValueIndexName)
+  | ({ event: 'value_index_removed' } & ValueIndexName)
+  | { event: 'value_index_failed'; cause: unknown };
+
+interface ValueIndexingOptions {
+  write: LocalWrite;
+  step: () => ValueIndexStep | null;
+  clock: Clock;
+  log: (event: ValueIndexEvent) => void;
+}
+
+/** Milliseconds until the work goes on where the database was unavailable. */
+const RETRY_MS = 1_000;
+
+const nameOf = ({ subject, contract, scope }: ValueIndex): ValueIndexName => ({
+  of: subject,
+  contract,
+  field: scope === '' ? null : scope,
+});
+
+/** Starts to make the indexes that the operator asks for, in slices between the events of the node. @returns a function that ends it, and resolves when the slice in hand is done */
+export function startValueIndexing({ write, step, clock, log }: ValueIndexingOptions): () => Promise<void> {
+  let stopped = false;
+  let cancelRetry = () => {};
+  /** What the steps of a slice ended: told once it is committed. */
+  let ended: ValueIndex[] = [];
+  const takeSlice = slices(write, clock);
+
+  /** @returns whether nothing is left to do */
+  async function slice(): Promise<boolean> {
+    ended = [];
+    const done = await takeSlice(
+      () => {
+        const taken = step();
+        if (taken?.ended === true) ended.push(taken.index);
+        return taken === null;
+      },
+      (_, cause) => {
+        ended = [];
+        log({ event: 'value_index_failed', cause });
+      },
+    );
+    for (const index of ended) {
+      log({ event: index.wanted ? 'value_index_complete' : 'value_index_removed', ...nameOf(index) });
+    }
+    return done;
+  }
+
+  async function run(): Promise<void> {
+    try {
+      await clock.turn();
+      while (!stopped && !(await slice())) await clock.turn();
+    } catch (cause) {
+      if (!(cause instanceof StoreUnavailableError)) log({ event: 'value_index_failed', cause });
+      if (!stopped) cancelRetry = clock.after(RETRY_MS, again);
+    }
+  }
+
+  let running = run();
+  function again(): void {
+    running = run();
+  }
+  return async () => {
+    stopped = true;
+    cancelRetry();
+    await running;
   };
 }

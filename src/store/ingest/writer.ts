@@ -25,18 +25,14 @@ import { BUSY_TIMEOUT_MS, rollBack, setPatience, touch } from '../files/connecti
 import type { Imported } from '../files/import-progress.ts';
 import type { Journal } from '../files/journal.ts';
 import type { Places } from '../files/journal-link.ts';
-import { isStorageError, StoreUnavailableError, unavailable } from '../files/store-failure.ts';
+import { isStorageError, type StoreFailure, StoreUnavailableError, unavailable } from '../files/store-failure.ts';
 import { type Entry, type Head, headAfter, nextChain, sameChain } from '../log/entry.ts';
 import type { Appended } from '../log/shared-log.ts';
+import { COMMAND_PATH, type EntryCommands, type SentCommand } from './commands.ts';
 import type { CommitCount } from './commit-count.ts';
-import { COMMAND_PATH, type EntryCommands, type SentCommand } from './entry-commands.ts';
-import type { Outcome, ReceivedEvent } from './event.ts';
+import type { IngestLog, Outcome, Participant, ReceivedEvent } from './event.ts';
 import type { Applied, EventRouter } from './event-router.ts';
 import { UnknownParentError } from './known-blocks.ts';
-import { lastEvent } from './last-event.ts';
-import type { Participant } from './participant.ts';
-import type { WriterHealth } from './writer-health.ts';
-import { WriterQueue } from './writer-queue.ts';
 
 /** Appends an entry to a log whose newest one is at `head`; at once, or later. */
 export type AppendEntry = (entry: Entry, head: Head) => Appended | Promise<Appended>;
@@ -728,4 +724,94 @@ function linked(last: Head, entries: readonly Entry[]): { following: Entry[]; fo
     at = entry;
   }
   return { following, foreign: null };
+}
+
+/** The event that was committed last: a node that missed our answer sends it again. */
+
+interface Sent {
+  path: string;
+  text: string;
+}
+
+const hashOf = (text: string): bigint => Bun.hash(text) as bigint;
+
+/** Remembers one event, by what tells it from others. */
+function lastEvent() {
+  let last: { path: string; length: number; hash: bigint } | null = null;
+  return {
+    /** Whether an event is the one that was noted last. */
+    is: ({ path, text }: Sent): boolean =>
+      last !== null && path === last.path && text.length === last.length && hashOf(text) === last.hash,
+
+    /** @param event undefined where there is none */
+    note(event: Sent | undefined): void {
+      last = event === undefined ? null : { path: event.path, length: event.text.length, hash: hashOf(event.text) };
+    },
+  };
+}
+
+/**
+ * The order of all that writes to the index: one job at a time, first come, first served. The event of a host that shares a
+ * log keeps its transaction open while the log takes it, and nobody else may write or end a transaction meanwhile.
+ */
+export class WriterQueue {
+  readonly #waiting: (() => void)[] = [];
+  #isBusy = false;
+
+  /**
+   * Runs a job when those before it are done. A job begins at once where none is under way, and one that returns no promise
+   * is done then: where nothing waits for others, this is a call.
+   * @throws what the job throws
+   */
+  async run<T>(job: () => T | Promise<T>): Promise<T> {
+    if (this.#isBusy) await new Promise<void>((resolve) => void this.#waiting.push(resolve));
+    this.#isBusy = true;
+    try {
+      const result = job();
+      return result instanceof Promise ? await result : result;
+    } finally {
+      const next = this.#waiting.shift();
+      if (next === undefined) this.#isBusy = false;
+      else next();
+    }
+  }
+}
+
+export type WriterHealth = ReturnType<typeof writerHealth>;
+
+/** @param log told once when writes begin to fail, and once when they succeed again */
+export function writerHealth(log: IngestLog) {
+  const failures = new Map<StoreFailure, number>();
+  /** The failure of the last write; null where the last one succeeded. */
+  let failing: StoreUnavailableError | null = null;
+  let failedSince = 0;
+
+  return {
+    /**
+     * Notes what a write threw.
+     * @returns what is to be thrown on: a StoreUnavailableError where the store is to blame
+     */
+    failed(error: unknown): unknown {
+      const failure = unavailable(error);
+      if (failure === null || error === failure) return error;
+      failures.set(failure.failure, (failures.get(failure.failure) ?? 0) + 1);
+      failedSince += 1;
+      if (failing === null) log({ event: 'writes_failing', reason: failure.failure, cause: error });
+      failing = failure;
+      return failure;
+    },
+
+    /** What was written to both files is committed. */
+    succeeded(): void {
+      if (failing === null) return;
+      failing = null;
+      log({ event: 'writes_resumed', failures: failedSince });
+      failedSince = 0;
+    },
+
+    /** Why nothing can be written; null where it can. */
+    failing: (): StoreUnavailableError | null => failing,
+    /** How often writes failed since the start, by reason. */
+    failures: (): ReadonlyMap<StoreFailure, number> => failures,
+  };
 }

@@ -24,7 +24,7 @@ export type OldNameRow =
 const lastLabels = (name: string, count: number): string => name.split('.').slice(-count).join('.');
 
 /** What adds a row through this connection, unless it is there. It returns whether the row was added. */
-export function oldNameAdder(db: Database): (row: OldNameRow) => boolean {
+function oldNameAdder(db: Database): (row: OldNameRow) => boolean {
   const addNamespace = inserterIfAbsent(db, oldNamespacesTable);
   const addName = inserterIfAbsent(db, oldNamesTable);
   const addZonefile = inserterIfAbsent(db, oldZonefilesTable);
@@ -50,3 +50,48 @@ export function oldNameAdder(db: Database): (row: OldNameRow) => boolean {
 
   return (row) => add(row) !== null;
 }
+
+/** A row in JSON: bytes and large integers are texts that say what they are. */
+type JsonRow = Record<string, unknown>;
+
+const toJson = (_: string, value: unknown): unknown => {
+  if (value instanceof Uint8Array) return { bytes: value.toHex() };
+  return typeof value === 'bigint' ? { integer: String(value) } : value;
+};
+
+function fromJson(_: string, value: unknown): unknown {
+  if (typeof value !== 'object' || value === null) return value;
+  if ('bytes' in value && typeof value.bytes === 'string') return Uint8Array.fromHex(value.bytes);
+  return 'integer' in value && typeof value.integer === 'string' ? BigInt(value.integer) : value;
+}
+
+/** Bytes of a command after which no more rows are added. */
+const MOST_BYTES = 500_000;
+
+/** Rows in the arguments of commands, each of a bounded size. */
+export async function* oldNameParts(rows: AsyncIterable<OldNameRow>): AsyncGenerator<{ rows: JsonRow[] }> {
+  let part: JsonRow[] = [];
+  let bytes = 0;
+  for await (const row of rows) {
+    const text = JSON.stringify(row, toJson);
+    part.push(JSON.parse(text) as JsonRow);
+    bytes += text.length;
+    if (bytes < MOST_BYTES) continue;
+    yield { rows: part };
+    [part, bytes] = [[], 0];
+  }
+  if (part.length > 0) yield { rows: part };
+}
+
+/** The commands of names from before the chain. */
+export function oldNameCommands(db: Database) {
+  const add = oldNameAdder(db);
+  return {
+    /** Adds those of the rows that are not there; none where all are. @returns how many */
+    'names.add': ({ rows }: { rows: readonly JsonRow[] }): number => {
+      const whole = JSON.parse(JSON.stringify(rows), fromJson) as OldNameRow[];
+      return whole.filter((row) => add(row)).length;
+    },
+  };
+}
+export type OldNameCommands = ReturnType<typeof oldNameCommands>;
