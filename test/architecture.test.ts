@@ -1,5 +1,6 @@
 /** The picture of docs/architecture.md: which part of src may import which. */
 import { expect, test } from 'bun:test';
+import { existsSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { Glob } from 'bun';
 import ts from 'typescript';
@@ -151,3 +152,10 @@ test('SQL stands in the store alone', async () => {
 });
 
 const isDatabase = (text: string): boolean => text === 'bun:sqlite';
+
+test('the page of the architecture names files that are there', async () => {
+  const page = await Bun.file(join(ROOT, 'docs/architecture.md')).text();
+  const named = [...page.matchAll(/`((?:src\/)?(?:[a-z0-9-]+\/)+(?:[a-z0-9-]+\.ts)?)`/g)].map(([, name = '']) => name);
+  expect(named.length).toBeGreaterThan(50);
+  expect(named.filter((name) => ![name, `src/${name}`].some((path) => existsSync(join(ROOT, path))))).toEqual([]);
+});
