@@ -5,10 +5,13 @@ import { fillHole } from '../../src/cluster/comparing.ts';
 import type { ClusterEvent } from '../../src/cluster/events.ts';
 import { STRETCH_MS, verifying } from '../../src/cluster/verifying.ts';
 import { devnetEvents } from '../../src/devnet/scenario.ts';
+import { indexPath, journalPath } from '../../src/store/files/database.ts';
 import { openJournalReader } from '../../src/store/files/journal.ts';
+import { StoreUnavailableError } from '../../src/store/files/store-failure.ts';
 import type { ReceivedEvent } from '../../src/store/ingest/ingest.ts';
 import { type Entry, nextChain } from '../../src/store/log/entry.ts';
 import { LogUnavailableError } from '../../src/store/log/shared-log.ts';
+import { faultStore } from '../faults/fault-store.ts';
 import { heldClock } from '../support/held-clock.ts';
 import { received } from '../support/ingest.ts';
 import { directWay, type Fate, MemoryLog, type Way } from '../support/memory-log.ts';
@@ -19,6 +22,9 @@ import { openHost } from './open-host.ts';
 const events = [...devnetEvents({ seed: 3, blocks: 3, accounts: 3, transactionsPerBlock: 1, forkEvery: 2 })].map(
   received,
 );
+/** Milliseconds until a host tries again. */
+const RETRY_MS = 500;
+
 const chunks = (label: number): ReceivedEvent => ({
   path: '/stackerdb_chunks',
   text: `{"label":${label}}`,
@@ -66,6 +72,59 @@ test('an event is in the log before it is in the journal, and in both and the in
   expect(await taken).toBe('applied');
   expect([journalRows(one.directory).length, one.position()]).toEqual([1, 1]);
   expect(one.seconds).toHaveLength(1);
+});
+
+test.each([indexPath, journalPath])(
+  'an event whose transaction SQLite ended while the log took it is followed',
+  async (of) => {
+    const log = filledLog();
+    const client = log.client();
+    const store = faultStore();
+    let meanwhile = () => {};
+    const append: typeof client.append = async (...given) => {
+      const outcome = await client.append(...given);
+      meanwhile();
+      return outcome;
+    };
+    await using one = openHost({ ...client, append }, undefined, systemClock, null, store.connect);
+    await one.follow(log.head.id);
+    // As where a call fails of somebody who only reads.
+    meanwhile = () => store.opened.get(of(one.directory))?.run('ROLLBACK');
+    await expect(one.host.receive(chunks(1))).rejects.toBeInstanceOf(StoreUnavailableError);
+    meanwhile = () => {};
+    expect(await one.host.receive(chunks(1))).toBe('repeated');
+    await using other = openHost(log.client());
+    await other.follow(log.head.id);
+    expect(journalRows(one.directory)).toEqual(journalRows(other.directory));
+    expect(wholeIndex(one.directory)).toEqual(wholeIndex(other.directory));
+  },
+);
+
+test.each([
+  ['between two of them', indexPath, 5],
+  ['between two of them', journalPath, 5],
+  ['after the last', indexPath, events.length],
+  ['after the last', journalPath, events.length],
+] as const)('entries whose transaction SQLite ended %s are followed', async (_, of, at) => {
+  const log = filledLog();
+  const store = faultStore();
+  let turns = 0;
+  const clock = heldClock([RETRY_MS]);
+  const turn = async () => {
+    turns += 1;
+    if (turns === at) store.opened.get(of(one.directory))?.run('ROLLBACK');
+  };
+  await using one = openHost(log.client(), undefined, { ...clock, turn }, null, store.connect);
+  one.host.start();
+  await until(() => {
+    clock.pass(RETRY_MS);
+    return one.position() === log.head.id;
+  }, 'all entries');
+  expect(turns).toBeGreaterThan(log.head.id);
+  await using other = openHost(log.client());
+  await other.follow(log.head.id);
+  expect(journalRows(one.directory)).toEqual(journalRows(other.directory));
+  expect(wholeIndex(one.directory)).toEqual(wholeIndex(other.directory));
 });
 
 test('while the log takes an event, others see what is committed, and writes wait for their turn', async () => {
@@ -454,7 +513,7 @@ test('a log that has entries and does not give them is asked again after a while
   await using one = openHost({ ...log.client(), read }, undefined, { ...systemClock, after });
   one.host.start();
   await until(() => waits.length > 0);
-  expect([reads, waits]).toEqual([2, [500]]);
+  expect([reads, waits]).toEqual([2, [RETRY_MS]]);
 });
 
 test('a host that is far behind takes no events, and says how far', async () => {

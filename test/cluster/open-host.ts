@@ -5,6 +5,7 @@ import type { OperatorError } from '../../src/base/errors.ts';
 import type { ClusterEvent } from '../../src/cluster/events.ts';
 import { ClusterHost } from '../../src/cluster/host.ts';
 import { type HookCommands, openWithHooks } from '../../src/hooks/machine.ts';
+import type { Connect } from '../../src/store/files/connection.ts';
 import { commandsOf } from '../../src/store/ingest/commands.ts';
 import type { FaucetCommands } from '../../src/store/ingest/faucet-requests.ts';
 import type { SharedLog } from '../../src/store/log/shared-log.ts';
@@ -13,17 +14,18 @@ import { until } from '../support/until.ts';
 
 /**
  * Opens a host that follows once it is told to.
- * @param directory its data, which then stays @param chainId its chain, as the setting names it
+ * @param directory its data, which then stays @param chainId its chain, as the setting names it @param connect opens its files
  */
 export function openHost(
   log: SharedLog,
   directory?: string,
   clock: Clock = systemClock,
   chainId: number | null = null,
+  connect?: Connect,
 ) {
   const own = directory === undefined ? dataDirectory() : null;
   const path = directory ?? own?.path ?? '';
-  const options = { directory: path, chainId, log: () => {} };
+  const options = { directory: path, chainId, log: () => {}, ...(connect === undefined ? {} : { connect }) };
   const { ingest, machine } = openWithHooks(options, { log: () => {} });
   const { entries, queue } = ingest;
   const said: ClusterEvent[] = [];

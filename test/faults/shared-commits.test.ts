@@ -31,6 +31,8 @@ function opened() {
     ...open,
     store,
     timer,
+    /** SQLite ends the open transaction by itself, as where a call fails of somebody who only reads. */
+    undo: () => store.opened.get(indexPath(directory.path))?.run('ROLLBACK'),
     /** What another process sees: height of the tip, and deliveries that were queued. */
     seen: () => ({
       height: beside.query<{ height: number }, []>('SELECT max(height) AS height FROM blocks').get()?.height,
@@ -92,6 +94,19 @@ test('events share a commit, and nobody is told of them before it', () => {
   expect(open.seen().height).toBe(open.ingest.tipHeight());
   expect(open.seen().deliveries).toBeGreaterThan(before.deliveries);
   expect(open.woken.size).toBeGreaterThan(0);
+  open.ingest.close();
+  expect(everything(open.directory)).toEqual(whole);
+});
+
+test.each(['an event', 'the end of the timer'])('a transaction that SQLite ended is made again before %s', (next) => {
+  using open = opened();
+  open.receive(group.slice(0, 20));
+  open.undo();
+  if (next !== 'an event') {
+    open.timer.end();
+    expect(open.seen().height).toBe(open.ingest.tipHeight());
+  }
+  open.receive(group.slice(20));
   open.ingest.close();
   expect(everything(open.directory)).toEqual(whole);
 });

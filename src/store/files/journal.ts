@@ -252,6 +252,7 @@ export function openJournal(directory: string, { connect = openToWrite }: { conn
     commit: () => db.run('COMMIT'),
     /** Nothing where no transaction is open. */
     rollback: () => rollBack(db),
+    inTransaction: () => db.inTransaction,
     /** Writes a page, and changes nothing. */
     touch: () => touch(db),
     setPatience: (milliseconds: number) => setPatience(db, milliseconds),

@@ -256,7 +256,10 @@ export class Writer {
         return 'conflict';
       }
       return this.#wholly(() => {
-        this.#guarded(() => this.#options.journal.append(entry));
+        this.#guarded(() => {
+          this.#requireOpen();
+          this.#options.journal.append(entry);
+        });
         this.#last.note(entry);
         keep();
         return result;
@@ -424,6 +427,7 @@ export class Writer {
     try {
       this.#begin();
       for (const entry of entries) {
+        this.#guarded(() => this.#requireOpen());
         done.push(this.#followed(entry, live));
         await turn();
       }
@@ -540,6 +544,7 @@ export class Writer {
     if (this.isOpen) return;
     const { index, journal } = this.#options;
     this.#guarded(() => {
+      this.#noteLoss();
       this.#settle();
       if (this.#state !== 'held') index.run('BEGIN IMMEDIATE');
       journal.begin();
@@ -552,6 +557,7 @@ export class Writer {
     if (!this.isOpen) return;
     const { journal, health } = this.#options;
     this.#guarded(() => {
+      this.#requireOpen();
       // The journal first: it can bring a commit of the index back.
       journal.commit();
       this.#commitIndex();
@@ -575,9 +581,31 @@ export class Writer {
   /** Commits the transaction that is held. @throws StoreUnavailableError; then the journal has what was written */
   #release(): void {
     if (this.#state !== 'held') return;
-    this.#guarded(() => this.#commitIndex());
+    this.#guarded(() => {
+      this.#noteLoss();
+      if (this.#state === 'held') this.#commitIndex();
+      else this.#settle();
+    });
     this.#options.health.succeeded();
     this.#committed();
+  }
+
+  /**
+   * Between two calls of the writer, somebody who only reads may meet a failure with which SQLite ends the transaction that
+   * is held: the journal brings back what it had.
+   */
+  #noteLoss(): void {
+    if (this.#state !== 'held' || this.#options.index.inTransaction) return;
+    this.#state = 'unsettled';
+    this.#isAhead = false;
+    this.#forget();
+  }
+
+  /** As with {@link #noteLoss}, where others had their turn in an open transaction. @throws StoreUnavailableError */
+  #requireOpen(): void {
+    const { index, journal } = this.#options;
+    if (index.inTransaction && journal.inTransaction()) return;
+    throw new StoreUnavailableError('io_error', new Error('SQLite ended the transaction'));
   }
 
   /** Ends what was begun and wrote nothing. @throws StoreUnavailableError */
