@@ -158,9 +158,8 @@ export async function heal(log: Log, own: OwnEntries, head: Head): Promise<Head 
     // This host lacks nothing: it need not end.
     throw error instanceof DamagedLogError ? new UnsoundLogError(error) : error;
   }
-  const gap = own.gaps().find(({ last }) => last > head.id);
-  if (gap !== undefined && gap.first <= head.id + 1) throw new UnhealableLogError(head.id, gap.last);
-  return giveSome(log, own, head, gap === undefined ? own.lastId() : gap.first - 1);
+  if (own.trimmedTo() > head.id) throw new UnhealableLogError(head.id, own.trimmedTo());
+  return giveSome(log, own, head, own.lastId());
 }
 
 /**
@@ -173,7 +172,7 @@ export async function fillHole(log: Log, own: OwnEntries, { first, last }: Omit<
     const known = own.chainAt(id);
     return known !== null && sameChain(known, chain);
   };
-  if (own.gaps().some((gap) => gap.first <= last && gap.last >= first)) return false;
+  if (own.trimmedTo() >= first) return false;
   let head: Head = first === 1 ? { id: 0, chain: CHAIN_START } : await entryAt(log, first - 1);
   if (!isKnown(head) || !isKnown(await entryAt(log, last + 1))) return false;
   while (head.id < last) {
@@ -186,10 +185,9 @@ export async function fillHole(log: Log, own: OwnEntries, { first, last }: Omit<
 
 /** Verifies that the journal goes on where the log ends. @throws OperatorError */
 function requireContinuation(own: OwnEntries, { id, chain }: Head): void {
-  const gap = own.gaps().find(({ last }) => last > id);
-  if (gap !== undefined) {
+  if (own.trimmedTo() > id) {
     throw new OperatorError(
-      `The journal lacks the events from ${gap.first} to ${gap.last}, and the shared log only has ${id}.`,
+      `The journal lacks the events from 1 to ${own.trimmedTo()}, and the shared log only has ${id}.`,
       'Give the data directory of a host that has them, or make a new one by importing a recording.',
     );
   }

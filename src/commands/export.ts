@@ -3,7 +3,7 @@
 import { OperatorError } from '../base/errors.ts';
 import { isHostPath, WITHHELD_PATH } from '../chain/payload-reader.ts';
 import { recordingRow } from '../chain/recording.ts';
-import type { Gap, JournalReader } from '../store/files/journal.ts';
+import type { JournalReader } from '../store/files/journal.ts';
 import { openWholeJournal } from '../store/files/journal-link.ts';
 import { snapshotHolding } from '../store/files/newest-snapshot.ts';
 import { printLines, writeLines } from './output.ts';
@@ -19,7 +19,8 @@ export async function runExport(directory: string, file: string | undefined, ove
   if (file !== undefined) requireNoDatabase(file, directory);
   const journal = openWholeJournal(directory);
   try {
-    for (const gap of journal.gaps()) process.stderr.write(`${lackText(directory, gap)}\n`);
+    const trimmedTo = journal.trimmedTo();
+    if (trimmedTo > 0) process.stderr.write(`${lackText(directory, trimmedTo)}\n`);
     if (file === undefined) await printLines(rowsOf(journal));
     else await writeLines(file, rowsOf(journal), overwrite);
   } finally {
@@ -27,10 +28,10 @@ export async function runExport(directory: string, file: string | undefined, ove
   }
 }
 
-/** What the recording lacks with a stretch that the journal lacks, in words. */
-function lackText(directory: string, gap: Gap): string {
-  const lack = `The journal lacks the events from ${gap.first} to ${gap.last}: the recording is not whole.`;
-  const snapshot = snapshotHolding(directory, gap);
+/** What the recording lacks with the events that were removed from the journal, in words. */
+function lackText(directory: string, trimmedTo: number): string {
+  const lack = `The journal lacks the events from 1 to ${trimmedTo}: the recording is not whole.`;
+  const snapshot = snapshotHolding(directory, trimmedTo);
   return snapshot === null ? lack : `${lack} The snapshot at ${snapshot.location} holds their outcome.`;
 }
 
@@ -42,8 +43,8 @@ const isExported = (path: string): boolean => !isHostPath(path) && path !== WITH
  * @throws OperatorError at the end where the journal lost entries meanwhile, of which nobody was told
  */
 function* rowsOf(journal: JournalReader): Generator<string> {
-  const told = JSON.stringify(journal.gaps());
+  const told = journal.trimmedTo();
   for (const entry of journal.entriesAfter(0, true)) if (isExported(entry.path)) yield recordingRow(entry);
-  if (JSON.stringify(journal.gaps()) === told) return;
+  if (journal.trimmedTo() === told) return;
   throw new OperatorError('The journal was trimmed while it was exported.', 'Export it once more.');
 }

@@ -138,7 +138,7 @@ export function peerJournal(peer: Peer, limit: number): JournalSource {
 /** The journal of a data directory, which a server may write meanwhile. @throws OperatorError where it has none */
 export function directoryJournal(directory: string): JournalSource {
   const journal = openWholeJournal(directory);
-  const lacksNext = (id: number): boolean => journal.gaps().some(({ first, last }) => first <= id + 1 && id < last);
+  const lacksNext = (id: number): boolean => id < journal.trimmedTo();
   return {
     location: directory,
     chainAt: async (id) => (lacksNext(id) ? 'trimmed' : journal.chainAt(id)),

@@ -26,7 +26,7 @@ export function journalStretch(directory: string, after: number): JournalStretch
     return {
       chain: journal.chainAt(after),
       last: journal.lastId(),
-      lacksUpTo: journal.gaps().find(({ first, last }) => first <= after + 1 && after < last)?.last ?? null,
+      lacksUpTo: after < journal.trimmedTo() ? journal.trimmedTo() : null,
       entries: () => entriesAfter(directory, after),
     };
   } finally {

@@ -38,7 +38,7 @@ const MICROSECONDS = 1_000_000;
 function journalOf(directory: string): SystemState['journal'] {
   const journal = openJournalReader(directory);
   try {
-    const missing = journal.gaps().reduce((sum, { first, last }) => sum + last - first + 1, 0);
+    const missing = journal.trimmedTo();
     const span = journal.span();
     return {
       entries: journal.lastId() - missing,

@@ -426,9 +426,7 @@ test('a hole is not filled by a host whose journal is another', async () => {
   const elsewhere = { ...own, chainAt: (id: number) => (id === 6 ? new Uint8Array(32) : own.chainAt(id)) };
   expect(await fillHole(log.client(), elsewhere, { first: 5, last: 5 })).toBe(false);
   expect(await fillHole(log.client(), { ...own, chainAt: () => null }, { first: 5, last: 5 })).toBe(false);
-  expect(await fillHole(log.client(), { ...own, gaps: () => [{ first: 1, last: 5 }] }, { first: 5, last: 5 })).toBe(
-    false,
-  );
+  expect(await fillHole(log.client(), { ...own, trimmedTo: () => 5 }, { first: 5, last: 5 })).toBe(false);
   expect(await fillHole(log.client(), own, { first: 5, last: 5 })).toBe(true);
   expect(log.entries[4]).toEqual(hole);
 });

@@ -7,7 +7,7 @@ import { onFile } from '../../base/system-errors.ts';
 import { SKIPPED_PATH, type SkippedMessage } from '../../chain/payload-reader.ts';
 import { openToRead } from '../files/connection.ts';
 import { journalPath } from '../files/database.ts';
-import { type Gap, type JournalReader, openJournalReader } from '../files/journal.ts';
+import { type JournalReader, openJournalReader } from '../files/journal.ts';
 import { JournalDamagedError } from '../files/journal-entry.ts';
 import { JOURNAL_SCHEMA, requirePresentVersion } from '../files/journal-file.ts';
 import { fitOf } from '../files/journal-link.ts';
@@ -114,15 +114,13 @@ export function checkViews(run: CheckRun, db: Database): void {
   );
 }
 
-/** The events that the journal is known to lack, in words; empty where it lacks none. */
+/** The events that were removed from the journal, in words; empty where none were. */
 function lackedBy(directory: string, journal: JournalReader): string {
-  const words = (gap: Gap): string => {
-    const snapshot = snapshotHolding(directory, gap);
-    const why = snapshot === null ? 'which were removed' : `which the snapshot at ${snapshot.location} holds`;
-    return `${gap.first} to ${gap.last}, ${why}`;
-  };
-  const gaps = journal.gaps();
-  return gaps.length === 0 ? '' : ` (it lacks the events ${gaps.map(words).join(', and ')})`;
+  const trimmedTo = journal.trimmedTo();
+  if (trimmedTo === 0) return '';
+  const snapshot = snapshotHolding(directory, trimmedTo);
+  const why = snapshot === null ? 'which were removed' : `which the snapshot at ${snapshot.location} holds`;
+  return ` (it lacks the events 1 to ${trimmedTo}, ${why})`;
 }
 
 /** The entries of the journal that follow one, one after the other: the first that is wrong ends it. */

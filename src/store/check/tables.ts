@@ -125,7 +125,7 @@ export function isComparable(directory: string, place: Head): boolean {
   if (!existsSync(journalPath(directory))) return false;
   const journal = openJournalReader(directory);
   try {
-    return journal.gaps().length === 0 && fitOf(place, journal) === 'fits';
+    return journal.trimmedTo() === 0 && fitOf(place, journal) === 'fits';
   } finally {
     journal.close();
   }

@@ -14,12 +14,6 @@ import { makeIfEmpty, requirePresentVersion } from './journal-file.ts';
 import { makePrivateDirectory } from './private-files.ts';
 import { unavailable } from './store-failure.ts';
 
-/** Events that the journal lacks. */
-export interface Gap {
-  first: number;
-  last: number;
-}
-
 const rows = `
   SELECT e.id, e.received_at, e.path, e.payload, c.value AS chain,
          coalesce((SELECT chain FROM breaks WHERE after_id = e.id - 1),
@@ -80,7 +74,7 @@ function journalReads(db: Database, file: string) {
   const chainValue = db.prepare<{ value: Uint8Array }, [number]>(
     'SELECT value FROM chain WHERE id = ?1 UNION ALL SELECT chain FROM breaks WHERE after_id = ?1',
   );
-  const breaks = db.prepare<{ after_id: number }, []>('SELECT after_id FROM breaks ORDER BY after_id');
+  const trimmed = db.prepare<{ id: number | null }, []>('SELECT max(after_id) AS id FROM breaks');
   const firstReceived = db.prepare<{ received_at: number }, []>('SELECT received_at FROM events ORDER BY id LIMIT 1');
   const lastReceived = db.prepare<{ received_at: number }, []>(
     'SELECT received_at FROM events ORDER BY id DESC LIMIT 1',
@@ -90,23 +84,17 @@ function journalReads(db: Database, file: string) {
   const holds = db.prepare<unknown, [number, string, Uint8Array]>(
     'SELECT 1 FROM events WHERE id > ?1 AND path = ?2 AND payload = ?3 LIMIT 1',
   );
-  // By both tables: an event that vanished beside a gap is no part of the gap.
-  const lastUpTo = db.prepare<{ id: number | null }, [number]>(
-    `SELECT max(id) AS id FROM (SELECT max(id) AS id FROM events WHERE id <= ?1
-                                UNION ALL SELECT max(id) FROM chain WHERE id <= ?1)`,
-  );
   const reading = <T>(look: () => T): T => readingOf(file, look);
 
-  const gaps = (): Gap[] =>
-    reading(() =>
-      breaks.all().map(({ after_id }) => ({ first: (lastUpTo.get(after_id)?.id ?? 0) + 1, last: after_id })),
-    );
-  /** Whether a stretch is known to be missing. A walk may begin inside one, and a journal be trimmed while it is walked. */
-  const isKnown = (gap: Gap): boolean => gaps().some(({ first, last }) => first <= gap.first && last === gap.last);
+  const trimmedTo = (): number => reading(() => trimmed.get()?.id ?? 0);
 
   return {
-    /** Id of the last event, one that is missing by a break included; 0 in an empty journal. */
-    lastId: (): number => reading(() => Math.max(last.get()?.id ?? 0, breaks.all().at(-1)?.after_id ?? 0)),
+    /** Id of the last event, one that was removed included; 0 in an empty journal. */
+    lastId: (): number =>
+      Math.max(
+        reading(() => last.get()?.id ?? 0),
+        trimmedTo(),
+      ),
 
     /** When the first and the last event came, in Unix microseconds; null in an empty journal. */
     span: (): { first: number; last: number } | null =>
@@ -115,7 +103,7 @@ function journalReads(db: Database, file: string) {
         return first === null || last === null ? null : { first: first.received_at, last: last.received_at };
       }),
 
-    /** The chain value of an event, one that is missing by a break included; null where there is none. */
+    /** The chain value of an event, the last one that was removed included; null where there is none. */
     chainAt: (id: number): Uint8Array | null =>
       id === 0 ? CHAIN_START : reading(() => chainValue.get(id)?.value ?? null),
 
@@ -126,8 +114,8 @@ function journalReads(db: Database, file: string) {
     holdsAfter: (id: number, { path: at, text }: Pick<Entry, 'path' | 'text'>): boolean =>
       reading(() => holds.get(id, at, compressed(text)) !== null),
 
-    /** Stretches of events that are known to be missing, oldest first. */
-    gaps,
+    /** Number of the last event that was removed from the beginning; 0 where none was. */
+    trimmedTo,
 
     /**
      * The entry, or undefined where the id is unknown.
@@ -148,15 +136,15 @@ function journalReads(db: Database, file: string) {
 
     /**
      * All entries that follow `id`, oldest first; entries appended meanwhile are met too.
-     * @param overGaps what is known to be missing is passed over
+     * @param overTrimmed what was removed is passed over; a journal may be trimmed while it is walked
      * @throws JournalEntryError at one that is missing or is not what was written, JournalDamagedError at one that can't be read
      */
-    *entriesAfter(id: number, overGaps = false): Generator<Entry> {
+    *entriesAfter(id: number, overTrimmed = false): Generator<Entry> {
       let at = id;
       const nextRow = () => reading(() => next.get(at));
       for (let row = nextRow(); row !== null; row = nextRow()) {
         const isNext = row.id === at + 1;
-        if (!isNext && !(overGaps && isKnown({ first: at + 1, last: row.id - 1 }))) {
+        if (!isNext && !(overTrimmed && row.id - 1 === trimmedTo())) {
           throw new JournalEntryError(file, at + 1, 'is missing');
         }
         at = row.id;
@@ -190,8 +178,7 @@ export function openJournalReader(directory: string) {
   function counted() {
     try {
       db.run('BEGIN');
-      const missing = reads.gaps().reduce((sum, { first, last }) => sum + last - first + 1, 0);
-      return { expected: reads.lastId() - missing, ...readingOf(path, () => counts.get()) };
+      return { expected: reads.lastId() - reads.trimmedTo(), ...readingOf(path, () => counts.get()) };
     } finally {
       rollBack(db);
     }

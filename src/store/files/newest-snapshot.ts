@@ -7,7 +7,7 @@ import { hasCode } from '../../base/errors.ts';
 import { parsedJson } from '../../base/json-text.ts';
 import { onFile } from '../../base/system-errors.ts';
 import { wholeFile } from '../../base/whole-file.ts';
-import { type Gap, openJournalReader } from './journal.ts';
+import { openJournalReader } from './journal.ts';
 import { FILE_MODE } from './private-files.ts';
 
 const KnownSnapshot = Type.Object({
@@ -73,11 +73,11 @@ export function noteSnapshot(directory: string, snapshot: KnownSnapshot): void {
 }
 
 /**
- * The snapshot that holds what a journal lacks at its beginning.
- * @param gap what the journal lacks
+ * The snapshot that holds what was removed from the beginning of a journal.
+ * @param trimmedTo the last event that was removed
  * @returns null where none is known that does
  */
-export function snapshotHolding(directory: string, gap: Gap): KnownSnapshot | null {
+export function snapshotHolding(directory: string, trimmedTo: number): KnownSnapshot | null {
   const snapshot = newestSnapshot(directory);
-  return gap.first === 1 && snapshot !== null && snapshot.position >= gap.last ? snapshot : null;
+  return snapshot !== null && snapshot.position >= trimmedTo ? snapshot : null;
 }

@@ -187,7 +187,7 @@ function startIngest(options: IngestOptions, opened: (() => void)[]) {
     lastId: journal.lastId,
     chainAt: journal.chainAt,
     entriesAfter: (id) => journal.entriesAfter(id),
-    gaps: journal.gaps,
+    trimmedTo: journal.trimmedTo,
     event: (event, append) => writer.event(event, append),
     command: (...given) => writer.command(...given),
     follow: (...given) => writer.follow(...given),

@@ -18,11 +18,11 @@ import { type IngestOptions, openIngest, otherSendMany } from './ingest.ts';
 
 /** @throws OperatorError where the journal is not the whole of what happened */
 function requireWholeJournal(directory: string, journal: JournalReads): void {
-  const [gap] = journal.gaps();
-  if (gap === undefined) return;
-  const snapshot = snapshotHolding(directory, gap);
+  const trimmedTo = journal.trimmedTo();
+  if (trimmedTo === 0) return;
+  const snapshot = snapshotHolding(directory, trimmedTo);
   throw new OperatorError(
-    `The journal in ${directory} lacks the events from ${gap.first} to ${gap.last}: the index can't be built from it.`,
+    `The journal in ${directory} lacks the events from 1 to ${trimmedTo}: the index can't be built from it.`,
     snapshot === null
       ? 'Restore a journal that has these events, or import a recording of the chain into another directory.'
       : `Restore the snapshot at ${snapshot.location} into another directory, and bring it the events that follow: stackside import --from ${directory}`,

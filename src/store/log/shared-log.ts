@@ -86,6 +86,6 @@ export interface OwnEntries {
   chainAt(id: number): Uint8Array | null;
   /** The entries that follow one. @throws JournalEntryError, JournalDamagedError */
   entriesAfter(id: number): Iterable<Entry>;
-  /** Stretches of entries that the journal lacks. */
-  gaps(): { first: number; last: number }[];
+  /** Number of the last entry that was removed from the beginning of the journal; 0 where none was. */
+  trimmedTo(): number;
 }
