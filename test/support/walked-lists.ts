@@ -2,6 +2,7 @@
 
 import { Database } from 'bun:sqlite';
 import { systemClock } from '../../src/base/clock.ts';
+import { clarity } from '../../src/codec/clarity-encode.ts';
 import { toHex } from '../../src/codec/hex.ts';
 import { transactionId } from '../../src/codec/transaction.ts';
 import { createApp, resources } from '../../src/commands/app.ts';
@@ -12,12 +13,15 @@ import { signTransaction } from '../../src/devnet/transaction-encode.ts';
 import { type Account, accounts } from '../../src/devnet/wallet.ts';
 import type { Faucets } from '../../src/faucets/faucets.ts';
 import type { HookApi } from '../../src/hooks/routes/family.ts';
+import { management } from '../../src/hooks/routes/management.ts';
 import { hookRoutes } from '../../src/hooks/routes/routes.ts';
 import { serializedBackfill, serializedDelivery } from '../../src/hooks/routes/serialize.ts';
+import type { Chainhooks } from '../../src/hooks/service.ts';
 import type { Route } from '../../src/http/route.ts';
 import { indexPath } from '../../src/store/files/database.ts';
 import { hookBackfills } from '../../src/store/hooks/backfills.ts';
 import { type DeliveryFilter, deliveryLog } from '../../src/store/hooks/delivery-log.ts';
+import { hookRecords } from '../../src/store/hooks/records.ts';
 import type { ReceivedEvent } from '../../src/store/ingest/ingest.ts';
 import type { Cursor, Page } from '../../src/store/model/page.ts';
 import { openSnapshots, type Snapshots } from '../../src/store/read/snapshots.ts';
@@ -28,17 +32,24 @@ import {
   announcement,
   block,
   bob,
+  carol,
   drop,
+  inMicroblock,
   type MadeBlock,
+  receipt,
   START,
+  stream,
   type Transaction,
   transfer,
 } from './handmade.ts';
 import { type OpenIngest, openNew, received } from './ingest.ts';
-import { BOOT, bonds, keyOf, type PoxEvent, rewardSet, u } from './pox.ts';
+import { BOOT, bonds, burnBlock, keyOf, type PoxEvent, p, rewardSet, stacked, u } from './pox.ts';
 
 const VERSION = 'stackside v0.0.0 (test:test)';
+const BITCOIN = 'mhYeZXrSEuyf2wbJ14qZ2apG7ofMLDj9Ss';
+const OTHER_BITCOIN = 'mk4zAE1iVWf5PJAgeX83rSXnzF5zQBiqf1';
 const HOOK = 1;
+const CONSUMER = 'default';
 const HOOK_UUID = '01234567-89ab-cdef-0123-456789abcdef';
 
 /** What is asked where a short chain has nothing of a kind: a list without rows. */
@@ -47,6 +58,10 @@ const none: Readonly<Record<string, string>> = {
   value: '0x00',
   bond_index: '0',
   cycle_number: '1',
+  pool_principal: 'ST000000000000000000002AMW42H',
+  address: 'mfWxJ45yp2SFn7UciZyNpvDKrzbhyfKrY8',
+  burnchain_address: 'mfWxJ45yp2SFn7UciZyNpvDKrzbhyfKrY8',
+  signer_key: `0x02${'00'.repeat(32)}`,
 };
 
 /** A page in the order of its list, whatever its envelope. */
@@ -67,15 +82,46 @@ export interface WalkedRow {
 /** The list that a route is of, with values for its parameters. */
 export interface WalkedList {
   route: string;
-  /** Path and query without `limit` and `cursor`. */
+  /** Path and query without `limit`, `cursor` and `offset`. */
   target: string;
+}
+
+/** What a list by offset is asked with besides what its route requires: a word that may be any of several, or a subject. */
+type Asked = readonly [name: string, word: string | null];
+
+/** A list that is read by offset. */
+export interface OffsetList extends WalkedList {
+  /** The route, with the optional parameters that it is asked with. */
+  name: string;
+  limit: { name: string; minimum: number; maximum: number; usual: number };
+  offset: { name: string; maximum: number };
+}
+
+/** Some rows of such a list, with what the answer says of the page where it does. */
+export interface OffsetPage {
+  items: string[];
+  limit?: number;
+  offset?: number;
+  total?: number;
+}
+
+interface Schema {
+  type?: string;
+  minimum?: number;
+  maximum?: number;
+  default?: number;
+  const?: string;
+  anyOf?: readonly Schema[];
 }
 
 interface Parameter {
   name: string;
   in: 'path' | 'query';
   required: boolean;
+  schema: Schema;
 }
+
+const parametersOf = ({ detail }: Route): readonly Parameter[] => detail.parameters as readonly Parameter[];
 
 /** All routes, those of chainhooks too. */
 const routeTable = (): readonly Route[] => [
@@ -92,6 +138,45 @@ const propertiesOf = (route: Route): Readonly<Record<string, unknown>> => {
 export const cursorRoutes = (): readonly Route[] =>
   routeTable().filter(({ detail }) => detail.parameters.some(({ name }) => name === 'cursor'));
 
+/** Ends the name of an offset: before it stands what else of an answer the offset is in. */
+const OFFSET = /offset$/;
+
+/** Optional parameters, one of which a route requires. */
+const oneOf: Readonly<Record<string, readonly string[]>> = { '/extended/v1/tx/events': ['address', 'tx_id'] };
+
+/** The words that a parameter may be, and a switch is turned on; null for one that names a subject. */
+const wordsOf = ({ type, anyOf }: Schema): (string | null)[] =>
+  type === 'boolean' ? ['true'] : (anyOf?.map((one) => one.const ?? null) ?? [null]);
+
+interface OffsetKind {
+  route: Route;
+  name: string;
+  asked: readonly Asked[];
+}
+
+/** Every route that takes an offset, without any of its optional parameters and with each of them. */
+export function offsetKinds(): OffsetKind[] {
+  return routeTable().flatMap((route) => {
+    const parameters = parametersOf(route);
+    if (route.method !== 'GET' || !parameters.some(({ name }) => OFFSET.test(name))) return [];
+    const required = (oneOf[route.path] ?? []).map((name): Asked => [name, null]);
+    const others = parameters
+      .filter(
+        (one) => !one.required && !/(limit|offset|cursor)$/.test(one.name) && !oneOf[route.path]?.includes(one.name),
+      )
+      .flatMap(({ name, schema }) => wordsOf(schema).map((word): Asked => [name, word]));
+    const kinds = [
+      ...(required.length === 0 ? [[]] : required.map((one) => [one])),
+      ...others.map((one) => [...required.slice(0, 1), one]),
+    ];
+    return kinds.map((asked) => ({
+      route,
+      asked,
+      name: [route.path, ...asked.map(([name, word]) => (word === null ? name : `${name} ${word}`))].join(' '),
+    }));
+  });
+}
+
 /** Routes of v3 that answer a page. */
 export const pageRoutes = (): readonly Route[] =>
   routeTable().filter((route) => route.path.startsWith('/extended/v3/') && 'results' in propertiesOf(route));
@@ -104,6 +189,14 @@ function subjectsOf(directory: string): (path: string, name: string) => string {
     most(`SELECT address AS it FROM accounts ORDER BY ${column} DESC, transactions DESC, address`);
   const ft = most('SELECT identifier AS it FROM ft_balances GROUP BY asset_id ORDER BY count(*) DESC, 1');
   const nft = 'FROM nft_instances i JOIN assets a ON a.id = i.asset_id ORDER BY i.events DESC, i.value';
+  const counterparty = (column: string, table: string) =>
+    most(
+      `SELECT p.address AS it FROM ${table} t JOIN principals p ON p.id = t.${column} GROUP BY 1 ORDER BY count(*) DESC, 1`,
+    );
+  const stackers =
+    'FROM cycle_stackers WHERE signer_key IS NOT NULL GROUP BY cycle, signer_key ORDER BY count(*) DESC, cycle, signer_key';
+  const namedInEvents = `FROM events e JOIN principals p ON p.id IN (e.sender_id, e.recipient_id)
+    JOIN transactions t ON t.position = e.position GROUP BY p.id, t.position ORDER BY count(*) DESC, 1`;
   /** Transactions that change the most assets. */
   const changing = db
     .query<{ id: string }, []>(
@@ -138,6 +231,7 @@ function subjectsOf(directory: string): (path: string, name: string) => string {
     ],
     [/balance-changes/, 'principal', accountWith('stx_outbound')],
     [/balances\/nft/, 'principal', accountWith('nfts')],
+    [/stx_inbound/, 'principal', counterparty('recipient_id', 'transactions')],
     [/inbound/, 'principal', accountWith('stx_inbound')],
     [/outbound/, 'principal', accountWith('stx_outbound')],
     [
@@ -146,16 +240,25 @@ function subjectsOf(directory: string): (path: string, name: string) => string {
       most(`SELECT p.address AS it FROM pending_counts c JOIN principals p ON p.id = c.principal_id
                                     ORDER BY c.transactions DESC, 1`),
     ],
+    [/tx_id}.events/, 'principal', most(`SELECT p.address AS it ${namedInEvents}`)],
     [/./, 'principal', accountWith('transactions')],
     [/nft/, 'asset_identifier', most(`SELECT a.identifier AS it ${nft}`)],
     [/./, 'asset_identifier', ft],
     [/./, 'value', most(`SELECT '0x' || lower(hex(i.value)) AS it ${nft}`)],
     [/principal}\/balance-changes/, 'tx_id', changing.join(',')],
     [/balance-changes/, 'tx_id', changing[0] ?? ''],
+    [/tx_id}.events/, 'tx_id', most(`SELECT '0x' || lower(hex(t.tx_id)) AS it ${namedInEvents}`)],
     [/./, 'tx_id', transactions[0] ?? ''],
+    [
+      /pox-transactions/,
+      'height_or_hash',
+      most('SELECT height AS it FROM pox_transactions GROUP BY 1 ORDER BY count(*) DESC'),
+    ],
+    [/burn-blocks/, 'height_or_hash', most('SELECT height AS it FROM anchor_burn_blocks ORDER BY blocks DESC')],
     [/./, 'height_or_hash', most('SELECT height AS it FROM blocks ORDER BY transactions DESC, height')],
     [/allowlist/, 'bond_index', most('SELECT bond_index AS it FROM bond_allowances GROUP BY 1 ORDER BY count(*) DESC')],
     [/./, 'bond_index', most('SELECT bond_index AS it FROM bond_registrations GROUP BY 1 ORDER BY count(*) DESC')],
+    [/stackers/, 'cycle_number', most(`SELECT cycle AS it ${stackers}`)],
     [/./, 'cycle_number', most('SELECT cycle AS it FROM reward_cycles ORDER BY signers DESC')],
     [/./, 'tenure_height', most('SELECT tenure_height AS it FROM blocks GROUP BY 1 ORDER BY count(*) DESC, 1')],
     [
@@ -165,7 +268,37 @@ function subjectsOf(directory: string): (path: string, name: string) => string {
                                 ORDER BY l.logs DESC, 1`),
     ],
     [/mempool/, 'type', 'token_transfer'],
+    [/tx.events/, 'type', 'fungible_token_asset'],
+    [/./, 'type', 'contract_call'],
     [/./, 'uuid', HOOK_UUID],
+    [/./, 'block_hash', most("SELECT '0x' || lower(hex(block_hash)) AS it FROM blocks ORDER BY transactions DESC")],
+    [/delegations/, 'height', most('SELECT height AS it FROM blocks ORDER BY height DESC')],
+    [/./, 'height', most('SELECT height AS it FROM blocks ORDER BY transactions DESC')],
+    [/./, 'until_block', most('SELECT height AS it FROM blocks ORDER BY height DESC')],
+    [/./, 'after_block', '1'],
+    [/./, 'start_time', '1'],
+    [/./, 'end_time', '4000000000'],
+    [/./, 'nonce', '0'],
+    [/./, 'function_name', most('SELECT name AS it FROM called_functions ORDER BY calls DESC')],
+    [/./, 'trait_abi', '{"functions":[]}'],
+    [/./, 'token', ft],
+    [/./, 'asset_identifiers', most(`SELECT a.identifier AS it ${nft}`)],
+    [/mempool/, 'recipient_address', counterparty('recipient_id', 'mempool_transactions')],
+    [/mempool/, 'address', counterparty('sender_id', 'mempool_transactions')],
+    [/mempool/, 'sender_address', counterparty('sender_id', 'mempool_transactions')],
+    [/./, 'from_address', counterparty('sender_id', 'transactions')],
+    [/./, 'to_address', counterparty('recipient_id', 'transactions')],
+    [/tx.events/, 'address', accountWith('transactions')],
+    [/./, 'pox', 'pox4'],
+    [/./, 'pool_principal', counterparty('pool_id', 'delegations')],
+    [/rewards/, 'address', most('SELECT recipient AS it FROM burn_rewards GROUP BY 1 ORDER BY count(*) DESC, 1')],
+    [/slot/, 'address', most('SELECT address AS it FROM burn_slot_holders GROUP BY 1 ORDER BY count(*) DESC, 1')],
+    [
+      /./,
+      'burnchain_address',
+      most('SELECT recipient AS it FROM pox_transactions GROUP BY 1 ORDER BY count(*) DESC, 1'),
+    ],
+    [/./, 'signer_key', most(`SELECT '0x' || lower(hex(signer_key)) AS it ${stackers}`)],
   ];
   return (path, name) => {
     const fitting = values.filter(([paths, named]) => named === name && paths.test(path)).map(([, , value]) => value);
@@ -175,18 +308,49 @@ function subjectsOf(directory: string): (path: string, name: string) => string {
   };
 }
 
+type SubjectOf = ReturnType<typeof subjectsOf>;
+
+/** The list of a route, with what its parameters require. */
+function listOf(route: Route, subjectOf: SubjectOf): WalkedList {
+  const { path } = route;
+  const query = new URLSearchParams();
+  let target = path;
+  for (const { name, in: place, required } of parametersOf(route)) {
+    if (place === 'path') target = target.replace(`{${name}}`, encodeURIComponent(subjectOf(path, name)));
+    else if (required) query.set(name, subjectOf(path, name));
+  }
+  return { route: path, target: `${target}?${query}` };
+}
+
+/** The rows of a page: the list itself, or the events of a transaction, which may be one of several by their ids. */
+function rowsIn(body: Record<string, unknown>): unknown[] {
+  const rows = body.results ?? body.events;
+  if (rows !== undefined) return rows as unknown[];
+  const [one] = Object.values(body) as { result: Record<string, unknown> }[];
+  return rowsIn(one!.result);
+}
+
 /** The lists of hooks, read from an index of their own, to which deliveries come and go. */
 class HookLists implements Disposable {
   readonly #open = openNew();
   readonly #db = new Database(indexPath(this.#open.directory));
   readonly #log = deliveryLog(this.#db);
   readonly #jobs = hookBackfills(this.#db);
+  readonly #records = hookRecords(this.#db);
   #made = 0;
 
   /** What the routes ask of chainhooks. */
   readonly api = {
-    access: { callerOf: () => ({ isOperator: true }), consumerOf: () => 'default' },
-    ownerOf: () => 'default',
+    access: { callerOf: () => ({ isOperator: true }), consumerOf: () => CONSUMER },
+    ownerOf: () => CONSUMER,
+    management: management(
+      {
+        store: { records: this.#records, deliveries: { waiting: () => ({ count: 0, oldest: null }) } },
+        history: { tip: () => ({ height: 0 }) },
+        pausedReason: () => null,
+      } as unknown as Chainhooks,
+      null,
+    ),
     deliveries: {
       page: (_consumer: string, _uuid: string, filter: DeliveryFilter, limit: number, at: Cursor | null) =>
         shown(this.#log.page(HOOK, filter, limit, at), (one) => serializedDelivery(one, undefined, false)),
@@ -202,6 +366,14 @@ class HookLists implements Disposable {
     const insert = inserter(this.#db, hookDeliveriesTable);
     for (let i = 0; i < 4; i++) {
       this.#made += 1;
+      this.#records.add({
+        uuid: `hook_${this.#made}`,
+        consumer: CONSUMER,
+        createdAt: this.#made,
+        definition:
+          '{"name":"n","version":"1","chain":"stacks","network":"testnet","filters":{"events":[]},"action":{"type":"http_post","url":"https://127.0.0.1/"}}',
+        url: 'https://127.0.0.1/',
+      });
       insert({
         webhook_id: `evt_${this.#made}`,
         hook_id: HOOK,
@@ -278,6 +450,39 @@ const users = accounts('crowded', 'user', 8, networks.testnet);
 /** Events of a block, with their types. */
 type TypedEvent = readonly [type: string, body: object];
 
+const lock = (amount: number) => ({
+  'lock-amount': u(amount),
+  'lock-period': u(1),
+  'start-burn-height': u(100),
+  'unlock-burn-height': u(140),
+});
+const cycle = (n: number) => ({ 'start-cycle-id': u(n), 'end-cycle-id': clarity.some(u(n + 1)) });
+
+/** Stackers of pox-4, all in one pool, which commits what they lock to one signer. */
+function stacking(n: number): PoxEvent[] {
+  const pool = alice.address;
+  return [
+    ...users.flatMap(({ address }, at) => [
+      stacked('pox-4', 'delegate-stx', address, {
+        'amount-ustx': u(100 + at),
+        'delegate-to': p(pool),
+        'unlock-burn-height': clarity.none(),
+      }),
+      stacked('pox-4', 'delegate-stack-stx', address, { ...lock(at), delegator: p(pool), ...cycle(n) }),
+    ]),
+    stacked('pox-4', 'stack-aggregation-commit', pool, {
+      'reward-cycle': u(n),
+      'amount-ustx': u(1),
+      'signer-key': clarity.buffer(keyOf(1)),
+      ...cycle(n),
+    }),
+  ];
+}
+
+/** What a Bitcoin block paid to some addresses, one of them several times. */
+const paid = (n: number) =>
+  [BITCOIN, OTHER_BITCOIN, BITCOIN, BITCOIN].map((address, at) => [address, 10 * n + at] as const);
+
 /** What one block of a crowded chain does, as the events of its transactions. @param n counts blocks, of all forks */
 function crowdedEvents(n: number, isFirst: boolean): TypedEvent[][] {
   const [holder, other] = [alice.address, bob.address];
@@ -326,6 +531,7 @@ function crowdedEvents(n: number, isFirst: boolean): TypedEvent[][] {
       ...users.map(({ address }) => bonds.allow(n, address)),
       ...users.map(({ address }) => bonds.register(n, address, `${holder}.manager`, 1_000 + n)),
     ].map(print),
+    n === 2 ? stacking(n).map(print) : [],
     [
       bonds.key('grant', `${holder}.manager-${n}`, keyOf(n % 200)),
       bonds.key('register', `${holder}.manager-${n}`, keyOf(n % 200)),
@@ -374,13 +580,22 @@ export function crowdedChain(): GrowingChain {
         })),
       );
       const signers = [1, 2, 3, 4, 5, 6, 7, 8].map((key) => [keyOf(key), key, BigInt(key)] as const);
-      const one = block(parent, `crowded ${made}`, transactions, {
+      const confirmed = { label: `confirmed ${made}`, after: null, sequence: 0, transactions: [] };
+      const receipts = transactions.map((one, at) => receipt(one, at, at === 0 ? {} : inMicroblock(confirmed)));
+      const one = block(parent, `crowded ${made}`, receipts, {
         events,
         tenure_height: 7,
         ...rewardSet(made, signers),
       });
       blocks.set(one.hash, one);
-      return { events: [...mempool(), one.event], hash: one.hash };
+      const bitcoin = burnBlock(100 + made, `${made}`, made === 1 ? null : `${made - 1}`, paid(made));
+      const streamed = [0, 1, 2].map((sequence) => ({
+        label: `streamed ${made}.${sequence}`,
+        after: sequence === 0 ? null : `streamed ${made}.${sequence - 1}`,
+        sequence,
+        transactions: [transfer(carol, made * 3 + sequence, 300)],
+      }));
+      return { events: [...mempool(), one.event, bitcoin, stream(one, streamed)], hash: one.hash };
     },
   };
 }
@@ -429,15 +644,39 @@ export class WalkedWorld implements Disposable {
   /** The list of each route that takes a cursor. */
   lists(): WalkedList[] {
     const subjectOf = subjectsOf(this.#open.directory);
-    return cursorRoutes().map(({ path, detail }) => {
-      const query = new URLSearchParams();
-      let target = path;
-      for (const { name, in: place, required } of detail.parameters as readonly Parameter[]) {
-        if (place === 'path') target = target.replace(`{${name}}`, encodeURIComponent(subjectOf(path, name)));
-        else if (required) query.set(name, subjectOf(path, name));
-      }
-      return { route: path, target: `${target}?${query}` };
+    return cursorRoutes().map((route) => listOf(route, subjectOf));
+  }
+
+  /** The lists of each kind by offset. */
+  offsetLists(): OffsetList[] {
+    const subjectOf = subjectsOf(this.#open.directory);
+    return offsetKinds().map(({ route, name, asked }) => {
+      const { path } = route;
+      const offset = parametersOf(route).find((one) => OFFSET.test(one.name))!;
+      const limit = parametersOf(route).find((one) => one.name === offset.name.replace(OFFSET, 'limit'))!;
+      const { minimum = 0, maximum = 0, default: usual = 0 } = limit.schema;
+      const values = asked.map(([of, word]) => `&${of}=${encodeURIComponent(word ?? subjectOf(path, of))}`);
+      return {
+        route: path,
+        target: listOf(route, subjectOf).target + values.join(''),
+        name,
+        limit: { name: limit.name, minimum, maximum, usual },
+        offset: { name: offset.name, maximum: offset.schema.maximum ?? Number.MAX_SAFE_INTEGER },
+      };
     });
+  }
+
+  /** A page of such a list; null where there is none. */
+  async offsetPage(list: OffsetList, limit: number, offset: number): Promise<OffsetPage | null> {
+    const target = `${list.target}&${list.limit.name}=${limit}&${list.offset.name}=${offset}`;
+    const { status, body } = await this.get(target);
+    if (status === 404) return null;
+    if (status !== 200) throw new Error(`${target} answers ${status}: ${JSON.stringify(body)}`);
+    const items = rowsIn(body).map((item) => JSON.stringify(item));
+    return {
+      items,
+      ...Object.fromEntries(['limit', 'offset', 'total'].flatMap((key) => (key in body ? [[key, body[key]]] : []))),
+    };
   }
 
   async get(target: string): Promise<{ status: number; body: Record<string, unknown> }> {
