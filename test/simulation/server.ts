@@ -85,6 +85,8 @@ interface Life {
   lines: Set<Line>;
   /** How many snapshots it reads from. */
   snapshots: number;
+  /** Requests that are not answered yet. */
+  pending: number;
   /** Nothing that it does from now on is seen by anybody. */
   ended: boolean;
 }
@@ -178,6 +180,7 @@ export class Server {
       listeners: new Map(),
       lines: new Set(),
       snapshots: 0,
+      pending: 0,
       ended: false,
     };
     const disk = this.#disk;
@@ -279,9 +282,16 @@ export class Server {
     const life = this.#life;
     const listener = life?.listeners.get(to);
     if (life?.running == null || listener === undefined) throw new NoAnswer('nobody listens');
-    const response = await listener.fetch(requestFor(path, init), {} as Bun.Server<unknown>);
-    if (life.ended || response === undefined) throw new NoAnswer('the connection was cut');
-    return response;
+    life.pending += 1;
+    try {
+      const response = await listener.fetch(requestFor(path, init), {} as Bun.Server<unknown>);
+      if (life.ended || response === undefined) throw new NoAnswer('the connection was cut');
+      const sent = response.body === null ? null : await response.arrayBuffer();
+      if (life.ended) throw new NoAnswer('the connection was cut');
+      return new Response(sent, response);
+    } finally {
+      life.pending -= 1;
+    }
   }
 
   /** Opens a WebSocket to the API. @throws NoAnswer */
@@ -355,9 +365,13 @@ export class Server {
       life.listeners.set(options.what as Listener, options);
       return {
         url: new URL('http://127.0.0.1:3999'),
-        pendingRequests: 0,
+        get pendingRequests() {
+          return life.pending;
+        },
         requestIP: () => null,
-        stop: async () => {},
+        async stop() {
+          life.listeners.delete(options.what as Listener);
+        },
       } as unknown as Bun.Server<unknown>;
     }) as Listen;
     return {
