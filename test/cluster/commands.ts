@@ -66,6 +66,8 @@ function markOf(asked: Asked, { id: delivery, webhookId, attempts }: Delivery): 
       return { ...of, outcome: 'failed', attempt: attemptAt(asked, 500), nextAt: Math.floor(asked.world.time) + 2_000 };
     case 2:
       return { ...of, outcome: 'lost' };
+    case 3:
+      return { ...of, outcome: 'paused' };
     default:
       return { ...of, outcome: 'delivered', attempt: attemptAt(asked, 200) };
   }

@@ -14,7 +14,7 @@ import { received } from '../support/ingest.ts';
 import { assertProperty } from '../support/property.ts';
 import { restored, snapshotOf } from '../support/snapshot.ts';
 import { until } from '../support/until.ts';
-import { directHooks } from './direct.ts';
+import { type DirectHooks, directHooks } from './direct.ts';
 import { definition, type HookServer, hookServer, type Received, type Receiver, receiver } from './server.ts';
 
 const grow = { mine: 'back' as const, tenure: 'same' as const, transactions: 2, blocks: 0 };
@@ -388,3 +388,43 @@ describe('what is sealed', () => {
     expect(() => secrets.find('thief')).toThrow('can not be read');
   });
 });
+
+test.each(['the key that is back', 'a new secret'])(
+  'a pause is no part of the time for which a delivery is tried, when %s ends it',
+  async (end) => {
+    const DAY = 24 * 3_600_000;
+    using directory = dataDirectory();
+    using target = receiver();
+    target.answer = () => new Response('', { status: 500 });
+    const clock = { time: 1_800_000_000_000 };
+    const opened = (key: string) => directHooks({ directory: directory.path, clock, sealing: sealingWith(key) });
+    let uuid: string;
+    const tried = (direct: DirectHooks, times: number) => until(() => direct.made(uuid)[0]?.attempts === times);
+    {
+      await using direct = opened(A);
+      await direct.managed.rotateSecret('default');
+      uuid = await direct.register(definition(target.url, everything, { enable_on_registration: true }));
+      for (const event of blocks(0, 1)) direct.ingest.receive(event);
+      await tried(direct, 1);
+    }
+    {
+      await using direct = opened(B);
+      await until(() => direct.made(uuid)[0]?.triedSince === null);
+      clock.time += 3 * DAY;
+      if (end === 'a new secret') {
+        await direct.managed.rotateSecret('default');
+        await tried(direct, 2);
+      }
+      expect(direct.made(uuid)[0]?.state).toBe('failed');
+    }
+    await using direct = opened(end === 'a new secret' ? B : A);
+    direct.wake(uuid);
+    await tried(direct, 2);
+    expect([direct.made(uuid)[0]?.state, direct.record(uuid).status]).toEqual(['failed', 'streaming']);
+    // It is tried for a day from then on.
+    clock.time += DAY;
+    direct.wake(uuid);
+    await tried(direct, 3);
+    expect([direct.made(uuid)[0]?.state, direct.record(uuid).status]).toEqual(['dead', 'interrupted']);
+  },
+);

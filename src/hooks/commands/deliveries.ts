@@ -61,6 +61,8 @@ export type Mark = {
   | { outcome: 'dead'; attempt: Attempt; reason: string }
   /** The body of the delivery is gone, so that it can't be sent. */
   | { outcome: 'lost' }
+  /** It waits for a secret that can be read: the time for which it is tried begins anew then. */
+  | { outcome: 'paused' }
 );
 
 /** Marks of the holder of the lease to deliver. */
@@ -103,6 +105,10 @@ export function deliveryCommands(engine: HookEngine) {
     const record = records.get(delivery.hookId);
     if (record === undefined) return false;
     const { id } = delivery;
+    if (mark.outcome === 'paused') {
+      deliveries.dueNow(id);
+      return true;
+    }
     if (mark.outcome === 'lost') {
       deliveries.setState(id, 'dead');
       die(record, delivery, `the body of delivery ${mark.webhookId} is lost`, null);

@@ -94,9 +94,13 @@ export function dispatcher(options: DispatcherOptions) {
   function serve(state: LaneState): void {
     const hook = records.get(state.hookId);
     const head = hook === undefined ? undefined : deliveries.head(state.hookId, state.lane);
-    const isIdle = hook === undefined || head === undefined || (state.lane === 'live' && !isSendable(hook));
-    if (isIdle || !canSign(hook.consumer)) {
+    if (hook === undefined || head === undefined || (state.lane === 'live' && !isSendable(hook))) {
       queue.drop(state);
+      return;
+    }
+    if (!canSign(hook.consumer)) {
+      queue.drop(state);
+      if (head.triedSince !== null) void pause(head);
       return;
     }
     const due = (head.nextAttemptAt ?? 0) - clock.now();
@@ -104,6 +108,14 @@ export function dispatcher(options: DispatcherOptions) {
     else if (state.lane === 'live' && isOvertaking(head, requests)) queue.hold(state);
     else if (isRetry(head) && retrying >= mostRetries(rules.concurrency)) queue.postpone(state);
     else void send(head, state);
+  }
+
+  async function pause(head: Delivery): Promise<void> {
+    try {
+      await results.paused(head);
+    } catch (error) {
+      logTaskFailure(log, error);
+    }
   }
 
   async function send(head: Delivery, state: LaneState): Promise<void> {

@@ -188,6 +188,11 @@ export function deliveryResults({ marks, rules, counters, log, clock, chance }: 
       if (counts) counters.delivered += 1;
     },
 
+    /** A delivery that was tried can't be signed for now: what it waits until then is no part of the time it is tried. */
+    async paused(delivery: Delivery): Promise<void> {
+      await marks.write({ ...subjectOf(delivery), outcome: 'paused' });
+    },
+
     /** The body of a delivery is gone: it can't be sent, and its hook says so; as for one that was attempted. */
     async bodyLost(delivery: Delivery): Promise<void> {
       await marks.write({ ...subjectOf(delivery), outcome: 'lost' });
