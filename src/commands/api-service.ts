@@ -9,7 +9,7 @@ import type { SystemApi } from '../api/stackside/system.ts';
 import { type Clock, systemClock } from '../base/clock.ts';
 import { Turns } from '../base/turns.ts';
 import type { Faucets } from '../faucets/faucets.ts';
-import type { HookApi } from '../hooks/routes/family.ts';
+import type { HookApi } from '../hooks/routes/hooks.ts';
 import type { Forward } from '../http/forward.ts';
 import { type Listen, listenHttp } from '../http/listener.ts';
 import { type ApiServer, startApi } from '../http/server.ts';

@@ -10,17 +10,21 @@ import type { HookTimers } from '../hooks/counters.ts';
 import { servedSealing } from '../hooks/delivery/secrets-key.ts';
 import { parseNetworks } from '../hooks/delivery/target.ts';
 import type { HookMachine } from '../hooks/machine.ts';
-import { deliveryLog } from '../hooks/routes/delivery-log.ts';
-import type { HookApi } from '../hooks/routes/family.ts';
-import { management } from '../hooks/routes/management.ts';
+import { hookBackfills } from '../hooks/routes/backfills.ts';
+import { deliveryLog } from '../hooks/routes/deliveries.ts';
+import type { ReadHooks } from '../hooks/routes/family.ts';
+import type { HookApi } from '../hooks/routes/hooks.ts';
+import { management } from '../hooks/routes/hooks.ts';
+import { consumerSecrets } from '../hooks/routes/secret.ts';
 import { signInLink } from '../hooks/routes/session.ts';
-import { trial } from '../hooks/routes/trial.ts';
+import { trials } from '../hooks/routes/trials.ts';
 import { type Chainhooks, type HookRules, startChainhooks } from '../hooks/service.ts';
 import { hostNames } from '../http/hosts.ts';
 import type { Log } from '../log.ts';
 import type { Settings } from '../settings/config.ts';
 import type { Commander } from '../store/ingest/commands.ts';
 import type { Ingest } from '../store/ingest/ingest.ts';
+import type { Snapshots } from '../store/read/snapshots.ts';
 import { type Environment, realEnvironment } from './environment.ts';
 import { serverVersion } from './version.ts';
 
@@ -76,6 +80,8 @@ export interface ServeHooksOptions {
   settings: Settings;
   ingest: Ingest;
   log: Log;
+  /** What routes read. */
+  snapshots: Pick<Snapshots, 'read'>;
   timers: HookTimers;
   /** The machine that the index was opened with. */
   machine: HookMachine;
@@ -101,14 +107,16 @@ export function serveHooks(options: ServeHooksOptions): ServedHooks {
     post,
     userAgent: serverVersion.replace(/^(\w+) v(\S+).*$/, '$1/$2'),
   });
-  const managed = management(hooks, settings.hookLimit);
+  const read: ReadHooks = (look) => options.snapshots.read(async (now) => look(now));
   const api = {
     access: allowed,
+    // Never changes once it is there, which it is before a registration is answered.
     ownerOf: hooks.store.records.owner,
-    consumers: hooks.store.records.consumers,
-    management: managed,
-    deliveries: deliveryLog(hooks, managed),
-    trial: trial(hooks, managed),
+    management: management(hooks, read, settings.hookLimit),
+    secrets: consumerSecrets(hooks, read),
+    deliveries: deliveryLog(hooks, read),
+    trials: trials(hooks, read),
+    backfills: hookBackfills(hooks, read),
   };
   return { hooks, api, wrongKeys: refused.total, signInPath: () => signInLink(allowed, OPERATOR).path };
 }

@@ -10,7 +10,7 @@ import { operatorErrorOf } from '../base/system-errors.ts';
 import { Turns } from '../base/turns.ts';
 import { type Faucets, noFaucets } from '../faucets/faucets.ts';
 import { openWithHooks } from '../hooks/machine.ts';
-import type { HookApi } from '../hooks/routes/family.ts';
+import type { HookApi } from '../hooks/routes/hooks.ts';
 import { type Log, tellingDropped } from '../log.ts';
 import { hookMetrics, hookTimers } from '../metrics/hooks.ts';
 import { LastHour } from '../metrics/last-hour.ts';
@@ -182,13 +182,13 @@ async function requireAgreement(settings: Settings): Promise<void> {
 
 /** Evaluates and delivers chainhooks, and counts what becomes of them. */
 function manageHooks(
-  { settings, environment, registry, log, watch, closing }: Base,
+  { settings, environment, registry, snapshots, log, watch, closing }: Base,
   writing: Writing,
   cluster: ServedCluster | null,
 ) {
   const timers = watch.hour.aroundTimers(hookTimers(registry));
   const served = serveHooks({
-    ...{ settings, ...writing, log, timers, environment },
+    ...{ settings, ...writing, snapshots, log, timers, environment },
     ...(cluster === null ? {} : { commander: cluster.commander }),
     ...(cluster?.deliveries == null ? {} : { lease: cluster.deliveries }),
   });

@@ -4,7 +4,7 @@
  */
 
 import type { Clock } from '../base/clock.ts';
-import type { HookStore } from '../store/hooks/store.ts';
+import type { HookReads } from '../store/hooks/store.ts';
 import { type CommandsOf, sliceOrFailure } from '../store/ingest/commands.ts';
 import type { Task } from './commands/backfills.ts';
 import { type HookLog, logTaskFailure } from './log-event.ts';
@@ -19,7 +19,7 @@ const RETRY_MS = 1_000;
 
 /** What the tasks work with. */
 export interface TaskOptions {
-  store: HookStore;
+  store: HookReads;
   commands: CommandsOf<HookCommands>;
   log: HookLog;
   clock: Clock;

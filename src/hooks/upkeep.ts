@@ -1,7 +1,7 @@
 /** Forgets what is old: bodies and rows of what was delivered, and what stands too deep in the chain to leave it. */
 import type { Clock } from '../base/clock.ts';
-import type { Made } from '../store/hooks/delivery-forgetting.ts';
-import type { HookStore } from '../store/hooks/store.ts';
+import type { Made } from '../store/hooks/delivery-queue.ts';
+import type { HookReads } from '../store/hooks/store.ts';
 import type { CommandsOf } from '../store/ingest/commands.ts';
 import type { HookEngine } from './engine.ts';
 import { type HookLog, logTaskFailure } from './log-event.ts';
@@ -64,7 +64,7 @@ export interface Maintenance {
 }
 
 interface MaintenanceOptions {
-  store: HookStore;
+  store: HookReads;
   commands: Pick<CommandsOf<ReturnType<typeof upkeepCommands>>, 'run'>;
   retentionMs: number;
   log: HookLog;

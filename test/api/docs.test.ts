@@ -8,7 +8,7 @@ import { systemRoutes } from '../../src/api/stackside/system.ts';
 import { systemClock } from '../../src/base/clock.ts';
 import { resources } from '../../src/commands/app.ts';
 import { noFaucets } from '../../src/faucets/faucets.ts';
-import { hookRoutes } from '../../src/hooks/routes/routes.ts';
+import { hookRoutes } from '../../src/hooks/routes/hooks.ts';
 import type { RecordedExample } from '../../src/http/openapi.ts';
 import { checkedBody } from '../../src/http/response-check.ts';
 import origin from '../../src/http/scalar/origin.json' with { type: 'json' };

@@ -9,7 +9,7 @@ import { createApp } from '../../src/commands/app.ts';
 import { networks } from '../../src/devnet/network.ts';
 import { devnetEvents } from '../../src/devnet/scenario.ts';
 import { accounts } from '../../src/devnet/wallet.ts';
-import type { HookApi } from '../../src/hooks/routes/family.ts';
+import type { HookApi } from '../../src/hooks/routes/hooks.ts';
 import type { Cursor } from '../../src/store/model/page.ts';
 import type { Reader } from '../../src/store/read/index-reader.ts';
 import { type OpenApi, openApi } from '../support/api.ts';

@@ -8,7 +8,7 @@ import { copyFileSync, existsSync, truncateSync } from 'node:fs';
 import { devnetEvents } from '../../src/devnet/scenario.ts';
 import { targetGuard } from '../../src/hooks/delivery/target.ts';
 import { openWithHooks } from '../../src/hooks/machine.ts';
-import { management } from '../../src/hooks/routes/management.ts';
+import { management } from '../../src/hooks/routes/hooks.ts';
 import { startChainhooks } from '../../src/hooks/service.ts';
 import { indexPath, journalPath } from '../../src/store/files/database.ts';
 import { decompressed } from '../../src/store/log/entry.ts';
@@ -63,7 +63,7 @@ function start(directory: string) {
   return {
     ingest,
     hooks,
-    managed: management(hooks, null),
+    managed: management(hooks, async (look) => look({ hooks: ingest.hooks, height: ingest.tipHeight }), null),
     settled: () =>
       until(
         () =>

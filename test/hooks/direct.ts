@@ -6,9 +6,12 @@ import type { Lease } from '../../src/cluster/lease-keeper.ts';
 import { type Post, post as sendPost } from '../../src/hooks/delivery/post.ts';
 import type { Sealing } from '../../src/hooks/delivery/sealing.ts';
 import { parseNetworks, type TargetGuard, targetGuard } from '../../src/hooks/delivery/target.ts';
-import { deliveryLog } from '../../src/hooks/routes/delivery-log.ts';
-import { management } from '../../src/hooks/routes/management.ts';
-import { trial } from '../../src/hooks/routes/trial.ts';
+import { hookBackfills } from '../../src/hooks/routes/backfills.ts';
+import { deliveryLog } from '../../src/hooks/routes/deliveries.ts';
+import type { HookReader, ReadHooks } from '../../src/hooks/routes/family.ts';
+import { management } from '../../src/hooks/routes/hooks.ts';
+import { consumerSecrets } from '../../src/hooks/routes/secret.ts';
+import { trials } from '../../src/hooks/routes/trials.ts';
 import { type HookRules, startChainhooks } from '../../src/hooks/service.ts';
 import type { LogEvent } from '../../src/log.ts';
 import { everyDelivery } from '../../src/store/hooks/delivery-log.ts';
@@ -82,7 +85,12 @@ export function directHooks(given: Given = {}) {
     post,
     sealing,
   });
-  const managed = management(hooks, null);
+  /** What is committed. */
+  const now = (): HookReader => ({ hooks: ingest.hooks, height: () => ingest.history.tip().height });
+  const read: ReadHooks = async (look) => look(now());
+  const managed = management(hooks, read, null);
+  const secrets = consumerSecrets(hooks, read);
+  const backfills = hookBackfills(hooks, read);
   const { records, deliveries } = hooks.store;
 
   let stopped = false;
@@ -105,9 +113,19 @@ export function directHooks(given: Given = {}) {
     said,
     ingest,
     hooks,
-    managed,
-    log: deliveryLog(hooks, managed),
-    trial: trial(hooks, managed),
+    managed: {
+      ...managed,
+      get: (consumer: string, uuid: string) => managed.get(now(), consumer, uuid),
+      rotateSecret: secrets.rotate,
+    },
+    log: deliveryLog(hooks, read),
+    trial: {
+      ...trials(hooks, read),
+      backfill: backfills.start,
+      backfills: (consumer: string, uuid: string) => backfills.page(now(), consumer, uuid, 20, null),
+      getBackfill: (consumer: string, uuid: string, job: string) => backfills.get(now(), consumer, uuid, job),
+      cancelBackfill: backfills.cancel,
+    },
     record,
     /** @returns its uuid */
     register: async (definition: object): Promise<string> => (await managed.register(CONSUMER, definition)).uuid,

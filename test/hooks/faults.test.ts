@@ -32,7 +32,10 @@ function slowGuard() {
   };
   return {
     guard,
-    answerAll: () => {
+    isAsked: () => waiting.length > 0,
+    /** @param least questions that have come by then */
+    answerAll: async (least: number) => {
+      await until(() => waiting.length >= least);
       for (const answer of waiting.splice(0)) answer();
     },
   };
@@ -42,12 +45,12 @@ test('two changes of a hook that meet are both kept, whichever name is looked up
   const { guard, answerAll } = slowGuard();
   await using direct = directHooks({ guard });
   const registered = direct.register(definition(NOWHERE, everything));
-  answerAll();
+  await answerAll(1);
   const uuid = await registered;
   const first = direct.managed.update(CONSUMER, uuid, { name: 'renamed' });
   const second = direct.managed.update(CONSUMER, uuid, { action: { type: 'http_post', url: `${NOWHERE}other` } });
   const third = direct.managed.update(CONSUMER, uuid, { options: { decode_clarity_values: true } });
-  answerAll();
+  await answerAll(3);
   await Promise.all([first, second, third]);
   expect(direct.managed.get(CONSUMER, uuid).definition).toEqual({
     ...definition(`${NOWHERE}other`, everything),
@@ -57,14 +60,15 @@ test('two changes of a hook that meet are both kept, whichever name is looked up
 });
 
 test('a hook that is deleted while its URL is looked up is not there any more', async () => {
-  const { guard, answerAll } = slowGuard();
+  const { guard, answerAll, isAsked } = slowGuard();
   await using direct = directHooks({ guard });
   const registered = direct.register(definition(NOWHERE, everything));
-  answerAll();
+  await answerAll(1);
   const uuid = await registered;
   const changed = direct.managed.update(CONSUMER, uuid, { name: 'renamed' });
+  await until(isAsked);
   await direct.managed.remove(CONSUMER, uuid);
-  answerAll();
+  await answerAll(1);
   const outcome = await changed.catch((error: unknown) => error);
   expect(outcome).toBeInstanceOf(HookProblem);
   expect(outcome).toMatchObject({ status: 404, message: 'Chainhook not found' });
@@ -164,7 +168,7 @@ test.each([
   ['hook_deliveries', 'lane', (one: DirectHooks) => one.hooks.store.deliveries.get(1)],
   ['hook_deliveries', 'reason', (one: DirectHooks) => one.hooks.store.deliveries.get(1)],
   ['hook_deliveries', 'state', (one: DirectHooks) => one.hooks.store.deliveries.get(1)],
-  ['hook_backfills', 'state', (one: DirectHooks, uuid: string) => one.trial.backfills(CONSUMER, uuid, 20, null)],
+  ['hook_backfills', 'state', (one: DirectHooks, uuid: string) => one.trial.backfills(CONSUMER, uuid)],
 ] as const)('a number in %s.%s that stands for nothing is said, with its row', async (table, column, read) => {
   await using direct = directHooks();
   const uuid = await direct.register(definition(NOWHERE, everything));

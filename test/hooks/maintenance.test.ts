@@ -94,18 +94,18 @@ test('what is deep in the chain is forgotten, what left it and was not taken bac
   const { id } = direct.record(uuid);
   const [kept, orphan] = [history.hashAt(15)!, new Uint8Array(32).fill(7)];
   direct.own.ledger.add(orphan, id, 15, 0, [0]);
-  expect(store.ledger.ofBlock(kept)).toHaveLength(1);
+  expect(direct.own.ledger.ofBlock(kept)).toHaveLength(1);
   await direct.hooks.upkeep.run();
-  expect(store.ledger.ofBlock(kept)).toHaveLength(1);
+  expect(direct.own.ledger.ofBlock(kept)).toHaveLength(1);
   // The tip is so far above that no reorganization reaches down to the block.
   const { burnBlockHeight } = history.block(kept);
   store.candidates.tipBurnHeight = () => burnBlockHeight + 150;
   await direct.hooks.upkeep.run();
-  expect(store.ledger.ofBlock(kept)).toHaveLength(1);
+  expect(direct.own.ledger.ofBlock(kept)).toHaveLength(1);
   store.candidates.tipBurnHeight = () => burnBlockHeight + 151;
   await direct.hooks.upkeep.run();
-  expect(store.ledger.ofBlock(kept)).toHaveLength(0);
-  expect(store.ledger.ofBlock(orphan).map(({ height }) => height)).toEqual([15]);
+  expect(direct.own.ledger.ofBlock(kept)).toHaveLength(0);
+  expect(direct.own.ledger.ofBlock(orphan).map(({ height }) => height)).toEqual([15]);
 });
 
 test('a deleted hook goes with all that its log still has', async () => {

@@ -19,6 +19,26 @@ const upTo = (height: number) =>
     1 + events.findLastIndex(({ path, text }) => path === '/new_block' && JSON.parse(text).block_height <= height),
   );
 
+const everything = [
+  { type: 'tenure_change' },
+  { type: 'stx_event' },
+  { type: 'contract_call' },
+  { type: 'ft_event' },
+  { type: 'coinbase' },
+];
+
+const shown = async (server: HookServer, uuid: string) =>
+  (await server.request('GET', `/chainhooks/me/${uuid}`)).body.status;
+const register = async (
+  server: HookServer,
+  url: string,
+  options: object,
+  filters: object[] = [{ type: 'stx_event' }],
+) => (await server.request('POST', '/chainhooks/me', definition(url, filters, options))).body.uuid as string;
+const feed = (server: HookServer, from: number, to: number) => {
+  for (const event of upTo(to).slice(upTo(from).length)) server.ingest.receive(event);
+};
+
 describe('definitions that are refused', () => {
   let server: HookServer;
   beforeAll(async () => {
@@ -205,17 +225,6 @@ test('a consumer has so many hooks and no more, whatever others have', async () 
 });
 
 describe('life', () => {
-  const shown = async (server: HookServer, uuid: string) =>
-    (await server.request('GET', `/chainhooks/me/${uuid}`)).body.status;
-  const register = async (
-    server: HookServer,
-    url: string,
-    options: object,
-    filters: object[] = [{ type: 'stx_event' }],
-  ) => (await server.request('POST', '/chainhooks/me', definition(url, filters, options))).body.uuid as string;
-  const feed = (server: HookServer, from: number, to: number) => {
-    for (const event of upTo(to).slice(upTo(from).length)) server.ingest.receive(event);
-  };
   const heights = (target: {
     received: { payload: { event: { apply: { block_identifier: { index: number } }[] } } }[];
   }) => target.received.flatMap(({ payload }) => payload.event.apply.map(({ block_identifier: { index } }) => index));
@@ -286,13 +295,6 @@ describe('life', () => {
     const [limit] = Object.values(limits) as [number];
     await using server = await hookServer();
     using target = receiver();
-    const everything = [
-      { type: 'tenure_change' },
-      { type: 'stx_event' },
-      { type: 'contract_call' },
-      { type: 'ft_event' },
-      { type: 'coinbase' },
-    ];
     const uuid = await register(server, target.url, { ...limits, enable_on_registration: true }, everything);
     feed(server, -1, 15);
     const expired = await shown(server, uuid);
@@ -321,5 +323,61 @@ describe('life', () => {
     const after = await shown(server, uuid);
     expect(after).toMatchObject({ status: 'expired', evaluated_block_count: 7 });
     expect(after.occurrence_count).toBe(1);
+  });
+});
+
+describe('whoever has just written', () => {
+  /** A server whose answered events share a commit that no timer makes. */
+  const held = () => hookServer({}, undefined, {}, () => () => {});
+
+  test('reads at least the events that were answered, by each route', async () => {
+    await using server = await held();
+    using target = receiver();
+    const uuid = await register(server, target.url, { enable_on_registration: true }, everything);
+    const at = `/chainhooks/me/${uuid}`;
+    // Each height is asked for by another route, and nothing else has the events committed.
+    feed(server, -1, 1);
+    expect(await shown(server, uuid)).toMatchObject({ last_evaluated_block_height: 1, lag_blocks: 0 });
+    feed(server, 1, 2);
+    const { body: page } = await server.request('GET', '/chainhooks/me');
+    expect(page.results[0].status).toMatchObject({ last_evaluated_block_height: 2, lag_blocks: 0 });
+    feed(server, 2, 4);
+    const { body: log } = await server.request('GET', `${at}/deliveries`);
+    expect(log.results[0].apply[0].height).toBe(4);
+    feed(server, 4, 5);
+    const { body: preview } = await server.request('POST', `${at}/preview`, { block_height: 5 });
+    expect(preview.matched_blocks).toBe(1);
+    feed(server, 5, 6);
+    expect((await server.request('POST', `${at}/evaluate`, { block_height: 6 })).status).toBe(204);
+    feed(server, 6, 7);
+    const range = { from_height: 1, to_height: 7, dry_run: true };
+    const { status, body: job } = await server.request('POST', `${at}/backfills`, range);
+    expect([status, job.to_height]).toEqual([202, 7]);
+    feed(server, 7, 8);
+    expect((await server.request('POST', `${at}/test`, { block_height: 8 })).body.payload.event.apply).toHaveLength(1);
+    feed(server, 8, 9);
+    const { body: definitions } = await server.request('POST', '/chainhooks/preview', {
+      filters: { events: everything },
+      from_height: 9,
+      to_height: 9,
+    });
+    expect(definitions.matched_blocks).toBe(1);
+  });
+
+  test('reads what a request changed: of a hook, its secret and its backfills', async () => {
+    await using server = await held();
+    feed(server, -1, 2);
+    const uuid = await register(server, 'https://127.0.0.1:9/', {}, everything);
+    const at = `/chainhooks/me/${uuid}`;
+    feed(server, 2, 3);
+    expect((await server.request('PATCH', at, { name: 'renamed' })).body.definition.name).toBe('renamed');
+    expect((await server.request('GET', at)).body.definition.name).toBe('renamed');
+    const { body: made } = await server.request('POST', '/chainhooks/me/secret');
+    expect((await server.request('GET', '/chainhooks/me/secret')).body).toEqual(made);
+    const { body: job } = await server.request('POST', `${at}/backfills`, { from_height: 1, dry_run: true });
+    expect(job.to_height).toBe(3);
+    expect((await server.request('GET', `${at}/backfills/${job.id}`)).body.id).toBe(job.id);
+    await server.request('DELETE', at);
+    expect((await server.request('GET', at)).status).toBe(404);
   });
 });

@@ -1,5 +1,6 @@
 /** Chainhooks as a server has them, in this process: ingest, routes, deliveries. */
 import { Registry } from 'prom-client';
+import type { Clock } from '../../src/base/clock.ts';
 import { createApp } from '../../src/commands/app.ts';
 import { type Environment, realEnvironment } from '../../src/commands/environment.ts';
 import { serveHooks } from '../../src/commands/serve-hooks.ts';
@@ -40,11 +41,13 @@ const LONG = 300;
  * @param given settings; receivers on this machine may be called, and no key is needed
  * @param at its data, which then stays; else a directory of its own that goes with it
  * @param environment what of the world is another than the real one
+ * @param after the timer by which events share a commit; else each has its own
  */
 export async function hookServer(
   given: Partial<Settings> = {},
   at?: string,
   environment: Partial<Environment> = {},
+  after?: Clock['after'],
 ): Promise<HookServer> {
   const made: DataDirectory | null = at === undefined ? dataDirectory() : null;
   const directory = at ?? made?.path ?? '';
@@ -59,18 +62,19 @@ export async function hookServer(
   const log = (event: LogEvent) => {
     said.push(event);
   };
-  const options = { directory, chainId: settings.chainId, log };
+  const options = { directory, chainId: settings.chainId, log, ...(after === undefined ? {} : { after }) };
   const { ingest, machine, own } = openedHooks(options);
   const registry = new Registry();
+  const snapshots = openSnapshots(directory, { before: ingest.publish });
   const { hooks, api } = serveHooks({
     settings,
+    snapshots,
     ingest,
     machine,
     log,
     timers: hookTimers(registry),
     environment: { ...realEnvironment, ...environment },
   });
-  const snapshots = openSnapshots(directory);
   const openHooks = settings.hookAccess === 'open';
   const version = 'stackside v0 (test:test)';
   const app = createApp({ snapshots, version, log, hooks: api, openHooks, checkResponses: true });

@@ -78,7 +78,9 @@ export async function hookExamples(
   ingest.commit();
   const seconds = Math.floor((events.at(-1)?.receivedAt ?? 0) / 1_000_000);
   let ids = 0;
+  const snapshots = openSnapshots(directory);
   const { hooks, api } = serveHooks({
+    snapshots,
     settings: {
       ...readSettings({ data: directory, logLevel: 'silent', hookTargets: '203.0.113.0/24' }, {}),
       hookAccess: 'open',
@@ -94,7 +96,6 @@ export async function hookExamples(
       post: async () => ({ status: 200, retryAfter: null, text: 'ok' }),
     },
   });
-  const snapshots = openSnapshots(directory);
   try {
     const operator = { consumer: 'default', isOperator: true };
     const access = { ...api.access, callerOf: () => operator, consumerOf: () => operator.consumer };

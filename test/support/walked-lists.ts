@@ -12,9 +12,8 @@ import { contractCall } from '../../src/devnet/payloads.ts';
 import { signTransaction } from '../../src/devnet/transaction-encode.ts';
 import { type Account, accounts } from '../../src/devnet/wallet.ts';
 import type { Faucets } from '../../src/faucets/faucets.ts';
-import type { HookApi } from '../../src/hooks/routes/family.ts';
-import { management } from '../../src/hooks/routes/management.ts';
-import { hookRoutes } from '../../src/hooks/routes/routes.ts';
+import type { HookReader } from '../../src/hooks/routes/family.ts';
+import { type HookApi, hookRoutes, management } from '../../src/hooks/routes/hooks.ts';
 import { serializedBackfill, serializedDelivery } from '../../src/hooks/routes/serialize.ts';
 import type { Chainhooks } from '../../src/hooks/service.ts';
 import type { Route } from '../../src/http/route.ts';
@@ -339,24 +338,32 @@ class HookLists implements Disposable {
   readonly #records = hookRecords(this.#db);
   #made = 0;
 
+  readonly #managed = management({ pausedReason: () => null } as unknown as Chainhooks, () => Promise.reject(), null);
+  readonly #reader = {
+    hooks: { records: this.#records, deliveries: { waiting: () => ({ count: 0, oldest: null }) } },
+    height: () => 0,
+  } as unknown as HookReader;
+
   /** What the routes ask of chainhooks. */
   readonly api = {
     access: { callerOf: () => ({ isOperator: true }), consumerOf: () => CONSUMER },
     ownerOf: () => CONSUMER,
-    management: management(
-      {
-        store: { records: this.#records, deliveries: { waiting: () => ({ count: 0, oldest: null }) } },
-        history: { tip: () => ({ height: 0 }) },
-        pausedReason: () => null,
-      } as unknown as Chainhooks,
-      null,
-    ),
-    deliveries: {
-      page: (_consumer: string, _uuid: string, filter: DeliveryFilter, limit: number, at: Cursor | null) =>
-        shown(this.#log.page(HOOK, filter, limit, at), (one) => serializedDelivery(one, undefined, false)),
+    management: {
+      page: (_read: HookReader, consumer: string, limit: number, offset: number) =>
+        this.#managed.page(this.#reader, consumer, limit, offset),
     },
-    trial: {
-      backfills: (_consumer: string, _uuid: string, limit: number, at: Cursor | null) =>
+    deliveries: {
+      page: (
+        _read: unknown,
+        _consumer: string,
+        _uuid: string,
+        filter: DeliveryFilter,
+        limit: number,
+        at: Cursor | null,
+      ) => shown(this.#log.page(HOOK, filter, limit, at), (one) => serializedDelivery(one, undefined, false)),
+    },
+    backfills: {
+      page: (_read: unknown, _consumer: string, _uuid: string, limit: number, at: Cursor | null) =>
         shown(this.#jobs.page(HOOK, limit, at), serializedBackfill),
     },
   } as unknown as HookApi;

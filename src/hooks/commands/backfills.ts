@@ -3,7 +3,7 @@
  * on by small steps.
  */
 import type { Backfill, HookRecord } from '../../store/hooks/model.ts';
-import type { HookStore } from '../../store/hooks/store.ts';
+import type { HookReads } from '../../store/hooks/store.ts';
 import type { SteppedCommand } from '../../store/ingest/commands.ts';
 import { type ActiveHook, activeHook } from '../definition/definition.ts';
 import type { HookEngine } from '../engine.ts';
@@ -19,7 +19,7 @@ export interface BackfillName {
 }
 
 /** @throws HookProblem 404 */
-export function foundBackfill({ backfills }: Pick<HookStore, 'backfills'>, { hook, job }: BackfillName): Backfill {
+export function foundBackfill({ backfills }: Pick<HookReads, 'backfills'>, { hook, job }: BackfillName): Backfill {
   const backfill = backfills.find(job.toLowerCase(), hook);
   if (backfill === undefined) throw new HookProblem(404, 'Backfill not found');
   return backfill;

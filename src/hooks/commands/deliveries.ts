@@ -5,7 +5,7 @@
 import { fromHex } from '../../codec/hex.ts';
 import type { DeliveryFilter } from '../../store/hooks/delivery-log.ts';
 import type { Attempt, Delivery, HookRecord } from '../../store/hooks/model.ts';
-import type { HookStore } from '../../store/hooks/store.ts';
+import type { HookReads } from '../../store/hooks/store.ts';
 import { activeHook } from '../definition/definition.ts';
 import type { HookEngine } from '../engine.ts';
 import { queueRequested } from '../evaluation/notifications.ts';
@@ -20,7 +20,7 @@ interface UnderWay {
 }
 
 /** @throws HookProblem 404 */
-export function deliveryOf({ deliveries }: Pick<HookStore, 'deliveries'>, hookId: number, id: string): Delivery {
+export function deliveryOf({ deliveries }: Pick<HookReads, 'deliveries'>, hookId: number, id: string): Delivery {
   const found = deliveries.find(id, hookId);
   if (found === undefined) throw new HookProblem(404, 'Delivery not found');
   return found;

@@ -3,7 +3,7 @@
  * whom.
  */
 import type { HookRecord } from '../../store/hooks/model.ts';
-import type { HookStore } from '../../store/hooks/store.ts';
+import type { HookReads } from '../../store/hooks/store.ts';
 import { activeHook, definitionOf, type HookDefinition, patchedDefinition } from '../definition/definition.ts';
 import type { HookEngine } from '../engine.ts';
 import { HookProblem, invalidField, unknownHook } from '../problem.ts';
@@ -25,7 +25,7 @@ export interface BulkFilters {
 }
 
 /** @throws HookProblem 404 */
-export function ownHook({ records }: Pick<HookStore, 'records'>, { consumer, uuid }: OwnHook): HookRecord {
+export function ownHook({ records }: Pick<HookReads, 'records'>, { consumer, uuid }: OwnHook): HookRecord {
   const record = records.find(uuid.toLowerCase(), consumer);
   if (record === undefined) throw unknownHook();
   return record;

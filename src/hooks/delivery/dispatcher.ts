@@ -7,7 +7,7 @@ import type { Chance } from '../../base/chance.ts';
 import type { Clock } from '../../base/clock.ts';
 import type { Delivery } from '../../store/hooks/model.ts';
 import { isSendable } from '../../store/hooks/records.ts';
-import type { HookStore } from '../../store/hooks/store.ts';
+import type { HookReads } from '../../store/hooks/store.ts';
 import type { Lane } from '../../store/rows/hook-words.ts';
 import { isOpen } from '../commands/deliveries.ts';
 import type { HookTimers } from '../counters.ts';
@@ -18,7 +18,7 @@ import type { Results } from './results.ts';
 
 /** What deliveries are sent with. */
 export interface DispatcherOptions {
-  store: HookStore;
+  store: HookReads;
   rules: DeliveryRules;
   timers: Pick<HookTimers, 'attempted'>;
   log: HookLog;

@@ -6,7 +6,7 @@
  */
 import { createCipheriv, createDecipheriv, hkdfSync } from 'node:crypto';
 import type { Secrets } from '../../store/hooks/model.ts';
-import type { HookStore } from '../../store/hooks/store.ts';
+import type { HookReads } from '../../store/hooks/store.ts';
 import type { HookLog } from '../log-event.ts';
 import { HookProblem } from '../problem.ts';
 
@@ -92,7 +92,7 @@ const MOST_NAMED = 10;
 export type OpenedSecrets = ReturnType<typeof openedSecrets>;
 
 /** The secrets of consumers, opened when they are asked for. */
-export function openedSecrets(stored: HookStore['secrets'], { open }: Sealing, log: HookLog) {
+export function openedSecrets(stored: HookReads['secrets'], { open }: Sealing, log: HookLog) {
   /** The consumers that the log named. */
   let told = new Set<string>();
 
@@ -127,8 +127,8 @@ export function openedSecrets(stored: HookStore['secrets'], { open }: Sealing, l
       return false;
     },
     /** Without the previous one where it can't be opened. @throws SecretUnreadableError */
-    find(consumer: string): Secrets | undefined {
-      const found = stored.find(consumer);
+    find(consumer: string, { find }: Pick<HookReads['secrets'], 'find'> = stored): Secrets | undefined {
+      const found = find(consumer);
       if (found === undefined) return undefined;
       const secret = open(consumer, found.secret);
       if (secret === null) throw new SecretUnreadableError();

@@ -2,23 +2,22 @@
 import { Type } from '@sinclair/typebox';
 import { type ErrorShape, ParameterError } from '../../http/errors.ts';
 import type { Access as RouteAccess } from '../../http/route.ts';
+import type { Reader } from '../../store/read/index-reader.ts';
 import type { Access } from '../access/access.ts';
 import { HookProblem, titles } from '../problem.ts';
-import type { DeliveryLog } from './delivery-log.ts';
-import type { Management } from './management.ts';
-import type { Trial } from './trial.ts';
 
-/** What the routes call. */
-export interface HookApi {
+/** Who may ask. */
+export interface HookCallers {
   access: Access;
   /** Whose a hook is, undefined for one that is not known. */
   ownerOf(uuid: string): string | undefined;
-  /** Who has hooks, and how many. */
-  consumers(): { consumer: string; hooks: number }[];
-  management: Management;
-  deliveries: DeliveryLog;
-  trial: Trial;
 }
+
+/** Chainhooks and the height of the chain, as a snapshot has them. */
+export type HookReader = Pick<Reader, 'hooks' | 'height'>;
+
+/** Looks at a snapshot that has all that this process answered; for what a command needs to know before it and after it. */
+export type ReadHooks = <T>(look: (read: HookReader) => T) => Promise<T>;
 
 const placeTitles = {
   params: 'Invalid path parameter',
@@ -53,15 +52,15 @@ export const notHere = (): HookProblem =>
 
 const ONLY_THE_OPERATOR = 'Only the admin key may ask for this';
 
-/** The consumer that a request acts for, and the API that answers it. */
-interface HookCaller {
+/** The consumer that a request acts for, and what answers it. */
+interface HookCaller<Api> {
   consumer: string;
-  api: HookApi;
+  api: Api;
 }
 
 /** @param operatorOnly whether only the admin key may ask */
 const accessTo =
-  (api: HookApi | null, operatorOnly: boolean): RouteAccess<object, HookCaller> =>
+  <Api extends HookCallers>(api: Api | null, operatorOnly: boolean): RouteAccess<object, HookCaller<Api>> =>
   (request, clientAddress) => {
     const caller = api?.access.callerOf(request, clientAddress);
     return (params) => {
@@ -75,7 +74,7 @@ const accessTo =
 
 /** Lets only the operator pass. @param api null where this process doesn't write, and so knows no operator */
 export const operatorAccess =
-  (api: HookApi | null): RouteAccess<object, undefined> =>
+  (api: HookCallers | null): RouteAccess<object, undefined> =>
   (request, clientAddress) => {
     if (api === null) throw notHere();
     const caller = api.access.callerOf(request, clientAddress);
@@ -96,21 +95,27 @@ const refusals = {
 };
 
 /**
- * What the routes under a prefix declare alike.
+ * What the routes under a prefix declare alike: those that read, which answer from one snapshot as all routes do, and those
+ * that send commands or wait for something, which hold none.
  * @param api null where this process doesn't write
  */
-export function hookFamily(at: (typeof PREFIXES)[number], api: HookApi | null) {
-  const family = {
+export function hookFamily<Api extends HookCallers>(at: (typeof PREFIXES)[number], api: Api | null) {
+  const reads = {
     tag: 'Chainhooks',
     hidden: at !== PREFIXES[0],
     errors: hookErrors,
     refusals,
     access: accessTo(api, false),
     etag: null,
-    snapshot: false,
     mainThread: true,
   } as const;
-  return { at, family, operatorFamily: { ...family, access: accessTo(api, true) } };
+  return {
+    at,
+    reads,
+    operatorReads: { ...reads, access: accessTo(api, true) },
+    commands: { ...reads, snapshot: false } as const,
+  };
 }
 
-export type HookFamily = ReturnType<typeof hookFamily>;
+/** The family of routes that a part of the API answers. */
+export type HookFamily<Part> = ReturnType<typeof hookFamily<HookCallers & Part>>;

@@ -1,24 +1,55 @@
-/** The routes of the secret that signs a consumer's deliveries. */
+/** The secret that signs the deliveries of the consumer who calls. */
 import { Type } from '@sinclair/typebox';
 import { type Route, route } from '../../http/route.ts';
-import type { HookFamily } from './family.ts';
+import { newSecret, signingSecret } from '../delivery/signature.ts';
+import type { Chainhooks } from '../service.ts';
+import type { HookFamily, HookReader, ReadHooks } from './family.ts';
 import { SecretResponse } from './schemas.ts';
 
-/** @returns the routes that read, replace and delete the signing secret of the consumer who calls */
-export const secretRoutes = ({ at, family }: HookFamily): Route[] => [
+export type ConsumerSecrets = ReturnType<typeof consumerSecrets>;
+
+/** What a consumer may do with its secret. */
+export function consumerSecrets(
+  { secrets, commands, sealing }: Pick<Chainhooks, 'secrets' | 'commands' | 'sealing'>,
+  read: ReadHooks,
+) {
+  /** @throws SecretUnreadableError */
+  function get({ hooks }: HookReader, consumer: string) {
+    const found = secrets.find(consumer, hooks.secrets);
+    return {
+      secret: found === undefined ? null : found.secret.toHex(),
+      signing_secret: found === undefined ? null : signingSecret(found.secret),
+    };
+  }
+
+  return {
+    /** The secret as hex, and in the form of Standard Webhooks; nulls where the consumer has none. @throws SecretUnreadableError */
+    get,
+    /** Makes a new secret; the old one signs beside it for a day. @throws HookProblem 409 without a key to seal it with */
+    async rotate(consumer: string) {
+      const sealed = sealing.seal(consumer, newSecret()).toHex();
+      await commands.run('hook.set_secret', { consumer, secret: sealed });
+      return read((now) => get(now, consumer));
+    },
+    remove: (consumer: string): Promise<void> => commands.run('hook.remove_secret', { consumer }),
+  };
+}
+
+/** The routes of the secret that signs the deliveries of the consumer who calls. */
+export const secretRoutes = ({ at, reads, commands }: HookFamily<{ secrets: ConsumerSecrets }>): Route[] => [
   route({
-    ...family,
+    ...reads,
     method: 'GET',
     path: `${at}/me/secret`,
     operationId: 'getConsumerSecret',
     summary: 'Signing secret',
     description: 'Returns the secret that signs your deliveries, or null if there is none.',
     response: SecretResponse,
-    refusals: { ...family.refusals, 409: 'The server can not read the secret with the key that it has' },
-    handle: ({ caller: { consumer, api } }) => api.management.secret(consumer),
+    refusals: { ...reads.refusals, 409: 'The server can not read the secret with the key that it has' },
+    handle: ({ read, caller: { consumer, api } }) => api.secrets.get(read, consumer),
   }),
   route({
-    ...family,
+    ...commands,
     method: 'POST',
     path: `${at}/me/secret`,
     operationId: 'rotateConsumerSecret',
@@ -26,11 +57,11 @@ export const secretRoutes = ({ at, family }: HookFamily): Route[] => [
     description:
       'Creates a new signing secret and returns it. For one day, deliveries are signed with the former secret as well.',
     response: SecretResponse,
-    refusals: { ...family.refusals, 409: 'The server has no key to seal the secret with' },
-    handle: ({ caller: { consumer, api } }) => api.management.rotateSecret(consumer),
+    refusals: { ...commands.refusals, 409: 'The server has no key to seal the secret with' },
+    handle: ({ caller: { consumer, api } }) => api.secrets.rotate(consumer),
   }),
   route({
-    ...family,
+    ...commands,
     method: 'DELETE',
     path: `${at}/me/secret`,
     operationId: 'deleteConsumerSecret',
@@ -38,6 +69,6 @@ export const secretRoutes = ({ at, family }: HookFamily): Route[] => [
     description: 'Deletes the signing secret. Deliveries are no longer signed.',
     status: 204,
     response: Type.Void(),
-    handle: ({ caller: { consumer, api } }) => api.management.removeSecret(consumer),
+    handle: ({ caller: { consumer, api } }) => api.secrets.remove(consumer),
   }),
 ];

@@ -5,7 +5,7 @@ import type { Access } from '../access/access.ts';
 import type { Caller } from '../access/keys.ts';
 import { cookieOf, noCookie, type Session, sessionCookie } from '../access/sessions.ts';
 import { HookProblem } from '../problem.ts';
-import { type HookApi, hookErrors, notHere } from './family.ts';
+import { type HookCallers, hookErrors, notHere } from './family.ts';
 
 const PATH = '/stackside/v1/session';
 /** Where links are made. */
@@ -100,7 +100,7 @@ function signOut(access: Access, request: Request): Response {
 
 /** Access to a process that manages hooks. @param who decides who asks @throws HookProblem 503 where it manages none */
 const accessBy =
-  <C>(api: HookApi | null, who: (access: Access, request: Request, peer: string) => C): RouteAccess<object, C> =>
+  <C>(api: HookCallers | null, who: (access: Access, request: Request, peer: string) => C): RouteAccess<object, C> =>
   (request, peer) => {
     if (api === null) throw notHere();
     const caller = who(api.access, request, peer);
@@ -108,7 +108,7 @@ const accessBy =
   };
 
 /** @param api null where this process doesn't write */
-export function sessionRoutes(api: HookApi | null): Route[] {
+export function sessionRoutes(api: HookCallers | null): Route[] {
   const family = {
     tag: 'Sessions',
     hidden: true,

@@ -53,16 +53,46 @@ const backfillOf = (row: Row): Backfill => ({
   error: row.error,
 });
 
-export function hookBackfills(db: Database) {
-  const insert = inserter(db, hookBackfillsTable);
+/** Backfills, as they are read through a connection. */
+export function backfillReads(db: Database) {
   const byUuid = prepared<Row, [string, number]>(db, sql.byUuid);
   const byId = prepared<Row, [number]>(db, sql.byId);
   const next = db.prepare<{ id: number }, []>(sql.next);
   const openOf = prepared<{ count: number }, [number]>(db, sql.openOf);
-  const forgetOf = db.prepare<null, [number]>('DELETE FROM hook_backfills WHERE hook_id = ?1');
   const page = prepared<Row, [number, number, number]>(db, sql.page);
   const newer = prepared<Row, [number, number, number]>(db, sql.newer);
   const total = prepared<{ total: number }, [number]>(db, sql.total);
+  return {
+    find: (uuid: string, hookId: number): Backfill | undefined => {
+      const row = byUuid.get(uuid, hookId);
+      return row === null ? undefined : backfillOf(row);
+    },
+    get: (id: number): Backfill | undefined => {
+      const row = byId.get(id);
+      return row === null ? undefined : backfillOf(row);
+    },
+    /** Ids of what is not done yet, the oldest of each hook. */
+    next: (): number[] => next.all().map(({ id }) => id),
+    /** How many of a hook are not done yet. */
+    openOf: (hookId: number): number => openOf.get(hookId)?.count ?? 0,
+    /** Newest first. */
+    page: (hookId: number, limit: number, at: Cursor | null): Page<Backfill> =>
+      keysetPage({
+        limit,
+        at,
+        total: total.get(hookId)?.total ?? 0,
+        rowsFrom: (key, count) => page.all(hookId, key === null ? NEWEST : numberAt(key, 0), count),
+        rowsBefore: (key, count) => newer.all(hookId, numberAt(key, 0), count),
+        keyOf: ({ id }) => [id],
+        itemOf: backfillOf,
+      }),
+  };
+}
+
+/** Backfills, through the connection that writes. */
+export function hookBackfills(db: Database) {
+  const insert = inserter(db, hookBackfillsTable);
+  const forgetOf = db.prepare<null, [number]>('DELETE FROM hook_backfills WHERE hook_id = ?1');
   const progress = db.prepare<null, [number, number, number, number, number]>(
     `UPDATE hook_backfills SET state = ${RUNNING}, next_height = ?2, matched_blocks = matched_blocks + ?3,
             matched_transactions = matched_transactions + ?4, queued = queued + ?5 WHERE id = ?1`,
@@ -77,6 +107,7 @@ export function hookBackfills(db: Database) {
     'UPDATE hook_backfills SET delivered = delivered + ?2, dead = dead + ?3 WHERE id = ?1',
   );
   return {
+    ...backfillReads(db),
     add(job: { uuid: string; hookId: number; dryRun: boolean; from: number; to: number }, now: number): void {
       insert({
         uuid: job.uuid,
@@ -96,32 +127,9 @@ export function hookBackfills(db: Database) {
         error: null,
       });
     },
-    find: (uuid: string, hookId: number): Backfill | undefined => {
-      const row = byUuid.get(uuid, hookId);
-      return row === null ? undefined : backfillOf(row);
-    },
-    get: (id: number): Backfill | undefined => {
-      const row = byId.get(id);
-      return row === null ? undefined : backfillOf(row);
-    },
-    /** Ids of what is not done yet, the oldest of each hook. */
-    next: (): number[] => next.all().map(({ id }) => id),
-    /** How many of a hook are not done yet. */
-    openOf: (hookId: number): number => openOf.get(hookId)?.count ?? 0,
     forgetOf: (hookId: number) => {
       forgetOf.run(hookId);
     },
-    /** Newest first. */
-    page: (hookId: number, limit: number, at: Cursor | null): Page<Backfill> =>
-      keysetPage({
-        limit,
-        at,
-        total: total.get(hookId)?.total ?? 0,
-        rowsFrom: (key, count) => page.all(hookId, key === null ? NEWEST : numberAt(key, 0), count),
-        rowsBefore: (key, count) => newer.all(hookId, numberAt(key, 0), count),
-        keyOf: ({ id }) => [id],
-        itemOf: backfillOf,
-      }),
     advance: (id: number, nextHeight: number, blocks: number, transactions: number, queued: number) => {
       progress.run(id, nextHeight, blocks, transactions, queued);
     },

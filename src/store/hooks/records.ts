@@ -3,14 +3,48 @@ import type { Database } from 'bun:sqlite';
 import { fromHooks, hookNow, recordColumns } from '../rows/hook-sql.ts';
 import { type HookStatus, storedStage, storedStatus } from '../rows/hook-words.ts';
 import { prepared } from '../rows/statement.ts';
-import { hookProgress } from './hook-progress.ts';
-import type { HookRecord } from './model.ts';
-import { type RecordRow, recordOf } from './record-row.ts';
-import { recordWriter } from './record-writer.ts';
+import { numberedInserter } from '../rows/table.ts';
+import type { Stored } from '../rows/table-shape.ts';
+import { hooksTable } from '../tables/hooks.ts';
+import type { Cursor, HookProgress, HookRecord } from './model.ts';
+
+/** A hook as it is read: of a live one, with what `hook_progress` knows. */
+type RecordRow = Omit<
+  Stored<typeof hooksTable, keyof (typeof hooksTable)['columns']>,
+  'url' | 'joined' | 'expires_at' | 'deleted_at'
+>;
+
+/** @throws UnknownNumberError */
+const recordOf = (row: RecordRow): HookRecord => ({
+  id: row.id,
+  uuid: row.uuid,
+  consumer: row.consumer,
+  createdAt: row.created_at,
+  definition: row.definition,
+  stage: storedStage.wordOf(row.stage, row.id),
+  status: storedStatus.wordOf(row.status, row.id),
+  cursor: { height: row.cursor_height, hash: row.cursor_hash },
+  evaluated: row.evaluated,
+  occurrences: row.occurrences,
+  windowEvaluated: row.window_evaluated,
+  windowOccurrences: row.window_occurrences,
+  lastEvaluatedAt: row.last_evaluated_at,
+  lastEvaluatedHeight: row.last_evaluated_height,
+  lastOccurrenceAt: row.last_occurrence_at,
+  lastOccurrenceHeight: row.last_occurrence_height,
+  sequence: row.sequence,
+  interruptedReason: row.interrupted_reason,
+  stuckDelivery: row.stuck_delivery,
+  consecutiveFailures: row.consecutive_failures,
+  lastDeliveryAt: row.last_delivery_at,
+  lastDeliveryStatus: row.last_delivery_status,
+});
 
 const IDLE = storedStage.numberOf('idle');
 const LIVE = storedStage.numberOf('live');
 const CATCHING_UP = storedStage.numberOf('catching_up');
+const NEW = storedStatus.numberOf('new');
+const STREAMING = storedStatus.numberOf('streaming');
 
 /** Statements by name; the plan test reads them. */
 export const sql = {
@@ -30,8 +64,15 @@ export const sql = {
   counts: `SELECT h.stage > ${IDLE} AS enabled, ${hookNow.status} AS status, min(h.id) AS id, count(*) AS count ${fromHooks} WHERE h.deleted_at IS NULL GROUP BY 1, 2`,
 };
 
-/** What reads the records through this connection. */
-function recordReader(db: Database) {
+interface ProgressRow {
+  evaluated: number;
+  cursor_height: number;
+  cursor_hash: Uint8Array;
+  evaluated_at: number | null;
+}
+
+/** The rows of hooks, and where live ones stand, as they are read through a connection. */
+export function recordReads(db: Database) {
   const byUuid = prepared<RecordRow, [string, string, number]>(db, sql.byUuid);
   const byId = prepared<RecordRow, [number]>(db, sql.byId);
   const page = prepared<RecordRow, [string, number, number]>(db, sql.page);
@@ -44,6 +85,10 @@ function recordReader(db: Database) {
   const owner = prepared<{ consumer: string }, [string]>(db, sql.owner);
   const withLongLog = db.prepare<{ id: number }, [number]>(sql.withLongLog);
   const deletedBefore = db.prepare<{ id: number }, [number]>(sql.deletedBefore);
+  const progress = db.prepare<ProgressRow, []>(
+    'SELECT evaluated, cursor_height, cursor_hash, evaluated_at FROM hook_progress',
+  );
+  const epoch = db.prepare<{ epoch: number }, []>('SELECT epoch FROM hook_progress');
 
   /** Number of a consumer's hooks, without those that were deleted. */
   const count = (consumer: string): number => total.get(consumer)?.total ?? 0;
@@ -86,9 +131,173 @@ function recordReader(db: Database) {
     deletedBefore: (before: number): number | null => deletedBefore.get(before)?.id ?? null,
     /** Live ones that so many evaluated blocks use up. */
     usedUp: (evaluated: number): number[] => expiring.all(evaluated).map(({ id }) => id),
+    progress: (): HookProgress => {
+      const row = progress.get();
+      if (row === null) throw new Error('hook_progress has no row');
+      const { evaluated, cursor_height, cursor_hash, evaluated_at } = row;
+      return { evaluated, cursor: { height: cursor_height, hash: cursor_hash }, evaluatedAt: evaluated_at };
+    },
+    /** The greatest epoch of a lease by which deliveries were marked; 0 before the first. */
+    epoch: (): number => epoch.get()?.epoch ?? 0,
   };
 }
 
-export const hookRecords = (db: Database) => ({ ...recordReader(db), ...recordWriter(db), ...hookProgress(db) });
+/** What a hook begins with. */
+interface NewHook {
+  uuid: string;
+  consumer: string;
+  /** Unix milliseconds. */
+  createdAt: number;
+  /** JSON. */
+  definition: string;
+  url: string;
+}
+
+/** What adds hooks through this connection. It returns the id of each, which is idle and new. */
+function recordInserter(db: Database) {
+  const insert = numberedInserter(db, hooksTable);
+  return ({ uuid, consumer, createdAt, definition, url }: NewHook): number =>
+    insert({
+      uuid,
+      consumer,
+      created_at: createdAt,
+      definition,
+      url,
+      stage: IDLE,
+      status: NEW,
+      cursor_height: 0,
+      cursor_hash: new Uint8Array(0),
+      evaluated: 0,
+      occurrences: 0,
+      joined: 0,
+      window_evaluated: 0,
+      window_occurrences: 0,
+      expires_at: null,
+      last_evaluated_at: null,
+      last_evaluated_height: null,
+      last_occurrence_at: null,
+      last_occurrence_height: null,
+      sequence: 0,
+      interrupted_reason: null,
+      stuck_delivery: null,
+      consecutive_failures: 0,
+      last_delivery_at: null,
+      last_delivery_status: null,
+      deleted_at: null,
+    });
+}
+
+/** The rows of hooks, through the connection that writes. */
+export function hookRecords(db: Database) {
+  const setDefinition = db.prepare<null, [number, string, string, number | null]>(
+    'UPDATE hooks SET definition = ?2, url = ?3, expires_at = ?4 WHERE id = ?1',
+  );
+  const remove = db.prepare<null, [number, number]>(
+    `UPDATE hooks SET stage = ${IDLE}, expires_at = NULL, deleted_at = ?2 WHERE id = ?1`,
+  );
+  const join = db.prepare<null, [number, number | null]>(
+    `UPDATE hooks SET stage = ${LIVE}, joined = (SELECT evaluated FROM hook_progress), expires_at = ?2 WHERE id = ?1`,
+  );
+  const leave = db.prepare<null, [number, number]>(
+    `UPDATE hooks SET stage = ?2, expires_at = NULL,
+            (status, cursor_height, cursor_hash, evaluated, last_evaluated_at, last_evaluated_height) =
+            (SELECT status, cursor_height, cursor_hash, evaluated, last_evaluated_at, last_evaluated_height
+               FROM (SELECT ${recordColumns} ${fromHooks} WHERE h.id = ?1))
+      WHERE id = ?1`,
+  );
+  const setStatus = db.prepare<null, [number, number, string | null, number | null]>(
+    'UPDATE hooks SET status = ?2, interrupted_reason = ?3, stuck_delivery = ?4 WHERE id = ?1',
+  );
+  const setCursor = db.prepare<null, [number, number, Uint8Array]>(
+    'UPDATE hooks SET cursor_height = ?2, cursor_hash = ?3 WHERE id = ?1',
+  );
+  const openWindow = db.prepare<null, [number]>(
+    'UPDATE hooks SET window_evaluated = evaluated, window_occurrences = occurrences WHERE id = ?1',
+  );
+  const advanceOne = db.prepare<null, [number, number, Uint8Array, number]>(
+    `UPDATE hooks SET evaluated = evaluated + 1, status = max(status, ${STREAMING}), cursor_height = ?2, cursor_hash = ?3,
+            last_evaluated_at = ?4, last_evaluated_height = ?2 WHERE id = ?1`,
+  );
+  const occurred = db.prepare<null, [number, number, number]>(
+    `UPDATE hooks SET occurrences = occurrences + 1, last_occurrence_at = ?2, last_occurrence_height = ?3 WHERE id = ?1`,
+  );
+  const occurredNext = db.prepare<{ sequence: number }, [number, number, number]>(
+    `UPDATE hooks SET occurrences = occurrences + 1, last_occurrence_at = ?2, last_occurrence_height = ?3,
+            sequence = sequence + 1 WHERE id = ?1 RETURNING sequence`,
+  );
+  const nextSequence = db.prepare<{ sequence: number }, [number]>(
+    'UPDATE hooks SET sequence = sequence + 1 WHERE id = ?1 RETURNING sequence',
+  );
+  const delivered = db.prepare<null, [number, number, number | null]>(
+    'UPDATE hooks SET consecutive_failures = 0, last_delivery_at = ?2, last_delivery_status = ?3 WHERE id = ?1',
+  );
+  const failed = db.prepare<null, [number, number | null]>(
+    'UPDATE hooks SET consecutive_failures = consecutive_failures + 1, last_delivery_status = ?2 WHERE id = ?1',
+  );
+  const forget = db.prepare<null, [number]>('DELETE FROM hooks WHERE id = ?1');
+  const setProgress = db.prepare<null, [number, number, Uint8Array, number | null]>(
+    'UPDATE hook_progress SET evaluated = ?1, cursor_height = ?2, cursor_hash = ?3, evaluated_at = ?4',
+  );
+  const setEpoch = db.prepare<null, [number]>('UPDATE hook_progress SET epoch = ?1');
+
+  return {
+    ...recordReads(db),
+    setProgress: ({ evaluated, cursor, evaluatedAt }: HookProgress): void =>
+      void setProgress.run(evaluated, cursor.height, cursor.hash, evaluatedAt),
+    setEpoch: (to: number): void => void setEpoch.run(to),
+    /** @returns its id; it is idle and new */
+    add: recordInserter(db),
+    /** @param expiresAt `hook_progress.evaluated` at which a live one is used up, null for none */
+    setDefinition: (id: number, definition: string, url: string, expiresAt: number | null) => {
+      setDefinition.run(id, definition, url, expiresAt);
+    },
+    remove: (id: number, now: number) => {
+      remove.run(id, now);
+    },
+
+    /** The hook moves with the other live ones from now on. */
+    goLive: (id: number, expiresAt: number | null) => {
+      join.run(id, expiresAt);
+    },
+    /** The hook moves with the live ones no more; its cursor is where they are. */
+    leaveLive: (id: number) => {
+      leave.run(id, IDLE);
+    },
+    catchUp: (id: number) => {
+      leave.run(id, CATCHING_UP);
+    },
+    /** @param stuckDelivery what is to go first when it is enabled again */
+    setStatus: (id: number, status: HookStatus, reason: string | null = null, stuckDelivery: number | null = null) => {
+      setStatus.run(id, storedStatus.numberOf(status), reason, stuckDelivery);
+    },
+    setCursor: (id: number, { height, hash }: Cursor) => {
+      setCursor.run(id, height, hash);
+    },
+    /** The budgets of a hook that isn't live begin anew. */
+    openWindow: (id: number) => {
+      openWindow.run(id);
+    },
+    /** A block more, of one that catches up. */
+    advance: (id: number, { height, hash }: Cursor, now: number) => {
+      advanceOne.run(id, height, hash, now);
+    },
+    occurred: (id: number, now: number, height: number) => {
+      occurred.run(id, now, height);
+    },
+    /** Does what `occurred` does, and returns what `nextSequence` does. */
+    occurredNext: (id: number, now: number, height: number): number => occurredNext.get(id, now, height)?.sequence ?? 0,
+    nextSequence: (id: number): number => nextSequence.get(id)?.sequence ?? 0,
+    delivered: (id: number, now: number, status: number | null) => {
+      delivered.run(id, now, status);
+    },
+    failed: (id: number, status: number | null) => {
+      failed.run(id, status);
+    },
+    forget: (id: number) => {
+      forget.run(id);
+    },
+  };
+}
+
 /** Whether its live lane goes: what an expired one was still owed is sent. */
 export const isSendable = ({ stage, status }: HookRecord): boolean => stage !== 'idle' || status === 'expired';

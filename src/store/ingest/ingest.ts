@@ -20,7 +20,7 @@ import { clearDeserted, takeOffer } from '../files/new-index.ts';
 import { clearDoneRestore } from '../files/restored.ts';
 import { StoreUnavailableError } from '../files/store-failure.ts';
 import { whyNotEmptied } from '../files/wal-upkeep.ts';
-import { hookStore } from '../hooks/store.ts';
+import { hookReads, hookStore } from '../hooks/store.ts';
 import type { OwnEntries } from '../log/shared-log.ts';
 import type { ValueIndexChoice } from '../model/value-index.ts';
 import { recordedSendMany } from '../queries/send-many.ts';
@@ -170,7 +170,7 @@ function startIngest(options: IngestOptions, opened: (() => void)[]) {
   const reader = openToRead(indexPath(home));
   opened.unshift(() => reader.close());
   const published = {
-    hooks: hookStore(reader),
+    hooks: hookReads(reader),
     history: historyOf(chainReader(reader, blockPayloads(reader, journal)), identity.networkOrTest),
   };
 

@@ -1,8 +1,10 @@
 /** What the API reads. Every function answers from the snapshot it is called in. */
 import type { Database } from 'bun:sqlite';
 import { systemClock } from '../../base/clock.ts';
+import { madeOnce } from '../../base/made-once.ts';
 import { Turns } from '../../base/turns.ts';
 import type { EntryReader } from '../files/payload-source.ts';
+import { type HookReads, hookReads } from '../hooks/store.ts';
 import type { BlockId } from '../model/block.ts';
 import { addressReader, tokenListReader } from '../queries/addresses.ts';
 import { assetReaders } from '../queries/assets.ts';
@@ -91,6 +93,7 @@ export function readerOf(
   } = wholeBlockQueries(db, { range: blocks.range, orphans, details, turns });
   const rewardCycles = rewardCycleQueries(db);
   const byValues = valueSearch(db, turns, limits.values);
+  const hooks = madeOnce(() => hookReads(db));
   const search = withStreamed(transactionSearch(db, details, limits.search), streamed);
   return {
     /** Tells the file that this reads from those that stood in its place before: after a rebuild it is another. */
@@ -191,6 +194,10 @@ export function readerOf(
     },
     /** The name system. A name is written with its namespace: `alice.btc`. */
     names: nameQueries(db, turns),
+    /** Chainhooks; only the main thread of a process that writes asks for them. */
+    get hooks(): HookReads {
+      return hooks();
+    },
   };
 }
 

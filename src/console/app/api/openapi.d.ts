@@ -16167,7 +16167,9 @@ export interface operations {
     getChainhookConsumers: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                "stackside-min-height"?: components["parameters"]["MinHeight"];
+            };
             path?: never;
             cookie?: never;
         };
@@ -16175,6 +16177,7 @@ export interface operations {
         responses: {
             200: {
                 headers: {
+                    "stackside-height": components["headers"]["Height"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -16183,6 +16186,17 @@ export interface operations {
                             consumer: string;
                             hooks: number;
                         }[];
+                    };
+                };
+            };
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        error: string;
+                        details: string;
                     };
                 };
             };
@@ -16249,7 +16263,9 @@ export interface operations {
                 limit?: number;
                 offset?: number;
             };
-            header?: never;
+            header?: {
+                "stackside-min-height"?: components["parameters"]["MinHeight"];
+            };
             path?: never;
             cookie?: never;
         };
@@ -16257,6 +16273,7 @@ export interface operations {
         responses: {
             200: {
                 headers: {
+                    "stackside-height": components["headers"]["Height"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -16897,7 +16914,9 @@ export interface operations {
     getChainhook: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                "stackside-min-height"?: components["parameters"]["MinHeight"];
+            };
             path: {
                 uuid: string;
             };
@@ -16907,6 +16926,7 @@ export interface operations {
         responses: {
             200: {
                 headers: {
+                    "stackside-height": components["headers"]["Height"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -17101,6 +17121,7 @@ export interface operations {
             };
             404: {
                 headers: {
+                    "stackside-height": components["headers"]["Height"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -17776,7 +17797,9 @@ export interface operations {
     getConsumerSecret: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                "stackside-min-height"?: components["parameters"]["MinHeight"];
+            };
             path?: never;
             cookie?: never;
         };
@@ -17784,12 +17807,24 @@ export interface operations {
         responses: {
             200: {
                 headers: {
+                    "stackside-height": components["headers"]["Height"];
                     [name: string]: unknown;
                 };
                 content: {
                     "application/json": {
                         secret: string | null;
                         signing_secret: string | null;
+                    };
+                };
+            };
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        error: string;
+                        details: string;
                     };
                 };
             };
@@ -18031,7 +18066,9 @@ export interface operations {
                 from_height?: number;
                 to_height?: number;
             };
-            header?: never;
+            header?: {
+                "stackside-min-height"?: components["parameters"]["MinHeight"];
+            };
             path: {
                 uuid: string;
             };
@@ -18041,6 +18078,7 @@ export interface operations {
         responses: {
             200: {
                 headers: {
+                    "stackside-height": components["headers"]["Height"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -18121,6 +18159,7 @@ export interface operations {
             };
             404: {
                 headers: {
+                    "stackside-height": components["headers"]["Height"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -18300,7 +18339,9 @@ export interface operations {
     getDelivery: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                "stackside-min-height"?: components["parameters"]["MinHeight"];
+            };
             path: {
                 uuid: string;
                 id: string;
@@ -18311,6 +18352,7 @@ export interface operations {
         responses: {
             200: {
                 headers: {
+                    "stackside-height": components["headers"]["Height"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -18393,6 +18435,7 @@ export interface operations {
             };
             404: {
                 headers: {
+                    "stackside-height": components["headers"]["Height"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -18990,7 +19033,9 @@ export interface operations {
                 limit?: number;
                 cursor?: string;
             };
-            header?: never;
+            header?: {
+                "stackside-min-height"?: components["parameters"]["MinHeight"];
+            };
             path: {
                 uuid: string;
             };
@@ -19000,6 +19045,7 @@ export interface operations {
         responses: {
             200: {
                 headers: {
+                    "stackside-height": components["headers"]["Height"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -19067,6 +19113,7 @@ export interface operations {
             };
             404: {
                 headers: {
+                    "stackside-height": components["headers"]["Height"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -19259,7 +19306,9 @@ export interface operations {
     getBackfill: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                "stackside-min-height"?: components["parameters"]["MinHeight"];
+            };
             path: {
                 uuid: string;
                 job: string;
@@ -19270,6 +19319,7 @@ export interface operations {
         responses: {
             200: {
                 headers: {
+                    "stackside-height": components["headers"]["Height"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -19328,6 +19378,7 @@ export interface operations {
             };
             404: {
                 headers: {
+                    "stackside-height": components["headers"]["Height"];
                     [name: string]: unknown;
                 };
                 content: {

@@ -1,11 +1,85 @@
-/** The log of deliveries, and sending them again. */
+/** The log of deliveries: what became of each, and sending them again. */
 import { Type } from '@sinclair/typebox';
 import { CursorPage, cursorPage, cursorQuery, pageCursor } from '../../http/pagination.ts';
 import { type Route, route } from '../../http/route.ts';
 import { type DeliveryFilter, everyDelivery } from '../../store/hooks/delivery-log.ts';
+import type { Delivery, HookRecord } from '../../store/hooks/model.ts';
+import type { Cursor } from '../../store/model/page.ts';
 import { deliveryStates, reasons } from '../../store/rows/hook-words.ts';
-import type { HookFamily } from './family.ts';
+import { deliveryOf } from '../commands/deliveries.ts';
+import { ownHook } from '../commands/hooks.ts';
+import { unknownHook } from '../problem.ts';
+import type { Chainhooks } from '../service.ts';
+import type { HookFamily, HookReader, ReadHooks } from './family.ts';
 import { DeliveryDetail, DeliverySummary, RedeliverBody, Uuid } from './schemas.ts';
+import { serializedAttempts, serializedDelivery } from './serialize.ts';
+
+/** Deliveries that one request queues again at most before others may be served. */
+const BATCH = 500;
+
+export type DeliveryLog = ReturnType<typeof deliveryLog>;
+
+/** A hook of the consumer, a deleted one too: its log stays for a while. @throws HookProblem 404 */
+function logged({ hooks: { records } }: HookReader, consumer: string, uuid: string): HookRecord {
+  const record = records.find(uuid.toLowerCase(), consumer, true);
+  if (record === undefined) throw unknownHook();
+  return record;
+}
+
+/** The delivery log of a consumer's hooks: what was sent, what receivers answered, and sending it again. */
+export function deliveryLog(
+  { commands, dispatcher, log, clock }: Pick<Chainhooks, 'commands' | 'dispatcher' | 'log' | 'clock'>,
+  read: ReadHooks,
+) {
+  const serialized = ({ hooks: { deliveries } }: HookReader, one: Delivery) =>
+    serializedDelivery(one, deliveries.attempts(one.id, 1)[0], dispatcher.underWay().includes(one.id));
+
+  return {
+    page(now: HookReader, consumer: string, uuid: string, filter: DeliveryFilter, limit: number, at: Cursor | null) {
+      const page = now.hooks.deliveries.page(logged(now, consumer, uuid).id, filter, limit, at);
+      return { ...page, items: page.items.map((one) => serialized(now, one)) };
+    },
+
+    get(now: HookReader, consumer: string, uuid: string, id: string) {
+      const { deliveries } = now.hooks;
+      const one = deliveryOf(now.hooks, logged(now, consumer, uuid).id, id);
+      const body = deliveries.body(one.id);
+      return {
+        ...serialized(now, one),
+        attempts: serializedAttempts(deliveries.attempts(one.id)),
+        payload: body === undefined ? null : (JSON.parse(body) as object),
+      };
+    },
+
+    /** @throws HookProblem 409 where it is on its way, 410 where its body is kept no more */
+    async redeliver(consumer: string, uuid: string, id: string) {
+      const one = { consumer, uuid, delivery: id, underWay: dispatcher.underWay() };
+      await commands.run('delivery.redeliver', one);
+      return read((now) => serialized(now, deliveryOf(now.hooks, ownHook(now.hooks, { consumer, uuid }).id, id)));
+    },
+
+    /** Sends deliveries again in the order they were made. @returns how many; those without a body and those on their way are left out */
+    async redeliverMany(consumer: string, uuid: string, filter: Partial<DeliveryFilter>): Promise<number> {
+      const which = { ...everyDelivery, states: ['failed', 'delivered', 'dead'] as const, ...filter };
+      let queued = 0;
+      for (let after = 0; ; ) {
+        const many = { consumer, uuid, filter: which, after, limit: BATCH, underWay: dispatcher.underWay() };
+        const batch = await commands.run('delivery.redeliver_many', many);
+        if (batch.last === null) return queued;
+        after = batch.last;
+        queued += batch.queued;
+        await clock.turn();
+      }
+    },
+
+    /** Gives up the delivery that holds up a hook, so that those behind it go. */
+    async skip(consumer: string, uuid: string, id: string): Promise<void> {
+      const one = { consumer, uuid, delivery: id, underWay: dispatcher.underWay() };
+      await commands.run('delivery.skip', one);
+      log({ event: 'hook_delivery_skipped', uuid: uuid.toLowerCase(), webhook_id: id });
+    },
+  };
+}
 
 const id = Type.String({
   pattern: '^[A-Za-z0-9_-]{1,80}$',
@@ -35,9 +109,9 @@ const filterQuery = {
 };
 
 /** The routes that read the delivery log and send deliveries again. */
-export const logRoutes = ({ at, family }: HookFamily): Route[] => [
+export const deliveryRoutes = ({ at, reads, commands }: HookFamily<{ deliveries: DeliveryLog }>): Route[] => [
   route({
-    ...family,
+    ...reads,
     method: 'GET',
     path: `${at}/me/{uuid}/deliveries`,
     operationId: 'getDeliveries',
@@ -48,7 +122,7 @@ export const logRoutes = ({ at, family }: HookFamily): Route[] => [
     query: { ...cursorQuery, ...filterQuery },
     response: CursorPage(DeliverySummary),
     notFound: 'Chainhook not found: this consumer has none with this id',
-    handle: ({ params, query, caller: { consumer, api } }) => {
+    handle: ({ read, params, query, caller: { consumer, api } }) => {
       const list = `deliveries ${params.uuid.toLowerCase()}`;
       const filter: DeliveryFilter = {
         ...everyDelivery,
@@ -57,12 +131,19 @@ export const logRoutes = ({ at, family }: HookFamily): Route[] => [
         fromHeight: query.from_height ?? everyDelivery.fromHeight,
         toHeight: query.to_height ?? everyDelivery.toHeight,
       };
-      const page = api.deliveries.page(consumer, params.uuid, filter, query.limit, pageCursor(list, query.cursor));
+      const page = api.deliveries.page(
+        read,
+        consumer,
+        params.uuid,
+        filter,
+        query.limit,
+        pageCursor(list, query.cursor),
+      );
       return cursorPage(list, query.limit, page, (one) => one);
     },
   }),
   route({
-    ...family,
+    ...commands,
     method: 'POST',
     path: `${at}/me/{uuid}/deliveries/redeliver`,
     operationId: 'redeliverMany',
@@ -85,7 +166,7 @@ export const logRoutes = ({ at, family }: HookFamily): Route[] => [
     }),
   }),
   route({
-    ...family,
+    ...reads,
     method: 'GET',
     path: `${at}/me/{uuid}/deliveries/{id}`,
     operationId: 'getDelivery',
@@ -94,10 +175,10 @@ export const logRoutes = ({ at, family }: HookFamily): Route[] => [
     params: { uuid: Uuid, id },
     response: DeliveryDetail,
     notFound: NO_DELIVERY,
-    handle: ({ params, caller: { consumer, api } }) => api.deliveries.get(consumer, params.uuid, params.id),
+    handle: ({ read, params, caller: { consumer, api } }) => api.deliveries.get(read, consumer, params.uuid, params.id),
   }),
   route({
-    ...family,
+    ...commands,
     method: 'POST',
     path: `${at}/me/{uuid}/deliveries/{id}/redeliver`,
     operationId: 'redeliver',
@@ -108,14 +189,14 @@ export const logRoutes = ({ at, family }: HookFamily): Route[] => [
     response: DeliverySummary,
     notFound: NO_DELIVERY,
     refusals: {
-      ...family.refusals,
+      ...commands.refusals,
       409: 'The delivery is pending or in flight',
       410: 'The body of the delivery is kept no more',
     },
     handle: ({ params, caller: { consumer, api } }) => api.deliveries.redeliver(consumer, params.uuid, params.id),
   }),
   route({
-    ...family,
+    ...commands,
     method: 'POST',
     path: `${at}/me/{uuid}/deliveries/{id}/skip`,
     operationId: 'skipDelivery',
@@ -125,7 +206,7 @@ export const logRoutes = ({ at, family }: HookFamily): Route[] => [
     status: 204,
     response: Type.Void(),
     notFound: NO_DELIVERY,
-    refusals: { ...family.refusals, 409: 'The delivery is not the one that its chainhook waits for' },
+    refusals: { ...commands.refusals, 409: 'The delivery is not the one that its chainhook waits for' },
     handle: ({ params, caller: { consumer, api } }) => api.deliveries.skip(consumer, params.uuid, params.id),
   }),
 ];

@@ -1,0 +1,133 @@
+/** Backfills, which tell hooks of the past: as a consumer starts, watches and cancels them. */
+import { Type } from '@sinclair/typebox';
+import { CursorPage, cursorPage, cursorQuery, pageCursor } from '../../http/pagination.ts';
+import { type Route, route } from '../../http/route.ts';
+import type { Cursor } from '../../store/model/page.ts';
+import { foundBackfill } from '../commands/backfills.ts';
+import { ownHook } from '../commands/hooks.ts';
+import { invalidField } from '../problem.ts';
+import type { Chainhooks } from '../service.ts';
+import type { HookFamily, HookReader, ReadHooks } from './family.ts';
+import { BackfillBody, BackfillResponse, Uuid } from './schemas.ts';
+import { serializedBackfill } from './serialize.ts';
+
+/** Backfills of a hook that are not done yet. */
+const MOST_BACKFILLS = 100;
+
+/** The blocks of a backfill. */
+export interface BackfillRange {
+  from: number;
+  /** The tip where it isn't given. */
+  to: number | undefined;
+  /** Counts what matches, and sends nothing. */
+  dryRun: boolean;
+}
+
+export type Backfills = ReturnType<typeof hookBackfills>;
+
+/** Every function takes the consumer, who sees nobody else's hooks. */
+export function hookBackfills({ commands, chance }: Pick<Chainhooks, 'commands' | 'chance'>, read: ReadHooks) {
+  /** The id of a hook of the consumer. @throws HookProblem 404 */
+  const idOf = ({ hooks }: HookReader, consumer: string, uuid: string): number => ownHook(hooks, { consumer, uuid }).id;
+
+  /** @throws HookProblem 404 */
+  const get = (now: HookReader, consumer: string, uuid: string, job: string) =>
+    serializedBackfill(foundBackfill(now.hooks, { hook: idOf(now, consumer, uuid), job }));
+
+  return {
+    get,
+
+    page(now: HookReader, consumer: string, uuid: string, limit: number, at: Cursor | null) {
+      const page = now.hooks.backfills.page(idOf(now, consumer, uuid), limit, at);
+      return { ...page, items: page.items.map(serializedBackfill) };
+    },
+
+    /** @throws HookProblem 400 for the range, 404 where the hook is gone, 429 where too many wait */
+    async start(consumer: string, uuid: string, { from, to: upTo, dryRun }: BackfillRange) {
+      const { hook, tip } = await read((now) => ({ hook: idOf(now, consumer, uuid), tip: now.height() }));
+      const to = upTo ?? tip;
+      if (from > to) throw invalidField('from_height', 'must not be above to_height');
+      if (to > tip) throw invalidField('to_height', `must not be above the tip, which is at ${tip}`);
+      const job = chance.uuid();
+      await commands.run('backfill.start', { hook, job, from, to, dryRun, most: MOST_BACKFILLS });
+      return read(({ hooks }) => serializedBackfill(foundBackfill(hooks, { hook, job })));
+    },
+
+    /** Deliveries that the backfill queued and that are not under way are cancelled too. @throws HookProblem 404 */
+    async cancel(consumer: string, uuid: string, job: string): Promise<void> {
+      const hook = await read((now) => idOf(now, consumer, uuid));
+      await commands.run('backfill.cancel', { hook, job });
+    },
+  };
+}
+
+const uuid = { uuid: Uuid };
+const job = { uuid: Uuid, job: Uuid };
+const NO_HOOK = 'Chainhook not found: this consumer has none with this id';
+const NO_JOB = 'Backfill not found: the chainhook has none with this id';
+
+/** The routes of backfills. */
+export const backfillRoutes = ({ at, reads, commands }: HookFamily<{ backfills: Backfills }>): Route[] => [
+  route({
+    ...commands,
+    method: 'POST',
+    path: `${at}/me/{uuid}/backfills`,
+    operationId: 'startBackfill',
+    summary: 'Start a backfill',
+    description:
+      'Queues deliveries for past blocks that match, lowest block first, one block in each delivery, and returns the backfill.',
+    params: uuid,
+    body: BackfillBody,
+    status: 202,
+    response: BackfillResponse,
+    notFound: NO_HOOK,
+    handle: ({ params, body, caller: { consumer, api } }) =>
+      api.backfills.start(consumer, params.uuid, {
+        from: body.from_height,
+        to: body.to_height,
+        dryRun: body.dry_run ?? false,
+      }),
+  }),
+  route({
+    ...reads,
+    method: 'GET',
+    path: `${at}/me/{uuid}/backfills`,
+    operationId: 'getBackfills',
+    summary: 'Backfills',
+    description: 'Returns the backfills of a chainhook, newest first.',
+    params: uuid,
+    query: cursorQuery,
+    response: CursorPage(BackfillResponse),
+    notFound: NO_HOOK,
+    handle: ({ read, params, query, caller: { consumer, api } }) => {
+      const list = `backfills ${params.uuid.toLowerCase()}`;
+      const page = api.backfills.page(read, consumer, params.uuid, query.limit, pageCursor(list, query.cursor));
+      return cursorPage(list, query.limit, page, (one) => one);
+    },
+  }),
+  route({
+    ...reads,
+    method: 'GET',
+    path: `${at}/me/{uuid}/backfills/{job}`,
+    operationId: 'getBackfill',
+    summary: 'One backfill',
+    description: 'Returns the progress of a backfill.',
+    params: job,
+    response: BackfillResponse,
+    notFound: NO_JOB,
+    handle: ({ read, params, caller: { consumer, api } }) => api.backfills.get(read, consumer, params.uuid, params.job),
+  }),
+  route({
+    ...commands,
+    method: 'DELETE',
+    path: `${at}/me/{uuid}/backfills/{job}`,
+    operationId: 'cancelBackfill',
+    summary: 'Cancel a backfill',
+    description: 'Stops a backfill and cancels the deliveries it has queued.',
+    params: job,
+    status: 204,
+    response: Type.Void(),
+    notFound: NO_JOB,
+    handle: ({ params, caller: { consumer, api } }) => api.backfills.cancel(consumer, params.uuid, params.job),
+  }),
+];

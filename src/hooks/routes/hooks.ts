@@ -1,0 +1,286 @@
+/** Registering and managing hooks, as the published client calls it, and the table of contents of all routes of chainhooks. */
+import { Type } from '@sinclair/typebox';
+import { toHex } from '../../codec/hex.ts';
+import { offsetQuery } from '../../http/offset-pagination.ts';
+import { type Route, route } from '../../http/route.ts';
+import type { HookRecord } from '../../store/hooks/model.ts';
+import { type BulkFilters, ownHook, type ResumeFrom } from '../commands/hooks.ts';
+import {
+  activeHook,
+  Definition,
+  definitionOf,
+  type HookDefinition,
+  patchedDefinition,
+  readDefinition,
+} from '../definition/definition.ts';
+import { TargetRefused, TargetUnresolved } from '../delivery/target.ts';
+import { type BlockChoice, chosenBlock, scanner } from '../matching/scan.ts';
+import { invalidField } from '../problem.ts';
+import type { Chainhooks } from '../service.ts';
+import { type Backfills, backfillRoutes } from './backfills.ts';
+import { type DeliveryLog, deliveryRoutes } from './deliveries.ts';
+import { type HookCallers, type HookFamily, type HookReader, hookFamily, PREFIXES, type ReadHooks } from './family.ts';
+import { BulkBody, EnabledBody, EvaluateBody, HookPage, HookResponse, Uuid } from './schemas.ts';
+import { type ConsumerSecrets, secretRoutes } from './secret.ts';
+import { serializedHook } from './serialize.ts';
+import { type Trials, trialRoutes } from './trials.ts';
+
+/** Maximum on-demand evaluations of a hook that may wait for its receiver. */
+const MOST_WAITING = 10_000;
+
+export type Management = ReturnType<typeof management>;
+
+/**
+ * What a consumer does with its hooks. Every function takes the consumer, who sees nobody else's.
+ * @param mostHooks of one consumer, null for any number
+ */
+export function management(
+  hooks: Pick<Chainhooks, 'store' | 'history' | 'commands' | 'guard' | 'network' | 'chance' | 'pausedReason'>,
+  read: ReadHooks,
+  mostHooks: number | null,
+) {
+  const { store, history, commands, guard, network, chance, pausedReason } = hooks;
+
+  function serialized({ hooks, height }: HookReader, record: HookRecord) {
+    const lag = Math.max(0, height() - record.cursor.height);
+    return serializedHook(
+      record,
+      hooks.deliveries.waiting(record.id),
+      record.stage === 'idle' && record.status === 'new' ? 0 : lag,
+      pausedReason(record),
+    );
+  }
+
+  /** @throws HookProblem 400 where the URL may not be called; a name that isn't known yet may be */
+  async function checkTarget({ action }: HookDefinition): Promise<void> {
+    try {
+      await guard.check(action.url);
+    } catch (error) {
+      if (error instanceof TargetRefused) throw invalidField('action.url', `is not allowed: ${error.message}`);
+      if (!(error instanceof TargetUnresolved)) throw error;
+    }
+  }
+
+  return {
+    async register(consumer: string, body: unknown) {
+      const definition = readDefinition(body, network());
+      await checkTarget(definition);
+      const hook = { uuid: chance.uuid(), consumer, definition, most: mostHooks };
+      const record = await commands.run('hook.register', hook);
+      return read((now) => serialized(now, record));
+    },
+
+    page(now: HookReader, consumer: string, limit: number, offset: number) {
+      const { items, total } = now.hooks.records.page(consumer, limit, offset);
+      return { limit, offset, total, results: items.map((record) => serialized(now, record)) };
+    },
+
+    get: (now: HookReader, consumer: string, uuid: string) => serialized(now, ownHook(now.hooks, { consumer, uuid })),
+
+    async update(consumer: string, uuid: string, body: unknown) {
+      const known = await read((now) => ownHook(now.hooks, { consumer, uuid }));
+      await checkTarget(patchedDefinition(definitionOf(known), body, network()));
+      // The definition may have changed while a name was looked up: the body goes into the one that is there now.
+      const record = await commands.run('hook.redefine', { consumer, uuid, change: body });
+      return read((now) => serialized(now, record));
+    },
+
+    remove: (consumer: string, uuid: string): Promise<void> => commands.run('hook.remove', { consumer, uuid }),
+
+    setEnabled: (consumer: string, uuid: string, enabled: boolean, from?: ResumeFrom): Promise<void> =>
+      commands.run('hook.set_enabled', { consumer, uuid, enabled, ...(from === undefined ? {} : { from }) }),
+
+    /** @returns uuids of all that the filters name, oldest first */
+    setManyEnabled: (consumer: string, enabled: boolean, filters: BulkFilters): Promise<string[]> =>
+      commands.run('hook.set_many_enabled', { consumer, enabled, filters }),
+
+    /**
+     * Sends what the hook matches in a block to its receiver, beside its live deliveries; counters, status and budgets stay as
+     * they are.
+     * @throws HookProblem 404 for the hook, 404 or 400 for the block, 429 where too many wait
+     */
+    async evaluate(consumer: string, uuid: string, choice: BlockChoice): Promise<void> {
+      const record = await read((now) => ownHook(now.hooks, { consumer, uuid }));
+      const block = chosenBlock(history, choice);
+      const { candidates } = store;
+      if (scanner({ history, candidates }, activeHook(record).conditions).at(block) === null) return;
+      const evaluation = { consumer, uuid, block: toHex(block), request: chance.uuid(), most: MOST_WAITING };
+      await commands.run('delivery.evaluate', evaluation);
+    },
+  };
+}
+
+const uuid = { uuid: Uuid };
+const NO_HOOK = 'Chainhook not found: this consumer has none with this id';
+const limits = { maximum: 60, default: 20 };
+const pageQuery = {
+  ...offsetQuery(limits),
+  limit: Type.Integer({ minimum: 1, ...limits, description: 'Maximum number of items on a page' }),
+};
+/** The body of a definition, which is read field by field, so that errors name the field. */
+const AnyBody = Type.Unsafe<unknown>(Type.Object({}));
+
+/** The routes that register, list, update, enable, evaluate and delete chainhooks. */
+export const managementRoutes = ({
+  at,
+  reads,
+  operatorReads,
+  commands,
+}: HookFamily<{ management: Management }>): Route[] => [
+  route({
+    ...operatorReads,
+    method: 'GET',
+    path: `${at}/consumers`,
+    operationId: 'getChainhookConsumers',
+    summary: 'Consumers',
+    description:
+      'Returns the consumers that have chainhooks, each with the number of its chainhooks. Only the admin key may ask; the admin acts for a consumer with the header `X-Chainhook-Consumer`.',
+    response: Type.Object({ results: Type.Array(Type.Object({ consumer: Type.String(), hooks: Type.Integer() })) }),
+    handle: ({ read }) => ({ results: read.hooks.records.consumers() }),
+  }),
+  route({
+    ...reads,
+    method: 'GET',
+    path: `${at}/me`,
+    operationId: 'getChainhooks',
+    summary: 'Your chainhooks',
+    description: 'Returns the chainhooks of the consumer whose key is used, newest first.',
+    query: pageQuery,
+    response: HookPage,
+    handle: ({ read, query, caller: { consumer, api } }) =>
+      api.management.page(read, consumer, query.limit, query.offset),
+  }),
+  route({
+    ...commands,
+    method: 'POST',
+    path: `${at}/me`,
+    operationId: 'registerChainhook',
+    summary: 'Register a chainhook',
+    description:
+      'Stores a chainhook and returns it with its id. A chainhook starts disabled unless `options.enable_on_registration` is true.',
+    body: AnyBody,
+    described: { body: Definition },
+    response: HookResponse,
+    refusals: { ...commands.refusals, 409: 'The consumer has as many chainhooks as it may have' },
+    handle: ({ body, caller: { consumer, api } }) => api.management.register(consumer, body),
+  }),
+  route({
+    ...commands,
+    method: 'PATCH',
+    path: `${at}/me/enabled`,
+    operationId: 'bulkEnableChainhooks',
+    summary: 'Enable or disable several chainhooks',
+    description: 'Enables or disables all chainhooks that match every one of the filters, and returns their ids.',
+    body: BulkBody,
+    response: Type.Object({ updated_uuids: Type.Array(Type.String()) }),
+    handle: async ({ body, caller: { consumer, api } }) => ({
+      updated_uuids: await api.management.setManyEnabled(consumer, body.enabled, body.filters),
+    }),
+  }),
+  route({
+    ...reads,
+    method: 'GET',
+    path: `${at}/me/{uuid}`,
+    operationId: 'getChainhook',
+    summary: 'One chainhook',
+    description:
+      'Returns a chainhook with its definition and its status, such as the last evaluated block and the number of pending deliveries.',
+    params: uuid,
+    response: HookResponse,
+    notFound: NO_HOOK,
+    handle: ({ read, params, caller: { consumer, api } }) => api.management.get(read, consumer, params.uuid),
+  }),
+  route({
+    ...commands,
+    method: 'PATCH',
+    path: `${at}/me/{uuid}`,
+    operationId: 'updateChainhook',
+    summary: 'Update a chainhook',
+    description: 'Replaces the given parts of the definition, starting with the next block, and returns the chainhook.',
+    params: uuid,
+    body: AnyBody,
+    described: { body: Type.Partial(Definition) },
+    response: HookResponse,
+    notFound: NO_HOOK,
+    handle: ({ params, body, caller: { consumer, api } }) => api.management.update(consumer, params.uuid, body),
+  }),
+  route({
+    ...commands,
+    method: 'DELETE',
+    path: `${at}/me/{uuid}`,
+    operationId: 'deleteChainhook',
+    summary: 'Delete a chainhook',
+    description: 'Deletes a chainhook and cancels its queued deliveries.',
+    params: uuid,
+    status: 204,
+    response: Type.Void(),
+    notFound: NO_HOOK,
+    handle: ({ params, caller: { consumer, api } }) => api.management.remove(consumer, params.uuid),
+  }),
+  route({
+    ...commands,
+    method: 'PATCH',
+    path: `${at}/me/{uuid}/enabled`,
+    operationId: 'enableChainhook',
+    summary: 'Enable or disable a chainhook',
+    description: 'Enables or disables a chainhook. `resume_from` states where a re-enabled chainhook continues.',
+    params: uuid,
+    body: EnabledBody,
+    status: 204,
+    response: Type.Void(),
+    notFound: NO_HOOK,
+    handle: ({ params, body, caller: { consumer, api } }) =>
+      api.management.setEnabled(consumer, params.uuid, body.enabled, body.resume_from),
+  }),
+  route({
+    ...commands,
+    method: 'POST',
+    path: `${at}/me/{uuid}/evaluate`,
+    operationId: 'evaluateChainhook',
+    summary: 'Evaluate one block',
+    description: 'Evaluates a chainhook on one block of the canonical chain and queues a delivery if it matches.',
+    params: uuid,
+    body: EvaluateBody,
+    status: 204,
+    response: Type.Void(),
+    notFound: 'Chainhook not found, or the canonical chain has no such block',
+    handle: ({ params, body, caller: { consumer, api } }) => api.management.evaluate(consumer, params.uuid, body),
+  }),
+];
+
+/** What the routes call. */
+export interface HookApi extends HookCallers {
+  management: Management;
+  secrets: ConsumerSecrets;
+  deliveries: DeliveryLog;
+  trials: Trials;
+  backfills: Backfills;
+}
+
+/** Needs no key. */
+const status = (at: string, hidden: boolean, version: string): Route =>
+  route({
+    path: at,
+    operationId: 'getChainhooksStatus',
+    summary: 'Chainhook service status',
+    description: 'Returns `ready` and the version of the server. This route needs no key.',
+    tag: 'Chainhooks',
+    hidden,
+    response: Type.Object({ server_version: Type.String(), status: Type.Literal('ready') }),
+    etag: null,
+    handle: () => ({ server_version: version, status: 'ready' as const }),
+  });
+
+/** @param api null where this process doesn't write */
+export const hookRoutes = (version: string, api: HookApi | null): Route[] =>
+  PREFIXES.flatMap((prefix) => {
+    const family = hookFamily(prefix, api);
+    return [
+      status(prefix, family.reads.hidden, version),
+      ...managementRoutes(family),
+      ...secretRoutes(family),
+      ...deliveryRoutes(family),
+      ...trialRoutes(family),
+      ...backfillRoutes(family),
+    ];
+  });

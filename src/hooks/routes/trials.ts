@@ -1,0 +1,245 @@
+/** Trying definitions and receivers: previews over past blocks, and tests of a receiver. */
+import { type Route, route } from '../../http/route.ts';
+import type { HookRecord } from '../../store/hooks/model.ts';
+import { ownHook } from '../commands/hooks.ts';
+import { activeHook, conditionsOfDefinition, definitionOf, readDefinition } from '../definition/definition.ts';
+import type { Filter } from '../definition/filter-schemas.ts';
+import { failureOf, isSuccess } from '../delivery/attempt.ts';
+import { type MatchedBlock, type PayloadHook, payloadText, webhookId } from '../evaluation/payload.ts';
+import type { Condition } from '../matching/matching.ts';
+import { type BlockChoice, chosenBlock, MOST_BLOCKS, type Search, scanner, search } from '../matching/scan.ts';
+import { HookProblem, invalidField } from '../problem.ts';
+import type { Chainhooks } from '../service.ts';
+import type { HookFamily, ReadHooks } from './family.ts';
+import { networkOrUnknown, sampleBlock } from './sample.ts';
+import { PreviewBody, PreviewResponse, TestBody, TestResponse, Uuid } from './schemas.ts';
+
+/** What is tried with: the chain as it is committed, and what sends a request. */
+type Tried = Pick<Chainhooks, 'store' | 'history' | 'request' | 'network' | 'clock' | 'chance'>;
+
+/** Payloads that a preview shows. */
+const MOST_PAYLOADS = 5;
+
+/** The uuid in the payloads of a definition that isn't registered. */
+const UNREGISTERED = '00000000-0000-4000-8000-000000000000';
+
+/** What a preview goes through: one block, or the blocks of a range. */
+export interface PreviewRange extends BlockChoice {
+  from_height?: number;
+  to_height?: number;
+}
+
+type PreviewedHook = PayloadHook & { conditions: readonly Condition[] };
+
+/** @throws HookProblem 400 that names the bound which is wrong */
+function boundsOf({ from_height: from, to_height: to }: PreviewRange, tip: number): { from: number; to: number } {
+  if (from === undefined) throw invalidField('from_height', 'is required');
+  if (to === undefined) throw invalidField('to_height', 'is required');
+  if (from > to) throw invalidField('from_height', 'must not be above to_height');
+  if (to > tip) throw invalidField('to_height', `must not be above the tip, which is at ${tip}`);
+  if (to - from >= MOST_BLOCKS) throw invalidField('to_height', `must be within ${MOST_BLOCKS} blocks of from_height`);
+  return { from, to };
+}
+
+/**
+ * What filters match in past blocks: nothing is stored and nothing sent.
+ * @param searches bounds the blocks that previews go through at once
+ */
+function previews({ store, history, network }: Tried, searches: Search, read: ReadHooks) {
+  const { candidates } = store;
+
+  async function preview(consumer: string, hook: PreviewedHook, range: PreviewRange) {
+    const scan = scanner({ history, candidates }, hook.conditions);
+    const isRange = range.from_height !== undefined || range.to_height !== undefined;
+    if (!isRange && range.block_height === undefined && range.index_block_hash === undefined) {
+      throw new HookProblem(400, 'one of block_height, index_block_hash, or from_height and to_height is required');
+    }
+    const tip = await read((now) => now.height());
+    const found = { matched_blocks: 0, matched_transactions: 0, payloads: [] as object[] };
+    const add = (matched: MatchedBlock) => {
+      found.matched_blocks += 1;
+      found.matched_transactions += matched.txIndexes.length;
+      if (found.payloads.length === MOST_PAYLOADS) return;
+      const text = payloadText(hook, networkOrUnknown(network), { apply: [matched], rollback: [] });
+      found.payloads.push(JSON.parse(text) as object);
+    };
+    if (isRange) {
+      const { from, to } = boundsOf(range, tip);
+      await searches.each(consumer, scan, from, to, add);
+    } else {
+      const matched = scan.at(chosenBlock(history, range));
+      if (matched !== null) add(matched);
+    }
+    return found;
+  }
+
+  return {
+    /** A definition that is not registered. @throws HookProblem 400 that names the field */
+    ofDefinition(consumer: string, filters: unknown, options: unknown, range: PreviewRange) {
+      const definition = readDefinition(
+        {
+          name: 'preview',
+          version: '1',
+          chain: 'stacks',
+          network: networkOrUnknown(network).kind,
+          filters,
+          options: options ?? null,
+          action: { type: 'http_post', url: 'https://preview.invalid' },
+        },
+        null,
+      );
+      const conditions = conditionsOfDefinition(definition);
+      const { name, options: given = {} } = definition;
+      return preview(consumer, { uuid: UNREGISTERED, name, options: given ?? {}, conditions }, range);
+    },
+
+    ofHook: (record: HookRecord, range: PreviewRange) => preview(record.consumer, activeHook(record), range),
+  };
+}
+
+/** The block of a test: of a height, or the newest that matches, below a height where one is given. */
+export interface TestChoice {
+  block_height?: number;
+  before_height?: number;
+}
+
+/** Makes the function that tests a hook's receiver: one attempt, whose result is the answer. Nothing is queued, logged or counted. */
+function testDeliveries({ store, history, request, network, clock, chance }: Tried, searches: Search) {
+  const { candidates } = store;
+
+  function madeUp(filter: Filter): MatchedBlock {
+    const block = sampleBlock(filter, networkOrUnknown(network), Math.floor(clock.now() / 1000));
+    return { block, txIndexes: [0], findFunction: () => undefined };
+  }
+
+  /**
+   * The block to test with: the one of a height, else the newest that matches, else one that is made up.
+   * @throws HookProblem 400 or 404 for the choice
+   */
+  async function testBlock(record: HookRecord, { block_height: height, before_height: before }: TestChoice) {
+    const definition = definitionOf(record);
+    const scan = scanner({ history, candidates }, conditionsOfDefinition(definition));
+    if (height !== undefined) {
+      if (before !== undefined) throw invalidField('before_height', 'is not allowed beside block_height');
+      const matched = scan.at(chosenBlock(history, { block_height: height }));
+      if (matched === null) throw invalidField('block_height', `has nothing that ${record.uuid} matches`);
+      return { matched, searchedFrom: null };
+    }
+    const [first] = definition.filters.events;
+    if (first === undefined) throw new HookProblem(409, 'The chainhook has no filters');
+    const aboveTip = history.tip().height + 1;
+    const { matched, searchedFrom } = await searches.newest(
+      record.consumer,
+      scan,
+      Math.min(before ?? aboveTip, aboveTip),
+    );
+    return { matched: matched ?? madeUp(first), searchedFrom };
+  }
+
+  /** @param current reads the hook again: it may be changed or deleted during the search */
+  return async (current: () => Promise<HookRecord>, choice: TestChoice) => {
+    const { matched, searchedFrom } = await testBlock(await current(), choice);
+    const record = await current();
+    const text = payloadText(activeHook(record), networkOrUnknown(network), { apply: [matched], rollback: [] });
+    const id = webhookId(`${record.uuid}/${chance.uuid()}`, text);
+    const identity = { webhookId: id, lane: 'test', sequence: null, reason: 'test', attempts: 0 } as const;
+    const result = await request(record, identity, text);
+    const ok = isSuccess(result);
+    return {
+      ok,
+      status_code: result.statusCode,
+      duration_ms: result.durationMs,
+      error: ok ? null : failureOf(result),
+      response_excerpt: result.excerpt,
+      webhook_id: id,
+      searched_from_height: searchedFrom,
+      payload: JSON.parse(text) as object,
+    };
+  };
+}
+
+export type Trials = ReturnType<typeof trials>;
+
+/** Every function takes the consumer, who sees nobody else's hooks. */
+export function trials(hooks: Tried, read: ReadHooks) {
+  const searches = search(hooks.clock);
+  const preview = previews(hooks, searches, read);
+  const test = testDeliveries(hooks, searches);
+  const own = (consumer: string, uuid: string) => read((now) => ownHook(now.hooks, { consumer, uuid }));
+
+  return {
+    preview: preview.ofDefinition,
+    previewOwn: async (consumer: string, uuid: string, range: PreviewRange) =>
+      preview.ofHook(await own(consumer, uuid), range),
+
+    test: (consumer: string, uuid: string, choice: TestChoice) => test(() => own(consumer, uuid), choice),
+  };
+}
+
+/** A range may stand in `block_height` or beside it. */
+function rangeOf({ block_height: height, ...rest }: (typeof PreviewBody)['static']): PreviewRange {
+  const { index_block_hash, from_height, to_height } = rest;
+  return {
+    ...(index_block_hash === undefined ? {} : { index_block_hash }),
+    ...(from_height === undefined ? {} : { from_height }),
+    ...(to_height === undefined ? {} : { to_height }),
+    ...(typeof height === 'number' ? { block_height: height } : height),
+  };
+}
+
+const uuid = { uuid: Uuid };
+
+/** The routes of previews and test deliveries. */
+export const trialRoutes = ({ at, commands }: HookFamily<{ trials: Trials }>): Route[] => [
+  route({
+    ...commands,
+    method: 'POST',
+    path: `${at}/preview`,
+    operationId: 'previewDefinition',
+    summary: 'Preview a definition',
+    description:
+      'Returns what the given filters and options would have delivered for past blocks. Nothing is stored or sent.',
+    body: PreviewBody,
+    response: PreviewResponse,
+    notFound: 'Block not found: the canonical chain has no such block',
+    handle: ({ body, caller: { consumer, api } }) =>
+      api.trials.preview(consumer, body.filters, body.options, rangeOf(body)),
+  }),
+  route({
+    ...commands,
+    method: 'POST',
+    path: `${at}/me/{uuid}/preview`,
+    operationId: 'previewChainhook',
+    summary: 'Preview a chainhook',
+    description: 'Returns what a registered chainhook would have delivered for past blocks. Nothing is stored or sent.',
+    params: uuid,
+    body: PreviewBody,
+    response: PreviewResponse,
+    notFound: 'Chainhook not found, or the canonical chain has no such block',
+    handle: ({ params, body, caller: { consumer, api } }) => {
+      for (const name of ['filters', 'options'] as const) {
+        if (body[name] !== undefined) throw invalidField(name, 'is not allowed; those of the chainhook are taken');
+      }
+      return api.trials.previewOwn(consumer, params.uuid, rangeOf(body));
+    },
+  }),
+  route({
+    ...commands,
+    method: 'POST',
+    path: `${at}/me/{uuid}/test`,
+    operationId: 'testChainhook',
+    summary: 'Test a receiver',
+    description:
+      'Sends one delivery immediately and returns the response of the receiver. The newest matching block among the last thousand is used (fewer if they are large); if none matches, a block is made up with zeros for hashes. `searched_from_height` is the lowest block that was searched. The delivery is neither queued, logged nor counted.',
+    params: uuid,
+    body: TestBody,
+    optionalBody: true,
+    response: TestResponse,
+    notFound: 'Chainhook not found, or the canonical chain has no such block',
+    refusals: {
+      ...commands.refusals,
+      409: 'The chainhook has no filters, or the server can not read the signing secret',
+    },
+    handle: ({ params, body, caller: { consumer, api } }) => api.trials.test(consumer, params.uuid, body),
+  }),
+];
