@@ -126,14 +126,6 @@ export class Matcher {
     return this.#hooks.size;
   }
 
-  has(hook: number): boolean {
-    return this.#hooks.has(hook);
-  }
-
-  ids(): Iterable<number> {
-    return this.#hooks.keys();
-  }
-
   /** Replaces the filters of a hook. */
   set(hook: number, conditions: readonly Condition[]): void {
     this.delete(hook);
