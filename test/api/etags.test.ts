@@ -2,7 +2,10 @@
 
 import { expect, test } from 'bun:test';
 import { silentMachine } from '../../src/hooks/machine.ts';
+import type { ETagKind } from '../../src/http/etag.ts';
+import * as tags from '../../src/http/etag.ts';
 import { rebuildIndex } from '../../src/store/ingest/rebuild.ts';
+import type { Reader } from '../../src/store/read/index-reader.ts';
 import { openApi } from '../support/api.ts';
 import { dataDirectory } from '../support/data-directory.ts';
 import { alice, announcement, block, bob, deployment, receipt, START, transfer } from '../support/handmade.ts';
@@ -125,4 +128,98 @@ test('names from before the chain change the tags of names', async () => {
     yield { kind: 'name', name: 'alice.id', owner: alice.address, zonefileHash: new Uint8Array(20) };
   });
   expect((await again(directory.path, '/v1/names', tag)).status).toBe(200);
+});
+
+/** What answers may depend on; 0 and an empty text are nothing. */
+const STATE = {
+  tip: 1,
+  microblock: 0,
+  burnHeight: 100,
+  newestArrival: 2,
+  attachments: 3,
+  newestBurnBlock: 4,
+  mempool: 5,
+  sendMany: 'SP000000000000000000002Q6VF78.send-many',
+  blockOfTransaction: 6,
+  statusOfTransaction: 'success',
+  block: 7,
+  blockAt: 8,
+};
+type State = typeof STATE;
+type Part = keyof State;
+
+const hashOf = (byte: number): Uint8Array | undefined => (byte === 0 ? undefined : new Uint8Array(32).fill(byte));
+
+function readerOf(of: State): Reader {
+  const microblock = of.microblock === 0 ? null : { hash: hashOf(of.microblock) };
+  const tip = of.tip === 0 ? null : { indexBlockHash: hashOf(of.tip), microblock, burnBlockHeight: of.burnHeight };
+  const found = { indexBlockHash: hashOf(of.blockOfTransaction) ?? null, status: of.statusOfTransaction };
+  return {
+    chain: {
+      tip: async () => tip,
+      newestArrival: async () => hashOf(of.newestArrival),
+      blockHash: async () => hashOf(of.block),
+      sendMany: async () => new Set([of.sendMany]),
+    },
+    names: { version: async () => of.attachments },
+    burnRewards: { newestHash: async () => hashOf(of.newestBurnBlock) ?? null },
+    mempool: { version: async () => of.mempool },
+    transactions: { state: async () => (of.statusOfTransaction === '' ? undefined : found) },
+    blocks: { at: async () => (of.blockAt === 0 ? undefined : { indexHash: hashOf(of.blockAt) }) },
+  } as unknown as Reader;
+}
+
+const { tagOf: _, namesTag: __, ...kinds } = tags;
+type Kind = keyof typeof kinds;
+
+interface Depends {
+  tag: Kind;
+  of?: Partial<State>;
+  /** What changes the tag. */
+  on: readonly Part[];
+  /** Without any of these there is no tag. */
+  needs: readonly Part[];
+}
+const TIP = ['tip', 'microblock'] as const;
+const ofTip = (tag: Kind, ...on: Part[]): Depends => ({ tag, on: [...TIP, ...on], needs: ['tip'] });
+const DEPENDS: readonly Depends[] = [
+  ofTip('chainTip'),
+  ofTip('chainAndBurnTip', 'burnHeight'),
+  ofTip('anyFork', 'newestArrival'),
+  ofTip('chainTipAndAttachments', 'attachments'),
+  ofTip('chainAndBurnBlock', 'newestBurnBlock'),
+  ofTip('mempool', 'mempool'),
+  ofTip('mempoolAndAnyFork', 'newestArrival', 'mempool'),
+  ofTip('principal', 'burnHeight'),
+  ofTip('memos', 'burnHeight', 'sendMany'),
+  ofTip('principalAndMempool', 'burnHeight', 'mempool'),
+  { tag: 'transaction', on: ['blockOfTransaction', 'statusOfTransaction'], needs: ['statusOfTransaction'] },
+  {
+    tag: 'transaction',
+    of: { blockOfTransaction: 0, statusOfTransaction: 'pending' },
+    on: ['blockOfTransaction', 'statusOfTransaction', 'mempool'],
+    needs: ['statusOfTransaction', 'tip'],
+  },
+  { tag: 'block', on: ['block'], needs: ['block'] },
+  { tag: 'blockAt', on: ['blockAt'], needs: ['blockAt'] },
+];
+
+test.each(DEPENDS)('the tag $tag changes with $on, and with nothing else', async ({ tag, of: base, on, needs }) => {
+  const kind = kinds[tag] as ETagKind<object>;
+  const tagOf = (change: object) => kind(readerOf({ ...STATE, ...base, ...change }), {});
+  const first = await tagOf({});
+  expect(first).toEqual(expect.any(String));
+  expect(await tagOf({})).toBe(first);
+  const [changing, needed]: [Part[], Part[]] = [[], []];
+  for (const [part, value] of Object.entries({ ...STATE, ...base }) as [Part, number | string][]) {
+    const [other, nothing] = typeof value === 'number' ? [value + 90, 0] : ['another', ''];
+    if ((await tagOf({ [part]: other })) !== first) changing.push(part);
+    if ((await tagOf({ [part]: nothing })) === null) needed.push(part);
+  }
+  expect(changing.sort()).toEqual([...on].sort());
+  expect(needed.sort()).toEqual([...needs].sort());
+});
+
+test('it is known of every tag what changes it', () => {
+  expect(Object.keys(kinds).sort()).toEqual([...new Set(DEPENDS.map(({ tag }) => tag))].sort());
 });
