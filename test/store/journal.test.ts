@@ -8,7 +8,7 @@ import { silentMachine } from '../../src/hooks/machine.ts';
 import { indexPath, journalPath } from '../../src/store/files/database.ts';
 import { openJournalReader } from '../../src/store/files/journal.ts';
 import { JournalEntryError } from '../../src/store/files/journal-entry.ts';
-import { fitOf } from '../../src/store/files/journal-link.ts';
+import { fitOf, openWholeJournal } from '../../src/store/files/journal-link.ts';
 import { MisplacedPayloadError } from '../../src/store/files/payload-source.ts';
 import { directoryStatus } from '../../src/store/files/status.ts';
 import type { ReceivedEvent } from '../../src/store/ingest/ingest.ts';
@@ -243,4 +243,26 @@ test('a journal that ends where the index does, with another entry, is another, 
   expect(fitOf(place, journal([another, own, another]))).toBe('other');
   expect(fitOf(place, journal([another, own, another, own]))).toBe('other');
   expect(fitOf(place, journal([another, own]))).toBe('behind');
+});
+
+test.each<[string, (bytes: Buffer) => Buffer]>([
+  ['no database', (bytes) => bytes.fill('text ')],
+  ['damaged', (bytes) => bytes.fill(0xff, 100, 200)],
+  ['cut off in its header', (bytes) => bytes.subarray(0, 50)],
+  ['cut off in its middle', (bytes) => bytes.subarray(0, bytes.length >> 1)],
+])('an index that is %s is made anew where that is forced, and its journal is exported', (_, damage) => {
+  using directory = ingestOf(events);
+  const before = tables(directory.path);
+  const path = indexPath(directory.path);
+  const damaged = damage(readFileSync(path));
+  writeFileSync(path, damaged);
+  const journal = openWholeJournal(directory.path);
+  expect(journal.lastId()).toBe(events.length);
+  journal.close();
+  const refused = refusal(() => rebuild(directory.path));
+  expect(refused.message).toStartWith(`The settings that ${path} was made with can't be read`);
+  expect(refused.remedy).toBe('Add --force to rebuild from the journal without them.');
+  expect(readFileSync(path).equals(damaged)).toBe(true);
+  rebuild(directory.path, true);
+  expect(tables(directory.path)).toEqual(before);
 });
