@@ -161,6 +161,18 @@ test.each([
   expect(read(event)).toEqual({ kind: 'unread', contract: event.contract.split('.')[1]!, topic, reason });
 });
 
+test.each([1, 6, 99, 2_000])('a term of up to 100 cycles is believed, from whichever cycle: %d', (first) => {
+  const until = (end: number) =>
+    stacked('pox-4', 'stack-stx', stacker, {
+      ...lock,
+      ...key,
+      'start-cycle-id': u(first),
+      'end-cycle-id': clarity.some(u(end)),
+    });
+  expect(print(until(first + 100)).changes).toMatchObject([{ firstCycle: first, endCycle: first + 100 }]);
+  expect(read(until(first + 101))).toMatchObject({ kind: 'unread', reason: '101 cycles are too many' });
+});
+
 test('prints of other contracts are none of these', () => {
   for (const contractId of [`${stacker}.pox-5`, `${BOOT}.pox-6`, `${BOOT}.bns`]) {
     expect(poxReading({ ...logOf(bonds.setup(0)), contractId } as ChainEvent)).toBeNull();

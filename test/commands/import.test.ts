@@ -4,7 +4,7 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { OperatorError } from '../../src/base/errors.ts';
 import { recordingRow } from '../../src/chain/recording.ts';
-import { runImport } from '../../src/commands/import.ts';
+import { BATCH_ROWS, runImport } from '../../src/commands/import.ts';
 import { devnetEvents } from '../../src/devnet/scenario.ts';
 import { readSettings } from '../../src/settings/config.ts';
 import type { ReceivedEvent } from '../../src/store/ingest/ingest.ts';
@@ -65,7 +65,7 @@ test('a recording of another chain with the same chain id is refused with two li
     theirs.filter(({ path }) => path === '/new_block'),
     theirs.filter(({ path }) => path === '/new_burn_block'),
   ];
-  const many = Array.from({ length: 600 }, () => others[0]!);
+  const many = Array.from({ length: BATCH_ROWS }, () => others[0]!);
   const refused = await importAs(directory.path, 'theirs.tsv', [...many, ...others, ...blocks]).then(
     () => null,
     (error: unknown) => error,

@@ -13,7 +13,9 @@ import type { Connect } from '../../src/store/files/connection.ts';
 import { indexPath, journalPath } from '../../src/store/files/database.ts';
 import { openJournalReader } from '../../src/store/files/journal.ts';
 import { noteSnapshot } from '../../src/store/files/newest-snapshot.ts';
+import type { EntryReader } from '../../src/store/files/payload-source.ts';
 import { standingOf } from '../../src/store/files/standing.ts';
+import { blockPayloads } from '../../src/store/ingest/block-payloads.ts';
 import {
   type JournalKeep,
   type JournalKeeperEvent,
@@ -310,4 +312,27 @@ test('an entry that rots after the mark is found by the mark', () => {
   expect(problemsOf(directory.path)).toContain(
     `Entry ${first} of ${journalPath(directory.path)} is damaged: its chain value is another.`,
   );
+});
+
+test('a fork that needs a payload which is nowhere says so, and what to run with', () => {
+  using db = new Database(indexPath(filled.path), { readonly: true });
+  const { hash } = db.query<{ hash: Uint8Array }, []>('SELECT index_block_hash AS hash FROM block_payloads').get()!;
+  const nowhere = {
+    message: `A fork needs the payload of block 0x${hash.toHex()}, which is not stored.`,
+    remedy: 'Run with the journal that this index was built from, or import the chain into another directory.',
+  };
+  const readFrom = (entries: EntryReader, of: Uint8Array): unknown => {
+    try {
+      return blockPayloads(db, entries).read(of);
+    } catch (error) {
+      return error;
+    }
+  };
+  expect(readFrom({ read: () => undefined }, hash)).toMatchObject(nowhere);
+  const journal = openJournalReader(filled.path)!;
+  expect(JSON.parse(readFrom(journal, hash) as string)).toMatchObject({ index_block_hash: `0x${hash.toHex()}` });
+  journal.close();
+  const unknown = new Uint8Array(32);
+  const message = nowhere.message.replace(hash.toHex(), unknown.toHex());
+  expect(readFrom(journal, unknown)).toMatchObject({ ...nowhere, message });
 });
