@@ -52,6 +52,27 @@ test('a new tenure comes with a burn block, posted before it', () => {
   expect(same.burnBlockHash).toBe(second.burnBlockHash);
 });
 
+test('the first block of a tenure holds the operations of all Bitcoin blocks since its parent, in their order', () => {
+  const chain = new SimulatedChain({ seed: 5, accounts: 10 });
+  let later = 0;
+  for (let tenure = 0; tenure < 40; tenure++) {
+    const bitcoin = Array.from({ length: 3 }, () => chain.mineBitcoin().burnBlock);
+    const mined = chain.mine(tenure === 0 ? null : chain.tip.indexBlockHash, { newTenure: true, transactions: 0 });
+    const held = blocksOf(mined.events)[0]!.transactions.flatMap(({ burnchain_op }) =>
+      Object.values((burnchain_op ?? {}) as Record<string, { burn_txid: string }>).map(
+        ({ burn_txid }) => `0x${burn_txid}`,
+      ),
+    );
+    // A transfer that the sender can't pay is passed over.
+    const due = bitcoin.flatMap(({ operations }) =>
+      operations.filter(({ txId, kind }) => kind === 'stack' || held.includes(txId)).map(({ txId }) => txId),
+    );
+    expect(held).toEqual(due);
+    later += bitcoin.slice(1).flatMap(({ operations }) => operations.filter(({ txId }) => held.includes(txId))).length;
+  }
+  expect(later).toBeGreaterThan(5);
+});
+
 test('a fork of Bitcoin announces other burn blocks at the same heights', () => {
   const chain = new SimulatedChain({ seed: 6, accounts: 10 });
   const base = chain.mine(null);

@@ -7,6 +7,7 @@ import { devnetEvents } from '../../src/devnet/scenario.ts';
 import { readDefinition } from '../../src/hooks/definition/definition.ts';
 import { silentMachine } from '../../src/hooks/machine.ts';
 import { checkDirectory } from '../../src/store/check/check.ts';
+import { tableSizes } from '../../src/store/check/table-sizes.ts';
 import { directoryStatus } from '../../src/store/files/status.ts';
 import { addEarlierHooks, makeEarlier } from '../support/earlier-data.ts';
 import { ingestOf, received } from '../support/ingest.ts';
@@ -44,6 +45,38 @@ test('stackside import FILE brings the chain to its tip, and check finds nothing
   const check = await stackside('check', '--data', at('data'));
   expect(check.stdout).not.toContain('DIFFERS');
   expect(check.code).toBe(0);
+});
+
+test('stackside tables prints every table and index, the largest first; as JSON each as it is measured', async () => {
+  const sizes = [...tableSizes(at('data'), () => {})];
+  const text = await stackside('tables', '--data', at('data'));
+  const largest = sizes.toSorted((a, b) => b.bytes - a.bytes);
+  expect([
+    text.code,
+    text.stdout
+      .trimEnd()
+      .split('\n')
+      .map((line) => line.split(/ {2,}/)),
+  ]).toEqual([
+    0,
+    largest.map(({ name, kind, table, bytes }) => [
+      name,
+      `${(bytes / 1e6).toFixed(1)} MB`,
+      ...(kind === 'index' ? [`index of ${table}`] : []),
+    ]),
+  ]);
+  const json = await stackside('tables', '--format', 'json', '--data', at('data'));
+  const lines = json.stdout
+    .trimEnd()
+    .split('\n')
+    .map((line) => JSON.parse(line));
+  expect([json.code, lines]).toEqual([
+    0,
+    sizes.flatMap((found, at) => [
+      { at: { number: at + 1, of: sizes.length, name: found.name, detail: '' } },
+      { found },
+    ]),
+  ]);
 });
 
 test('stackside import of the same file again takes nothing', async () => {
