@@ -5,14 +5,14 @@
  */
 import type { Chance } from '../../base/chance.ts';
 import type { Clock } from '../../base/clock.ts';
-import type { Delivery } from '../../store/hooks/model.ts';
+import type { Delivery, HookRecord } from '../../store/hooks/model.ts';
 import { isSendable } from '../../store/hooks/records.ts';
 import type { HookReads } from '../../store/hooks/store.ts';
 import type { Lane } from '../../store/rows/hook-words.ts';
 import { isOpen } from '../commands/deliveries.ts';
 import type { HookTimers } from '../counters.ts';
 import { type HookLog, logTaskFailure } from '../log-event.ts';
-import { backoff, type DeliveryRequest, type DeliveryRules, mostRetries } from './attempt.ts';
+import { backoff, type DeliveryRequest, type DeliveryRules, mostRetries, type Result } from './attempt.ts';
 import { type LaneState, lanes } from './lanes.ts';
 import type { Results } from './results.ts';
 
@@ -157,18 +157,23 @@ export function dispatcher(options: DispatcherOptions) {
     if (delivery === undefined || delivery.hookId !== head.hookId || !isOpen(delivery)) return;
     if (hook === undefined || (delivery.lane === 'live' && !isSendable(hook)) || !canSign(hook.consumer)) return;
     if (!isHeld() || signal.aborted) return;
-    const text = deliveries.body(head.id);
-    if (text === undefined) {
+    const result = await requested(hook, delivery, signal);
+    // Ended by us: whether it arrived isn't known, and it goes again at the next start.
+    if (signal.aborted) return;
+    if (result === null) {
       await results.bodyLost(delivery);
       return;
     }
-    const result = await request(hook, delivery, text, signal);
-    // Ended by us: whether it arrived isn't known, and it goes again at the next start.
-    if (signal.aborted) return;
     ended(head);
     timers.attempted(result.durationMs);
     await results.attempted(hook, delivery, result);
     if (delivery.backfillId !== null || delivery.reason === 'catch_up') roomMade();
+  }
+
+  /** Apart, so that no body is held while its result waits to be written down. @returns null where the body is lost */
+  async function requested(hook: HookRecord, delivery: Delivery, signal: AbortSignal): Promise<Result | null> {
+    const text = deliveries.body(delivery.id);
+    return text === undefined ? null : request(hook, delivery, text, signal);
   }
 
   /** What failed was ours, such as the database: the lane stands as it stood, and is looked at again. */
