@@ -11,7 +11,7 @@ import { LogUnavailableError } from '../../../src/store/log/shared-log.ts';
 import { heldClock } from '../../support/held-clock.ts';
 import { casesOf } from '../../support/property.ts';
 import { until } from '../../support/until.ts';
-import { type EngineFixture, entryAfter, outcomeOf, START, verifiedEntries } from './engine-fixture.ts';
+import { type EngineFixture, entryAfter, type Outcome, outcomeOf, START, verifiedEntries } from './engine-fixture.ts';
 
 export function logTests(fixture: () => EngineFixture): void {
   test('entries come back as they were appended, in order and as many as asked for', async () => {
@@ -161,6 +161,37 @@ export function logTests(fixture: () => EngineFixture): void {
     await until(() => clock.waiting(LOOK_MS) > 0, 'a wait');
     await Promise.all([waiting.close(), appending.close()]);
     await wait;
+  });
+
+  test.each([
+    // Of connections, and of a statement whose end isn't known.
+    ['08000', 'unknown'],
+    ['08003', 'unknown'],
+    ['08006', 'unknown'],
+    ['08P01', 'unknown'],
+    ['40003', 'unknown'],
+    ['40001', 'unavailable'],
+    ['40P01', 'unavailable'],
+    ['23514', 'unavailable'],
+    ['25006', 'unavailable'],
+    ['42501', 'unavailable'],
+    ['53100', 'unavailable'],
+    ['57014', 'unavailable'],
+    ['58030', 'unavailable'],
+    ['XX000', 'unavailable'],
+  ])('an append that PostgreSQL refuses with %s has the outcome: %s', async (state, outcome) => {
+    const { server, newLog } = fixture();
+    await using log = await newLog();
+    const table = log.access.tables.log;
+    const refuse = `${table}_refuse`;
+    await server.run(
+      `CREATE FUNCTION ${refuse}() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE EXCEPTION 'no' USING ERRCODE = '${state}'; END $$`,
+    );
+    await server.run(`CREATE TRIGGER refuse BEFORE INSERT ON ${table} FOR EACH ROW EXECUTE FUNCTION ${refuse}()`);
+    expect(await outcomeOf(log.append([entryAfter(START)], START))).toBe(outcome as Outcome);
+    await server.run(`DROP TRIGGER refuse ON ${table}`);
+    expect(await log.head()).toEqual(START);
+    expect(await outcomeOf(log.append([entryAfter(START)], START))).toBe('appended');
   });
 
   test('an engine that is away is no reason not to start: each call says so, and waiting ends', async () => {
