@@ -80,6 +80,19 @@ describe('turns', () => {
     expect(handled).toEqual(numbered('a', 10));
   });
 
+  test('who waits for a turn is let on with many others while that has time', async () => {
+    const { handled, request, time, turns } = clients(0.05);
+    // Another client has the turn's time.
+    expect(turns.next()).toBeUndefined();
+    time.works(TURN_MS);
+    const answered = numbered('request', 10).map(request);
+    // One for the first, and one for all others.
+    await time.turn();
+    await time.turn();
+    expect(handled).toEqual(numbered('request', 10));
+    await Promise.all(answered);
+  });
+
   test('whoever comes meanwhile waits for one message of each client, not for all of them', async () => {
     const { connection, handled, request, time } = clients(1);
     const [a, b] = [connection('a'), connection('b')];

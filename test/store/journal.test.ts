@@ -266,3 +266,17 @@ test.each<[string, (bytes: Buffer) => Buffer]>([
   rebuild(directory.path, true);
   expect(tables(directory.path)).toEqual(before);
 });
+
+test('a database of another program is not taken for an index that may go, unless that is forced', () => {
+  using directory = ingestOf(events);
+  const before = tables(directory.path);
+  const path = indexPath(directory.path);
+  rmSync(path);
+  {
+    using foreign = new Database(path);
+    foreign.run('CREATE TABLE notes (text TEXT)');
+  }
+  expect(refusal(() => rebuild(directory.path)).message).toBe(`${path} is a database, but not an index.`);
+  rebuild(directory.path, true);
+  expect(tables(directory.path)).toEqual(before);
+});

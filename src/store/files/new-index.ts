@@ -8,7 +8,7 @@ import { existsSync, renameSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { OperatorError } from '../../base/errors.ts';
 import { syncDirectory } from '../../base/whole-file.ts';
-import { kindOf, named, openToCheckpoint, openWithoutTrace, versionOf } from './connection.ts';
+import { kindOf, named, openToCheckpoint, openToRead, openWithoutTrace, requireKind, versionOf } from './connection.ts';
 import { INDEX, indexPath, journalPath, openWriter, SCHEMA_VERSION } from './database.ts';
 import { openJournalReader } from './journal.ts';
 import { fitOf, placeIn } from './journal-link.ts';
@@ -64,18 +64,27 @@ function copyCarried(db: Database, from: string): void {
   db.run('DETACH old');
 }
 
+/** @throws OperatorError where a file is a database of another program */
+function requireNoForeign(path: string): void {
+  using db = openToRead(path);
+  if (kindOf(db, INDEX) === 'other') requireKind(db, path, INDEX);
+}
+
 /**
  * Makes an index that holds what outlives the present one, in a directory of its own. Called by whoever has the rebuild's
  * lock; another process may write to the present index meanwhile.
  * @returns that directory
- * @throws OperatorError where the present index can't be read, unless what it says may be lost
+ * @throws OperatorError where the present index can't be read, or is none, unless what it says may be lost
  */
 export function openWorkshop(directory: string, mayLoseSettings: boolean): string {
   clearWorkshop(directory);
   const [path, workshop] = [indexPath(directory), join(directory, WORKSHOP)];
   const db = openWriter(workshop, { load: 'bulk' });
   try {
-    if (existsSync(path)) named(path, () => copyCarried(db, path));
+    if (existsSync(path)) {
+      if (!mayLoseSettings) requireNoForeign(path);
+      named(path, () => copyCarried(db, path));
+    }
   } catch (cause) {
     if (!isOfOldIndex(cause)) throw cause;
     if (!mayLoseSettings) {
