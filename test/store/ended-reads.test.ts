@@ -114,6 +114,21 @@ function readIndex(open: OpenIngest) {
 /** A call of a reader. */
 type Call = (read: Reader) => Promise<unknown>;
 
+/** What reads chainhooks takes ids, counts and heights: any number is one. */
+type HookCalls = Readonly<Record<string, Readonly<Record<string, (...values: number[]) => unknown>>>>;
+
+/** Calls of all that reads chainhooks, whose routes nobody without a key reaches. */
+const hookCalls = ({ hooks }: Reader): [string, Call][] =>
+  Object.entries(hooks as unknown as HookCalls).flatMap(([group, functions]) =>
+    Object.keys(functions).map((name): [string, Call] => [
+      `hooks.${group}.${name}`,
+      async (read) => {
+        const found = await (read.hooks as unknown as HookCalls)[group]?.[name]?.(1, 10, 1);
+        return typeof found === 'object' && found !== null && Symbol.iterator in found ? [...(found as [])] : found;
+      },
+    ]),
+  );
+
 /** Calls of what random URLs hardly reach, or no route calls, by what the index holds. */
 async function directCalls(read: Reader, principals: Iterable<string>): Promise<Record<string, Call>> {
   const tip = await read.chain.tip();
@@ -132,7 +147,7 @@ async function directCalls(read: Reader, principals: Iterable<string>): Promise<
     },
   ]);
   return {
-    ...Object.fromEntries(histories),
+    ...Object.fromEntries([...histories, ...hookCalls(read)]),
     chainId: ({ chain }) => chain.chainId(),
     newest: ({ changes }) => changes.newest(),
     after: ({ changes }) => changes.after(0, 10),
