@@ -87,6 +87,27 @@ test('a property whose cases show nothing of what it speaks of fails, though it 
   expect(() => enough.add('middling')).toThrow('nobody asked for middling');
 });
 
+test('a property tries more cases where chance showed too little', async () => {
+  const late = (seen: Seen) => {
+    let runs = 0;
+    return () => {
+      runs += 1;
+      if (runs > 25) seen.add('late');
+    };
+  };
+  const [one, two, three] = [new Seen({ late: 1 }), new Seen({ late: 1 }), new Seen({ late: 1 })];
+  assertProperty(fc.property(fc.nat(), late(one)), { seen: one, cases: 10 });
+  const [later, seeds] = [late(two), late(three)];
+  await assertProperty(
+    fc.asyncProperty(fc.nat(), async () => later()),
+    { seen: two, cases: 10 },
+  );
+  await assertSeeds(
+    fc.asyncProperty(fc.nat(), async () => seeds()),
+    { seen: three, cases: 10 },
+  );
+});
+
 test('a property fails for what it found before it fails for what it did not see', () => {
   const seen = new Seen({ anything: 1 });
   const fails = fc.property(fc.nat(), () => expect(1).toBe(2));

@@ -25,7 +25,8 @@ interface Shrinking {
 
 /**
  * What the cases of a property showed it, counted by name. A property whose generator makes nothing of what it speaks of
- * holds, and says nothing: where cases may leave something out, it counts what it saw, and fails where that was too little.
+ * holds, and says nothing: where cases may leave something out, it counts what it saw. Where that is too little more cases are
+ * tried, and in the end it fails.
  */
 export class Seen {
   readonly #least: Readonly<Record<string, number>>;
@@ -42,6 +43,10 @@ export class Seen {
     const before = this.#counts.get(what);
     if (before === undefined) throw new Error(`nobody asked for ${what}`);
     this.#counts.set(what, before + count);
+  }
+
+  get isEnough(): boolean {
+    return [...this.#counts].every(([what, count]) => count >= this.#least[what]!);
   }
 
   /** @throws Error that names what was seen too seldom */
@@ -71,6 +76,11 @@ type Options<Ts> = Tried<Ts> & Showing;
 function requireSeen({ seen }: Showing): void {
   if (PER_CENT >= 100) seen?.require();
 }
+
+/** So many times as many cases are tried where chance showed too little: a generator that shows nothing shows nothing then. */
+const MOST_ROUNDS = 10;
+
+const showsTooLittle = ({ seen }: Showing): boolean => PER_CENT >= 100 && seen?.isEnough === false;
 
 /** The number of cases, by what STACKSIDE_RUNS says; at least one. */
 export const casesOf = (usual: number): number => Math.max(1, Math.ceil((usual * PER_CENT) / 100));
@@ -117,9 +127,15 @@ export function assertProperty<Ts>(
   options: Options<Ts>,
 ): Promise<void> | void {
   const { cases = USUAL_CASES, examples = [], seed = SEED, ...shrinking } = options;
-  const drawn = seed === undefined ? {} : { seed };
-  const done = assertRuns(property, { numRuns: casesOf(cases), examples, ...drawn }, shrinking);
-  return done instanceof Promise ? done.then(() => requireSeen(options)) : requireSeen(options);
+  const tryRound = (round: number): Promise<void> | void => {
+    const drawn = seed === undefined ? {} : { seed: seed + round };
+    const numRuns = casesOf(cases);
+    const done = assertRuns(property, { numRuns, examples: round === 0 ? examples : [], ...drawn }, shrinking);
+    const next = () =>
+      showsTooLittle(options) && round + 1 < MOST_ROUNDS ? tryRound(round + 1) : requireSeen(options);
+    return done instanceof Promise ? done.then(next) : next();
+  };
+  return tryRound(0);
 }
 
 /**
@@ -130,7 +146,9 @@ export function assertProperty<Ts>(
 export async function assertSeeds<Ts>(property: fc.IAsyncProperty<Ts>, options: Options<Ts>): Promise<void> {
   const { cases = USUAL_CASES, examples = [], seed: first = firstSeed, ...shrinking } = options;
   if (examples.length > 0) await assertRuns(property, { numRuns: examples.length, examples }, shrinking);
-  for (let at = first; at < first + casesOf(cases); at++) {
+  const usual = casesOf(cases);
+  const isDue = (tried: number): boolean => tried < usual || (tried < MOST_ROUNDS * usual && showsTooLittle(options));
+  for (let at = first; isDue(at - first); at++) {
     await assertRuns(property, { numRuns: 1, seed: at }, shrinking);
   }
   requireSeen(options);
