@@ -111,6 +111,12 @@ export function nonceRivals(db: Database, { principals }: Dictionaries, rows: Me
     return { waiting: [...found.values()].sort(byArrival), byOrigin };
   }
 
+  /** Whether a row that waits is the only one to use its nonces, as nearly all are. */
+  function isAlone(row: MempoolRow): boolean {
+    const spends = spendsOfRow(row);
+    return rows.using(spends).every(({ tx_id }) => Buffer.compare(tx_id, row.tx_id) === 0) && minedBy(spends) === null;
+  }
+
   /**
    * Leaves of a row that waits, and of its rivals, those that a node would have left that got them in this order.
    * @returns the keys of all that waited
@@ -178,8 +184,8 @@ export function nonceRivals(db: Database, { principals }: Dictionaries, rows: Me
     settle(txIds: readonly Uint8Array[]): void {
       const settled = new Set<string>();
       for (const txId of txIds) {
-        const row = settled.has(txId.toHex()) ? null : rows.find(txId);
-        if (row?.state === PENDING) for (const key of settleRow(row)) settled.add(key);
+        const row = settled.size > 0 && settled.has(txId.toHex()) ? null : rows.find(txId);
+        if (row?.state === PENDING && !isAlone(row)) for (const key of settleRow(row)) settled.add(key);
       }
     },
   };
