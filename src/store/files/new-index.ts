@@ -109,21 +109,20 @@ export function clearWorkshop(directory: string): void {
 export function clearDeserted(directory: string): void {
   if (!existsSync(join(directory, WORKSHOP))) return;
   try {
-    const unlock = lockRebuild(directory);
+    using lock = new DisposableStack();
+    lock.defer(lockRebuild(directory));
     clearWorkshop(directory);
-    unlock();
   } catch (error) {
     if (!(error instanceof LockTakenError)) throw error;
   }
 }
 
-/** Offers the index of the workshop, which is whole and closed. */
+/** Offers the index of the workshop, which is whole and closed. The workshop stays, for its maker to clear. */
 export function offerIndex(directory: string): void {
   const made = indexPath(join(directory, WORKSHOP));
   settle(made);
   renameSync(made, newIndexPath(directory));
   syncDirectory(directory);
-  clearWorkshop(directory);
 }
 
 /**
@@ -132,7 +131,7 @@ export function offerIndex(directory: string): void {
  */
 type Offer = 'none' | 'usable' | 'newer' | 'unfit';
 
-export function offerIn(directory: string): Offer {
+function offerIn(directory: string): Offer {
   const path = newIndexPath(directory);
   if (!existsSync(path)) return 'none';
   try {

@@ -106,9 +106,9 @@ function requireSameSendMany(directory: string, wanted: SendManySetting): void {
 /** Gives the new index to the server that runs, or puts it in its place where none does. @returns whether it is in its place */
 function handOver(directory: string): boolean {
   try {
-    const unlock = lockWriter(directory);
+    using lock = new DisposableStack();
+    lock.defer(lockWriter(directory));
     takeOffer(directory);
-    unlock();
     return true;
   } catch (error) {
     if (!(error instanceof LockTakenError)) throw error;
