@@ -98,6 +98,22 @@ test('events share a commit, and nobody is told of them before it', () => {
   expect(everything(open.directory)).toEqual(whole);
 });
 
+test('events are committed 20 ms after the last of them, and 100 ms after the first at the latest', () => {
+  using open = opened();
+  const isCommittedAfter = (milliseconds: number): boolean => {
+    open.timer.pass(milliseconds);
+    return !open.timer.runs();
+  };
+  open.receive(group);
+  expect([isCommittedAfter(19), isCommittedAfter(1)]).toEqual([false, true]);
+  expect(open.seen().height).toBe(open.ingest.tipHeight());
+  const oneAfterAnother = Array.from({ length: 25 }, (_, n) => {
+    open.receive([{ path: '/of_a_newer_node', text: `{"n":${n}}`, receivedAt: n }]);
+    return isCommittedAfter(10);
+  });
+  expect(oneAfterAnother.flatMap((isCommitted, n) => (isCommitted ? [n] : []))).toEqual([9, 19]);
+});
+
 test.each(['an event', 'the end of the timer'])('a transaction that SQLite ended is made again before %s', (next) => {
   using open = opened();
   open.receive(group.slice(0, 20));

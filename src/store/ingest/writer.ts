@@ -78,8 +78,12 @@ const isOfTheEntry = ({ path }: Entry, cause: unknown): cause is Error =>
   // Another host applied the command, so that it can't be refused.
   (path === COMMAND_PATH && cause instanceof Error && !isStorageError(cause));
 
-/** The longest that an answered event is seen by this process alone. */
-const LONGEST_MS = 20;
+/**
+ * The index is committed when no event came for this long, so that other processes and threads see it; while events come one
+ * after the other, after the longest time. A commit writes the pages that the next events change again.
+ */
+const QUIET_MS = 20;
+const LONGEST_MS = 100;
 /** Bytes of events after which the index is committed at once. */
 const MOST_BYTES = 8_000_000;
 /**
@@ -151,9 +155,10 @@ export class Writer {
   readonly #last = lastEvent();
   /** The events of a batch that is taken in the open transaction. */
   #batch: ReceivedEvent[] = [];
-  /** Bytes that share the coming commit of the index, and what ends the waiting for it. */
+  /** Bytes that share the coming commit of the index, and what ends the waiting for it: after the last event and the first. */
   #bytes = 0;
-  #cancel: (() => void) | null = null;
+  #cancelQuiet: (() => void) | null = null;
+  #cancelLongest: (() => void) | null = null;
 
   constructor(options: WriterOptions) {
     this.#options = options;
@@ -308,8 +313,14 @@ export class Writer {
     }
     this.#hold();
     this.#bytes += bytes;
-    if (this.#bytes >= MOST_BYTES) this.publish();
-    else this.#cancel ??= after(LONGEST_MS, () => this.publish());
+    if (this.#bytes >= MOST_BYTES) {
+      this.publish();
+      return;
+    }
+    const publish = (): void => this.publish();
+    this.#cancelQuiet?.();
+    this.#cancelQuiet = after(QUIET_MS, publish);
+    this.#cancelLongest ??= after(LONGEST_MS, publish);
   }
 
   /**
@@ -317,8 +328,10 @@ export class Writer {
    * back, and reads go on with what was committed before.
    */
   publish(): void {
-    this.#cancel?.();
-    this.#cancel = null;
+    this.#cancelQuiet?.();
+    this.#cancelLongest?.();
+    this.#cancelQuiet = null;
+    this.#cancelLongest = null;
     this.#bytes = 0;
     try {
       this.#release();
