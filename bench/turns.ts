@@ -4,7 +4,7 @@ import { parseArgs } from 'node:util';
 import { systemClock } from '../src/base/clock.ts';
 import { Turns } from '../src/base/turns.ts';
 import { clarity } from '../src/codec/clarity-encode.ts';
-import { createApp } from '../src/commands/app.ts';
+import { createApp } from '../src/commands/serve/app.ts';
 import { devnetEvents } from '../src/devnet/scenario.ts';
 import { indexPath } from '../src/store/files/database.ts';
 import { openSnapshots } from '../src/store/read/snapshots.ts';

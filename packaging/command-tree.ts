@@ -1,8 +1,8 @@
 /** The commands with their options as a manual and completions need them, from the declarations of commands and settings. */
 import type { TSchema } from '@sinclair/typebox';
 import type { Argument, Command, Option } from 'commander';
-import { exampleOf } from '../src/commands/command.ts';
-import { createProgram } from '../src/commands/program.ts';
+import { exampleOf } from '../src/commands/cli/command.ts';
+import { createProgram } from '../src/commands/cli/program.ts';
 import { settings } from '../src/settings/config.ts';
 import type { Grouped } from '../src/settings/setting.ts';
 

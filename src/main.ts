@@ -2,8 +2,8 @@
 /** Runs a command; {@link createProgram} lists them. How a command ends is {@link EXIT}; 0 is done. */
 import { CommanderError } from 'commander';
 import { EXIT, OperatorError } from './base/errors.ts';
-import { guardOutput, printError } from './commands/output.ts';
-import { createProgram } from './commands/program.ts';
+import { guardOutput, printError } from './commands/cli/output.ts';
+import { createProgram } from './commands/cli/program.ts';
 
 guardOutput();
 try {

@@ -3,7 +3,7 @@ import { describe, expect, test } from 'bun:test';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Command } from 'commander';
-import { createProgram } from '../src/commands/program.ts';
+import { createProgram } from '../src/commands/cli/program.ts';
 import { readSettings, readSettingsOf, settings, settingsTakenBy } from '../src/settings/config.ts';
 import { absentText, changedSettings, jsonValue, printedValue } from '../src/settings/describe.ts';
 import type { Grouped } from '../src/settings/setting.ts';

@@ -142,7 +142,7 @@ export function documents(): Map<string, string> {
   ];
   const texts = ['README.md', 'bench/README.md', 'docs/sizing.md'].filter((path) => existsSync(join(ROOT, path)));
   return new Map([
-    ['src/commands/rebuild-rates.json', rebuildRates()],
+    ['src/commands/data/rebuild-rates.json', rebuildRates()],
     ...texts.map((path): [string, string] => [path, rewritten(readFileSync(join(ROOT, path), 'utf8'))]),
     ...pictures.flatMap(([name, picture]): [string, string][] =>
       picture === null ? [] : [[`bench/pictures/${name}`, picture]],

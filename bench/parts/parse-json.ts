@@ -1,6 +1,6 @@
 /** The parsing of a recording's payloads and nothing else. Prints what it took. */
 import { recordingReader } from '../../src/chain/recording.ts';
-import { openInput } from '../../src/commands/input.ts';
+import { openInput } from '../../src/commands/data/input.ts';
 
 const recording = recordingReader();
 let lines = 0;

@@ -1,6 +1,6 @@
 /** Posts the events of a recording as a node does, each once the one before it was answered. Prints what it took. */
 import { recordingReader } from '../../src/chain/recording.ts';
-import { openInput } from '../../src/commands/input.ts';
+import { openInput } from '../../src/commands/data/input.ts';
 import { postEvent } from '../../src/devnet/post.ts';
 
 const [file, url] = process.argv.slice(2);

@@ -1,7 +1,7 @@
 /** The routes of addresses and tokens in v1 and v2, over a simulated chain: answers, refusals, deprecation. */
 import { Database } from 'bun:sqlite';
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
-import { createApp } from '../../src/commands/app.ts';
+import { createApp } from '../../src/commands/serve/app.ts';
 import { devnetEvents } from '../../src/devnet/scenario.ts';
 import type { ApiEvent } from '../../src/http/errors.ts';
 import { indexPath } from '../../src/store/files/database.ts';

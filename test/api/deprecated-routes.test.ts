@@ -6,7 +6,7 @@
 import { describe, expect, test } from 'bun:test';
 import { join } from 'node:path';
 import { systemClock } from '../../src/base/clock.ts';
-import { resources } from '../../src/commands/app.ts';
+import { resources } from '../../src/commands/serve/app.ts';
 import { noFaucets } from '../../src/faucets/faucets.ts';
 import type { DeprecationPolicy } from '../../src/http/deprecation.ts';
 import type { Route } from '../../src/http/route.ts';

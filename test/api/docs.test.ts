@@ -6,7 +6,7 @@ import recordedAnswers from '../../src/api/shared/examples/answers.json' with { 
 import recordedValues from '../../src/api/shared/examples/values.json' with { type: 'json' };
 import { systemRoutes } from '../../src/api/stackside/system.ts';
 import { systemClock } from '../../src/base/clock.ts';
-import { resources } from '../../src/commands/app.ts';
+import { resources } from '../../src/commands/serve/app.ts';
 import { noFaucets } from '../../src/faucets/faucets.ts';
 import { hookRoutes } from '../../src/hooks/routes/hooks.ts';
 import type { RecordedExample } from '../../src/http/openapi.ts';

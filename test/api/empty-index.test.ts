@@ -1,7 +1,7 @@
 /** Before the first block every route has an answer, without numbers that are none. */
 import { expect, test } from 'bun:test';
 import { systemClock } from '../../src/base/clock.ts';
-import { resources } from '../../src/commands/app.ts';
+import { resources } from '../../src/commands/serve/app.ts';
 import { noFaucets } from '../../src/faucets/faucets.ts';
 import { targetOf } from '../support/examples.ts';
 import { emptyIndex, testApp, VERSION } from './test-app.ts';

@@ -2,7 +2,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import type { AnyElysia } from 'elysia';
 import { systemClock } from '../../src/base/clock.ts';
-import { createApp } from '../../src/commands/app.ts';
+import { createApp } from '../../src/commands/serve/app.ts';
 import { devnetEvents } from '../../src/devnet/scenario.ts';
 import { HEIGHT_HEADER, LONGEST_WAIT_MS, MIN_HEIGHT_HEADER, MOST_WAITING } from '../../src/http/heights.ts';
 import { startApi } from '../../src/http/server.ts';

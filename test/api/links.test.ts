@@ -1,7 +1,7 @@
 /** Each deprecated route, asked about what a simulated chain has: every link of its answers leads to the same thing. */
 import { afterAll, beforeAll, expect, test } from 'bun:test';
 import { systemClock } from '../../src/base/clock.ts';
-import { resources } from '../../src/commands/app.ts';
+import { resources } from '../../src/commands/serve/app.ts';
 import { noFaucets } from '../../src/faucets/faucets.ts';
 import type { Route } from '../../src/http/route.ts';
 import { startTour, type Tour } from '../client/tour.ts';

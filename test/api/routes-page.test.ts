@@ -2,7 +2,7 @@
 import { expect, test } from 'bun:test';
 import { systemRoutes } from '../../src/api/stackside/system.ts';
 import { systemClock } from '../../src/base/clock.ts';
-import { resources } from '../../src/commands/app.ts';
+import { resources } from '../../src/commands/serve/app.ts';
 import { noFaucets } from '../../src/faucets/faucets.ts';
 
 const page = await Bun.file(new URL('../../docs/api.md', import.meta.url)).text();

@@ -1,6 +1,6 @@
 /** The application over the sample chain, or over whatever a test gives it, without a server. */
 import { systemClock } from '../../src/base/clock.ts';
-import { createApp } from '../../src/commands/app.ts';
+import { createApp } from '../../src/commands/serve/app.ts';
 import type { ApiEvent } from '../../src/http/errors.ts';
 import { versionText } from '../../src/http/respond.ts';
 import type { Snapshots } from '../../src/store/read/snapshots.ts';

@@ -10,7 +10,7 @@ import { MANIFEST, partName, partsOf } from '../../src/backup/manifest.ts';
 import type { SnapshotSource } from '../../src/backup/place.ts';
 import type { SizeBounds } from '../../src/backup/transfer.ts';
 import { PassingError } from '../../src/base/errors.ts';
-import { runBackup, runRestore } from '../../src/commands/snapshots.ts';
+import { runBackup, runRestore } from '../../src/commands/data/backup.ts';
 import { devnetEvents } from '../../src/devnet/scenario.ts';
 import { copyData } from '../../src/store/files/backup.ts';
 import { indexPath, journalPath } from '../../src/store/files/database.ts';

@@ -1,7 +1,7 @@
 /** What the tours of the clients share: a simulated chain behind the API, and what was asked for. */
 import createClient from 'openapi-fetch';
 import { systemClock } from '../../src/base/clock.ts';
-import { createApp } from '../../src/commands/app.ts';
+import { createApp } from '../../src/commands/serve/app.ts';
 import type { paths } from '../../src/console/app/api/openapi.d.ts';
 import { devnetEvents } from '../../src/devnet/scenario.ts';
 import { openSnapshots } from '../../src/store/read/snapshots.ts';

@@ -1,7 +1,7 @@
 /** Chainhooks of hosts that share a log: how they come in, what of them is sealed, and what hosts of a cluster can't do. */
 import { expect, test } from 'bun:test';
 import { join } from 'node:path';
-import { requireHost } from '../../src/commands/cluster-host.ts';
+import { requireHost } from '../../src/commands/cluster/host.ts';
 import { devnetEvents } from '../../src/devnet/scenario.ts';
 import { readDefinition } from '../../src/hooks/definition/definition.ts';
 import { silentMachine } from '../../src/hooks/machine.ts';

@@ -3,7 +3,7 @@ import { describe, expect, test } from 'bun:test';
 import { join } from 'node:path';
 import { systemClock } from '../../src/base/clock.ts';
 import { OperatorError } from '../../src/base/errors.ts';
-import { parseSecret, type ReceiverOptions, secretOf, startHookReceiver } from '../../src/commands/hooks-listen.ts';
+import { parseSecret, type ReceiverOptions, secretOf, startHookReceiver } from '../../src/commands/hooks/listen.ts';
 import { signatureHeader, signingSecret } from '../../src/hooks/delivery/signature.ts';
 import { dataDirectory } from '../support/data-directory.ts';
 

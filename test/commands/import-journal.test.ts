@@ -5,7 +5,7 @@ import { cpSync } from 'node:fs';
 import { join } from 'node:path';
 import type { JournalPage } from '../../src/api/stackside/journal.ts';
 import { OperatorError } from '../../src/base/errors.ts';
-import { importJournal } from '../../src/commands/import-journal.ts';
+import { importJournal } from '../../src/commands/data/import-journal.ts';
 import { devnetEvents } from '../../src/devnet/scenario.ts';
 import { readAdminKey } from '../../src/hooks/access/keys.ts';
 import { readSettingsOf } from '../../src/settings/config.ts';

@@ -4,7 +4,7 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { OperatorError } from '../../src/base/errors.ts';
 import { recordingRow } from '../../src/chain/recording.ts';
-import { BATCH_ROWS, runImport } from '../../src/commands/import.ts';
+import { BATCH_ROWS, runImport } from '../../src/commands/data/import.ts';
 import { devnetEvents } from '../../src/devnet/scenario.ts';
 import { readSettings } from '../../src/settings/config.ts';
 import type { ReceivedEvent } from '../../src/store/ingest/ingest.ts';

@@ -4,7 +4,7 @@ import { readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { constants, gzipSync, zstdCompressSync } from 'node:zlib';
 import { OperatorError } from '../../src/base/errors.ts';
-import { openInput } from '../../src/commands/input.ts';
+import { openInput } from '../../src/commands/data/input.ts';
 import { dataDirectory } from '../support/data-directory.ts';
 
 const directory = dataDirectory();

@@ -4,7 +4,7 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { systemClock } from '../../src/base/clock.ts';
 import { bitcoinToStacks } from '../../src/codec/bitcoin-address.ts';
-import { importOldNames } from '../../src/commands/old-names.ts';
+import { importOldNames } from '../../src/commands/serve/old-names.ts';
 import type { LogEvent } from '../../src/log.ts';
 import { readSettings, type Settings } from '../../src/settings/config.ts';
 import type { Reader } from '../../src/store/read/index-reader.ts';

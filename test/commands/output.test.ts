@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { gunzipSync, zstdDecompressSync } from 'node:zlib';
 import { OperatorError } from '../../src/base/errors.ts';
 import { wholeFile } from '../../src/base/whole-file.ts';
-import { printError, writeLines, writeNow } from '../../src/commands/output.ts';
+import { printError, writeLines, writeNow } from '../../src/commands/cli/output.ts';
 import { type DataDirectory, dataDirectory } from '../support/data-directory.ts';
 
 let directory: DataDirectory;

@@ -4,11 +4,11 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, symlinkSync } from 'n
 import { join, relative } from 'node:path';
 import { systemClock } from '../../src/base/clock.ts';
 import { OperatorError } from '../../src/base/errors.ts';
-import { otherAt } from '../../src/commands/check-others.ts';
-import { runExport } from '../../src/commands/export.ts';
-import { exportRows } from '../../src/commands/export-rows.ts';
-import { importJournal } from '../../src/commands/import-journal.ts';
-import { runBackup, runRestore } from '../../src/commands/snapshots.ts';
+import { runBackup, runRestore } from '../../src/commands/data/backup.ts';
+import { otherAt } from '../../src/commands/data/check-others.ts';
+import { runExport } from '../../src/commands/data/export.ts';
+import { exportRows } from '../../src/commands/data/export-rows.ts';
+import { importJournal } from '../../src/commands/data/import-journal.ts';
 import { devnetEvents } from '../../src/devnet/scenario.ts';
 import { readSettingsOf } from '../../src/settings/config.ts';
 import { type DataDirectory, dataDirectory } from '../support/data-directory.ts';

@@ -1,6 +1,6 @@
 import { expect, test } from 'bun:test';
-import { listIndexReport } from '../../src/commands/list-indexes.ts';
-import { progressLines, progressReport, sizeReport, sizeText } from '../../src/commands/progress.ts';
+import { progressLines, progressReport, sizeReport, sizeText } from '../../src/commands/cli/progress.ts';
+import { listIndexReport } from '../../src/commands/data/list-indexes.ts';
 
 /** Its lines after so many milliseconds. */
 function written(milliseconds: number, isTTY: boolean, size: number | null): string[] {

@@ -1,12 +1,12 @@
 /** `stackside sql`: the forms of a result, its limits, and the commands of the prompt. */
 import { afterAll, beforeAll, expect, test } from 'bun:test';
 import { systemClock } from '../../src/base/clock.ts';
-import { createProgram } from '../../src/commands/program.ts';
+import { createProgram } from '../../src/commands/cli/program.ts';
 import { type Encode, encoderOf } from '../../src/commands/query/formats.ts';
 import type { QueryStart } from '../../src/commands/query/messages.ts';
 import type { Format } from '../../src/commands/query/options.ts';
+import { answerTo } from '../../src/commands/query/prompt.ts';
 import { runQuery } from '../../src/commands/query/run.ts';
-import { answerTo } from '../../src/commands/sql-prompt.ts';
 import { views } from '../../src/store/views/views.ts';
 import type { DataDirectory } from '../support/data-directory.ts';
 import { ingestOf } from '../support/ingest.ts';

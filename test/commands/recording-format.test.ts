@@ -4,8 +4,8 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { OperatorError } from '../../src/base/errors.ts';
 import { type RecordingFormat, RowError } from '../../src/chain/recording.ts';
-import { openInput } from '../../src/commands/input.ts';
-import { rowReader } from '../../src/commands/recording-format.ts';
+import { openInput } from '../../src/commands/data/input.ts';
+import { rowReader } from '../../src/commands/data/recording-format.ts';
 import { dataDirectory } from '../support/data-directory.ts';
 
 const directory = dataDirectory();

@@ -1,6 +1,6 @@
 import { expect, test } from 'bun:test';
 import fc from 'fast-check';
-import { SeenIds } from '../../src/commands/seen-ids.ts';
+import { SeenIds } from '../../src/commands/data/seen-ids.ts';
 import { assertProperty, Seen } from '../support/property.ts';
 
 test('an id is new once, in whatever order ids come', () => {

@@ -2,8 +2,8 @@
 import { describe, expect, test } from 'bun:test';
 import type { Readiness } from '../../src/api/operations.ts';
 import { systemClock } from '../../src/base/clock.ts';
-import { realEnvironment } from '../../src/commands/environment.ts';
-import type { Running } from '../../src/commands/running.ts';
+import { realEnvironment } from '../../src/commands/serve/environment.ts';
+import type { Running } from '../../src/commands/serve/running.ts';
 import { BlockRate } from '../../src/commands/terminal/block-rate.ts';
 import { browserUrl, demoPage, statusLine } from '../../src/commands/terminal/pages.ts';
 import { demoPresenter, type Presenter, servePresenter } from '../../src/commands/terminal/presenter.ts';

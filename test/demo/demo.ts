@@ -1,6 +1,6 @@
 /** The demo inside the test's process, steered, on free ports. */
-import { startDemo } from '../../src/commands/demo.ts';
-import { type Environment, realEnvironment } from '../../src/commands/environment.ts';
+import { startDemo } from '../../src/commands/serve/demo.ts';
+import { type Environment, realEnvironment } from '../../src/commands/serve/environment.ts';
 import { readSettingsOf } from '../../src/settings/config.ts';
 import { dataDirectory } from '../support/data-directory.ts';
 

@@ -8,7 +8,7 @@ import { afterAll, beforeAll, expect, spyOn, test } from 'bun:test';
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { recordingRow } from '../../src/chain/recording.ts';
-import { BATCH_ROWS, runImport } from '../../src/commands/import.ts';
+import { BATCH_ROWS, runImport } from '../../src/commands/data/import.ts';
 import type { NodeEvent } from '../../src/devnet/node-event.ts';
 import { Prng } from '../../src/devnet/prng.ts';
 import { devnetEvents } from '../../src/devnet/scenario.ts';

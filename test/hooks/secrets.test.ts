@@ -4,7 +4,7 @@ import { createHmac } from 'node:crypto';
 import { chmodSync, cpSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import fc from 'fast-check';
-import { list } from '../../src/commands/hooks.ts';
+import { list } from '../../src/commands/hooks/hooks.ts';
 import { sealingWith } from '../../src/hooks/delivery/sealing.ts';
 import { secretsKeyFile } from '../../src/hooks/delivery/secrets-key.ts';
 import { silentMachine } from '../../src/hooks/machine.ts';

@@ -1,9 +1,9 @@
 /** Chainhooks as a server has them, in this process: ingest, routes, deliveries. */
 import { Registry } from 'prom-client';
 import type { Clock } from '../../src/base/clock.ts';
-import { createApp } from '../../src/commands/app.ts';
-import { type Environment, realEnvironment } from '../../src/commands/environment.ts';
-import { serveHooks } from '../../src/commands/serve-hooks.ts';
+import { createApp } from '../../src/commands/serve/app.ts';
+import { type Environment, realEnvironment } from '../../src/commands/serve/environment.ts';
+import { serveHooks } from '../../src/commands/serve/hooks.ts';
 import type { Chainhooks } from '../../src/hooks/service.ts';
 import { startApi } from '../../src/http/server.ts';
 import type { LogEvent } from '../../src/log.ts';

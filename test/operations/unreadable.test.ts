@@ -1,7 +1,7 @@
 /** What a server says of itself while its index can't be read. */
 import { expect, test } from 'bun:test';
 import { Registry } from 'prom-client';
-import { serverOperations } from '../../src/commands/operations.ts';
+import { serverOperations } from '../../src/commands/serve/operations.ts';
 import { nodeRpc } from '../../src/node/rpc.ts';
 import { SnapshotCutOffError } from '../../src/store/model/read-errors.ts';
 import type { Snapshots } from '../../src/store/read/snapshots.ts';

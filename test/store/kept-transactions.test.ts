@@ -1,7 +1,7 @@
 /** What a connection keeps of the chain from one snapshot to the next, and how what is kept is written. */
 import { expect, test } from 'bun:test';
 import { toHex } from '../../src/codec/hex.ts';
-import { createApp } from '../../src/commands/app.ts';
+import { createApp } from '../../src/commands/serve/app.ts';
 import { SimulatedChain } from '../../src/devnet/chain.ts';
 import { jsonOf, writtenOnce } from '../../src/http/json.ts';
 import { openReader } from '../../src/store/files/database.ts';

@@ -9,7 +9,7 @@ import { cpSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import schema from '../../schema.sql' with { type: 'text' };
 import { OperatorError } from '../../src/base/errors.ts';
-import { runExport } from '../../src/commands/export.ts';
+import { runExport } from '../../src/commands/data/export.ts';
 import { Prng } from '../../src/devnet/prng.ts';
 import { devnetEvents } from '../../src/devnet/scenario.ts';
 import { silentMachine } from '../../src/hooks/machine.ts';

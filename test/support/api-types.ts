@@ -6,7 +6,7 @@
 import { join } from 'node:path';
 import { Glob } from 'bun';
 import openapiTS, { astToString, type OpenAPI3 } from 'openapi-typescript';
-import { createApp } from '../../src/commands/app.ts';
+import { createApp } from '../../src/commands/serve/app.ts';
 import type { Snapshots } from '../../src/store/read/snapshots.ts';
 
 const app = join(import.meta.dir, '../../src/console/app');

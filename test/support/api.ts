@@ -1,5 +1,5 @@
 /** The API over a data directory, without a server. */
-import { createApp } from '../../src/commands/app.ts';
+import { createApp } from '../../src/commands/serve/app.ts';
 import { openSnapshots } from '../../src/store/read/snapshots.ts';
 
 export interface OpenApi extends Disposable {

@@ -1,8 +1,8 @@
 /** What the routes of chainhooks answer, in the order of a chainhook's life, and those of the operator. */
 import { Registry } from 'prom-client';
-import { createApp } from '../../src/commands/app.ts';
-import { realEnvironment } from '../../src/commands/environment.ts';
-import { serveHooks } from '../../src/commands/serve-hooks.ts';
+import { createApp } from '../../src/commands/serve/app.ts';
+import { realEnvironment } from '../../src/commands/serve/environment.ts';
+import { serveHooks } from '../../src/commands/serve/hooks.ts';
 import { openWithHooks } from '../../src/hooks/machine.ts';
 import type { RecordedExample } from '../../src/http/openapi.ts';
 import { hookTimers } from '../../src/metrics/hooks.ts';

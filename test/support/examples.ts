@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import type { AnyElysia } from 'elysia';
 import { example } from '../../src/api/shared/examples/examples.ts';
 import { systemClock } from '../../src/base/clock.ts';
-import { createApp, resources, type ServerReadings } from '../../src/commands/app.ts';
+import { createApp, resources, type ServerReadings } from '../../src/commands/serve/app.ts';
 import { devnetEvents } from '../../src/devnet/scenario.ts';
 import type { Faucets } from '../../src/faucets/faucets.ts';
 import type { RecordedExample } from '../../src/http/openapi.ts';

@@ -1,5 +1,5 @@
 /** A log that a test gives a server, in place of one in PostgreSQL. */
-import type { OpenedLog } from '../../src/commands/cluster-host.ts';
+import type { OpenedLog } from '../../src/commands/cluster/host.ts';
 import type { LeaseEngine } from '../../src/store/log/leases.ts';
 import type { SharedLog } from '../../src/store/log/shared-log.ts';
 

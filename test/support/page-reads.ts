@@ -1,7 +1,7 @@
 /** How many pages of an index a request reads that finds none of them in SQLite's memory. */
 import { constants, Database } from 'bun:sqlite';
 import { readFileSync } from 'node:fs';
-import { createApp } from '../../src/commands/app.ts';
+import { createApp } from '../../src/commands/serve/app.ts';
 import { indexPath, openReader } from '../../src/store/files/database.ts';
 import { openJournalReader } from '../../src/store/files/journal.ts';
 import { readerOf, type WorkLimits } from '../../src/store/read/index-reader.ts';

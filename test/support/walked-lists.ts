@@ -5,7 +5,7 @@ import { systemClock } from '../../src/base/clock.ts';
 import { clarity } from '../../src/codec/clarity-encode.ts';
 import { toHex } from '../../src/codec/hex.ts';
 import { transactionId } from '../../src/codec/transaction.ts';
-import { createApp, resources } from '../../src/commands/app.ts';
+import { createApp, resources } from '../../src/commands/serve/app.ts';
 import { SimulatedChain } from '../../src/devnet/chain.ts';
 import { networks } from '../../src/devnet/network.ts';
 import { contractCall } from '../../src/devnet/payloads.ts';

@@ -2,7 +2,7 @@
 import { exactJson } from '../../codec/exact-number.ts';
 import { type CsvValue, csvLine } from '../../http/csv.ts';
 import type { ResultColumn, SqlValue } from '../../store/sql/result.ts';
-import { printableText } from '../terminal/printable.ts';
+import { printableText } from '../cli/printable.ts';
 import type { Format } from './options.ts';
 import { parquet } from './parquet.ts';
 import { tableText } from './table.ts';

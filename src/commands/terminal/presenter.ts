@@ -2,9 +2,9 @@
 import { type LossyOutput, lossyOutputs } from '../../base/lossy-output.ts';
 import type { Log, LogEvent } from '../../log.ts';
 import type { Settings } from '../../settings/config.ts';
-import type { Environment } from '../environment.ts';
-import type { Running } from '../running.ts';
-import { serverVersion } from '../version.ts';
+import { serverVersion } from '../cli/version.ts';
+import type { Environment } from '../serve/environment.ts';
+import type { Running } from '../serve/running.ts';
 import { BlockRate } from './block-rate.ts';
 import { demoPage, networkLine, servePage, statusLine } from './pages.ts';
 import { prettyLog, timeOfDay } from './pretty-log.ts';

@@ -3,7 +3,7 @@
 import { afterAll, beforeAll, expect, spyOn, test } from 'bun:test';
 import { statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { clusterLines, initCluster, reportCluster } from '../../../src/commands/cluster.ts';
+import { clusterLines, initCluster, reportCluster } from '../../../src/commands/cluster/cluster.ts';
 import { devnetEvents } from '../../../src/devnet/scenario.ts';
 import { madeSealing, secretsKeyFile } from '../../../src/hooks/delivery/secrets-key.ts';
 import { withholdEntries } from '../../../src/store/files/withholding.ts';

@@ -1,0 +1,156 @@
+/** Requests of `stackside hooks …`, `console` and `health` to the API of a running Stackside, with a key. */
+import { type Static, type TSchema, Type } from '@sinclair/typebox';
+import { AssertError, Value } from '@sinclair/typebox/value';
+import { OperatorError } from '../../base/errors.ts';
+import { parsedJson } from '../../base/json-text.ts';
+import { CONSUMER_HEADER } from '../../hooks/access/access.ts';
+import { adminKeyFile, namedAdminKey, readAdminKey } from '../../hooks/access/keys.ts';
+import { directFetch } from '../../http/direct-fetch.ts';
+import { hostCheck } from '../../http/hosts.ts';
+import { type Reading, settings } from '../../settings/config.ts';
+import { isUrl } from '../data/peer.ts';
+
+export interface Connection {
+  /** The origin of the API, such as `http://127.0.0.1:3999`. */
+  url: string;
+  /** Null for none. */
+  key: string | null;
+  /** The consumer whose hooks the request is about; without one, the server's default applies. */
+  consumer?: string;
+}
+
+const Refusal = Type.Object({ error: Type.String(), details: Type.String() });
+
+/** Whether a host is this machine, which the admin key may be sent to without a flag. */
+const isOwnMachine = hostCheck({ names: [], addresses: 'loopback' });
+
+const isOnOwnMachine = (url: string): boolean => isOwnMachine(URL.parse(url)?.host ?? null);
+
+/**
+ * The key to send: the key in the variable, otherwise the admin key of the named file or of the data directory. The admin key
+ * is sent to another machine only where a flag names that file or the data directory.
+ * @returns null for none
+ * @throws OperatorError where what a flag names has none, or a damaged one
+ */
+export function keyFor({ settings: { url, data, adminKey, hookKey }, sources }: Reading<'hooks'>): string | null {
+  if (hookKey !== null) return hookKey;
+  const isNamed = sources.adminKey?.kind === 'flag' || sources.data?.kind === 'flag';
+  if (!isNamed && !isOnOwnMachine(url)) return null;
+  if (adminKey !== null) return namedAdminKey(adminKey);
+  const key = readAdminKey(data);
+  if (key !== null || !isNamed) return key;
+  throw new OperatorError(
+    `There is no admin key at ${adminKeyFile(data)}.`,
+    'Check --data; the first start of stackside serve creates the key, unless --admin-key names its file.',
+  );
+}
+
+/**
+ * The key that a peer is asked with: that of the variable, otherwise the admin key of the named file, which is sent to another
+ * machine only where a flag names it.
+ * @param peer the URL of the peer's API, or a directory, which is asked without a key
+ * @returns null for none
+ * @throws OperatorError where the file has none
+ */
+export function peerKeyFor(
+  { settings: { peerKey, adminKey }, sources }: Reading<'check'> | Reading<'import'>,
+  peer: string,
+): string | null {
+  if (peerKey !== null || adminKey === null || !isUrl(peer)) return peerKey;
+  return sources.adminKey?.kind === 'flag' || isOnOwnMachine(peer) ? namedAdminKey(adminKey) : null;
+}
+
+const NO_CONTENT = 204;
+const UNAUTHORIZED = 401;
+const NOT_FOUND = 404;
+
+export interface Answer {
+  status: number;
+  /** The parsed JSON body; null where the response has none, or one that is no JSON. */
+  body: unknown;
+}
+
+/**
+ * Sends a request and reads its response, whatever the status.
+ * @throws OperatorError where the server can't be reached
+ */
+export async function askServer(connection: Connection, method: string, path: string, body?: unknown): Promise<Answer> {
+  const { url, key, consumer } = connection;
+  const request: BunFetchRequestInit = {
+    method,
+    // The key is for this server alone.
+    redirect: 'manual',
+    headers: {
+      ...(body === undefined ? {} : { 'content-type': 'application/json' }),
+      ...(key === null ? {} : { 'x-api-key': key }),
+      ...(consumer === undefined ? {} : { [CONSUMER_HEADER]: consumer }),
+    },
+    ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+  };
+  try {
+    const { status, headers, ...response } = await sent(new URL(path, url), request);
+    const isJson = status !== NO_CONTENT && (headers.get('content-type') ?? '').startsWith('application/json');
+    return { status, body: isJson ? (parsedJson(response.text) ?? null) : null };
+  } catch (cause) {
+    const remedy = 'Start stackside serve, or give the URL of its API with --url.';
+    throw new OperatorError(`No Stackside answers at ${url}.`, remedy, { cause });
+  }
+}
+
+/** The response to a request, read to its end. @throws what the connection fails with */
+async function sent(url: URL, request: BunFetchRequestInit) {
+  const response = await directFetch(url, request);
+  return { status: response.status, headers: response.headers, text: await response.text() };
+}
+
+/**
+ * The body of an answer as its schema has it.
+ * @throws OperatorError where it is another, as that of a server that is no Stackside
+ */
+export function answerOf<Schema extends TSchema>(schema: Schema, { url }: Connection, body: unknown): Static<Schema> {
+  try {
+    return Value.Parse(schema, body);
+  } catch (cause) {
+    if (!(cause instanceof AssertError)) throw cause;
+    throw new OperatorError(
+      `${url} answers with something else than this command knows.`,
+      'Check --url: it is that of the API of a Stackside of the version of this command.',
+      { cause },
+    );
+  }
+}
+
+/**
+ * Sends a request.
+ * @returns the body of a 2xx response
+ * @throws OperatorError with the server's error otherwise, or where the server can't be reached
+ */
+export async function callServer(
+  connection: Connection,
+  method: string,
+  path: string,
+  payload?: unknown,
+): Promise<unknown> {
+  const { status, body } = await askServer(connection, method, path, payload);
+  if (status >= 200 && status < 300) return body;
+  const said = Value.Check(Refusal, body) ? `${body.error}: ${body.details}` : `${connection.url} answers ${status}`;
+  throw new OperatorError(`${said}.`, remedyFor(status));
+}
+
+function remedyFor(status: number): string {
+  if (status === UNAUTHORIZED) {
+    return `Give the data directory of that server with --data, the file of its admin key with --admin-key, or one of its keys in ${settings.hookKey.variables[0]}.`;
+  }
+  if (status === NOT_FOUND) {
+    return '`stackside hooks list` prints the ids of chainhooks, and `stackside hooks deliveries` those of deliveries.';
+  }
+  return 'Nothing was changed.';
+}
+
+/** Sends a request of chainhooks and reads its response, as {@link askServer} does. @param path below `/chainhooks` */
+export const ask = (connection: Connection, method: string, path: string, body?: unknown): Promise<Answer> =>
+  askServer(connection, method, `/chainhooks${path}`, body);
+
+/** Sends a request of chainhooks, as {@link callServer} does. @param path below `/chainhooks` */
+export const call = (connection: Connection, method: string, path: string, payload?: unknown): Promise<unknown> =>
+  callServer(connection, method, `/chainhooks${path}`, payload);

@@ -1,0 +1,142 @@
+/** Declares commands. The flags of a command, their help and their values derive from the settings that it takes. */
+import { type Command, Help, Option } from 'commander';
+import { madeOnce } from '../../base/made-once.ts';
+import { operatorErrorOf } from '../../base/system-errors.ts';
+import { type Reading, readSettingsOf, type SettingName, settingsTakenBy } from '../../settings/config.ts';
+import { absentText, helpOf, variableNames } from '../../settings/describe.ts';
+import { NO_JOURNAL, requireJournal } from '../../settings/removed.ts';
+import type { CommandName, Grouped } from '../../settings/setting.ts';
+import { unknownVariables, unknownVariableText } from '../../settings/unknown-variables.ts';
+
+export interface Declaration<C extends CommandName, Options, Arguments extends readonly unknown[]> {
+  name: string;
+  /** One line, for the list of commands. */
+  summary: string;
+  example?: string;
+  /** The command whose settings this one takes; usually itself. */
+  takes: C;
+  /** Whether stderr is a log, which then warns of unknown variables. */
+  logs?: boolean;
+  /** Arguments such as `<file...>`, with their help. */
+  arguments?: readonly (readonly [syntax: string, help?: string])[];
+  /** Options of this command alone, which have no variable. */
+  options?: readonly Option[];
+  /** Runs the command. The module that does the work is imported here, so that `--help` doesn't wait for it. */
+  run(reading: Reading<C>, options: Options, ...given: Arguments): Promise<void> | void;
+}
+
+/** A flag without a value. */
+const isSwitch = (flag: string): boolean => !/[<[]/.test(flag);
+
+const descriptionOf = (declared: Grouped, command: CommandName): string => {
+  const { flag } = declared;
+  const absent = flag !== null && isSwitch(flag) ? null : absentText(declared, command);
+  return `${helpOf(declared, command)}${absent === null ? '' : ` (default: ${absent})`}`;
+};
+
+function optionOf(flag: string, declared: Grouped, command: CommandName): Option {
+  const option = new Option(flag);
+  // Only help shows it.
+  const description = madeOnce(() => `${descriptionOf(declared, command)}\n${variableNames(declared).join(', ')}`);
+  Object.defineProperty(option, 'description', { get: description });
+  if (declared.repeatable === true) option.argParser((text, before?: string) => (before ? `${before} ${text}` : text));
+  return option.helpGroup(`${declared.group}:`);
+}
+
+const BY_VARIABLES = 'Set by variables only:';
+
+/** Adds the settings without a flag to the help of a command. */
+function listVariables(made: Command, command: CommandName): void {
+  const hidden = settingsTakenBy(command).filter(([, { flag }]) => flag === null);
+  if (hidden.length === 0) return;
+  const longest = Math.max(...hidden.map(([, { variables }]) => variables[0].length));
+  made.configureHelp({
+    padWidth: (shown, helper) => Math.max(longest, Help.prototype.padWidth.call(helper, shown, helper)),
+    formatHelp(shown, helper) {
+      const width = helper.padWidth(shown, helper);
+      const items = hidden.map(([, declared]) => {
+        const [own = '', ...others] = variableNames(declared);
+        const text = [descriptionOf(declared, command), ...(others.length === 0 ? [] : [others.join(', ')])].join('\n');
+        return helper.formatItem(own, width, text, helper);
+      });
+      const list = helper.formatItemList(BY_VARIABLES, items, helper);
+      return `${Help.prototype.formatHelp.call(helper, shown, helper)}\n${list.join('\n')}`;
+    },
+  });
+}
+
+/** Runs a command on its data directory. @throws OperatorError where a file or disk causes a failure */
+async function onData(data: string | null, work: () => Promise<void> | void): Promise<void> {
+  try {
+    await work();
+  } catch (error) {
+    throw (data === null ? null : operatorErrorOf(error, data)) ?? error;
+  }
+}
+
+interface SettingFlag {
+  setting: SettingName;
+  option: Option;
+}
+
+/**
+ * The settings given on the command line. Commander's own values for flags that weren't given are left out (true for
+ * each `--no-x`).
+ */
+const givenBy = (made: Command, flags: readonly SettingFlag[]): Record<string, unknown> =>
+  Object.fromEntries(
+    flags
+      .map(({ setting, option }) => [setting, option.attributeName()] as const)
+      .filter(([, attribute]) => made.getOptionValueSource(attribute) === 'cli')
+      .map(([setting, attribute]) => [setting, made.getOptionValue(attribute)]),
+  );
+
+const examples = new WeakMap<Command, string>();
+
+/** The example in the help of a command; null where its declaration has none. */
+export const exampleOf = (made: Command): string | null => examples.get(made) ?? null;
+
+/** Declares a command: keeps the types of its settings, options and arguments. */
+export const command = <C extends CommandName, Options = unknown, Arguments extends readonly unknown[] = []>(
+  declared: Declaration<C, Options, Arguments>,
+): Declaration<C, Options, Arguments> => declared;
+
+/** Warns on stderr of variables that look like settings and are none. */
+function warnOfUnknownVariables(): void {
+  for (const unknown of unknownVariables(process.env)) process.stderr.write(`${unknownVariableText(unknown)}\n`);
+}
+
+/** The commands that write a journal, and took a flag to keep none. */
+const writing: ReadonlySet<CommandName> = new Set(['serve', 'demo', 'import']);
+
+/** Adds a command to those of the program, or of another command. */
+export function addCommand<C extends CommandName, Options, Arguments extends readonly unknown[]>(
+  parent: Command,
+  declared: Declaration<C, Options, Arguments>,
+): void {
+  const { name, summary, example, takes, arguments: expected = [], options = [], logs = false, run } = declared;
+  const made = parent.command(name).summary(summary).description(summary);
+  if (example !== undefined) {
+    made.addHelpText('after', `\nExample:\n  ${example}`);
+    examples.set(made, example);
+  }
+  for (const [syntax, help] of expected) made.argument(syntax, help);
+  for (const option of options) made.addOption(option);
+  const flags = settingsTakenBy(takes).flatMap(([setting, one]): SettingFlag[] =>
+    one.flag === null ? [] : [{ setting, option: optionOf(one.flag, one, takes) }],
+  );
+  for (const { option } of flags) made.addOption(option);
+  const writes = writing.has(takes);
+  if (writes) made.addOption(new Option(NO_JOURNAL).hideHelp());
+  listVariables(made, takes);
+
+  made.action(async (...received: unknown[]) => {
+    // Commander passes the arguments, then the options and the command.
+    const given = received.slice(0, -2) as unknown as Arguments;
+    if (writes) requireJournal(made.getOptionValue('journal') === false, process.env);
+    const reading = readSettingsOf(takes, givenBy(made, flags), process.env);
+    if (!logs) warnOfUnknownVariables();
+    const { data = null } = reading.settings as { data?: string };
+    await onData(data, () => run(reading, made.opts() as Options, ...given));
+  });
+}

@@ -1,0 +1,162 @@
+/** The output of commands: stdout, which may be closed or full, and files, which are written whole or not at all. */
+import { createWriteStream, statSync, writeSync } from 'node:fs';
+import { Readable, type Writable } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
+import { constants, createGzip, createZstdCompress } from 'node:zlib';
+import { hasCode, OperatorError } from '../../base/errors.ts';
+import { onFile, operatorErrorOf } from '../../base/system-errors.ts';
+import { wholeFile } from '../../base/whole-file.ts';
+import { interruptible } from './interruptible.ts';
+import { printableText } from './printable.ts';
+
+/** Whether the reader of the output closed it, as `head` does after some lines. */
+export const closedOutput = (error: unknown): boolean => hasCode(error, 'EPIPE');
+
+/**
+ * Sees to it that a command goes on where nobody reads what it prints, and ends with two lines where its output can't be
+ * written. Without it either would end in a stack trace. Once for the process.
+ */
+export function guardOutput(): void {
+  process.stdout.on('error', (error) => {
+    if (closedOutput(error)) return;
+    const known = operatorErrorOf(error, 'stdout');
+    if (known === null) throw error;
+    printError(known);
+  });
+  // There is nowhere left to say it.
+  process.stderr.on('error', () => {});
+}
+
+/** Milliseconds after which a reader that has no room is tried again. */
+const FULL_MS = 5;
+
+/** How {@link writeNow} reaches stdout and waits; tests give others. */
+interface Stdout {
+  /** Writes some of the bytes. @returns how many */
+  write(bytes: Uint8Array): number;
+  wait(): void;
+}
+const stdout: Stdout = { write: (bytes) => writeSync(1, bytes), wait: () => Bun.sleepSync(FULL_MS) };
+
+/**
+ * Writes all of a text to stdout before it returns, for commands that give the event loop no turn. It waits while a pipe is
+ * full, and does nothing where nobody reads any more.
+ */
+export function writeNow(text: string, { write, wait }: Stdout = stdout): void {
+  for (let rest = Buffer.from(text); rest.length > 0; ) {
+    try {
+      rest = rest.subarray(write(rest));
+    } catch (error) {
+      if (closedOutput(error)) return;
+      // A pipe whose reader is behind.
+      if (!hasCode(error, 'EAGAIN')) throw error;
+      wait();
+    }
+  }
+}
+
+/** Prints an error as two lines on stderr and sets the exit code. */
+export function printError(error: OperatorError): void {
+  process.stderr.write(printableText(`${error.message}\n${error.remedy}\n`));
+  process.exitCode = error.exitCode;
+}
+
+/**
+ * The compressors for a file, chosen by the end of its name. Zstandard gets a checksum, so that a reader notices a
+ * changed byte.
+ */
+const compressors = (file: string): NodeJS.ReadWriteStream[] => {
+  if (file.endsWith('.gz')) return [createGzip()];
+  if (file.endsWith('.zst')) return [createZstdCompress({ params: { [constants.ZSTD_c_checksumFlag]: 1 } })];
+  return [];
+};
+
+/** What is written: texts, or a stream of bytes. */
+type Content = Iterable<string> | Readable;
+
+const streamOf = (content: Content): Readable => (content instanceof Readable ? content : Readable.from(content));
+
+async function writeTo(target: Writable, file: string, content: Content): Promise<void> {
+  try {
+    await pipeline([streamOf(content), ...compressors(file), target]);
+  } catch (error) {
+    throw operatorErrorOf(error, file) ?? error;
+  }
+}
+
+/** Writes a file under a temporary name and renames it. A failure or a signal removes the temporary file. */
+async function writeWhole(file: string, open: () => Content): Promise<void> {
+  const whole = wholeFile(file);
+  try {
+    await interruptible(whole.discard, () => writeTo(createWriteStream(whole.partial), file, open()));
+    whole.keep();
+  } catch (error) {
+    whole.discard();
+    throw error;
+  }
+}
+
+/** The kind of file at an output path: a pipe or device is written to, not replaced. */
+function whatIsAt(file: string): 'nothing' | 'file' | 'device' {
+  const found = onFile(file, () => statSync(file, { throwIfNoEntry: false }));
+  if (found?.isDirectory()) throw new OperatorError(`${file} is a directory.`, 'Give the path of a file.');
+  if (found === undefined) return 'nothing';
+  return found.isFile() ? 'file' : 'device';
+}
+
+/** Adds line ends, and counts the lines that were consumed. */
+function counted(lines: Iterable<string>): { ended: Iterable<string>; count(): number } {
+  let count = 0;
+  function* ended(): Generator<string> {
+    for (const line of lines) {
+      count += 1;
+      yield `${line}\n`;
+    }
+  }
+  return { ended: ended(), count: () => count };
+}
+
+/**
+ * Writes a file, compressed if its name ends in .gz or .zst. A file that is there stays as it is until the new one is whole.
+ * @param open begins the content, once the file is known to be one that can be written
+ * @throws OperatorError where it can't be written, or is there and may not be replaced
+ */
+export async function writeFile(file: string, open: () => Content, overwrite: boolean): Promise<void> {
+  const found = whatIsAt(file);
+  if (found === 'file' && !overwrite) {
+    throw new OperatorError(`A file already exists at ${file}.`, 'Add --overwrite to replace the file.');
+  }
+  if (found === 'device') await writeTo(createWriteStream(file), file, open());
+  else await writeWhole(file, open);
+}
+
+/**
+ * Writes lines to a file as {@link writeFile} does, and says on stderr how many.
+ * @param lines without their ends
+ * @throws OperatorError where it can't be written, or is there and may not be replaced
+ */
+export async function writeLines(file: string, lines: Iterable<string>, overwrite: boolean): Promise<void> {
+  const { ended, count } = counted(lines);
+  await writeFile(file, () => ended, overwrite);
+  process.stderr.write(`${file}: ${count()} rows\n`);
+}
+
+/** Prints lines until stdout is closed or fails; see {@link guardOutput}. */
+export const printLines = (lines: Iterable<string>): Promise<void> => print(counted(lines).ended);
+
+/** Prints until stdout is closed or fails; see {@link guardOutput}. */
+export async function print(content: Content): Promise<void> {
+  let ofStdout: unknown;
+  const note = (error: unknown) => {
+    ofStdout = error;
+  };
+  process.stdout.once('error', note);
+  try {
+    await pipeline(streamOf(content), process.stdout, { end: false });
+  } catch (error) {
+    // What stdout fails with was told where it is worth telling.
+    if (error !== ofStdout) throw error;
+  } finally {
+    process.stdout.off('error', note);
+  }
+}

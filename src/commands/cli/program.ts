@@ -1,0 +1,86 @@
+/** The command line, a table of contents: one line per command. */
+import { Command } from 'commander';
+import { EXIT } from '../../base/errors.ts';
+import type { CommandName } from '../../settings/setting.ts';
+import { addClusterCommands } from '../cluster/commands.ts';
+import {
+  backup,
+  check,
+  exportRecording,
+  importRecordings,
+  rebuild,
+  restore,
+  sql,
+  status,
+  tables,
+  upgrade,
+} from '../data/commands.ts';
+import { addHookCommands } from '../hooks/commands.ts';
+import { demo, devnet, health, openConsole, serve, showSettings } from '../serve/commands.ts';
+import { addCommand, type Declaration } from './command.ts';
+import { serverVersion } from './version.ts';
+
+/** The exit codes of all commands, with their meaning. */
+export const exitCodes: readonly (readonly [code: number, meaning: string])[] = [
+  [0, 'success, or stopped by a signal'],
+  [EXIT.operator, 'a problem that only you can resolve; the second line says how'],
+  [EXIT.found, 'stackside check found a difference, or stackside upgrade --check something to do first'],
+  [EXIT.again, 'starting again may help'],
+  [EXIT.interrupted, 'an import or export was stopped by a signal'],
+];
+
+const AFTER_HELP = `
+Exit codes:
+${exitCodes.map(([code, meaning]) => `  ${String(code).padEnd(3)}  ${meaning}`).join('\n')}
+
+Example:
+  stackside demo`;
+
+/** A command of the program, with those below it. */
+interface Listed {
+  name: string;
+  add(program: Command): void;
+}
+
+const listed = <C extends CommandName, Options, Arguments extends readonly unknown[]>(
+  declared: Declaration<C, Options, Arguments>,
+): Listed => ({ name: declared.name, add: (program) => addCommand(program, declared) });
+
+const commands: readonly Listed[] = [
+  listed(serve),
+  listed(demo),
+  listed(importRecordings),
+  listed(exportRecording),
+  listed(sql),
+  listed(rebuild),
+  listed(backup),
+  listed(restore),
+  listed(check),
+  listed(tables),
+  listed(status),
+  listed(upgrade),
+  listed(showSettings),
+  listed(openConsole),
+  listed(health),
+  { name: 'hooks', add: addHookCommands },
+  { name: 'cluster', add: addClusterCommands },
+  listed(devnet),
+];
+
+/**
+ * The program. Parsing the command line runs a command, and throws instead of ending the process.
+ * @param first the first argument of the command line. Where it names a command, the program has no other one: nobody
+ * would see it, and a start is quicker without the options of all
+ */
+export function createProgram(first?: string): Command {
+  const program = new Command('stackside')
+    .description('The Stacks chain-data API beside your node: one executable, one data directory.')
+    .version(serverVersion)
+    .showHelpAfterError('Try --help for what is accepted.')
+    .addHelpText('after', AFTER_HELP)
+    .exitOverride();
+
+  const only = commands.find(({ name }) => name === first);
+  for (const { add } of only === undefined ? commands : [only]) add(program);
+  return program;
+}

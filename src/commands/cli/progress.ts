@@ -1,0 +1,105 @@
+/** Reports the progress of a long command: one line that is redrawn on a terminal, a line every few seconds elsewhere. */
+import { systemClock } from '../../base/clock.ts';
+
+export interface Progress {
+  rows: number;
+  height: number;
+  /** Bytes of the file read, and its size where that is known. */
+  read: number;
+  size: number | null;
+}
+
+/** What lines are drawn on. */
+export interface Output {
+  isTTY?: boolean;
+  write(text: string): unknown;
+}
+
+const TERMINAL_INTERVAL_MS = 200;
+const LINE_INTERVAL_MS = 5_000;
+
+/** A span of time as `hh:mm:ss`. */
+export function duration(seconds: number): string {
+  const whole = Math.round(seconds);
+  const parts = [Math.floor(whole / 3600), Math.floor(whole / 60) % 60, whole % 60];
+  return parts.map((part) => String(part).padStart(2, '0')).join(':');
+}
+
+const ERASE = '\r\u001b[K';
+
+/** Draws lines of progress. @param now a monotonic clock, in milliseconds */
+export function progressLines(output: Output, now: () => number = systemClock.monotonic) {
+  const start = now();
+  const interval = output.isTTY === true ? TERMINAL_INTERVAL_MS : LINE_INTERVAL_MS;
+  let last = start;
+  let drawn = false;
+
+  function write(text: string, time: number): void {
+    last = time;
+    drawn = output.isTTY === true;
+    output.write(drawn ? `${ERASE}${text}` : `${text}\n`);
+  }
+
+  return {
+    /** Draws a line, unless another was drawn a moment ago. @param line given the seconds since the start */
+    draw(line: (seconds: number) => string): void {
+      const time = now();
+      if (time - last >= interval) write(line((time - start) / 1000), time);
+    },
+    /** Draws a line for a step that begins and can't draw any until it ends. */
+    begin(text: string): void {
+      write(text, now());
+    },
+    /** Makes room for other output; on a terminal, the next line is drawn at once. */
+    erase(): void {
+      if (drawn) output.write(ERASE);
+      drawn = false;
+      if (output.isTTY === true) last = Number.NEGATIVE_INFINITY;
+    },
+    /** Leaves the line as it is. */
+    done(): void {
+      if (drawn) output.write('\n');
+    },
+  };
+}
+
+/** Reports the progress of an import. @param now a monotonic clock, in milliseconds */
+export function progressReport(file: string, output: Output, now: () => number = systemClock.monotonic) {
+  const lines = progressLines(output, now);
+  return {
+    update({ rows, height, read, size }: Progress): void {
+      lines.draw((seconds) => {
+        const share = size === null || size === 0 ? null : read / size;
+        const left = share === null || share === 0 ? '' : `, ETA ${duration((seconds / share) * (1 - share))}`;
+        const part = share === null ? '' : `, ${(share * 100).toFixed(1)}%`;
+        return `${file}: ${rows} rows, ${Math.round(rows / seconds)} rows/s, height ${height}${part}${left}`;
+      });
+    },
+    done: lines.done,
+  };
+}
+
+const UNITS = ['bytes', 'KB', 'MB', 'GB', 'TB'];
+
+/** A number of bytes in its largest unit: `1.2 GB`. */
+export function sizeText(bytes: number): string {
+  const unit = Math.min(Math.max(0, Math.floor(Math.log10(bytes) / 3)), UNITS.length - 1);
+  return `${(bytes / 1000 ** unit).toFixed(unit === 0 ? 0 : 1)} ${UNITS[unit]}`;
+}
+
+/** Reports how many bytes of a known number are done. @param now a monotonic clock, in milliseconds */
+export function sizeReport(what: string, output: Output, now: () => number = systemClock.monotonic) {
+  const lines = progressLines(output, now);
+  return {
+    /** @param before what was done when the work began, which says nothing of its rate */
+    update({ done, all, before }: { done: number; all: number; before: number }): void {
+      lines.draw((seconds) => {
+        const rate = (done - before) / seconds;
+        const share = ((100 * done) / all).toFixed(1);
+        const eta = duration((all - done) / rate);
+        return `${what}: ${sizeText(done)} of ${sizeText(all)}, ${share}%, ${sizeText(rate)}/s, ETA ${eta}`;
+      });
+    },
+    done: lines.done,
+  };
+}

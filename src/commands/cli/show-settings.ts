@@ -1,0 +1,69 @@
+/** `stackside settings`: what is in force, and where each value comes from. */
+import { type Reading, type SettingName, settingsTakenBy } from '../../settings/config.ts';
+import { absentText, jsonValue, printedName, printedValue } from '../../settings/describe.ts';
+import type { Source } from '../../settings/resolve.ts';
+
+export type SettingsFormat = 'table' | 'json';
+
+interface Row {
+  group: string;
+  name: string;
+  text: string;
+  json: unknown;
+  source: Source;
+}
+
+const rowsOf = ({ settings, sources }: Reading<'serve'>): Row[] =>
+  settingsTakenBy('serve').map(([name, declared]) => {
+    const value = (settings as Record<SettingName, unknown>)[name];
+    const source = (sources as Record<SettingName, Source>)[name];
+    return {
+      group: declared.group,
+      name: printedName(name),
+      text: printedValue(declared, value) ?? absentText(declared, 'serve') ?? '-',
+      json: jsonValue(declared, value),
+      source,
+    };
+  });
+
+const sourceText = (source: Source): string => source?.name ?? 'default';
+
+/** The maximum width of the column of values, which longer values exceed on their own. */
+const WIDEST_VALUE = 40;
+
+function tableOf(rows: readonly Row[]): string {
+  const name = Math.max(...rows.map((row) => row.name.length));
+  const value = Math.min(WIDEST_VALUE, Math.max(...rows.map((row) => row.text.length)));
+  let group = '';
+  let table = '';
+  for (const row of rows) {
+    if (row.group !== group) table += `${group === '' ? '' : '\n'}${row.group}:\n`;
+    group = row.group;
+    table += `  ${row.name.padEnd(name)}  ${row.text.padEnd(value)}  ${sourceText(row.source)}\n`;
+  }
+  return table;
+}
+
+/**
+ * JSON with, for each setting, the value, its source (`flag`, `variable` or `default`), and the name of the flag or
+ * variable.
+ */
+const jsonOf = (rows: readonly Row[]): string =>
+  `${JSON.stringify(
+    Object.fromEntries(
+      rows.map(({ name, json, source }) => [
+        name,
+        source === null
+          ? { value: json, source: 'default' }
+          : { value: json, source: source.kind, [source.kind]: source.name },
+      ]),
+    ),
+    null,
+    2,
+  )}\n`;
+
+/** Prints the settings of a server. A secret is printed as `<set>`. */
+export function printSettings(reading: Reading<'serve'>, format: SettingsFormat): void {
+  const rows = rowsOf(reading);
+  process.stdout.write(format === 'json' ? jsonOf(rows) : tableOf(rows));
+}

@@ -1,0 +1,286 @@
+/** `stackside cluster init` and `stackside cluster status`. */
+import { existsSync } from 'node:fs';
+import { OperatorError, PassingError } from '../../base/errors.ts';
+import { chainIdText } from '../../chain/network.ts';
+import { fillHole, fillLog, type LogFault, type VerifiedTo, verifyStretch } from '../../cluster/comparing.ts';
+import { OtherChainError } from '../../cluster/host.ts';
+import { hostOf } from '../../cluster/lease-keeper.ts';
+import { toHex } from '../../codec/hex.ts';
+import { openedSecrets } from '../../hooks/delivery/sealing.ts';
+import { type KeyPlace, keptSealing, madeSealing, secretsKeyFile } from '../../hooks/delivery/secrets-key.ts';
+import type { SettingsOf } from '../../settings/config.ts';
+import { indexPath, journalPath, openReader } from '../../store/files/database.ts';
+import type { JournalReader } from '../../store/files/journal.ts';
+import { openWholeJournal } from '../../store/files/journal-link.ts';
+import { lockWriter } from '../../store/files/lock.ts';
+import { directoryStatus } from '../../store/files/status.ts';
+import { hookSecrets } from '../../store/hooks/secrets.ts';
+import { type ClusterStatus, clusterStatus, type SeenHost } from '../../store/log/cluster-status.ts';
+import {
+  dropTables,
+  type EngineAccess,
+  engineAccess,
+  isEarlierLog,
+  makeTables,
+  newestOfEarlierLog,
+} from '../../store/log/engine-tables.ts';
+import { CHAIN_START } from '../../store/log/entry.ts';
+import { PostgresLog } from '../../store/log/postgres-log.ts';
+import {
+  DamagedLogError,
+  LogUnavailableError,
+  LogUnknownOutcomeError,
+  UNSOUND_REMEDY,
+} from '../../store/log/shared-log.ts';
+import type { OutputFormat } from '../cli/option-values.ts';
+import { duration, progressLines } from '../cli/progress.ts';
+import { clusterStatusJson } from './json.ts';
+
+type ClusterSettings = SettingsOf<'cluster'>;
+
+/** Runs a command against the engine. @throws OperatorError; PassingError where the engine fails */
+async function onEngine<T>(settings: ClusterSettings, work: (access: EngineAccess) => Promise<T>): Promise<T> {
+  if (settings.cluster === null) {
+    throw new OperatorError('No shared log is named.', 'Give --cluster or STACKSIDE_CLUSTER.');
+  }
+  const access = engineAccess(settings.cluster, settings.clusterPrefix);
+  try {
+    return await work(access);
+  } catch (error) {
+    if (!(error instanceof LogUnavailableError || error instanceof LogUnknownOutcomeError)) throw error;
+    const remedy = 'Check --cluster, the server, and the rights of its role; then repeat the command.';
+    throw new PassingError(error.message, remedy, { cause: error });
+  } finally {
+    await access.engine.close();
+  }
+}
+
+/** Runs a function with the journal of a data directory; null where it has none yet. */
+async function withJournal<T>(data: string, work: (journal: JournalReader | null) => Promise<T>): Promise<T> {
+  const journal = existsSync(journalPath(data)) ? openWholeJournal(data) : null;
+  try {
+    return await work(journal);
+  } finally {
+    journal?.close();
+  }
+}
+
+/** Names the chain of a data directory in the log. @throws OperatorError where the log is that of another chain */
+async function requireChain(log: PostgresLog, data: string): Promise<void> {
+  const chainId = existsSync(indexPath(data)) ? directoryStatus(data).chain_id : null;
+  if (chainId === null) return;
+  const ofLog = await log.chain(chainId);
+  if (ofLog !== null && ofLog !== chainId) throw new OtherChainError(ofLog, chainId, data);
+}
+
+/**
+ * Removes a log from before version 0.1.0, so that it is begun anew.
+ * @throws OperatorError where the journal of the data directory doesn't hold what the log holds
+ */
+async function removeEarlier(access: EngineAccess, data: string): Promise<void> {
+  if (!(await isEarlierLog(access))) return;
+  await withJournal(data, async (journal) => {
+    const newest = await newestOfEarlierLog(access);
+    const own = newest === null ? null : journal?.read(newest.id);
+    const isHeld = newest === null || (own != null && own.path === newest.path && own.text === newest.text);
+    if (!isHeld) {
+      throw new OperatorError(
+        `The shared log is from before version 0.1.0, and the journal in ${data} lacks its newest entry, ${newest.id}.`,
+        'Give the data directory of a host that has it, after stackside rebuild.',
+      );
+    }
+    await dropTables(access);
+    process.stdout.write('The shared log was from before version 0.1.0, and is begun anew.\n');
+  });
+}
+
+/**
+ * Makes the tables of the shared log where they are missing, and appends what the log lacks of the journal of the data
+ * directory. A run that ended early is continued by the next.
+ * @throws OperatorError
+ */
+export async function initCluster(settings: ClusterSettings): Promise<void> {
+  const { data } = settings;
+  await onEngine(settings, async (access) => {
+    await removeEarlier(access, data);
+    const isNew = await makeTables(access);
+    process.stdout.write(
+      isNew ? 'The tables of the shared log were made.\n' : 'The tables of the shared log are there.\n',
+    );
+    await withJournal(data, async (journal) => {
+      if (journal === null) {
+        process.stdout.write(`There is no journal in ${data}, so nothing was added to the log.\n`);
+        process.stdout.write(
+          'All hosts need the same file with a key of signing secrets: (umask 077; openssl rand -hex 32 > secrets.key).\n',
+        );
+        return;
+      }
+      const log = new PostgresLog(access);
+      await requireChain(log, data);
+      const key = sharedKey(settings);
+      await mendLog(log, journal);
+      const head = await fillLog(log, journal, filling(journal.lastId()));
+      process.stdout.write(`The log has ${head.id} entries, which are those of the journal in ${data}.\n`);
+      process.stdout.write(
+        `Signing secrets are sealed with the key in ${key}: copy this file to the data directory of each other host, or name it there with --cluster-key.\n`,
+      );
+    });
+  });
+}
+
+/** Verifies every entry of the log, with its progress on stderr. @returns what is wrong */
+async function verifyLog(log: PostgresLog): Promise<{ verified: number; faults: LogFault[] }> {
+  const { id: last } = await log.head();
+  const draw = filling(last, 'entries verified');
+  const faults: LogFault[] = [];
+  let at: VerifiedTo = { id: 0, chain: CHAIN_START };
+  for (let next: VerifiedTo | null = at; next !== null; ) {
+    at = next;
+    next = await verifyStretch(log, at, (fault) => faults.push(fault));
+    if (next !== null) draw(Math.min(next.id, last));
+  }
+  return { verified: at.id, faults };
+}
+
+/** Gives the log the entries that it lacks before others. @throws OperatorError where it stays unsound */
+async function mendLog(log: PostgresLog, journal: JournalReader): Promise<void> {
+  const { faults } = await verifyLog(log);
+  for (const fault of faults) {
+    const { first, last } = fault;
+    if (fault.fault !== 'is missing' || !(await fillHole(log, journal, fault))) {
+      throw new DamagedLogError(first, fault.fault);
+    }
+    process.stdout.write(`The log lacked the entries from ${first} to ${last}, and has them of the journal.\n`);
+  }
+}
+
+/**
+ * Makes the key of a data directory that of all hosts; a directory without one gets one.
+ * @returns its file
+ * @throws OperatorError where it can't be used
+ */
+function sharedKey(place: KeyPlace): string {
+  const { data, clusterKey } = place;
+  let sealing = keptSealing(place);
+  if (sealing === null) {
+    const unlock = lockWriter(data);
+    try {
+      sealing = madeSealing(place);
+    } finally {
+      unlock();
+    }
+  }
+  const file = clusterKey ?? secretsKeyFile(data);
+  if (!existsSync(indexPath(data))) return file;
+  using db = openReader(data);
+  const lost = openedSecrets(hookSecrets(db), sealing, () => {}).unreadable();
+  if (lost.length > 0) {
+    process.stderr.write(
+      `Warning: the key in ${file} does not open the signing secrets of ${lost.length} consumers. Add the line of the key that sealed them to the file, or let them make new secrets.\n`,
+    );
+  }
+  return file;
+}
+
+/** Reports on stderr how far the log was gone through. @param last the number of the last entry @param what in words */
+function filling(last: number, what = 'entries'): (id: number) => void {
+  const lines = progressLines(process.stderr);
+  let first: number | null = null;
+  return (id) => {
+    first ??= id;
+    const done = id - first;
+    lines.draw((seconds) => {
+      const rate = done / seconds;
+      const left = rate === 0 ? '' : `, ETA ${duration((last - id) / rate)}`;
+      return `${id} of ${last} ${what}, ${Math.round(rate)} entries/s${left}`;
+    });
+    if (id === last) lines.done();
+  };
+}
+
+/** Options of a report. */
+export interface ReportOptions {
+  format: OutputFormat;
+  /** Whether every entry of the log is read, and compared with its chain value. */
+  verify: boolean;
+}
+
+/**
+ * Prints where the log and its hosts stand, and on stderr what an operator should know.
+ * @returns whether nothing is wrong with the entries, as far as they were verified
+ * @throws OperatorError
+ */
+export async function reportCluster(settings: ClusterSettings, { format, verify }: ReportOptions): Promise<boolean> {
+  const { status, verified } = await onEngine(settings, async (access) => {
+    const log = new PostgresLog(access);
+    return {
+      status: await withJournal(settings.data, (journal) => clusterStatus(log, journal)),
+      verified: verify ? await verifyLog(log) : null,
+    };
+  });
+  const isSound = verified === null || verified.faults.length === 0;
+  if (format === 'json') {
+    const json = clusterStatusJson(status);
+    process.stdout.write(`${JSON.stringify(verified === null ? json : { ...json, verification: verified })}\n`);
+    return isSound;
+  }
+  const lines = verified === null ? [] : verificationLines(verified);
+  process.stdout.write(`${[...clusterLines(status, settings.data), ...lines].join('\n')}\n`);
+  for (const warning of status.engine.warnings) process.stderr.write(`Warning: ${warning}\n`);
+  if (!isSound) process.stderr.write(`${UNSOUND_REMEDY}\n`);
+  return isSound;
+}
+
+/** What a verification came to, in lines for people. */
+function verificationLines({ verified, faults }: { verified: number; faults: readonly LogFault[] }): string[] {
+  const named = ({ first, last }: LogFault): string =>
+    first === last ? `entry ${first}` : `each from ${first} to ${last}`;
+  return [
+    line('verified', `up to entry ${verified}: ${faults.length === 0 ? 'nothing is wrong' : 'the log is unsound'}`),
+    ...faults.map((fault) => line('unsound', `${named(fault)} ${fault.fault}`)),
+  ];
+}
+
+/** A line of the report, with its name in a column of its own. */
+const line = (name: string, text: string): string => `${name.padEnd(14)} ${text}`;
+
+const ago = (seconds: number): string => (seconds < 60 ? `${seconds.toFixed(1)} s ago` : `${duration(seconds)} ago`);
+
+/** How far an entry is behind the head, in words. */
+const behind = (head: number, entry: number): string => (entry >= head ? 'up to date' : `${head - entry} behind`);
+
+/** Where a host was when it told of itself; entries that came since are no lag. */
+function hostText(head: number, { entry, version, seconds, lagSeconds }: SeenHost): string {
+  const lag = lagSeconds === 0 ? 'up to date' : `${behind(head, entry)} for ${duration(lagSeconds)}`;
+  return `entry ${entry}, ${lag}, ${version}, seen ${ago(seconds)}`;
+}
+
+/** The status of a cluster in lines for people. @param data the data directory whose journal was compared */
+export function clusterLines(status: ClusterStatus, data: string): string[] {
+  const { chainId, head, bytes, hosts, leases, directory, engine } = status;
+  const width = Math.max(0, ...hosts.map(({ name }) => name.length));
+  return [
+    line('chain', chainId === null ? 'not known yet' : chainIdText(chainId)),
+    line('log', `entry ${head.id}, chain value ${toHex(head.chain)}, ${(bytes / 1e6).toFixed(1)} MB`),
+    ...hosts.map((host) => line('host', `${host.name.padEnd(width)}  ${hostText(head.id, host)}`)),
+    ...leases.map(({ name, holder, epoch, seconds }) =>
+      line(
+        'lease',
+        `${name}: epoch ${epoch}, ${seconds > 0 ? `held by ${hostOf(holder)} for ${seconds.toFixed(1)} s` : 'free'}`,
+      ),
+    ),
+    ...(directory === null
+      ? []
+      : [line('directory', `${data}: entry ${directory.entry}, ${directoryText(head.id, directory)}`)]),
+    line('postgresql', `${engine.version}, written at ${engine.server}`),
+    line('synchronous', engine.synchronous === '' ? 'no' : (engine.synchronous ?? 'not known')),
+    ...engine.standbys.map(({ name, state, sync }) =>
+      line('standby', `${name}  ${state ?? 'not visible to this role'}${sync === null ? '' : `, ${sync}`}`),
+    ),
+  ];
+}
+
+function directoryText(head: number, { entry, fits }: NonNullable<ClusterStatus['directory']>): string {
+  if (fits === null) return "its journal begins after the log's end";
+  return fits ? behind(head, entry) : 'not a journal of this log';
+}

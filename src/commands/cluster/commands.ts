@@ -1,0 +1,43 @@
+/** `stackside cluster …`: the log that several hosts share. */
+import type { Command } from 'commander';
+import { EXIT } from '../../base/errors.ts';
+import { addCommand, command } from '../cli/command.ts';
+import { formatOption, type OutputFormat, switchOption } from '../cli/option-values.ts';
+
+const init = command({
+  name: 'init',
+  summary: 'Make the tables of the shared log, and fill them with the journal of a data directory that has one',
+  example: 'stackside cluster init --cluster postgres://stackside@db1,db2,db3/stacks --data /srv/stacks',
+  takes: 'cluster',
+  async run({ settings }) {
+    const { initCluster } = await import('./cluster.ts');
+    await initCluster(settings);
+  },
+});
+
+const status = command({
+  name: 'status',
+  summary: "Show the shared log, its hosts, and PostgreSQL's replication",
+  example: 'stackside cluster status --cluster postgres://stackside@db1,db2,db3/stacks',
+  takes: 'cluster',
+  options: [
+    formatOption('Output format; json prints one object'),
+    switchOption('--verify', 'Read every entry of the log, and name those that are missing or damaged'),
+  ],
+  async run({ settings }, options: { format: OutputFormat; verify: boolean }) {
+    const { reportCluster } = await import('./cluster.ts');
+    if (!(await reportCluster(settings, options))) process.exitCode = EXIT.found;
+  },
+});
+
+/** Adds the commands to the program. */
+export function addClusterCommands(program: Command): void {
+  const summary = 'Make and inspect the log that several hosts share';
+  const cluster = program
+    .command('cluster')
+    .summary(summary)
+    .description(summary)
+    .addHelpText('after', '\nExample:\n  stackside cluster status --cluster postgres://stackside@db1,db2,db3/stacks');
+  addCommand(cluster, init);
+  addCommand(cluster, status);
+}

@@ -1,0 +1,270 @@
+/** Makes a serving process a host of a cluster by its settings. */
+import { hostname } from 'node:os';
+import type { Registry } from 'prom-client';
+import type { HostsState } from '../../api/stackside/hosts.ts';
+import type { Chance } from '../../base/chance.ts';
+import type { Clock } from '../../base/clock.ts';
+import { OperatorError, PassingError } from '../../base/errors.ts';
+import { WITHHELD_PATH } from '../../chain/payload-reader.ts';
+import type { ClusterState } from '../../cluster/events.ts';
+import { ClusterHost, OtherChainError } from '../../cluster/host.ts';
+import { deliveryLease, type LeaseKeeper } from '../../cluster/lease-keeper.ts';
+import { verifying } from '../../cluster/verifying.ts';
+import type { Log } from '../../log.ts';
+import { clusterMetrics, leaseMetrics, verificationMetrics } from '../../metrics/cluster.ts';
+import type { Settings } from '../../settings/config.ts';
+import { lastWithheldIn } from '../../store/files/journal.ts';
+import type { Ingest } from '../../store/ingest/ingest.ts';
+import type { ClusterStatus, HostAnswer, HostReport } from '../../store/log/cluster-status.ts';
+import type { LeaseEngine } from '../../store/log/leases.ts';
+import { LogUnavailableError, LogUnknownOutcomeError, type SharedLog } from '../../store/log/shared-log.ts';
+import { spanText } from '../cli/span.ts';
+import { serverVersion } from '../cli/version.ts';
+import { clusterLogJson, hostJson } from './json.ts';
+
+/** Milliseconds between two reports of where this host is. */
+const TELL_MS = 5_000;
+
+/**
+ * Seconds without an answer of the log after which a host may be as far behind as it will, for all it knows. A host looks
+ * at the log every few seconds, and readers should not lose all hosts while a standby takes over.
+ */
+const MOST_SILENT_SECONDS = 60;
+
+/** A cluster's log that was opened. */
+export interface OpenedLog {
+  log: SharedLog;
+  /** Tells people who look at the cluster where this host is. @throws LogUnavailableError, LogUnknownOutcomeError */
+  tell(position: HostReport, isFirst: boolean): Promise<HostAnswer>;
+  /** Where the log and its hosts stand. @throws LogUnavailableError, OperatorError */
+  status(): Promise<ClusterStatus>;
+  leases: LeaseEngine;
+  /** Stretches of entries that the log lacks before its newest one. @throws LogUnavailableError */
+  missing(): Promise<{ first: number; last: number }[]>;
+}
+
+/** Opens the log of a cluster. @throws OperatorError where it is none, or of another version */
+export type OpenLog = (url: string, options: { prefix: string; clock: Clock }) => Promise<OpenedLog>;
+
+/** Opens the log in PostgreSQL, whose client is loaded for that. */
+export const openClusterLog: OpenLog = async (url, options) => {
+  const [{ openPostgresLog }, { clusterStatus, missingEntries, tellPosition }, { postgresLeases }] = await Promise.all([
+    import('../../store/log/postgres-log.ts'),
+    import('../../store/log/cluster-status.ts'),
+    import('../../store/log/leases.ts'),
+  ]);
+  const log = await openPostgresLog(url, options);
+  return {
+    log,
+    tell: (position, isFirst) => tellPosition(log.access, position, isFirst),
+    status: () => clusterStatus(log, null),
+    leases: postgresLeases(log.access),
+    missing: () => missingEntries(log.access),
+  };
+};
+
+/** A process that is a host of a cluster. */
+export interface ServedCluster extends Pick<ClusterHost, 'receive' | 'commander' | 'state' | 'caughtUp' | 'start'> {
+  /** Where this host stands. */
+  host(): NonNullable<HostsState['host']>;
+  /** Where all hosts stand, as far as the log can be asked. */
+  hosts(): Promise<HostsState>;
+  /** The lease to deliver chainhooks, which is asked for once somebody starts it; null where this host only reads. */
+  deliveries: LeaseKeeper | null;
+  /** Why answers are too old to be given; null where they aren't. */
+  behind(): string | null;
+  /** Resolves with what ended the host, which only the operator can mend. */
+  failed: Promise<OperatorError>;
+  /** Follows the log no more, and closes it. */
+  stop(): Promise<void>;
+}
+
+/** @param most the `--cluster-lag` setting */
+function reasonOf({ position, head, silentSeconds }: ClusterState, most: number): string | null {
+  if (head === null) return "the cluster's log was not reached yet";
+  if (silentSeconds > MOST_SILENT_SECONDS) return `the cluster's log has not answered for ${spanText(silentSeconds)}`;
+  if (head - position <= most) return null;
+  return `behind the cluster's log: entry ${position} of ${head}`;
+}
+
+/** The log with its hosts, or why it can't be asked. */
+async function askedLog({ status }: OpenedLog): Promise<Pick<HostsState, 'log' | 'problem'>> {
+  try {
+    return { log: clusterLogJson(await status()), problem: null };
+  } catch (error) {
+    if (!(error instanceof LogUnavailableError || error instanceof OperatorError)) throw error;
+    return { log: null, problem: error.message };
+  }
+}
+
+/** Seconds by which the clock of a host may differ from that of PostgreSQL: webhooks are signed with the host's time. */
+const MOST_CLOCK_DIFFERENCE = 10;
+
+/** Tells where the host is from time to time. @returns what ends that */
+function telling({ tell }: OpenedLog, clock: Clock, position: () => HostReport, say: Log): () => Promise<void> {
+  let underWay: Promise<void> | null = null;
+  let isFirst = true;
+  const said = { name: false, clock: false };
+
+  function judge({ isNameShared, now }: HostAnswer, { name }: HostReport, asked: number): void {
+    if (isNameShared && !said.name) {
+      said.name = true;
+      say({ event: 'host_name_shared', name, remedy: 'Give each host a --host-name of its own.' });
+    }
+    // The answer was made between the question and now.
+    const seconds = now < asked ? (now - asked) / 1_000 : Math.max(0, (now - clock.now()) / 1_000);
+    if (Math.abs(seconds) <= MOST_CLOCK_DIFFERENCE) {
+      said.clock = false;
+    } else if (!said.clock) {
+      said.clock = true;
+      const remedy = 'Synchronize the clocks of this host and of the PostgreSQL server (NTP).';
+      say({ event: 'host_clock_differs', seconds: Math.round(-seconds), remedy });
+    }
+  }
+
+  async function once(): Promise<void> {
+    const told = position();
+    const asked = clock.now();
+    try {
+      const answer = await tell(told, isFirst);
+      isFirst = false;
+      judge(answer, told, asked);
+    } catch (error) {
+      // Only people look at it: it is told again, and the host says by itself that the log is away.
+      if (!(error instanceof LogUnavailableError || error instanceof LogUnknownOutcomeError)) throw error;
+    } finally {
+      underWay = null;
+    }
+  }
+  const tellNow = () => {
+    underWay ??= once();
+  };
+  const end = clock.every(TELL_MS, tellNow);
+  tellNow();
+  return async () => {
+    end();
+    await underWay;
+  };
+}
+
+export interface JoinOptions {
+  settings: Settings;
+  ingest: Ingest;
+  clock: Clock;
+  chance: Chance;
+  openLog: OpenLog;
+  registry: Registry;
+  log: Log;
+}
+
+/** Refuses settings that no host of a cluster can have. @throws OperatorError */
+export function requireHost({ journalKeep, cluster }: Pick<Settings, 'journalKeep' | 'cluster'>): void {
+  if (cluster === null) return;
+  if (journalKeep !== null) {
+    throw new OperatorError(
+      '--journal-keep is given, but every host of a cluster makes the deliveries of backfills, for which its journal has to be whole.',
+      'Omit --journal-keep, or omit --cluster.',
+    );
+  }
+}
+
+/**
+ * Refuses data of a public snapshot, which lack what commands of the log made, unless the log began with such data.
+ * @throws OperatorError where the journal withholds an entry that the log has, PassingError where the log can't be asked
+ */
+async function requireNothingWithheld(directory: string, log: SharedLog): Promise<void> {
+  const last = lastWithheldIn(directory);
+  if (last === null) return;
+  try {
+    const [entry] = await log.read(last - 1, 1);
+    if (entry?.id === last && entry.path === WITHHELD_PATH) return;
+  } catch (error) {
+    if (!(error instanceof LogUnavailableError)) throw error;
+    const remedy = 'Start this host again once the log can be reached: its data are of a public snapshot.';
+    throw new PassingError(error.message, remedy, { cause: error });
+  }
+  throw new OperatorError(
+    `The data in ${directory} are of a public snapshot: commands of the log, up to entry ${last}, are withheld in them.`,
+    'Restore a snapshot that was not made with --public, or begin with an empty directory.',
+  );
+}
+
+/**
+ * Holds the host to the chain of the log. Where the log is away, the host finds out before it reads or appends.
+ * @throws OtherChainError where the settings or the data say another
+ */
+async function requireLogsChain({ chainId, holdTo }: Ingest, log: SharedLog): Promise<void> {
+  try {
+    const ofLog = await log.chain(null);
+    if (ofLog === null) return;
+    const own = chainId();
+    if (own === null) holdTo(ofLog);
+    else if (own !== ofLog) throw new OtherChainError(ofLog, own, 'this host');
+  } catch (error) {
+    if (!(error instanceof LogUnavailableError)) throw error;
+  }
+}
+
+/**
+ * Opens the cluster's log; nothing is followed before `start`.
+ * @returns null where the settings name no cluster
+ * @throws OperatorError
+ */
+export async function joinCluster(options: JoinOptions): Promise<ServedCluster | null> {
+  const { settings, ingest, clock, chance, registry, log: say } = options;
+  const { cluster: url, clusterPrefix: prefix, clusterLag } = settings;
+  const { entries, queue } = ingest;
+  if (url === null) return null;
+  const opened = await options.openLog(url, { prefix, clock });
+  try {
+    await requireLogsChain(ingest, opened.log);
+    await requireNothingWithheld(settings.data, opened.log);
+  } catch (error) {
+    await opened.log.close();
+    throw error;
+  }
+  const failed = Promise.withResolvers<OperatorError>();
+  const name = settings.hostName ?? hostname();
+  const metrics = clusterMetrics(registry, name, () => host.state());
+  const host = new ClusterHost({
+    log: opened.log,
+    entries,
+    queue,
+    chainId: ingest.chainId,
+    clock,
+    chance,
+    say,
+    metrics,
+    failed: (error) => failed.resolve(error),
+  });
+  const deliveries =
+    settings.mode === 'read' ? null : deliveryLease({ leases: opened.leases, host, name, ingest, clock, chance, say });
+  if (deliveries !== null) leaseMetrics(registry, () => deliveries.standing());
+  const { log, missing } = opened;
+  const isHeld = () => deliveries?.isHeld() ?? false;
+  const verification = deliveries === null ? null : verifying({ log, missing, entries, isHeld, clock, say });
+  if (verification !== null) verificationMetrics(registry, verification.state);
+  const process = chance.uuid();
+  const report = (): HostReport => {
+    const { position, lagSeconds } = host.state();
+    return { name, entry: position, version: serverVersion, lagSeconds, process };
+  };
+  const stopTelling = telling(opened, clock, report, say);
+  const ownState = () => hostJson(name, host.state(), deliveries?.standing() ?? null);
+  return {
+    receive: (event) => host.receive(event),
+    commander: host.commander,
+    state: () => host.state(),
+    caughtUp: (signal) => host.caughtUp(signal),
+    start: () => host.start(),
+    host: ownState,
+    hosts: async () => ({ host: ownState(), ...(await askedLog(opened)) }),
+    deliveries,
+    behind: () => reasonOf(host.state(), clusterLag),
+    failed: failed.promise,
+    async stop() {
+      await host.stop();
+      await Promise.all([stopTelling(), verification?.stop()]);
+    },
+  };
+}

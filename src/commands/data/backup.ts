@@ -1,0 +1,130 @@
+/** `stackside backup` and `stackside restore`: snapshots of a data directory. */
+
+import { join } from 'node:path';
+import { makeSnapshot } from '../../backup/backup.ts';
+import { directorySource, directoryTarget } from '../../backup/directory.ts';
+import { MANIFEST } from '../../backup/manifest.ts';
+import type { SnapshotSource, SnapshotTarget } from '../../backup/place.ts';
+import { restoreSnapshot } from '../../backup/restore.ts';
+import { s3Place } from '../../backup/s3.ts';
+import { webSource } from '../../backup/web.ts';
+import { systemClock } from '../../base/clock.ts';
+import { OperatorError } from '../../base/errors.ts';
+import { isInside } from '../../base/paths.ts';
+import { ADMIN_KEY } from '../../hooks/access/keys.ts';
+import { SECRETS_KEY } from '../../hooks/delivery/secrets-key.ts';
+import { silentMachine } from '../../hooks/machine.ts';
+import type { SettingsOf } from '../../settings/config.ts';
+import { sizeReport, sizeText } from '../cli/progress.ts';
+import { serverVersion } from '../cli/version.ts';
+
+/** Where the data is copied to before it is sent to S3, inside the data directory. */
+const WORKSHOP = 'backup';
+
+/** Files of a data directory that no snapshot holds, so that whoever has one can neither sign deliveries nor manage hooks. */
+const KEYS = [ADMIN_KEY, SECRETS_KEY];
+
+const schemeOf = (location: string): string | null =>
+  /^([a-z][a-z0-9+.-]+):\/\//i.exec(location)?.[1]?.toLowerCase() ?? null;
+
+/** A location without the name of the manifest, which may be given in place of the snapshot. */
+const withoutManifest = (location: string): string =>
+  location.endsWith(`/${MANIFEST}`) ? location.slice(0, -MANIFEST.length - 1) : location;
+
+const notServed = (location: string, remedy: string): OperatorError =>
+  new OperatorError(`${location} is no place for a snapshot.`, remedy);
+
+/**
+ * Refuses a snapshot inside the data directory, where commands remove the directories that they work in.
+ * @throws OperatorError
+ */
+function requireOutside(location: string, directory: string): void {
+  if (!isInside(location, directory)) return;
+  throw new OperatorError(
+    `${location} is inside the data directory ${directory}, where Stackside removes and replaces files of its own.`,
+    'Give a location outside the data directory.',
+  );
+}
+
+/** @throws OperatorError for a location that can't be written to */
+function targetAt(location: string, directory: string): SnapshotTarget {
+  switch (schemeOf(location)) {
+    case null:
+      requireOutside(location, directory);
+      return directoryTarget(location);
+    case 's3':
+      return s3Place({
+        url: location,
+        variables: process.env,
+        clock: systemClock,
+        workshop: join(directory, WORKSHOP),
+      });
+    default:
+      throw notServed(location, 'Give a path, or a bucket and key of S3: s3://bucket/key');
+  }
+}
+
+/** @throws OperatorError for a location that can't be read */
+function sourceAt(given: string, directory: string): SnapshotSource {
+  const location = withoutManifest(given);
+  switch (schemeOf(location)) {
+    case null:
+      requireOutside(location, directory);
+      return directorySource(location);
+    case 's3':
+      return s3Place({ url: location, variables: process.env, clock: systemClock, workshop: '' });
+    case 'http':
+    case 'https': {
+      const url = URL.parse(location);
+      if (url !== null) return webSource(url, systemClock);
+      throw notServed(given, 'Correct the URL.');
+    }
+    default:
+      throw notServed(given, 'Give a path, a URL, or a bucket and key of S3: s3://bucket/key');
+  }
+}
+
+/** Makes a snapshot of a data directory. @param isPublic whether chainhooks and faucet requests are left out */
+export async function runBackup(settings: SettingsOf<'backup'>, location: string, isPublic: boolean): Promise<void> {
+  const progress = sizeReport(location, process.stderr);
+  const manifest = await makeSnapshot({
+    directory: settings.data,
+    target: targetAt(location, settings.data),
+    public: isPublic,
+    machine: silentMachine,
+    keepElsewhere: isPublic ? [] : KEYS,
+    program: serverVersion,
+    now: systemClock.now,
+    report: progress.update,
+  });
+  progress.done();
+  const { height, position, bytes, compressed_bytes } = manifest;
+  process.stdout.write(
+    `${location}: height ${height ?? 0}, event ${position}; ${sizeText(bytes)} in ${sizeText(compressed_bytes)}\n`,
+  );
+  if (!isPublic) {
+    process.stdout.write(`The snapshot holds no keys: keep ${KEYS.join(' and ')} of ${settings.data} elsewhere.\n`);
+  }
+}
+
+/** Restores a snapshot into a data directory, or goes on with a restore that broke off. */
+export async function runRestore(settings: SettingsOf<'restore'>, location: string): Promise<void> {
+  const { data: directory, chainId } = settings;
+  const progress = sizeReport(location, process.stderr);
+  const { manifest, found } = await restoreSnapshot({
+    directory,
+    source: sourceAt(location, directory),
+    chainId,
+    report: progress.update,
+  });
+  progress.done();
+  const { height, position, bytes } = manifest;
+  const before = found === 0 ? '' : `, ${sizeText(found)} of them by a restore before`;
+  process.stdout.write(`${directory}: height ${height ?? 0}, event ${position}; ${sizeText(bytes)}${before}\n`);
+  if (!manifest.public) {
+    process.stdout.write(
+      `The snapshot holds no keys: put ${KEYS.join(' and ')} of the old server into ${directory} before its first start. ` +
+        `Without ${SECRETS_KEY}, deliveries of consumers with a signing secret wait until they make a new one.\n`,
+    );
+  }
+}

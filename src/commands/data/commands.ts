@@ -1,0 +1,252 @@
+/** Commands that work on a data directory. */
+import { Option } from 'commander';
+import { EXIT, OperatorError } from '../../base/errors.ts';
+import { recordingFormats } from '../../chain/recording.ts';
+import { command } from '../cli/command.ts';
+import { formatOption, LONGEST_SECONDS, numberOption, type OutputFormat, switchOption } from '../cli/option-values.ts';
+import { type ExportOptions, exportFormats, formats, type SqlOptions } from '../query/options.ts';
+import type { ImportOptions } from './import.ts';
+
+export const importRecordings = command({
+  name: 'import',
+  summary: 'Import event recordings into the index, from where the last import stopped',
+  example: 'stackside import events.tsv.zst --data /srv/stacks',
+  takes: 'import',
+  arguments: [['[file...]', 'Recordings: TSV, plain or compressed with gzip or zstd; - for stdin']],
+  options: [
+    new Option(
+      '--from <url|dir>',
+      'Take the events of a journal that this data lacks: URL of the API of another Stackside, or a data directory',
+    ).conflicts(['skipBad', 'restart', 'format']),
+    switchOption('--skip-bad', "Count and skip rows that can't be imported"),
+    switchOption('--restart', 'Import the recording from its first row again'),
+    new Option(
+      '--format <format>',
+      "copy: with the escapes of PostgreSQL's COPY; raw: without (default: detected from the rows)",
+    ).choices(recordingFormats),
+  ],
+  async run(reading, { from, ...options }: ImportOptions & { from?: string }, files: string[]) {
+    if ((from === undefined) === (files.length === 0)) {
+      throw new OperatorError('Nothing, or too much, is to be imported.', 'Give files, or --from and no file.');
+    }
+    const { settings } = reading;
+    if (from === undefined) {
+      const { runImport } = await import('./import.ts');
+      await runImport(settings, files, options);
+    } else {
+      const [{ importJournal }, { peerKeyFor }] = await Promise.all([
+        import('./import-journal.ts'),
+        import('../cli/client.ts'),
+      ]);
+      await importJournal({ ...settings, peerKey: peerKeyFor(reading, from) }, from);
+    }
+  },
+});
+
+/** @throws OperatorError where the journal is exported with an option that only rows have */
+function requireNoRowOptions({ format, fromHeight, toHeight }: ExportOptions): void {
+  if (format === undefined && fromHeight === undefined && toHeight === undefined) return;
+  throw new OperatorError(
+    '--format, --from-height and --to-height are for rows, and the journal is exported without --table or --query.',
+    'Name a view with --table, or give a query with --query.',
+  );
+}
+
+export const exportRecording = command({
+  name: 'export',
+  summary: 'Write the journal as an event recording, or rows of the index as CSV, NDJSON or Parquet',
+  example: 'stackside export --table v1_events --from-height 1 --output events.parquet',
+  takes: 'export',
+  options: [
+    new Option('--output <file>', 'File to write, compressed if its name ends in .gz or .zst (default: stdout)'),
+    switchOption('--overwrite', 'Replace the file if it exists'),
+    new Option('--table <view>', 'Export the rows of a view in place of the journal'),
+    new Option('--query <sql>', 'Export the rows of a query in place of the journal').conflicts('table'),
+    new Option('--format <format>', "Format of rows (default: by the end of the file's name, else csv)").choices(
+      exportFormats,
+    ),
+    numberOption('--from-height <height>', 'Lowest block whose rows are exported (default: the first one)', 0),
+    numberOption('--to-height <height>', 'Highest block whose rows are exported (default: the tip)', 0),
+  ],
+  async run({ settings }, options: ExportOptions) {
+    if (options.table !== undefined || options.query !== undefined) {
+      const { exportRows } = await import('./export-rows.ts');
+      await exportRows(settings.data, options);
+      return;
+    }
+    requireNoRowOptions(options);
+    const { runExport } = await import('./export.ts');
+    await runExport(settings.data, options.output, options.overwrite);
+  },
+});
+
+export const sql = command({
+  name: 'sql',
+  summary: 'Query the index with SQL; without a query, ask for queries at a prompt',
+  example: 'stackside sql "select block_height, tx_count from v1_blocks order by block_height desc limit 10"',
+  takes: 'sql',
+  arguments: [['[query]', 'Query; without one, stdin has it, or a prompt asks for it at a terminal']],
+  options: [
+    new Option('--format <format>', 'Output format').choices(formats).default('table'),
+    numberOption('--timeout <seconds>', 'Seconds after which a query is given up', 1, 60, LONGEST_SECONDS),
+    numberOption('--max-memory <megabytes>', 'Megabytes of memory above which a query is given up', 100, 1000),
+    numberOption('--max-rows <rows>', 'Rows after which a result is cut', 1, 10_000),
+  ],
+  async run({ settings }, options: SqlOptions, query?: string) {
+    const { runSql } = await import('../query/sql.ts');
+    await runSql(settings.data, query, options);
+  },
+});
+
+export const rebuild = command({
+  name: 'rebuild',
+  summary: 'Rebuild the index from the journal',
+  example: 'stackside rebuild --data /srv/stacks',
+  takes: 'rebuild',
+  options: [
+    switchOption('--force', 'Rebuild even if this loses events that the journal lacks, or unreadable chainhooks'),
+    switchOption('--beside', 'Rebuild while a server writes: it takes the new index when that is whole'),
+  ],
+  async run({ settings }, given: { force: boolean; beside: boolean }) {
+    const { runRebuild } = await import('./rebuild.ts');
+    runRebuild(settings, given);
+  },
+});
+
+export const backup = command({
+  name: 'backup',
+  summary: 'Make a snapshot of the index and the journal while they are in use',
+  example: 'stackside backup s3://backups/stacks-2026-11-22 --data /srv/stacks',
+  takes: 'backup',
+  arguments: [['<location>', 'New directory for the snapshot, or s3://bucket/key']],
+  options: [
+    switchOption(
+      '--public',
+      'Leave out all but the chain: chainhooks, their secrets, requests to the faucets, and the commands of the journal',
+    ),
+  ],
+  async run({ settings }, { public: isPublic }: { public: boolean }, location: string) {
+    const { runBackup } = await import('./backup.ts');
+    await runBackup(settings, location, isPublic);
+  },
+});
+
+export const restore = command({
+  name: 'restore',
+  summary: 'Restore a snapshot into an empty data directory, from where the last restore stopped',
+  example: 'stackside restore s3://backups/stacks-2026-11-22 --data /srv/stacks',
+  takes: 'restore',
+  arguments: [['<location>', 'Snapshot: a directory, s3://bucket/key, or the URL of a web server']],
+  async run({ settings }, _options, location: string) {
+    const { runRestore } = await import('./backup.ts');
+    await runRestore(settings, location);
+  },
+});
+
+/** Seconds that check waits for an entry. */
+const USUAL_WAIT = 10;
+
+interface CheckCommandOptions {
+  deep: boolean;
+  since?: number;
+  against?: string;
+  digests?: number;
+  wait: number;
+  format: OutputFormat;
+}
+
+export const check = command({
+  name: 'check',
+  summary: "Verify the journal, and compare the index's totals with a recount",
+  example: 'stackside check --data /srv/stacks',
+  takes: 'check',
+  options: [
+    switchOption(
+      '--deep',
+      'Compare every row with an index made from the journal; this takes the time and space of a rebuild',
+    ),
+    numberOption(
+      '--since <height>',
+      'Check only what blocks from this height on wrote, and list the checks that are left out for it',
+      0,
+    ).conflicts('deep'),
+    new Option(
+      '--against <dir|url>',
+      'Compare every table with that of another host at one entry of the journal, in place of checking: another data directory, or the URL of the API of another Stackside',
+    ).conflicts(['deep', 'since', 'digests']),
+    numberOption(
+      '--digests <entry>',
+      'Print the digests of all tables at an entry of the journal as lines of JSON, in place of checking',
+      0,
+    ).conflicts(['deep', 'since']),
+    numberOption(
+      '--wait <seconds>',
+      'Seconds that --against and --digests wait for an entry',
+      0,
+      USUAL_WAIT,
+      LONGEST_SECONDS,
+    ),
+    formatOption('Output format; json prints a line for each step and finding'),
+  ],
+  async run(reading, { format, against, digests, wait, ...options }: CheckCommandOptions) {
+    const { settings } = reading;
+    if (digests !== undefined) {
+      const { printDigests } = await import('./index-digests.ts');
+      await printDigests(settings.data, digests, wait);
+      return;
+    }
+    if (against !== undefined) {
+      const [{ reportAgainst }, { peerKeyFor }] = await Promise.all([
+        import('./check-against.ts'),
+        import('../cli/client.ts'),
+      ]);
+      const asked = { ...settings, peerKey: peerKeyFor(reading, against) };
+      if (!(await reportAgainst(asked, against, { wait, format }))) process.exitCode = EXIT.found;
+      return;
+    }
+    const { reportCheck } = await import('./report.ts');
+    if (!reportCheck(settings.data, { ...options, format })) process.exitCode = EXIT.found;
+  },
+});
+
+export const tables = command({
+  name: 'tables',
+  summary: 'Measure the tables of the index, which reads all of it',
+  example: 'stackside tables --data /srv/stacks',
+  takes: 'status',
+  options: [formatOption('Output format; json prints a line for each table')],
+  async run({ settings }, { format }: { format: OutputFormat }) {
+    const { reportTables } = await import('./report.ts');
+    reportTables(settings.data, format);
+  },
+});
+
+export const status = command({
+  name: 'status',
+  summary: 'Show the chain tip, counts and file sizes of a data directory',
+  example: 'stackside status --json',
+  takes: 'status',
+  options: [switchOption('--json', 'Print JSON')],
+  async run({ settings }, { json }: { json: boolean }) {
+    const { reportStatus } = await import('./report.ts');
+    reportStatus(settings.data, json);
+  },
+});
+
+export const upgrade = command({
+  name: 'upgrade',
+  summary: 'Tell what this program would do with a data directory that another version wrote; nothing is changed',
+  example: 'stackside upgrade --check --data /srv/stacks',
+  takes: 'status',
+  options: [
+    new Option(
+      '--check',
+      'Look at the versions of the files; serve and rebuild do the upgrade itself',
+    ).makeOptionMandatory(),
+    formatOption('Output format; json prints one object'),
+  ],
+  async run({ settings }, { format }: { format: OutputFormat }) {
+    const { reportUpgrade } = await import('./upgrade.ts');
+    reportUpgrade(settings.data, format);
+  },
+});

@@ -1,0 +1,151 @@
+/** `stackside import --from`: the events of the journal of another server, or of a data directory. */
+import { systemClock } from '../../base/clock.ts';
+import { OperatorError } from '../../base/errors.ts';
+import { mayBeEventPath, SKIPPED_PATH } from '../../chain/payload-reader.ts';
+import { silentMachine } from '../../hooks/machine.ts';
+import { createLog } from '../../log.ts';
+import type { SettingsOf } from '../../settings/config.ts';
+import { sendManyIn } from '../../settings/data.ts';
+import { lastWithheldIn } from '../../store/files/journal.ts';
+import { COMMAND_PATH } from '../../store/ingest/commands.ts';
+import { type Ingest, openIngest } from '../../store/ingest/ingest.ts';
+import { ForeignEntryError } from '../../store/ingest/writer.ts';
+import { type Entry, type Head, nextChain, sameChain, withheld } from '../../store/log/entry.ts';
+import { interruptible } from '../cli/interruptible.ts';
+import { type Progress, progressReport } from '../cli/progress.ts';
+import {
+  damaged,
+  directoryJournal,
+  type JournalBatch,
+  type JournalSource,
+  lacking,
+  peerJournal,
+} from './journal-sources.ts';
+import { lastCommon } from './last-common.ts';
+import { makeListIndexes } from './list-indexes.ts';
+import { isUrl, peerAt, peerUrl, requireAnother } from './peer.ts';
+
+/** @throws OperatorError */
+function sourceAt(from: string, { data, peerKey, eventBodyLimit }: SettingsOf<'import'>): JournalSource {
+  if (isUrl(from)) return peerJournal(peerAt(peerUrl(from), peerKey, systemClock), eventBodyLimit);
+  requireAnother('--from', from, data);
+  return directoryJournal(from);
+}
+
+interface Beginning {
+  /** The event after which entries are taken. */
+  at: Head;
+  /** Takes entries that follow, and makes them durable. @throws ForeignEntryError where they don't follow */
+  take: (entries: readonly Entry[]) => Promise<void>;
+}
+
+/** Takes entries like rows of a recording. Entries that no node sent mean something to their own hosts alone. */
+function takeLikeRecording(ingest: Ingest, at: Head): Beginning['take'] {
+  let last = at;
+  return async (entries) => {
+    for (const entry of entries) {
+      if (entry.id !== last.id + 1 || !sameChain(nextChain(last.chain, entry), entry.chain)) {
+        throw new ForeignEntryError(entry.id, last.id);
+      }
+      last = entry;
+      if (mayBeEventPath(entry.path) || entry.path === SKIPPED_PATH) ingest.take(entry);
+    }
+    ingest.keep();
+  };
+}
+
+/**
+ * Where a journal is read from on. Where it goes on from the last event of this data, its entries become those of this
+ * journal, under the same numbers. Where this data took other events meanwhile, as those of its node, the entries are
+ * events like those of a recording: known ones change nothing.
+ * @throws OperatorError where they have no event in common
+ */
+async function beginningOf(directory: string, ingest: Ingest, source: JournalSource): Promise<Beginning> {
+  const place = ingest.place();
+  const theirs = await source.chainAt(place.id);
+  if (theirs === 'trimmed') throw lacking(source.location, place.id + 1);
+  if (theirs !== null && sameChain(theirs, place.chain)) {
+    // Commands are about what commands made, which data of a public snapshot lack.
+    const withholds = lastWithheldIn(directory) !== null;
+    const taken = (entry: Entry) => (withholds && entry.path === COMMAND_PATH ? withheld(entry) : entry);
+    // Entries get the numbers that they have there.
+    return { at: place, take: (list) => ingest.entries.follow(list.map(taken), false, systemClock.turn) };
+  }
+  const common = await lastCommon(directory, source, place);
+  if (common.id > 0) return { at: common, take: takeLikeRecording(ingest, common) };
+  throw new OperatorError(
+    `The journal of ${source.location} has no event in common with that of this data.`,
+    'Import a recording (stackside export), or restore a snapshot of that server into an empty directory.',
+  );
+}
+
+/** Bytes of texts that become durable together. */
+const MOST_BYTES = 8_000_000;
+
+/** Entries in lists that become durable together. */
+async function* lists(entries: JournalBatch['entries']): AsyncGenerator<Entry[]> {
+  let list: Entry[] = [];
+  let bytes = 0;
+  for await (const entry of entries) {
+    list.push(entry);
+    bytes += entry.text.length;
+    if (bytes < MOST_BYTES) continue;
+    yield list;
+    [list, bytes] = [[], 0];
+  }
+  if (list.length > 0) yield list;
+}
+
+/**
+ * Takes what follows, until the journal ends.
+ * @returns the number of the last event that both journals had alike, and that of the last one that was read
+ */
+async function takeAll(directory: string, ingest: Ingest, source: JournalSource, report: (progress: Progress) => void) {
+  const { at, take } = await beginningOf(directory, ingest, source);
+  let { id } = at;
+  for (;;) {
+    const before = id;
+    const { last, entries } = await source.after(id);
+    for await (const list of lists(entries)) {
+      await take(list);
+      id = list.at(-1)?.id ?? id;
+      report({ rows: id - at.id, height: ingest.tipHeight(), read: id - at.id, size: last - at.id });
+    }
+    if (id === before && id < last) throw damaged(source.location, id + 1);
+    if (id === before) return { from: at.id, last: id };
+  }
+}
+
+/**
+ * Imports what the journal of another server, or of a data directory, holds beyond this data. Each entry is verified by its
+ * chain value.
+ * @param from the URL of an API, or a data directory
+ */
+export async function importJournal(settings: SettingsOf<'import'>, from: string): Promise<void> {
+  const source = sourceAt(from, settings);
+  const ingest = openIngest({
+    directory: settings.data,
+    chainId: settings.chainId,
+    machine: silentMachine,
+    sendMany: sendManyIn(settings),
+    load: 'bulk',
+    log: createLog(settings.logLevel),
+  });
+  const progress = progressReport(source.location, process.stderr);
+  try {
+    const { from, last } = await interruptible(ingest.close, () =>
+      takeAll(settings.data, ingest, source, progress.update),
+    );
+    ingest.commit();
+    progress.done();
+    process.stdout.write(
+      `${source.location}: ${last - from} events after event ${from}; tip at height ${ingest.tipHeight()}\n`,
+    );
+    makeListIndexes(ingest);
+  } catch (error) {
+    throw error instanceof ForeignEntryError ? damaged(source.location, error.id) : error;
+  } finally {
+    ingest.close();
+    source.close();
+  }
+}

@@ -1,0 +1,173 @@
+/** `stackside import`: an event recording into the index. */
+
+import { OperatorError } from '../../base/errors.ts';
+import { discard } from '../../base/garbage.ts';
+import { isHostPath, PayloadError } from '../../chain/payload-reader.ts';
+import { type RecordingFormat, RowError } from '../../chain/recording.ts';
+import { silentMachine } from '../../hooks/machine.ts';
+import { createLog } from '../../log.ts';
+import type { SettingsOf } from '../../settings/config.ts';
+import { sendManyIn } from '../../settings/data.ts';
+import type { Imported } from '../../store/files/import-progress.ts';
+import { ForeignChainError } from '../../store/ingest/chain-identity.ts';
+import { type Ingest, openIngest } from '../../store/ingest/ingest.ts';
+import { UnknownParentError } from '../../store/ingest/known-blocks.ts';
+import { interruptible } from '../cli/interruptible.ts';
+import { type Progress, progressReport } from '../cli/progress.ts';
+import { beginsWith, NOTHING_IMPORTED, RowDigest } from './imported-rows.ts';
+import { openInput, requireInput } from './input.ts';
+import { makeListIndexes } from './list-indexes.ts';
+import { rowReader } from './recording-format.ts';
+import { SeenIds } from './seen-ids.ts';
+
+export interface ImportOptions {
+  /** Whether rows that can't be read are counted and skipped. */
+  skipBad: boolean;
+  /** Whether to begin with the first row, even if rows of the recording were imported before. */
+  restart: boolean;
+  /** The format of the recordings; undefined to detect it from their rows. */
+  format?: RecordingFormat;
+}
+
+/**
+ * Bytes of rows that become durable together, and rows: enough to make the cost of a sync small, without filling the memory.
+ */
+const BATCH_BYTES = 8_000_000;
+export const BATCH_ROWS = 2_000;
+
+interface Counts {
+  rows: number;
+  applied: number;
+  repeated: number;
+  bad: number;
+}
+
+const isBadRow = (error: unknown): error is Error =>
+  error instanceof RowError || error instanceof PayloadError || error instanceof UnknownParentError;
+
+/** The progress of an earlier import of the same recording; none where another recording only begins alike. */
+async function importedOf(file: string, imported: Imported, again: boolean): Promise<Imported> {
+  if (imported.rows === 0 || !again) return imported;
+  return (await beginsWith(file, imported)) ? imported : NOTHING_IMPORTED;
+}
+
+/** The error for another recording on stdin, which can't be read a second time. */
+const otherRecording = (file: string, rows: number): OperatorError =>
+  new OperatorError(
+    `${file} begins like a recording of which ${rows} rows were imported, but is another one.`,
+    'Add --restart to import the recording from its first row.',
+  );
+
+const foreign = (file: string, row: number, cause: ForeignChainError): OperatorError =>
+  new OperatorError(
+    `The recording ${file} belongs to another chain: in row ${row}, ${cause.message}.`,
+    'Give each chain its own --data directory.',
+    { cause },
+  );
+
+async function importFile(
+  ingest: Ingest,
+  file: string,
+  { skipBad, restart, format }: ImportOptions,
+  report: (progress: Progress) => void,
+): Promise<Counts> {
+  const input = openInput(file);
+  const readRow = rowReader(file, input.size !== null, format ?? null);
+  const seen = new SeenIds();
+  const counts: Counts = { rows: 0, applied: 0, repeated: 0, bad: 0 };
+  let source: string | undefined;
+  let taken = NOTHING_IMPORTED;
+  const digest = new RowDigest();
+  /** Whether the recording is known to be of this chain. Until then nothing of it is made durable. */
+  let ours = false;
+  let batch = { rows: 0, bytes: 0 };
+
+  const note = (digestOfRows: string) => {
+    if (batch.rows === 0 || source === undefined) return;
+    ingest.setImported(source, { rows: counts.rows, digest: digestOfRows });
+    batch = { rows: 0, bytes: 0 };
+  };
+  const commit = (digestOfRows: string) => {
+    note(digestOfRows);
+    ingest.commit();
+  };
+
+  for await (const bytes of input.lines()) {
+    const before = digest.text;
+    digest.add(bytes);
+    if (source === undefined) {
+      source = digest.text;
+      if (!restart) taken = await importedOf(file, ingest.imported(source), input.size !== null);
+      ours = taken.rows > 0;
+    }
+    counts.rows += 1;
+    if (counts.rows === taken.rows && digest.text !== taken.digest) throw otherRecording(file, taken.rows);
+    const { length } = bytes;
+    try {
+      const row = await readRow(bytes, counts.rows);
+      discard(bytes);
+      if (row === null || !seen.add(row.id) || counts.rows <= taken.rows || isHostPath(row.path)) continue;
+      counts[ingest.take(row)] += 1;
+      ours ||= row.path === '/new_block';
+    } catch (error) {
+      if (error instanceof ForeignChainError) {
+        ingest.rollback();
+        throw foreign(file, counts.rows, error);
+      }
+      if (!isBadRow(error)) throw error;
+      if (counts.rows <= taken.rows) continue;
+      if (!skipBad) {
+        counts.rows -= 1;
+        commit(before);
+        throw new OperatorError(
+          `Row ${counts.rows + 1} of ${file} can't be imported: ${error.message}.`,
+          'The rows before it are in the index. Correct the row and import again, or add --skip-bad to skip such rows.',
+        );
+      }
+      counts.bad += 1;
+    }
+    batch.rows += 1;
+    batch.bytes += length;
+    if (!ours || (batch.bytes < BATCH_BYTES && batch.rows < BATCH_ROWS)) continue;
+    note(digest.text);
+    ingest.keep();
+    report({ rows: counts.rows, height: ingest.tipHeight(), read: input.bytesRead(), size: input.size });
+  }
+  if (counts.rows < taken.rows) throw otherRecording(file, taken.rows);
+  commit(digest.text);
+  return counts;
+}
+
+/** Imports recordings in the order given. */
+export async function runImport(
+  settings: Omit<SettingsOf<'import'>, 'peerKey' | 'adminKey' | 'eventBodyLimit'>,
+  files: readonly string[],
+  options: ImportOptions,
+): Promise<void> {
+  // Before anything is made: a mistyped name leaves no empty data directory, and takes none of the other files.
+  for (const file of files) requireInput(file);
+  const ingest = openIngest({
+    directory: settings.data,
+    chainId: settings.chainId,
+    machine: silentMachine,
+    sendMany: sendManyIn(settings),
+    load: 'bulk',
+    log: createLog(settings.logLevel),
+  });
+  try {
+    await interruptible(ingest.close, async () => {
+      for (const file of files) {
+        const report = progressReport(file, process.stderr);
+        const counts = await importFile(ingest, file, options, report.update);
+        report.done();
+        process.stdout.write(
+          `${file}: ${counts.rows} rows, ${counts.applied} applied, ${counts.repeated} known already, ` +
+            `${counts.bad} bad; tip at height ${ingest.tipHeight()}\n`,
+        );
+      }
+    });
+    makeListIndexes(ingest);
+  } finally {
+    ingest.close();
+  }
+}

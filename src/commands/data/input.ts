@@ -1,0 +1,165 @@
+/** Lines of a recording, from a file or stdin, plain or compressed; never more than a line in memory. */
+import { createReadStream, statSync } from 'node:fs';
+import { OperatorError } from '../../base/errors.ts';
+import { onFile, operatorErrorOf } from '../../base/system-errors.ts';
+
+export interface Input {
+  /** Yields each line without its end. @throws OperatorError where the file can't be read to its end */
+  lines(): AsyncGenerator<Buffer>;
+  /** The size of the file on disk in bytes; null for stdin and pipes, which can't be read twice. */
+  size: number | null;
+  /** Bytes read of it so far. */
+  bytesRead(): number;
+}
+
+/** The file argument that stands for stdin. */
+export const STDIN = '-';
+
+type Bytes = Uint8Array<ArrayBuffer>;
+
+const NEWLINE = 0x0a;
+/** Bytes per read. A decompressor expands a whole read before any of it is consumed. */
+const READ_BYTES = 1 << 16;
+
+async function* linesOf(stream: AsyncIterable<Bytes>): AsyncGenerator<Buffer> {
+  let parts: Buffer[] = [];
+  for await (const bytes of stream) {
+    const chunk = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+    let start = 0;
+    for (let end = chunk.indexOf(NEWLINE); end >= 0; end = chunk.indexOf(NEWLINE, start)) {
+      const last = chunk.subarray(start, end);
+      const line = parts.length === 0 ? last : Buffer.concat([...parts, last]);
+      // Before the line is used: the longest has 80 MB, and its parts as much again.
+      parts = [];
+      yield line;
+      start = end + 1;
+    }
+    if (start < chunk.length) parts.push(chunk.subarray(start));
+  }
+  if (parts.length > 0) yield Buffer.concat(parts);
+}
+
+type Compression = 'gzip' | 'zstd';
+
+/** Kinds of files by their first bytes, whatever the name. A kind without a compression can't be read. */
+const KINDS: readonly { name: string; begins: readonly number[]; compression: Compression | null }[] = [
+  { name: 'gzip', begins: [0x1f, 0x8b], compression: 'gzip' },
+  { name: 'zstd', begins: [0x28, 0xb5, 0x2f, 0xfd], compression: 'zstd' },
+  { name: 'a zip archive', begins: [0x50, 0x4b, 0x03, 0x04], compression: null },
+  { name: 'compressed with xz', begins: [0xfd, 0x37, 0x7a, 0x58, 0x5a, 0x00], compression: null },
+  { name: 'compressed with bzip2', begins: [0x42, 0x5a, 0x68], compression: null },
+  { name: 'compressed with lz4', begins: [0x04, 0x22, 0x4d, 0x18], compression: null },
+  { name: 'an SQLite database', begins: [...Buffer.from('SQLite format 3\0')], compression: null },
+  { name: "a dump of PostgreSQL's own format", begins: [...Buffer.from('PGDMP')], compression: null },
+];
+const LONGEST_BEGINNING = Math.max(...KINDS.map(({ begins }) => begins.length));
+
+/** The compression of a file; null for none. @throws OperatorError for a file that can't be a recording */
+function compressionOf(file: string, beginning: Bytes): Compression | null {
+  const kind = KINDS.find(({ begins }) => begins.every((byte, index) => beginning[index] === byte));
+  if (kind === undefined) return null;
+  if (kind.compression !== null) return kind.compression;
+  throw new OperatorError(
+    `${file} is ${kind.name}.`,
+    'Give a recording as TSV, plain or compressed with gzip or zstd; unpack an archive first.',
+  );
+}
+
+/** The chunks of a stream, the first of them long enough to see what it is. */
+async function* withBeginning(stream: AsyncIterable<Bytes>): AsyncGenerator<Bytes> {
+  let beginning: Bytes | null = new Uint8Array();
+  for await (const chunk of stream) {
+    if (beginning === null) {
+      yield chunk;
+      continue;
+    }
+    beginning = beginning.length === 0 ? chunk : Buffer.concat([beginning, chunk]);
+    if (beginning.length < LONGEST_BEGINNING) continue;
+    yield beginning;
+    beginning = null;
+  }
+  if (beginning !== null) yield beginning;
+}
+
+/** The bytes of a file, in chunks. @throws OperatorError where it can't be read */
+async function* chunksOf(file: string, stream: AsyncIterable<Bytes>): AsyncGenerator<Bytes> {
+  try {
+    yield* withBeginning(stream);
+  } catch (error) {
+    throw operatorErrorOf(error, file) ?? error;
+  }
+}
+
+/** A stream of what a generator yields, read on demand. */
+const streamOf = (chunks: AsyncGenerator<Bytes>): ReadableStream<Bytes> =>
+  new ReadableStream({
+    async pull(controller) {
+      const { done, value } = await chunks.next();
+      if (done === true) controller.close();
+      else controller.enqueue(value);
+    },
+    async cancel() {
+      await chunks.return(undefined);
+    },
+  });
+
+/** Decompresses a stream. @throws OperatorError where the data is damaged or cut short */
+async function* decompressed(
+  file: string,
+  compression: Compression,
+  chunks: AsyncGenerator<Bytes>,
+): AsyncGenerator<Bytes> {
+  try {
+    // The streams of node:zlib take zstd that is cut off for whole.
+    yield* streamOf(chunks).pipeThrough(new DecompressionStream(compression));
+  } catch (cause) {
+    if (!(cause instanceof TypeError)) throw cause;
+    throw new OperatorError(
+      `${file} is truncated or damaged: its ${compression} data can't be read to the end.`,
+      'Get the complete file and repeat the command: imported rows are not imported twice.',
+      { cause },
+    );
+  }
+}
+
+async function* following(first: Bytes, rest: AsyncIterable<Bytes>): AsyncGenerator<Bytes> {
+  yield first;
+  yield* rest;
+}
+
+async function* unpacked(file: string, stream: AsyncIterable<Bytes>): AsyncGenerator<Bytes> {
+  const chunks = chunksOf(file, stream);
+  try {
+    const beginning = await chunks.next();
+    if (beginning.done === true) return;
+    const compression = compressionOf(file, beginning.value);
+    const all = following(beginning.value, chunks);
+    yield* compression === null ? all : decompressed(file, compression, all);
+  } finally {
+    await chunks.return(undefined);
+  }
+}
+
+/** @throws OperatorError where it can't be read */
+function sizeOf(file: string): number | null {
+  const found = onFile(file, () => statSync(file));
+  if (found.isFile()) return found.size;
+  if (!found.isDirectory()) return null;
+  throw new OperatorError(`${file} is a directory.`, 'Give the path of an event recording, or - for stdin.');
+}
+
+/** @throws OperatorError where there is no such file */
+export function requireInput(file: string): void {
+  if (file !== STDIN) sizeOf(file);
+}
+
+/**
+ * @param file a path, or {@link STDIN}. What it is compressed with is seen by how it begins, not by its name
+ * @throws OperatorError where there is no such file
+ */
+export function openInput(file: string): Input {
+  if (file === STDIN) return { lines: () => linesOf(unpacked('stdin', process.stdin)), size: null, bytesRead: () => 0 };
+  const size = sizeOf(file);
+  const source = createReadStream(file, { highWaterMark: READ_BYTES });
+  return { lines: () => linesOf(unpacked(file, source)), size, bytesRead: () => source.bytesRead };
+}

@@ -1,0 +1,151 @@
+/** Journals that `stackside import --from` takes events of: another server's, or that of a data directory. */
+import { promisify } from 'node:util';
+import { zstdDecompress } from 'node:zlib';
+import { Value } from '@sinclair/typebox/value';
+import { JournalPage } from '../../api/stackside/journal.ts';
+import type { Refusal } from '../../backup/transfer.ts';
+import { hasCode, OperatorError } from '../../base/errors.ts';
+import { parsedJson } from '../../base/json-text.ts';
+import { fromHex } from '../../codec/hex.ts';
+import { strictText } from '../../codec/utf8.ts';
+import { openWholeJournal } from '../../store/files/journal-link.ts';
+import { type Entry, firstEntries, type MostEntries } from '../../store/log/entry.ts';
+import type { Peer } from './peer.ts';
+
+/** What follows an entry. */
+export interface JournalBatch {
+  /** Number of the last event of the journal. */
+  last: number;
+  /** Entries that follow in order, whose chain values nobody has verified; none at the end of the journal. */
+  entries: AsyncIterable<Entry> | Iterable<Entry>;
+}
+
+export interface JournalSource {
+  /** The name of the place in messages. */
+  readonly location: string;
+  /**
+   * The chain value of an event; null where the journal ends before it, `trimmed` where it begins after it.
+   * @throws OperatorError where the journal can't be read
+   */
+  chainAt(id: number): Promise<Uint8Array | null | 'trimmed'>;
+  /** @throws OperatorError where it can't be read, or lacks the next event */
+  after(id: number): Promise<JournalBatch>;
+  close(): void;
+}
+
+const JOURNAL_PATH = '/stackside/v1/journal';
+/** Bytes of the longest page: it may hold a whole genesis block, in base64. */
+const LONGEST_PAGE = 1_000_000_000;
+
+/** What is taken of a journal at a time. */
+const MOST: MostEntries = { entries: 2_000, bytes: 8_000_000 };
+
+const decompress = promisify(zstdDecompress);
+
+/** The error of a journal that begins after the event that is to come next. */
+export const lacking = (location: string, id: number): OperatorError =>
+  new OperatorError(
+    `The journal of ${location} lacks event ${id}.`,
+    'Restore a snapshot that holds the event, and import the journal then.',
+  );
+
+/** @returns null where the server answers that the journal lacks the event */
+function refused(location: string, { status }: Refusal): OperatorError | null {
+  switch (status) {
+    case 404:
+      return new OperatorError(
+        `${location} has no journal.`,
+        'Check the URL: it is that of the API of a Stackside that keeps a journal, and takes the events of its node.',
+      );
+    case 410:
+      return null;
+    default:
+      return new OperatorError(`${location} refuses to send its journal, with status ${status}.`, 'Check the URL.');
+  }
+}
+
+/** @throws OperatorError where the bytes are no page, or one that ended early */
+function pageOf(location: string, bytes: Uint8Array): JournalPage {
+  const page = parsedJson(strictText(bytes) ?? '');
+  if (!Value.Check(JournalPage, page)) {
+    throw new OperatorError(`${location} answers with something else than a journal.`, 'Check the URL.');
+  }
+  if (page.error === undefined) return page;
+  throw new OperatorError(`${location} can't read its journal.`, 'Look into the log of that server.');
+}
+
+/** @param limit bytes of an event, decompressed: a small payload may be made to unpack to any number */
+async function* entriesOf(location: string, { entries }: JournalPage, limit: number): AsyncGenerator<Entry> {
+  for (const { id, received_at, path, chain, payload } of entries) {
+    const text = await decompress(Buffer.from(payload, 'base64'), { maxOutputLength: limit })
+      .then(strictText)
+      .catch((cause: unknown) => {
+        throw hasCode(cause, 'ERR_BUFFER_TOO_LARGE') ? tooLong(location, id, limit) : damaged(location, id, { cause });
+      });
+    if (text === null) throw damaged(location, id);
+    yield { id, receivedAt: received_at, path, text, chain: fromHex(chain) };
+  }
+}
+
+/** The error of an entry that isn't what the node sent. */
+export const damaged = (location: string, id: number, options?: ErrorOptions): OperatorError =>
+  new OperatorError(
+    `Entry ${id} of the journal of ${location} is damaged.`,
+    'Check that journal with stackside check, or take that of another server.',
+    options,
+  );
+
+const tooLong = (location: string, id: number, limit: number): OperatorError =>
+  new OperatorError(
+    `Entry ${id} of the journal of ${location} has more than ${limit} bytes.`,
+    'Raise --event-body-limit if that server is to be trusted.',
+  );
+
+/**
+ * The journal of another server.
+ * @param limit bytes of an event
+ */
+export function peerJournal(peer: Peer, limit: number): JournalSource {
+  const { location } = peer;
+
+  /** @returns null where the journal lacks the next event */
+  async function pageAfter(after: number, limit: number): Promise<JournalPage | null> {
+    const bytes = await peer.get({
+      path: JOURNAL_PATH,
+      query: { after: String(after), limit: String(limit) },
+      most: LONGEST_PAGE,
+      refused: (refusal) => refused(location, refusal),
+    });
+    return bytes === null ? null : pageOf(location, bytes);
+  }
+
+  return {
+    location,
+    async chainAt(id) {
+      const found = await pageAfter(id, 1);
+      if (found === null) return 'trimmed';
+      return found.chain === null ? null : fromHex(found.chain);
+    },
+    async after(id) {
+      const read = await pageAfter(id, MOST.entries);
+      if (read === null) throw lacking(location, id + 1);
+      return { last: read.last, entries: entriesOf(location, read, limit) };
+    },
+    close() {},
+  };
+}
+
+/** The journal of a data directory, which a server may write meanwhile. @throws OperatorError where it has none */
+export function directoryJournal(directory: string): JournalSource {
+  const journal = openWholeJournal(directory);
+  const lacksNext = (id: number): boolean => id < journal.trimmedTo();
+  return {
+    location: directory,
+    chainAt: async (id) => (lacksNext(id) ? 'trimmed' : journal.chainAt(id)),
+    async after(id) {
+      if (lacksNext(id)) throw lacking(directory, id + 1);
+      return { last: journal.lastId(), entries: firstEntries(journal.entriesAfter(id), MOST) };
+    },
+    close: journal.close,
+  };
+}

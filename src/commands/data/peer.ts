@@ -1,0 +1,73 @@
+/** Another Stackside, of which a command asks what only its operator may ask. */
+import { getFile, type Refusal, type Transfer } from '../../backup/transfer.ts';
+import type { Clock } from '../../base/clock.ts';
+import { OperatorError } from '../../base/errors.ts';
+import { isSamePlace } from '../../base/paths.ts';
+
+/** A question to a peer. */
+export interface PeerQuestion {
+  path: string;
+  query: Readonly<Record<string, string>>;
+  /** Bytes that the answer may have. */
+  most: number;
+  /** The error of a refusal that is not about the key; null where it says that there is nothing. */
+  refused: (refusal: Refusal) => OperatorError | null;
+}
+
+export interface Peer {
+  /** Names it in messages. */
+  readonly location: string;
+  /** @returns null where the peer has nothing @throws OperatorError, PassingError */
+  get(question: PeerQuestion): Promise<Uint8Array | null>;
+}
+
+/** Whether a place is named by the URL of a server, and not by a directory. */
+export const isUrl = (text: string): boolean => /^https?:\/\//i.test(text);
+
+/** Checks that an option names another directory than the data directory. @throws OperatorError */
+export function requireAnother(option: string, other: string, directory: string): void {
+  if (!isSamePlace(other, directory)) return;
+  throw new OperatorError(
+    `${option} names the data directory itself, ${directory}.`,
+    'Give another data directory, or the URL of the API of another Stackside.',
+  );
+}
+
+/** @throws OperatorError */
+export function peerUrl(text: string): URL {
+  const url = URL.parse(text);
+  if (url === null) throw new OperatorError(`${text} is no URL.`, 'Give the URL of the API of another Stackside.');
+  return url;
+}
+
+/** Paths of questions: a URL that already has one is that of the API before it. */
+const QUESTION = /\/*(?:\/stackside\/v1\/.*)?$/;
+
+/** @param url that of the API @param key the server's admin key; null for none */
+export function peerAt(url: URL, key: string | null, clock: Clock): Peer {
+  const { origin: location } = url;
+  const base = url.pathname.replace(QUESTION, '');
+  const transfer: Omit<Transfer, 'refused'> = {
+    location,
+    clock,
+    // The key is for this server alone.
+    redirect: 'manual',
+    headers: key === null ? {} : { 'x-api-key': key },
+  };
+  return {
+    location,
+    get({ path, query, most, refused }) {
+      const asked = new URL(`${base}${path}`, url);
+      for (const [name, value] of Object.entries(query)) asked.searchParams.set(name, value);
+      const refusedOrKey = (refusal: Refusal): OperatorError | null =>
+        refusal.status === 401 || refusal.status === 403 ? wrongKey(location) : refused(refusal);
+      return getFile({ ...transfer, refused: refusedOrKey }, () => asked.href, { least: 0, most });
+    },
+  };
+}
+
+const wrongKey = (location: string): OperatorError =>
+  new OperatorError(
+    `${location} does not accept the key.`,
+    'Set STACKSIDE_PEER_KEY to the admin key of that server, which is in the file admin.key of its data directory, or give its file with --admin-key.',
+  );

@@ -1,0 +1,57 @@
+/** `stackside rebuild`: the index anew from the journal. */
+import type { HookDefinition } from '../../hooks/definition/definition.ts';
+import { silentMachine } from '../../hooks/machine.ts';
+import { createLog } from '../../log.ts';
+import type { SettingsOf } from '../../settings/config.ts';
+import { sendManyIn } from '../../settings/data.ts';
+import type { LostHook } from '../../store/hooks/earlier-hooks.ts';
+import { rebuildIndex } from '../../store/ingest/rebuild.ts';
+import { writeNow } from '../cli/output.ts';
+import { listIndexReport } from './list-indexes.ts';
+
+/** A chainhook as `stackside hooks add` takes it: one line of JSON. */
+export function definitionLine({ definition, isEnabled }: LostHook): string {
+  const { options, ...rest } = JSON.parse(definition) as HookDefinition;
+  return JSON.stringify({ ...rest, options: { ...options, enable_on_registration: isEnabled } });
+}
+
+/** Prints chainhooks for `stackside hooks add`: each definition is a line of stdout, and stderr says whose it is. */
+function printLost(hooks: readonly LostHook[]): void {
+  process.stderr.write(
+    'These chainhooks were not made by entries of the journal, and are not in the new index. Register each with stackside hooks add.\n',
+  );
+  for (const hook of hooks) {
+    process.stderr.write(`stackside hooks add - --consumer ${hook.consumer}\n`);
+    writeNow(`${definitionLine(hook)}\n`);
+  }
+}
+
+/** What a rebuild may do. */
+interface RebuildCommand {
+  /** Whether data that the journal lacks may be lost. */
+  force: boolean;
+  /** Whether another process may serve the present index meanwhile. */
+  beside: boolean;
+}
+
+/** Makes the index again from the journal. */
+export function runRebuild(settings: SettingsOf<'rebuild'>, { force, beside }: RebuildCommand): void {
+  const { making, done } = listIndexReport();
+  const { tipHeight, isInPlace } = rebuildIndex({
+    making,
+    directory: settings.data,
+    chainId: null,
+    sendMany: sendManyIn(settings),
+    machine: silentMachine,
+    log: createLog(settings.logLevel),
+    force,
+    beside,
+    lost: printLost,
+  });
+  done();
+  process.stdout.write(
+    isInPlace
+      ? `The index is at height ${tipHeight}.\n`
+      : `The new index is at height ${tipHeight}. The running server puts it in its place within seconds, and starts anew.\n`,
+  );
+}

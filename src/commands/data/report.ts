@@ -1,0 +1,127 @@
+/** The output of `stackside check`, `tables` and `status`. */
+
+import { chainIdText } from '../../chain/network.ts';
+import { silentMachine } from '../../hooks/machine.ts';
+import { type CheckOptions, checkDirectory } from '../../store/check/check.ts';
+import type { CheckWatch } from '../../store/check/run.ts';
+import { type TableSize, tableSizes } from '../../store/check/table-sizes.ts';
+import { type DirectoryStatus, directoryStatus } from '../../store/files/status.ts';
+import type { OutputFormat } from '../cli/option-values.ts';
+import { writeNow } from '../cli/output.ts';
+import { progressLines } from '../cli/progress.ts';
+import type { CheckLine, TableLine } from '../serve/inspections.ts';
+
+/** Prints findings as soon as they are made. */
+export interface PrintingWatch extends CheckWatch {
+  /** Says what is read that has no number. */
+  reading(what: string): void;
+}
+
+/** Prints for people; what is under way stands on stderr. */
+function textWatch(): PrintingWatch {
+  const progress = progressLines(process.stderr);
+  const print = (outcome: string, name: string, problems: readonly string[] = []) => {
+    progress.erase();
+    process.stdout.write(`${outcome} ${name}\n`);
+    for (const problem of problems) process.stdout.write(`        ${problem}\n`);
+  };
+  return {
+    at: (name, { number, of }, detail) =>
+      progress.draw(() => `check ${number} of ${of}: ${name}${detail === '' ? '' : `, ${detail}`}`),
+    found: ({ name, problems }) => print(problems.length === 0 ? 'ok     ' : 'DIFFERS', name, problems),
+    leftOut: (name) => print('-      ', name),
+    reading: (what) => progress.draw(() => what),
+  };
+}
+
+/** Prints a line of JSON for each finding and each step that begins, and every few seconds how far a long one is. */
+function jsonWatch(): PrintingWatch {
+  const progress = progressLines({ write: (text: string) => writeNow(text) });
+  return {
+    at(name, step, detail) {
+      const line: CheckLine = { at: { ...step, name, detail } };
+      if (detail === '') printJson(line);
+      else progress.draw(() => JSON.stringify(line));
+    },
+    found: (found) => printJson({ found }),
+    leftOut: () => {},
+    reading: (name) => progress.draw(() => JSON.stringify({ at: { number: 0, of: 0, name, detail: '' } })),
+  };
+}
+
+/** What prints a check in a format. */
+export const checkWatch = (format: OutputFormat): PrintingWatch => (format === 'json' ? jsonWatch() : textWatch());
+
+/**
+ * Checks a data directory, and prints what is found.
+ * @returns whether there are no findings
+ */
+export function reportCheck(
+  directory: string,
+  { format, deep, ...since }: Pick<CheckOptions, 'since'> & { deep: boolean; format: OutputFormat },
+): boolean {
+  const kind = deep ? { deep: silentMachine } : since;
+  const results = checkDirectory(directory, { ...kind, watch: checkWatch(format) });
+  if (since.since !== undefined && format === 'text') {
+    process.stdout.write('Checks behind a dash were left out: they read the whole index, whatever --since is.\n');
+  }
+  return results.every(({ problems }) => problems.length === 0);
+}
+
+/** Prints a line of JSON at once: these commands give the event loop no turn before they end. */
+const printJson = (line: CheckLine | TableLine): void => writeNow(`${JSON.stringify(line)}\n`);
+
+/** Prints the sizes of tables and indexes, the largest first. @param format JSON has a line for each as it is measured */
+export function reportTables(directory: string, format: OutputFormat): void {
+  const progress = progressLines(process.stderr);
+  const sizes: TableSize[] = [];
+  const isJson = format === 'json';
+  const measured = tableSizes(directory, (step) => {
+    if (isJson) printJson({ at: { ...step, detail: '' } });
+    else progress.draw(() => `${step.number} of ${step.of}: ${step.name}`);
+  });
+  for (const found of measured) {
+    if (isJson) printJson({ found });
+    sizes.push(found);
+  }
+  if (isJson) return;
+  progress.erase();
+  const width = Math.max(0, ...sizes.map(({ name }) => name.length));
+  for (const { name, kind, table, bytes } of sizes.sort((a, b) => b.bytes - a.bytes)) {
+    const of = kind === 'index' ? `  index of ${table}` : '';
+    process.stdout.write(`${name.padEnd(width)}  ${megabytes(bytes).padStart(12)}${of}\n`);
+  }
+}
+
+const megabytes = (bytes: number): string => `${(bytes / 1e6).toFixed(1)} MB`;
+
+function lines(status: DirectoryStatus): string[] {
+  const { chain_id, tip, transactions, pending, orphaned_blocks, journal, index_bytes, missing_indexes } = status;
+  return [
+    `chain          ${chain_id === null ? 'not known yet' : chainIdText(chain_id)}`,
+    tip === null
+      ? 'tip            no block yet'
+      : `tip            ${tip.height} ${tip.index_block_hash}, ${new Date(tip.block_time * 1000).toISOString()}, bitcoin block ${tip.burn_block_height}`,
+    `transactions   ${transactions}`,
+    `pending        ${pending}`,
+    `orphaned       ${orphaned_blocks} blocks`,
+    `index          ${megabytes(index_bytes)}${lacking(missing_indexes)}`,
+    journal === null
+      ? 'journal        missing'
+      : `journal        ${journal.events} events, ${megabytes(journal.bytes)}, ${standing(journal)}`,
+  ];
+}
+
+const lacking = (indexes: number): string =>
+  indexes === 0 ? '' : `, without ${indexes} of its indexes until the import or the next start has made them`;
+
+function standing({ fits, behind }: NonNullable<DirectoryStatus['journal']>): string {
+  if (!fits) return 'not the journal of this index: stackside serve says what to do';
+  return behind === 0 ? 'index up to date' : `index ${behind} behind`;
+}
+
+/** Prints the status of a data directory. @param json whether as JSON */
+export function reportStatus(directory: string, json: boolean): void {
+  const status = directoryStatus(directory);
+  process.stdout.write(json ? `${JSON.stringify(status)}\n` : `${lines(status).join('\n')}\n`);
+}

@@ -1,0 +1,112 @@
+/** `stackside upgrade --check`: what this program would do with the files of a data directory. */
+import { EXIT } from '../../base/errors.ts';
+import { type UpgradePlan, upgradePlan } from '../../store/files/upgrade.ts';
+import type { OutputFormat } from '../cli/option-values.ts';
+import { spanText } from '../cli/span.ts';
+import { serverVersion } from '../cli/version.ts';
+import { type RebuildCost, rebuildCost } from './rebuild-cost.ts';
+
+/** What the operator has to do before this program can serve the directory. */
+type Duty = 'none' | 'rebuild' | 'newer-program' | 'import';
+
+export interface UpgradeReport extends UpgradePlan {
+  program: string;
+  duty: Duty;
+  /** What a rebuild takes; null where none is needed, or none is possible. */
+  rebuild: RebuildCost | null;
+}
+
+function dutyOf({ index, journal }: UpgradePlan): Duty {
+  if (journal?.fate === 'refused') return 'newer-program';
+  if (index.fate === 'refused') return 'newer-program';
+  if (index.fate !== 'rebuilt' && journal?.fate !== 'renewed') return 'none';
+  return journal === null || journal.lacksEvents ? 'import' : 'rebuild';
+}
+
+/** @throws OperatorError where there is no index, or a file is of another kind */
+export function upgradeReport(directory: string): UpgradeReport {
+  const plan = upgradePlan(directory);
+  const duty = dutyOf(plan);
+  const rebuild = duty === 'rebuild' ? rebuildCost(plan.journal?.bytes ?? 0) : null;
+  return { program: serverVersion, duty, rebuild, ...plan };
+}
+
+function size(bytes: number): string {
+  return bytes < 1e9 ? `${(bytes / 1e6).toFixed(1)} MB` : `${(bytes / 1e9).toFixed(1)} GB`;
+}
+
+/** A length of time without a precision that an estimate doesn't have. */
+const roughly = (seconds: number): string =>
+  seconds < 60 ? 'less than a minute' : `about ${spanText(rounded(seconds))}`;
+
+/** Two digits of the seconds, in whole minutes. */
+const rounded = (seconds: number): number => Math.ceil(Number(seconds.toPrecision(2)) / 60) * 60;
+
+function indexLine({ version, known, fate }: UpgradePlan['index']): string {
+  switch (fate) {
+    case 'made':
+      return 'the file is empty: the first start makes the index';
+    case 'used':
+      return `schema ${version} stays`;
+    case 'upgraded':
+      return `schema ${version} becomes ${known} at the first start, which takes some seconds for each GB`;
+    case 'rebuilt':
+      return 'the file was made before version 0.1.0: the index must be rebuilt from the journal';
+    case 'refused':
+      return `schema ${version} was written by a newer program; this one knows ${known}`;
+  }
+}
+
+function journalLine(journal: UpgradePlan['journal']): string {
+  if (journal === null) return 'none';
+  const { version, known, fate, lacksEvents } = journal;
+  switch (fate) {
+    case 'used':
+      return `version ${version} stays${lacksEvents ? ', and lacks events' : ''}`;
+    case 'renewed':
+      return 'the file was made before version 0.1.0: the rebuild makes it one of this version, which reads all of it once more';
+    case 'refused':
+      return `version ${version} was written by a newer program; this one knows ${known}`;
+  }
+}
+
+/** What to do, one sentence a line. */
+function dutyLines({ duty, rebuild, freeBytes: free }: UpgradeReport): string[] {
+  switch (duty) {
+    case 'none':
+      return ['Nothing is to be done first: stop the old program, and start this one.'];
+    case 'newer-program':
+      return ['Run the newer program, or restore a backup that this program knows.'];
+    case 'import':
+      return [
+        'No index can be built without a journal of all events: restore a snapshot, import a recording, or resync the node.',
+      ];
+    case 'rebuild': {
+      const { seconds, indexBytes, logBytes } = rebuild!;
+      const needed = indexBytes + logBytes;
+      const room = free === null ? '' : `; ${size(free)} are free${free < needed ? ', which is too little' : ''}`;
+      return [
+        'Stop the old program, run stackside rebuild with this one, then start it.',
+        `The rebuild takes ${roughly(seconds)} of one core, and ${size(needed)} beside the present files until it ends${room}.`,
+      ];
+    }
+  }
+}
+
+function lines(report: UpgradeReport): string[] {
+  const { program, index, journal } = report;
+  return [
+    `program  ${program}`,
+    `index    ${size(index.bytes)}: ${indexLine(index)}`,
+    `journal  ${journal === null ? '' : `${size(journal.bytes)}: `}${journalLine(journal)}`,
+    '',
+    ...dutyLines(report),
+  ];
+}
+
+/** Prints the report. Sets the exit code where the operator has to act first. */
+export function reportUpgrade(directory: string, format: OutputFormat): void {
+  const report = upgradeReport(directory);
+  process.stdout.write(format === 'json' ? `${JSON.stringify(report)}\n` : `${lines(report).join('\n')}\n`);
+  if (report.duty !== 'none') process.exitCode = EXIT.found;
+}

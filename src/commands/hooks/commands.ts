@@ -1,0 +1,195 @@
+/** `stackside hooks …`: chainhooks of a running Stackside. */
+import { type Command, InvalidArgumentError, Option } from 'commander';
+import { settings } from '../../settings/config.ts';
+import type { Connection } from '../cli/client.ts';
+import { addCommand, command } from '../cli/command.ts';
+import { LONGEST_SECONDS, numberOption, switchOption } from '../cli/option-values.ts';
+import type { BackfillChoice, DeliveryChoice, RedeliverChoice, TryChoice } from './hooks.ts';
+import type { ListenChoice } from './listen.ts';
+
+/** What these commands do, loaded when one of them runs. */
+type Actions = typeof import('./hooks.ts');
+
+interface HookDeclaration<Options, Arguments extends readonly unknown[]> {
+  name: string;
+  summary: string;
+  arguments?: readonly (readonly [syntax: string, help?: string])[];
+  options?: readonly Option[];
+  run(actions: Actions, connection: Connection, options: Options, ...given: Arguments): Promise<void>;
+}
+
+const consumerOption = () =>
+  new Option('--consumer <name>', 'Consumer to act for; requires the admin key (default: the consumer of the key)');
+
+/** Declares a command that asks a running Stackside. */
+function hookCommand<Options = unknown, Arguments extends readonly unknown[] = []>({
+  options = [],
+  run,
+  ...declared
+}: HookDeclaration<Options, Arguments>) {
+  return command({
+    ...declared,
+    takes: 'hooks',
+    options: [...options, consumerOption()],
+    async run(reading, chosen: Options & { consumer?: string }, ...given: Arguments) {
+      const [actions, { keyFor }] = await Promise.all([import('./hooks.ts'), import('../cli/client.ts')]);
+      const { consumer } = chosen;
+      const connection = {
+        url: reading.settings.url,
+        key: keyFor(reading),
+        ...(consumer === undefined ? {} : { consumer }),
+      };
+      await run(actions, connection, chosen, ...given);
+    },
+  });
+}
+
+const height = (flag: string, help: string): Option => numberOption(flag, help, 0);
+const firstBlock = () => height('--from <height>', 'First block').makeOptionMandatory();
+const UUID = ['<uuid>', 'Id of the chainhook'] as const;
+
+const list = hookCommand({
+  name: 'list',
+  summary: 'List chainhooks, newest first; with the admin key, those of every consumer',
+  run: (actions, connection) => actions.list(connection),
+});
+
+const add = hookCommand({
+  name: 'add',
+  summary: 'Register a chainhook',
+  arguments: [['<file>', 'Definition as JSON; - for stdin']],
+  run: (actions, connection, _options, file: string) => actions.add(connection, file),
+});
+
+const show = hookCommand({
+  name: 'show',
+  summary: 'Show a chainhook and its status',
+  arguments: [UUID],
+  run: (actions, connection, _options, uuid: string) => actions.show(connection, uuid),
+});
+
+const switchCommand = (name: 'enable' | 'disable', summary: string) =>
+  hookCommand({
+    name,
+    summary,
+    arguments: [UUID],
+    run: (actions, connection, _options, uuid: string) => actions.setEnabled(connection, uuid, name === 'enable'),
+  });
+const enable = switchCommand('enable', 'Enable a chainhook');
+const disable = switchCommand('disable', 'Disable a chainhook');
+
+const remove = hookCommand({
+  name: 'remove',
+  summary: 'Delete a chainhook and its queue',
+  arguments: [UUID],
+  run: (actions, connection, _options, uuid: string) => actions.remove(connection, uuid),
+});
+
+const tryDefinition = hookCommand({
+  name: 'try',
+  summary: 'Count what a definition matches in past blocks; nothing is registered or sent',
+  arguments: [['<file>', 'JSON with filters and options; - for stdin']],
+  options: [
+    firstBlock(),
+    height('--to <height>', 'Last block (default: the first block)'),
+    switchOption('--payloads', 'Print the first payloads instead of the count'),
+  ],
+  run: (actions, connection, options: TryChoice, file: string) => actions.tryFile(connection, file, options),
+});
+
+const sendTest = hookCommand({
+  name: 'test',
+  summary: 'Send a test delivery at once, and show the result',
+  arguments: [UUID],
+  run: (actions, connection, _options, uuid: string) => actions.sendTest(connection, uuid),
+});
+
+const backfill = hookCommand({
+  name: 'backfill',
+  summary: 'Deliver the matches in past blocks',
+  arguments: [UUID],
+  options: [
+    firstBlock(),
+    height('--to <height>', 'Last block (default: the chain tip)'),
+    switchOption('--dry-run', 'Count the matches and deliver nothing'),
+    switchOption('--wait', 'Wait until everything is queued'),
+  ],
+  run: (actions, connection, options: BackfillChoice, uuid: string) => actions.backfill(connection, uuid, options),
+});
+
+const deliveries = hookCommand({
+  name: 'deliveries',
+  summary: 'List deliveries, newest first',
+  arguments: [UUID],
+  options: [
+    new Option(
+      '--state <words>',
+      'States separated by commas: pending, failed, delivered, dead, cancelled (default: all)',
+    ),
+    numberOption('--limit <number>', 'Maximum number of deliveries', 0, 50),
+  ],
+  run: (actions, connection, options: DeliveryChoice, uuid: string) => actions.deliveries(connection, uuid, options),
+});
+
+const redeliver = hookCommand({
+  name: 'redeliver',
+  summary: 'Send deliveries again: one by its id, or all that the options select',
+  arguments: [UUID, ['[id]', 'Id of one delivery']],
+  options: [
+    new Option('--state <words>', 'States separated by commas: dead, failed, delivered (default: all)'),
+    height('--from <height>', 'First block (default: any)'),
+    height('--to <height>', 'Last block (default: any)'),
+  ],
+  run: (actions, connection, options: RedeliverChoice, uuid: string, id: string | undefined) =>
+    actions.redeliver(connection, uuid, id, options),
+});
+
+const statusCode = (text: string): number => {
+  if (/^[1-5]\d\d$/.test(text) && Number(text) >= 200) return Number(text);
+  throw new InvalidArgumentError('It must be an HTTP status from 200 to 599.');
+};
+
+const listen = command({
+  name: 'listen',
+  summary: 'Receive deliveries on this machine, and show each as it comes',
+  example: 'stackside hooks listen --port 8080 --secret-file secret.txt',
+  takes: 'hooks',
+  options: [
+    numberOption('--port <number>', 'Port to listen on; 0 picks a free port', 0, 8080),
+    new Option('--fail <status>', 'Answer every delivery with this status, such as 500 (default: 204)').argParser(
+      statusCode,
+    ),
+    numberOption('--delay <milliseconds>', 'Time before each answer', 0, 0, LONGEST_SECONDS * 1000),
+    switchOption('--print-body', 'Print the body of each delivery'),
+    new Option('--secret-file <file>', 'File with the signing secret that deliveries are verified with'),
+  ],
+  async run({ settings: { signingSecret } }, choice: ListenChoice) {
+    const { listenForDeliveries } = await import('./listen.ts');
+    await listenForDeliveries(choice, signingSecret);
+  },
+});
+
+/** Adds `hooks` and the commands below it. */
+export function addHookCommands(program: Command): void {
+  const hooks = program
+    .command('hooks')
+    .summary('Chainhooks of a running Stackside: list, add, show, try, backfill, deliveries, redeliver')
+    .description(
+      'Chainhooks of a running Stackside. The key is the admin key of the data directory, or one in ' +
+        `${settings.hookKey.variables[0]}.`,
+    )
+    .addHelpText('after', '\nExample:\n  stackside hooks try hook.json --from 150000 --to 150100');
+
+  addCommand(hooks, list);
+  addCommand(hooks, add);
+  addCommand(hooks, show);
+  addCommand(hooks, enable);
+  addCommand(hooks, disable);
+  addCommand(hooks, remove);
+  addCommand(hooks, tryDefinition);
+  addCommand(hooks, sendTest);
+  addCommand(hooks, backfill);
+  addCommand(hooks, deliveries);
+  addCommand(hooks, redeliver);
+  addCommand(hooks, listen);
+}

@@ -1,0 +1,248 @@
+/** What `stackside hooks …` does: chainhooks from the command line, through the API of a running Stackside. */
+import { readFileSync } from 'node:fs';
+import { type Static, Type } from '@sinclair/typebox';
+import { Value } from '@sinclair/typebox/value';
+import { OperatorError } from '../../base/errors.ts';
+import { parsedJson } from '../../base/json-text.ts';
+import {
+  BackfillResponse,
+  DeliverySummary,
+  HookPage,
+  type PausedReason,
+  PreviewResponse,
+  TestResponse,
+  Uuid,
+} from '../../hooks/routes/schemas.ts';
+import { answerOf, ask, type Connection, call } from '../cli/client.ts';
+import { printableText } from '../cli/printable.ts';
+
+/** Prints what may hold texts of consumers, such as the names of their chainhooks. */
+const print = (text: string): void => {
+  process.stdout.write(`${printableText(text)}\n`);
+};
+const printJson = (value: unknown): void => print(JSON.stringify(value, null, 2));
+
+const Consumers = Type.Object({ results: Type.Array(Type.Object({ consumer: Type.String() })) });
+
+function jsonFile(file: string): object {
+  let text: string;
+  try {
+    text = readFileSync(file === '-' ? 0 : file, 'utf8');
+  } catch (cause) {
+    throw new OperatorError(`${file} can't be read.`, 'Give a JSON file with a definition, or - for stdin.', {
+      cause,
+    });
+  }
+  const value = parsedJson(text);
+  if (typeof value === 'object' && value !== null) return value;
+  throw new OperatorError(`${file} is not a JSON object.`, 'Give a definition as POST /chainhooks/me accepts it.');
+}
+
+/** The path of a chainhook. @throws OperatorError where what was given is no id */
+function pathOf(uuid: string): string {
+  if (Value.Check(Uuid, uuid)) return `/me/${uuid}`;
+  throw new OperatorError(
+    `"${uuid}" is not the id of a chainhook.`,
+    'Give the id that `stackside hooks list` prints, such as 00000000-0000-4000-8000-000000000001.',
+  );
+}
+
+const time = (seconds: number | null): string =>
+  seconds === null ? '-' : new Date(seconds * 1000).toISOString().replace('.000', '');
+
+const span = (blocks: readonly { height: number }[]): string => {
+  const heights = blocks.map(({ height }) => height);
+  if (heights.length === 0) return '-';
+  const [least, greatest] = [Math.min(...heights), Math.max(...heights)];
+  return least === greatest ? String(least) : `${least}-${greatest}`;
+};
+
+/** Why deliveries wait, in words. */
+const pausedTexts: Readonly<Record<PausedReason, string>> = {
+  secret_unreadable:
+    'the server can not read the signing secret; deliveries wait until the consumer makes a new one or deletes it',
+};
+
+/** Prints the hooks of one consumer. @param of text at the end of each line that names the consumer, or empty */
+async function listOf(connection: Connection, of: string): Promise<void> {
+  for (let offset = 0; ; ) {
+    const page = answerOf(HookPage, connection, await call(connection, 'GET', `/me?limit=60&offset=${offset}`));
+    for (const { uuid, status, definition } of page.results) {
+      const { name } = definition as { name: string };
+      const state = `${status.status}${status.enabled ? '' : ', disabled'}${status.paused_reason === null ? '' : ', paused'}`;
+      print(`${uuid}  ${state.padEnd(21)} ${String(status.pending_deliveries).padStart(6)} waiting  ${name}${of}`);
+      if (status.interrupted_reason !== null) print(`    ${status.interrupted_reason}`);
+      if (status.paused_reason !== null) print(`    ${status.paused_reason}: ${pausedTexts[status.paused_reason]}`);
+    }
+    offset += page.results.length;
+    if (page.results.length === 0 || offset >= page.total) return;
+  }
+}
+
+/** Prints hooks: those of one consumer where the key belongs to one or one was named, otherwise those of all. */
+export async function list(connection: Connection): Promise<void> {
+  if (connection.consumer !== undefined) return listOf(connection, '');
+  const { body } = await ask(connection, 'GET', '/consumers');
+  if (!Value.Check(Consumers, body)) return listOf(connection, '');
+  for (const { consumer } of body.results) {
+    await listOf({ ...connection, consumer }, body.results.length === 1 ? '' : `  (of ${consumer})`);
+  }
+}
+
+function printDelivery({ id, sequence, state, reason, apply, rollback, ...one }: Static<typeof DeliverySummary>): void {
+  const blocks = `apply ${span(apply)} rollback ${span(rollback)}`;
+  const last = one.last_attempt === null ? '' : ` ${one.last_attempt.status_code ?? one.last_attempt.error}`;
+  print(
+    `${id}  ${String(sequence ?? '-').padStart(6)} ${state.padEnd(9)} ${reason.padEnd(10)} ${time(one.created_at)} ${blocks} tried ${one.attempt_count}${last}`,
+  );
+}
+
+const DeliveryPage = Type.Object({
+  cursor: Type.Object({ next: Type.Union([Type.String(), Type.Null()]) }),
+  results: Type.Array(DeliverySummary),
+});
+
+export interface DeliveryChoice {
+  /** States of deliveries, separated by commas. */
+  state?: string;
+  limit: number;
+}
+
+/** The largest page that the API returns. */
+const LARGEST_PAGE = 50;
+
+/** Prints deliveries, newest first. */
+export async function deliveries(
+  connection: Connection,
+  uuid: string,
+  { state, limit }: DeliveryChoice,
+): Promise<void> {
+  let cursor: string | null = null;
+  for (let left = limit; left > 0; ) {
+    const query = new URLSearchParams({ limit: String(Math.min(left, LARGEST_PAGE)) });
+    if (state !== undefined) query.set('state', state);
+    if (cursor !== null) query.set('cursor', cursor);
+    const page = answerOf(
+      DeliveryPage,
+      connection,
+      await call(connection, 'GET', `${pathOf(uuid)}/deliveries?${query}`),
+    );
+    for (const one of page.results) printDelivery(one);
+    left -= page.results.length;
+    cursor = page.cursor.next;
+    if (cursor === null) return;
+  }
+}
+
+export interface Range {
+  from: number;
+  to?: number;
+}
+
+export interface TryChoice extends Range {
+  payloads: boolean;
+}
+
+/** Prints how many past blocks and transactions a definition matches, or the first payloads. */
+export async function tryFile(connection: Connection, file: string, { from, to, payloads }: TryChoice): Promise<void> {
+  const { filters, options } = jsonFile(file) as { filters?: unknown; options?: unknown };
+  const range = { from_height: from, to_height: to ?? from };
+  const body = {
+    ...(filters === undefined ? {} : { filters }),
+    ...(options === undefined ? {} : { options }),
+    ...range,
+  };
+  const found = answerOf(PreviewResponse, connection, await call(connection, 'POST', '/preview', body));
+  if (payloads) printJson(found.payloads);
+  else print(`${found.matched_transactions} transactions in ${found.matched_blocks} blocks match`);
+}
+
+const POLL_MS = 200;
+
+export interface BackfillChoice extends Range {
+  dryRun: boolean;
+  wait: boolean;
+}
+
+/** Starts a backfill and prints its state. */
+export async function backfill(
+  connection: Connection,
+  uuid: string,
+  { from, to, dryRun, wait }: BackfillChoice,
+): Promise<void> {
+  const body = { from_height: from, ...(to === undefined ? {} : { to_height: to }), dry_run: dryRun };
+  let job = answerOf(BackfillResponse, connection, await call(connection, 'POST', `${pathOf(uuid)}/backfills`, body));
+  while (wait && (job.state === 'queued' || job.state === 'running')) {
+    await Bun.sleep(POLL_MS);
+    job = answerOf(BackfillResponse, connection, await call(connection, 'GET', `${pathOf(uuid)}/backfills/${job.id}`));
+  }
+  printJson(job);
+}
+
+export interface RedeliverChoice {
+  /** States of deliveries, separated by commas. */
+  state?: string;
+  from?: number;
+  to?: number;
+}
+
+/**
+ * Queues deliveries again and prints the result.
+ * @param id the id of one delivery; undefined for all that match the choice
+ */
+export async function redeliver(
+  connection: Connection,
+  uuid: string,
+  id: string | undefined,
+  { state, from, to }: RedeliverChoice,
+): Promise<void> {
+  const at = `${pathOf(uuid)}/deliveries`;
+  const selects = [state, from, to].some((value) => value !== undefined);
+  if (selects === (id !== undefined)) {
+    throw new OperatorError(
+      id === undefined
+        ? 'Nothing says which deliveries to send again.'
+        : 'Both the id of a delivery and options that select deliveries are given.',
+      `Give the id of one delivery, which \`stackside hooks deliveries ${uuid}\` prints, or else --state, --from or --to.`,
+    );
+  }
+  if (id !== undefined) {
+    printJson(await call(connection, 'POST', `${at}/${encodeURIComponent(id)}/redeliver`));
+    return;
+  }
+  const body = {
+    ...(state === undefined ? {} : { state: state.split(',') }),
+    ...(from === undefined ? {} : { from_height: from }),
+    ...(to === undefined ? {} : { to_height: to }),
+  };
+  printJson(await call(connection, 'POST', `${at}/redeliver`, body));
+}
+
+/** Registers a chainhook from a file and prints it. */
+export async function add(connection: Connection, file: string): Promise<void> {
+  printJson(await call(connection, 'POST', '/me', jsonFile(file)));
+}
+
+/** Prints a chainhook with its status. */
+export async function show(connection: Connection, uuid: string): Promise<void> {
+  printJson(await call(connection, 'GET', pathOf(uuid)));
+}
+
+/** Enables or disables a chainhook. */
+export async function setEnabled(connection: Connection, uuid: string, enabled: boolean): Promise<void> {
+  await call(connection, 'PATCH', `${pathOf(uuid)}/enabled`, { enabled });
+}
+
+/** Deletes a chainhook and its queue. */
+export async function remove(connection: Connection, uuid: string): Promise<void> {
+  await call(connection, 'DELETE', pathOf(uuid));
+}
+
+/** Sends a test delivery and prints the result. @throws OperatorError where the receiver did not take the delivery */
+export async function sendTest(connection: Connection, uuid: string): Promise<void> {
+  const result = answerOf(TestResponse, connection, await call(connection, 'POST', `${pathOf(uuid)}/test`));
+  printJson(result);
+  if (result.ok) return;
+  const said = result.status_code === null ? (result.error ?? 'no answer') : `status ${result.status_code}`;
+  throw new OperatorError(`The receiver failed: ${said}.`, 'Repair the receiver, or change the URL of the chainhook.');
+}

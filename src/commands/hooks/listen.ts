@@ -1,0 +1,172 @@
+/** `stackside hooks listen`: a receiver for a developer's terminal, which shows each delivery as it comes. */
+import { readFileSync } from 'node:fs';
+import { type Clock, pause, systemClock } from '../../base/clock.ts';
+import { OperatorError } from '../../base/errors.ts';
+import { parsedJson } from '../../base/json-text.ts';
+import { verified } from '../../hooks/delivery/signature.ts';
+import { type Listen, listenHttp } from '../../http/listener.ts';
+import { BodyError, bodyText } from '../../http/request-body.ts';
+import { settings } from '../../settings/config.ts';
+import { printableText } from '../cli/printable.ts';
+import { timeOfDay } from '../terminal/pretty-log.ts';
+
+export interface ListenChoice {
+  port: number;
+  /** The status of every answer in place of 204. */
+  fail?: number;
+  /** Milliseconds before each answer. */
+  delay: number;
+  printBody: boolean;
+  /** A file with the signing secret; the variable of the setting if not given. */
+  secretFile?: string;
+}
+
+const [SECRET_VARIABLE] = settings.signingSecret.variables;
+
+export interface ReceiverOptions extends Omit<ListenChoice, 'secretFile'> {
+  /** The signing secret; null where signatures are not verified. */
+  secret: Uint8Array | null;
+  print: (line: string) => void;
+  clock?: Clock;
+  listen?: Listen;
+}
+
+/** Bytes of the largest delivery that is taken. */
+const BODY_LIMIT = 100_000_000;
+const IDLE_SECONDS = 255;
+const NO_CONTENT = 204;
+
+/**
+ * Reads a signing secret: `whsec_` and base64, as `GET /chainhooks/me/secret` returns it, or hex.
+ * @throws OperatorError for any other text
+ */
+export function parseSecret(text: string, source: string): Uint8Array {
+  const trimmed = text.trim();
+  const base64 = /^whsec_([A-Za-z0-9+/]+={0,2})$/.exec(trimmed)?.[1];
+  if (base64 !== undefined && base64.length % 4 === 0) return Uint8Array.fromBase64(base64);
+  if (/^(?:[0-9a-f]{2})+$/i.test(trimmed)) return Uint8Array.fromHex(trimmed);
+  throw new OperatorError(`${source} holds no signing secret.`, 'It must be whsec_ and base64, or hex.');
+}
+
+/**
+ * The secret of the file, or else of the variable; null for neither.
+ * @param setting what the variable holds
+ * @throws OperatorError
+ */
+export function secretOf(file: string | undefined, setting: string | null): Uint8Array | null {
+  if (file === undefined) return setting === null ? null : parseSecret(setting, SECRET_VARIABLE);
+  try {
+    return parseSecret(readFileSync(file, 'utf8'), file);
+  } catch (cause) {
+    if (cause instanceof OperatorError) throw cause;
+    throw new OperatorError(`${file} can't be read.`, 'Give a file with the signing secret.', { cause });
+  }
+}
+
+interface Blocks {
+  count: number;
+  transactions: number;
+  heights: string;
+}
+
+/** The blocks in one list of a payload, whatever is in there: anybody may send anything. */
+function blocksOf(list: unknown): Blocks {
+  const blocks = Array.isArray(list) ? (list as Record<string, unknown>[]) : [];
+  const heights = blocks.map((block) => (block?.block_identifier as { index?: unknown } | undefined)?.index);
+  const numbers = heights.filter((height): height is number => typeof height === 'number');
+  const transactions = blocks.reduce(
+    (sum, block) => sum + (Array.isArray(block?.transactions) ? block.transactions.length : 0),
+    0,
+  );
+  const [first, last] = [Math.min(...numbers), Math.max(...numbers)];
+  const text = numbers.length === 0 ? '' : first === last ? ` ${first}` : ` ${first}-${last}`;
+  return { count: blocks.length, transactions, heights: text };
+}
+
+const counted = (count: number, noun: string): string => `${count} ${noun}${count === 1 ? '' : 's'}`;
+
+/** What a body says, in words. */
+function contents(text: string): string {
+  const payload = parsedJson(text);
+  if (payload === undefined) return 'no JSON';
+  const { chainhook, event } = (payload ?? {}) as { chainhook?: { name?: unknown }; event?: Record<string, unknown> };
+  const [apply, rollback] = [blocksOf(event?.apply), blocksOf(event?.rollback)];
+  const parts = [
+    ...(rollback.count === 0 ? [] : [`rollback${rollback.heights}`]),
+    ...(apply.count === 0 ? [] : [`apply${apply.heights}`]),
+    counted(apply.transactions + rollback.transactions, 'transaction'),
+  ];
+  const name = typeof chainhook?.name === 'string' ? `${printableText(chainhook.name)}  ` : '';
+  return `${name}${parts.join(', ')}`;
+}
+
+/** Starts the receiver. @throws OperatorError where the port can't be listened on */
+export function startHookReceiver(options: ReceiverOptions): Bun.Server<unknown> {
+  const { port, fail, delay, printBody, secret, print, clock = systemClock, listen = listenHttp } = options;
+
+  function signatureText({ headers }: Request, text: string): string {
+    if (secret === null) return 'signature not checked';
+    return verified(secret, headers, text, clock.now()) ? 'signature good' : 'SIGNATURE WRONG';
+  }
+
+  async function take(request: Request): Promise<Response> {
+    const text = await bodyText(request, BODY_LIMIT);
+    const status = fail ?? NO_CONTENT;
+    const id = printableText(request.headers.get('webhook-id') ?? '-');
+    const size = counted(Buffer.byteLength(text), 'byte');
+    const parts = [
+      timeOfDay(clock.now()),
+      contents(text),
+      size,
+      signatureText(request, text),
+      id,
+      `answered ${status}`,
+    ];
+    print(parts.join('  '));
+    if (printBody) print(printableText(text));
+    if (delay > 0) await pause(clock, delay, request.signal);
+    return new Response(null, { status });
+  }
+
+  return listen<unknown>({
+    what: 'The receiver',
+    hostname: '127.0.0.1',
+    port,
+    bodyLimit: BODY_LIMIT,
+    idleSeconds: IDLE_SECONDS,
+    async fetch(request) {
+      if (request.method !== 'POST') return new Response('Deliveries are sent with POST.\n', { status: 405 });
+      try {
+        return await take(request);
+      } catch (error) {
+        if (!(error instanceof BodyError)) throw error;
+        print(`${timeOfDay(clock.now())}  a delivery was not complete: ${error.message}`);
+        return new Response(error.message, { status: error.status });
+      }
+    },
+    refuse: (status, message) => new Response(message, { status }),
+    log: ({ cause }) => print(`a delivery failed here: ${String(cause)}`),
+  });
+}
+
+/**
+ * Shows deliveries until a signal ends the process.
+ * @param setting the signing secret of the variable
+ * @throws OperatorError where the port or the secret can't be used
+ */
+export async function listenForDeliveries(
+  { secretFile, ...choice }: ListenChoice,
+  setting: string | null,
+): Promise<void> {
+  const secret = secretOf(secretFile, setting);
+  const print = (line: string) => void process.stdout.write(`${line}\n`);
+  const server = startHookReceiver({ ...choice, secret, print });
+  const signalled = new Promise<void>((resolve) => {
+    for (const name of ['SIGINT', 'SIGTERM'] as const) process.once(name, () => resolve());
+  });
+  print(`Deliveries are taken at ${server.url.origin}/`);
+  if (secret === null)
+    print(`Signatures are not checked: give the signing secret by --secret-file or ${SECRET_VARIABLE}.`);
+  await signalled;
+  await server.stop(true);
+}

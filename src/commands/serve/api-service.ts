@@ -1,0 +1,151 @@
+/**
+ * The API as a whole: its routes, the proxy to the node, and realtime. It runs in the main thread or in API threads.
+ */
+import type { Registry } from 'prom-client';
+import type { Steering } from '../../api/devnet-shared.ts';
+import type { Operations } from '../../api/operations.ts';
+import type { PrefixForward } from '../../api/prefix-routes.ts';
+import type { SystemApi } from '../../api/stackside/system.ts';
+import { type Clock, systemClock } from '../../base/clock.ts';
+import { Turns } from '../../base/turns.ts';
+import type { Faucets } from '../../faucets/faucets.ts';
+import type { HookApi } from '../../hooks/routes/hooks.ts';
+import type { Forward } from '../../http/forward.ts';
+import { type Listen, listenHttp } from '../../http/listener.ts';
+import { type ApiServer, startApi } from '../../http/server.ts';
+import { startRealtime } from '../../live/realtime.ts';
+import type { Log } from '../../log.ts';
+import { liveMetrics } from '../../metrics/live.ts';
+import type { RequestCounts } from '../../metrics/request-counts.ts';
+import { requestMetrics } from '../../metrics/requests.ts';
+import { nodeProxy } from '../../node/proxy.ts';
+import { parseProxyPrefixes, prefixProxy, requireOtherServers } from '../../node/proxy-prefix.ts';
+import type { NodeRpc } from '../../node/rpc.ts';
+import type { Settings } from '../../settings/config.ts';
+import type { Snapshots } from '../../store/read/snapshots.ts';
+import { serverVersion } from '../cli/version.ts';
+import { createApp, type ServerReadings } from './app.ts';
+
+export interface ApiServiceOptions {
+  settings: Settings;
+  snapshots: Snapshots;
+  node: NodeRpc;
+  registry: Registry;
+  operations: Operations;
+  /** The faucets; not given in an API thread, which passes their requests on to the main thread. */
+  faucets?: Faucets;
+  /** The chainhooks; null where this process doesn't write, and in an API thread, which passes their requests on. */
+  hooks?: HookApi | null;
+  /** Reads the state of the server; not given in an API thread, which passes its requests on. */
+  server?: ServerReadings;
+  /** What the operator may see and do; not given in an API thread, and where this process doesn't write. */
+  system?: SystemApi | null;
+  /** Counts the requests that reach clients from here; not given where other threads answer them. */
+  requestCounts?: RequestCounts;
+  /** The simulated node, where the server was started with one. */
+  steering?: Steering | null;
+  log: Log;
+  address: { hostname: string; port: number; shared: boolean };
+  /** Shares the thread among all that it does for clients. */
+  turns?: Turns;
+  clock?: Clock;
+  listen?: Listen;
+  /** Answers what only the main thread can; given in API threads alone. */
+  mainThread?: Forward;
+  /** A secret of this process, by which the main thread recognises requests from its own threads. */
+  passage: string;
+}
+
+/** Starts the API on its port, with realtime and the proxy to the node. @throws OperatorError where it can't listen */
+export async function startApiService(options: ApiServiceOptions): Promise<ApiServer> {
+  const { settings, snapshots, node, registry, operations, faucets, hooks = null, log, address, mainThread } = options;
+  const {
+    passage,
+    server,
+    system = null,
+    requestCounts,
+    steering = null,
+    clock = systemClock,
+    turns = new Turns(clock),
+    listen = listenHttp,
+  } = options;
+  const via = viaOf(passage);
+  const app = createApp({
+    snapshots,
+    version: serverVersion,
+    log,
+    deprecation: { enabled: settings.deprecated, sunset: settings.sunset },
+    operations,
+    hooks,
+    steering,
+    openHooks: settings.hookAccess === 'open',
+    passage,
+    clock,
+    turns,
+    ...(faucets === undefined ? {} : { faucets }),
+    ...(server === undefined ? {} : { server }),
+    ...(system === null ? {} : { system }),
+    metrics: requestCounts?.around(requestMetrics(registry)) ?? requestMetrics(registry),
+    nodeProxy: nodeProxy({ ...proxySettings(settings), via, node, snapshots, log }),
+    prefixes: prefixForwards(settings, via),
+    ...(mainThread === undefined ? {} : { mainThread }),
+  });
+  const realtime = startRealtime({
+    ...realtimeSettings(settings),
+    snapshots,
+    metrics: liveMetrics(registry),
+    log,
+    turns,
+    clock,
+    ...(mainThread === undefined ? {} : { polling: mainThread }),
+  });
+  try {
+    return startApi({
+      app,
+      ...address,
+      turns,
+      clock,
+      listen,
+      bodyLimit: settings.proxyBodyLimit,
+      pushed: realtime,
+      log,
+    });
+  } catch (error) {
+    await realtime.stop();
+    throw error;
+  }
+}
+
+/** What this process calls itself in `Via`, the same in all its threads; the passage itself is a secret. */
+const viaOf = (passage: string): string =>
+  `stackside-${new Bun.CryptoHasher('sha256').update(passage).digest('hex').slice(0, 16)}`;
+
+/** What answers below each prefix. @throws OperatorError where a prefix leads to the API itself */
+function prefixForwards(settings: Settings, via: string): PrefixForward[] {
+  const { proxyPrefix, proxyBodyLimit: bodyLimit, apiHost: host, apiPort: port } = settings;
+  const prefixes = parseProxyPrefixes(proxyPrefix);
+  if (prefixes === null) throw new Error('prefixes are checked when the settings are read');
+  requireOtherServers(prefixes, { host, port });
+  return prefixes.map((one) => ({ prefix: one.prefix, forward: prefixProxy({ ...one, bodyLimit, via }) }));
+}
+
+const proxySettings = (settings: Settings) => ({
+  url: settings.nodeRpc,
+  bodyLimit: settings.proxyBodyLimit,
+  extraEndpointsFile: settings.extraTxEndpoints,
+  fees: settings.feeEstimator
+    ? {
+        modifier: settings.feeModifier,
+        pastTenures: settings.feePastTenures,
+        pastFullness: settings.feePastFullness,
+        currentFullness: settings.feeCurrentFullness,
+        currentBlocks: settings.feeCurrentBlocks,
+      }
+    : null,
+});
+
+const realtimeSettings = ({ pingInterval, pingTimeout, clientBacklog }: Settings) => ({
+  pingIntervalMs: pingInterval * 1000,
+  pingTimeoutMs: pingTimeout * 1000,
+  maxBacklog: clientBacklog,
+});

@@ -1,0 +1,114 @@
+/** An API thread. Each reads snapshots of its own, and passes requests that need the main thread on to it. */
+
+import { type MessagePort, parentPort, workerData } from 'node:worker_threads';
+import { Registry } from 'prom-client';
+import type { Readiness } from '../../api/operations.ts';
+import { systemClock } from '../../base/clock.ts';
+import { DiskFullError } from '../../base/errors.ts';
+import { lossyOutputs } from '../../base/lossy-output.ts';
+import { operatorErrorOf } from '../../base/system-errors.ts';
+import { Turns } from '../../base/turns.ts';
+import { directFetch } from '../../http/direct-fetch.ts';
+import { forwardTo } from '../../http/forward.ts';
+import type { ApiServer } from '../../http/server.ts';
+import { createLog, tellingDropped } from '../../log.ts';
+import { outputMetrics } from '../../metrics/outputs.ts';
+import { RequestCounts } from '../../metrics/request-counts.ts';
+import { snapshotLog } from '../../metrics/snapshots.ts';
+import { nodeRpc } from '../../node/rpc.ts';
+import { CommitCount } from '../../store/ingest/commit-count.ts';
+import { openSnapshots } from '../../store/read/snapshots.ts';
+import { prettyLog } from '../terminal/pretty-log.ts';
+import { startApiService } from './api-service.ts';
+import { recentLog, type ThreadLog } from './recent-log.ts';
+import type { FromThread, ThreadStart, ToThread } from './thread-messages.ts';
+
+/** Runs the API in this thread until the main thread stops it. */
+export async function runApiThread(): Promise<void> {
+  const port = parentPort;
+  if (port === null) throw new Error('this runs in a thread of its own');
+  const say = (message: FromThread): void => port.postMessage(message);
+  for (const kind of ['uncaughtException', 'unhandledRejection'] as const) {
+    process.on(kind, (cause: unknown) =>
+      say({ kind: 'crashed', cause: cause instanceof Error ? (cause.stack ?? cause.message) : String(cause) }),
+    );
+  }
+  try {
+    const started = await start(workerData as ThreadStart, say);
+    listenTo(port, started, say);
+    say({ kind: 'listening', url: started.server.url });
+  } catch (error) {
+    const known = operatorErrorOf(error, (workerData as ThreadStart).settings.data);
+    if (known === null) throw error;
+    const isFull = known instanceof DiskFullError;
+    say({ kind: 'refused', problem: known.message, remedy: known.remedy, isFull });
+  }
+}
+
+async function start(
+  { settings, port, shared, mainThread, passage, requests, commits, log: form }: ThreadStart,
+  say: (message: FromThread) => void,
+) {
+  const registry = new Registry();
+  outputMetrics(registry, lossyOutputs);
+  const printed = form.pretty
+    ? prettyLog({
+        level: settings.logLevel,
+        colors: form.colors,
+        print: (line) => say({ kind: 'said', line }),
+        now: systemClock.now,
+      })
+    : createLog(settings.logLevel);
+  const { log: kept, read } = recentLog(printed, settings.logLevel, systemClock.now);
+  const log = tellingDropped(kept, lossyOutputs);
+  const committed = new CommitCount(commits);
+  const turns = new Turns(systemClock);
+  const snapshots = openSnapshots(settings.data, {
+    log: snapshotLog(registry, log),
+    sharing: { turn: systemClock.turn, commits: () => committed.now() },
+    turns,
+  });
+  const node = nodeRpc(settings.nodeRpc);
+  const server = await startApiService({
+    settings,
+    snapshots,
+    turns,
+    node,
+    registry,
+    log,
+    operations: {
+      // Only the main thread knows whether it can write.
+      readiness: async () => (await (await directFetch(`${mainThread}/ready`)).json()) as Readiness,
+      // The metrics of all threads together are the main thread's to answer.
+      metrics: async () => (await directFetch(`${mainThread}/metrics`)).text(),
+    },
+    address: { hostname: settings.apiHost, port, shared },
+    mainThread: forwardTo(mainThread, settings.proxyBodyLimit),
+    passage,
+    requestCounts: new RequestCounts(requests),
+  });
+  const stop = async () => {
+    await server.stop();
+    snapshots.close();
+  };
+  return { server: { ...server, stop }, registry, log: read };
+}
+
+interface Running {
+  server: ApiServer;
+  registry: Registry;
+  log: () => ThreadLog;
+}
+
+function listenTo(port: MessagePort, { server, registry, log }: Running, say: (message: FromThread) => void): void {
+  port.on('message', async (message: ToThread) => {
+    if (message.kind === 'stop') {
+      await server.stop();
+      say({ kind: 'stopped' });
+      return;
+    }
+    const { id, what } = message;
+    if (what === 'log') say({ kind: 'log', id, log: log() });
+    else say({ kind: 'metrics', id, metrics: await registry.getMetricsAsJSON() });
+  });
+}

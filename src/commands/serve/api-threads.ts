@@ -1,0 +1,205 @@
+/** Starts, watches and stops the API's threads from the main thread. */
+import { Worker } from 'node:worker_threads';
+import { apiThreadUrl } from '../../api-thread-url.ts';
+import type { Clock } from '../../base/clock.ts';
+import { DiskFullError, OperatorError } from '../../base/errors.ts';
+import { listenHttp } from '../../http/listener.ts';
+import type { RequestCounts } from '../../metrics/request-counts.ts';
+import type { Settings } from '../../settings/config.ts';
+import type { CommitCount } from '../../store/ingest/commit-count.ts';
+import type { Environment } from './environment.ts';
+import type { ThreadLog } from './recent-log.ts';
+import type { FromThread, ThreadMetrics, ThreadStart, ToThread } from './thread-messages.ts';
+
+export interface ApiThreads {
+  url: string;
+  /** The metrics of every thread. */
+  metrics(): Promise<ThreadMetrics[]>;
+  /** What every thread logged; null for one that does not answer in time. */
+  logs(): Promise<(ThreadLog | null)[]>;
+  stop(): Promise<void>;
+}
+
+export interface ApiThreadsOptions {
+  settings: Settings;
+  /** The URL at which the main thread answers requests that threads pass on. */
+  mainThread: string;
+  /** The secret by which the main thread recognises requests from its own threads. */
+  passage: string;
+  clock: Clock;
+  /** Where the threads count their requests. */
+  requests: RequestCounts;
+  /** Where the process that writes counts its commits. */
+  commits: CommitCount;
+  /** Prints the threads' log lines; null where each thread writes its own JSON. */
+  lines: Environment['threadLines'];
+  /** Called when a thread ends by itself. */
+  crashed(cause: unknown): void;
+}
+
+/** Time after which a thread that has not answered is left out. */
+const ANSWER_TIMEOUT_MS = 2_000;
+
+/** What a thread was asked for and has not answered yet. */
+class Questions<Answer> {
+  readonly #waiting = new Map<number, (answer: Answer) => void>();
+  readonly #clock: Clock;
+  #asked = 0;
+
+  constructor(clock: Clock) {
+    this.#clock = clock;
+  }
+
+  /** The answer; null where none comes in time. @param send asks the thread, which answers with the same number */
+  async ask(send: (id: number) => void): Promise<Answer | null> {
+    const id = ++this.#asked;
+    const { promise, resolve } = Promise.withResolvers<Answer | null>();
+    this.#waiting.set(id, resolve);
+    // A timer that outlives the answer would keep the process from its end.
+    const inTime = this.#clock.after(ANSWER_TIMEOUT_MS, () => resolve(null));
+    send(id);
+    try {
+      return await promise;
+    } finally {
+      inTime();
+      this.#waiting.delete(id);
+    }
+  }
+
+  answered(id: number, answer: Answer): void {
+    this.#waiting.get(id)?.(answer);
+  }
+}
+
+class ApiThread {
+  readonly #worker: Worker;
+  readonly #listening = Promise.withResolvers<string>();
+  readonly #stopped = Promise.withResolvers<void>();
+  readonly #metrics: Questions<ThreadMetrics>;
+  readonly #logs: Questions<ThreadLog>;
+
+  constructor(start: ThreadStart, { clock, crashed, lines }: Pick<ApiThreadsOptions, 'clock' | 'crashed' | 'lines'>) {
+    this.#metrics = new Questions(clock);
+    this.#logs = new Questions(clock);
+    this.#worker = new Worker(apiThreadUrl, { workerData: start });
+    const ended = (cause: unknown) => {
+      this.#listening.reject(cause);
+      crashed(cause);
+    };
+    this.#worker.on('error', ended);
+    this.#worker.on('message', (message: FromThread) => {
+      switch (message.kind) {
+        case 'listening':
+          this.#listening.resolve(message.url);
+          return;
+        case 'refused':
+          this.#listening.reject(new (message.isFull ? DiskFullError : OperatorError)(message.problem, message.remedy));
+          return;
+        case 'crashed':
+          ended(message.cause);
+          return;
+        case 'said':
+          lines?.print(message.line);
+          return;
+        case 'metrics':
+          this.#metrics.answered(message.id, message.metrics);
+          return;
+        case 'log':
+          this.#logs.answered(message.id, message.log);
+          return;
+        case 'stopped':
+          this.#stopped.resolve();
+      }
+    });
+  }
+
+  #say(message: ToThread): void {
+    this.#worker.postMessage(message);
+  }
+
+  /** Resolves to the URL at which the thread listens. */
+  listening(): Promise<string> {
+    return this.#listening.promise;
+  }
+
+  async metrics(): Promise<ThreadMetrics> {
+    return (await this.#metrics.ask((id) => this.#say({ kind: 'tell', what: 'metrics', id }))) ?? [];
+  }
+
+  log(): Promise<ThreadLog | null> {
+    return this.#logs.ask((id) => this.#say({ kind: 'tell', what: 'log', id }));
+  }
+
+  async stop(): Promise<void> {
+    this.#say({ kind: 'stop' });
+    await this.#stopped.promise;
+    await this.#worker.terminate();
+  }
+
+  /** Ends the thread at once. */
+  async kill(): Promise<void> {
+    await this.#worker.terminate();
+  }
+}
+
+/** The answer before the threads listen. */
+const notYet = (): Response => Response.error();
+
+/**
+ * Starts the threads; each listens on the same port, among which the system shares out the connections.
+ * @throws OperatorError where they can't listen
+ */
+export async function startApiThreads({
+  settings,
+  mainThread,
+  passage,
+  clock,
+  requests: { memory: requests },
+  commits: { memory: commits },
+  lines,
+  crashed,
+}: ApiThreadsOptions): Promise<ApiThreads> {
+  const { apiHost: hostname, threads: count } = settings;
+  if (count > 1 && process.platform !== 'linux') {
+    throw new OperatorError(
+      `--threads is ${count}, but only Linux can distribute the connections of a port among threads.`,
+      'Run with --threads 1, or several processes with --mode read behind a proxy.',
+    );
+  }
+  // The threads share the port with whoever shares it too: that nobody else has it is seen by not sharing it.
+  const probe = listenHttp({
+    what: 'The API',
+    hostname,
+    port: settings.apiPort,
+    bodyLimit: 0,
+    idleSeconds: 1,
+    fetch: notYet,
+    refuse: notYet,
+    log: () => {},
+  });
+  const { port = settings.apiPort } = probe;
+  await probe.stop(true);
+  const log = { pretty: lines !== null, colors: lines?.colors ?? false };
+  const threads = Array.from(
+    { length: count },
+    () =>
+      new ApiThread(
+        { settings, port, shared: count > 1, mainThread, passage, requests, commits, log },
+        { clock, crashed, lines },
+      ),
+  );
+  try {
+    const [url = ''] = await Promise.all(threads.map((thread) => thread.listening()));
+    return {
+      url,
+      metrics: () => Promise.all(threads.map((thread) => thread.metrics())),
+      logs: () => Promise.all(threads.map((thread) => thread.log())),
+      async stop() {
+        await Promise.all(threads.map((thread) => thread.stop()));
+      },
+    };
+  } catch (error) {
+    await Promise.all(threads.map((thread) => thread.kill()));
+    throw error;
+  }
+}

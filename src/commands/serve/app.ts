@@ -1,0 +1,241 @@
+/** The table of contents of the API: its conventions in order, then one line per resource. */
+import { type AnyElysia, Elysia } from 'elysia';
+import { devnetRoutes } from '../../api/devnet.ts';
+import type { Steering } from '../../api/devnet-shared.ts';
+import { names, namesOfAddress } from '../../api/names/names.ts';
+import { namespaces } from '../../api/names/namespaces.ts';
+import { nodeRoutes } from '../../api/node-routes.ts';
+import { type Operations, operationRoutes } from '../../api/operations.ts';
+import { type PrefixForward, prefixRoutes, requireFreePrefixes } from '../../api/prefix-routes.ts';
+import { blockSeries } from '../../api/stackside/block-series.ts';
+import { contractSearch } from '../../api/stackside/contract-search.ts';
+import { type ServerHistory, serverHistory } from '../../api/stackside/history.ts';
+import { mempoolState } from '../../api/stackside/mempool.ts';
+import { principalHistory } from '../../api/stackside/principal-history.ts';
+import { rawTransactions } from '../../api/stackside/raw-transactions.ts';
+import { type ServerStatus, serverStatus } from '../../api/stackside/status.ts';
+import { type SystemApi, systemRoutes } from '../../api/stackside/system.ts';
+import { tokenLists } from '../../api/stackside/token-lists.ts';
+import { status, statusRedirects } from '../../api/status.ts';
+import { addressBalances } from '../../api/v1/address-balances.ts';
+import { addressTransactions } from '../../api/v1/address-transactions.ts';
+import { addressTransfers } from '../../api/v1/address-transfers.ts';
+import { blockTransactions } from '../../api/v1/block-transactions.ts';
+import { blocks as blocksV1 } from '../../api/v1/blocks.ts';
+import { burnRewards } from '../../api/v1/burn-rewards.ts';
+import { contracts as contractsV1 } from '../../api/v1/contracts.ts';
+import { faucetRoutes } from '../../api/v1/faucets.ts';
+import { feeRate } from '../../api/v1/fee-rate.ts';
+import { info } from '../../api/v1/info.ts';
+import { mempool as mempoolV1 } from '../../api/v1/mempool.ts';
+import { microblocks } from '../../api/v1/microblocks.ts';
+import { search } from '../../api/v1/search.ts';
+import { stacking, stackingRedirects } from '../../api/v1/stacking.ts';
+import { stxSupplies } from '../../api/v1/stx-supply.ts';
+import { tokensV1 } from '../../api/v1/tokens.ts';
+import { transactionEvents } from '../../api/v1/transaction-events.ts';
+import { transactions as transactionsV1 } from '../../api/v1/transactions.ts';
+import { addressBalancesV2 } from '../../api/v2/address-balances.ts';
+import { addressTransactionsV2 } from '../../api/v2/address-transactions.ts';
+import { blocks as blocksV2 } from '../../api/v2/blocks.ts';
+import { burnBlocks } from '../../api/v2/burn-blocks.ts';
+import { mempoolFees } from '../../api/v2/mempool.ts';
+import { poxCycles } from '../../api/v2/pox-cycles.ts';
+import { poxTransactions } from '../../api/v2/pox-transactions.ts';
+import { contractRoutes } from '../../api/v2/smart-contracts.ts';
+import { balanceChanges } from '../../api/v3/balance-changes.ts';
+import { balances } from '../../api/v3/balances.ts';
+import { blocks } from '../../api/v3/blocks.ts';
+import { manySubjects } from '../../api/v3/many-subjects.ts';
+import { mempool } from '../../api/v3/mempool.ts';
+import { principals } from '../../api/v3/principals.ts';
+import { smartContracts } from '../../api/v3/smart-contracts.ts';
+import { staking } from '../../api/v3/staking.ts';
+import { tokens } from '../../api/v3/tokens.ts';
+import { transactions } from '../../api/v3/transactions.ts';
+import { transfers } from '../../api/v3/transfers.ts';
+import { type Clock, systemClock } from '../../base/clock.ts';
+import { atMost, Turns } from '../../base/turns.ts';
+import { consoleRoutes } from '../../console/routes.ts';
+import { type Faucets, noFaucets } from '../../faucets/faucets.ts';
+import { operatorAccess } from '../../hooks/routes/family.ts';
+import { type HookApi, hookRoutes } from '../../hooks/routes/hooks.ts';
+import { sessionRoutes } from '../../hooks/routes/session.ts';
+import { cors } from '../../http/cors.ts';
+import { type DeprecationPolicy, NO_SUNSET } from '../../http/deprecation.ts';
+import { docs } from '../../http/docs.ts';
+import { errors, failures, type Log } from '../../http/errors.ts';
+import { tagOf } from '../../http/etag.ts';
+import { type Forward, markPeer, passedPeer } from '../../http/forward.ts';
+import { Heights } from '../../http/heights.ts';
+import { type RequestMetrics, uncounted } from '../../http/request-metrics.ts';
+import { responder } from '../../http/respond.ts';
+import { responseCache } from '../../http/response-cache.ts';
+import { addRoutes, answersHead, type Route, type RouteContext } from '../../http/route.ts';
+import { REALTIME_PATHS } from '../../live/realtime.ts';
+import type { Snapshots } from '../../store/read/snapshots.ts';
+import { apiDescription } from './api-description.ts';
+
+export interface ApiOptions {
+  snapshots: Snapshots;
+  /** The version as `versionText` writes it. */
+  version: string;
+  log: Log;
+  deprecation?: DeprecationPolicy;
+  /** Answers /health, /ready and /metrics, where they are served here. */
+  operations?: Operations;
+  /** Reads the state of the server, for the main thread. */
+  server?: ServerReadings;
+  /** What the operator may see and do; for the main thread of a process that writes. */
+  system?: SystemApi;
+  metrics?: RequestMetrics;
+  faucets?: Faucets;
+  /** Answers what only the main thread can; given in API threads alone. */
+  mainThread?: Forward;
+  /** A secret of this process, by which requests from its own threads are recognised; given where there are several. */
+  passage?: string;
+  /** Forwards requests to the node's RPC interface, where there is a node. */
+  nodeProxy?: Forward;
+  /** Prefixes of paths that other services answer. */
+  prefixes?: readonly PrefixForward[];
+  /** Null, or not given, where this process doesn't write. */
+  hooks?: HookApi | null;
+  /** The simulated node, where the server was started with one. */
+  steering?: Steering | null;
+  /** Whether chainhooks are managed without keys. */
+  openHooks?: boolean;
+  /** Checks each response body against its schema; for tests. */
+  checkResponses?: boolean;
+  clock?: Clock;
+  /** Shares the thread among all that it does for clients. */
+  turns?: Turns;
+}
+
+/** What a server tells everybody of itself. */
+export interface ServerReadings {
+  status(): Promise<ServerStatus>;
+  history(): ServerHistory;
+}
+
+/**
+ * Every route, by resource, in the order of the reference.
+ * @param now the clock, in Unix milliseconds
+ * @param server reads the state of the server; null in an API thread
+ */
+export const resources = (
+  version: string,
+  now: () => number,
+  faucets: Faucets,
+  server: ServerReadings | null = null,
+): readonly (readonly Route[])[] => [
+  status(version),
+  statusRedirects,
+  transactions,
+  blocks,
+  mempool,
+  principals,
+  balances,
+  balanceChanges,
+  transfers,
+  smartContracts,
+  tokens,
+  transactionsV1,
+  transactionEvents,
+  blockTransactions,
+  blocksV1,
+  microblocks,
+  mempoolV1,
+  contractsV1,
+  search,
+  addressBalances,
+  addressTransfers,
+  addressTransactions,
+  tokensV1,
+  blocksV2(now),
+  burnBlocks,
+  mempoolFees,
+  contractRoutes,
+  addressBalancesV2,
+  addressTransactionsV2,
+  stxSupplies,
+  feeRate,
+  info,
+  names,
+  namesOfAddress,
+  namespaces,
+  faucetRoutes(faucets),
+  staking,
+  stacking,
+  stackingRedirects,
+  burnRewards,
+  poxCycles,
+  poxTransactions,
+  blockSeries,
+  mempoolState,
+  tokenLists,
+  rawTransactions,
+  serverStatus(server?.status ?? null),
+  serverHistory(server?.history ?? null),
+  principalHistory,
+  contractSearch,
+  manySubjects,
+];
+
+/** Requests of a thread that read for several turns at a time. */
+const MOST_LONG_READS = 16;
+
+/** The API as one Elysia application, with every route. @throws OperatorError for a prefix that would hide a route */
+export function createApp(options: ApiOptions): AnyElysia {
+  const { snapshots, version, log, deprecation = NO_SUNSET, checkResponses = false } = options;
+  const { clock = systemClock, turns = new Turns(clock) } = options;
+  const { operations, nodeProxy, metrics = uncounted, faucets = noFaucets, hooks = null, mainThread } = options;
+  const { steering = null, openHooks = false, passage = crypto.randomUUID(), prefixes = [] } = options;
+  const respond = responder(version);
+  const failure = failures(respond, log);
+  const clientAddress = (request: Request): string =>
+    passedPeer(request.headers, passage) ?? app.server?.requestIP(request)?.address ?? '';
+  const passOn = (request: Request, answer: Forward): Promise<Response> => {
+    markPeer(request.headers, passage, clientAddress(request));
+    return answer(request);
+  };
+  const context: RouteContext = {
+    snapshots,
+    heights: new Heights({ snapshots, clock, turns }),
+    respond,
+    tag: tagOf(version),
+    failure,
+    cache: responseCache(),
+    deprecation,
+    now: clock.now,
+    turns,
+    longRead: atMost(MOST_LONG_READS),
+    metrics,
+    clientAddress,
+    ...(mainThread === undefined ? {} : { mainThread: (request) => passOn(request, mainThread) }),
+    checkResponses,
+  };
+  const families = resources(version, clock.now, faucets, options.server);
+  const managing = [
+    ...hookRoutes(version, hooks),
+    ...sessionRoutes(hooks),
+    ...systemRoutes(options.system ?? null, operatorAccess(hooks)),
+  ];
+  // The framework looks for the path from the 12th character of the URL on, behind any host but one such as `api`.
+  const app: AnyElysia = new Elysia({ systemRouter: false, handler: { standardHostname: false } })
+    .wrap(answersHead)
+    .use(errors(respond, failure))
+    .use(cors(respond, { hooks: managing, others: families.flat() }, openHooks))
+    .use(operations === undefined ? new Elysia() : operationRoutes(operations, respond));
+  const all = [
+    ...families,
+    managing,
+    consoleRoutes,
+    // An API thread doesn't know; where there is no simulated node, the main thread has no such route.
+    ...(steering !== null || mainThread !== undefined ? [devnetRoutes(steering)] : []),
+    ...(nodeProxy !== undefined ? [nodeRoutes(nodeProxy)] : []),
+  ];
+  for (const routes of all) addRoutes(app, context, routes);
+  app.use(docs(respond, version, apiDescription, all.flat()));
+  requireFreePrefixes(prefixes, [...app.routes.map(({ path }) => path), ...REALTIME_PATHS]);
+  return addRoutes(app, context, prefixRoutes(prefixes));
+}

@@ -1,0 +1,98 @@
+/** Commands that run a server, or that help to try one. */
+import { Option } from 'commander';
+import { command } from '../cli/command.ts';
+import { httpUrl, numberOption, switchOption } from '../cli/option-values.ts';
+import type { SettingsFormat } from '../cli/show-settings.ts';
+
+export const serve = command({
+  name: 'serve',
+  summary: "Take the node's events and serve the API",
+  example: 'stackside serve --data /srv/stacks --network mainnet',
+  takes: 'serve',
+  logs: true,
+  async run(reading) {
+    const { runServe } = await import('./serve.ts');
+    await runServe(reading);
+  },
+});
+
+export const demo = command({
+  name: 'demo',
+  summary: 'Serve a simulated chain that grows; no node is needed',
+  example: 'stackside demo --interval 2',
+  takes: 'demo',
+  async run(reading) {
+    const { runDemo } = await import('./demo.ts');
+    await runDemo(reading);
+  },
+});
+
+export const openConsole = command({
+  name: 'console',
+  summary: 'Print a link that signs a browser in to the console of a running Stackside',
+  example: 'stackside console --data /srv/stacks',
+  takes: 'hooks',
+  async run(reading) {
+    const [{ printSignInLink }, { keyFor }] = await Promise.all([
+      import('../cli/console.ts'),
+      import('../cli/client.ts'),
+    ]);
+    await printSignInLink({ url: reading.settings.url, key: keyFor(reading) });
+  },
+});
+
+export const health = command({
+  name: 'health',
+  summary: 'Ask a running Stackside whether it lives, or is ready; exits with 1 otherwise',
+  example: 'stackside health --ready --url http://127.0.0.1:3999',
+  takes: 'health',
+  options: [switchOption('--ready', 'Ask whether the index can be read and is up to date')],
+  async run({ settings }, { ready }: { ready: boolean }) {
+    const { askHealth } = await import('../cli/health.ts');
+    process.stdout.write(`${await askHealth(settings.url, ready ? 'ready' : 'alive')}\n`);
+  },
+});
+
+export const showSettings = command({
+  name: 'settings',
+  summary: 'Show the settings that serve would use, and where each comes from',
+  example: 'stackside settings --format json',
+  takes: 'serve',
+  options: [new Option('--format <format>', 'Output format').choices(['table', 'json']).default('table')],
+  async run(reading, { format }: { format: SettingsFormat }) {
+    const { printSettings } = await import('../cli/show-settings.ts');
+    printSettings(reading, format);
+  },
+});
+
+interface DevnetChoice {
+  seed: number;
+  blocks: number;
+  transactions: number;
+  forkEvery: number;
+  forkDepth: number;
+  out?: string;
+  post?: string;
+}
+
+export const devnet = command({
+  name: 'devnet',
+  summary: 'Write the events of a simulated chain to a recording, or post them to an observer',
+  example: 'stackside devnet --seed 1 --blocks 200 --out events.tsv',
+  takes: 'devnet',
+  options: [
+    numberOption('--seed <number>', 'Seed of the simulated chain', 0, 1),
+    numberOption('--blocks <number>', 'Height of the last block', 1, 100),
+    numberOption('--transactions <number>', 'Average number of transactions per block', 0, 10),
+    numberOption('--fork-every <number>', 'Number of blocks between two forks; 0 for no forks', 0, 20),
+    numberOption('--fork-depth <number>', 'Maximum number of blocks that a fork reverts', 1, 3),
+    new Option('--out <file>', 'File for the recording; - for stdout (default: stdout)').conflicts('post'),
+    new Option('--post <url>', 'URL of an observer to post to, such as http://127.0.0.1:3700').argParser(httpUrl),
+  ],
+  async run(_reading, { seed, blocks, transactions, forkEvery, forkDepth, out, post }: DevnetChoice) {
+    const options = { seed, blocks, transactionsPerBlock: transactions, forkEvery, forkDepth };
+    const { postDevnet, writeDevnet } = await import('./devnet.ts');
+    if (post !== undefined) await postDevnet(options, post);
+    else await writeDevnet(options, out ?? '-');
+  },
+});

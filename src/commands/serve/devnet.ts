@@ -1,0 +1,43 @@
+/** `stackside devnet`: a simulated chain's events, as a recording or posted to an observer. */
+import { recordingRow } from '../../chain/recording.ts';
+import type { NodeEvent } from '../../devnet/node-event.ts';
+import { NotTakenError, postEvents } from '../../devnet/post.ts';
+import { type DevnetOptions, devnetEvents } from '../../devnet/scenario.ts';
+import { printLines, writeLines } from '../cli/output.ts';
+
+const MICROSECONDS_PER_MILLISECOND = 1_000;
+
+function* rowsOf(options: DevnetOptions): Generator<string> {
+  let id = 0;
+  for (const { path, body, time } of devnetEvents(options)) {
+    id += 1;
+    yield recordingRow({ id, path, text: body, receivedAt: time * MICROSECONDS_PER_MILLISECOND });
+  }
+}
+
+/** Writes the events as a recording. @param file the file to write, which is replaced if it exists; `-` for stdout */
+export async function writeDevnet(options: DevnetOptions, file: string): Promise<void> {
+  if (file === '-') await printLines(rowsOf(options));
+  else await writeLines(file, rowsOf(options), true);
+}
+
+/** The line that says why the posting does not go on. @param cause of the failed attempt */
+function waiting(url: string, cause: unknown): string {
+  const reason = cause instanceof Error ? cause.message : String(cause);
+  return cause instanceof NotTakenError
+    ? `${url} did not take an event, which is posted again until it does: ${reason}`
+    : `No observer answers at ${url} yet; waiting, and posting again until one does (${reason})`;
+}
+
+/** Posts the events to an observer. @param url the observer's URL, such as `http://127.0.0.1:3700` */
+export async function postDevnet(options: DevnetOptions, url: string): Promise<void> {
+  let refused: NodeEvent | null = null;
+  const posted = await postEvents(devnetEvents(options), url, {
+    onRetry(event, cause) {
+      if (event === refused) return;
+      refused = event;
+      process.stderr.write(`${waiting(url, cause)}\n`);
+    },
+  });
+  process.stderr.write(`${posted} events posted to ${url}\n`);
+}

@@ -1,0 +1,49 @@
+/** The environment of a server: time, random numbers, files and the network. Tests replace it. */
+import { type Chance, systemChance } from '../../base/chance.ts';
+import { type Clock, systemClock } from '../../base/clock.ts';
+import { type LossyOutputs, lossyOutputs } from '../../base/lossy-output.ts';
+import { type Post, post } from '../../hooks/delivery/post.ts';
+import { type Listen, listenHttp } from '../../http/listener.ts';
+import { createLog, type Level, type Log } from '../../log.ts';
+import { type Connect, openToWrite, WAL_LIMIT_BYTES } from '../../store/files/connection.ts';
+import { type OpenSnapshots, openSnapshots } from '../../store/read/snapshots.ts';
+import { type StartOwnProcess, startOwnProcess } from '../cli/own-process.ts';
+import { type OpenLog, openClusterLog } from '../cluster/host.ts';
+
+export interface Environment {
+  clock: Clock;
+  chance: Chance;
+  /** Opens the files that are written. */
+  connect: Connect;
+  /** Bytes above which a write-ahead log is emptied. */
+  walLimitBytes: number;
+  /** Opens the snapshots that requests read. */
+  openSnapshots: OpenSnapshots;
+  listen: Listen;
+  /** Carries deliveries to their receivers. */
+  post: Post;
+  /** Where the log goes, and the ready line. */
+  outputs: LossyOutputs;
+  createLog: (level: Level) => Log;
+  /** Opens the log of a cluster. */
+  openLog: OpenLog;
+  /** Runs a command of this program beside the server. */
+  startOwnProcess: StartOwnProcess;
+  /** Prints the log lines of API threads, for people; null where each thread writes its own JSON. */
+  threadLines: { print: (line: string) => void; colors: boolean } | null;
+}
+
+export const realEnvironment: Environment = {
+  clock: systemClock,
+  chance: systemChance,
+  connect: openToWrite,
+  walLimitBytes: WAL_LIMIT_BYTES,
+  openSnapshots,
+  listen: listenHttp,
+  post,
+  outputs: lossyOutputs,
+  createLog,
+  openLog: openClusterLog,
+  startOwnProcess,
+  threadLines: null,
+};

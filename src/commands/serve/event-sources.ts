@@ -1,0 +1,96 @@
+/** Where a server's events come from: the event port, or stacks-node-publisher. */
+import type { Registry } from 'prom-client';
+import { type Operations, operationAnswer } from '../../api/operations.ts';
+import type { Turns } from '../../base/turns.ts';
+import type { Log } from '../../log.ts';
+import { eventMetrics } from '../../metrics/events.ts';
+import type { LastHour } from '../../metrics/last-hour.ts';
+import { snpMetrics } from '../../metrics/snp.ts';
+import { eventIntake, type Intake, type IntakeOptions } from '../../node/event-intake.ts';
+import { countedBy, type EventRate } from '../../node/event-rate.ts';
+import { type Receiver, startReceiver } from '../../node/receiver.ts';
+import { SnpSubscriber } from '../../node/snp/subscriber.ts';
+import type { Settings } from '../../settings/config.ts';
+import type { Ingest } from '../../store/ingest/ingest.ts';
+import type { Environment } from './environment.ts';
+
+export interface EventSourcesOptions {
+  settings: Settings;
+  environment: Environment;
+  registry: Registry;
+  operations: Operations;
+  log: Log;
+  hour: LastHour;
+  turns: Turns;
+  ingest: Pick<Ingest, 'imported' | 'history'>;
+  /** Takes an event, which is durable when that is done. */
+  receive: IntakeOptions['receive'];
+  /** Resolves when this host has what others took, so that a stream is asked for from there on, or the signal is aborted. */
+  caughtUp: (signal: AbortSignal) => Promise<void>;
+  rate: EventRate;
+  /** Gets the functions that end the sources, in the order in which to call them. */
+  closing: (() => Promise<void> | void)[];
+}
+
+export interface EventSources {
+  /** The URL of the event port; null where it isn't opened. */
+  port: string | null;
+  /** The URL that events come to or from. */
+  url: string;
+  /** Why no events come, in words; null where they do. */
+  stalled(): string | null;
+}
+
+/**
+ * Begins to take events. With stacks-node-publisher, the event port is opened only where it is the only port of the process,
+ * for its health and metrics.
+ * @throws OperatorError where the event port can't be opened
+ */
+export function takeEvents(options: EventSourcesOptions): EventSources {
+  const { settings, environment, registry, log, hour, ingest, receive, caughtUp, rate, closing } = options;
+  const { snp: url, mode } = settings;
+  let receiver: Receiver | null = null;
+  const take = eventIntake({
+    receive,
+    log,
+    metrics: countedBy(rate, hour.aroundEvents(eventMetrics(registry, () => receiver?.waiting() ?? 0))),
+    clock: environment.clock,
+  });
+  if (url === null) {
+    receiver = openPort(options, take);
+    return { port: receiver.url, url: receiver.url, stalled: () => null };
+  }
+  if (mode === 'write') receiver = openPort(options, take);
+  const subscriber = new SnpSubscriber({
+    url,
+    prefix: settings.snpKeyPrefix,
+    skip: settings.snpSkip ?? [],
+    take,
+    placeOf: ingest.imported,
+    tip: ingest.history.tip,
+    begin: caughtUp,
+    log,
+    clock: environment.clock,
+    chance: environment.chance,
+  });
+  closing.unshift(() => subscriber.stop());
+  snpMetrics(registry, subscriber);
+  return { port: receiver?.url ?? null, url, stalled: () => subscriber.failing() };
+}
+
+function openPort({ settings, environment, operations, log, turns, closing }: EventSourcesOptions, take: Intake) {
+  const { clock, listen } = environment;
+  const receiver = startReceiver({
+    hostname: settings.eventHost,
+    port: settings.eventPort,
+    bodyLimit: settings.eventBodyLimit,
+    take,
+    log,
+    otherwise: operationAnswer(operations),
+    turns,
+    clock,
+    listen,
+  });
+  closing.unshift(() => receiver.stop());
+  return receiver;
+}

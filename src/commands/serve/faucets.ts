@@ -1,0 +1,52 @@
+/** The faucets as the settings have them. */
+
+import { systemClock } from '../../base/clock.ts';
+import { type FaucetSettings, type Faucets, openFaucets } from '../../faucets/faucets.ts';
+import type { Log } from '../../log.ts';
+import { type NodeRpc, nodeRpc } from '../../node/rpc.ts';
+import type { Settings } from '../../settings/config.ts';
+import { commandsOf } from '../../store/ingest/commands.ts';
+import type { FaucetCommands } from '../../store/ingest/faucet-requests.ts';
+import type { Ingest } from '../../store/ingest/ingest.ts';
+import type { Snapshots } from '../../store/read/snapshots.ts';
+import type { ServedCluster } from '../cluster/host.ts';
+
+const bitcoinOf = ({ btcRpc, btcRpcUser, btcRpcPassword, btcFaucetKey }: Settings): FaucetSettings['bitcoin'] =>
+  btcRpc === null || btcRpcUser === null || btcRpcPassword === null || btcFaucetKey === null
+    ? null
+    : { url: btcRpc, user: btcRpcUser, password: btcRpcPassword, key: btcFaucetKey };
+
+interface FaucetSurroundings {
+  ingest: Ingest;
+  /** Null for a host by itself. */
+  cluster: Pick<ServedCluster, 'commander'> | null;
+  snapshots: Snapshots;
+  node: NodeRpc;
+  log: Log;
+}
+
+/** The faucets of the process that writes, since every gift is recorded in the index. */
+export function serverFaucets(
+  settings: Settings,
+  { ingest, cluster, snapshots, node, log }: FaucetSurroundings,
+): Faucets {
+  return openFaucets({
+    settings: {
+      stx: settings.stxFaucet,
+      btc: settings.btcFaucet,
+      sbtc: settings.sbtcFaucet,
+      keys: settings.faucetKeys?.split(',') ?? [],
+      sbtcAsset: settings.sbtcFaucetAsset,
+      sbtcAmount: settings.sbtcFaucetAmount,
+      bitcoin: bitcoinOf(settings),
+      limited: settings.faucetLimits,
+    },
+    onTestNetwork: () => ingest.networkKind() === 'testnet',
+    requests: ingest.faucetRequests,
+    commands: commandsOf<FaucetCommands>(cluster?.commander ?? ingest.commander(systemClock)),
+    node: settings.faucetNode === null ? node : nodeRpc(settings.faucetNode),
+    nextNonce: (address) => snapshots.read(async (read) => (await read.principals.nonces(address)).next),
+    now: Date.now,
+    log,
+  });
+}

@@ -1,0 +1,122 @@
+/** Starts the chainhooks of a serving process by its settings. */
+
+import { OperatorError } from '../../base/errors.ts';
+import type { Lease } from '../../cluster/lease-keeper.ts';
+import { type Access, access } from '../../hooks/access/access.ts';
+import { adminKeyOf, keysOf, namedAdminKey, OPERATOR } from '../../hooks/access/keys.ts';
+import { openSessions, type Sessions } from '../../hooks/access/sessions.ts';
+import { type WrongKeys, wrongKeys } from '../../hooks/access/wrong-keys.ts';
+import type { HookTimers } from '../../hooks/counters.ts';
+import { servedSealing } from '../../hooks/delivery/secrets-key.ts';
+import { parseNetworks } from '../../hooks/delivery/target.ts';
+import type { HookMachine } from '../../hooks/machine.ts';
+import { hookBackfills } from '../../hooks/routes/backfills.ts';
+import { deliveryLog } from '../../hooks/routes/deliveries.ts';
+import type { ReadHooks } from '../../hooks/routes/family.ts';
+import type { HookApi } from '../../hooks/routes/hooks.ts';
+import { management } from '../../hooks/routes/hooks.ts';
+import { consumerSecrets } from '../../hooks/routes/secret.ts';
+import { signInLink } from '../../hooks/routes/session.ts';
+import { trials } from '../../hooks/routes/trials.ts';
+import { type Chainhooks, type HookRules, startChainhooks } from '../../hooks/service.ts';
+import { hostNames } from '../../http/hosts.ts';
+import type { Log } from '../../log.ts';
+import type { Settings } from '../../settings/config.ts';
+import type { Commander } from '../../store/ingest/commands.ts';
+import type { Ingest } from '../../store/ingest/ingest.ts';
+import type { Snapshots } from '../../store/read/snapshots.ts';
+import { serverVersion } from '../cli/version.ts';
+import { type Environment, realEnvironment } from './environment.ts';
+
+const SECOND = 1_000;
+const HOUR = 3_600 * SECOND;
+const DAY = 24 * HOUR;
+
+function rulesOf(settings: Settings): HookRules {
+  const allowed = parseNetworks(settings.hookTargets);
+  if (allowed === null) throw new Error('networks are checked when the settings are read');
+  return {
+    targets: { allowed, plainHttp: settings.hookHttp },
+    alertUrl: settings.hookAlert,
+    timeoutMs: settings.hookTimeout * SECOND,
+    connectTimeoutMs: settings.hookConnectTimeout * SECOND,
+    budgetMs: settings.hookBudget * HOUR,
+    retryCapMs: settings.hookRetryCap * SECOND,
+    concurrency: settings.hookConcurrency,
+    retentionMs: settings.hookRetention * DAY,
+  };
+}
+
+/**
+ * Who may manage chainhooks. Unless a file of it is named, the admin key is created in any case, so
+ * that it exists when keys are needed.
+ * @throws OperatorError for files of keys that can't be used
+ */
+function accessOf(settings: Settings, refused: WrongKeys, sessions: Sessions, log: Log): Access {
+  const { data, adminKey, hookAccess, hookKeys, apiHost, allowedHosts } = settings;
+  const admin = adminKey === null ? adminKeyOf(data) : namedAdminKey(adminKey);
+  const hosts = [apiHost, ...hostNames(allowedHosts)];
+  if (hookAccess === 'key') {
+    const consumers = hookKeys === null ? [] : keysOf(hookKeys);
+    return access({ keys: { consumers, admin }, hosts, wrongKeys: refused, sessions });
+  }
+  if (hookKeys !== null) {
+    throw new OperatorError('--hook-keys is given, but --hook-access open needs no keys.', 'Give only one of them.');
+  }
+  log({ event: 'hook_access_open' });
+  return access({ keys: null, hosts, wrongKeys: refused, sessions });
+}
+
+export interface ServedHooks {
+  hooks: Chainhooks;
+  api: HookApi;
+  /** The number of requests with wrong keys. */
+  wrongKeys: () => number;
+  /** Makes the path of a link that signs a browser in as the operator, once. */
+  signInPath: () => string;
+}
+
+export interface ServeHooksOptions {
+  settings: Settings;
+  ingest: Ingest;
+  log: Log;
+  /** What routes read. */
+  snapshots: Pick<Snapshots, 'read'>;
+  timers: HookTimers;
+  /** The machine that the index was opened with. */
+  machine: HookMachine;
+  /** Sends commands into the log that hosts share; a host by itself has its own. */
+  commander?: Commander;
+  /** The host of a cluster delivers by it; its own where it is no such host. */
+  lease?: Lease;
+  environment?: Environment;
+}
+
+/** Starts to evaluate chainhooks, and to deliver once the lease is held. */
+export function serveHooks(options: ServeHooksOptions): ServedHooks {
+  const { settings, log, environment = realEnvironment } = options;
+  const { clock, chance, post } = environment;
+  const refused = wrongKeys(log, clock.now);
+  const allowed = accessOf(settings, refused, openSessions(clock.now), log);
+  const hooks = startChainhooks({
+    ...options,
+    rules: rulesOf(settings),
+    sealing: servedSealing(settings, settings.cluster !== null, log),
+    clock,
+    chance,
+    post,
+    userAgent: serverVersion.replace(/^(\w+) v(\S+).*$/, '$1/$2'),
+  });
+  const read: ReadHooks = (look) => options.snapshots.read(async (now) => look(now));
+  const api = {
+    access: allowed,
+    // Never changes once it is there, which it is before a registration is answered.
+    ownerOf: hooks.store.records.owner,
+    management: management(hooks, read, settings.hookLimit),
+    secrets: consumerSecrets(hooks, read),
+    deliveries: deliveryLog(hooks, read),
+    trials: trials(hooks, read),
+    backfills: hookBackfills(hooks, read),
+  };
+  return { hooks, api, wrongKeys: refused.total, signInPath: () => signInLink(allowed, OPERATOR).path };
+}

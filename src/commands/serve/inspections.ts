@@ -1,0 +1,157 @@
+/**
+ * Inspections of the index beside a server. Each is a process of its own: a call of SQLite that reads for an hour can't be
+ * interrupted in a thread, and a process can be ended at any moment, since it only reads.
+ */
+import { type Static, type TSchema, Type } from '@sinclair/typebox';
+import { Value } from '@sinclair/typebox/value';
+import { type Digested, type DigestQuery, DigestStand, TableDigest } from '../../api/stackside/digests.ts';
+import {
+  CheckFinding,
+  type InspectionKind,
+  type Inspections,
+  type InspectionsState,
+  TableSize,
+} from '../../api/stackside/inspections.ts';
+import type { Clock } from '../../base/clock.ts';
+import { EXIT } from '../../base/errors.ts';
+import { parsedJson } from '../../base/json-text.ts';
+import { ApiError } from '../../http/errors.ts';
+import type { OwnProcess, StartOwnProcess } from '../cli/own-process.ts';
+
+const Step = Type.Object({ number: Type.Integer(), of: Type.Integer(), name: Type.String(), detail: Type.String() });
+
+/** A line of a command with `--format json`: a step that is under way, or what one found. */
+export const lineOf = <T extends TSchema>(found: T) => Type.Union([Type.Object({ at: Step }), Type.Object({ found })]);
+const CheckLine = lineOf(CheckFinding);
+const TableLine = lineOf(TableSize);
+const DigestLine = lineOf(Type.Union([Type.Object({ stand: DigestStand }), Type.Object({ table: TableDigest })]));
+/** A line of `stackside check --format json`. */
+export type CheckLine = Static<typeof CheckLine>;
+/** A line of `stackside tables --format json`. */
+export type TableLine = Static<typeof TableLine>;
+/** A line of `stackside check --digests`. */
+export type DigestLine = Static<typeof DigestLine>;
+
+type Check = NonNullable<InspectionsState['check']>;
+type Tables = NonNullable<InspectionsState['tables']>;
+type Common = Omit<Check, 'findings'>;
+
+const UNKNOWN_LINE =
+  'The program printed what this server does not know. Start the server anew if its program was replaced meanwhile.';
+const ENDED_EARLY = 'The process ended before its work was done.';
+/** Characters of an error that are kept. */
+const LONGEST_PROBLEM = 1_000;
+const UNDER_WAY = 'An inspection is under way: cancel it, or wait for it';
+
+/** Why a process failed. @param errors what it wrote to stderr */
+const problemOf = (errors: string): string => errors.trim().slice(-LONGEST_PROBLEM) || ENDED_EARLY;
+
+export interface InspectionsOptions {
+  directory: string;
+  clock: Pick<Clock, 'now'>;
+  start: StartOwnProcess;
+}
+
+/** @returns the inspections of a process, and what ends the one that runs */
+export function inspections({ directory, clock, start }: InspectionsOptions): Inspections & { stop(): Promise<void> } {
+  const newest: InspectionsState = { check: null, tables: null };
+  /** The one that runs; `cancelled` is told before its process is ended. */
+  let running: { process: OwnProcess; cancelled: () => void; over: Promise<unknown> } | null = null;
+  const seconds = (): number => Math.floor(clock.now() / 1_000);
+  const begun = (): Common => ({
+    state: 'running',
+    started_at: seconds(),
+    ended_at: null,
+    progress: null,
+    problem: null,
+  });
+
+  /** Takes a line. @returns whether it is one that the command prints */
+  function take(inspection: Check | Tables, line: string): boolean {
+    const said = parsedJson(line);
+    if ('findings' in inspection) {
+      if (!Value.Check(CheckLine, said)) return false;
+      if ('at' in said) inspection.progress = said.at;
+      else inspection.findings.push(said.found);
+    } else {
+      if (!Value.Check(TableLine, said)) return false;
+      if ('at' in said) inspection.progress = said.at;
+      else inspection.sizes.push(said.found);
+    }
+    return true;
+  }
+
+  /** Follows a process to its end. */
+  async function follow(process: OwnProcess, inspection: Check | Tables): Promise<void> {
+    for await (const line of process.lines) {
+      if (take(inspection, line)) continue;
+      inspection.problem = UNKNOWN_LINE;
+      process.kill();
+      break;
+    }
+    const { code, errors } = await process.ended;
+    inspection.ended_at = seconds();
+    inspection.progress = null;
+    running = null;
+    if (inspection.state === 'cancelled') return;
+    const isDone = inspection.problem === null && (code === 0 || code === EXIT.found);
+    inspection.state = isDone ? 'done' : 'failed';
+    if (!isDone) inspection.problem ??= problemOf(errors);
+  }
+
+  function cancel(): boolean {
+    if (running === null) return false;
+    running.cancelled();
+    running.process.kill();
+    return true;
+  }
+
+  /** @throws ApiError where the process fails or is cancelled */
+  async function* digests({ at, wait }: DigestQuery): AsyncGenerator<Digested, void> {
+    // Another may have begun before this one was first asked for a part.
+    if (running !== null) throw new ApiError(409, UNDER_WAY);
+    const process = start(['check', '--digests', `${at}`, '--wait', `${wait}`, '--data', directory]);
+    let isCancelled = false;
+    const cancelled = () => {
+      isCancelled = true;
+    };
+    running = { process, cancelled, over: process.ended };
+    try {
+      for await (const line of process.lines) {
+        const said = parsedJson(line);
+        if (!Value.Check(DigestLine, said)) throw new ApiError(503, UNKNOWN_LINE);
+        yield 'at' in said ? 'alive' : said.found;
+      }
+      const { code, errors } = await process.ended;
+      if (isCancelled) throw new ApiError(503, 'The digests were cancelled.');
+      if (code !== 0) throw new ApiError(503, problemOf(errors));
+    } finally {
+      process.kill();
+      await process.ended;
+      running = null;
+    }
+  }
+
+  return {
+    state: () => newest,
+    start(kind: InspectionKind) {
+      if (running !== null) return false;
+      const process = start([kind, '--data', directory, '--format', 'json']);
+      const inspection: Check | Tables = kind === 'check' ? { ...begun(), findings: [] } : { ...begun(), sizes: [] };
+      if ('findings' in inspection) newest.check = inspection;
+      else newest.tables = inspection;
+      const cancelled = () => {
+        inspection.state = 'cancelled';
+      };
+      running = { process, cancelled, over: follow(process, inspection) };
+      return true;
+    },
+    digests: (query) => (running === null ? digests(query) : null),
+    cancel,
+    async stop() {
+      const { over } = running ?? {};
+      cancel();
+      await over;
+    },
+  };
+}

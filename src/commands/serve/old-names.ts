@@ -1,0 +1,233 @@
+/**
+ * The export of the name system from before Stacks 2.0, as it is published: four files, each with the hash of its content
+ * beside it in a file of the same name and `.sha256`.
+ */
+import { createReadStream, existsSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { type Clock, pause } from '../../base/clock.ts';
+import { OperatorError } from '../../base/errors.ts';
+import { LONGEST } from '../../chain/name-system.ts';
+import { bitcoinToStacks } from '../../codec/bitcoin-address.ts';
+import type { Log } from '../../log.ts';
+import type { Settings } from '../../settings/config.ts';
+import { unavailable } from '../../store/files/store-failure.ts';
+import { type Commander, commandsOf } from '../../store/ingest/commands.ts';
+import type { Ingest } from '../../store/ingest/ingest.ts';
+import { type OldNameCommands, type OldNameRow, oldNameParts } from '../../store/ingest/old-names.ts';
+import { LogUnavailableError } from '../../store/log/shared-log.ts';
+import { openInput } from '../data/input.ts';
+
+const FILES = {
+  names: 'chainstate.txt',
+  zonefiles: 'name_zonefiles.txt',
+  subdomains: 'subdomains.csv',
+  subdomainZonefiles: 'subdomain_zonefiles.txt',
+} as const;
+
+const REMEDY = 'Get the export again, with the .sha256 files beside its four files, or leave the setting out.';
+
+const broken = (file: string, line: number, what: string): OperatorError =>
+  new OperatorError(`${file}, line ${line}: ${what}`, REMEDY);
+
+function requireFile(path: string): void {
+  if (!existsSync(path)) throw new OperatorError(`File does not exist: ${path}`, REMEDY);
+}
+
+/** The hash of a file as it is published, in hex. @throws OperatorError where there is none */
+function publishedHash(path: string): string {
+  const file = `${path}.sha256`;
+  requireFile(file);
+  return readFileSync(file, 'utf8').trim().split(/\s/)[0]?.toLowerCase() ?? '';
+}
+
+/**
+ * Checks a file against its published hash.
+ * @throws OperatorError where the file or its hash is missing, or they differ
+ */
+async function checkFile(path: string): Promise<void> {
+  requireFile(path);
+  const hasher = new Bun.CryptoHasher('sha256');
+  for await (const chunk of createReadStream(path)) hasher.update(chunk);
+  if (hasher.digest('hex') !== publishedHash(path))
+    throw new OperatorError(`${path} has another SHA-256 than its .sha256`, REMEDY);
+}
+
+interface Line {
+  text: string;
+  /** The number of the line, counted from 1. */
+  number: number;
+}
+
+async function* linesOf(path: string): AsyncGenerator<Line> {
+  const decoder = new TextDecoder();
+  let number = 0;
+  for await (const bytes of openInput(path).lines())
+    yield { text: decoder.decode(bytes).replace(/\r$/, ''), number: ++number };
+}
+
+/** Zonefiles stand on one line each. */
+const unescaped = (text: string): string => text.replaceAll('\\n', '\n');
+
+const isHash = (text: string | undefined): text is string => text !== undefined && /^([0-9a-fA-F]{2})*$/.test(text);
+
+/** Header lines of a section, which are skipped. */
+const HEADER_LINES = 1;
+
+/** Namespaces and names; other sections of the file say nothing of them. */
+async function* namesOf(path: string): AsyncGenerator<OldNameRow> {
+  let section = '';
+  let inSection = 0;
+  for await (const { text, number } of linesOf(path)) {
+    const mark = /^-----(BEGIN|END) ([A-Z ]+)-----$/.exec(text);
+    if (mark !== null) {
+      section = mark[1] === 'BEGIN' ? (mark[2] ?? '') : '';
+      inSection = 0;
+      continue;
+    }
+    if ((section !== 'NAMESPACES' && section !== 'NAMES') || inSection++ < HEADER_LINES || text === '') continue;
+    const row = section === 'NAMES' ? oldName(text) : oldNamespace(text);
+    if (row === null) throw broken(path, number, `no row of ${section}`);
+    yield row;
+  }
+}
+
+function oldName(text: string): OldNameRow | null {
+  const [name, owner, hash] = text.split(',');
+  if (!name || !owner || !isHash(hash)) return null;
+  return { kind: 'name', name, owner, zonefileHash: Uint8Array.fromHex(hash) };
+}
+
+function oldNamespace(text: string): OldNameRow | null {
+  const [namespace, , exponents, ...numbers] = text.split(',');
+  if (!namespace || exponents === undefined || numbers.length !== 5) return null;
+  if (![...exponents.split(';'), ...numbers].every((number) => /^\d+$/.test(number))) return null;
+  const [base, coefficient, nonalphaDiscount, noVowelDiscount, lifetime] = numbers.map(BigInt) as [
+    bigint,
+    bigint,
+    bigint,
+    bigint,
+    bigint,
+  ];
+  const price = { base, coefficient, exponents: exponents.split(';').map(BigInt), nonalphaDiscount, noVowelDiscount };
+  return { kind: 'namespace', namespace, lifetime: lifetime > LONGEST ? LONGEST : Number(lifetime), price };
+}
+
+/** Zonefiles with their hashes; a line holds one or the other. */
+async function* zonefilesOf(path: string): AsyncGenerator<{ hash: string; content: string }> {
+  let hash: string | null = null;
+  for await (const { text, number } of linesOf(path)) {
+    if (hash !== null) {
+      yield { hash, content: unescaped(text) };
+      hash = null;
+    } else if (text !== '') {
+      if (!isHash(text)) throw broken(path, number, 'no hash of a zonefile');
+      hash = text.toLowerCase();
+    }
+  }
+}
+
+/** Subdomains with their zonefiles, which stand in a file of their own in the same order. */
+async function* subdomainsOf(path: string, zonefilesPath: string): AsyncGenerator<OldNameRow> {
+  const zonefiles = zonefilesOf(zonefilesPath);
+  for await (const { text, number } of linesOf(path)) {
+    if (number <= HEADER_LINES || text === '') continue;
+    const [hash, , subdomain, owner, , , , resolver = ''] = text.split(',');
+    if (!isHash(hash) || !subdomain || !owner) throw broken(path, number, 'no row of a subdomain');
+    const { value: zonefile } = await zonefiles.next();
+    if (zonefile?.hash !== hash.toLowerCase())
+      throw broken(path, number, `its zonefile is not next in ${zonefilesPath}`);
+    yield {
+      kind: 'subdomain',
+      subdomain,
+      // What is no legacy Bitcoin address stays as it is.
+      owner: bitcoinToStacks(owner) ?? owner,
+      resolver,
+      zonefileHash: Uint8Array.fromHex(hash),
+      zonefile: zonefile.content,
+    };
+  }
+}
+
+async function* oldNames(directory: string): AsyncGenerator<OldNameRow> {
+  const [names, zonefiles, subdomains, subdomainZonefiles] = Object.values(FILES).map((file) =>
+    join(directory, file),
+  ) as [string, string, string, string];
+  for (const path of [names, zonefiles, subdomains, subdomainZonefiles]) await checkFile(path);
+  for await (const { hash, content } of zonefilesOf(zonefiles)) {
+    yield { kind: 'zonefile', hash: Uint8Array.fromHex(hash), content };
+  }
+  yield* subdomainsOf(subdomains, subdomainZonefiles);
+  // Last: once a name is there, so is all that belongs to names.
+  yield* namesOf(names);
+}
+
+/** What an export is known by: its published hashes. */
+function sourceOf(directory: string): string {
+  const hasher = new Bun.CryptoHasher('sha256');
+  for (const file of Object.values(FILES)) hasher.update(publishedHash(join(directory, file)));
+  return `old names ${hasher.digest('hex')}`;
+}
+
+/** Milliseconds until a command is sent again that the log of a cluster did not take. */
+const RETRY_MS = 1_000;
+
+export interface OldNamesOptions {
+  commander: Commander;
+  ingest: Pick<Ingest, 'imported' | 'setImported' | 'commit' | 'queue'>;
+  clock: Clock;
+  log: Log;
+}
+
+/**
+ * Adds the names of the export that the settings name, once. What a log that hosts share can't take now is sent again later.
+ * @returns what ends the work, and the end of it
+ * @throws OperatorError where the export is not whole; then nothing is added
+ */
+export async function importOldNames(
+  { bnsImport: directory }: Pick<Settings, 'bnsImport'>,
+  { commander, ingest, clock, log }: OldNamesOptions,
+): Promise<{ stop: () => Promise<void>; done: Promise<void> }> {
+  const stopping = new AbortController();
+  const { signal } = stopping;
+  const { run } = commandsOf<OldNameCommands>(commander);
+
+  async function sent(part: Parameters<typeof run<'names.add'>>[1]): Promise<number> {
+    while (!signal.aborted) {
+      try {
+        return await run('names.add', part);
+      } catch (error) {
+        if (!(error instanceof LogUnavailableError) && unavailable(error) === null) throw error;
+        await pause(clock, RETRY_MS, signal);
+      }
+    }
+    return 0;
+  }
+
+  async function work(from: string, source: string): Promise<void> {
+    let rows = 0;
+    for await (const part of oldNameParts(oldNames(from))) {
+      if (signal.aborted) return;
+      rows += await sent(part);
+      await clock.turn();
+    }
+    await ingest.queue.run(() => {
+      ingest.setImported(source, { rows: 1, digest: '' });
+      ingest.commit();
+    });
+    log({ event: 'old_names_imported', rows });
+  }
+
+  let done = Promise.resolve();
+  const source = directory === null ? '' : sourceOf(directory);
+  if (directory !== null && ingest.imported(source).rows === 0) {
+    for await (const _ of oldNames(directory));
+    done = work(directory, source).catch((cause: unknown) => log({ event: 'old_names_failed', cause }));
+  }
+  return {
+    done,
+    async stop() {
+      stopping.abort();
+      await done;
+    },
+  };
+}

@@ -1,0 +1,42 @@
+/** Checks that only this machine can reach the ports, which `--hook-access open` requires. */
+import { lookup } from 'node:dns/promises';
+import { OperatorError } from '../../base/errors.ts';
+import { isLoopback, parseAddress } from '../../http/ip-address.ts';
+import type { Settings } from '../../settings/config.ts';
+
+/** The addresses of a name. @throws what the resolver throws */
+export type ResolveHost = (host: string) => Promise<string[]>;
+
+const systemResolve: ResolveHost = async (host) => (await lookup(host, { all: true })).map(({ address }) => address);
+
+/** Whether a server that listens on a host is reached by this machine alone. */
+async function isLoopbackHost(host: string, resolve: ResolveHost): Promise<boolean> {
+  const literal = parseAddress(host.replace(/^\[|\]$/g, ''));
+  if (literal !== null) return isLoopback(literal);
+  const addresses = (await resolve(host)).map(parseAddress);
+  return addresses.length > 0 && addresses.every((address) => address !== null && isLoopback(address));
+}
+
+/**
+ * Refuses to listen on addresses that other machines reach: without keys, whoever reaches a port manages hooks.
+ * @throws OperatorError naming the setting
+ */
+export async function requireLoopback(
+  { mode, apiHost, eventHost }: Pick<Settings, 'mode' | 'apiHost' | 'eventHost'>,
+  resolve: ResolveHost = systemResolve,
+): Promise<void> {
+  const listeners = [
+    ...(mode === 'write' ? [] : [['--api-host', apiHost] as const]),
+    ...(mode === 'read' ? [] : [['--event-host', eventHost] as const]),
+  ];
+  for (const [flag, host] of listeners) {
+    const remedy = 'Leave --hook-access out, so that managing chainhooks needs a key, or listen on 127.0.0.1.';
+    let isOwn: boolean;
+    try {
+      isOwn = await isLoopbackHost(host, resolve);
+    } catch (cause) {
+      throw new OperatorError(`${flag} is ${host}, whose address can't be found.`, remedy, { cause });
+    }
+    if (!isOwn) throw new OperatorError(`${flag} is ${host}, which other machines can reach.`, remedy);
+  }
+}

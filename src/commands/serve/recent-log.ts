@@ -1,0 +1,93 @@
+/** The last log events, in memory, for the operator's eyes. */
+import type { SystemLog } from '../../api/stackside/system.ts';
+import { isLogged, type Level, type Log, type LogEvent, levelOf } from '../../log.ts';
+
+interface Kept {
+  at: number;
+  /** Counts the events: many come in one second. */
+  order: number;
+  event: LogEvent;
+}
+
+/** What one thread logged. */
+export interface ThreadLog {
+  kinds: SystemLog['kinds'];
+  recent: readonly Omit<SystemLog['recent'][number], 'thread'>[];
+}
+
+/** Events that are kept of each: warnings and errors, which are rarer, and the others. */
+const MOST_KEPT = 100;
+/** Characters of a text in an event that are shown. */
+const LONGEST_TEXT = 1_000;
+
+const cut = (text: string): string => (text.length > LONGEST_TEXT ? `${text.slice(0, LONGEST_TEXT)}…` : text);
+
+/** The fields of an event as JSON. */
+function fieldsOf({ event: _, ...fields }: LogEvent): string {
+  return JSON.stringify(fields, (_key, value: unknown) => {
+    if (value instanceof Error) return cut(String(value));
+    if (typeof value === 'bigint') return String(value);
+    return typeof value === 'string' ? cut(value) : value;
+  });
+}
+
+const isGrave = (event: LogEvent['event']): boolean => isLogged(event, 'warn');
+
+/**
+ * Keeps what goes into a log, from the level `info` on, whatever the log prints.
+ * @param log gets every event @param least the minimum level that it prints @param now the clock, in Unix milliseconds
+ */
+export function recentLog(log: Log, least: Level, now: () => number): { log: Log; read(): ThreadLog } {
+  const counts = new Map<LogEvent['event'], { count: number; last: number }>();
+  const [grave, usual]: [Kept[], Kept[]] = [[], []];
+  let order = 0;
+
+  function keep(event: LogEvent): void {
+    const at = Math.floor(now() / 1_000);
+    counts.set(event.event, { count: (counts.get(event.event)?.count ?? 0) + 1, last: at });
+    if (!isLogged(event.event, least === 'debug' ? 'debug' : 'info')) return;
+    const kept = isGrave(event.event) ? grave : usual;
+    kept.push({ at, order: ++order, event });
+    if (kept.length > MOST_KEPT) kept.shift();
+  }
+
+  return {
+    log(event) {
+      keep(event);
+      log(event);
+    },
+    read: () => ({
+      kinds: Object.entries(levelOf).map(([event, level]) => {
+        const { count = 0, last = null } = counts.get(event as LogEvent['event']) ?? {};
+        return { event, level, count, last_at: last };
+      }),
+      recent: [...grave, ...usual]
+        .sort((a, b) => b.order - a.order)
+        .map(({ at, event }) => ({ at, event: event.event, level: levelOf[event.event], fields: fieldsOf(event) })),
+    }),
+  };
+}
+
+/** What all threads logged. @param threads the main one first; null for one that did not answer */
+export function systemLog(threads: readonly (ThreadLog | null)[]): SystemLog {
+  const answered = threads.filter((one) => one !== null);
+  const counted = Map.groupBy(
+    answered.flatMap(({ kinds }) => kinds),
+    ({ event }) => event,
+  );
+  return {
+    kinds: [...counted.values()].flatMap((same) =>
+      same.slice(0, 1).map((kind) => ({
+        ...kind,
+        count: same.reduce((sum, { count }) => sum + count, 0),
+        last_at: same.reduce<number | null>(
+          (last, { last_at: at }) => (at === null ? last : Math.max(at, last ?? 0)),
+          null,
+        ),
+      })),
+    ),
+    recent: threads
+      .flatMap((one, thread) => (one?.recent ?? []).map((event) => ({ thread, ...event })))
+      .sort((a, b) => b.at - a.at),
+  };
+}

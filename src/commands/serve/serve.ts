@@ -1,0 +1,526 @@
+/** `stackside serve`: takes the node's events and answers the API, until it is told to stop. */
+import { Registry } from 'prom-client';
+import type { Steering } from '../../api/devnet-shared.ts';
+import type { Operations } from '../../api/operations.ts';
+import type { HostsState } from '../../api/stackside/hosts.ts';
+import type { SystemApi } from '../../api/stackside/system.ts';
+import { type Every, pause } from '../../base/clock.ts';
+import { DiskFullError, EXIT, OperatorError, PassingError } from '../../base/errors.ts';
+import { operatorErrorOf } from '../../base/system-errors.ts';
+import { Turns } from '../../base/turns.ts';
+import { type Faucets, noFaucets } from '../../faucets/faucets.ts';
+import { openWithHooks } from '../../hooks/machine.ts';
+import type { HookApi } from '../../hooks/routes/hooks.ts';
+import { type Log, tellingDropped } from '../../log.ts';
+import { hookMetrics, hookTimers } from '../../metrics/hooks.ts';
+import { LastHour } from '../../metrics/last-hour.ts';
+import { outputMetrics } from '../../metrics/outputs.ts';
+import { RequestCounts } from '../../metrics/request-counts.ts';
+import { snapshotLog } from '../../metrics/snapshots.ts';
+import { storeMetrics } from '../../metrics/store.ts';
+import { EventRate } from '../../node/event-rate.ts';
+import { type NodeRpc, nodeRpc } from '../../node/rpc.ts';
+import type { Reading, Settings } from '../../settings/config.ts';
+import { sendManyIn } from '../../settings/data.ts';
+import { changedSettings } from '../../settings/describe.ts';
+import { requireSnpUrl } from '../../settings/snp.ts';
+import { unknownVariables } from '../../settings/unknown-variables.ts';
+import { valueIndexesIn } from '../../settings/value-indexes.ts';
+import { isOffered } from '../../store/files/new-index.ts';
+import { openToOthers } from '../../store/files/private-files.ts';
+import { unavailable } from '../../store/files/store-failure.ts';
+import { startWalUpkeep } from '../../store/files/wal-upkeep.ts';
+import { CommitCount } from '../../store/ingest/commit-count.ts';
+import type { Ingest } from '../../store/ingest/ingest.ts';
+import { startJournalKeeper } from '../../store/ingest/journal-keeper.ts';
+import { startValueIndexing } from '../../store/ingest/value-indexes.ts';
+import type { Snapshots } from '../../store/read/snapshots.ts';
+import { serverVersion } from '../cli/version.ts';
+import { joinCluster, requireHost, type ServedCluster } from '../cluster/host.ts';
+import { type Presenter, servePresenter, serverOutputs } from '../terminal/presenter.ts';
+import { startApiService } from './api-service.ts';
+import { type ApiThreads, startApiThreads } from './api-threads.ts';
+import type { ServerReadings } from './app.ts';
+import { type Environment, realEnvironment } from './environment.ts';
+import { type EventSources, takeEvents } from './event-sources.ts';
+import { serverFaucets } from './faucets.ts';
+import { serveHooks } from './hooks.ts';
+import { inspections } from './inspections.ts';
+import { journalStretch } from './journal-stretch.ts';
+import { requireNodesChain } from './node-chain.ts';
+import { importOldNames } from './old-names.ts';
+import { requireLoopback } from './open-access.ts';
+import { serverOperations } from './operations.ts';
+import { readOrReason } from './readiness.ts';
+import { recentLog, systemLog, type ThreadLog } from './recent-log.ts';
+import type { Running } from './running.ts';
+import { serverHistory } from './server-history.ts';
+import { serverStatus } from './server-status.ts';
+import { type Sources, systemState } from './system-state.ts';
+import { probeWrites } from './write-probe.ts';
+
+/** What a server remembers of its own work, also where it starts anew. */
+interface Watch {
+  hour: LastHour;
+  requests: RequestCounts;
+  recent: ReturnType<typeof recentLog>;
+}
+
+/** What the API and the event receiver of a server share. */
+interface Base {
+  settings: Settings;
+  environment: Environment;
+  registry: Registry;
+  node: NodeRpc;
+  snapshots: Snapshots;
+  operations: Operations;
+  log: Log;
+  watch: Watch;
+  /** Shares this thread between the node and all clients. */
+  turns: Turns;
+  /** Functions that close what was opened, in the order in which to call them. */
+  closing: (() => Promise<void> | void)[];
+}
+
+/** The address at which the main thread answers requests that API threads pass on. */
+const LOOPBACK = { hostname: '127.0.0.1', port: 0, shared: false };
+
+/**
+ * Starts the API on this thread or on threads of its own.
+ * @param threads called with the API threads, if there are any
+ */
+async function answerApi(
+  { closing, environment, watch, ...base }: Base,
+  {
+    commits,
+    ...own
+  }: {
+    commits: CommitCount;
+    faucets: Faucets;
+    hooks: HookApi | null;
+    server: ServerReadings;
+    system: SystemApi | null;
+    steering: Steering | null;
+  },
+  threads: (started: ApiThreads) => void,
+): Promise<string> {
+  const { settings, log } = base;
+  const { clock, listen } = environment;
+  const { apiHost: hostname, apiPort: port } = settings;
+  const address = settings.threads === 0 ? { hostname, port, shared: false } : LOOPBACK;
+  const passage = crypto.randomUUID();
+  const { requests } = watch;
+  // Requests that threads pass on are counted there.
+  const counted = settings.threads === 0 ? { requestCounts: requests } : {};
+  const server = await startApiService({ ...base, ...own, ...counted, clock, listen, address, passage });
+  closing.unshift(() => server.stop());
+  if (settings.threads === 0) return server.url;
+  const crashed = (cause: unknown) => crash(log, cause);
+  const started = await startApiThreads({
+    settings,
+    mainThread: server.url,
+    passage,
+    clock,
+    requests,
+    commits,
+    lines: environment.threadLines,
+    crashed,
+  });
+  closing.unshift(() => started.stop());
+  threads(started);
+  return started.url;
+}
+
+/** What else a server may be started with. */
+export interface Started {
+  /** The simulated node beside it. */
+  steering?: Steering;
+  /** Where the values of its settings come from. */
+  sources?: Sources;
+}
+
+function watchOf(settings: Settings, { clock, createLog, outputs }: Environment): Watch {
+  const requests = new RequestCounts();
+  const hour = new LastHour({ clock, requests });
+  const { log, read } = recentLog(createLog(settings.logLevel), settings.logLevel, clock.now);
+  return { hour, requests, recent: { log: tellingDropped(log, outputs), read } };
+}
+
+/** The hosts of a server that shares no log. */
+const ALONE: HostsState = { host: null, log: null, problem: null };
+
+/**
+ * What the operator may see and do.
+ * @param listeners the addresses that are bound, which may be added to
+ * @param logs what the API's threads logged
+ */
+function systemOf(
+  { settings, environment, watch, closing }: Base,
+  ingest: Ingest,
+  cluster: ServedCluster | null,
+  sources: Sources,
+  listeners: { name: string; url: string }[],
+  logs: () => Promise<(ThreadLog | null)[]>,
+): SystemApi {
+  const { clock, startOwnProcess } = environment;
+  const inspected = inspections({ directory: settings.data, clock, start: startOwnProcess });
+  closing.unshift(() => inspected.stop());
+  return {
+    state: () => systemState({ settings, sources, listeners, valueIndexes: ingest.valueIndexes.all() }),
+    log: async () => systemLog([watch.recent.read(), ...(await logs())]),
+    inspections: inspected,
+    hosts: async () => (await cluster?.hosts()) ?? ALONE,
+    journal: (after) => journalStretch(settings.data, after),
+  };
+}
+
+/** Checks what no setting by itself can be checked for. @throws OperatorError */
+async function requireAgreement(settings: Settings): Promise<void> {
+  if (settings.hookAccess === 'open') await requireLoopback(settings);
+  if (settings.mode !== 'read') requireSnpUrl(settings);
+}
+
+/** Evaluates and delivers chainhooks, and counts what becomes of them. */
+function manageHooks(
+  { settings, environment, registry, snapshots, log, watch, closing }: Base,
+  writing: Writing,
+  cluster: ServedCluster | null,
+) {
+  const timers = watch.hour.aroundTimers(hookTimers(registry));
+  const served = serveHooks({
+    ...{ settings, ...writing, snapshots, log, timers, environment },
+    ...(cluster === null ? {} : { commander: cluster.commander }),
+    ...(cluster?.deliveries == null ? {} : { lease: cluster.deliveries }),
+  });
+  const { hooks, wrongKeys } = served;
+  closing.unshift(() => hooks.stop());
+  watch.hour.follow(hooks.counters);
+  const unreadableSecrets = () => hooks.secrets.unreadable().length;
+  hookMetrics(registry, { counters: hooks.counters, gauges: hooks.gauges, unreadableSecrets, wrongKeys });
+  return served;
+}
+
+/** What a process that writes has open. */
+type Writing = ReturnType<typeof openWithHooks>;
+
+/**
+ * Opens the data directory for a process that writes, with what looks after its files.
+ * @returns null for a process that reads what another one writes
+ */
+function openWriting(settings: Settings, environment: Environment, log: Log, closing: Base['closing']): Writing | null {
+  const shared = settings.cluster !== null;
+  if (settings.mode === 'read' && !shared) return null;
+  const { clock, walLimitBytes: limitBytes } = environment;
+  const opened = { ...ingestSettings(settings), ...writingIn(environment, shared), log };
+  const { ingest, machine } = openWithHooks(opened, { log });
+  closing.unshift(() => ingest.queue.run(ingest.close));
+  warnOfOthers(settings.data, log);
+  const every = inTurn(ingest, clock.every);
+  const { publish: before } = ingest;
+  closing.unshift(startWalUpkeep({ directory: settings.data, log, limitBytes, now: clock.monotonic, every, before }));
+  closing.unshift(keepJournal(settings, environment, ingest, log));
+  closing.unshift(startValueIndexing({ write: ingest.local, step: ingest.valueIndexes.step, clock, log }));
+  closing.unshift(rebuildWhereNeeded(settings, environment, ingest, log));
+  return { ingest, machine };
+}
+
+/** Rebuilds the index beside this server, where an upgrade added what only a rebuild fills. @returns what ends that */
+function rebuildWhereNeeded(
+  { data }: Settings,
+  { startOwnProcess }: Environment,
+  ingest: Ingest,
+  log: Log,
+): () => void {
+  if (!ingest.needsRebuild()) return () => {};
+  const process = startOwnProcess(['rebuild', '--beside', '--data', data]);
+  let isStopped = false;
+  log({ event: 'rebuild_begun' });
+  void process.ended.then(({ code, errors }) => {
+    if (code !== 0 && !isStopped) log({ event: 'rebuild_failed', reason: errors.trim() });
+  });
+  return () => {
+    isStopped = true;
+    process.kill();
+  };
+}
+
+/** Milliseconds between two looks for a new index. */
+const LOOK_FOR_INDEX_MS = 2_000;
+
+/** Milliseconds until a server is started again that the disk kept from its start. */
+const START_AGAIN_MS = 1_000;
+
+/** Whether nobody need act, or whoever acts need not start the server. */
+const passes = (error: unknown): boolean =>
+  unavailable(error) !== null || error instanceof PassingError || error instanceof DiskFullError;
+
+const portOf = (url: string | null): number | null => (url === null ? null : Number(new URL(url).port));
+
+/**
+ * Starts a server in the mode of its settings. Where a new index is made beside the present one, the server stops and starts
+ * anew, on the same ports: the start puts the new index in its place.
+ * @param environment replaced by tests
+ */
+export async function startServing(
+  settings: Settings,
+  environment: Environment = realEnvironment,
+  started: Started = {},
+): Promise<Running> {
+  const watch = watchOf(settings, environment);
+  let server = await startServer(settings, environment, watch, started);
+  if (settings.mode === 'read' && settings.cluster === null) return server;
+  const { api, events, signInPath } = server;
+  const { log } = watch.recent;
+  const again = {
+    ...settings,
+    apiPort: portOf(api) ?? settings.apiPort,
+    eventPort: portOf(events) ?? settings.eventPort,
+  };
+  const failed = Promise.withResolvers<OperatorError>();
+  // Whoever asks for it learns of it.
+  failed.promise.catch(() => {});
+  const stopping = new AbortController();
+  let starting: Promise<void> | null = null;
+
+  const follow = ({ failed: ofCluster }: Running) => void ofCluster?.then(failed.resolve);
+  async function startAnew(): Promise<void> {
+    log({ event: 'new_index_ready' });
+    await server.stop();
+    while (!stopping.signal.aborted) {
+      try {
+        server = await startServer(again, environment, watch, started);
+        return follow(server);
+      } catch (error) {
+        if (!passes(error)) throw error;
+        log({ event: 'start_failed', cause: error });
+        await pause(environment.clock, START_AGAIN_MS, stopping.signal);
+      }
+    }
+  }
+  follow(server);
+  const cancel = environment.clock.every(LOOK_FOR_INDEX_MS, () => {
+    if (starting !== null || !isOffered(settings.data)) return;
+    starting = startAnew()
+      .catch(failed.reject)
+      .finally(() => {
+        starting = null;
+      });
+  });
+  return {
+    ...{ api, events },
+    signInPath: signInPath === null ? null : () => server.signInPath?.() ?? '/',
+    readiness: () => server.readiness(),
+    chainId: () => server.chainId(),
+    failed: failed.promise,
+    async stop() {
+      stopping.abort();
+      cancel();
+      await starting;
+      await server.stop();
+    },
+  };
+}
+
+/** Starts a server once. @param watch what it goes on with */
+async function startServer(
+  settings: Settings,
+  environment: Environment,
+  watch: Watch,
+  { steering, sources = {} }: Started,
+): Promise<Running> {
+  const { clock } = environment;
+  const { log } = watch.recent;
+  await requireAgreement(settings);
+  const closing: Base['closing'] = [];
+  const stop = async () => {
+    for (const close of closing.splice(0)) await close();
+  };
+  try {
+    requireHost(settings);
+    const writing = openWriting(settings, environment, log, closing);
+    const ingest = writing?.ingest ?? null;
+    const [registry, node] = [new Registry(), nodeRpc(settings.nodeRpc)];
+    outputMetrics(registry, environment.outputs);
+    const cluster = ingest === null ? null : await joinCluster({ settings, ingest, ...environment, registry, log });
+    if (cluster !== null) closing.unshift(cluster.stop);
+    if (!settings.skipChainCheck) await requireNodesChain(node, settings.chainId ?? ingest?.chainId() ?? null);
+    const commits = ingest?.commits ?? new CommitCount();
+    const turns = new Turns(clock);
+    const snapshots = environment.openSnapshots(settings.data, {
+      log: snapshotLog(registry, log),
+      now: clock.monotonic,
+      every: clock.every,
+      sharing: { turn: clock.turn, commits: () => commits.now() },
+      turns,
+      ...(ingest === null ? {} : { before: ingest.publish }),
+    });
+    closing.unshift(() => snapshots.close());
+    let threads: ApiThreads | null = null;
+    let events: EventSources | null = null;
+    const metrics = async () => (await threads?.metrics()) ?? [];
+    const logs = async () => (await threads?.logs()) ?? [];
+    const operations = serverOperations({
+      directory: settings.data,
+      snapshots,
+      node,
+      registry,
+      health: ingest?.health ?? null,
+      behind: () => cluster?.behind() ?? null,
+      stalled: () => events?.stalled() ?? null,
+      maxTipAge: settings.maxTipAge,
+      now: clock.now,
+      threads: metrics,
+    });
+    const base: Base = { settings, environment, registry, node, snapshots, operations, log, watch, turns, closing };
+    closing.unshift(watch.hour.start());
+    // What only reads manages nothing, though a host of a cluster writes what it follows.
+    const managing = settings.mode === 'read' ? null : writing;
+    const faucets =
+      managing === null ? noFaucets : serverFaucets(settings, { ...managing, cluster, snapshots, node, log });
+    const served = managing === null ? null : manageHooks(base, managing, cluster);
+    const rate = new EventRate(clock.now);
+    cluster?.start();
+    if (managing !== null) {
+      const commander = cluster?.commander ?? managing.ingest.commander(clock, environment.chance);
+      const names = await importOldNames(settings, { commander, ...managing, clock, log });
+      closing.unshift(names.stop);
+      if (cluster === null) await names.done;
+    }
+    if (managing !== null) {
+      const receive = cluster?.receive ?? managing.ingest.receive;
+      const caughtUp = cluster?.caughtUp ?? (async () => {});
+      events = takeEvents({ ...base, hour: watch.hour, ingest: managing.ingest, receive, caughtUp, rate });
+    }
+    const port = events?.port ?? null;
+    const listeners = port === null ? [] : [{ name: 'Events of the node', url: port }];
+    const server: ServerReadings = {
+      status: serverStatus({
+        settings,
+        clock,
+        operations,
+        events: events === null ? null : { rate, url: events.url },
+        host: () => cluster?.host() ?? null,
+      }),
+      history: () => serverHistory(watch.hour),
+    };
+    const system = managing === null ? null : systemOf(base, managing.ingest, cluster, sources, listeners, logs);
+    if (ingest !== null) {
+      storeMetrics(registry, ingest.health, ingest.unknownCounts);
+      closing.unshift(probeWrites(ingest, inTurn(ingest, clock.every)));
+    }
+    const api =
+      settings.mode === 'write'
+        ? null
+        : await answerApi(
+            base,
+            { commits, faucets, hooks: served?.api ?? null, server, system, steering: steering ?? null },
+            (started) => {
+              threads = started;
+            },
+          );
+    if (api !== null) listeners.push({ name: 'API and console', url: api });
+    log({
+      event: 'started',
+      version: serverVersion,
+      mode: settings.mode,
+      data: settings.data,
+      settings: changedSettings(settings),
+    });
+    return {
+      api,
+      events: port,
+      signInPath: served?.signInPath ?? null,
+      readiness: operations.readiness,
+      chainId: async () => (await readOrReason(snapshots.read((read) => read.chain.chainId()))).read,
+      failed: cluster?.failed ?? null,
+      stop,
+    };
+  } catch (error) {
+    await stop();
+    throw error;
+  }
+}
+
+const ingestSettings = (settings: Settings) => ({
+  directory: settings.data,
+  chainId: settings.chainId,
+  sendMany: sendManyIn(settings),
+  valueIndexes: valueIndexesIn(settings),
+});
+/** Each entry of a log that hosts share is committed by itself: where another host was first, nothing else is taken back. */
+const writingIn = ({ connect, clock }: Environment, shared: boolean) => ({
+  connect,
+  ...(shared ? {} : { after: clock.after }),
+});
+
+/** What is done again and again between writes, when it is its turn. */
+const inTurn =
+  ({ queue }: Ingest, every: Every): Every =>
+  (ms, call) =>
+    every(ms, () => void queue.run(call));
+
+/** Trims the journal as the settings say. @returns what ends it */
+function keepJournal({ data, journalKeep }: Settings, environment: Environment, ingest: Ingest, log: Log) {
+  if (journalKeep === null) return () => {};
+  const { clock, connect } = environment;
+  const every = inTurn(ingest, clock.every);
+  return startJournalKeeper({ directory: data, keep: journalKeep, log, now: clock.now, every, connect });
+}
+
+/** Warns where others may read the data directory: its files hold secrets. */
+function warnOfOthers(directory: string, log: Log): void {
+  const paths = openToOthers(directory);
+  if (paths.length === 0) return;
+  log({ event: 'data_open_to_others', paths, remedy: `chmod 700 ${directory}; chmod 600 ${directory}/*` });
+}
+
+/** Ends the process at once: acknowledged events are on the disk, and the state in memory can't be trusted any more. */
+function crash(log: Log, cause: unknown): never {
+  try {
+    log({ event: 'crashed', cause });
+  } finally {
+    process.exit(EXIT.again);
+  }
+}
+
+/** The name of the first of these signals that the process gets from now on. */
+export const nextSignal = (names: readonly NodeJS.Signals[]): Promise<NodeJS.Signals> =>
+  new Promise((resolve) => {
+    for (const name of names) process.once(name, () => resolve(name));
+  });
+
+/**
+ * Says that the server listens, and resolves once a signal has stopped it.
+ * @throws OperatorError that ended a host of a cluster
+ */
+export async function serveUntilSignal(
+  { log, ready, end }: Presenter,
+  running: Running,
+  signalled = nextSignal(['SIGINT', 'SIGTERM']),
+): Promise<void> {
+  for (const kind of ['uncaughtException', 'unhandledRejection'] as const) {
+    process.on(kind, (cause: unknown) => crash(log, cause));
+  }
+  await ready(running);
+  const ended = await (running.failed === null ? signalled : Promise.race([signalled, running.failed]));
+  end();
+  if (ended instanceof OperatorError) log({ event: 'host_ended', problem: ended.message, remedy: ended.remedy });
+  else log({ event: 'stopping', signal: ended });
+  await running.stop();
+  if (ended instanceof OperatorError) throw ended;
+}
+
+/** `stackside serve`, from its start until a signal. @throws OperatorError where it can't serve */
+export async function runServe({ settings, sources }: Reading<'serve'>): Promise<void> {
+  const { env: variables } = process;
+  const presenter = servePresenter({ settings, environment: realEnvironment, ...serverOutputs(), variables });
+  for (const unknown of unknownVariables(variables)) presenter.log({ event: 'variable_unknown', ...unknown });
+  try {
+    await serveUntilSignal(presenter, await startServing(settings, presenter.environment, { sources }));
+  } catch (error) {
+    const known = operatorErrorOf(error, settings.data);
+    // Whoever started it starts it again, and no event is lost meanwhile.
+    if (known instanceof DiskFullError) throw new PassingError(known.message, known.remedy, { cause: error });
+    throw error;
+  }
+}
