@@ -1,5 +1,5 @@
 /** What the page for operators says of chains of several lengths: as measured, and beyond that as it would go on. */
-import { sumOverGrowth } from '../../src/commands/data/rebuild-cost.ts';
+import { sumOverGrowth } from '../../src/commands/data/upgrade.ts';
 import { type Cell, kept, spread, tableLines } from '../results.ts';
 import { medianAt } from './goals.ts';
 import { lineChart } from './picture.ts';

@@ -1,6 +1,11 @@
 import { expect, test } from 'bun:test';
-import { progressLines, progressReport, sizeReport, sizeText } from '../../src/commands/cli/progress.ts';
-import { listIndexReport } from '../../src/commands/data/list-indexes.ts';
+import {
+  listIndexReport,
+  progressLines,
+  progressReport,
+  sizeReport,
+  sizeText,
+} from '../../src/commands/cli/progress.ts';
 
 /** Its lines after so many milliseconds. */
 function written(milliseconds: number, isTTY: boolean, size: number | null): string[] {

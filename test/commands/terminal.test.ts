@@ -3,10 +3,14 @@ import { describe, expect, test } from 'bun:test';
 import type { Readiness } from '../../src/api/operations.ts';
 import { systemClock } from '../../src/base/clock.ts';
 import { realEnvironment } from '../../src/commands/serve/environment.ts';
-import type { Running } from '../../src/commands/serve/running.ts';
-import { BlockRate } from '../../src/commands/terminal/block-rate.ts';
 import { browserUrl, demoPage, statusLine } from '../../src/commands/terminal/pages.ts';
-import { demoPresenter, type Presenter, servePresenter } from '../../src/commands/terminal/presenter.ts';
+import {
+  BlockRate,
+  demoPresenter,
+  type Presenter,
+  type Running,
+  servePresenter,
+} from '../../src/commands/terminal/presenter.ts';
 import { prettyLine } from '../../src/commands/terminal/pretty-log.ts';
 import { abilitiesOf, openScreen } from '../../src/commands/terminal/screen.ts';
 import type { Level, LogEvent } from '../../src/log.ts';

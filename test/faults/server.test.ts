@@ -1,7 +1,7 @@
 /** What a node and an operator see of a disk that is full: over HTTP, until there is room again. */
 import { Database } from 'bun:sqlite';
 import { expect, spyOn, test } from 'bun:test';
-import { probeWrites } from '../../src/commands/serve/write-probe.ts';
+import { probeWrites } from '../../src/commands/serve/serve.ts';
 import { devnetEvents } from '../../src/devnet/scenario.ts';
 import { serving } from '../support/serving.ts';
 import { errorOf } from './fault-store.ts';

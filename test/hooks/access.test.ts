@@ -5,7 +5,7 @@ import http from 'node:http';
 import { join } from 'node:path';
 import fc from 'fast-check';
 import { OperatorError } from '../../src/base/errors.ts';
-import { requireLoopback } from '../../src/commands/serve/open-access.ts';
+import { requireLoopback } from '../../src/commands/serve/start-checks.ts';
 import { type Access, access } from '../../src/hooks/access/access.ts';
 import { adminKeyFile, adminKeyOf, keyOf, readAdminKey, readKeys } from '../../src/hooks/access/keys.ts';
 import { openSessions } from '../../src/hooks/access/sessions.ts';

@@ -3,7 +3,7 @@ import { Database } from 'bun:sqlite';
 import { expect, test } from 'bun:test';
 import { statSync } from 'node:fs';
 import { type Clock, systemClock } from '../../src/base/clock.ts';
-import type { OwnProcess } from '../../src/commands/cli/own-process.ts';
+import type { OwnProcess } from '../../src/commands/cli/this-program.ts';
 import { devnetEvents } from '../../src/devnet/scenario.ts';
 import { silentMachine } from '../../src/hooks/machine.ts';
 import type { LogEvent } from '../../src/log.ts';

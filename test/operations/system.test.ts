@@ -3,7 +3,7 @@ import { afterAll, beforeAll, expect, test } from 'bun:test';
 import { Registry } from 'prom-client';
 import type { InspectionsState } from '../../src/api/stackside/inspections.ts';
 import type { SystemLog, SystemState } from '../../src/api/stackside/system.ts';
-import type { OwnProcess } from '../../src/commands/cli/own-process.ts';
+import type { OwnProcess } from '../../src/commands/cli/this-program.ts';
 import { inspections } from '../../src/commands/serve/inspections.ts';
 import { recentLog, systemLog } from '../../src/commands/serve/recent-log.ts';
 import { devnetEvents } from '../../src/devnet/scenario.ts';

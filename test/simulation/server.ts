@@ -3,10 +3,11 @@ import { Database } from 'bun:sqlite';
 import { rmSync, writeFileSync } from 'node:fs';
 import { LossyOutput } from '../../src/base/lossy-output.ts';
 import type { Environment } from '../../src/commands/serve/environment.ts';
+
 // Loaded by the server when the first client comes: by then it is there in every run, so that all take the same turns.
 import '../../src/live/socket-io.ts';
-import type { Running } from '../../src/commands/serve/running.ts';
 import { startServing } from '../../src/commands/serve/serve.ts';
+import type { Running } from '../../src/commands/terminal/presenter.ts';
 import type { Prng } from '../../src/devnet/prng.ts';
 import { secretsKeyFile } from '../../src/hooks/delivery/secrets-key.ts';
 import { silentMachine } from '../../src/hooks/machine.ts';

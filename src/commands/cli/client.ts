@@ -5,6 +5,7 @@ import { OperatorError } from '../../base/errors.ts';
 import { parsedJson } from '../../base/json-text.ts';
 import { CONSUMER_HEADER } from '../../hooks/access/access.ts';
 import { adminKeyFile, namedAdminKey, readAdminKey } from '../../hooks/access/keys.ts';
+import { LINKS, LinkResponse } from '../../hooks/routes/session.ts';
 import { directFetch } from '../../http/direct-fetch.ts';
 import { hostCheck } from '../../http/hosts.ts';
 import { type Reading, settings } from '../../settings/config.ts';
@@ -154,3 +155,29 @@ export const ask = (connection: Connection, method: string, path: string, body?:
 /** Sends a request of chainhooks, as {@link callServer} does. @param path below `/chainhooks` */
 export const call = (connection: Connection, method: string, path: string, payload?: unknown): Promise<unknown> =>
   callServer(connection, method, `/chainhooks${path}`, payload);
+
+/** The status of a server that lives or is ready. */
+const OK = 200;
+const Unready = Type.Object({ reason: Type.String() });
+
+/**
+ * `stackside health`, for supervisors without an HTTP client: asks for `/health`, or for `/ready`, which knows whether the index can be read and is up to date.
+ * @returns the word to print where the answer is 200
+ * @throws OperatorError with the server's reason otherwise, or where it can't be reached
+ */
+export async function askHealth(url: string, word: 'alive' | 'ready'): Promise<string> {
+  const path = word === 'ready' ? '/ready' : '/health';
+  const { status, body } = await askServer({ url, key: null }, 'GET', path);
+  if (status === OK) return word;
+  const reason = Value.Check(Unready, body) ? body.reason : `${path} answers ${status}`;
+  throw new OperatorError(`${url} is not ${word}: ${reason}.`, "The server's log has more.");
+}
+
+/** `stackside console`: prints the link on stdout, and until when it works on stderr. @throws OperatorError where the server refuses */
+export async function printSignInLink(connection: Connection): Promise<void> {
+  const link = answerOf(LinkResponse, connection, await callServer(connection, 'POST', LINKS));
+  process.stdout.write(`${new URL(link.path, connection.url)}\n`);
+  if (link.expires_at === null) return;
+  const end = new Date(link.expires_at * 1000).toISOString().slice(11, 16);
+  process.stderr.write(`The link signs one browser in, once, until ${end} UTC.\n`);
+}

@@ -3,11 +3,9 @@ import { createWriteStream, statSync, writeSync } from 'node:fs';
 import { Readable, type Writable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { constants, createGzip, createZstdCompress } from 'node:zlib';
-import { hasCode, OperatorError } from '../../base/errors.ts';
+import { EXIT, hasCode, OperatorError } from '../../base/errors.ts';
 import { onFile, operatorErrorOf } from '../../base/system-errors.ts';
 import { wholeFile } from '../../base/whole-file.ts';
-import { interruptible } from './interruptible.ts';
-import { printableText } from './printable.ts';
 
 /** Whether the reader of the output closed it, as `head` does after some lines. */
 export const closedOutput = (error: unknown): boolean => hasCode(error, 'EPIPE');
@@ -160,3 +158,30 @@ export async function print(content: Content): Promise<void> {
     process.stdout.off('error', note);
   }
 }
+
+/**
+ * Runs work; a signal meanwhile ends the process with {@link EXIT.interrupted}.
+ * @param leave brings files in order before the process ends; called by a signal alone
+ * @throws what the work throws
+ */
+export async function interruptible<T>(leave: () => void, work: () => Promise<T>): Promise<T> {
+  const interrupted = () => {
+    leave();
+    process.exit(EXIT.interrupted);
+  };
+  process.once('SIGINT', interrupted).once('SIGTERM', interrupted);
+  try {
+    return await work();
+  } finally {
+    process.off('SIGINT', interrupted).off('SIGTERM', interrupted);
+  }
+}
+
+/** Texts from elsewhere on a terminal. */
+
+/** Control characters, which would let a text from elsewhere draw on the terminal. */
+// biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is looked for
+const CONTROL = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f]/g;
+
+/** A text without control characters other than tabs and line ends. */
+export const printableText = (text: string): string => text.replaceAll(CONTROL, '?');

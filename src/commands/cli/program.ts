@@ -18,7 +18,7 @@ import {
 import { addHookCommands } from '../hooks/commands.ts';
 import { demo, devnet, health, openConsole, serve, showSettings } from '../serve/commands.ts';
 import { addCommand, type Declaration } from './command.ts';
-import { serverVersion } from './version.ts';
+import { serverVersion } from './this-program.ts';
 
 /** The exit codes of all commands, with their meaning. */
 export const exitCodes: readonly (readonly [code: number, meaning: string])[] = [

@@ -1,5 +1,7 @@
 /** Reports the progress of a long command: one line that is redrawn on a terminal, a line every few seconds elsewhere. */
 import { systemClock } from '../../base/clock.ts';
+import type { ListIndexStep } from '../../store/files/list-indexes.ts';
+import type { Ingest } from '../../store/ingest/ingest.ts';
 
 export interface Progress {
   rows: number;
@@ -102,4 +104,48 @@ export function sizeReport(what: string, output: Output, now: () => number = sys
     },
     done: lines.done,
   };
+}
+
+/** A span of time in its largest units: `3 days 4 hours`, `59 seconds`. */
+export function spanText(seconds: number): string {
+  const units = [
+    { name: 'day', of: 86_400 },
+    { name: 'hour', of: 3_600 },
+    { name: 'minute', of: 60 },
+    { name: 'second', of: 1 },
+  ];
+  const first = units.findIndex(({ of }) => seconds >= of);
+  if (first < 0) return '0 seconds';
+  let left = seconds;
+  const words = units.slice(first, first + 2).flatMap(({ name, of }) => {
+    const count = Math.floor(left / of);
+    left -= count * of;
+    return count === 0 ? [] : [`${count} ${name}${count === 1 ? '' : 's'}`];
+  });
+  return words.join(' ');
+}
+
+/** An index of a file of fewer bytes is made within a moment, and not worth a line. */
+const LARGE_FILE = 200_000_000;
+
+/** Draws a line for each secondary index that a load made without them leaves to its end. */
+export function listIndexReport(output: Output = process.stderr) {
+  const lines = progressLines(output);
+  return {
+    making({ index, number, of, bytes }: ListIndexStep): void {
+      if (bytes >= LARGE_FILE) lines.begin(`index ${number} of ${of}: ${index}`);
+    },
+    done: lines.done,
+  };
+}
+
+/**
+ * Makes the indexes at the end of an import. Signals are not handled meanwhile: while SQLite works no handler would run, and
+ * a process that ends at once leaves the file with each index whole or without it.
+ * @throws SQLiteError
+ */
+export function makeListIndexes(ingest: Ingest): void {
+  const { making, done } = listIndexReport();
+  for (const step of ingest.listIndexSteps()) making(step);
+  done();
 }

@@ -32,9 +32,9 @@ import {
   LogUnknownOutcomeError,
   UNSOUND_REMEDY,
 } from '../../store/log/shared-log.ts';
-import type { OutputFormat } from '../cli/option-values.ts';
+import type { OutputFormat } from '../cli/command.ts';
 import { duration, progressLines } from '../cli/progress.ts';
-import { clusterStatusJson } from './json.ts';
+import { clusterStatusJson } from './host.ts';
 
 type ClusterSettings = SettingsOf<'cluster'>;
 

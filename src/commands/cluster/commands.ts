@@ -1,8 +1,7 @@
 /** `stackside cluster …`: the log that several hosts share. */
 import type { Command } from 'commander';
 import { EXIT } from '../../base/errors.ts';
-import { addCommand, command } from '../cli/command.ts';
-import { formatOption, type OutputFormat, switchOption } from '../cli/option-values.ts';
+import { addCommand, command, formatOption, type OutputFormat, switchOption } from '../cli/command.ts';
 
 const init = command({
   name: 'init',

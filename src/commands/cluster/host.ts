@@ -1,15 +1,16 @@
-/** Makes a serving process a host of a cluster by its settings. */
+/** Makes a serving process a host of a cluster by its settings, and the JSON of a cluster's state. */
 import { hostname } from 'node:os';
 import type { Registry } from 'prom-client';
-import type { HostsState } from '../../api/stackside/hosts.ts';
+import type { ClusterLog, HostsState } from '../../api/stackside/hosts.ts';
 import type { Chance } from '../../base/chance.ts';
 import type { Clock } from '../../base/clock.ts';
 import { OperatorError, PassingError } from '../../base/errors.ts';
 import { WITHHELD_PATH } from '../../chain/payload-reader.ts';
-import type { ClusterState } from '../../cluster/events.ts';
+import type { ClusterState, LeaseStanding } from '../../cluster/events.ts';
 import { ClusterHost, OtherChainError } from '../../cluster/host.ts';
-import { deliveryLease, type LeaseKeeper } from '../../cluster/lease-keeper.ts';
+import { deliveryLease, hostOf, type LeaseKeeper } from '../../cluster/lease-keeper.ts';
 import { verifying } from '../../cluster/verifying.ts';
+import { toHex } from '../../codec/hex.ts';
 import type { Log } from '../../log.ts';
 import { clusterMetrics, leaseMetrics, verificationMetrics } from '../../metrics/cluster.ts';
 import type { Settings } from '../../settings/config.ts';
@@ -18,9 +19,8 @@ import type { Ingest } from '../../store/ingest/ingest.ts';
 import type { ClusterStatus, HostAnswer, HostReport } from '../../store/log/cluster-status.ts';
 import type { LeaseEngine } from '../../store/log/leases.ts';
 import { LogUnavailableError, LogUnknownOutcomeError, type SharedLog } from '../../store/log/shared-log.ts';
-import { spanText } from '../cli/span.ts';
-import { serverVersion } from '../cli/version.ts';
-import { clusterLogJson, hostJson } from './json.ts';
+import { spanText } from '../cli/progress.ts';
+import { serverVersion } from '../cli/this-program.ts';
 
 /** Milliseconds between two reports of where this host is. */
 const TELL_MS = 5_000;
@@ -268,3 +268,51 @@ export async function joinCluster(options: JoinOptions): Promise<ServedCluster |
     },
   };
 }
+
+/** A log with its hosts. */
+export const clusterLogJson = ({ chainId, head, bytes, hosts, leases, engine }: ClusterStatus): ClusterLog => ({
+  chain_id: chainId,
+  head: { entry: head.id, chain: toHex(head.chain) },
+  log_bytes: bytes,
+  hosts: hosts.map(({ name, entry, version, seconds, lagSeconds }) => ({
+    name,
+    entry,
+    behind: Math.max(0, head.id - entry),
+    lag_seconds: lagSeconds,
+    version,
+    seen_seconds_ago: seconds,
+  })),
+  leases: leases.map(({ name, holder, epoch, seconds }) => ({
+    ...{ name, holder: hostOf(holder), epoch, seconds_left: seconds },
+  })),
+  engine: {
+    server: engine.server,
+    version: engine.version,
+    synchronous_standby_names: engine.synchronous,
+    standbys: engine.standbys,
+  },
+  warnings: engine.warnings,
+});
+
+/** What `stackside cluster status` prints: the log, and where a data directory stands that was compared with it. */
+export const clusterStatusJson = (status: ClusterStatus) => ({
+  ...clusterLogJson(status),
+  directory: status.directory,
+});
+
+/** Makes the JSON of this host. @param deliveries what it knows of the lease to deliver; null where it only reads */
+export const hostJson = (
+  name: string,
+  { position, head, lagSeconds, reachable, conflicts, healed }: ClusterState,
+  deliveries: LeaseStanding | null,
+): NonNullable<HostsState['host']> => ({
+  name,
+  entry: position,
+  head,
+  lag_seconds: lagSeconds,
+  reachable,
+  conflicts,
+  healed,
+  deliveries:
+    deliveries === null ? null : { held: deliveries.isHeld, holder: deliveries.holder, epoch: deliveries.epoch },
+});

@@ -1,5 +1,4 @@
 /** `stackside backup` and `stackside restore`: snapshots of a data directory. */
-
 import { join } from 'node:path';
 import { makeSnapshot } from '../../backup/backup.ts';
 import { directorySource, directoryTarget } from '../../backup/directory.ts';
@@ -16,7 +15,7 @@ import { SECRETS_KEY } from '../../hooks/delivery/secrets-key.ts';
 import { silentMachine } from '../../hooks/machine.ts';
 import type { SettingsOf } from '../../settings/config.ts';
 import { sizeReport, sizeText } from '../cli/progress.ts';
-import { serverVersion } from '../cli/version.ts';
+import { serverVersion } from '../cli/this-program.ts';
 
 /** Where the data is copied to before it is sent to S3, inside the data directory. */
 const WORKSHOP = 'backup';

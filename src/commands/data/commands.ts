@@ -2,8 +2,14 @@
 import { Option } from 'commander';
 import { EXIT, OperatorError } from '../../base/errors.ts';
 import { recordingFormats } from '../../chain/recording.ts';
-import { command } from '../cli/command.ts';
-import { formatOption, LONGEST_SECONDS, numberOption, type OutputFormat, switchOption } from '../cli/option-values.ts';
+import {
+  command,
+  formatOption,
+  LONGEST_SECONDS,
+  numberOption,
+  type OutputFormat,
+  switchOption,
+} from '../cli/command.ts';
 import { type ExportOptions, exportFormats, formats, type SqlOptions } from '../query/options.ts';
 import type { ImportOptions } from './import.ts';
 
@@ -70,7 +76,7 @@ export const exportRecording = command({
   ],
   async run({ settings }, options: ExportOptions) {
     if (options.table !== undefined || options.query !== undefined) {
-      const { exportRows } = await import('./export-rows.ts');
+      const { exportRows } = await import('./export.ts');
       await exportRows(settings.data, options);
       return;
     }

@@ -1,13 +1,19 @@
-/** `stackside export`: the journal as an event recording. */
-
+/** `stackside export`: the journal as an event recording, or rows of the index as a file. */
+import { PassThrough, type Readable } from 'node:stream';
 import { OperatorError } from '../../base/errors.ts';
+import { madeOnce } from '../../base/made-once.ts';
+import { isSamePlace } from '../../base/paths.ts';
 import { isHostPath, WITHHELD_PATH } from '../../chain/payload-reader.ts';
 import { recordingRow } from '../../chain/recording.ts';
+import { toHex } from '../../codec/hex.ts';
+import { indexPath, journalPath } from '../../store/files/database.ts';
 import type { JournalReader } from '../../store/files/journal.ts';
 import { openWholeJournal } from '../../store/files/journal-link.ts';
 import { snapshotHolding } from '../../store/files/newest-snapshot.ts';
-import { printLines, writeLines } from '../cli/output.ts';
-import { requireNoDatabase } from './output-place.ts';
+import { viewNamed } from '../../store/sql/view-rows.ts';
+import { print, printLines, writeFile, writeLines } from '../cli/output.ts';
+import { type ExportFormat, type ExportOptions, exportFormats, requireReadable } from '../query/options.ts';
+import { type QueryEnd, type QuerySource, type QueryStart, runQuery } from '../query/run.ts';
 
 /**
  * Writes the journal as a recording.
@@ -47,4 +53,80 @@ function* rowsOf(journal: JournalReader): Generator<string> {
   for (const entry of journal.entriesAfter(0, true)) if (isExported(entry.path)) yield recordingRow(entry);
   if (journal.trimmedTo() === told) return;
   throw new OperatorError('The journal was trimmed while it was exported.', 'Export it once more.');
+}
+
+const withoutHeights = (name: string): OperatorError =>
+  new OperatorError(
+    `--from-height and --to-height don't apply to ${name}, whose rows belong to no block.`,
+    name === '--query' ? 'Put a condition into the query.' : 'Leave them out.',
+  );
+
+/** @throws OperatorError where the options contradict each other */
+function sourceOf({ table, query, fromHeight, toHeight }: ExportOptions): QuerySource {
+  const hasHeights = fromHeight !== undefined || toHeight !== undefined;
+  if (query !== undefined) {
+    if (hasHeights) throw withoutHeights('--query');
+    return { sql: query };
+  }
+  const view = viewNamed(table ?? '');
+  if (view.range === null && hasHeights) throw withoutHeights(view.name);
+  return { view: view.name, heights: { from: fromHeight ?? null, to: toHeight ?? null } };
+}
+
+/** The format that is asked for, or that the end of the file's name says; CSV if neither does. */
+function formatOf({ format, output = '' }: ExportOptions): ExportFormat {
+  const plain = output.replace(/\.(gz|zst)$/, '');
+  return format ?? exportFormats.find((one) => plain.endsWith(`.${one}`)) ?? 'csv';
+}
+
+/** The output of a query as a stream that is read at its reader's pace, and what becomes of the query. */
+function streamed(start: QueryStart): { stream: Readable; end: Promise<QueryEnd> } {
+  const stream = new PassThrough();
+  const take = (bytes: Uint8Array) =>
+    new Promise<void>((resolve, reject) => {
+      stream.write(bytes, (error) => (error ? reject(error) : resolve()));
+    });
+  const end = runQuery(start, { seconds: null, bytes: null }, take);
+  end.then(
+    () => stream.end(),
+    (error: Error) => stream.destroy(error),
+  );
+  return { stream, end };
+}
+
+/** What was written, and where the next export of the same view goes on. */
+function summary(to: string, { rows, blocks }: QueryEnd): string {
+  if (blocks === null) return `${to}: ${rows} rows\n`;
+  const { first, last, lastHash } = blocks;
+  return `${to}: ${rows} rows of blocks ${first} to ${last} (${toHex(lastHash)}); continue with --from-height ${last + 1}\n`;
+}
+
+/**
+ * Exports rows. What was written is said on stderr.
+ * @throws OperatorError where there is no index, the query fails, or the file can't be written
+ */
+export async function exportRows(directory: string, options: ExportOptions): Promise<void> {
+  const { output, overwrite } = options;
+  if (output !== undefined) requireNoDatabase(output, directory);
+  const format = formatOf(options);
+  const printable = output === undefined && process.stdout.isTTY;
+  requireReadable(format, printable);
+  const start: QueryStart = { directory, source: sourceOf(options), format, printable, maxRows: null };
+  // A query that is under way would keep a process from its end that has nowhere to write.
+  const query = madeOnce(() => streamed(start));
+  if (output === undefined) await print(query().stream);
+  else await writeFile(output, () => query().stream, overwrite);
+  const { stream, end } = query();
+  // Nobody reads stdout any more: the query needs no end.
+  if (!stream.readableEnded) process.exit();
+  process.stderr.write(summary(output ?? 'stdout', await end));
+}
+
+/** Refuses a file in the place of one of the databases that are exported. @throws OperatorError */
+export function requireNoDatabase(file: string, directory: string): void {
+  if (![indexPath(directory), journalPath(directory)].some((path) => isSamePlace(file, path))) return;
+  throw new OperatorError(
+    `${file} is the place of a database of the data directory.`,
+    'Give the path of another file.',
+  );
 }

@@ -11,18 +11,17 @@ import { COMMAND_PATH } from '../../store/ingest/commands.ts';
 import { type Ingest, openIngest } from '../../store/ingest/ingest.ts';
 import { ForeignEntryError } from '../../store/ingest/writer.ts';
 import { type Entry, type Head, nextChain, sameChain, withheld } from '../../store/log/entry.ts';
-import { interruptible } from '../cli/interruptible.ts';
-import { type Progress, progressReport } from '../cli/progress.ts';
+import { interruptible } from '../cli/output.ts';
+import { makeListIndexes, type Progress, progressReport } from '../cli/progress.ts';
 import {
   damaged,
   directoryJournal,
   type JournalBatch,
   type JournalSource,
   lacking,
+  lastCommon,
   peerJournal,
 } from './journal-sources.ts';
-import { lastCommon } from './last-common.ts';
-import { makeListIndexes } from './list-indexes.ts';
 import { isUrl, peerAt, peerUrl, requireAnother } from './peer.ts';
 
 /** @throws OperatorError */

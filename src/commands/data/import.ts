@@ -1,5 +1,5 @@
 /** `stackside import`: an event recording into the index. */
-
+import { hash } from 'bun';
 import { OperatorError } from '../../base/errors.ts';
 import { discard } from '../../base/garbage.ts';
 import { isHostPath, PayloadError } from '../../chain/payload-reader.ts';
@@ -12,13 +12,9 @@ import type { Imported } from '../../store/files/import-progress.ts';
 import { ForeignChainError } from '../../store/ingest/chain-identity.ts';
 import { type Ingest, openIngest } from '../../store/ingest/ingest.ts';
 import { UnknownParentError } from '../../store/ingest/known-blocks.ts';
-import { interruptible } from '../cli/interruptible.ts';
-import { type Progress, progressReport } from '../cli/progress.ts';
-import { beginsWith, NOTHING_IMPORTED, RowDigest } from './imported-rows.ts';
-import { openInput, requireInput } from './input.ts';
-import { makeListIndexes } from './list-indexes.ts';
-import { rowReader } from './recording-format.ts';
-import { SeenIds } from './seen-ids.ts';
+import { interruptible } from '../cli/output.ts';
+import { makeListIndexes, type Progress, progressReport } from '../cli/progress.ts';
+import { openInput, requireInput, rowReader } from './input.ts';
 
 export interface ImportOptions {
   /** Whether rows that can't be read are counted and skipped. */
@@ -169,5 +165,71 @@ export async function runImport(
     makeListIndexes(ingest);
   } finally {
     ingest.close();
+  }
+}
+
+/** A digest of rows, each hashed onto those before it. */
+export class RowDigest {
+  #digest = 0n;
+
+  add(row: Uint8Array): void {
+    this.#digest = hash.xxHash64(row, this.#digest);
+  }
+
+  get text(): string {
+    return this.#digest.toString(16);
+  }
+}
+
+export const NOTHING_IMPORTED: Imported = { rows: 0, digest: '' };
+
+/**
+ * Whether a recording begins with the rows that were imported of one with the same first row: others may begin as it does.
+ * @param file not stdin: it is read up to there
+ */
+export async function beginsWith(file: string, { rows, digest }: Imported): Promise<boolean> {
+  const read = new RowDigest();
+  let count = 0;
+  for await (const row of openInput(file).lines()) {
+    read.add(row);
+    count += 1;
+    if (count === rows) return read.text === digest;
+  }
+  return false;
+}
+
+/**
+ * Which row ids were met. Recordings repeat some rows; ids are given in order, so what was seen is a few ranges
+ * whatever the length of the recording.
+ */
+export class SeenIds {
+  /** Ranges of ids, both ends included, ascending, with a gap between each two. */
+  readonly #ranges: { first: number; last: number }[] = [];
+
+  /** The number of ranges that are stored. */
+  get ranges(): number {
+    return this.#ranges.length;
+  }
+
+  /** Adds an id. @returns false if it was added before */
+  add(id: number): boolean {
+    const ranges = this.#ranges;
+    let at = ranges.length - 1;
+    while (at >= 0 && (ranges[at]?.first ?? 0) > id) at--;
+    const below = ranges[at];
+    if (below !== undefined && id <= below.last) return false;
+    const above = ranges[at + 1];
+    if (below !== undefined && below.last === id - 1) {
+      below.last = id;
+      if (above !== undefined && above.first === id + 1) {
+        below.last = above.last;
+        ranges.splice(at + 1, 1);
+      }
+    } else if (above !== undefined && above.first === id + 1) {
+      above.first = id;
+    } else {
+      ranges.splice(at + 1, 0, { first: id, last: id });
+    }
+    return true;
   }
 }

@@ -1,4 +1,4 @@
-/** Journals that `stackside import --from` takes events of: another server's, or that of a data directory. */
+/** Journals of others, of another server or of a data directory: `stackside import --from` takes events of them, and `check --against` compares them. */
 import { promisify } from 'node:util';
 import { zstdDecompress } from 'node:zlib';
 import { Value } from '@sinclair/typebox/value';
@@ -8,8 +8,16 @@ import { hasCode, OperatorError } from '../../base/errors.ts';
 import { parsedJson } from '../../base/json-text.ts';
 import { fromHex } from '../../codec/hex.ts';
 import { strictText } from '../../codec/utf8.ts';
+import { openJournalReader } from '../../store/files/journal.ts';
 import { openWholeJournal } from '../../store/files/journal-link.ts';
-import { type Entry, firstEntries, type MostEntries } from '../../store/log/entry.ts';
+import {
+  CHAIN_START,
+  type Entry,
+  firstEntries,
+  type Head,
+  type MostEntries,
+  sameChain,
+} from '../../store/log/entry.ts';
 import type { Peer } from './peer.ts';
 
 /** What follows an entry. */
@@ -148,4 +156,34 @@ export function directoryJournal(directory: string): JournalSource {
     },
     close: journal.close,
   };
+}
+
+/**
+ * The last event up to which a journal agrees with that of this data; number 0 where none is known. Events that either of them
+ * has trimmed can't be compared; later ones can.
+ */
+export async function lastCommon(
+  directory: string,
+  source: Pick<JournalSource, 'chainAt'>,
+  place: Pick<Head, 'id'>,
+): Promise<Head> {
+  const journal = openJournalReader(directory);
+  try {
+    let common: Head = { id: 0, chain: CHAIN_START };
+    for (let [from, to] = [1, place.id]; from <= to; ) {
+      const id = (from + to) >> 1;
+      const ours = journal.chainAt(id);
+      const theirs = await source.chainAt(id);
+      const isKnown = ours !== null && theirs !== 'trimmed';
+      if (isKnown && (theirs === null || !sameChain(ours, theirs))) {
+        to = id - 1;
+      } else {
+        if (isKnown) common = { id, chain: ours };
+        from = id + 1;
+      }
+    }
+    return common;
+  } finally {
+    journal.close();
+  }
 }

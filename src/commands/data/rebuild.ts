@@ -7,7 +7,7 @@ import { sendManyIn } from '../../settings/data.ts';
 import type { LostHook } from '../../store/hooks/earlier-hooks.ts';
 import { rebuildIndex } from '../../store/ingest/rebuild.ts';
 import { writeNow } from '../cli/output.ts';
-import { listIndexReport } from './list-indexes.ts';
+import { listIndexReport } from '../cli/progress.ts';
 
 /** A chainhook as `stackside hooks add` takes it: one line of JSON. */
 export function definitionLine({ definition, isEnabled }: LostHook): string {

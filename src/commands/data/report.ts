@@ -1,12 +1,11 @@
 /** The output of `stackside check`, `tables` and `status`. */
-
 import { chainIdText } from '../../chain/network.ts';
 import { silentMachine } from '../../hooks/machine.ts';
 import { type CheckOptions, checkDirectory } from '../../store/check/check.ts';
 import type { CheckWatch } from '../../store/check/run.ts';
 import { type TableSize, tableSizes } from '../../store/check/table-sizes.ts';
 import { type DirectoryStatus, directoryStatus } from '../../store/files/status.ts';
-import type { OutputFormat } from '../cli/option-values.ts';
+import type { OutputFormat } from '../cli/command.ts';
 import { writeNow } from '../cli/output.ts';
 import { progressLines } from '../cli/progress.ts';
 import type { CheckLine, TableLine } from '../serve/inspections.ts';

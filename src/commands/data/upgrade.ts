@@ -1,10 +1,10 @@
 /** `stackside upgrade --check`: what this program would do with the files of a data directory. */
 import { EXIT } from '../../base/errors.ts';
 import { type UpgradePlan, upgradePlan } from '../../store/files/upgrade.ts';
-import type { OutputFormat } from '../cli/option-values.ts';
-import { spanText } from '../cli/span.ts';
-import { serverVersion } from '../cli/version.ts';
-import { type RebuildCost, rebuildCost } from './rebuild-cost.ts';
+import type { OutputFormat } from '../cli/command.ts';
+import { spanText } from '../cli/progress.ts';
+import { serverVersion } from '../cli/this-program.ts';
+import rates from './rebuild-rates.json' with { type: 'json' };
 
 /** What the operator has to do before this program can serve the directory. */
 type Duty = 'none' | 'rebuild' | 'newer-program' | 'import';
@@ -110,3 +110,50 @@ export function reportUpgrade(directory: string, format: OutputFormat): void {
   process.stdout.write(format === 'json' ? `${JSON.stringify(report)}\n` : `${lines(report).join('\n')}\n`);
   if (report.duty !== 'none') process.exitCode = EXIT.found;
 }
+
+/** A part of a chain that grows, of the long import whose costs were measured. */
+export interface Growth {
+  /** Transactions at the end of the part. */
+  transactions: number;
+}
+
+/**
+ * The sum of what so many transactions cost, each as in the part of the chain that it belongs to.
+ * @param parts in order; what comes after the last costs what that costs
+ * @param cost of one transaction
+ */
+export function sumOverGrowth<Part extends Growth>(
+  parts: readonly Part[],
+  transactions: number,
+  cost: (part: Part) => number,
+): number {
+  let [done, sum] = [0, 0];
+  for (const part of parts) {
+    const more = Math.max(0, Math.min(part.transactions, transactions) - done);
+    sum += more * cost(part);
+    done += more;
+  }
+  return sum + (transactions - done) * cost(parts.at(-1)!);
+}
+
+export interface RebuildCost {
+  /** Processor time of one core. */
+  seconds: number;
+  /** Bytes of the new index. */
+  indexBytes: number;
+  /** Bytes of the write-ahead log at most, while the new index is written. */
+  logBytes: number;
+}
+
+/** Estimates a rebuild from a journal of so many bytes. */
+export function rebuildCost(journalBytes: number): RebuildCost {
+  const transactions = journalBytes / rates.journal_bytes;
+  return {
+    seconds: sumOverGrowth(rates.parts, transactions, ({ microseconds }) => microseconds) / 1e6,
+    indexBytes: transactions * rates.index_bytes,
+    logBytes: LOG_BYTES,
+  };
+}
+
+/** The log gathers 256 MB before it is copied into the file, and what one transaction writes. */
+const LOG_BYTES = 500_000_000;

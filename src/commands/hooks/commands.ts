@@ -2,8 +2,7 @@
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import { settings } from '../../settings/config.ts';
 import type { Connection } from '../cli/client.ts';
-import { addCommand, command } from '../cli/command.ts';
-import { LONGEST_SECONDS, numberOption, switchOption } from '../cli/option-values.ts';
+import { addCommand, command, LONGEST_SECONDS, numberOption, switchOption } from '../cli/command.ts';
 import type { BackfillChoice, DeliveryChoice, RedeliverChoice, TryChoice } from './hooks.ts';
 import type { ListenChoice } from './listen.ts';
 

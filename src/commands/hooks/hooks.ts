@@ -14,7 +14,7 @@ import {
   Uuid,
 } from '../../hooks/routes/schemas.ts';
 import { answerOf, ask, type Connection, call } from '../cli/client.ts';
-import { printableText } from '../cli/printable.ts';
+import { printableText } from '../cli/output.ts';
 
 /** Prints what may hold texts of consumers, such as the names of their chainhooks. */
 const print = (text: string): void => {

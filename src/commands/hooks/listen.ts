@@ -7,7 +7,7 @@ import { verified } from '../../hooks/delivery/signature.ts';
 import { type Listen, listenHttp } from '../../http/listener.ts';
 import { BodyError, bodyText } from '../../http/request-body.ts';
 import { settings } from '../../settings/config.ts';
-import { printableText } from '../cli/printable.ts';
+import { printableText } from '../cli/output.ts';
 import { timeOfDay } from '../terminal/pretty-log.ts';
 
 export interface ListenChoice {

@@ -1,12 +1,198 @@
-/** The forms in which rows of a query leave the program. */
+/** The forms in which rows of a query leave the program: tables for people, CSV, JSON, and Parquet, made group by group. */
+import { ByteWriter, ParquetWriter } from 'hyparquet-writer';
 import { exactJson } from '../../codec/exact-number.ts';
+import { toHex } from '../../codec/hex.ts';
 import { type CsvValue, csvLine } from '../../http/csv.ts';
-import type { ResultColumn, SqlValue } from '../../store/sql/result.ts';
-import { printableText } from '../cli/printable.ts';
+import type { Form, ResultColumn, SqlValue } from '../../store/sql/result.ts';
+import { printableText } from '../cli/output.ts';
 import type { Format } from './options.ts';
-import { parquet } from './parquet.ts';
-import { tableText } from './table.ts';
-import { distinctNames, shown } from './values.ts';
+
+/** A value as text and JSON have it: bytes in hex. */
+const shown = (value: SqlValue): CsvValue => (value instanceof Uint8Array ? toHex(value) : value);
+
+/** The names of columns; those that occur twice are told apart by their place. */
+function distinctNames(columns: readonly ResultColumn[]): string[] {
+  const seen = new Set<string>();
+  return columns.map(({ name }, i) => {
+    const distinct = seen.has(name) ? `${name}:${i + 1}` : name;
+    seen.add(distinct);
+    return distinct;
+  });
+}
+
+/** Rows that are read before the first one is shown. */
+const ROWS_FOR_WIDTHS = 200;
+/** Characters of a cell, after which its text is cut: a transaction id and a contract identifier fit. */
+const WIDEST_CELL = 84;
+
+const cut = (text: string): string => (text.length <= WIDEST_CELL ? text : `${text.slice(0, WIDEST_CELL - 1)}…`);
+
+interface Cell {
+  text: string;
+  isNumber: boolean;
+}
+
+function cellOf(value: SqlValue): Cell {
+  const plain = shown(value);
+  const isNumber = typeof plain === 'number' || typeof plain === 'bigint';
+  return { text: cut(String(plain ?? '').replaceAll(/[\t\r\n]/g, ' ')), isNumber };
+}
+
+const padded = ({ text, isNumber }: Cell, width: number): string =>
+  isNumber ? text.padStart(width) : text.padEnd(width);
+
+const lineOf = (cells: readonly Cell[], widths: readonly number[]): string =>
+  `${cells
+    .map((cell, i) => padded(cell, widths[i] ?? 0))
+    .join('  ')
+    .trimEnd()}\n`;
+
+/** A table for people: the widths are those of the first rows. */
+function* table(columns: readonly ResultColumn[], rows: Iterable<SqlValue[]>): Generator<string> {
+  const head = columns.map(({ name }): Cell => ({ text: name, isNumber: false }));
+  const first: Cell[][] = [];
+  let widths: number[] = [];
+
+  function* begun(): Generator<string> {
+    widths = head.map(({ text }, i) => Math.max(text.length, ...first.map((cells) => cells[i]?.text.length ?? 0)));
+    yield lineOf(head, widths);
+    yield lineOf(
+      widths.map((width): Cell => ({ text: '-'.repeat(width), isNumber: false })),
+      widths,
+    );
+    for (const cells of first) yield lineOf(cells, widths);
+  }
+
+  for (const row of rows) {
+    const cells = row.map(cellOf);
+    if (widths.length > 0) {
+      yield lineOf(cells, widths);
+      continue;
+    }
+    first.push(cells);
+    if (first.length === ROWS_FOR_WIDTHS) yield* begun();
+  }
+  if (widths.length === 0) yield* begun();
+}
+
+/** The size of a row group, which ends where either is reached. */
+interface GroupSize {
+  rows: number;
+  /** Bytes of texts and numbers. */
+  bytes: number;
+}
+
+const USUAL_GROUP: GroupSize = { rows: 10_000, bytes: 8_000_000 };
+
+type Schema = ConstructorParameters<typeof ParquetWriter>[0]['schema'];
+type Element = Schema[number];
+type Value = bigint | number | boolean | string | Uint8Array | Date | null;
+
+interface Kind {
+  element: Omit<Element, 'name'>;
+  convert(value: Exclude<SqlValue, null>): Value;
+}
+
+const text: Kind = {
+  element: { type: 'BYTE_ARRAY', converted_type: 'UTF8', logical_type: { type: 'STRING' } },
+  convert: (value) => (typeof value === 'string' ? value : String(shown(value))),
+};
+
+/**
+ * The type in Parquet for each form. Amounts are texts: a token's has up to 39 digits, and DECIMAL holds 38 at most.
+ */
+const kinds: Readonly<Record<Form, Kind>> = {
+  integer: { element: { type: 'INT64' }, convert: (value) => BigInt(value as bigint) },
+  boolean: { element: { type: 'BOOLEAN' }, convert: (value) => Number(value) === 1 },
+  real: { element: { type: 'DOUBLE' }, convert: Number },
+  time: {
+    element: {
+      type: 'INT64',
+      converted_type: 'TIMESTAMP_MILLIS',
+      logical_type: { type: 'TIMESTAMP', isAdjustedToUTC: true, unit: 'MILLIS' },
+    },
+    convert: (value) => new Date(String(value)),
+  },
+  bytes: { element: { type: 'BYTE_ARRAY' }, convert: (value) => value as Uint8Array },
+  text,
+  hex: text,
+  amount: text,
+  mixed: text,
+};
+
+/** Collects what the writer makes, and gives it out. */
+class Parts extends ByteWriter {
+  take(): Uint8Array {
+    const part = this.getBytes().slice();
+    this.index = 0;
+    return part;
+  }
+}
+
+const sizeOf = (value: Value): number => (typeof value === 'string' || value instanceof Uint8Array ? value.length : 8);
+
+/** Rows of a group, by columns. */
+class Group {
+  rows = 0;
+  bytes = 0;
+  readonly columns: Value[][];
+  constructor(private readonly shape: readonly Kind[]) {
+    this.columns = shape.map(() => []);
+  }
+
+  add(row: readonly SqlValue[]): void {
+    this.rows += 1;
+    for (const [i, { convert }] of this.shape.entries()) {
+      const stored = row[i] ?? null;
+      const value = stored === null ? null : convert(stored);
+      this.columns[i]?.push(value);
+      this.bytes += sizeOf(value);
+    }
+  }
+
+  isFull({ rows, bytes }: GroupSize): boolean {
+    return this.rows >= rows || this.bytes >= bytes;
+  }
+}
+
+/** Makes the parts of a Parquet file, compressed with zstd. Every column may be null. @param size others are for tests */
+export function* parquet(
+  columns: readonly ResultColumn[],
+  rows: Iterable<SqlValue[]>,
+  size: GroupSize = USUAL_GROUP,
+): Generator<Uint8Array> {
+  const names = distinctNames(columns);
+  const shape = columns.map(({ form }) => kinds[form]);
+  const schema: Schema = [
+    { name: 'root', num_children: columns.length },
+    ...shape.map(({ element }, i): Element => ({ name: names[i] ?? '', repetition_type: 'OPTIONAL', ...element })),
+  ];
+  const parts = new Parts();
+  const writer = new ParquetWriter({
+    writer: parts,
+    schema,
+    codec: 'ZSTD',
+    compressors: { ZSTD: (bytes) => Bun.zstdCompressSync(bytes) },
+    createdBy: 'stackside',
+  });
+
+  function write(group: Group): Uint8Array {
+    const columnData = group.columns.map((data, i) => ({ name: names[i] ?? '', data, offsetIndex: false }));
+    writer.write({ columnData, rowGroupSize: group.rows });
+    return parts.take();
+  }
+
+  let group = new Group(shape);
+  for (const row of rows) {
+    group.add(row);
+    if (!group.isFull(size)) continue;
+    yield write(group);
+    group = new Group(shape);
+  }
+  if (group.rows > 0) yield write(group);
+  writer.finish();
+  yield parts.take();
+}
 
 /** Makes parts of an output from rows, which are read as the parts are taken. */
 export type Encode = (columns: readonly ResultColumn[], rows: Iterable<SqlValue[]>) => Generator<string | Uint8Array>;
@@ -41,14 +227,6 @@ function* json(columns: readonly ResultColumn[], rows: Iterable<SqlValue[]>): Ge
     before = ',';
   }
   yield before === '[' ? '[]\n' : '\n]\n';
-}
-
-function* table(columns: readonly ResultColumn[], rows: Iterable<SqlValue[]>): Generator<string> {
-  yield* tableText(
-    columns.map(({ name }) => name),
-    rows,
-    shown,
-  );
 }
 
 const encoders: Readonly<Record<Format, Encode>> = { table, csv, ndjson, json, parquet };

@@ -12,8 +12,8 @@ import {
 } from '../../store/sql/result.ts';
 import { blocksOf, type ExportedBlocks, viewNamed, viewResult } from '../../store/sql/view-rows.ts';
 import { encoderOf, inLargeParts } from './formats.ts';
-import type { FromQuery, QueryEnd, QuerySource, QueryStart } from './messages.ts';
 import type { Format } from './options.ts';
+import type { FromQuery, QueryEnd, QuerySource, QueryStart } from './run.ts';
 
 /** The first rows of a result, counted. */
 function* firstRows(rows: Iterable<SqlValue[]>, most: number | null, end: QueryEnd): Generator<SqlValue[]> {

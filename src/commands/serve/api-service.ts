@@ -23,7 +23,7 @@ import { parseProxyPrefixes, prefixProxy, requireOtherServers } from '../../node
 import type { NodeRpc } from '../../node/rpc.ts';
 import type { Settings } from '../../settings/config.ts';
 import type { Snapshots } from '../../store/read/snapshots.ts';
-import { serverVersion } from '../cli/version.ts';
+import { serverVersion } from '../cli/this-program.ts';
 import { createApp, type ServerReadings } from './app.ts';
 
 export interface ApiServiceOptions {

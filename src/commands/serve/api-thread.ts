@@ -1,5 +1,4 @@
 /** An API thread. Each reads snapshots of its own, and passes requests that need the main thread on to it. */
-
 import { type MessagePort, parentPort, workerData } from 'node:worker_threads';
 import { Registry } from 'prom-client';
 import type { Readiness } from '../../api/operations.ts';
@@ -20,8 +19,8 @@ import { CommitCount } from '../../store/ingest/commit-count.ts';
 import { openSnapshots } from '../../store/read/snapshots.ts';
 import { prettyLog } from '../terminal/pretty-log.ts';
 import { startApiService } from './api-service.ts';
+import type { FromThread, ThreadStart, ToThread } from './api-threads.ts';
 import { recentLog, type ThreadLog } from './recent-log.ts';
-import type { FromThread, ThreadStart, ToThread } from './thread-messages.ts';
 
 /** Runs the API in this thread until the main thread stops it. */
 export async function runApiThread(): Promise<void> {

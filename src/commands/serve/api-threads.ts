@@ -1,5 +1,6 @@
-/** Starts, watches and stops the API's threads from the main thread. */
+/** Starts, watches and stops the API's threads from the main thread, and the messages between them. */
 import { Worker } from 'node:worker_threads';
+import type { MetricObjectWithValues, MetricValue } from 'prom-client';
 import { apiThreadUrl } from '../../api-thread-url.ts';
 import type { Clock } from '../../base/clock.ts';
 import { DiskFullError, OperatorError } from '../../base/errors.ts';
@@ -9,7 +10,42 @@ import type { Settings } from '../../settings/config.ts';
 import type { CommitCount } from '../../store/ingest/commit-count.ts';
 import type { Environment } from './environment.ts';
 import type { ThreadLog } from './recent-log.ts';
-import type { FromThread, ThreadMetrics, ThreadStart, ToThread } from './thread-messages.ts';
+
+/** The metrics of a registry, to be aggregated with those of others. */
+export type ThreadMetrics = MetricObjectWithValues<MetricValue<string>>[];
+
+/** The data that a thread starts with. */
+export interface ThreadStart {
+  settings: Settings;
+  port: number;
+  /** Whether other threads listen on the same port. */
+  shared: boolean;
+  /** The URL at which the main thread answers requests that threads pass on. */
+  mainThread: string;
+  /** The secret by which the main thread recognises requests from its own threads. */
+  passage: string;
+  /** The memory of the counts of requests. */
+  requests: SharedArrayBuffer;
+  /** The memory of the count of commits. */
+  commits: SharedArrayBuffer;
+  /** Whether the log is one for people, which the main thread prints. */
+  log: { pretty: boolean; colors: boolean };
+}
+
+/** A message from an API thread to the main thread. */
+export type FromThread =
+  | { kind: 'listening'; url: string }
+  /** An OperatorError of the thread: the two lines for the operator, and whether a disk has no room. */
+  | { kind: 'refused'; problem: string; remedy: string; isFull: boolean }
+  | { kind: 'crashed'; cause: string }
+  /** A line of the log. */
+  | { kind: 'said'; line: string }
+  | { kind: 'metrics'; id: number; metrics: ThreadMetrics }
+  | { kind: 'log'; id: number; log: ThreadLog }
+  | { kind: 'stopped' };
+
+/** A message from the main thread to an API thread. */
+export type ToThread = { kind: 'tell'; what: 'metrics' | 'log'; id: number } | { kind: 'stop' };
 
 export interface ApiThreads {
   url: string;

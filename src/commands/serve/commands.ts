@@ -1,7 +1,6 @@
 /** Commands that run a server, or that help to try one. */
 import { Option } from 'commander';
-import { command } from '../cli/command.ts';
-import { httpUrl, numberOption, switchOption } from '../cli/option-values.ts';
+import { command, httpUrl, numberOption, switchOption } from '../cli/command.ts';
 import type { SettingsFormat } from '../cli/show-settings.ts';
 
 export const serve = command({
@@ -34,7 +33,7 @@ export const openConsole = command({
   takes: 'hooks',
   async run(reading) {
     const [{ printSignInLink }, { keyFor }] = await Promise.all([
-      import('../cli/console.ts'),
+      import('../cli/client.ts'),
       import('../cli/client.ts'),
     ]);
     await printSignInLink({ url: reading.settings.url, key: keyFor(reading) });
@@ -48,7 +47,7 @@ export const health = command({
   takes: 'health',
   options: [switchOption('--ready', 'Ask whether the index can be read and is up to date')],
   async run({ settings }, { ready }: { ready: boolean }) {
-    const { askHealth } = await import('../cli/health.ts');
+    const { askHealth } = await import('../cli/client.ts');
     process.stdout.write(`${await askHealth(settings.url, ready ? 'ready' : 'alive')}\n`);
   },
 });

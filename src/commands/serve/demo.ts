@@ -10,11 +10,10 @@ import { startRpc } from '../../devnet/rpc/server.ts';
 import { hostNames } from '../../http/hosts.ts';
 import { type Reading, readSettings, type SettingsOf } from '../../settings/config.ts';
 import { fileSizes } from '../../store/files/status.ts';
-import { demoPresenter, serverOutputs } from '../terminal/presenter.ts';
+import { demoPresenter, type Running, serverOutputs } from '../terminal/presenter.ts';
 import { type Environment, realEnvironment } from './environment.ts';
-import type { Running } from './running.ts';
 import { nextSignal, serveUntilSignal, startServing } from './serve.ts';
-import type { Sources } from './system-state.ts';
+import type { Sources } from './server-readings.ts';
 
 const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
 

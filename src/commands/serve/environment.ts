@@ -7,7 +7,7 @@ import { type Listen, listenHttp } from '../../http/listener.ts';
 import { createLog, type Level, type Log } from '../../log.ts';
 import { type Connect, openToWrite, WAL_LIMIT_BYTES } from '../../store/files/connection.ts';
 import { type OpenSnapshots, openSnapshots } from '../../store/read/snapshots.ts';
-import { type StartOwnProcess, startOwnProcess } from '../cli/own-process.ts';
+import { type StartOwnProcess, startOwnProcess } from '../cli/this-program.ts';
 import { type OpenLog, openClusterLog } from '../cluster/host.ts';
 
 export interface Environment {

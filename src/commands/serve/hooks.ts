@@ -1,5 +1,4 @@
 /** Starts the chainhooks of a serving process by its settings. */
-
 import { OperatorError } from '../../base/errors.ts';
 import type { Lease } from '../../cluster/lease-keeper.ts';
 import { type Access, access } from '../../hooks/access/access.ts';
@@ -13,8 +12,7 @@ import type { HookMachine } from '../../hooks/machine.ts';
 import { hookBackfills } from '../../hooks/routes/backfills.ts';
 import { deliveryLog } from '../../hooks/routes/deliveries.ts';
 import type { ReadHooks } from '../../hooks/routes/family.ts';
-import type { HookApi } from '../../hooks/routes/hooks.ts';
-import { management } from '../../hooks/routes/hooks.ts';
+import { type HookApi, management } from '../../hooks/routes/hooks.ts';
 import { consumerSecrets } from '../../hooks/routes/secret.ts';
 import { signInLink } from '../../hooks/routes/session.ts';
 import { trials } from '../../hooks/routes/trials.ts';
@@ -25,7 +23,7 @@ import type { Settings } from '../../settings/config.ts';
 import type { Commander } from '../../store/ingest/commands.ts';
 import type { Ingest } from '../../store/ingest/ingest.ts';
 import type { Snapshots } from '../../store/read/snapshots.ts';
-import { serverVersion } from '../cli/version.ts';
+import { serverVersion } from '../cli/this-program.ts';
 import { type Environment, realEnvironment } from './environment.ts';
 
 const SECOND = 1_000;

@@ -16,7 +16,7 @@ import type { Clock } from '../../base/clock.ts';
 import { EXIT } from '../../base/errors.ts';
 import { parsedJson } from '../../base/json-text.ts';
 import { ApiError } from '../../http/errors.ts';
-import type { OwnProcess, StartOwnProcess } from '../cli/own-process.ts';
+import type { OwnProcess, StartOwnProcess } from '../cli/this-program.ts';
 
 const Step = Type.Object({ number: Type.Integer(), of: Type.Integer(), name: Type.String(), detail: Type.String() });
 

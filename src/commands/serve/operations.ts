@@ -1,14 +1,135 @@
-/** Answers /health, /ready and /metrics from the index and the node. */
+/** Answers /health, /ready and /metrics from the index and the node: whether events can be written, and the tip is as fresh as it should be. */
 import { AggregatorRegistry, type Registry } from 'prom-client';
-import type { Operations } from '../../api/operations.ts';
+import type { Operations, Readiness } from '../../api/operations.ts';
+import { networkOf, TESTNET_CHAIN_ID } from '../../chain/network.ts';
 import { processMetrics } from '../../metrics/process.ts';
 import { type ServerState, stateMetrics } from '../../metrics/state.ts';
-import type { NodeRpc } from '../../node/rpc.ts';
+import { type NodeRpc, NodeUnreachableError } from '../../node/rpc.ts';
 import { fileSizes } from '../../store/files/status.ts';
+import { unavailable } from '../../store/files/store-failure.ts';
 import type { WriterHealth } from '../../store/ingest/writer.ts';
+import { NoSnapshotError } from '../../store/model/read-errors.ts';
 import type { Snapshots } from '../../store/read/snapshots.ts';
-import { nodeHeightOf, readinessOf, readOrReason } from './readiness.ts';
-import type { ThreadMetrics } from './thread-messages.ts';
+import { spanText } from '../cli/progress.ts';
+import type { ThreadMetrics } from './api-threads.ts';
+
+export interface ReadinessOptions {
+  snapshots: Snapshots;
+  node: NodeRpc;
+  /** The writer's health; null where this process only reads. */
+  health: Pick<WriterHealth, 'failing'> | null;
+  /** Why a host of a cluster is too far behind its log; null where it isn't. */
+  behind: () => string | null;
+  /** Why no events come, in words; null where they do. */
+  stalled: () => string | null;
+  /** The `--max-tip-age` setting. */
+  maxTipAge: number | null;
+  /** The clock, in Unix milliseconds. */
+  now: () => number;
+}
+
+/**
+ * Blocks that the index may be behind the node and still be ready: a node reports its own height before it has posted
+ * the block.
+ */
+const BLOCKS_BEHIND = 2;
+
+/** The node's own height; null where its RPC interface can't be reached. */
+export async function nodeHeightOf(node: NodeRpc): Promise<number | null> {
+  try {
+    return (await node.info()).height;
+  } catch (error) {
+    if (error instanceof NodeUnreachableError) return null;
+    throw error;
+  }
+}
+
+/** Reads from the index. @returns the value, or the reason why the index can't be read; other errors are thrown */
+export async function readOrReason<T>(
+  reading: Promise<T>,
+): Promise<{ read: T; reason: null } | { read: null; reason: string }> {
+  try {
+    return { read: await reading, reason: null };
+  } catch (error) {
+    if (error instanceof NoSnapshotError) return { read: null, reason: error.message };
+    const failure = unavailable(error);
+    if (failure === null) throw error;
+    return { read: null, reason: `the index can't be read: ${failure.message}` };
+  }
+}
+
+/**
+ * Seconds that the newest block of mainnet may be old. Blocks come every few seconds there since epoch 3 and wait for no
+ * Bitcoin block, which may take an hour. Other networks may stand still for days: a devnet has a block when somebody wants
+ * one.
+ */
+const MAINNET_TIP_AGE = 3_600;
+
+/**
+ * Seconds that the newest block may be old where nobody knows of newer ones; null for no limit.
+ * @param setting the `--max-tip-age` setting: 0 for no limit, null for the network's own
+ */
+export function tipAgeLimit(setting: number | null, chainId: number): number | null {
+  if (setting !== null) return setting === 0 ? null : setting;
+  return networkOf(chainId).kind === 'mainnet' ? MAINNET_TIP_AGE : null;
+}
+
+interface Tip {
+  height: number;
+  /** Seconds since the block's time. */
+  age: number;
+  chainId: number;
+}
+
+type Finding = Pick<Readiness, 'state' | 'reason'>;
+const READY: Finding = { state: 'ready', reason: null };
+
+/** Whether the tip is as fresh as it should be. */
+function freshness(tip: Tip | null, nodeHeight: number | null, maxTipAge: number | null): Finding {
+  if (tip === null) return { state: 'empty', reason: 'no block was indexed yet' };
+  if (nodeHeight !== null) {
+    if (nodeHeight - tip.height <= BLOCKS_BEHIND) return READY;
+    return { state: 'behind', reason: `behind the node: height ${tip.height} of ${nodeHeight}` };
+  }
+  const limit = tipAgeLimit(maxTipAge, tip.chainId);
+  if (limit === null || tip.age <= limit) return READY;
+  const reason = `the newest block is ${spanText(tip.age)} old, and the node's RPC interface can't be reached`;
+  return { state: 'stale', reason };
+}
+
+/** The state of a server, with the reason where it isn't ready. */
+export async function readinessOf(options: ReadinessOptions): Promise<Readiness> {
+  const { snapshots, node, health, behind, maxTipAge, now } = options;
+  const reading = snapshots.read(async (read): Promise<Tip | null> => {
+    const block = await read.blocks.find('latest');
+    if (block === undefined) return null;
+    const age = Math.max(0, Math.round(now() / 1000 - block.time));
+    return { height: block.height, age, chainId: (await read.chain.chainId()) ?? TESTNET_CHAIN_ID };
+  });
+  const [{ read: tip, reason: unreadable }, nodeHeight] = await Promise.all([
+    readOrReason(reading),
+    nodeHeightOf(node),
+  ]);
+  const failing = health?.failing() ?? null;
+  const stalled = options.stalled();
+  const finding = (): Finding => {
+    if (failing !== null) return { state: 'failing', reason: `nothing can be written: ${failing.message}` };
+    if (unreadable !== null) return { state: 'unreadable', reason: unreadable };
+    const lag = behind();
+    if (lag !== null) return { state: 'behind', reason: lag };
+    if (stalled !== null) return { state: 'stalled', reason: stalled };
+    return freshness(tip, nodeHeight, maxTipAge);
+  };
+  const { state, reason } = finding();
+  return {
+    ready: state === 'ready',
+    state,
+    reason,
+    height: tip?.height ?? null,
+    node_height: nodeHeight,
+    tip_age_seconds: tip?.age ?? null,
+  };
+}
 
 export interface OperationsOptions {
   directory: string;

@@ -35,9 +35,9 @@ import type { Ingest } from '../../store/ingest/ingest.ts';
 import { startJournalKeeper } from '../../store/ingest/journal-keeper.ts';
 import { startValueIndexing } from '../../store/ingest/value-indexes.ts';
 import type { Snapshots } from '../../store/read/snapshots.ts';
-import { serverVersion } from '../cli/version.ts';
+import { serverVersion } from '../cli/this-program.ts';
 import { joinCluster, requireHost, type ServedCluster } from '../cluster/host.ts';
-import { type Presenter, servePresenter, serverOutputs } from '../terminal/presenter.ts';
+import { type Presenter, type Running, servePresenter, serverOutputs } from '../terminal/presenter.ts';
 import { startApiService } from './api-service.ts';
 import { type ApiThreads, startApiThreads } from './api-threads.ts';
 import type { ServerReadings } from './app.ts';
@@ -46,18 +46,11 @@ import { type EventSources, takeEvents } from './event-sources.ts';
 import { serverFaucets } from './faucets.ts';
 import { serveHooks } from './hooks.ts';
 import { inspections } from './inspections.ts';
-import { journalStretch } from './journal-stretch.ts';
-import { requireNodesChain } from './node-chain.ts';
 import { importOldNames } from './old-names.ts';
-import { requireLoopback } from './open-access.ts';
-import { serverOperations } from './operations.ts';
-import { readOrReason } from './readiness.ts';
+import { readOrReason, serverOperations } from './operations.ts';
 import { recentLog, systemLog, type ThreadLog } from './recent-log.ts';
-import type { Running } from './running.ts';
-import { serverHistory } from './server-history.ts';
-import { serverStatus } from './server-status.ts';
-import { type Sources, systemState } from './system-state.ts';
-import { probeWrites } from './write-probe.ts';
+import { journalStretch, type Sources, serverHistory, serverStatus, systemState } from './server-readings.ts';
+import { requireLoopback, requireNodesChain } from './start-checks.ts';
 
 /** What a server remembers of its own work, also where it starts anew. */
 interface Watch {
@@ -466,6 +459,17 @@ function keepJournal({ data, journalKeep }: Settings, environment: Environment, 
   const every = inTurn(ingest, clock.every);
   return startJournalKeeper({ directory: data, keep: journalKeep, log, now: clock.now, every, connect });
 }
+
+/** Milliseconds between two probes of writes. */
+const PROBE_MS = 2_000;
+
+/**
+ * Finds out that writes succeed again where no event comes that would show it. By a timer and not when `/ready` is asked:
+ * what the journal is ahead of the index, and deliveries of chainhooks, wait for it whether somebody asks or not.
+ * @param probe costs nothing while writes succeed
+ * @returns a function that ends the probes
+ */
+export const probeWrites = ({ probe }: { probe: () => void }, every: Every): (() => void) => every(PROBE_MS, probe);
 
 /** Warns where others may read the data directory: its files hold secrets. */
 function warnOfOthers(directory: string, log: Log): void {

@@ -2,8 +2,7 @@
 import type { Readiness } from '../../api/operations.ts';
 import { chainIdText, networkOf } from '../../chain/network.ts';
 import { observerToml } from '../../node/observer-toml.ts';
-import { duration } from '../cli/progress.ts';
-import { spanText } from '../cli/span.ts';
+import { duration, spanText } from '../cli/progress.ts';
 
 /** A URL that a browser on this machine takes: no browser asks "any address". */
 export const browserUrl = (url: string): string => url.replace('//0.0.0.0', '//127.0.0.1').replace('//[::]', '//[::1]');

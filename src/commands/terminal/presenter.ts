@@ -1,14 +1,32 @@
 /** How a server speaks to whoever started it: JSON for programs, lines and a screen for people. */
+import type { Readiness } from '../../api/operations.ts';
+import type { OperatorError } from '../../base/errors.ts';
 import { type LossyOutput, lossyOutputs } from '../../base/lossy-output.ts';
 import type { Log, LogEvent } from '../../log.ts';
 import type { Settings } from '../../settings/config.ts';
-import { serverVersion } from '../cli/version.ts';
+import { serverVersion } from '../cli/this-program.ts';
 import type { Environment } from '../serve/environment.ts';
-import type { Running } from '../serve/running.ts';
-import { BlockRate } from './block-rate.ts';
 import { demoPage, networkLine, servePage, statusLine } from './pages.ts';
 import { prettyLog, timeOfDay } from './pretty-log.ts';
 import { type Abilities, abilitiesOf, type Output, openScreen, type Screen } from './screen.ts';
+
+/** A server that was started. */
+export interface Running {
+  /** The URL of the API; null where this process doesn't serve it. */
+  api: string | null;
+  /** The URL of the event port; null where this process takes no events. */
+  events: string | null;
+  /** Makes the path of a link that signs a browser in; null where this process manages no chainhooks. */
+  signInPath: (() => string) | null;
+  /** The state as `/ready` tells it. */
+  readiness(): Promise<Readiness>;
+  /** The chain of the index; null where nothing has said yet which it is. */
+  chainId(): Promise<number | null>;
+  /** Resolves with what ended a host of a cluster, which only the operator can mend; null where there is none. */
+  failed: Promise<OperatorError> | null;
+  /** Finishes what is in progress, then closes the files. */
+  stop(): Promise<void>;
+}
 
 export interface Presenter {
   /** What the server is to run in: its log is the presenter's. */
@@ -196,4 +214,20 @@ function presenterOf(options: PresenterOptions, show: Show): Presenter {
   const format = settings.logFormat ?? (isTerminal ? 'pretty' : 'json');
   if (format === 'json') return jsonPresenter(options);
   return isTerminal ? screenPresenter(options, show) : linesPresenter(options);
+}
+
+/** Milliseconds that a rate looks back: long enough to be steady, short enough to show what is going on. */
+const WINDOW_MS = 10_000;
+
+/** How fast a chain grows. Times are of a monotonic clock, in milliseconds. */
+export class BlockRate {
+  readonly #seen: { time: number; height: number }[] = [];
+
+  /** Notes the height at a time. @returns blocks a second over the last ten seconds; null before there are two heights */
+  at(time: number, height: number): number | null {
+    this.#seen.push({ time, height });
+    while (this.#seen.length > 2 && this.#seen[1]!.time <= time - WINDOW_MS) this.#seen.shift();
+    const [first] = this.#seen;
+    return first === undefined || first.time === time ? null : ((height - first.height) * 1_000) / (time - first.time);
+  }
 }

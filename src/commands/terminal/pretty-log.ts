@@ -1,6 +1,6 @@
 /** The log as lines that people read. */
 import { isLogged, type Level, type Log, type LogEvent, levelOf } from '../../log.ts';
-import { printableText } from '../cli/printable.ts';
+import { printableText } from '../cli/output.ts';
 
 /** Colors of levels, as the terminal's own palette has them. */
 const colors = { debug: '\u001b[2m', info: '\u001b[36m', warn: '\u001b[33m', error: '\u001b[31m' } as const;

@@ -1,5 +1,20 @@
-/** Runs a command of this program in a process of its own. */
+/**
+ * The version of this program, whose branch and commit `build.ts` sets for a compiled executable, and how the program runs a
+ * command of its own in another process.
+ */
 import { setPriority } from 'node:os';
+import manifest from '../../../package.json' with { type: 'json' };
+import { versionText } from '../../http/respond.ts';
+
+declare const STACKSIDE_BRANCH: string | undefined;
+declare const STACKSIDE_COMMIT: string | undefined;
+
+/** The version text in the `X-API-Version` header, in `server_version` and of `--version`. */
+export const serverVersion = versionText(
+  manifest.version,
+  typeof STACKSIDE_BRANCH === 'undefined' ? 'source' : STACKSIDE_BRANCH,
+  typeof STACKSIDE_COMMIT === 'undefined' ? 'local' : STACKSIDE_COMMIT,
+);
 
 /** A command that runs. */
 export interface OwnProcess {
@@ -13,8 +28,6 @@ export interface OwnProcess {
 
 /** @param args the command and its options */
 export type StartOwnProcess = (args: readonly string[]) => OwnProcess;
-
-declare const STACKSIDE_COMMIT: string | undefined;
 
 /** What starts this program: the executable, or Bun with the source. */
 export const program = (): string[] =>

@@ -1,7 +1,9 @@
-/** Checks that only this machine can reach the ports, which `--hook-access open` requires. */
+/** What no setting by itself can be checked for: who reaches the ports, and that the node is of the chain of the data. */
 import { lookup } from 'node:dns/promises';
-import { OperatorError } from '../../base/errors.ts';
+import { OperatorError, PassingError } from '../../base/errors.ts';
+import { chainIdText } from '../../chain/network.ts';
 import { isLoopback, parseAddress } from '../../http/ip-address.ts';
+import { type NodeInfo, type NodeRpc, NodeUnreachableError } from '../../node/rpc.ts';
 import type { Settings } from '../../settings/config.ts';
 
 /** The addresses of a name. @throws what the resolver throws */
@@ -39,4 +41,31 @@ export async function requireLoopback(
     }
     if (!isOwn) throw new OperatorError(`${flag} is ${host}, which other machines can reach.`, remedy);
   }
+}
+
+async function infoOf(node: NodeRpc): Promise<NodeInfo> {
+  try {
+    return await node.info();
+  } catch (cause) {
+    if (!(cause instanceof NodeUnreachableError)) throw cause;
+    throw new PassingError(
+      "The node's RPC interface can't be reached, so its chain can't be compared.",
+      'Start the node, or omit SKIP_STACKS_CHAIN_ID_CHECK.',
+      { cause },
+    );
+  }
+}
+
+/**
+ * Refuses a node of another chain.
+ * @param chainId the chain of the data or of the setting; null where nothing has said it yet
+ * @throws OperatorError
+ */
+export async function requireNodesChain(node: NodeRpc, chainId: number | null): Promise<void> {
+  const { chainId: nodes } = await infoOf(node);
+  if (chainId === null || nodes === chainId) return;
+  throw new OperatorError(
+    `The node is of chain ${chainIdText(nodes)}, the data of chain ${chainIdText(chainId)}.`,
+    `Check --node-rpc, or give --chain-id ${chainIdText(nodes)} with a --data directory of its own.`,
+  );
 }

@@ -1,0 +1,197 @@
+/** Reads what the server tells of itself: `/stackside/v1/status`, `history`, `system` and `journal`. */
+import type { Operations } from '../../api/operations.ts';
+import type { ServerHistory } from '../../api/stackside/history.ts';
+import type { JournalStretch, StoredEntry } from '../../api/stackside/journal.ts';
+import type { ServerStatus } from '../../api/stackside/status.ts';
+import type { SystemState } from '../../api/stackside/system.ts';
+import type { Clock } from '../../base/clock.ts';
+import type { LastHour } from '../../metrics/last-hour.ts';
+import type { EventRate } from '../../node/event-rate.ts';
+import { type Settings, settingsTakenBy } from '../../settings/config.ts';
+import { absentText, helpOf, printedName, printedValue } from '../../settings/describe.ts';
+import { defaultOf, type Source } from '../../settings/resolve.ts';
+import { openJournalReader } from '../../store/files/journal.ts';
+import { fileSizes, freeBytes } from '../../store/files/status.ts';
+import { isWhole, lowestWholeHeight, type ValueIndex } from '../../store/model/value-index.ts';
+import { serverVersion } from '../cli/this-program.ts';
+
+export interface ServerStatusOptions {
+  settings: Pick<Settings, 'mode' | 'data'>;
+  clock: Clock;
+  operations: Pick<Operations, 'readiness'>;
+  /** Events from the node, with the URL of the port they come to; null in a process that takes none. */
+  events: { rate: EventRate; url: string } | null;
+  /** Where this host of a cluster stands; null in a server that shares no log. */
+  host: () => ServerStatus['cluster'];
+}
+
+const MILLISECONDS = 1000;
+
+/** Creates what reads the status of this process. Its uptime counts from this call. */
+export function serverStatus({
+  settings,
+  clock,
+  operations,
+  events,
+  host,
+}: ServerStatusOptions): () => Promise<ServerStatus> {
+  const start = clock.monotonic();
+  return async () => {
+    const { ready, reason, height, node_height, tip_age_seconds } = await operations.readiness();
+    const files = [...fileSizes(settings.data)];
+    const sizeOf = (name: string) =>
+      files.filter(([file]) => file.startsWith(name)).reduce((sum, [, size]) => sum + size, 0);
+    return {
+      server_version: serverVersion,
+      mode: settings.mode,
+      uptime_seconds: Math.floor((clock.monotonic() - start) / MILLISECONDS),
+      ready,
+      reason,
+      index: { height, tip_age_seconds },
+      node: { height: node_height },
+      events:
+        events === null
+          ? null
+          : {
+              endpoint: new URL(events.url).host,
+              per_second: events.rate.perSecond(),
+              last_received_at: events.rate.last(),
+            },
+      cluster: host(),
+      memory_bytes: process.memoryUsage.rss(),
+      disk: {
+        index_bytes: sizeOf('index'),
+        journal_bytes: sizeOf('journal'),
+        free_bytes: freeBytes(settings.data),
+      },
+    };
+  };
+}
+
+/** A value with as many digits as a chart shows. */
+const rounded = (value: number): number => Number(value.toPrecision(4));
+const roundedOrNull = (value: number | null): number | null => (value === null ? null : rounded(value));
+
+/** The last hour by column. */
+export function serverHistory(hour: LastHour): ServerHistory {
+  const samples = hour.samples();
+  return {
+    interval_seconds: hour.intervalSeconds,
+    times: samples.map(({ time }) => time),
+    events_per_second: samples.map(({ eventsPerSecond }) => rounded(eventsPerSecond)),
+    requests_per_second: samples.map(({ requestsPerSecond }) => rounded(requestsPerSecond)),
+    request_ms: samples.map(({ requestMs }) => roundedOrNull(requestMs)),
+    deliveries_succeeded: samples.map(({ delivered }) => delivered),
+    deliveries_failed: samples.map(({ failed }) => failed),
+    delivery_ms: samples.map(({ deliveryMs }) => roundedOrNull(deliveryMs)),
+    slowest_delivery_ms: samples.map(({ slowestDeliveryMs }) => roundedOrNull(slowestDeliveryMs)),
+    memory_bytes: samples.map(({ memoryBytes }) => memoryBytes),
+    cpu_share: samples.map(({ cpuShare }) => rounded(cpuShare)),
+  };
+}
+
+/** Where the values of settings come from, by name; a setting that is missing has its default, or the program set it. */
+export type Sources = Readonly<Record<string, Source>>;
+
+export interface SystemStateOptions {
+  settings: Settings;
+  sources: Sources;
+  listeners: SystemState['listeners'];
+  valueIndexes: readonly ValueIndex[];
+}
+
+function settingsOf({ settings, sources }: SystemStateOptions): SystemState['settings'] {
+  return settingsTakenBy('serve').map(([name, declared]) => {
+    const value = (settings as Record<string, unknown>)[name];
+    const source = sources[name] ?? null;
+    return {
+      group: declared.group,
+      name: printedName(name),
+      value: printedValue(declared, value) ?? absentText(declared, 'serve'),
+      help: helpOf(declared, 'serve'),
+      source: source?.kind ?? (value === defaultOf(declared, 'serve') ? 'default' : 'program'),
+      source_name: source?.name ?? null,
+    };
+  });
+}
+
+const MICROSECONDS = 1_000_000;
+
+/** The journal of a data directory, by look-ups alone: counting its entries would read all of it. */
+function journalOf(directory: string): SystemState['journal'] {
+  const journal = openJournalReader(directory);
+  try {
+    const missing = journal.trimmedTo();
+    const span = journal.span();
+    return {
+      entries: journal.lastId() - missing,
+      missing,
+      oldest_at: span === null ? null : Math.floor(span.first / MICROSECONDS),
+      newest_at: span === null ? null : Math.floor(span.last / MICROSECONDS),
+    };
+  } finally {
+    journal.close();
+  }
+}
+
+const valueIndexState = (index: ValueIndex): SystemState['value_indexes'][number] => ({
+  of: index.subject,
+  contract_id: index.contract,
+  field: index.scope === '' ? null : index.scope,
+  state: !index.wanted ? 'removing' : isWhole(index) ? 'complete' : 'making',
+  from_height: lowestWholeHeight(index),
+});
+
+const DURABILITY =
+  'Each event is synced to the journal before the node gets its answer. The index follows when no event came for 20 ms, or after 100 ms, and after a crash it is brought up from the journal.';
+
+/** @throws OperatorError where the journal can't be read */
+export function systemState(options: SystemStateOptions): SystemState {
+  const { settings, listeners } = options;
+  const { data: directory, threads } = settings;
+  return {
+    settings: settingsOf(options),
+    listeners,
+    threads,
+    data: {
+      directory,
+      files: [...fileSizes(directory)].map(([name, bytes]) => ({ name, bytes })),
+      free_bytes: freeBytes(directory),
+    },
+    journal: journalOf(directory),
+    durability: DURABILITY,
+    value_indexes: options.valueIndexes.map(valueIndexState),
+  };
+}
+
+/** Entries that follow one, up to the first that is missing. The file is open while they are read. */
+function* entriesAfter(directory: string, after: number): Generator<StoredEntry> {
+  const journal = openJournalReader(directory);
+  try {
+    for (let id = after + 1; ; id++) {
+      const entry = journal.stored(id);
+      if (entry === undefined) return;
+      yield entry;
+    }
+  } finally {
+    journal.close();
+  }
+}
+
+/**
+ * The events of a data directory that follow a number.
+ * @throws OperatorError where the journal can't be read
+ */
+export function journalStretch(directory: string, after: number): JournalStretch {
+  const journal = openJournalReader(directory);
+  try {
+    return {
+      chain: journal.chainAt(after),
+      last: journal.lastId(),
+      lacksUpTo: after < journal.trimmedTo() ? journal.trimmedTo() : null,
+      entries: () => entriesAfter(directory, after),
+    };
+  } finally {
+    journal.close();
+  }
+}
