@@ -1,7 +1,7 @@
 /** How much longer others wait while hostile clients attack each listener. */
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
-import { postEvents } from '../src/devnet/post.ts';
+import { postEvents } from '../src/devnet/node-event.ts';
 import { devnetEvents } from '../src/devnet/scenario.ts';
 import { attacks } from '../test/faults/hostile/attack.ts';
 import { SEED } from './dataset.ts';

@@ -1,7 +1,7 @@
 /** Realtime: what a subscriber takes, and how long after a block's 200 the last of many was told of it. */
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
-import { postEvent } from '../src/devnet/post.ts';
+import { postEvent } from '../src/devnet/node-event.ts';
 import { devnetEvents } from '../src/devnet/scenario.ts';
 import { SEED } from './dataset.ts';
 import { MAIN, onCore, ROOT, type Server, script, startServer, withDirectory } from './harness.ts';

@@ -1,7 +1,7 @@
 /** Posts the events of a recording as a node does, each once the one before it was answered. Prints what it took. */
 import { recordingReader } from '../../src/chain/recording.ts';
 import { openInput } from '../../src/commands/data/input.ts';
-import { postEvent } from '../../src/devnet/post.ts';
+import { postEvent } from '../../src/devnet/node-event.ts';
 
 const [file, url] = process.argv.slice(2);
 const recording = recordingReader();

@@ -1,5 +1,5 @@
 /** Posts a simulated chain's events as fast as they are taken. Makes them first, says so, and waits for a line to begin. */
-import { postEvent } from '../../src/devnet/post.ts';
+import { postEvent } from '../../src/devnet/node-event.ts';
 import { devnetEvents } from '../../src/devnet/scenario.ts';
 
 const [url, seed, skipped, blocks, transactions] = process.argv.slice(2);

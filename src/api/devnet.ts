@@ -1,6 +1,6 @@
 /** Routes that steer the simulated node, for tests of apps. They exist beside a simulated node alone. */
 import { Type } from '@sinclair/typebox';
-import type { BurnBlock } from '../devnet/burn-operation.ts';
+import type { BurnBlock } from '../devnet/burn-chain.ts';
 import { MAX_FORK_DEPTH, type SimulatedNode } from '../devnet/node.ts';
 import { cycles } from '../devnet/pox.ts';
 import { templates } from '../devnet/traffic.ts';

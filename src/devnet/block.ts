@@ -1,7 +1,24 @@
-import type { BurnBlock } from './burn-operation.ts';
-import type { Receipt } from './execute.ts';
-import type { SignedTransaction } from './transaction.ts';
-import type { Account } from './wallet.ts';
+/** A block of the simulated chain: what it holds, how it is filled, what it pays, and how the node tells of it. */
+
+import { toHex } from '../codec/hex.ts';
+import { type BurnBlock, burnBlocksBetween, executeOperation } from './burn-chain.ts';
+import type { ChainEvent } from './contract.ts';
+import { type Cost, execute, isMinable, noCost, type Receipt } from './execute.ts';
+import type { Network } from './network.ts';
+import { cycles } from './pox.ts';
+import type { Prng } from './prng.ts';
+import type { Traffic } from './traffic.ts';
+import {
+  anchorModes,
+  type MadeTransaction,
+  makeTransaction,
+  nakamotoCoinbase,
+  payerOf,
+  type SignedTransaction,
+  tenureChange,
+  tenureChangeCauses,
+} from './transaction.ts';
+import { type Account, bitcoinAddress, sign } from './wallet.ts';
 import type { World } from './world.ts';
 
 /** A miner's turn: begins with a tenure change and lasts until the next one. */
@@ -24,7 +41,7 @@ export interface Tenure {
 }
 
 /** What a tenure brought its miner. It is credited some tenures later, when it has matured. */
-export interface Earning {
+interface Earning {
   readonly tenure: Tenure;
   /** Micro-STX. */
   readonly fees: bigint;
@@ -56,4 +73,373 @@ export interface Block {
   readonly transactions: readonly SignedTransaction[];
   /** What became of all its transactions, in order. */
   readonly receipts: readonly Receipt[];
+}
+
+/** What fills a block: its receipts in order, and the users' transactions among them. */
+export interface BlockBody {
+  readonly receipts: readonly Receipt[];
+  readonly transactions: readonly SignedTransaction[];
+  /** Users' transactions that were generated for this block. */
+  readonly fresh: readonly MadeTransaction[];
+  /** The sum of fees, in micro-STX. */
+  readonly fees: bigint;
+}
+
+/** The place a block is built for; `world` is changed by building. */
+export interface BlockPlace {
+  readonly parent: Block;
+  readonly burn: Block['burn'];
+  readonly burnView: Block['burn'];
+  readonly world: World;
+  readonly miner: Account;
+  /** Set when the block begins a tenure: whom its coinbase pays. */
+  readonly newTenure?: { readonly recipient: string } | undefined;
+  /** Whether the tenure is extended only for a Bitcoin block, and not because its budget was spent. */
+  readonly quiet: boolean;
+}
+
+/** Fills blocks in the order of the node's receipts: operations from Bitcoin, the miner's own, then the users'. */
+export class BlockBuilder {
+  constructor(
+    readonly prng: Prng,
+    readonly traffic: Traffic,
+    readonly network: Network,
+  ) {}
+
+  /**
+   * @param count how many of users' transactions
+   * @param waiting transactions to take first, as far as they can be mined here
+   * @param busy addresses whose next nonce is promised to a transaction that waits
+   * @param submitted transactions that are not counted: all that can be mined here are taken, in order of their nonces
+   */
+  fill(
+    place: BlockPlace,
+    count: number,
+    waiting: readonly SignedTransaction[],
+    busy: ReadonlySet<string>,
+    submitted: readonly SignedTransaction[],
+  ): BlockBody {
+    const { world } = place;
+    const burnHeight = place.burn.height;
+    const at = { height: place.parent.height + 1, burnHeight };
+    const receipts: Receipt[] = this.#operations(place);
+    for (const own of this.#bookkeeping(place)) receipts.push(execute(own, world, at));
+
+    const transactions: SignedTransaction[] = [];
+    const fresh: MadeTransaction[] = [];
+    const take = (transaction: SignedTransaction) => {
+      receipts.push(execute(transaction, world, at));
+      transactions.push(transaction);
+    };
+    const takeMinable = (transaction: SignedTransaction): boolean => {
+      const minable = isMinable(transaction, world, burnHeight);
+      if (minable) take(transaction);
+      return minable;
+    };
+    // Each that is mined may make another one minable: the next nonce, or the funds for it.
+    for (let left = submitted, before = -1; left.length !== before; ) {
+      before = left.length;
+      left = left.filter((transaction) => !takeMinable(transaction));
+    }
+    const filled = transactions.length + count;
+    for (const transaction of waiting) {
+      if (transactions.length < filled) takeMinable(transaction);
+    }
+    while (transactions.length < filled) {
+      const transaction = this.traffic.next(world, burnHeight, busy);
+      if (!isMinable(transaction, world, burnHeight))
+        throw new Error(`made up ${transaction.id}, which can't be mined`);
+      fresh.push(transaction);
+      take(transaction);
+    }
+    const fees = transactions.reduce((sum, transaction) => sum + payerOf(transaction).fee, 0n);
+    return { receipts, transactions, fresh, fees };
+  }
+
+  /** A tenure's first block holds what Bitcoin blocks since the parent's asked for. */
+  #operations({ parent, burn, world, newTenure }: BlockPlace): Receipt[] {
+    if (newTenure === undefined) return [];
+    const receipts: Receipt[] = [];
+    for (const block of burnBlocksBetween(parent.burn, burn) ?? []) {
+      for (const operation of block.operations) {
+        const receipt = executeOperation(operation, block, world, burn.height, this.network);
+        if (receipt !== undefined) receipts.push(receipt);
+      }
+    }
+    return receipts;
+  }
+
+  #bookkeeping(place: BlockPlace): SignedTransaction[] {
+    const { parent, burn, burnView, world, miner, newTenure, quiet } = place;
+    const { prng, network } = this;
+    const nonce = world.nonce(miner.address);
+    const sign = (payload: Uint8Array, offset: number) =>
+      makeTransaction(
+        { payload, origin: { account: miner, nonce: nonce + offset, fee: 0n }, anchorMode: anchorModes.onChainOnly },
+        { kind: 'system' },
+        network,
+      );
+    const change = {
+      tenure: burn.consensusHash,
+      previousTenure: parent.burn.consensusHash,
+      burnView: burnView.consensusHash,
+      previousTenureEnd: Uint8Array.fromHex(parent.indexBlockHash.slice(2)),
+      previousTenureBlocks: parent.blocksInTenure,
+      minerHash: miner.hash160,
+    };
+    if (newTenure !== undefined) {
+      const recipient = newTenure.recipient === miner.address ? undefined : newTenure.recipient;
+      return [
+        sign(tenureChange({ ...change, cause: tenureChangeCauses.blockFound }), 0),
+        sign(nakamotoCoinbase(prng.bytes(32), recipient, prng.bytes(80)), 1),
+      ];
+    }
+    // A tenure is extended when another burn block came without a new miner, or when its budget was spent.
+    if (burnView === parent.burnView && (quiet || !prng.chance(0.06))) return [];
+    const cause = burnView === parent.burnView ? prng.pick(budgetCauses) : tenureChangeCauses.extended;
+    return [sign(tenureChange({ ...change, cause }), 0)];
+  }
+}
+
+const budgetCauses = [
+  tenureChangeCauses.extended,
+  tenureChangeCauses.extendedRuntime,
+  tenureChangeCauses.extendedReadCount,
+  tenureChangeCauses.extendedReadLength,
+  tenureChangeCauses.extendedWriteCount,
+  tenureChangeCauses.extendedWriteLength,
+] as const;
+
+/** Micro-STX a tenure mints. */
+const coinbaseAmount = 500_000_000n;
+/** A reward is credited this many tenures later; on the public networks it is 100. */
+const maturity = 6;
+
+/** What is to be paid once the block's tenure has ended. Nobody mined tenure 0, the genesis block. */
+export function earningsAt({ tenure, fees, earnings }: Block): readonly Earning[] {
+  return tenure.height === 0 ? [] : [...earnings, { tenure, fees }];
+}
+
+export function hasMatured({ tenure }: Earning, tenureHeight: number): boolean {
+  return tenure.height + maturity <= tenureHeight;
+}
+
+/** Credits what matures in the tenure of the height given, and returns it as the block reports it. */
+export function matureRewards(earnings: readonly Earning[], tenureHeight: number, world: World) {
+  const matured = earnings.filter((earning) => hasMatured(earning, tenureHeight));
+  return matured.map(({ tenure, fees }) => {
+    world.credit(tenure.recipient, coinbaseAmount + fees);
+    return {
+      coinbase_amount: String(coinbaseAmount),
+      from_index_consensus_hash: tenure.indexBlockHash,
+      from_stacks_block_hash: tenure.blockHash,
+      miner_address: tenure.miner.address,
+      recipient: tenure.recipient,
+      tx_fees_anchored: String(fees),
+      tx_fees_streamed_confirmed: '0',
+      tx_fees_streamed_produced: '0',
+    };
+  });
+}
+
+/** The signers of the coming cycle and the addresses its Bitcoin goes to, one entry per reward slot. */
+export function rewardSet(prng: Prng, signers: readonly Account[], network: Network) {
+  const threshold = 50_000_000_000n;
+  const weighted = signers.map((signer) => ({ signer, weight: prng.between(1, 8) }));
+  return {
+    pox_ustx_threshold: String(threshold),
+    rewarded_addresses: weighted.flatMap(({ signer, weight }) =>
+      Array.from({ length: weight }, () => bitcoinAddress(signer.hash160, network)),
+    ),
+    signers: weighted
+      .map(({ signer, weight }) => ({
+        signing_key: signer.publicKey.toHex(),
+        stacked_amt: String(threshold * BigInt(weight) + BigInt(prng.u32())),
+        weight,
+      }))
+      .sort((a, b) => (a.signing_key < b.signing_key ? -1 : 1)),
+    start_cycle_state: { missed_reward_slots: [] },
+  };
+}
+
+/** Whether the tenure elected at `burnHeight` is the first in a prepare phase, and so chooses the next signers. */
+export function choosesSigners(parentBurnHeight: number, burnHeight: number): boolean {
+  if (!cycles.inPreparePhase(burnHeight)) return false;
+  return !cycles.inPreparePhase(parentBurnHeight) || cycles.of(parentBurnHeight) !== cycles.of(burnHeight);
+}
+
+/** Burn heights at which what earlier stacking contracts locked was released. */
+const unlockHeights = { pox_v1_unlock_height: 105, pox_v2_unlock_height: 107, pox_v3_unlock_height: 110 };
+/** The same of pox-4, where it is still to come. */
+const MAX_HEIGHT = 0xffff_ffff;
+const zeros = `0x${'00'.repeat(32)}`;
+const ones = `0x${'ff'.repeat(32)}`;
+
+/** What a block holds besides its place in the chain. */
+interface BlockContent {
+  readonly receipts: readonly Receipt[];
+  readonly maturedRewards: readonly object[];
+  /** The next cycle's signers and its number, in the one block that chooses them. */
+  readonly rewardSet?: { readonly set: object; readonly cycle: number } | undefined;
+}
+
+/** Body of `/new_block` for a block mined on `parent`, signed by its miner and the signers. */
+export function blockPayload(
+  block: Block,
+  parent: Block,
+  content: BlockContent,
+  signers: readonly Account[],
+  prng: Prng,
+): object {
+  const digest = Uint8Array.fromHex(block.blockHash.slice(2));
+  // One signer in ten is not heard of in time.
+  const present = signers.map(() => prng.chance(0.9));
+  return {
+    ...common(block, content, prng),
+    block_time: block.time,
+    consensus_hash: toHex(block.burn.consensusHash),
+    cycle_number: content.rewardSet?.cycle ?? null,
+    miner_signature: toHex(sign(digest, block.tenure.miner.privateKey)),
+    parent_block_hash: parent.blockHash,
+    parent_burn_block_hash: parent.burn.hash,
+    parent_burn_block_height: parent.burn.height,
+    parent_burn_block_timestamp: parent.burn.time,
+    parent_index_block_hash: parent.indexBlockHash,
+    reward_set: content.rewardSet?.set ?? null,
+    signer_bitvec: bitvec(present),
+    // Unlike every other hash in the body, these come without 0x.
+    signer_signature: signers.filter((_, i) => present[i]).map((signer) => sign(digest, signer.privateKey).toHex()),
+    signer_signature_hash: block.blockHash,
+  };
+}
+
+/** Body of `/new_block` for block 0, which nobody mined. */
+export function genesisPayload(block: Block, content: BlockContent, prng: Prng): object {
+  return {
+    ...common(block, content, prng),
+    block_time: null,
+    consensus_hash: toHex(block.burn.consensusHash),
+    cycle_number: null,
+    parent_block_hash: ones,
+    parent_burn_block_hash: zeros,
+    parent_burn_block_height: 0,
+    parent_burn_block_timestamp: 0,
+    parent_index_block_hash: ones,
+    reward_set: null,
+    signer_bitvec: null,
+  };
+}
+
+function common(block: Block, content: BlockContent, prng: Prng): object {
+  const { receipts } = content;
+  let index = 0;
+  const events = receipts.flatMap(({ txId, events }) => events.map((event) => eventPayload(event, txId, index++)));
+  return {
+    anchored_cost: totalCost(receipts),
+    block_hash: block.blockHash,
+    block_height: block.height,
+    burn_block_hash: block.burn.hash,
+    burn_block_height: block.burn.height,
+    burn_block_time: block.burn.time,
+    confirmed_microblocks_cost: noCost,
+    // The node keeps events in a hash map, so that they come in no order at all.
+    events: prng.shuffle(events),
+    index_block_hash: block.indexBlockHash,
+    matured_miner_rewards: content.maturedRewards,
+    miner_txid: block.tenure.minerTxId,
+    parent_microblock: zeros,
+    parent_microblock_sequence: 0,
+    ...unlockHeights,
+    pox_v4_unlock_height: Math.min(block.world.pox5Height ?? MAX_HEIGHT, MAX_HEIGHT),
+    tenure_height: block.tenure.height,
+    transactions: receipts.map(receiptPayload),
+  };
+}
+
+/** One entry of a block's `events`; `index` counts over the whole block. */
+function eventPayload(event: ChainEvent, txId: string, index: number) {
+  return { committed: true, event_index: index, [event.type]: eventBody(event), txid: txId, type: event.type };
+}
+
+function eventBody(event: ChainEvent) {
+  switch (event.type) {
+    case 'contract_event':
+      return { contract_identifier: event.contract, raw_value: toHex(event.value), topic: 'print' };
+    case 'stx_transfer_event': {
+      const { sender, recipient } = event;
+      // The only hex in an event without 0x in front; empty when the transfer had no memo.
+      return { amount: String(event.amount), memo: event.memo?.toHex() ?? '', recipient, sender };
+    }
+    case 'stx_mint_event':
+      return { amount: String(event.amount), recipient: event.recipient };
+    case 'stx_burn_event':
+      return { amount: String(event.amount), sender: event.sender };
+    case 'stx_lock_event':
+      return {
+        contract_identifier: event.contract,
+        locked_address: event.address,
+        locked_amount: String(event.amount),
+        unlock_height: String(event.unlockHeight),
+      };
+    case 'ft_transfer_event':
+      return {
+        amount: String(event.amount),
+        asset_identifier: event.asset,
+        recipient: event.recipient,
+        sender: event.sender,
+      };
+    case 'ft_mint_event':
+      return { amount: String(event.amount), asset_identifier: event.asset, recipient: event.recipient };
+    case 'ft_burn_event':
+      return { amount: String(event.amount), asset_identifier: event.asset, sender: event.sender };
+    case 'nft_transfer_event': {
+      const { asset, recipient, sender } = event;
+      return { asset_identifier: asset, raw_value: toHex(event.value), recipient, sender };
+    }
+    case 'nft_mint_event':
+      return { asset_identifier: event.asset, raw_value: toHex(event.value), recipient: event.recipient };
+    case 'nft_burn_event':
+      return { asset_identifier: event.asset, raw_value: toHex(event.value), sender: event.sender };
+  }
+}
+
+function receiptPayload(receipt: Receipt, index: number): object {
+  const { problematic } = receipt;
+  return {
+    burnchain_op: receipt.burnchainOp,
+    contract_interface: receipt.abi,
+    execution_cost: receipt.cost,
+    microblock_hash: null,
+    microblock_parent_hash: null,
+    microblock_sequence: null,
+    ...(problematic === undefined ? {} : { problematic_skipped: problematic }),
+    raw_result: toHex(receipt.result),
+    raw_tx: receipt.rawTx,
+    status: receipt.status,
+    tx_index: index,
+    txid: receipt.txId,
+    vm_error: receipt.vmError,
+  };
+}
+
+function totalCost(receipts: readonly Receipt[]): Cost {
+  const total = { ...noCost };
+  for (const { cost } of receipts) {
+    total.read_count += cost.read_count;
+    total.read_length += cost.read_length;
+    total.runtime += cost.runtime;
+    total.write_count += cost.write_count;
+    total.write_length += cost.write_length;
+  }
+  return total;
+}
+
+/** Count of bits (u16), count of bytes (u32), then the bits, the first one highest; hex without 0x. */
+function bitvec(bits: readonly boolean[]): string {
+  const bytes = new Uint8Array(6 + Math.ceil(bits.length / 8));
+  const view = new DataView(bytes.buffer);
+  view.setUint16(0, bits.length);
+  view.setUint32(2, bytes.length - 6);
+  for (const [i, bit] of bits.entries()) if (bit) bytes[6 + (i >> 3)]! |= 0x80 >> (i & 7);
+  return bytes.toHex();
 }

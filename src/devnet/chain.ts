@@ -1,20 +1,41 @@
+import { principalBytes } from '../codec/address.ts';
+import { clarity } from '../codec/clarity-encode.ts';
 import { toHex } from '../codec/hex.ts';
-import { Attachments } from './attachments.ts';
-import type { Block, Tenure } from './block.ts';
-import { type BlockBody, BlockBuilder, type BlockPlace } from './block-builder.ts';
-import { blockPayload, genesisPayload } from './block-payload.ts';
-import { BurnChain, burnBlocksBetween } from './burn-chain.ts';
-import type { BurnBlock } from './burn-operation.ts';
+import { transactionId } from '../codec/transaction.ts';
+import {
+  type Block,
+  type BlockBody,
+  BlockBuilder,
+  type BlockPlace,
+  blockPayload,
+  choosesSigners,
+  earningsAt,
+  genesisPayload,
+  hasMatured,
+  matureRewards,
+  rewardSet,
+  type Tenure,
+} from './block.ts';
+import { type BurnBlock, BurnChain, burnBlocksBetween } from './burn-chain.ts';
 import { concat, sha512_256, u64 } from './bytes.ts';
-import { genesisReceipts } from './genesis.ts';
-import { Mempool } from './mempool.ts';
+import { type Attachment, type ChainEvent, type ContractTemplate, contractInterface } from './contract.ts';
+import { bns } from './contracts/bns.ts';
+import { pox4 } from './contracts/pox-4.ts';
+import { pox5 } from './contracts/pox-5.ts';
+import { SBTC_ASSET, SBTC_DEPLOYER, sbtcRegistry, sbtcToken } from './contracts/token.ts';
+import { noCost, type Receipt } from './execute.ts';
 import { type Network, networks } from './network.ts';
 import { type NodeEvent, nodeEvent } from './node-event.ts';
 import { cycles } from './pox.ts';
 import { Prng } from './prng.ts';
-import { choosesSigners, earningsAt, hasMatured, matureRewards, rewardSet } from './rewards.ts';
-import { Traffic } from './traffic.ts';
-import type { SignedTransaction } from './transaction.ts';
+import { Mempool, Traffic } from './traffic.ts';
+import {
+  type SignedTransaction,
+  smartContract,
+  tokenTransfer,
+  unsignedBootTransaction,
+  versionedSmartContract,
+} from './transaction.ts';
 import { type Account, accounts } from './wallet.ts';
 import { World } from './world.ts';
 
@@ -385,3 +406,145 @@ export class SimulatedChain {
     this.#byHeight.delete(outdated);
   }
 }
+
+const done = clarity.ok(clarity.bool(true));
+
+/** Boot contracts that are only there, so that a reader finds them. */
+const quietContracts = ['costs', 'lockup'].map((name): ContractTemplate => {
+  const source = `;; The boot contract ${name}; its source is not part of the simulation.\n`;
+  const propose = () => {
+    throw new Error(`nobody calls ${name}`);
+  };
+  const abi = contractInterface({ clarity_version: 'Clarity1' });
+  return { name, clarityVersion: undefined, source, abi, isPartial: true, propose };
+});
+
+/** Micro-STX that the faucet has from the start: a billion STX. */
+const FAUCET_FUNDS = 1_000_000_000_000_000n;
+/** Sats that the faucet has from the start, as sBTC: ten thousand BTC. */
+const FAUCET_SATS = 1_000_000_000_000n;
+
+/**
+ * Block 0: deploys the boot contracts, then hands out the STX that exist from the start.
+ *
+ * All of it comes from the boot address, unsigned. The mints hang on a transfer of nothing from that address to itself.
+ */
+function genesisReceipts(
+  world: World,
+  rich: readonly Account[],
+  faucet: Account | undefined,
+  prng: Prng,
+  network: Network,
+): Receipt[] {
+  const deployments = [...quietContracts, bns, pox4, pox5].map((template) => {
+    world.install({ id: `${network.boot}.${template.name}`, template, height: 0 });
+    return bootReceipt(smartContract(template.name, template.source), network, { abi: template.abi });
+  });
+  const sbtc = faucet === undefined ? [] : [sbtcToken, sbtcRegistry(faucet.publicKey)];
+  for (const template of sbtc) {
+    world.install({ id: `${SBTC_DEPLOYER}.${template.name}`, template, height: 0 });
+    const payload = versionedSmartContract(3, template.name, template.source);
+    const deployers = principalBytes(SBTC_DEPLOYER)!.subarray(1);
+    deployments.push(bootReceipt(payload, network, { abi: template.abi }, deployers));
+  }
+  const mint = (recipient: string, amount: bigint) => ({ type: 'stx_mint_event' as const, recipient, amount });
+  // 10,000 to 4,300 million STX, most of them small: balances should differ in length.
+  const mints = rich.map(({ address }) =>
+    mint(address, 10_000_000_000n + BigInt(prng.u32()) * 10n ** BigInt(prng.below(7))),
+  );
+  const events: ChainEvent[] = mints;
+  if (faucet !== undefined) {
+    const { address: recipient } = faucet;
+    events.push(mint(recipient, FAUCET_FUNDS));
+    events.push({ type: 'ft_mint_event', asset: SBTC_ASSET, recipient, amount: FAUCET_SATS });
+  }
+  for (const event of events) world.apply(event);
+  return [...deployments, bootReceipt(tokenTransfer(network.boot, 0n, ''), network, { events })];
+}
+
+function bootReceipt(
+  payload: Uint8Array,
+  network: Network,
+  parts: Partial<Receipt>,
+  signers?: Uint8Array | undefined,
+): Receipt {
+  const raw = unsignedBootTransaction(payload, network, signers);
+  return {
+    txId: toHex(transactionId(raw)),
+    rawTx: toHex(raw),
+    status: 'success',
+    result: done,
+    events: [],
+    abi: null,
+    cost: noCost,
+    vmError: null,
+    burnchainOp: null,
+    ...parts,
+  };
+}
+
+/** Attachments that a block's transactions named. */
+interface Named {
+  readonly txId: string;
+  readonly attachment: Attachment;
+}
+
+/** The block that named an attachment. */
+interface Place {
+  readonly indexBlockHash: string;
+  readonly height: number;
+}
+
+/**
+ * Brings attachments as nodes do, which download them from peers: some before the block that names them is announced, most
+ * a little after, a few twice, a few never. Attachments of losing forks come too.
+ */
+class Attachments {
+  #waiting: object[] = [];
+
+  constructor(readonly prng: Prng) {}
+
+  /** The posts that come before a block, of what it names and of what blocks before it did. @param time Unix ms */
+  announce(receipts: readonly Receipt[], place: Place, time: number): NodeEvent[] {
+    const due = this.#waiting.filter(() => this.prng.chance(0.6));
+    this.#waiting = this.#waiting.filter((body) => !due.includes(body));
+    for (const { txId, attachments = [] } of receipts) {
+      for (const attachment of attachments) this.#take(payload({ txId, attachment }, place), due);
+    }
+    return due.length === 0 ? [] : [nodeEvent('/attachments/new', due, time)];
+  }
+
+  #take(body: object, due: object[]): void {
+    switch (
+      this.prng.weighted([
+        [16, 'later'],
+        [2, 'at once'],
+        [1, 'twice'],
+        [1, 'never'],
+      ] as const)
+    ) {
+      case 'at once':
+        due.push(body);
+        return;
+      case 'later':
+        this.#waiting.push(body);
+        return;
+      case 'twice':
+        due.push(body);
+        this.#waiting.push({ ...body });
+        return;
+      default:
+    }
+  }
+}
+
+const payload = ({ txId, attachment }: Named, { indexBlockHash, height }: Place): object => ({
+  attachment_index: attachment.index,
+  block_height: height,
+  content: toHex(attachment.content),
+  content_hash: toHex(attachment.hash),
+  contract_id: attachment.contract,
+  index_block_hash: indexBlockHash,
+  metadata: toHex(attachment.metadata),
+  tx_id: txId,
+});

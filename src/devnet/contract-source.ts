@@ -1,11 +1,11 @@
 /** Contracts that users deploy: what their source says of them without being executed. */
 import type { AbiType } from '../codec/abi.ts';
-import { atomOf, type Form, listOf, readForms, SourceError } from './clarity-forms.ts';
-import { literalOf, typeOf } from './clarity-literals.ts';
+import { principalBytes } from '../codec/address.ts';
+import { clarity } from '../codec/clarity-encode.ts';
 import { type ContractInterface, type ContractTemplate, contractInterface } from './contract.ts';
 
 /** What a source is made into. */
-export interface ReadSource {
+interface ReadSource {
   readonly template: ContractTemplate;
   /** The error of a source that no contract can be made of; null for others. */
   readonly flaw: string | null;
@@ -116,3 +116,203 @@ export function readSource(name: string, source: string, clarityVersion: number 
   };
   return { template, flaw, executed };
 }
+
+const plainTypes: Readonly<Record<string, AbiType>> = {
+  uint: 'uint128',
+  int: 'int128',
+  bool: 'bool',
+  principal: 'principal',
+};
+
+const MAX_LENGTH = 1_048_576;
+
+function lengthOf(form: Form | undefined): number {
+  const text = atomOf(form) ?? '';
+  const length = Number(text);
+  if (!/^\d+$/.test(text) || length > MAX_LENGTH) throw new SourceError(':0:0: created a type which was invalid');
+  return length;
+}
+
+/** The type that a form states. @throws SourceError where it is none */
+function typeOf(form: Form | undefined): AbiType {
+  const plain = atomOf(form);
+  if (plain !== undefined) {
+    if (Object.hasOwn(plainTypes, plain)) return plainTypes[plain]!;
+    if (/^<.+>$/.test(plain)) return 'trait_reference';
+    throw new SourceError(`:0:0: invalid type description: ${plain}`);
+  }
+  const fields = fieldsOf(form);
+  if (fields !== undefined) return { tuple: fields.map(([name, type]) => ({ name, type: typeOf(type) })) };
+  const [head, first, second] = listOf(form) ?? [];
+  switch (atomOf(head)) {
+    case 'buff':
+      return { buffer: { length: lengthOf(first) } };
+    case 'string-ascii':
+      return { 'string-ascii': { length: lengthOf(first) } };
+    case 'string-utf8':
+      return { 'string-utf8': { length: lengthOf(first) } };
+    case 'optional':
+      return { optional: typeOf(first) };
+    case 'response':
+      return { response: { ok: typeOf(first), error: typeOf(second) } };
+    case 'list':
+      return { list: { type: typeOf(second), length: lengthOf(first) } };
+    case 'tuple':
+      return { tuple: pairsOf(form).map(([name, type]) => ({ name, type: typeOf(type) })) };
+    default:
+      throw new SourceError(':0:0: invalid type description');
+  }
+}
+
+/** The pairs of `(tuple (name form) …)`. @throws SourceError */
+function pairsOf(form: Form | undefined): [name: string, value: Form][] {
+  return (listOf(form) ?? []).slice(1).map((pair) => {
+    const [name, value] = listOf(pair) ?? [];
+    if (atomOf(name) === undefined || value === undefined) throw new SourceError(':0:0: invalid tuple');
+    return [atomOf(name)!, value];
+  });
+}
+
+/** A value that is written out, with its type. */
+interface Literal {
+  /** Serialized. */
+  readonly value: Uint8Array;
+  readonly type: AbiType;
+}
+
+/**
+ * The value of a literal. @param sender the deployer, of whom `.name` is a contract
+ * @returns null for an expression that only execution could tell
+ */
+export function literalOf(form: Form | undefined, sender: string): Literal | null {
+  if (form?.kind === 'atom') return atomValue(form.text, sender);
+  // Escapes of Clarity are not those of JSON, so strings that have any are left to execution.
+  if (form?.kind === 'string') return form.text.includes('\\') ? null : stringValue(form.text, form.isUtf8);
+  const [head, inner] = listOf(form) ?? [];
+  const wrap = atomOf(head);
+  if (listOf(form)?.length !== 2 || (wrap !== 'ok' && wrap !== 'err' && wrap !== 'some')) return null;
+  const held = literalOf(inner, sender);
+  if (held === null) return null;
+  const value = clarity[wrap](held.value);
+  if (wrap === 'some') return { value, type: { optional: held.type } };
+  const [ok, error] = wrap === 'ok' ? [held.type, 'none' as const] : ['none' as const, held.type];
+  return { value, type: { response: { ok, error } } };
+}
+
+function stringValue(text: string, isUtf8: boolean): Literal | null {
+  if (isUtf8) return { value: clarity.utf8(text), type: { 'string-utf8': { length: [...text].length } } };
+  const isAscii = /^[\x20-\x7e]*$/.test(text);
+  return isAscii ? { value: clarity.ascii(text), type: { 'string-ascii': { length: text.length } } } : null;
+}
+
+const MAX_UINT = 2n ** 128n - 1n;
+const MAX_INT = 2n ** 127n - 1n;
+
+function atomValue(text: string, sender: string): Literal | null {
+  if (text === 'true' || text === 'false') return { value: clarity.bool(text === 'true'), type: 'bool' };
+  if (text === 'none') return { value: clarity.none(), type: { optional: 'none' } };
+  if (/^u\d+$/.test(text)) {
+    const number = BigInt(text.slice(1));
+    return number > MAX_UINT ? null : { value: clarity.uint(number), type: 'uint128' };
+  }
+  if (/^-?\d+$/.test(text)) {
+    const number = BigInt(text);
+    return number > MAX_INT || number < -MAX_INT - 1n ? null : { value: clarity.int(number), type: 'int128' };
+  }
+  if (/^0x([0-9a-f]{2})*$/i.test(text)) {
+    const bytes = Uint8Array.fromHex(text.slice(2));
+    return { value: clarity.buffer(bytes), type: { buffer: { length: bytes.length } } };
+  }
+  const principal = text.startsWith("'") ? text.slice(1) : text.startsWith('.') ? `${sender}${text}` : '';
+  return principal === '' || principalBytes(principal) === null
+    ? null
+    : { value: clarity.principal(principal), type: 'principal' };
+}
+
+/** The forms of a Clarity source: names, literals and what brackets hold. What the forms mean is read elsewhere. */
+
+/** One form. Lists are `( )`, records `{ }`; the text of a string is between its quotes, with escapes. */
+type Form =
+  | { readonly kind: 'atom'; readonly text: string }
+  | { readonly kind: 'string'; readonly text: string; readonly isUtf8: boolean }
+  | { readonly kind: 'list' | 'record'; readonly items: readonly Form[] };
+
+/** A source that no contract can be made of. The message is the error that a transaction has. */
+export class SourceError extends Error {
+  override readonly name = 'SourceError';
+}
+
+/** The deepest nesting; a node refuses deeper ones, too. */
+const MAX_DEPTH = 64;
+
+/** Blanks and comments, brackets, strings, then names and numbers with the punctuation that they may have. */
+const TOKEN = /(?<skip>[\s,]+|;[^\n]*)|(?<bracket>[(){}])|(?<string>u?"(?:[^"\\]|\\[\s\S])*")|(?<atom>[^\s,;(){}"]+)/y;
+
+const closes = { '(': ')', '{': '}' } as const;
+
+interface Open {
+  readonly kind: 'list' | 'record';
+  readonly items: Form[];
+  readonly end: string;
+}
+
+/** The forms at the top level of a source, in order. @throws SourceError */
+export function readForms(source: string): Form[] {
+  const top: Form[] = [];
+  const open: Open[] = [];
+  const add = (form: Form) => (open.at(-1)?.items ?? top).push(form);
+  TOKEN.lastIndex = 0;
+  while (TOKEN.lastIndex < source.length) {
+    const at = TOKEN.lastIndex;
+    const groups = TOKEN.exec(source)?.groups;
+    if (groups === undefined) throw new SourceError(`:0:0: unexpected character ${JSON.stringify(source[at])}`);
+    const { bracket, string, atom } = groups;
+    if (atom !== undefined) add({ kind: 'atom', text: atom });
+    else if (string !== undefined) add(stringOf(string));
+    else if (bracket === '(' || bracket === '{') {
+      if (open.length === MAX_DEPTH) throw new SourceError(':0:0: AST has too deep of an expression nesting');
+      open.push({ kind: bracket === '(' ? 'list' : 'record', items: [], end: closes[bracket] });
+    } else if (bracket !== undefined) {
+      const done = open.pop();
+      if (done?.end !== bracket) throw new SourceError(`:0:0: Tried to close with '${bracket}', which opens nothing`);
+      add({ kind: done.kind, items: done.items });
+    }
+  }
+  if (open.length > 0) throw new SourceError(':0:0: List expressions (..) left opened.');
+  return top;
+}
+
+function stringOf(token: string): Form {
+  const isUtf8 = token.startsWith('u');
+  return { kind: 'string', text: token.slice(isUtf8 ? 2 : 1, -1), isUtf8 };
+}
+
+/** The text of an atom; undefined for other forms. */
+const atomOf = (form: Form | undefined): string | undefined => (form?.kind === 'atom' ? form.text : undefined);
+
+/** The items of a list; undefined for other forms. */
+const listOf = (form: Form | undefined): readonly Form[] | undefined =>
+  form?.kind === 'list' ? form.items : undefined;
+
+/** The fields of a record, whose names end with a colon; undefined where a form isn't one. */
+function fieldsOf(form: Form | undefined): (readonly [name: string, value: Form])[] | undefined {
+  if (form?.kind !== 'record') return undefined;
+  // `a: b` and `a:b` mean the same, and so do `a :b` and `a : b`.
+  const items = form.items.flatMap((item) =>
+    item.kind === 'atom'
+      ? item.text
+          .split(/(:)/)
+          .filter((part) => part !== '')
+          .map(asAtom)
+      : [item],
+  );
+  const fields: (readonly [string, Form])[] = [];
+  for (let at = 0; at < items.length; at += 3) {
+    const [name, colon, value] = items.slice(at, at + 3);
+    if (atomOf(name) === undefined || atomOf(colon) !== ':' || value === undefined) return undefined;
+    fields.push([atomOf(name)!, value]);
+  }
+  return fields;
+}
+
+const asAtom = (text: string): Form => ({ kind: 'atom', text });

@@ -1,10 +1,13 @@
+/**
+ * What a contract is to the simulation: its interface, what a call sees, does and returns, and the arguments of calls from
+ * outside.
+ */
+
 import type { AbiType } from '../codec/abi.ts';
 import type { ClarityValue } from '../codec/clarity.ts';
 import { clarity } from '../codec/clarity-encode.ts';
-import type { ChainEvent } from './chain-event.ts';
-import type { PostConditions } from './post-conditions.ts';
 import type { Prng } from './prng.ts';
-import type { WorldView } from './world-view.ts';
+import type { StakingMove, StakingState } from './staking-state.ts';
 
 /** What a deployment carries as `contract_interface`. */
 export interface ContractInterface {
@@ -142,4 +145,144 @@ export function contractInterface(parts: Partial<ContractInterface>): ContractIn
     variables: [],
     ...parts,
   };
+}
+
+/** Mode byte, count and items: the two fields of SIP-005 in a row, as they stand in a transaction. */
+export type PostConditions = Uint8Array;
+
+/**
+ * What a transaction did to assets, or printed. The names are the node's own types of event.
+ *
+ * Amounts are in micro-STX or the token's smallest unit; `value` is a serialized Clarity value; an asset is written
+ * `ADDRESS.contract::token`. `staking` is not said to anybody: it is what pox-5 remembers of a print.
+ */
+export type ChainEvent =
+  | { type: 'contract_event'; contract: string; value: Uint8Array; staking?: StakingMove }
+  | { type: 'stx_transfer_event'; sender: string; recipient: string; amount: bigint; memo?: Uint8Array }
+  | { type: 'stx_mint_event'; recipient: string; amount: bigint }
+  | { type: 'stx_burn_event'; sender: string; amount: bigint }
+  /** `unlockHeight` counts burn blocks. */
+  | { type: 'stx_lock_event'; address: string; amount: bigint; unlockHeight: number; contract: string }
+  | { type: 'ft_transfer_event'; asset: string; sender: string; recipient: string; amount: bigint }
+  | { type: 'ft_mint_event'; asset: string; recipient: string; amount: bigint }
+  | { type: 'ft_burn_event'; asset: string; sender: string; amount: bigint }
+  | { type: 'nft_transfer_event'; asset: string; sender: string; recipient: string; value: Uint8Array }
+  | { type: 'nft_mint_event'; asset: string; recipient: string; value: Uint8Array }
+  | { type: 'nft_burn_event'; asset: string; sender: string; value: Uint8Array };
+
+/** micro-STX that can't be moved until a burn height. */
+export interface Lock {
+  readonly amount: bigint;
+  /** Burn height at which the amount is free again. */
+  readonly unlockHeight: number;
+}
+
+export interface WorldView {
+  /** Micro-STX, those locked included. */
+  balance(principal: string): bigint;
+  locked(principal: string, burnHeight: number): Lock | undefined;
+  spendable(principal: string, burnHeight: number): bigint;
+  fungibleBalance(asset: string, principal: string): bigint;
+  /** How many of the smallest unit of an asset there are. */
+  fungibleSupply(asset: string): bigint;
+  /** Undefined when the token was never minted or is burnt. */
+  ownerOf(asset: string, value: Uint8Array): string | undefined;
+  /** How many tokens of an asset were ever minted. */
+  mintedOf(asset: string): number;
+  /** What a contract keeps under a key. */
+  stored(contract: string, key: string): string | undefined;
+  /** Micro-STX that exist. */
+  supply(): bigint;
+  /** Whether a stacking contract takes calls at a burn height. */
+  isActive(contract: 'pox-4' | 'pox-5', burnHeight: number): boolean;
+  /** What pox-5 remembers. */
+  readonly staking: StakingState;
+}
+
+const codePoints = (text: string): number => [...text].length;
+
+/** Whether a value may be passed where a type is declared. Nothing may be passed for a type that isn't known. */
+export function isOfType(value: ClarityValue, type: AbiType): boolean {
+  if (typeof type === 'string') return isOfPlainType(value, type);
+  if ('buffer' in type) return value.type === 'buffer' && value.value.length <= type.buffer.length;
+  if ('string-ascii' in type) return value.type === 'string-ascii' && value.value.length <= type['string-ascii'].length;
+  if ('string-utf8' in type)
+    return value.type === 'string-utf8' && codePoints(value.value) <= type['string-utf8'].length;
+  if ('optional' in type) {
+    return value.type === 'none' || (value.type === 'some' && isOfType(value.value, type.optional));
+  }
+  if ('response' in type) {
+    if (value.type === 'ok') return isOfType(value.value, type.response.ok);
+    return value.type === 'err' && isOfType(value.value, type.response.error);
+  }
+  if ('list' in type) {
+    const { length, type: item } = type.list;
+    return value.type === 'list' && value.value.length <= length && value.value.every((entry) => isOfType(entry, item));
+  }
+  if (value.type !== 'tuple' || value.value.size !== type.tuple.length) return false;
+  return type.tuple.every(({ name, type: field }) => {
+    const entry = value.value.get(name);
+    return entry !== undefined && isOfType(entry, field);
+  });
+}
+
+function isOfPlainType(value: ClarityValue, type: Extract<AbiType, string>): boolean {
+  switch (type) {
+    case 'uint128':
+      return value.type === 'uint';
+    case 'int128':
+      return value.type === 'int';
+    case 'bool':
+    case 'principal':
+    case 'none':
+      return value.type === type;
+    case 'trait_reference':
+      return value.type === 'principal' && value.value.includes('.');
+  }
+}
+
+const wrongType = (expected: string): TypeError =>
+  new TypeError(`an argument is not ${expected}, though it was checked`);
+
+/** The number of an argument that was checked to be a uint. */
+export function uintOf(value: ClarityValue | undefined): bigint {
+  if (value?.type !== 'uint') throw wrongType('a uint');
+  return value.value;
+}
+
+/** The text of an argument that was checked to be a principal. */
+export function principalOf(value: ClarityValue | undefined): string {
+  if (value?.type !== 'principal') throw wrongType('a principal');
+  return value.value;
+}
+
+/** The bytes of an argument that was checked to be a buffer. */
+export function bufferOf(value: ClarityValue | undefined): Uint8Array {
+  if (value?.type !== 'buffer') throw wrongType('a buffer');
+  return value.value;
+}
+
+/** The text of an argument that was checked to be an ASCII string. */
+export function textOf(value: ClarityValue | undefined): string {
+  if (value?.type !== 'string-ascii') throw wrongType('an ASCII string');
+  return value.value;
+}
+
+/** What an argument that was checked to be optional holds; undefined for `none`. */
+export function someOf(value: ClarityValue | undefined): ClarityValue | undefined {
+  if (value?.type === 'none') return undefined;
+  if (value?.type !== 'some') throw wrongType('optional');
+  return value.value;
+}
+
+/** The items of an argument that was checked to be a list. */
+export function itemsOf(value: ClarityValue | undefined): readonly ClarityValue[] {
+  if (value?.type !== 'list') throw wrongType('a list');
+  return value.value;
+}
+
+/** A field of a value that was checked to be a tuple. */
+export function fieldOf(value: ClarityValue | undefined, name: string): ClarityValue | undefined {
+  if (value?.type !== 'tuple') throw wrongType('a tuple');
+  return value.value.get(name);
 }

@@ -2,8 +2,7 @@ import { ripemd160 } from '@noble/hashes/legacy.js';
 import { sha256 } from '@noble/hashes/sha2.js';
 import { clarity } from '../codec/clarity-encode.ts';
 import { utf8Bytes } from '../codec/utf8.ts';
-import type { CallContext, Outcome } from './contract.ts';
-import type { WorldView } from './world-view.ts';
+import type { CallContext, Outcome, WorldView } from './contract.ts';
 
 /**
  * What the name system of the chain keeps and prints (the boot contract `bns`), as far as the simulation uses it: leases
@@ -36,7 +35,7 @@ function tokenOf(name: FullName): Uint8Array {
   return clarity.tuple({ name: buffer(label), namespace: buffer(namespace) });
 }
 
-export const assetOf = (contract: string): string => `${contract}::names`;
+const assetOf = (contract: string): string => `${contract}::names`;
 
 /** Errors of this contract are signed integers. */
 export const refused = (code: number): Outcome => ({ ok: false, result: clarity.err(clarity.int(code)), events: [] });
@@ -91,7 +90,7 @@ function burntFor(world: WorldView, contract: string, buyer: string, hash: Uint8
 export const isPreordered = (world: WorldView, contract: string, sender: string, name: string): boolean =>
   burntFor(world, contract, sender, ownHash(sender, name)) !== undefined;
 
-export interface Namespace {
+interface Namespace {
   state: 'revealed' | 'ready';
   importer: string;
 }
@@ -263,16 +262,10 @@ export function setPrices(
   return { ok: true, result: clarity.ok(clarity.bool(true)), events: [], writes };
 }
 
-export type Operation =
-  | 'name-import'
-  | 'name-register'
-  | 'name-update'
-  | 'name-transfer'
-  | 'name-renewal'
-  | 'name-revoke';
+type Operation = 'name-import' | 'name-register' | 'name-update' | 'name-transfer' | 'name-renewal' | 'name-revoke';
 
 /** A zonefile; peers pass on one whose content is known. */
-export type Zonefile = { readonly content: string } | { readonly hash: Uint8Array };
+type Zonefile = { readonly content: string } | { readonly hash: Uint8Array };
 
 /** What the contract prints of an operation, and the zonefile that peers will pass on. */
 function attached(

@@ -1,3 +1,7 @@
+/** Events as a node posts them: one at a time, each again and again until it is answered with status 200. */
+import { type Clock, pause, systemClock } from '../base/clock.ts';
+import { directFetch } from '../http/direct-fetch.ts';
+
 /** One event as a node posts it. */
 export interface NodeEvent {
   /** Path it is posted to, such as `/new_block`. */
@@ -10,4 +14,76 @@ export interface NodeEvent {
 
 export function nodeEvent(path: string, body: unknown, time: number): NodeEvent {
   return { path, body: JSON.stringify(body), time };
+}
+
+export interface PostOptions {
+  /** Ends the posting: the promise is rejected with the signal's reason. */
+  readonly signal?: AbortSignal | undefined;
+  /** Limit of one attempt. Default 60,000; a node's own default is 1,000. */
+  readonly timeoutMs?: number | undefined;
+  /** The clock for waits between attempts. Default: the system's. */
+  readonly clock?: Clock | undefined;
+  /** Called after each failed attempt, before the wait. */
+  readonly onRetry?: ((event: NodeEvent, cause: unknown, waitMs: number) => void) | undefined;
+}
+
+const firstWaitMs = 100;
+
+/** The observer answered, but not with 200. */
+export class NotTakenError extends Error {
+  override readonly name = 'NotTakenError';
+}
+
+/**
+ * Posts events as a node does: one at a time, each again and again until it is answered with status 200.
+ *
+ * @param eventsUrl where the observer listens, such as `http://127.0.0.1:3700`
+ * @returns how many events were posted
+ */
+export async function postEvents(
+  events: Iterable<NodeEvent>,
+  eventsUrl: string,
+  options: PostOptions = {},
+): Promise<number> {
+  let count = 0;
+  for (const event of events) {
+    await postEvent(event, eventsUrl, options);
+    count += 1;
+  }
+  return count;
+}
+
+/** Posts one event; see {@link postEvents}. */
+export async function postEvent(event: NodeEvent, eventsUrl: string, options: PostOptions = {}): Promise<void> {
+  const { signal, timeoutMs = 60_000, onRetry, clock = systemClock } = options;
+  const url = new URL(event.path, eventsUrl);
+  let waitMs = firstWaitMs;
+  for (;;) {
+    signal?.throwIfAborted();
+    const cause = await attempt(url, event.body, timeoutMs, signal);
+    if (cause === undefined) return;
+    signal?.throwIfAborted();
+    onRetry?.(event, cause, waitMs);
+    await pause(clock, waitMs, signal);
+    // The node adds up to 99 ms by chance, for the sake of others; here there is only one.
+    waitMs = Math.min(waitMs * 2, timeoutMs * 3);
+  }
+}
+
+/** Why the attempt failed, or undefined. Any status but 200 is a failure, 204 too. */
+async function attempt(url: URL, body: string, timeoutMs: number, signal: AbortSignal | undefined): Promise<unknown> {
+  const limits = [AbortSignal.timeout(timeoutMs), ...(signal === undefined ? [] : [signal])];
+  try {
+    const response = await directFetch(url, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body,
+      redirect: 'manual',
+      signal: AbortSignal.any(limits),
+    });
+    const text = await response.text();
+    return response.status === 200 ? undefined : new NotTakenError(`status ${response.status}: ${text}`);
+  } catch (error) {
+    return error;
+  }
 }

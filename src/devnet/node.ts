@@ -6,22 +6,17 @@ import { type Clock, pause, systemClock } from '../base/clock.ts';
 import { fromHex, toHex } from '../codec/hex.ts';
 import { decodeTransaction } from '../codec/transaction.ts';
 import { ParameterError } from '../http/errors.ts';
-import { type AdmissionView, admitted, Rejection } from './admission.ts';
+import { type AdmissionView, admitted, Pool, Rejection } from './admission.ts';
 import type { Block } from './block.ts';
-import type { BurnBlock } from './burn-operation.ts';
+import type { BurnBlock } from './burn-chain.ts';
 import { type MineOptions, SimulatedChain } from './chain.ts';
-import { type NodeEvent, nodeEvent } from './node-event.ts';
-import { tokenTransfer } from './payloads.ts';
-import { Pool } from './pool.ts';
-import { type PostOptions, postEvent } from './post.ts';
+import { type NodeEvent, nodeEvent, type PostOptions, postEvent } from './node-event.ts';
 import { cycles } from './pox.ts';
 import { Scenario } from './scenario.ts';
-import type { SignedTransaction } from './transaction.ts';
-import { signTransaction } from './transaction-encode.ts';
-import { Turns } from './turns.ts';
+import { type SignedTransaction, signTransaction, tokenTransfer } from './transaction.ts';
 import { type Account, accounts } from './wallet.ts';
 
-export interface NodeOptions {
+interface NodeOptions {
   readonly seed: number;
   /** Seconds between two blocks; 0 mines only what is asked for, and lets time pass only on the chain. */
   readonly interval: number;
@@ -52,7 +47,7 @@ export class RefusedTransaction extends ParameterError {
 }
 
 /** What a fork did. */
-export interface Fork {
+interface Fork {
   /** The blocks of the new branch, oldest first. */
   readonly blocks: readonly Block[];
   /** The blocks that left the chain, oldest first; none where the new branch lost. */
@@ -427,5 +422,18 @@ function* untilBlock(events: Iterable<NodeEvent>): Generator<NodeEvent[]> {
     if (event.path !== '/new_block') continue;
     yield batch;
     batch = [];
+  }
+}
+
+/** Lets one piece of work at a time change what it shares with others, in the order in which they asked. */
+class Turns {
+  #last: Promise<unknown> = Promise.resolve();
+
+  /** Runs the work once all before it is done, however that ended. */
+  take<T>(work: () => Promise<T>): Promise<T> {
+    const turn = this.#last.then(work);
+    // Whoever asked for this turn is told of its failure; it is none of whose turn is next.
+    this.#last = turn.catch(() => undefined);
+    return turn;
   }
 }

@@ -3,10 +3,8 @@ import { type ClarityValue, decodeClarity } from '../codec/clarity.ts';
 import { clarity } from '../codec/clarity-encode.ts';
 import { sha256 } from '../codec/hash.ts';
 import { utf8Bytes } from '../codec/utf8.ts';
-import { bufferOf, fieldOf } from './arguments.ts';
 import { concat } from './bytes.ts';
-import type { ChainEvent } from './chain-event.ts';
-import { type Outcome, type ReadContext, runtimeError } from './contract.ts';
+import { bufferOf, type ChainEvent, fieldOf, type Outcome, type ReadContext, runtimeError } from './contract.ts';
 import { networks } from './network.ts';
 import { recovered, SignatureError } from './signature-check.ts';
 

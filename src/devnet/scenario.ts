@@ -2,7 +2,7 @@ import { type ChainOptions, type MineOptions, SimulatedChain } from './chain.ts'
 import type { NodeEvent } from './node-event.ts';
 import { Prng } from './prng.ts';
 
-export interface ScenarioOptions {
+interface ScenarioOptions {
   readonly seed: number;
   /** A fork after every so many blocks; 0 for none. Default 20. */
   readonly forkEvery?: number;

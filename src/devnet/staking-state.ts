@@ -1,12 +1,12 @@
 import { LayeredMap } from './layered-map.ts';
 
 /** Something that counts in reward cycles, from each of its entries' cycles on: sats, or micro-STX. */
-export type Units = readonly { readonly from: number; readonly units: bigint }[];
+type Units = readonly { readonly from: number; readonly units: bigint }[];
 
 export const unitsIn = (units: Units, cycle: number): bigint =>
   units.findLast(({ from }) => from <= cycle)?.units ?? 0n;
 
-export interface Term {
+interface Term {
   readonly firstCycle: number;
   readonly unlockCycle: number;
 }
@@ -14,7 +14,7 @@ export interface Term {
 export const isOn = ({ firstCycle, unlockCycle }: Term, cycle: number): boolean =>
   firstCycle <= cycle && cycle < unlockCycle;
 
-export interface SimulatedBond extends Term {
+interface SimulatedBond extends Term {
   readonly index: number;
   /** Sats by staker. */
   readonly allowed: ReadonlyMap<string, bigint>;

@@ -1,7 +1,6 @@
 /** What the calls of pox-5 do, as far as the simulation goes. Amounts are micro-STX or sats. */
 import { clarity } from '../codec/clarity-encode.ts';
-import type { ChainEvent } from './chain-event.ts';
-import { type CallContext, err, type Outcome, ok } from './contract.ts';
+import { type CallContext, type ChainEvent, err, type Outcome, ok } from './contract.ts';
 import { cycles } from './pox.ts';
 import {
   isOn,

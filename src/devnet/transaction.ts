@@ -1,8 +1,14 @@
+/** Transactions: how they are made and signed (SIP-005), and what the simulation knows of those it executes. */
+
+import { principalBytes } from '../codec/address.ts';
+import { clarity, encodeArguments } from '../codec/clarity-encode.ts';
 import { toHex } from '../codec/hex.ts';
 import { transactionId } from '../codec/transaction.ts';
-import type { ContractCall, ContractTemplate } from './contract.ts';
+import { utf8Bytes } from '../codec/utf8.ts';
+import { concat, longText, sha512_256, shortText, u8, u16, u32, u64 } from './bytes.ts';
+import type { ContractCall, ContractTemplate, PostConditions } from './contract.ts';
 import type { Network } from './network.ts';
-import { type Signer, signTransaction, type UnsignedTransaction } from './transaction-encode.ts';
+import { type Account, sign } from './wallet.ts';
 
 /** What a transaction sets out to do. */
 export type Action =
@@ -58,4 +64,221 @@ export function makeTransaction(
 /** Who pays the fee: the sponsor, if there is one. */
 export function payerOf(transaction: SignedTransaction): Party {
   return transaction.sponsor ?? transaction.origin;
+}
+
+/** Who pays for a transaction, with the nonce it uses of that account and the fee in micro-STX. */
+export interface Signer {
+  readonly account: Account;
+  readonly nonce: number | bigint;
+  readonly fee: bigint;
+}
+
+/** A transaction before it is signed. */
+interface UnsignedTransaction {
+  /** Payload type and payload, as the functions below make them. */
+  readonly payload: Uint8Array;
+  readonly origin: Signer;
+  /** Pays the fee instead of the origin, whose own fee is then usually 0. */
+  readonly sponsor?: Signer | undefined;
+  /** Coinbase transactions must be `onChainOnly`; since Nakamoto it means nothing for others. */
+  readonly anchorMode?: AnchorMode;
+  readonly postConditions?: PostConditions;
+}
+
+/** Values of the anchor mode byte (SIP-005). */
+export const anchorModes = { onChainOnly: 0x01, offChainOnly: 0x02, any: 0x03 } as const;
+type AnchorMode = (typeof anchorModes)[keyof typeof anchorModes];
+
+const authTypes = { standard: 0x04, sponsored: 0x05 } as const;
+const singleSignature = 0x00;
+const severalSignatures = 0x01;
+const compressedKey = 0x00;
+const noSignature = new Uint8Array(65);
+const noSigner = new Uint8Array(20);
+
+/**
+ * Signs a transaction (SIP-005, "Transaction signing and verifying") and returns its wire bytes.
+ *
+ * What is signed is a chain of hashes. It starts with the transaction whose authorization is cleared: nonce, fee and
+ * signature zero, and a blank sponsor, so that the origin can sign before a sponsor is known. Each signer adds the
+ * authorization flag, fee and nonce, signs that, and hands the hash that includes the signature to the next.
+ */
+export function signTransaction(transaction: UnsignedTransaction, network: Network): Uint8Array {
+  const { origin, sponsor, payload } = transaction;
+  const start = concat(u8(network.transactionVersion), u32(network.chainId));
+  const rest = concat(
+    u8(transaction.anchorMode ?? anchorModes.any),
+    transaction.postConditions ?? noPostConditions,
+    payload,
+  );
+  const flag = u8(sponsor === undefined ? authTypes.standard : authTypes.sponsored);
+
+  const clearedOrigin = spendingCondition(origin.account.hash160, 0, 0n, noSignature);
+  const clearedSponsor = sponsor === undefined ? new Uint8Array() : spendingCondition(noSigner, 0, 0n, noSignature);
+  const initialHash = sha512_256(concat(start, flag, clearedOrigin, clearedSponsor, rest));
+
+  // The origin always signs under the standard flag, in a sponsored transaction too.
+  const first = signLink(initialHash, authTypes.standard, origin);
+  const auth = [spendingCondition(origin.account.hash160, origin.nonce, origin.fee, first.signature)];
+  if (sponsor !== undefined) {
+    const { signature } = signLink(first.hash, authTypes.sponsored, sponsor);
+    auth.push(spendingCondition(sponsor.account.hash160, sponsor.nonce, sponsor.fee, signature));
+  }
+  return concat(start, flag, ...auth, rest);
+}
+
+/**
+ * A transaction the node makes for itself, as in the genesis block: on chain id 0, nonce and fee 0, and nothing where
+ * signatures would be.
+ * @param signers hash of those who would sign, together; by default the boot address alone
+ */
+export function unsignedBootTransaction(payload: Uint8Array, network: Network, signers?: Uint8Array): Uint8Array {
+  return concat(
+    u8(network.transactionVersion),
+    u32(0),
+    u8(authTypes.standard),
+    signers === undefined
+      ? spendingCondition(noSigner, 0, 0n, noSignature)
+      : concat(u8(severalSignatures), signers, u64(0), u64(0), u32(0), u16(0)),
+    u8(anchorModes.onChainOnly),
+    noPostConditions,
+    payload,
+  );
+}
+
+function signLink(hash: Uint8Array, flag: number, signer: Signer) {
+  const digest = sha512_256(concat(hash, u8(flag), u64(signer.fee), u64(signer.nonce)));
+  const signature = sign(digest, signer.account.privateKey);
+  return { signature, hash: sha512_256(concat(digest, u8(compressedKey), signature)) };
+}
+
+function spendingCondition(
+  hash160: Uint8Array,
+  nonce: number | bigint,
+  fee: bigint,
+  signature: Uint8Array,
+): Uint8Array {
+  return concat(u8(singleSignature), hash160, u64(nonce), u64(fee), u8(compressedKey), signature);
+}
+
+/** Transaction payloads (SIP-005; tenure change and its coinbase: SIP-021), each with its type byte in front. */
+
+/** Micro-STX for `recipient`, an address or a contract; the memo is at most 34 bytes and padded with zeros. */
+export function tokenTransfer(recipient: string, amount: bigint, memo: string): Uint8Array {
+  return concat(u8(0x00), clarity.principal(recipient), u64(amount), memoBytes(memo));
+}
+
+/** The 34 bytes of a memo. */
+export function memoBytes(memo: string): Uint8Array {
+  const bytes = new Uint8Array(34);
+  bytes.set(utf8Bytes(memo).subarray(0, 34));
+  return bytes;
+}
+
+/** A deployment without a Clarity version: the one of the epoch is taken. */
+export function smartContract(name: string, source: string): Uint8Array {
+  return concat(u8(0x01), shortText(name), longText(source));
+}
+
+export function versionedSmartContract(clarityVersion: number, name: string, source: string): Uint8Array {
+  return concat(u8(0x06), u8(clarityVersion), shortText(name), longText(source));
+}
+
+/** A call of a public function; the arguments are serialized Clarity values. */
+export function contractCall(contract: string, functionName: string, args: readonly Uint8Array[]): Uint8Array {
+  return concat(u8(0x02), principalBytes(contract)!, shortText(functionName), encodeArguments([...args]));
+}
+
+/** The coinbase of a Nakamoto tenure: 32 bytes of the miner's, where to pay it, and the 80-byte VRF proof. */
+export function nakamotoCoinbase(data: Uint8Array, recipient: string | undefined, vrfProof: Uint8Array): Uint8Array {
+  const to = recipient === undefined ? clarity.none() : clarity.some(clarity.principal(recipient));
+  return concat(u8(0x08), data, to, vrfProof);
+}
+
+/** Why a tenure changes or goes on; 2 to 6 extend one dimension of the budget each (SIP-034). */
+export const tenureChangeCauses = {
+  blockFound: 0,
+  extended: 1,
+  extendedRuntime: 2,
+  extendedReadCount: 3,
+  extendedReadLength: 4,
+  extendedWriteCount: 5,
+  extendedWriteLength: 6,
+} as const;
+
+interface TenureChange {
+  /** Consensus hashes, 20 bytes each: of this tenure, the one before, and the burn block the miner sees. */
+  readonly tenure: Uint8Array;
+  readonly previousTenure: Uint8Array;
+  readonly burnView: Uint8Array;
+  /** Index block hash of the block this one builds on. */
+  readonly previousTenureEnd: Uint8Array;
+  /** Blocks of the tenure that ends, or, in an extension, of this tenure so far. */
+  readonly previousTenureBlocks: number;
+  readonly cause: (typeof tenureChangeCauses)[keyof typeof tenureChangeCauses];
+  /** Hash160 of the miner's key. */
+  readonly minerHash: Uint8Array;
+}
+
+export function tenureChange(change: TenureChange): Uint8Array {
+  return concat(
+    u8(0x07),
+    change.tenure,
+    change.previousTenure,
+    change.burnView,
+    change.previousTenureEnd,
+    u32(change.previousTenureBlocks),
+    u8(change.cause),
+    change.minerHash,
+  );
+}
+
+/** Codes for the comparison of the amount sent with the amount stated (SIP-005). */
+export const amountCodes = {
+  equal: 0x01,
+  greater: 0x02,
+  greaterOrEqual: 0x03,
+  less: 0x04,
+  lessOrEqual: 0x05,
+} as const;
+type AmountCode = (typeof amountCodes)[keyof typeof amountCodes];
+
+const modes = { allow: 0x01, deny: 0x02 } as const;
+const nftCodes = { sent: 0x10, notSent: 0x11 } as const;
+
+/** Mode `allow` without conditions: the transaction may move anything. */
+const noPostConditions: PostConditions = concat(u8(modes.allow), u32(0));
+
+/** What the items say, and whether assets they don't name may move. */
+export function postConditions(mode: keyof typeof modes, items: readonly Uint8Array[]): PostConditions {
+  return concat(u8(modes[mode]), u32(items.length), ...items);
+}
+
+/** `principal` sends so many micro-STX. */
+export function stxCondition(principal: string, code: AmountCode, amount: bigint): Uint8Array {
+  return concat(u8(0x00), conditionPrincipal(principal), u8(code), u64(amount));
+}
+
+/** `principal` sends so many of the smallest unit of `asset` (`ADDRESS.contract::token`). */
+export function fungibleCondition(principal: string, asset: string, code: AmountCode, amount: bigint): Uint8Array {
+  return concat(u8(0x01), conditionPrincipal(principal), assetInfo(asset), u8(code), u64(amount));
+}
+
+/** `principal` sends, or keeps, the token `id` (a serialized Clarity value) of `asset`. */
+export function nonFungibleCondition(
+  principal: string,
+  asset: string,
+  id: Uint8Array,
+  code: keyof typeof nftCodes,
+): Uint8Array {
+  return concat(u8(0x02), conditionPrincipal(principal), assetInfo(asset), id, u8(nftCodes[code]));
+}
+
+function conditionPrincipal(principal: string): Uint8Array {
+  return concat(u8(principal.includes('.') ? 0x03 : 0x02), principalBytes(principal)!);
+}
+
+function assetInfo(asset: string): Uint8Array {
+  const [contract = '', token = ''] = asset.split('::');
+  return concat(principalBytes(contract)!, shortText(token));
 }

@@ -2,6 +2,7 @@ import { secp256k1 } from '@noble/curves/secp256k1.js';
 import { bytesToNumberBE, numberToBytesBE } from '@noble/curves/utils.js';
 import { ripemd160 } from '@noble/hashes/legacy.js';
 import { sha256 } from '@noble/hashes/sha2.js';
+import { createBase58check } from '@scure/base';
 import { stacksAddress } from '../codec/address.ts';
 import { concat, u8 } from './bytes.ts';
 import type { Network } from './network.ts';
@@ -48,4 +49,11 @@ export function sign(digest: Uint8Array, privateKey: Uint8Array): Uint8Array {
   const s = Point.Fn.create(bytesToNumberBE(digest) + BASE_X * bytesToNumberBE(privateKey));
   const isHigh = s > ORDER / 2n;
   return concat(u8(isHigh ? 1 : 0), numberToBytesBE(BASE_X, 32), numberToBytesBE(isHigh ? ORDER - s : s, 32));
+}
+
+const base58check = createBase58check(sha256);
+
+/** The pay-to-public-key-hash address of a hash160, as the node writes reward recipients. */
+export function bitcoinAddress(hash160: Uint8Array, network: Network): string {
+  return base58check.encode(concat(u8(network.bitcoinVersion), hash160));
 }

@@ -1,11 +1,9 @@
-import type { ChainEvent } from './chain-event.ts';
-import type { ContractTemplate } from './contract.ts';
+import type { ChainEvent, ContractTemplate, Lock, WorldView } from './contract.ts';
 import { LayeredMap } from './layered-map.ts';
 import { StakingState } from './staking-state.ts';
-import type { Lock, WorldView } from './world-view.ts';
 
 /** A contract that lives on a branch. */
-export interface DeployedContract {
+interface DeployedContract {
   /** `ADDRESS.name`. */
   readonly id: string;
   readonly template: ContractTemplate;

@@ -8,8 +8,8 @@ import { stacksAddress } from '../../src/codec/address.ts';
 import { decodeClarity } from '../../src/codec/clarity.ts';
 import { clarity, encodeArguments } from '../../src/codec/clarity-encode.ts';
 import { fromHex } from '../../src/codec/hex.ts';
-import { bitcoinAddress } from '../../src/devnet/bitcoin.ts';
 import { networks } from '../../src/devnet/network.ts';
+import { bitcoinAddress } from '../../src/devnet/wallet.ts';
 import { alice, bob } from '../support/handmade.ts';
 
 const mainnet = networkOf(1);

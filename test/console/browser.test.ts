@@ -1,8 +1,7 @@
 /** The console in a real browser, over a simulated chain and over one that attacks its readers. */
 import { afterAll, beforeAll, expect } from 'bun:test';
 import type { Page } from 'playwright-core';
-import type { NodeEvent } from '../../src/devnet/node-event.ts';
-import { postEvents } from '../../src/devnet/post.ts';
+import { type NodeEvent, postEvents } from '../../src/devnet/node-event.ts';
 import { devnetEvents } from '../../src/devnet/scenario.ts';
 import type { ReceivedEvent } from '../../src/store/ingest/ingest.ts';
 import { exampleHosts } from '../support/example-system.ts';

@@ -2,8 +2,7 @@
 import { toHex } from '../../src/codec/hex.ts';
 import { transactionId } from '../../src/codec/transaction.ts';
 import { networks } from '../../src/devnet/network.ts';
-import { smartContract, tokenTransfer } from '../../src/devnet/payloads.ts';
-import { signTransaction } from '../../src/devnet/transaction-encode.ts';
+import { signTransaction, smartContract, tokenTransfer } from '../../src/devnet/transaction.ts';
 import { alice, block, bob, receipt, type Transaction } from '../support/handmade.ts';
 
 const SCRIPT = '<script>window.attacked=1</script><img src=x onerror="window.attacked=1">';

@@ -6,7 +6,7 @@ import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Page } from 'playwright-core';
 import { systemClock } from '../../src/base/clock.ts';
-import { postEvents } from '../../src/devnet/post.ts';
+import { postEvents } from '../../src/devnet/node-event.ts';
 import { devnetEvents } from '../../src/devnet/scenario.ts';
 import { serving } from '../support/serving.ts';
 import { closeBrowser, settled, visitAfresh } from './browser.ts';

@@ -1,4 +1,5 @@
 /** The lives of a stacker, a pool, an owner of a name and a holder of sBTC, with the clients that are published for them. */
+
 import { afterAll, beforeAll, expect, test } from 'bun:test';
 import * as bns from '@stacks/bns';
 import { createNetwork } from '@stacks/network';
@@ -15,7 +16,7 @@ import {
   type UIntCV,
 } from '@stacks/transactions';
 import { SbtcApiClientDevenv } from 'sbtc';
-import { SBTC_ASSET, SBTC_DEPLOYER } from '../../src/devnet/contracts/sbtc.ts';
+import { SBTC_ASSET, SBTC_DEPLOYER } from '../../src/devnet/contracts/token.ts';
 import { type Demo, demo, type Steered } from './demo.ts';
 
 const key = (digit: number) => `${String(digit).repeat(64)}01`;

@@ -13,9 +13,14 @@ import {
   TransactionSigner,
 } from '@stacks/transactions';
 import { networks } from '../../src/devnet/network.ts';
-import { nakamotoCoinbase, tenureChange, tenureChangeCauses, tokenTransfer } from '../../src/devnet/payloads.ts';
 import { Prng } from '../../src/devnet/prng.ts';
-import { signTransaction } from '../../src/devnet/transaction-encode.ts';
+import {
+  nakamotoCoinbase,
+  signTransaction,
+  tenureChange,
+  tenureChangeCauses,
+  tokenTransfer,
+} from '../../src/devnet/transaction.ts';
 import { accounts } from '../../src/devnet/wallet.ts';
 import { type Demo, demo } from './demo.ts';
 

@@ -1,7 +1,7 @@
 /** `stackside hooks …` against a started server. */
 import { afterAll, beforeAll, expect, test } from 'bun:test';
 import { join } from 'node:path';
-import { postEvents } from '../../src/devnet/post.ts';
+import { postEvents } from '../../src/devnet/node-event.ts';
 import { devnetEvents } from '../../src/devnet/scenario.ts';
 import { type Receiver, receiver } from '../hooks/server.ts';
 import { until } from '../support/until.ts';

@@ -1,6 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
-import type { NodeEvent } from '../../src/devnet/node-event.ts';
-import { postEvents } from '../../src/devnet/post.ts';
+import { type NodeEvent, postEvents } from '../../src/devnet/node-event.ts';
 import { devnetEvents } from '../../src/devnet/scenario.ts';
 import { type Server, startServer, temporaryDirectory } from './stackside.ts';
 

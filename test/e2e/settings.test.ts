@@ -2,7 +2,7 @@
 import { afterAll, describe, expect, test } from 'bun:test';
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
-import { postEvents } from '../../src/devnet/post.ts';
+import { postEvents } from '../../src/devnet/node-event.ts';
 import { devnetEvents } from '../../src/devnet/scenario.ts';
 import { readSettings, settingsTakenBy } from '../../src/settings/config.ts';
 import { printedName } from '../../src/settings/describe.ts';

@@ -1,7 +1,7 @@
 /** The API on several threads, and in processes that only read, beside one that writes. */
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import { StacksApiSocketClient } from '@stacks/blockchain-api-client';
-import { postEvents } from '../../src/devnet/post.ts';
+import { postEvents } from '../../src/devnet/node-event.ts';
 import { devnetEvents } from '../../src/devnet/scenario.ts';
 import { until } from '../support/until.ts';
 import { type Server, stackside, startServer, temporaryDirectory } from './stackside.ts';

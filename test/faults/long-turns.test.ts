@@ -3,6 +3,7 @@
  * read and decoded between two turns of the event loop is counted. The clock is made of what is counted, so that this holds
  * on a machine of any speed.
  */
+
 import { Database } from 'bun:sqlite';
 import { afterAll, beforeAll, describe, expect, spyOn, test } from 'bun:test';
 import { type Clock, systemClock } from '../../src/base/clock.ts';
@@ -12,10 +13,9 @@ import { clarity, encodeArguments } from '../../src/codec/clarity-encode.ts';
 import * as reprs from '../../src/codec/clarity-repr.ts';
 import { createApp } from '../../src/commands/serve/app.ts';
 import { networks } from '../../src/devnet/network.ts';
-import { contractCall } from '../../src/devnet/payloads.ts';
 import { Prng } from '../../src/devnet/prng.ts';
 import { devnetEvents } from '../../src/devnet/scenario.ts';
-import { signTransaction } from '../../src/devnet/transaction-encode.ts';
+import { contractCall, signTransaction } from '../../src/devnet/transaction.ts';
 import { indexPath } from '../../src/store/files/database.ts';
 import { openSnapshots } from '../../src/store/read/snapshots.ts';
 import { MOST_ENTRIES } from '../../src/store/rows/statement.ts';

@@ -2,8 +2,7 @@
 import { toHex } from '../../src/codec/hex.ts';
 import { transactionId } from '../../src/codec/transaction.ts';
 import { networks } from '../../src/devnet/network.ts';
-import { smartContract, tokenTransfer } from '../../src/devnet/payloads.ts';
-import { signTransaction } from '../../src/devnet/transaction-encode.ts';
+import { signTransaction, smartContract, tokenTransfer } from '../../src/devnet/transaction.ts';
 import { type Account, accounts } from '../../src/devnet/wallet.ts';
 import type { ReceivedEvent } from '../../src/store/ingest/ingest.ts';
 import { jsonOf } from './payload-text.ts';

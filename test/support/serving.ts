@@ -1,8 +1,7 @@
 /** The whole server inside the test's process, on free ports. */
 import { type Environment, realEnvironment } from '../../src/commands/serve/environment.ts';
 import { startServing } from '../../src/commands/serve/serve.ts';
-import type { NodeEvent } from '../../src/devnet/node-event.ts';
-import { postEvents } from '../../src/devnet/post.ts';
+import { type NodeEvent, postEvents } from '../../src/devnet/node-event.ts';
 import { readSettings } from '../../src/settings/config.ts';
 import { dataDirectory } from './data-directory.ts';
 

@@ -1,7 +1,6 @@
 /** `stackside devnet`: a simulated chain's events, as a recording or posted to an observer. */
 import { recordingRow } from '../../chain/recording.ts';
-import type { NodeEvent } from '../../devnet/node-event.ts';
-import { NotTakenError, postEvents } from '../../devnet/post.ts';
+import { type NodeEvent, NotTakenError, postEvents } from '../../devnet/node-event.ts';
 import { type DevnetOptions, devnetEvents } from '../../devnet/scenario.ts';
 import { printLines, writeLines } from '../cli/output.ts';
 

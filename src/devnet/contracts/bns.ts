@@ -2,14 +2,18 @@ import type { AbiType } from '../../codec/abi.ts';
 import type { ClarityValue } from '../../codec/clarity.ts';
 import { clarity } from '../../codec/clarity-encode.ts';
 import { utf8Bytes } from '../../codec/utf8.ts';
-import { bufferOf, principalOf, someOf, uintOf } from '../arguments.ts';
 import {
+  bufferOf,
   type ContractCall,
   type ContractTemplate,
   contractInterface,
+  principalOf,
   publicFunction,
   readOnlyFunction,
   type Scene,
+  someOf,
+  uintOf,
+  type WorldView,
 } from '../contract.ts';
 import {
   buffer,
@@ -47,7 +51,6 @@ import {
   update,
 } from '../name-system.ts';
 import type { Prng } from '../prng.ts';
-import type { WorldView } from '../world-view.ts';
 
 const hash: AbiType = { buffer: { length: 20 } };
 const label: AbiType = { buffer: { length: 48 } };

@@ -1,9 +1,16 @@
 import { clarity } from '../../codec/clarity-encode.ts';
-import { principalOf } from '../arguments.ts';
-import { type ContractCall, type ContractTemplate, contractInterface, err, ok, publicFunction } from '../contract.ts';
-import { nonFungibleCondition, postConditions } from '../post-conditions.ts';
+import {
+  type ContractCall,
+  type ContractTemplate,
+  contractInterface,
+  err,
+  ok,
+  principalOf,
+  publicFunction,
+  type WorldView,
+} from '../contract.ts';
 import type { Prng } from '../prng.ts';
-import type { WorldView } from '../world-view.ts';
+import { nonFungibleCondition, postConditions } from '../transaction.ts';
 
 const tokenName = 'card';
 const notTokenOwner = 4n;

@@ -1,7 +1,13 @@
 import { clarity } from '../../codec/clarity-encode.ts';
-import { someOf } from '../arguments.ts';
-import type { ChainEvent } from '../chain-event.ts';
-import { type ContractCall, type ContractTemplate, contractInterface, ok, publicFunction } from '../contract.ts';
+import {
+  type ChainEvent,
+  type ContractCall,
+  type ContractTemplate,
+  contractInterface,
+  ok,
+  publicFunction,
+  someOf,
+} from '../contract.ts';
 import type { Prng } from '../prng.ts';
 
 const notes = ['sunrise', 'tide "high"', 'three\nlines\nof text', "it's late", 'back\\slash'];

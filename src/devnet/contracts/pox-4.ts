@@ -1,15 +1,19 @@
 import type { AbiType } from '../../codec/abi.ts';
 import { type ClarityValue, decodeClarity } from '../../codec/clarity.ts';
 import { clarity } from '../../codec/clarity-encode.ts';
-import { bufferOf, principalOf, someOf, textOf, uintOf } from '../arguments.ts';
 import {
+  bufferOf,
   type ContractCall,
   type ContractInterface,
   type ContractTemplate,
   contractInterface,
+  principalOf,
   publicFunction,
   type ReadContext,
   readOnlyFunction,
+  someOf,
+  textOf,
+  uintOf,
 } from '../contract.ts';
 import * as pox from '../pox.ts';
 import { type Authorization, cycles, optionalUint, poxAddress, SLOT, type Stacking } from '../pox.ts';

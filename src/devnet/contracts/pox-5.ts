@@ -1,14 +1,15 @@
 import { clarity } from '../../codec/clarity-encode.ts';
-import { principalOf, uintOf } from '../arguments.ts';
 import {
   type CallContext,
   type ContractCall,
   type ContractTemplate,
   contractInterface,
   type Outcome,
+  principalOf,
   publicFunction,
   readOnlyFunction,
   type Scene,
+  uintOf,
 } from '../contract.ts';
 import { cycles } from '../pox.ts';
 import * as staking from '../staking.ts';

@@ -1,9 +1,19 @@
 import { clarity } from '../../codec/clarity-encode.ts';
-import { bufferOf, fieldOf, itemsOf, principalOf, uintOf } from '../arguments.ts';
-import type { ChainEvent } from '../chain-event.ts';
-import { type ContractCall, type ContractTemplate, contractInterface, err, ok, publicFunction } from '../contract.ts';
-import { memoBytes } from '../payloads.ts';
-import { amountCodes, postConditions, stxCondition } from '../post-conditions.ts';
+import {
+  bufferOf,
+  type ChainEvent,
+  type ContractCall,
+  type ContractTemplate,
+  contractInterface,
+  err,
+  fieldOf,
+  itemsOf,
+  ok,
+  principalOf,
+  publicFunction,
+  uintOf,
+} from '../contract.ts';
+import { amountCodes, memoBytes, postConditions, stxCondition } from '../transaction.ts';
 
 /** Errors of `stx-transfer?` and `stx-burn?`. */
 const insufficientFunds = 1n;

@@ -4,7 +4,7 @@
  * proxy, which must hear nothing. STACKSIDE_RUNS for more messages, STACKSIDE_SEED for others.
  */
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
-import { postEvents } from '../../../src/devnet/post.ts';
+import { postEvents } from '../../../src/devnet/node-event.ts';
 import { devnetEvents } from '../../../src/devnet/scenario.ts';
 import { readAdminKey } from '../../../src/hooks/access/keys.ts';
 import { type Server, startServerIn, temporaryDirectory } from '../../e2e/stackside.ts';

@@ -1,5 +1,5 @@
 import { afterEach, expect, test } from 'bun:test';
-import { postEvents } from '../../src/devnet/post.ts';
+import { postEvents } from '../../src/devnet/node-event.ts';
 import { heldClock } from '../support/held-clock.ts';
 
 /** An observer that answers with the statuses given, then with 200. */

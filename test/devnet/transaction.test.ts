@@ -11,23 +11,22 @@ import {
 import { clarity } from '../../src/codec/clarity-encode.ts';
 import { transactionId } from '../../src/codec/transaction.ts';
 import { networks } from '../../src/devnet/network.ts';
-import {
-  contractCall,
-  nakamotoCoinbase,
-  smartContract,
-  tenureChange,
-  tokenTransfer,
-  versionedSmartContract,
-} from '../../src/devnet/payloads.ts';
+import { Prng } from '../../src/devnet/prng.ts';
 import {
   amountCodes,
+  contractCall,
   fungibleCondition,
+  nakamotoCoinbase,
   nonFungibleCondition,
   postConditions,
+  signTransaction,
+  smartContract,
   stxCondition,
-} from '../../src/devnet/post-conditions.ts';
-import { Prng } from '../../src/devnet/prng.ts';
-import { signTransaction, unsignedBootTransaction } from '../../src/devnet/transaction-encode.ts';
+  tenureChange,
+  tokenTransfer,
+  unsignedBootTransaction,
+  versionedSmartContract,
+} from '../../src/devnet/transaction.ts';
 import { accounts } from '../../src/devnet/wallet.ts';
 
 const network = networks.testnet;

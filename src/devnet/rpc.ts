@@ -1,0 +1,525 @@
+/** The RPC interface of the simulated node, on a port of the loopback. */
+import { Type } from '@sinclair/typebox';
+import { Value } from '@sinclair/typebox/value';
+import { type Clock, systemClock } from '../base/clock.ts';
+import { isTooDeep, MAX_DEPTH } from '../base/json-depth.ts';
+import { principalBytes } from '../codec/address.ts';
+import { BytesReader } from '../codec/bytes-reader.ts';
+import { type ClarityValue, decodeClarity } from '../codec/clarity.ts';
+import { clarity } from '../codec/clarity-encode.ts';
+import { clarityRepr } from '../codec/clarity-repr.ts';
+import { DecodeError, decoded } from '../codec/decode-error.ts';
+import { fromHex, toHex } from '../codec/hex.ts';
+import { readPayload } from '../codec/payload.ts';
+import { transactionId } from '../codec/transaction.ts';
+import { type Listen, type ListenerEvent, listenHttp } from '../http/listener.ts';
+import { stopGracefully } from '../http/listening.ts';
+import { BodyError, bodyBytes, bodyText } from '../http/request-body.ts';
+import { Rejection } from './admission.ts';
+import type { Block } from './block.ts';
+import { jsonInteger } from './burn-chain.ts';
+import { type ContractTemplate, isOfType, type ReadContext } from './contract.ts';
+import { MAX_FORK_DEPTH, type SimulatedNode, UndecodableError } from './node.ts';
+import { cycles, SLOT } from './pox.ts';
+
+const text = (status: number, message: string): Response => new Response(message, { status });
+
+/** The parameters of a path, decoded; null where it isn't the route's. */
+function paramsOf(pattern: string, path: string): string[] | null {
+  const [expected, given] = [pattern.split('/'), path.split('/')];
+  if (expected.length !== given.length) return null;
+  if (!expected.every((part, at) => part === given[at] || (part === '*' && given[at] !== ''))) return null;
+  return given.filter((_, at) => expected[at] === '*').map(decodedPart);
+}
+
+function decodedPart(part: string): string {
+  try {
+    return decodeURIComponent(part);
+  } catch {
+    throw new RpcError(400, `${part} is not a part of a path`);
+  }
+}
+
+/** The block that `?tip=` names. @throws RpcError */
+function blockAt(node: SimulatedNode, tip: string | null): Block {
+  if (tip === null || tip === '' || tip === 'latest') return node.tip;
+  if (!/^(0x)?[0-9a-f]{64}$/i.test(tip)) throw new RpcError(400, 'tip is not a block id');
+  const block = node.chain.block(`0x${tip.replace(/^0x/, '').toLowerCase()}`);
+  if (block === undefined) throw new RpcError(404, 'The block of tip is not kept');
+  return block;
+}
+
+/** Answers a request to the RPC interface of a node. @throws what no request should cause */
+async function answerRpc(node: SimulatedNode, request: Request): Promise<Response> {
+  const { pathname, searchParams: query } = new URL(request.url);
+  try {
+    const found = routes.flatMap((route) => {
+      const params = paramsOf(route.path, pathname);
+      return params === null ? [] : [{ route, params }];
+    });
+    const match = found.find(({ route }) => route.method === request.method);
+    if (match === undefined) {
+      return found.length === 0 ? text(404, 'Not found') : text(405, `Method not allowed: ${request.method}`);
+    }
+    const { route, params } = match;
+    const answer = await route.answer({ node, block: blockAt(node, query.get('tip')), params, query, request });
+    return answer instanceof Response ? answer : Response.json(answer);
+  } catch (error) {
+    if (!(error instanceof RpcError)) throw error;
+    return text(error.status, error.message);
+  }
+}
+
+interface RpcServer {
+  /** The URL, without a slash at its end. */
+  readonly url: string;
+  /** Lets the requests in hand be answered. */
+  stop(): Promise<void>;
+}
+
+interface RpcServerOptions {
+  readonly clock?: Clock;
+  readonly listen?: Listen;
+  readonly log: (event: ListenerEvent) => void;
+}
+
+const IDLE_SECONDS = 75;
+
+/** Serves the RPC interface of a node on a free port of the loopback. @throws OperatorError where it can't listen */
+export function startRpc(
+  node: SimulatedNode,
+  { clock = systemClock, listen = listenHttp, log }: RpcServerOptions,
+): RpcServer {
+  const server = listen({
+    what: 'The simulated node',
+    hostname: '127.0.0.1',
+    port: 0,
+    bodyLimit: MAX_RPC_BODY,
+    idleSeconds: IDLE_SECONDS,
+    fetch: (request) => answerRpc(node, request),
+    refuse: text,
+    log,
+  });
+  return { url: server.url.origin, stop: () => stopGracefully(server, clock) };
+}
+
+/** An answer other than success, as a text. */
+class RpcError extends Error {
+  override readonly name = 'RpcError';
+  constructor(
+    readonly status: 400 | 404 | 501,
+    message: string,
+  ) {
+    super(message);
+  }
+}
+
+/** What a route is asked. */
+interface RpcRequest {
+  readonly node: SimulatedNode;
+  /** The block whose state is asked for: the tip, unless `?tip=` names another. */
+  readonly block: Block;
+  /** The values of the path's parameters, in order. */
+  readonly params: readonly string[];
+  readonly query: URLSearchParams;
+  readonly request: Request;
+}
+
+interface RpcRoute {
+  readonly method: 'GET' | 'POST';
+  /** `*` stands for a parameter. */
+  readonly path: string;
+  /** @returns the JSON of the answer, or the answer @throws RpcError */
+  answer(asked: RpcRequest): unknown;
+}
+
+/** Bytes of the largest body: a transaction of 2 MB in hex, and what is around it. */
+const MAX_RPC_BODY = 5_000_000;
+
+/** A body that is too long or broken off is answered like any that can't be read. @throws RpcError */
+async function body<T>(read: Promise<T>): Promise<T> {
+  try {
+    return await read;
+  } catch (error) {
+    if (!(error instanceof BodyError)) throw error;
+    throw new RpcError(400, error.message);
+  }
+}
+
+/** The bytes of a request's body. @throws RpcError */
+const bytesOf = (request: Request): Promise<Uint8Array> => body(bodyBytes(request, MAX_RPC_BODY));
+
+/** The JSON of a request's body. @throws RpcError */
+async function jsonOf(request: Request): Promise<unknown> {
+  const text = await body(bodyText(request, MAX_RPC_BODY));
+  if (isTooDeep(text)) throw new RpcError(400, `The JSON body is nested deeper than ${MAX_DEPTH} levels`);
+  try {
+    return JSON.parse(text);
+  } catch {
+    throw new RpcError(400, 'Failed to parse JSON body');
+  }
+}
+
+/** The bytes of a hex text. @throws RpcError */
+function hexBytes(text: unknown, what: string): Uint8Array {
+  if (typeof text !== 'string') throw new RpcError(400, `${what} must be a hex string`);
+  try {
+    return fromHex(text);
+  } catch (error) {
+    if (!(error instanceof DecodeError)) throw error;
+    throw new RpcError(400, `${what} is not hex: ${error.message}`);
+  }
+}
+
+/** A hash as the node's JSON has it: without 0x. */
+const bare = (hash: string): string => hash.replace(/^0x/, '');
+
+/** Whether the proof of a value is asked for, which it is by default. There are no proofs: they are empty texts. */
+const withProof = <T extends object>(value: T, query: URLSearchParams, ...names: string[]): T =>
+  query.get('proof') === '0' ? value : { ...value, ...Object.fromEntries(names.map((name) => [name, ''])) };
+
+const noHash = '00'.repeat(32);
+/** Limits of a tenure on the public networks. */
+const blockLimit = {
+  read_count: 15_000,
+  read_length: 100_000_000,
+  runtime: 5_000_000_000,
+  write_count: 15_000,
+  write_length: 15_000_000,
+};
+const LAST_HEIGHT = 2n ** 63n - 1n;
+function info({ node, block }: RpcRequest) {
+  const consensus = block.burnView.consensusHash.toHex();
+  const stable = block.burnView.parent ?? block.burnView;
+  return {
+    peer_version: 4_207_599_116,
+    pox_consensus: consensus,
+    burn_block_height: block.burnView.height,
+    stable_pox_consensus: stable.consensusHash.toHex(),
+    stable_burn_block_height: stable.height,
+    server_version: 'stacks-node simulated by Stackside',
+    network_id: node.chain.network.chainId,
+    parent_network_id: 3_669_344_250,
+    stacks_tip_height: block.height,
+    stacks_tip: bare(block.blockHash),
+    stacks_tip_consensus_hash: block.burn.consensusHash.toHex(),
+    genesis_chainstate_hash: noHash,
+    unanchored_tip: null,
+    unanchored_seq: null,
+    tenure_height: block.tenure.height,
+    exit_at_block_height: null,
+    is_fully_synced: true,
+    node_public_key: null,
+    node_public_key_hash: null,
+    last_pox_anchor: null,
+    stackerdbs: [],
+  };
+}
+
+/** One version of the stacking contract, from a burn height on: its first cycle is the next that begins. */
+const version = (contract: string, activation: number) => ({
+  contract_id: contract,
+  activation_burnchain_block_height: activation,
+  first_reward_cycle_id: Math.ceil(activation / cycles.length),
+});
+
+function pox({ node, block }: RpcRequest) {
+  const { boot } = node.chain.network;
+  const { height } = block.burnView;
+  const id = cycles.of(height);
+  const next = cycles.startOf(id + 1);
+  const prepare = cycles.prepareStartOf(id + 1);
+  const { pox5Height } = block.world;
+  const supply = block.world.supply();
+  const slot = Number(SLOT);
+  // A version that is never active is none that a node knows.
+  const later = pox5Height === undefined || pox5Height === Number.POSITIVE_INFINITY ? [] : [pox5Height];
+  const stacked = jsonInteger(block.world.stacked(height));
+  return {
+    contract_id: `${boot}.${block.world.isActive('pox-4', height) ? 'pox-4' : 'pox-5'}`,
+    pox_activation_threshold_ustx: 0,
+    first_burnchain_block_height: 0,
+    current_burnchain_block_height: height,
+    current_epoch: 'Epoch33',
+    prepare_phase_block_length: cycles.prepareLength,
+    reward_phase_block_length: cycles.length - cycles.prepareLength,
+    reward_slots: 2 * (cycles.length - cycles.prepareLength),
+    rejection_fraction: null,
+    total_liquid_supply_ustx: jsonInteger(supply),
+    current_cycle: { id, min_threshold_ustx: slot, stacked_ustx: stacked, is_pox_active: true },
+    next_cycle: {
+      id: id + 1,
+      min_threshold_ustx: slot,
+      min_increment_ustx: jsonInteger(supply / 5_000n),
+      stacked_ustx: stacked,
+      prepare_phase_start_block_height: prepare,
+      blocks_until_prepare_phase: prepare - height,
+      reward_phase_start_block_height: next,
+      blocks_until_reward_phase: next - height,
+      ustx_until_pox_rejection: null,
+    },
+    epochs: [
+      {
+        epoch_id: 'Epoch33',
+        start_height: 0,
+        end_height: jsonInteger(LAST_HEIGHT),
+        block_limit: blockLimit,
+        network_epoch: 14,
+      },
+    ],
+    min_amount_ustx: slot,
+    prepare_cycle_length: cycles.prepareLength,
+    reward_cycle_id: id,
+    reward_cycle_length: cycles.length,
+    rejection_votes_left_required: null,
+    next_reward_cycle_in: next - height,
+    contract_versions: [version(`${boot}.pox-4`, 0), ...later.map((at) => version(`${boot}.pox-5`, at))],
+  };
+}
+
+function tenure({ block }: RpcRequest) {
+  const { consensusHash, parentConsensusHash, indexBlockHash, parentIndexBlockHash } = block.tenure;
+  return {
+    consensus_hash: consensusHash.toHex(),
+    tenure_start_block_id: bare(indexBlockHash),
+    parent_consensus_hash: parentConsensusHash?.toHex() ?? '00'.repeat(20),
+    parent_tenure_start_block_id: bare(parentIndexBlockHash ?? noHash),
+    tip_block_id: bare(block.indexBlockHash),
+    tip_height: block.height,
+    reward_cycle: cycles.of(block.burn.height),
+  };
+}
+
+function transaction({ node, params: [wanted = ''] }: RpcRequest) {
+  const id = `0x${bare(wanted).toLowerCase()}`;
+  for (const { receipts, indexBlockHash } of node.chain.ancestors(node.tip)) {
+    const receipt = receipts.find(({ txId }) => txId === id);
+    if (receipt === undefined) continue;
+    return {
+      index_block_hash: bare(indexBlockHash),
+      tx: bare(receipt.rawTx),
+      result: clarityRepr(receipt.result),
+    };
+  }
+  throw new RpcError(404, `The last ${MAX_FORK_DEPTH} blocks have no transaction ${bare(id)}`);
+}
+
+const wide = (amount: bigint): string => `0x${amount.toString(16).padStart(32, '0')}`;
+
+function account({ block, params: [principal = ''], query }: RpcRequest) {
+  if (principalBytes(principal) === null) throw new RpcError(400, `${principal} is not a principal`);
+  const { world, burnView } = block;
+  const lock = world.locked(principal, burnView.height);
+  const state = {
+    balance: wide(world.spendable(principal, burnView.height)),
+    locked: wide(lock?.amount ?? 0n),
+    unlock_height: lock?.unlockHeight ?? 0,
+    nonce: world.nonce(principal),
+  };
+  return withProof(state, query, 'balance_proof', 'nonce_proof');
+}
+
+const NO_CLARITY = 'The simulated node executes no Clarity';
+
+interface Found {
+  readonly context: ReadContext;
+  readonly template: ContractTemplate;
+  readonly height: number;
+}
+
+/** The contract that the path names; undefined where there is none. */
+function contractOf({ block: { world, burnView }, params: [address = '', name = ''] }: RpcRequest): Found | undefined {
+  const contract = `${address}.${name}`;
+  const deployed = world.contract(contract);
+  if (deployed === undefined) return undefined;
+  return {
+    context: { world, contract, burnHeight: burnView.height },
+    template: deployed.template,
+    height: deployed.height,
+  };
+}
+
+function required(asked: RpcRequest, what: string): Found {
+  const found = contractOf(asked);
+  if (found === undefined) throw new RpcError(404, `No contract ${what} found`);
+  return found;
+}
+
+/** One of what a contract has by name. */
+function named<T>(all: Readonly<Record<string, T>> | undefined, name: string): T | undefined {
+  return all !== undefined && Object.hasOwn(all, name) ? all[name] : undefined;
+}
+
+function decodedArgument(text: unknown): ClarityValue {
+  const value = decodeClarity(hexBytes(text, 'An argument'));
+  if (!value.ok) throw new RpcError(400, `Failed to deserialize an argument: ${value.error.message}`);
+  return value.value;
+}
+
+function source(asked: RpcRequest) {
+  const { template, height } = required(asked, 'source data');
+  return withProof({ source: template.source, publish_height: height }, asked.query, 'proof');
+}
+
+const ReadOnlyCall = Type.Object({ sender: Type.String(), arguments: Type.Array(Type.String()) });
+
+async function callRead(asked: RpcRequest) {
+  const body = await jsonOf(asked.request);
+  if (!Value.Check(ReadOnlyCall, body)) throw new RpcError(400, 'The body must have sender and arguments');
+  if (principalBytes(body.sender) === null) throw new RpcError(400, 'sender is not a principal');
+  const args = body.arguments.map(decodedArgument);
+  const found = contractOf(asked);
+  const [address, name, functionName = ''] = asked.params;
+  const failed = (cause: string) => ({ okay: false, cause });
+  if (found === undefined) return failed(`Unchecked(NoSuchContract("${address}.${name}"))`);
+  const { context, template } = found;
+  const declared = template.abi.functions.find((one) => one.name === functionName && one.access !== 'private');
+  if (declared === undefined) {
+    return failed(
+      template.isPartial === true
+        ? `The simulated node doesn't have the function ${functionName} of ${name}`
+        : `Unchecked(UndefinedFunction("${functionName}"))`,
+    );
+  }
+  if (declared.access === 'public') return failed('NotReadOnly');
+  if (args.length !== declared.args.length) {
+    return failed(`Unchecked(IncorrectArgumentCount(${declared.args.length}, ${args.length}))`);
+  }
+  const wrong = args.findIndex((value, at) => !isOfType(value, declared.args[at]!.type));
+  if (wrong >= 0) return failed(`Unchecked(TypeValueError(${JSON.stringify(declared.args[wrong]!.type)}, …))`);
+  const run = named(template.reads, functionName);
+  if (run === undefined) return failed(`${NO_CLARITY}, and ${functionName} is not one of its own functions`);
+  return { okay: true, result: toHex(run(context, args)) };
+}
+
+async function mapEntry(asked: RpcRequest) {
+  const key = hexBytes(await jsonOf(asked.request), 'The key');
+  const decoded = decodeClarity(key);
+  if (!decoded.ok) throw new RpcError(400, `Failed to deserialize the key: ${decoded.error.message}`);
+  const { context, template } = required(asked, 'map');
+  const map = named(template.maps, asked.params[2] ?? '');
+  if (map === undefined) throw new RpcError(404, 'Data map not found');
+  const value = map(context, key);
+  return withProof({ data: toHex(value === undefined ? clarity.none() : clarity.some(value)) }, asked.query, 'proof');
+}
+
+/** Whether the interface names a variable or constant, whose value may be the result of an expression. */
+const isDeclared = ({ abi }: ContractTemplate, access: 'constant' | 'variable', wanted: string): boolean =>
+  abi.variables.some((variable) => variable.access === access && variable.name === wanted);
+
+function variable(asked: RpcRequest) {
+  const { context, template } = required(asked, 'data');
+  const name = asked.params[2] ?? '';
+  const value = named(template.variables, name);
+  if (value !== undefined) return withProof({ data: toHex(value(context)) }, asked.query, 'proof');
+  if (!isDeclared(template, 'variable', name)) throw new RpcError(404, 'Data var not found');
+  throw new RpcError(501, `${NO_CLARITY}, and ${name} is made by an expression`);
+}
+
+function constant(asked: RpcRequest) {
+  const { template } = required(asked, 'data');
+  const name = asked.params[2] ?? '';
+  const value = named(template.constants, name);
+  if (value !== undefined) return { data: toHex(value) };
+  if (!isDeclared(template, 'constant', name)) throw new RpcError(404, 'Constant not found');
+  throw new RpcError(501, `${NO_CLARITY}, and ${name} is made by an expression`);
+}
+
+const Broadcast = Type.Object({ tx: Type.String() });
+/** Bytes of the longest transaction that a node takes. */
+const MAX_TRANSACTION = 2_097_152;
+
+/** The bytes of a transaction: the whole body, or in hex in JSON. @throws RpcError */
+async function rawTransaction(request: Request): Promise<Uint8Array> {
+  if (request.headers.get('content-type')?.startsWith('application/json') !== true) return bytesOf(request);
+  const body = await jsonOf(request);
+  if (!Value.Check(Broadcast, body)) throw new RpcError(400, 'The body must have tx, a transaction in hex');
+  return hexBytes(body.tx, 'tx');
+}
+
+/** Micro-STX per byte that a transaction costs at least. */
+const FEE_RATE = 1;
+
+async function broadcast({ node, request }: RpcRequest) {
+  const raw = await rawTransaction(request);
+  if (raw.length > MAX_TRANSACTION) {
+    throw new RpcError(400, `Failed to decode transaction: it is longer than ${MAX_TRANSACTION} bytes`);
+  }
+  try {
+    return bare(await node.submit(raw));
+  } catch (error) {
+    if (error instanceof UndecodableError) throw new RpcError(400, `Failed to decode transaction: ${error.message}`);
+    if (!(error instanceof Rejection)) throw error;
+    const { reason, data } = error;
+    const txid = transactionId(raw).toHex();
+    const body = { error: 'transaction rejected', reason, ...(data === undefined ? {} : { reason_data: data }), txid };
+    return Response.json(body, { status: 400 });
+  }
+}
+
+const FeeRequest = Type.Object({
+  transaction_payload: Type.String(),
+  estimated_len: Type.Optional(Type.Union([Type.Null(), Type.Integer({ minimum: 0 })])),
+});
+
+/** What a call costs, more or less. */
+const cost = { read_count: 8, read_length: 6_400, runtime: 450_000, write_count: 2, write_length: 160 };
+/** The low, middle and high estimate, as multiples of the least fee. */
+const multiples = [1, 2, 10] as const;
+
+async function estimate({ request }: RpcRequest) {
+  const body = await jsonOf(request);
+  if (!Value.Check(FeeRequest, body)) {
+    throw new RpcError(400, 'The body must have transaction_payload, a payload in hex, and may have estimated_len');
+  }
+  const payload = hexBytes(body.transaction_payload, 'transaction_payload');
+  const read = decoded(() => {
+    const reader = new BytesReader(payload);
+    readPayload(reader);
+    return reader.left;
+  });
+  if (!read.ok) throw new RpcError(400, `Failed to deserialize transaction_payload: ${read.error.message}`);
+  if (read.value > 0) throw new RpcError(400, `Failed to deserialize transaction_payload: ${read.value} more bytes`);
+  const least = Math.max(payload.length, body.estimated_len ?? 0) * FEE_RATE;
+  return {
+    cost_scalar_change_by_byte: 0.00476837158203125,
+    estimated_cost: cost,
+    estimated_cost_scalar: least,
+    estimations: multiples.map((factor) => ({ fee: least * factor, fee_rate: factor })),
+  };
+}
+
+const routes: readonly RpcRoute[] = [
+  { method: 'GET', path: '/v2/info', answer: info },
+  { method: 'GET', path: '/v2/pox', answer: pox },
+  {
+    method: 'GET',
+    path: '/v2/neighbors',
+    answer: () => ({ bootstrap: [], sample: [], inbound: [], outbound: [] }),
+  },
+  {
+    method: 'GET',
+    path: '/v3/health',
+    answer: ({ block: { height } }) => ({
+      difference_from_max_peer: 0,
+      max_stacks_height_of_neighbors: height,
+      node_stacks_tip_height: height,
+    }),
+  },
+  { method: 'GET', path: '/v3/tenures/info', answer: tenure },
+  { method: 'GET', path: '/v3/transaction/*', answer: transaction },
+  { method: 'GET', path: '/v2/accounts/*', answer: account },
+  {
+    method: 'GET',
+    path: '/v2/contracts/interface/*/*',
+    answer: (asked) => required(asked, 'interface data').template.abi,
+  },
+  { method: 'GET', path: '/v2/contracts/source/*/*', answer: source },
+  { method: 'POST', path: '/v2/contracts/call-read/*/*/*', answer: callRead },
+  { method: 'POST', path: '/v2/map_entry/*/*/*', answer: mapEntry },
+  { method: 'GET', path: '/v2/data_var/*/*/*', answer: variable },
+  { method: 'GET', path: '/v2/constant_val/*/*/*', answer: constant },
+  { method: 'POST', path: '/v2/transactions', answer: broadcast },
+  { method: 'GET', path: '/v2/fees/transfer', answer: () => FEE_RATE },
+  { method: 'POST', path: '/v2/fees/transaction', answer: estimate },
+];
