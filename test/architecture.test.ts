@@ -17,7 +17,6 @@ const LAYERS: readonly (readonly string[])[] = [
   ['src/store/views/'],
   ['src/store/log/'],
   ['src/store/files/'],
-  ['src/store/tables/'],
   ['src/store/model/'],
   ['src/store/queries/'],
   ['src/store/effects/', 'src/store/hooks/', 'src/store/sql/'],

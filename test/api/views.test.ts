@@ -10,7 +10,7 @@ import { indexPath } from '../../src/store/files/database.ts';
 import { deliveryLog, everyDelivery } from '../../src/store/hooks/delivery-log.ts';
 import { hookRecords } from '../../src/store/hooks/records.ts';
 import { inserter } from '../../src/store/rows/table.ts';
-import { hookDeliveriesTable } from '../../src/store/tables/hooks.ts';
+import { hookDeliveriesTable } from '../../src/store/rows/tables.ts';
 import { type OpenApi, openApi } from '../support/api.ts';
 import type { DataDirectory } from '../support/data-directory.ts';
 import { ingestOf, received } from '../support/ingest.ts';

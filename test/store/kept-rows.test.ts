@@ -1,9 +1,10 @@
 /** Rows that are kept in memory until the commit are those that writing each change at once would leave. */
+
 import { expect, test } from 'bun:test';
 import fc from 'fast-check';
 import { openWriter } from '../../src/store/files/database.ts';
 import { keptRows, type Row } from '../../src/store/rows/kept-rows.ts';
-import { nftHoldingsTable } from '../../src/store/tables/tokens.ts';
+import { nftHoldingsTable } from '../../src/store/rows/tables.ts';
 import { dataDirectory } from '../support/data-directory.ts';
 import { assertProperty, Seen } from '../support/property.ts';
 

@@ -24,7 +24,7 @@ import type { ReceivedEvent } from '../../src/store/ingest/ingest.ts';
 import type { Cursor, Page } from '../../src/store/model/page.ts';
 import { openSnapshots, type Snapshots } from '../../src/store/read/snapshots.ts';
 import { inserter } from '../../src/store/rows/table.ts';
-import { hookDeliveriesTable } from '../../src/store/tables/hooks.ts';
+import { hookDeliveriesTable } from '../../src/store/rows/tables.ts';
 import {
   alice,
   announcement,

@@ -3,7 +3,7 @@ import type { Database } from 'bun:sqlite';
 import type { Effect } from '../../chain/effect.ts';
 import { decimalOf, isPositive, sortable } from '../rows/amounts.ts';
 import type { Row } from '../rows/kept-rows.ts';
-import type { accountsTable } from '../tables/accounts.ts';
+import type { accountsTable } from '../rows/tables.ts';
 import type { BusyRows } from './busy-rows.ts';
 import type { Dictionaries } from './dictionary.ts';
 

@@ -3,7 +3,7 @@ import type { Database } from 'bun:sqlite';
 import type { Effect } from '../../chain/effect.ts';
 import { table } from '../rows/table.ts';
 import type { Stored } from '../rows/table-shape.ts';
-import { anchorBurnBlocksTable } from '../tables/chain.ts';
+import { anchorBurnBlocksTable } from '../rows/tables.ts';
 
 type Last = Stored<typeof anchorBurnBlocksTable, 'ordinal' | 'hash' | 'blocks'>;
 

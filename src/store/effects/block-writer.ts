@@ -4,7 +4,7 @@ import type { Block } from '../../chain/block.ts';
 import type { Effect } from '../../chain/effect.ts';
 import { table } from '../rows/table.ts';
 import type { NewRow } from '../rows/table-shape.ts';
-import { blocksTable, minerRewardsTable } from '../tables/chain.ts';
+import { blocksTable, minerRewardsTable } from '../rows/tables.ts';
 import type { Dictionaries } from './dictionary.ts';
 
 const size = (block: Block): number => block.transactions.reduce((total, { raw }) => total + raw.length, 0);

@@ -2,7 +2,7 @@
 import type { Database } from 'bun:sqlite';
 import { upserter } from '../rows/table.ts';
 import type { Stored } from '../rows/table-shape.ts';
-import { bondTotalsTable } from '../tables/staking.ts';
+import { bondTotalsTable } from '../rows/tables.ts';
 
 /** Counts of rows, sats and micro-STX. */
 export interface BondTotals {

@@ -4,7 +4,7 @@ import type { Sign } from '../../chain/effect.ts';
 import type { BitcoinOutput, StakingChange } from '../../chain/pox/staking.ts';
 import { inserterIfAbsent, table } from '../rows/table.ts';
 import type { Stored } from '../rows/table-shape.ts';
-import { bondAllowancesTable, bondPositionsTable, bondRegistrationsTable, bondsTable } from '../tables/staking.ts';
+import { bondAllowancesTable, bondPositionsTable, bondRegistrationsTable, bondsTable } from '../rows/tables.ts';
 import type { BondTotals, BondTotalsWriter } from './bond-totals.ts';
 import type { Dictionaries } from './dictionary.ts';
 import { type At, history } from './history.ts';

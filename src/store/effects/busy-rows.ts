@@ -1,8 +1,7 @@
 /** Rows that several kinds of effects change, of those tables in which block after block changes the same rows. */
 import type { Database } from 'bun:sqlite';
 import { keptRows } from '../rows/kept-rows.ts';
-import { accountsTable } from '../tables/accounts.ts';
-import { ftBalancesTable, ftTokensTable, nftHoldingsTable } from '../tables/tokens.ts';
+import { accountsTable, ftBalancesTable, ftTokensTable, nftHoldingsTable } from '../rows/tables.ts';
 
 /** Keeps these rows for all who change them through this connection. */
 export function busyRows(db: Database) {

@@ -3,7 +3,7 @@ import type { Database } from 'bun:sqlite';
 import type { Effect } from '../../chain/effect.ts';
 import { accountStates } from '../queries/account-states.ts';
 import { table } from '../rows/table.ts';
-import { accountCheckpointsTable, tokenCheckpointsTable } from '../tables/accounts.ts';
+import { accountCheckpointsTable, tokenCheckpointsTable } from '../rows/tables.ts';
 import type { BusyRows } from './busy-rows.ts';
 import type { Dictionaries } from './dictionary.ts';
 

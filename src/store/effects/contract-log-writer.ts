@@ -2,7 +2,7 @@
 import type { Database } from 'bun:sqlite';
 import type { Effect } from '../../chain/effect.ts';
 import { upserter } from '../rows/table.ts';
-import { contractLogsTable } from '../tables/chain.ts';
+import { contractLogsTable } from '../rows/tables.ts';
 import type { Dictionaries } from './dictionary.ts';
 
 /** What applies the effects on these counts through this connection. */

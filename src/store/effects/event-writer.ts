@@ -4,8 +4,8 @@ import type { ChainEvent } from '../../chain/block.ts';
 import type { Effect, Involvement } from '../../chain/effect.ts';
 import { table } from '../rows/table.ts';
 import type { NewRow } from '../rows/table-shape.ts';
+import { eventsTable, memoTransfersTable, principalTransactionsTable, stxLocksTable } from '../rows/tables.ts';
 import { AFFECTED, assetEventKind, EVENT_KIND } from '../rows/words.ts';
-import { eventsTable, memoTransfersTable, principalTransactionsTable, stxLocksTable } from '../tables/chain.ts';
 import type { Dictionaries } from './dictionary.ts';
 
 type EventColumns = Omit<NewRow<typeof eventsTable>, 'position' | 'event_index'>;

@@ -4,8 +4,7 @@ import type { Effect } from '../../chain/effect.ts';
 import type { StreamedMicroblock } from '../../chain/normalise.ts';
 import { inserter } from '../rows/table.ts';
 import type { Stored } from '../rows/table-shape.ts';
-import { microblocksTable } from '../tables/chain.ts';
-import { streamedMicroblocksTable } from '../tables/orphans.ts';
+import { microblocksTable, streamedMicroblocksTable } from '../rows/tables.ts';
 
 type Row = Stored<
   typeof streamedMicroblocksTable,

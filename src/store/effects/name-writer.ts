@@ -5,8 +5,8 @@ import { priceColumns } from '../rows/price-columns.ts';
 import { prepared } from '../rows/statement.ts';
 import { table, upserter } from '../rows/table.ts';
 import type { Stored } from '../rows/table-shape.ts';
+import { nameOperationsTable, namespacePricesTable, namespacesTable, namesTable } from '../rows/tables.ts';
 import { storedNameOperation } from '../rows/words.ts';
-import { nameOperationsTable, namespacePricesTable, namespacesTable, namesTable } from '../tables/names.ts';
 import type { Dictionaries } from './dictionary.ts';
 
 type NameEffect = Extract<Effect, { kind: 'name_operation' | 'namespace' | 'namespace_price' }>;

@@ -3,7 +3,7 @@ import type { Database } from 'bun:sqlite';
 import type { Effect } from '../../chain/effect.ts';
 import { sortable } from '../rows/amounts.ts';
 import { inserter, inserterIfAbsent } from '../rows/table.ts';
-import { cycleSignersTable, rewardCyclesTable } from '../tables/stacking.ts';
+import { cycleSignersTable, rewardCyclesTable } from '../rows/tables.ts';
 
 /**
  * Makes what applies the effects on reward sets through this connection. If two blocks choose the set of one cycle,

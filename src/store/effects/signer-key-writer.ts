@@ -3,8 +3,8 @@ import type { Database } from 'bun:sqlite';
 import type { Sign } from '../../chain/effect.ts';
 import type { StakingChange } from '../../chain/pox/staking.ts';
 import { table } from '../rows/table.ts';
+import { signerKeysTable } from '../rows/tables.ts';
 import { KEY_ACTION, storedKeyAction } from '../rows/words.ts';
-import { signerKeysTable } from '../tables/staking.ts';
 import type { Dictionaries } from './dictionary.ts';
 import type { At } from './history.ts';
 

@@ -6,14 +6,14 @@ import { sortable } from '../rows/amounts.ts';
 import { prepared } from '../rows/statement.ts';
 import { inserter, table, upserter } from '../rows/table.ts';
 import type { Stored } from '../rows/table-shape.ts';
-import { TERM } from '../rows/words.ts';
 import {
   cycleStackerCountsTable,
   cycleStackersTable,
   delegationsTable,
   stackingEventsTable,
   stackingTermsTable,
-} from '../tables/stacking.ts';
+} from '../rows/tables.ts';
+import { TERM } from '../rows/words.ts';
 import type { Dictionaries } from './dictionary.ts';
 
 type PrintEffect = Extract<Effect, { kind: 'stacking_print' }>;

@@ -2,7 +2,7 @@
 import type { Database } from 'bun:sqlite';
 import type { Sign } from '../../chain/effect.ts';
 import type { StakingChange } from '../../chain/pox/staking.ts';
-import { stakesTable } from '../tables/staking.ts';
+import { stakesTable } from '../rows/tables.ts';
 import type { Dictionaries } from './dictionary.ts';
 import { type At, history } from './history.ts';
 

@@ -6,8 +6,8 @@
 import type { Database } from 'bun:sqlite';
 import type { StakingChange } from '../../chain/pox/staking.ts';
 import { upserter } from '../rows/table.ts';
+import { stakingRewardsTable, stakingSharesTable } from '../rows/tables.ts';
 import { NO_BOND } from '../rows/words.ts';
-import { stakingRewardsTable, stakingSharesTable } from '../tables/staking.ts';
 import type { BondTotalsWriter } from './bond-totals.ts';
 import type { Dictionaries } from './dictionary.ts';
 

@@ -2,7 +2,7 @@
 import type { Database } from 'bun:sqlite';
 import type { Effect } from '../../chain/effect.ts';
 import { inserter } from '../rows/table.ts';
-import { stxSuppliesTable } from '../tables/chain.ts';
+import { stxSuppliesTable } from '../rows/tables.ts';
 
 /** What applies the effects on it through this connection. */
 export function supplyWriter(db: Database) {

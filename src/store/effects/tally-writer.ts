@@ -2,7 +2,7 @@
 import type { Database } from 'bun:sqlite';
 import type { Effect } from '../../chain/effect.ts';
 import { upserter } from '../rows/table.ts';
-import { calledFunctionsTable, transactionTypesTable } from '../tables/chain.ts';
+import { calledFunctionsTable, transactionTypesTable } from '../rows/tables.ts';
 
 /** What applies the effects on these counts through this connection. */
 export function tallyWriter(db: Database) {

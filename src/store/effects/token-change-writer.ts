@@ -2,8 +2,8 @@
 import type { Database } from 'bun:sqlite';
 import type { Effect } from '../../chain/effect.ts';
 import { table } from '../rows/table.ts';
+import { tokenChangesTable } from '../rows/tables.ts';
 import { storedToken } from '../rows/words.ts';
-import { tokenChangesTable } from '../tables/tokens.ts';
 import type { Dictionaries } from './dictionary.ts';
 
 /** What applies the effects on these sums through this connection. */

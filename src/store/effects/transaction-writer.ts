@@ -6,8 +6,8 @@ import { contractFunctions } from '../../codec/abi.ts';
 import { sortable } from '../rows/amounts.ts';
 import { table } from '../rows/table.ts';
 import type { NewRow } from '../rows/table-shape.ts';
+import { contractsTable, declaredFunctionsTable, transactionBodiesTable, transactionsTable } from '../rows/tables.ts';
 import { STATUS } from '../rows/words.ts';
-import { contractsTable, declaredFunctionsTable, transactionBodiesTable, transactionsTable } from '../tables/chain.ts';
 import type { Dictionaries } from './dictionary.ts';
 import { deployedContract, payloadColumns } from './payload-columns.ts';
 

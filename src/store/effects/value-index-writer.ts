@@ -5,8 +5,8 @@ import { type ClarityFields, fieldsOf, fieldsOfCall, isWithin } from '../../code
 import { compared, type EventPosition, type ValueIndex, type ValueSubject } from '../model/value-index.ts';
 import { valueIndexes } from '../queries/value-indexes.ts';
 import { table } from '../rows/table.ts';
+import { valueIndexEntriesTable } from '../rows/tables.ts';
 import { pathKey, valueKey } from '../rows/value-keys.ts';
-import { valueIndexEntriesTable } from '../tables/value-indexes.ts';
 
 /** The entries that the fields of a log or a call have in an index, by the keys of their paths. */
 export function entriesOf({ scope }: Pick<ValueIndex, 'scope'>, fields: ClarityFields): Map<string, string> {

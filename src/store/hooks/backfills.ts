@@ -6,7 +6,7 @@ import { type BackfillState, storedBackfillState } from '../rows/hook-words.ts';
 import { prepared } from '../rows/statement.ts';
 import { inserter } from '../rows/table.ts';
 import type { Stored } from '../rows/table-shape.ts';
-import { hookBackfillsTable } from '../tables/hooks.ts';
+import { hookBackfillsTable } from '../rows/tables.ts';
 import type { Backfill } from './model.ts';
 
 const QUEUED = storedBackfillState.numberOf('queued');

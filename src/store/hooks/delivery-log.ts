@@ -13,7 +13,7 @@ import {
 } from '../rows/hook-words.ts';
 import { prepared } from '../rows/statement.ts';
 import type { Stored } from '../rows/table-shape.ts';
-import { hookDeliveriesTable } from '../tables/hooks.ts';
+import { hookDeliveriesTable } from '../rows/tables.ts';
 import type { Attempt, Delivery, NotifiedBlocks } from './model.ts';
 
 const shown = Object.keys(hookDeliveriesTable.columns).filter((name) => name !== 'min_height' && name !== 'max_height');

@@ -14,7 +14,7 @@ import {
 } from '../rows/hook-words.ts';
 import { prepared } from '../rows/statement.ts';
 import { inserter, numberedInserter } from '../rows/table.ts';
-import { hookAttemptsTable, hookBodiesTable, hookDeliveriesTable } from '../tables/hooks.ts';
+import { hookAttemptsTable, hookBodiesTable, hookDeliveriesTable } from '../rows/tables.ts';
 import {
   type DeliveryRow,
   deliveryColumns,

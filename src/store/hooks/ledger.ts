@@ -3,7 +3,7 @@ import type { Database } from 'bun:sqlite';
 import { prepared } from '../rows/statement.ts';
 import { upserter } from '../rows/table.ts';
 import type { Stored } from '../rows/table-shape.ts';
-import { hookLedgerTable } from '../tables/hooks.ts';
+import { hookLedgerTable } from '../rows/tables.ts';
 import type { LedgerEntry } from './model.ts';
 
 type Row = Stored<typeof hookLedgerTable, 'hook_id' | 'index_block_hash' | 'height' | 'places'>;

@@ -5,7 +5,7 @@ import { type HookStatus, storedStage, storedStatus } from '../rows/hook-words.t
 import { prepared } from '../rows/statement.ts';
 import { numberedInserter } from '../rows/table.ts';
 import type { Stored } from '../rows/table-shape.ts';
-import { hooksTable } from '../tables/hooks.ts';
+import { hooksTable } from '../rows/tables.ts';
 import type { Cursor, HookProgress, HookRecord } from './model.ts';
 
 /** A hook as it is read: of a live one, with what `hook_progress` knows. */

@@ -3,7 +3,7 @@
  * most transactions are mined before the next commit, and so never need a row, which would have eleven index entries.
  */
 import type { NewRow } from '../rows/table-shape.ts';
-import type { mempoolTransactionsTable } from '../tables/mempool.ts';
+import type { mempoolTransactionsTable } from '../rows/tables.ts';
 import type { MempoolRow, Spends } from './stored-rows.ts';
 
 /** A row as it will be written. */

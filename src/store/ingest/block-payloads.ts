@@ -3,7 +3,7 @@ import type { Database } from 'bun:sqlite';
 import { OperatorError } from '../../base/errors.ts';
 import type { EntryReader } from '../files/payload-source.ts';
 import { inserter } from '../rows/table.ts';
-import { blockPayloadsTable } from '../tables/orphans.ts';
+import { blockPayloadsTable } from '../rows/tables.ts';
 
 /**
  * Canonical blocks below the tip whose payloads are kept where the journal is trimmed, and the receipts of their

@@ -16,7 +16,7 @@ import {
   burnSlotHoldersTable,
   type orphanedBurnBlocksTable,
   poxTransactionsTable,
-} from '../tables/bitcoin.ts';
+} from '../rows/tables.ts';
 
 type Row = Stored<typeof orphanedBurnBlocksTable, 'height' | 'hash' | 'parent_hash' | 'payload'>;
 

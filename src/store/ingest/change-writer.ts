@@ -2,8 +2,8 @@
 import type { Database } from 'bun:sqlite';
 import type { Change } from '../model/change.ts';
 import { numberedInserter } from '../rows/table.ts';
+import { changesTable } from '../rows/tables.ts';
 import { type ChangeKind, MEMPOOL_STATE, storedChange } from '../rows/words.ts';
-import { changesTable } from '../tables/bookkeeping.ts';
 
 /** Rows that are kept: many times what comes between two looks of a reader. */
 const KEPT = 20_000;

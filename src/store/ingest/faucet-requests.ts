@@ -1,7 +1,7 @@
 /** What the faucets gave, as long as it counts against their limits. */
 import type { Database } from 'bun:sqlite';
 import { inserter } from '../rows/table.ts';
-import { faucetRequestsTable } from '../tables/bookkeeping.ts';
+import { faucetRequestsTable } from '../rows/tables.ts';
 
 export type Currency = 'stx' | 'btc' | 'sbtc';
 

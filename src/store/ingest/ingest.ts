@@ -26,7 +26,7 @@ import type { ValueIndexChoice } from '../model/value-index.ts';
 import { recordedSendMany } from '../queries/send-many.ts';
 import { valueIndexes } from '../queries/value-indexes.ts';
 import { upserter } from '../rows/table.ts';
-import { sendManyContractsTable } from '../tables/bookkeeping.ts';
+import { sendManyContractsTable } from '../rows/tables.ts';
 import { blockPayloads } from './block-payloads.ts';
 import { chainIdentity } from './chain-identity.ts';
 import { type ChainReader, chainReader } from './chain-writer.ts';

@@ -5,7 +5,7 @@ import { toHex } from '../../codec/hex.ts';
 import { deployedContract } from '../effects/payload-columns.ts';
 import { inserterIfAbsent, table } from '../rows/table.ts';
 import type { Stored } from '../rows/table-shape.ts';
-import { orphanedBlocksTable, orphanedTransactionsTable } from '../tables/orphans.ts';
+import { orphanedBlocksTable, orphanedTransactionsTable } from '../rows/tables.ts';
 
 /** A block whose parent the node must send first: it is asked to try again. */
 export class UnknownParentError extends Error {

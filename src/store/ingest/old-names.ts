@@ -3,7 +3,7 @@ import type { Database } from 'bun:sqlite';
 import type { PriceFunction } from '../../chain/name-system.ts';
 import { priceColumns } from '../rows/price-columns.ts';
 import { inserterIfAbsent } from '../rows/table.ts';
-import { oldNamespacesTable, oldNamesTable, oldSubdomainsTable, oldZonefilesTable } from '../tables/names.ts';
+import { oldNamespacesTable, oldNamesTable, oldSubdomainsTable, oldZonefilesTable } from '../rows/tables.ts';
 
 /** What the name system was before the chain that the index holds, as its export has it. */
 export type OldNameRow =

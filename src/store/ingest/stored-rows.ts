@@ -2,8 +2,8 @@
 import type { Database } from 'bun:sqlite';
 import { prepared } from '../rows/statement.ts';
 import type { Stored } from '../rows/table-shape.ts';
+import type { mempoolTransactionsTable } from '../rows/tables.ts';
 import { MEMPOOL_STATE } from '../rows/words.ts';
-import type { mempoolTransactionsTable } from '../tables/mempool.ts';
 
 const { pending: PENDING } = MEMPOOL_STATE;
 

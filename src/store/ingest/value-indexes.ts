@@ -13,8 +13,8 @@ import { type EventPosition, isWhole, type ValueIndex, type ValueIndexChoice } f
 import { storedSubject, valueIndexes } from '../queries/value-indexes.ts';
 import { type CallColumns, callArguments } from '../rows/call-arguments.ts';
 import { numberedInserter } from '../rows/table.ts';
+import { valueIndexesTable } from '../rows/tables.ts';
 import { EVENT_KIND, PAYLOAD } from '../rows/words.ts';
-import { valueIndexesTable } from '../tables/value-indexes.ts';
 import { type LocalWrite, slices } from './commands.ts';
 
 const isSame = (a: ValueIndexChoice, b: ValueIndexChoice): boolean =>

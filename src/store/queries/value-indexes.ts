@@ -4,7 +4,7 @@ import type { ValueIndex, ValueSubject } from '../model/value-index.ts';
 import { prepared } from '../rows/statement.ts';
 import { storedWords } from '../rows/stored-words.ts';
 import type { Stored } from '../rows/table-shape.ts';
-import type { valueIndexesTable } from '../tables/value-indexes.ts';
+import type { valueIndexesTable } from '../rows/tables.ts';
 
 export const sql = {
   all: 'SELECT id, subject, contract, scope, wanted, from_position, from_event FROM value_indexes ORDER BY id',

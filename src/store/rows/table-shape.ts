@@ -1,4 +1,4 @@
-/** Which columns a table has, by name and type: what rows are written by. A test holds every shape against schema.sql. */
+/** Which columns a table has, by name and type: what rows are written by. */
 
 /** A question mark is for a column that may be null. `id` is a number that SQLite gives the row. */
 export type ColumnType = 'integer' | 'text' | 'blob' | 'integer?' | 'text?' | 'blob?' | 'id';
