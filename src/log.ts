@@ -60,7 +60,7 @@ export type LogEvent =
 export const levels = ['debug', 'info', 'warn', 'error', 'silent'] as const;
 export type Level = (typeof levels)[number];
 
-/** The level of each event; an event without one doesn't compile. The operators' page explains each. */
+/** The level of each event; an event without one doesn't compile. docs/logs.md explains each. */
 export const levelOf: Record<LogEvent['event'], Exclude<Level, 'silent'>> = {
   started: 'info',
   variable_unknown: 'warn',

@@ -8,7 +8,7 @@ import { readSettings, readSettingsOf, settings, settingsTakenBy } from '../src/
 import { absentText, changedSettings, jsonValue, printedValue } from '../src/settings/describe.ts';
 import type { Grouped } from '../src/settings/setting.ts';
 import { testSupportVariables, testVariables, unknownVariables } from '../src/settings/unknown-variables.ts';
-import { operatorsPage, pageWithSettings } from './support/settings-table.ts';
+import { pageWithSettings, settingsPage } from './support/settings-table.ts';
 
 const root = join(import.meta.dir, '..');
 const pages = ['README.md', 'CONTRIBUTING.md', ...new Bun.Glob('docs/*.md').scanSync(root)].map((name) => ({
@@ -30,9 +30,9 @@ const commandNames = [...new Set(all.flatMap(({ commands }) => commands))];
 const takes = ({ options }: Command, flag: string): boolean =>
   flag === '--help' || options.some(({ long }) => long === flag);
 
-describe('the operators’ page', () => {
+describe('docs/settings.md', () => {
   test('has the tables of these settings; test/support/settings-table.ts writes them', async () => {
-    expect(await Bun.file(operatorsPage).text()).toBe(await pageWithSettings());
+    expect(await Bun.file(settingsPage).text()).toBe(await pageWithSettings());
   });
 
   interface Row {
@@ -42,7 +42,7 @@ describe('the operators’ page', () => {
     commands: string[];
   }
   const wordsOf = (cell: string): string[] => [...cell.matchAll(/`([^` ]+)[^`]*`/g)].map(([, word = '']) => word);
-  const rows = readFileSync(operatorsPage, 'utf8')
+  const rows = readFileSync(settingsPage, 'utf8')
     .split('\n')
     .map((line) => line.split(/(?<!\\)\|/).map((cell) => cell.trim()))
     .filter(([, , variables = '']) => variables.startsWith('`STACKSIDE_'))
@@ -75,7 +75,9 @@ describe('the operators’ page', () => {
 
 describe('the pages', () => {
   for (const { name, text } of pages) {
-    const spans = [...text.matchAll(/`([^`\n]+)`|^ {4}(.+)$/gm)].map(([, inline, block]) => inline ?? block ?? '');
+    const scripts = [...text.matchAll(/^```sh.*\n([\s\S]*?)^```$/gm)].flatMap(([, code = '']) => code.split('\n'));
+    const inText = [...text.matchAll(/`([^`\n]+)`|^ {4}(.+)$/gm)].map(([, inline, block]) => inline ?? block ?? '');
+    const spans = [...scripts, ...inText];
 
     test(`${name} names commands with flags that they take`, () => {
       const lines = spans.flatMap((span) => [...span.matchAll(/\bstackside ([a-z-]+)((?: .*)?)$/g)]);

@@ -15,7 +15,7 @@ import { simulatedNodeSettings } from './simulated-node.ts';
 import { snpSettings, withSnp } from './snp.ts';
 import { valueIndexSettings } from './value-indexes.ts';
 
-/** All settings, in the order of `--help` and of the operators' page. */
+/** All settings, in the order of `--help` and of docs/settings.md. */
 export const settings = {
   ...dataSettings,
   ...valueIndexSettings,

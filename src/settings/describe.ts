@@ -1,4 +1,4 @@
-/** Settings in words: for `--help`, the operators' page, `stackside settings` and the log. */
+/** Settings in words: for `--help`, docs/settings.md, `stackside settings` and the log. */
 import { type Settings, settings, settingsTakenBy } from './config.ts';
 import { defaultOf } from './resolve.ts';
 import type { CommandName, Setting } from './setting.ts';

@@ -48,7 +48,7 @@ export interface Setting<T extends TSchema = TSchema, C extends CommandName = Co
   show?: (value: Static<T>) => string;
   /** The meaning of a missing value, in words. */
   absent?: string;
-  /** One sentence for `--help` and the operators' page. */
+  /** One sentence for `--help` and docs/settings.md. */
   help: string;
   /** The accepted values in words, to follow "It must be". */
   accepts: string;
@@ -66,7 +66,7 @@ export type Grouped<S = Setting> = S & { readonly group: string };
 /** Declares a setting: keeps the types of its value and its commands. */
 export const setting = <T extends TSchema, C extends CommandName>(declared: Setting<T, C>): Setting<T, C> => declared;
 
-/** Puts settings under a heading of `--help` and of the operators' page. */
+/** Puts settings under a heading of `--help` and of docs/settings.md. */
 export function group<S extends Record<string, unknown>>(
   heading: string,
   settings: S,

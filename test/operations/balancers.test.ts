@@ -141,7 +141,7 @@ describeWith('nginx', nginx !== null, () => {
   });
 
   test('the printed block of one server', async () => {
-    const [location] = printed('operators.md', 'nginx');
+    const [location] = printed('run.md', 'nginx');
     const port = freePort();
     const one = location!.replace('127.0.0.1:3999', new URL(server.api).host);
     await using balancer = await started(around(`server { listen 127.0.0.1:${port};\n${one}}`), command, port);

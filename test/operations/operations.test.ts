@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { Registry } from 'prom-client';
 import { systemClock } from '../../src/base/clock.ts';
 import { PassingError } from '../../src/base/errors.ts';
@@ -11,7 +12,6 @@ import { devnetEvents } from '../../src/devnet/scenario.ts';
 import { clusterMetrics, leaseMetrics, verificationMetrics } from '../../src/metrics/cluster.ts';
 import { snpMetrics } from '../../src/metrics/snp.ts';
 import { NO_NODE, type Serving, serving } from '../support/serving.ts';
-import { operatorsPage } from '../support/settings-table.ts';
 import { type StandInNode, standInNode, TESTNET_INFO } from '../support/stand-in-node.ts';
 import { until } from '../support/until.ts';
 
@@ -59,16 +59,16 @@ test('stackside health asks either of them, and gives the reason of a refusal', 
   await expect(askHealth(NO_NODE, 'alive')).rejects.toThrow(`No Stackside answers at ${NO_NODE}.`);
 });
 
-/** What the operators' page names in its table of metrics, without labels; an end of `*` stands for any. */
+/** What docs/logs.md names in its table of metrics, without labels; an end of `*` stands for any. */
 function explainedMetrics(): string[] {
-  const page = readFileSync(operatorsPage, 'utf8');
+  const page = readFileSync(join(import.meta.dir, '../../docs/logs.md'), 'utf8');
   const [table = ''] = page.slice(page.indexOf('\n| metric |')).trimStart().split('\n\n');
   return table
     .split('\n')
     .flatMap((row) => [...(row.split('|')[1] ?? '').matchAll(/`([a-z_]+\*?)/g)].map(([, name = '']) => name));
 }
 
-test("the operators' page explains every metric, and no other", async () => {
+test('docs/logs.md explains every metric, and no other', async () => {
   const ofCluster = new Registry();
   clusterMetrics(ofCluster, 'a host', () => {
     throw new Error('nobody collects them');

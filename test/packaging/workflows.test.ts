@@ -81,7 +81,7 @@ test('every update of dependencies is asked for', () => {
 });
 
 test('the pages name the version of Bun that package.json has', () => {
-  for (const page of ['README.md', 'CONTRIBUTING.md', 'docs/operators.md', 'packaging/README.md']) {
+  for (const page of ['README.md', 'CONTRIBUTING.md', 'docs/run.md', 'packaging/README.md']) {
     const named = [...readFileSync(join(root, page), 'utf8').matchAll(/\bbun@(\d[\d.]*\d)/g)].map(
       ([, version]) => version,
     );

@@ -1,11 +1,11 @@
-/** The tables of settings in docs/operators.md, made of their declarations: `bun test/support/settings-table.ts` writes them. */
+/** The tables of settings in docs/settings.md, made of their declarations: `bun test/support/settings-table.ts` writes them. */
 import { join } from 'node:path';
 import { settings } from '../../src/settings/config.ts';
 import { absentText, printedValue } from '../../src/settings/describe.ts';
 import { defaultOf } from '../../src/settings/resolve.ts';
 import type { CommandName, Grouped } from '../../src/settings/setting.ts';
 
-export const operatorsPage = join(import.meta.dir, '../../docs/operators.md');
+export const settingsPage = join(import.meta.dir, '../../docs/settings.md');
 
 const BEGIN = '<!-- settings: written by test/support/settings-table.ts -->\n';
 const END = '<!-- end of settings -->';
@@ -53,9 +53,9 @@ const tables = (): string =>
 
 /** The page with the tables of the present settings in it. */
 export async function pageWithSettings(): Promise<string> {
-  const page = await Bun.file(operatorsPage).text();
+  const page = await Bun.file(settingsPage).text();
   const begin = page.indexOf(BEGIN) + BEGIN.length;
   return `${page.slice(0, begin)}${tables()}\n${page.slice(page.indexOf(END))}`;
 }
 
-if (import.meta.main) await Bun.write(operatorsPage, await pageWithSettings());
+if (import.meta.main) await Bun.write(settingsPage, await pageWithSettings());
