@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'bun:test';
 import { OperatorError } from '../src/base/errors.ts';
 import { readSettings, settings } from '../src/settings/config.ts';
-import { requireSnpUrl } from '../src/settings/snp.ts';
-import { valueIndexesIn } from '../src/settings/value-indexes.ts';
+import { valueIndexesIn } from '../src/settings/data.ts';
+import { requireSnpUrl } from '../src/settings/node.ts';
 
 describe('settings', () => {
   test('a flag beats our variable, which beats the other one, which beats the default', () => {

@@ -7,7 +7,7 @@ import { createProgram } from '../src/commands/cli/program.ts';
 import { readSettings, readSettingsOf, settings, settingsTakenBy } from '../src/settings/config.ts';
 import { absentText, changedSettings, jsonValue, printedValue } from '../src/settings/describe.ts';
 import type { Grouped } from '../src/settings/setting.ts';
-import { testSupportVariables, testVariables, unknownVariables } from '../src/settings/unknown-variables.ts';
+import { testSupportVariables, testVariables, unknownVariables } from '../src/settings/unknown.ts';
 import { pageWithSettings, settingsPage } from './support/settings-table.ts';
 
 const root = join(import.meta.dir, '..');

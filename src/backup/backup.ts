@@ -17,9 +17,10 @@ import { forgetPrivateData } from '../store/hooks/private-data.ts';
 import { COMMAND_PATH } from '../store/ingest/commands.ts';
 import { openIngest } from '../store/ingest/ingest.ts';
 import type { ComposeMachine } from '../store/ingest/state-machine.ts';
-import { inParallel } from './in-parallel.ts';
 import {
+  compressedPart,
   FORMAT,
+  hashOfPart,
   MANIFEST,
   type Manifest,
   manifestBytes,
@@ -27,9 +28,8 @@ import {
   type Part,
   partName,
   type SnapshotFile,
+  type SnapshotTarget,
 } from './manifest.ts';
-import { compressedPart, hashOfPart } from './part.ts';
-import type { SnapshotTarget } from './place.ts';
 
 /** Parts that are made and written at a time. Each has twice its bytes in memory. */
 const AT_A_TIME = 4;
@@ -211,4 +211,26 @@ export async function makeSnapshot(options: BackupOptions): Promise<Manifest> {
   const { position, chain } = manifest;
   if (!options.public) noteMadeSnapshot(directory, { location: target.location, position, chain });
   return manifest;
+}
+
+/** Works on several things at a time, and never on more than a bound. */
+
+/**
+ * Calls `work` for each item, in their order, `most` at a time. After a failure nothing else is begun.
+ * @throws what the first call that failed threw, once none is under way
+ */
+export async function inParallel<T>(items: Iterable<T>, most: number, work: (item: T) => Promise<void>): Promise<void> {
+  const left = items[Symbol.iterator]();
+  const failures: unknown[] = [];
+  async function worker(): Promise<void> {
+    for (let next = left.next(); next.done !== true && failures.length === 0; next = left.next()) {
+      try {
+        await work(next.value);
+      } catch (error) {
+        failures.push(error);
+      }
+    }
+  }
+  await Promise.all(Array.from({ length: most }, worker));
+  if (failures.length > 0) throw failures[0];
 }

@@ -6,8 +6,7 @@ import { hasCode, OperatorError } from '../base/errors.ts';
 import { onFile, operatorErrorOf } from '../base/system-errors.ts';
 import { syncDirectory } from '../base/whole-file.ts';
 import { DIRECTORY_MODE, FILE_MODE } from '../store/files/private-files.ts';
-import { isSnapshotFile } from './manifest.ts';
-import type { SnapshotSource, SnapshotTarget } from './place.ts';
+import { isSnapshotFile, type SnapshotSource, type SnapshotTarget } from './manifest.ts';
 import type { SizeBounds } from './transfer.ts';
 
 /** Runs what works on a file for some time. @throws OperatorError where the file causes a failure */

@@ -1,19 +1,15 @@
-/**
- * What a snapshot says of itself. A snapshot is a manifest and numbered parts beside it. Each part is a stretch of one of
- * the two database files, compressed with zstd; the manifest is written last, so that a snapshot with one is whole.
- *
- *     manifest.json     {"manifest": …, "sha256": hash of the manifest's JSON text}
- *     part-000001.zst   the first stretch of index.db, and so on; those of journal.db follow
- *
- * The names of parts follow from their numbers: nothing in a manifest is used as a path.
- */
+/** What a snapshot is: its manifest, its parts, and the places that it is written to and read from. */
+
+import { promisify } from 'node:util';
+import { constants, zstdCompress, zstdDecompress } from 'node:zlib';
 import { type Static, Type } from '@sinclair/typebox';
-import { OperatorError } from '../base/errors.ts';
+import { hasCode, OperatorError } from '../base/errors.ts';
 import { parsedJson } from '../base/json-text.ts';
 import { strictText } from '../codec/utf8.ts';
 import { checker } from '../http/checker.ts';
 import { SCHEMA_VERSION } from '../store/files/database.ts';
 import { JOURNAL_VERSION } from '../store/files/journal-file.ts';
+import type { SizeBounds } from './transfer.ts';
 
 /** Counts changes of the form of snapshots. */
 export const FORMAT = 1;
@@ -181,4 +177,68 @@ export function requireReadable(location: string, { schema, program }: Manifest)
     `The snapshot at ${location} was written by a newer Stackside, ${program}: its index has schema ${schema.index}, and this program knows ${SCHEMA_VERSION}.`,
     'Restore it with that Stackside or a later one.',
   );
+}
+
+/** The payloads of the journal are compressed already, and the pages of the index gain little from a higher level. */
+const LEVEL = 3;
+
+const compress = promisify(zstdCompress);
+const decompress = promisify(zstdDecompress);
+
+export const compressedPart = (bytes: Uint8Array): Promise<Buffer> =>
+  compress(bytes, { params: { [constants.ZSTD_c_compressionLevel]: LEVEL } });
+
+/** The hash by which a part is verified. @param bytes what the part holds, decompressed */
+export const hashOfPart = (bytes: Uint8Array): string => new Bun.CryptoHasher('sha256').update(bytes).digest('hex');
+
+/** A part is not what its manifest says. */
+export class PartDamagedError extends Error {
+  override readonly name = 'PartDamagedError';
+}
+
+/**
+ * What a part holds. No more is decompressed than the manifest declares.
+ * @throws PartDamagedError where that is not what the manifest says
+ */
+export async function contentOfPart(
+  { bytes, sha256, length }: Pick<PlacedPart, 'bytes' | 'sha256' | 'length'>,
+  part: Uint8Array,
+): Promise<Buffer> {
+  if (part.length !== bytes) throw new PartDamagedError(`it has ${part.length} bytes in place of ${bytes}`);
+  const content = await decompress(part, { maxOutputLength: length }).catch((cause: unknown) => {
+    const isLonger = hasCode(cause, 'ERR_BUFFER_TOO_LARGE');
+    const why = isLonger ? 'it holds more than the manifest says' : 'it can not be decompressed';
+    throw new PartDamagedError(why, { cause });
+  });
+  if (content.length !== length || hashOfPart(content) !== sha256) {
+    throw new PartDamagedError('its checksum is another');
+  }
+  return content;
+}
+
+/** A place that a snapshot is read from. */
+export interface SnapshotSource {
+  /** The name of the place in messages, without passwords and keys. */
+  readonly location: string;
+  /**
+   * The bytes of one of its files.
+   * @param bounds of its bytes: a longer one is not read to its end, and a server that sends less is asked again
+   * @returns null where there is no such file
+   * @throws OperatorError where it can't be read, or is longer
+   */
+  read(name: string, bounds: SizeBounds): Promise<Uint8Array | null>;
+}
+
+/** A place that a snapshot is written to. */
+export interface SnapshotTarget extends SnapshotSource {
+  /** A directory to copy the data to meanwhile. Whoever writes the snapshot locks it, before anything else is done. */
+  readonly workshop: string;
+  /** Makes room for a new snapshot. @throws OperatorError where a snapshot is there already */
+  begin(): Promise<void>;
+  /** Writes one of its files. @throws OperatorError */
+  write(name: string, bytes: Uint8Array): Promise<void>;
+  /** Makes a snapshot of what was written. The workshop is gone by then. @throws OperatorError */
+  finish(): Promise<void>;
+  /** Removes what was written, as far as that can be done. */
+  discard(): Promise<void>;
 }

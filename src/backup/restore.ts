@@ -15,22 +15,23 @@ import { FILE_MODE, makePrivateDirectory, makePrivateFile } from '../store/files
 import { keptManifestPath, restoreWorkshop } from '../store/files/restore-marker.ts';
 import { clearDoneRestore, isInPlace, requireNoData, takeRestoredFiles } from '../store/files/restored.ts';
 import { standingOf } from '../store/files/standing.ts';
-import type { ReportBytes } from './backup.ts';
-import { inParallel } from './in-parallel.ts';
+import { inParallel, type ReportBytes } from './backup.ts';
 import {
+  contentOfPart,
+  hashOfPart,
   LONGEST_MANIFEST,
   MANIFEST,
   type Manifest,
   manifestBytes,
+  PartDamagedError,
   type PlacedPart,
   partName,
   partsOf,
   readManifest,
   requireReadable,
   type SnapshotFile,
+  type SnapshotSource,
 } from './manifest.ts';
-import { contentOfPart, hashOfPart, PartDamagedError } from './part.ts';
-import type { SnapshotSource } from './place.ts';
 
 /** Parts that are fetched at a time. Each has twice its bytes in memory. */
 const AT_A_TIME = 4;

@@ -1,10 +1,69 @@
 /** BTC of a regtest chain: outputs of the faucet's key, spent by what it signs. */
 import { Address, p2pkh, Transaction } from '@scure/btc-signer';
 import { pubECDSA } from '@scure/btc-signer/utils.js';
-import { Type } from '@sinclair/typebox';
+import { type Static, type TSchema, Type } from '@sinclair/typebox';
+import { Value } from '@sinclair/typebox/value';
+import { parsedJson } from '../base/json-text.ts';
 import { fromHex } from '../codec/hex.ts';
-import type { BitcoinRpc } from './bitcoin-rpc.ts';
-import { failed, outOfFunds } from './faucet-error.ts';
+import { directFetch } from '../http/direct-fetch.ts';
+import { failed, outOfFunds, unavailable } from './faucet-error.ts';
+
+export interface BitcoinRpcOptions {
+  /** The URL, without a slash at its end. */
+  url: string;
+  user: string;
+  password: string;
+}
+
+/** Scanning all outputs takes its time. */
+const TIMEOUT_MS = 120_000;
+
+const Answer = Type.Object({
+  result: Type.Unknown(),
+  error: Type.Union([Type.Null(), Type.Object({ message: Type.String() })]),
+});
+
+/** Calls a method. Throws FaucetError where there is no answer, or none of that form. */
+export type BitcoinRpc = <Result extends TSchema>(
+  method: string,
+  parameters: readonly unknown[],
+  result: Result,
+) => Promise<Static<Result>>;
+
+/** A client of a Bitcoin node's JSON-RPC interface. */
+export function bitcoinRpc({ url, user, password }: BitcoinRpcOptions): BitcoinRpc {
+  const authorization = `Basic ${btoa(`${user}:${password}`)}`;
+
+  async function textOf(body: string): Promise<string> {
+    try {
+      const response = await directFetch(url, {
+        method: 'POST',
+        headers: { 'content-type': 'application/json', authorization },
+        body,
+        signal: AbortSignal.timeout(TIMEOUT_MS),
+      });
+      return await response.text();
+    } catch (cause) {
+      throw unavailable(cause);
+    }
+  }
+
+  async function post(body: string): Promise<unknown> {
+    const text = await textOf(body);
+    const answer = parsedJson(text === '' ? 'null' : text);
+    // An answer that is no JSON comes from what stands between.
+    if (answer === undefined) throw unavailable(new Error('The Bitcoin node answered no JSON'));
+    return answer;
+  }
+
+  return async (method, parameters, result) => {
+    const answer = await post(JSON.stringify({ jsonrpc: '1.0', id: 'stackside', method, params: parameters }));
+    if (!Value.Check(Answer, answer)) throw failed(new Error(`${method} of the Bitcoin node answered nothing known`));
+    if (answer.error !== null) throw failed(new Error(`${method} of the Bitcoin node: ${answer.error.message}`));
+    if (!Value.Check(result, answer.result)) throw failed(new Error(`${method} answered in another form`));
+    return answer.result;
+  };
+}
 
 /** Address versions and prefix of regtest (as `regtest` in Bitcoin Core's chainparams). */
 const REGTEST = { bech32: 'bcrt', pubKeyHash: 0x6f, scriptHash: 0xc4, wif: 0xef };

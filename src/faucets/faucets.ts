@@ -2,8 +2,7 @@
 import { canonicalPrincipal, parseStacksAddress, splitPrincipal } from '../codec/address.ts';
 import type { CommandsOf } from '../store/ingest/commands.ts';
 import type { Currency, FaucetCommands, FaucetRequests } from '../store/ingest/faucet-requests.ts';
-import type { SentBitcoin } from './bitcoin-faucet.ts';
-import { type BitcoinRpcOptions, bitcoinRpc } from './bitcoin-rpc.ts';
+import { type BitcoinRpcOptions, bitcoinRpc, type SentBitcoin } from './bitcoin-faucet.ts';
 import { FaucetError, failed } from './faucet-error.ts';
 import type { Sent, StacksFaucetOptions } from './stacks-faucet.ts';
 

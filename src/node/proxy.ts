@@ -1,10 +1,13 @@
-/** A proxy to the node's RPC interface: requests are forwarded unchanged, and answers are streamed back. */
+/** Proxies that forward requests unchanged and stream answers back: to the node's RPC interface, and to other services below path prefixes. */
+
+import { OperatorError } from '../base/errors.ts';
 import { parsedJson } from '../base/json-text.ts';
+import { directFetch } from '../http/direct-fetch.ts';
 import type { Forward } from '../http/forward.ts';
-import { pathAndQuery } from '../http/request-url.ts';
+import { hostCheck } from '../http/hosts.ts';
+import { pathAndQuery, withPlainPath } from '../http/request-url.ts';
 import { bodyToPassOn, headersWithout, upstream } from '../http/upstream.ts';
 import type { Snapshots } from '../store/read/snapshots.ts';
-import { type BroadcastEvent, extraBroadcasts } from './broadcast.ts';
 import { type FeeSettings, isQuiet, tenureLimits, withFees } from './fee-estimates.ts';
 import type { NodeRpc } from './rpc.ts';
 
@@ -79,5 +82,133 @@ export function nodeProxy(options: ProxyOptions): Forward {
     const response = await askPatiently(path, request, body);
     if (!estimates || response.status !== 200) return passedBack(response);
     return withOurFees(await textOf(response), response.headers, body, fees);
+  };
+}
+
+export type BroadcastEvent =
+  | { event: 'extra_endpoints_unreadable'; file: string; cause: unknown }
+  | { event: 'extra_broadcast_failed'; endpoint: string; status?: number; cause?: unknown };
+
+const TIMEOUT_MS = 10_000;
+
+/**
+ * The URLs in a file: one per line, `#` begins a comment. The file is read for each broadcast, so that it may change.
+ */
+async function endpointsOf(file: string, log: (event: BroadcastEvent) => void): Promise<string[]> {
+  try {
+    const lines = (await Bun.file(file).text()).split('\n').map((line) => line.trim());
+    return lines.filter((line) => line !== '' && !line.startsWith('#'));
+  } catch (cause) {
+    log({ event: 'extra_endpoints_unreadable', file, cause });
+    return [];
+  }
+}
+
+/** An endpoint without path and query, which may hold keys, for the log. */
+function shown(endpoint: string): string {
+  return URL.parse(endpoint)?.origin ?? 'not a URL';
+}
+
+/**
+ * Sends each broadcast to the endpoints in the file, if there is one. Their failures are logged and have no other
+ * effect.
+ */
+export function extraBroadcasts(file: string | null, log: (event: BroadcastEvent) => void) {
+  async function post(endpoint: string, body: Uint8Array<ArrayBuffer>, contentType: string): Promise<void> {
+    try {
+      const headers = { 'content-type': contentType };
+      const response = await directFetch(endpoint, {
+        method: 'POST',
+        body,
+        headers,
+        signal: AbortSignal.timeout(TIMEOUT_MS),
+      });
+      await response.body?.cancel();
+      if (!response.ok) {
+        log({ event: 'extra_broadcast_failed', endpoint: shown(endpoint), status: response.status });
+      }
+    } catch (cause) {
+      log({ event: 'extra_broadcast_failed', endpoint: shown(endpoint), cause });
+    }
+  }
+
+  return async (body: Uint8Array<ArrayBuffer>, contentType: string): Promise<void> => {
+    if (file === null) return;
+    const endpoints = await endpointsOf(file, log);
+    await Promise.all(endpoints.map((endpoint) => post(endpoint, body, contentType)));
+  };
+}
+
+/** A prefix of paths, and the URL that takes its place. */
+export interface ProxyPrefix {
+  /** The prefix without a slash at its end, such as `/metadata`. */
+  prefix: string;
+  /** The URL without a slash at its end, such as `http://127.0.0.1:3001/metadata`. */
+  url: string;
+}
+
+const PREFIX = /^(?:\/[\w.~-]+)+$/;
+
+/** One prefix; null where the text is none. */
+function parsePrefix(text: string): ProxyPrefix | null {
+  const at = text.indexOf('=');
+  const [prefix, target] = [text.slice(0, at), text.slice(at + 1)];
+  const url = URL.parse(target);
+  const isHttp = url?.protocol === 'http:' || url?.protocol === 'https:';
+  if (url === null || !isHttp || url.username !== '' || url.password !== '' || /[?#]/.test(target)) return null;
+  if (!PREFIX.test(prefix) || prefix.split('/').some((segment) => /^\.+$/.test(segment))) return null;
+  return { prefix, url: url.href.replace(/\/+$/, '') };
+}
+
+/**
+ * Prefixes as the operator writes them, separated by blanks: `/metadata=http://127.0.0.1:3001/metadata`.
+ * @returns null where a part is no prefix with a URL, or a prefix stands there twice
+ */
+export function parseProxyPrefixes(text: string): ProxyPrefix[] | null {
+  const parts = text.split(/\s+/).filter((part) => part !== '');
+  const prefixes = parts.map(parsePrefix).filter((one) => one !== null);
+  const isWhole =
+    prefixes.length === parts.length && new Set(prefixes.map(({ prefix }) => prefix)).size === parts.length;
+  return isWhole ? prefixes : null;
+}
+
+/**
+ * Refuses prefixes that lead to the API itself, which would ask itself without end.
+ * @param api where the API listens
+ * @throws OperatorError
+ */
+export function requireOtherServers(prefixes: readonly ProxyPrefix[], api: { host: string; port: number }): void {
+  const isOwn = hostCheck({ names: [api.host], addresses: 'loopback' });
+  for (const { prefix, url } of prefixes) {
+    const { protocol, host, port } = new URL(url);
+    if (protocol !== 'http:' || Number(port || 80) !== api.port || !isOwn(host)) continue;
+    throw new OperatorError(
+      `--proxy-prefix ${prefix} leads to ${url}, which is the API itself.`,
+      'Give the URL of the other service.',
+    );
+  }
+}
+
+export interface PrefixProxyOptions extends ProxyPrefix {
+  /** Largest body of a request, in bytes. */
+  bodyLimit: number;
+  /** What this process calls itself in `Via`. */
+  via: string;
+  timeoutMs?: number;
+}
+
+/** Passes requests below a prefix on. The path after the prefix follows the service's URL. */
+export function prefixProxy({ prefix, url, bodyLimit, via, timeoutMs }: PrefixProxyOptions): Forward {
+  const { ask, passedBack } = upstream({
+    name: `The service of ${prefix}`,
+    url,
+    prefix,
+    via,
+    isOurKey: () => true,
+    ...(timeoutMs === undefined ? {} : { timeoutMs }),
+  });
+  return async (request) => {
+    const target = pathAndQuery(withPlainPath(request.url));
+    return passedBack(await ask(target, request, await bodyToPassOn(request, bodyLimit)));
   };
 }

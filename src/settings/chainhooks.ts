@@ -1,8 +1,7 @@
 /** Settings of chainhooks: who manages them, where they deliver, and how often. */
 import { Type } from '@sinclair/typebox';
 import { parseNetworks } from '../hooks/delivery/target.ts';
-import { group, servers, setting } from './setting.ts';
-import { decimal, integer, textOrNone, url, withoutSlash, yesOrNo } from './values.ts';
+import { decimal, group, integer, servers, setting, textOrNone, url, withoutSlash, yesOrNo } from './setting.ts';
 
 export const hookSettings = group('Chainhooks', {
   url: setting({

@@ -1,8 +1,7 @@
 /** Settings of several hosts that share one log. */
 import { Type } from '@sinclair/typebox';
 import { isEngineUrl, PREFIX } from '../store/log/engine-address.ts';
-import { group, setting } from './setting.ts';
-import { integer, textOrNone } from './values.ts';
+import { group, integer, setting, textOrNone } from './setting.ts';
 
 /** Hides the passwords among the parameters of a URL; those before its host are hidden as in every URL. */
 const withoutPasswords = (url: string | null): string => (url ?? '').replace(/\b((?:ssl)?password=)[^&]*/g, '$1***');

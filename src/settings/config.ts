@@ -1,19 +1,47 @@
 /** All settings, each declared once, and their values in a run of a command. */
-import type { Static } from '@sinclair/typebox';
-import { apiSettings } from './api.ts';
+import { type Static, Type } from '@sinclair/typebox';
+import { levels } from '../log.ts';
+import { apiSettings, realtimeSettings } from './api.ts';
 import { hookSettings } from './chainhooks.ts';
 import { clusterSettings } from './cluster.ts';
-import { dataSettings, networkChainId, requireSameChain } from './data.ts';
-import { eventSettings } from './events.ts';
+import { dataSettings, networkChainId, requireSameChain, valueIndexSettings } from './data.ts';
 import { faucetSettings } from './faucets.ts';
-import { logSettings } from './logging.ts';
-import { nodeSettings } from './node.ts';
-import { realtimeSettings } from './realtime.ts';
-import { type Found, resolve, type Source } from './resolve.ts';
-import type { CommandName, Grouped } from './setting.ts';
-import { simulatedNodeSettings } from './simulated-node.ts';
-import { snpSettings, withSnp } from './snp.ts';
-import { valueIndexSettings } from './value-indexes.ts';
+import { eventSettings, nodeSettings, simulatedNodeSettings, snpSettings, withSnp } from './node.ts';
+import {
+  type CommandName,
+  type Found,
+  type Grouped,
+  group,
+  resolve,
+  type Source,
+  servers,
+  setting,
+} from './setting.ts';
+
+export const logSettings = group('Log', {
+  logFormat: setting({
+    commands: servers,
+    flag: '--log-format <format>',
+    variables: ['STACKSIDE_LOG_FORMAT'],
+    type: Type.Union([Type.Null(), Type.Literal('pretty'), Type.Literal('json')], { default: null }),
+    absent: 'pretty on a terminal, json elsewhere',
+    help: 'Form of the log: lines for people, or JSON objects; pretty on a terminal also shows the progress there',
+    accepts: 'pretty or json',
+  }),
+  logLevel: setting({
+    commands: ['serve', 'demo', 'import', 'rebuild'],
+    flag: '--log-level <level>',
+    variables: ['STACKSIDE_LOG_LEVEL', 'STACKS_API_LOG_LEVEL'],
+    type: Type.Union(
+      levels.map((level) => Type.Literal(level)),
+      { default: 'info' },
+    ),
+    help: `Minimum log level: ${levels.join(', ')}`,
+    accepts: `one of ${levels.join(', ')}`,
+    // Their log would hide what they print: thousands of blocks go by.
+    except: { demo: { default: 'error' }, import: { default: 'error' }, rebuild: { default: 'error' } },
+  }),
+});
 
 /** All settings, in the order of `--help` and of docs/settings.md. */
 export const settings = {

@@ -1,8 +1,6 @@
 /** Settings in words: for `--help`, docs/settings.md, `stackside settings` and the log. */
 import { type Settings, settings, settingsTakenBy } from './config.ts';
-import { defaultOf } from './resolve.ts';
-import type { CommandName, Setting } from './setting.ts';
-import { withoutCredentials } from './values.ts';
+import { type CommandName, defaultOf, type Setting, withoutCredentials } from './setting.ts';
 
 /** The name under which a setting is printed, such as `api_port`. */
 export const printedName = (name: string): string => name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);

@@ -1,7 +1,6 @@
 /** Settings of the faucets of test networks. None has a flag: some are secrets, and the others belong with those. */
 import { Type } from '@sinclair/typebox';
-import { group, setting } from './setting.ts';
-import { integer, PRIVATE_KEY, textOrNone, urlOrNone, withoutSlash, yesOrNo } from './values.ts';
+import { group, integer, PRIVATE_KEY, setting, textOrNone, urlOrNone, withoutSlash, yesOrNo } from './setting.ts';
 
 export const faucetSettings = group('Faucets', {
   stxFaucet: setting({

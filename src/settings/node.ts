@@ -1,8 +1,114 @@
-/** Settings of what is asked of the node, and of the fees that are estimated beside it. */
+/** Settings of the node: where its events come from, its RPC interface, and the simulated node of `stackside demo`. */
 import { Type } from '@sinclair/typebox';
-import { parseProxyPrefixes } from '../node/proxy-prefix.ts';
-import { group, servers, setting } from './setting.ts';
-import { decimal, integer, textOrNone, url, withoutSlash, yesOrNo } from './values.ts';
+import { OperatorError } from '../base/errors.ts';
+import { parseProxyPrefixes } from '../node/proxy.ts';
+import {
+  decimal,
+  type Found,
+  group,
+  integer,
+  port,
+  servers,
+  setting,
+  textOrNone,
+  url,
+  withoutScheme,
+  withoutSlash,
+  yesOrNo,
+} from './setting.ts';
+
+export const eventSettings = group('Events from the node', {
+  eventHost: setting({
+    commands: servers,
+    flag: '--event-host <host>',
+    variables: ['STACKSIDE_EVENT_HOST', 'STACKS_CORE_EVENT_HOST'],
+    type: Type.String({ minLength: 1, default: '127.0.0.1' }),
+    read: withoutScheme,
+    help: "Address that receives the node's events; whoever can reach it can write to the index",
+    accepts: 'an address of this machine',
+  }),
+  eventPort: setting({
+    commands: servers,
+    flag: '--event-port <port>',
+    variables: ['STACKSIDE_EVENT_PORT', 'STACKS_CORE_EVENT_PORT'],
+    type: port(3700),
+    read: integer,
+    help: "Port that receives the node's events; 0 picks a free port",
+    accepts: 'a number from 0 to 65535',
+  }),
+  eventBodyLimit: setting({
+    commands: [...servers, 'import'],
+    flag: '--event-body-limit <bytes>',
+    variables: ['STACKSIDE_EVENT_BODY_LIMIT', 'STACKS_CORE_EVENT_BODY_LIMIT'],
+    type: Type.Integer({ minimum: 1_000_000, maximum: 2_000_000_000, default: 500_000_000 }),
+    read: integer,
+    help: 'Maximum size of an event, in bytes; import: of an event that another server sends (--from URL)',
+    accepts: 'a number of bytes from 1000000 to 2000000000',
+  }),
+});
+
+/** The publisher's own variable of the URL, which its clients share: it counts where streaming is switched on. */
+const SHARED_URL = 'SNP_REDIS_URL';
+
+const REDIS_URL = '^rediss?://([^/?#\\s]*@)?[^/?#@\\s]+(/\\d*)?$';
+
+export const snpSettings = group('Events from stacks-node-publisher', {
+  snp: setting({
+    commands: ['serve'],
+    flag: '--snp <url>',
+    variables: ['STACKSIDE_SNP', SHARED_URL],
+    type: Type.Union([Type.Null(), Type.String({ pattern: REDIS_URL })], { default: null }),
+    help: `Redis of stacks-node-publisher, from which events are taken in place of the event port; ${SHARED_URL} counts if SNP_EVENT_STREAMING is true`,
+    accepts: 'the URL of a Redis server, such as redis://user:password@127.0.0.1:6379/0; rediss:// is TLS',
+  }),
+  snpStreaming: setting({
+    commands: ['serve'],
+    flag: null,
+    variables: ['STACKSIDE_SNP_EVENT_STREAMING', 'SNP_EVENT_STREAMING'],
+    type: Type.Union([Type.Null(), Type.Boolean()], { default: null }),
+    read: yesOrNo,
+    absent: 'true if --snp is given',
+    help: 'true: take events from stacks-node-publisher; false: take them at the event port, whatever --snp says',
+    accepts: 'true or false',
+  }),
+  snpKeyPrefix: setting({
+    commands: ['serve'],
+    flag: '--snp-key-prefix <prefix>',
+    variables: ['STACKSIDE_SNP_KEY_PREFIX', 'SNP_REDIS_STREAM_KEY_PREFIX'],
+    type: Type.String({ pattern: '^([^\\s]*:)?$', default: '' }),
+    read: (text) => (text === '' || text.endsWith(':') ? text : `${text}:`),
+    help: "Prefix of stacks-node-publisher's keys in Redis; a colon is added at its end",
+    accepts: 'a text without blanks',
+  }),
+  snpSkip: setting({
+    commands: ['serve'],
+    flag: '--snp-skip <numbers>',
+    variables: ['STACKSIDE_SNP_SKIP'],
+    type: Type.Union([Type.Null(), Type.Array(Type.Integer({ minimum: 0 }))], { default: null }),
+    read: (text) => text.split(',').map((number) => integer(number.trim())),
+    show: (numbers) => (numbers ?? []).join(','),
+    absent: 'none',
+    help: 'Numbers of messages of stacks-node-publisher that are passed over, since they can not be applied; the journal keeps which, and stackside check names them',
+    accepts: 'numbers with commas, such as 75,76',
+  }),
+});
+
+/** Switches `snp` off where `snpStreaming` says so, or where its URL is the shared one and nothing switches it on. */
+export function withSnp(found: Map<string, Found>): void {
+  const [url, streaming] = [found.get('snp'), found.get('snpStreaming')];
+  if (url === undefined || streaming === undefined) return;
+  const isOn = streaming.value ?? url.source?.name !== SHARED_URL;
+  if (isOn === false) found.set('snp', { value: null, source: streaming.source });
+}
+
+/** Checks that streaming has a URL where it is switched on. @throws OperatorError */
+export function requireSnpUrl({ snp, snpStreaming }: { snp: string | null; snpStreaming: boolean | null }): void {
+  if (snp !== null || snpStreaming !== true) return;
+  throw new OperatorError(
+    'SNP_EVENT_STREAMING is true, but nothing names the Redis of stacks-node-publisher.',
+    `Set ${SHARED_URL}, or give --snp.`,
+  );
+}
 
 export const nodeSettings = group('Requests to the node', {
   nodeRpc: setting({
@@ -108,5 +214,63 @@ export const nodeSettings = group('Requests to the node', {
     read: integer,
     help: 'With --fee-estimator: minimum number of blocks before the current tenure is examined',
     accepts: 'a number from 1 to 10000',
+  }),
+});
+
+export const simulatedNodeSettings = group('Simulated node', {
+  seed: setting({
+    commands: ['demo'],
+    flag: '--seed <number>',
+    variables: ['STACKSIDE_DEMO_SEED'],
+    type: Type.Integer({ minimum: 0, default: 1 }),
+    read: integer,
+    help: 'Seed of the simulated chain',
+    accepts: 'a number from 0 on',
+  }),
+  interval: setting({
+    commands: ['demo'],
+    flag: '--interval <seconds>',
+    variables: ['STACKSIDE_DEMO_INTERVAL'],
+    type: Type.Integer({ minimum: 0, maximum: 3_600, default: 5 }),
+    read: integer,
+    help: 'Time between two blocks; 0 mines only what POST /devnet/mine asks for, and lets time pass only on the chain',
+    accepts: 'a number of seconds from 0 to 3600',
+  }),
+  history: setting({
+    commands: ['demo'],
+    flag: '--history <blocks>',
+    variables: ['STACKSIDE_DEMO_HISTORY'],
+    type: Type.Integer({ minimum: 1, maximum: 100_000, default: 100 }),
+    read: integer,
+    help: 'Blocks that the simulated chain has from the start',
+    accepts: 'a number from 1 to 100000',
+  }),
+  traffic: setting({
+    commands: ['demo'],
+    flag: '--traffic <number>',
+    variables: ['STACKSIDE_DEMO_TRAFFIC'],
+    type: Type.Integer({ minimum: 0, maximum: 200, default: 10 }),
+    read: integer,
+    help: 'Average number of transactions that simulated users send for each block',
+    accepts: 'a number from 0 to 200',
+  }),
+  pox5Height: setting({
+    commands: ['demo'],
+    flag: '--pox-5-height <height>',
+    variables: ['STACKSIDE_DEMO_POX_5_HEIGHT'],
+    type: Type.Union([Type.Null(), Type.Integer({ minimum: 0, maximum: 1_000_000_000 })], { default: null }),
+    read: integer,
+    absent: 'pox-4 stays active',
+    help: 'Bitcoin height from which pox-5 is active in place of pox-4; the simulated chain begins at 214',
+    accepts: 'a height from 0 on',
+  }),
+  untilStdinEnds: setting({
+    commands: ['demo'],
+    flag: '--until-stdin-ends',
+    variables: ['STACKSIDE_DEMO_UNTIL_STDIN_ENDS'],
+    type: Type.Boolean({ default: false }),
+    read: yesOrNo,
+    help: 'End when stdin ends, so that the demo never outlives the program that started it',
+    accepts: 'true or false',
   }),
 });

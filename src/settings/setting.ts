@@ -1,5 +1,7 @@
-/** The declaration of a setting, which holds everything that is known of it. */
-import type { Static, TSchema } from '@sinclair/typebox';
+/** The declaration of a setting, which holds everything that is known of it, and how its value is found: a flag beats a variable, a variable beats the default. */
+import { type Static, type TSchema, Type } from '@sinclair/typebox';
+import { Value } from '@sinclair/typebox/value';
+import { OperatorError } from '../base/errors.ts';
 
 /** Every command. */
 export type CommandName =
@@ -80,3 +82,108 @@ export function group<S extends Record<string, unknown>>(
 
 /** Commands that open a server. */
 export const servers = ['serve', 'demo'] as const;
+
+const URL_PATTERN = '^https?://[^/?#\\s]+(/[^?#\\s]*)?$';
+
+/** A TCP port; 0 stands for a free one. */
+export const port = (defaultPort: number) => Type.Integer({ minimum: 0, maximum: 65_535, default: defaultPort });
+/** The address of an HTTP server. */
+export const url = (defaultUrl: string) => Type.String({ pattern: URL_PATTERN, default: defaultUrl });
+/** The address of an HTTP server, or null. */
+export const urlOrNone = () => Type.Union([Type.Null(), Type.String({ pattern: URL_PATTERN })], { default: null });
+/** A text that is not empty, or null. */
+export const textOrNone = () => Type.Union([Type.Null(), Type.String({ minLength: 1 })], { default: null });
+
+/** Reads an integer; any other text stays a text, which the type then refuses. */
+export const integer = (text: string): unknown => (/^-?\d+$/.test(text) ? Number(text) : text);
+/** Reads a decimal number; any other text stays a text, which the type then refuses. */
+export const decimal = (text: string): unknown => (/^-?\d+(\.\d+)?$/.test(text) ? Number(text) : text);
+/** Reads true or false in their accepted spellings; any other text stays a text, which the type then refuses. */
+export const yesOrNo = (text: string): unknown =>
+  ({ true: true, '1': true, on: true, false: false, '0': false, off: false })[text] ?? text;
+/** Removes `http://` or `https://` from the start of a text. */
+export const withoutScheme = (text: string): string => text.replace(/^https?:\/\//, '');
+/** Removes slashes from the end of a text. */
+export const withoutSlash = (text: string): string => text.replace(/\/+$/, '');
+
+/** The part of a URL before its host, up to the last @: an operator may forget to encode a / or # of a password. */
+const CREDENTIALS = /^(\w+:\/\/)([^:@/?#]*:)?.*@/;
+/** Replaces the password in the text of a URL by `***`, and a user name without a password, which may be a token. */
+export const withoutCredentials = (text: string): string =>
+  text.replace(CREDENTIALS, (_, scheme: string, user = '') => `${scheme}${user}***@`);
+
+/** Hex of 32 bytes, with or without the mark of a compressed public key. */
+export const PRIVATE_KEY = '[0-9a-fA-F]{64}(01)?';
+
+/** The source of a value; null for the default. */
+export type Source = { kind: 'flag' | 'variable'; name: string } | null;
+
+export interface Found {
+  value: unknown;
+  source: Source;
+}
+
+const flagName = (flag: string): string => flag.split(' ')[0] ?? flag;
+
+/** The default of a setting for one command. */
+export const defaultOf = ({ type, except }: Setting<TSchema>, command: CommandName): unknown => {
+  const exception = except?.[command];
+  return exception !== undefined && 'default' in exception ? exception.default : type.default;
+};
+
+function checked({ type, read, accepts, secret }: Setting<TSchema>, text: unknown, source: NonNullable<Source>): Found {
+  const value = typeof text === 'string' && read !== undefined ? read(text) : text;
+  if (!Value.Check(type, value)) {
+    const wrong = secret ? 'wrong' : `"${withoutCredentials(String(text))}"`;
+    throw new OperatorError(`${source.name} is ${wrong}.`, `It must be ${accepts}.`);
+  }
+  return { value, source };
+}
+
+/** The URL that two variables give together; one of them may be empty. A scheme may stand in front of the host. */
+function urlOf(host: string, portText: string, fallback: string): string {
+  const base = new URL(fallback);
+  const scheme = /^https?:\/\//.test(host) ? '' : 'http://';
+  return `${scheme}${host === '' ? base.hostname : withoutSlash(host)}:${portText === '' ? base.port : portText}`;
+}
+
+/** The value that a pair of variables gives; null where neither is set. */
+function ofPair(
+  declared: Setting<TSchema>,
+  [hostVariable, portVariable]: readonly [string, string],
+  environment: NodeJS.ProcessEnv,
+): Found | null {
+  const { [hostVariable]: host = '', [portVariable]: portText = '' } = environment;
+  if (host === '' && portText === '') return null;
+  const { type, accepts } = declared;
+  const name = `${hostVariable} with ${portVariable}`;
+  if (type.default === null && (host === '' || portText === '')) {
+    throw new OperatorError(`${host === '' ? hostVariable : portVariable} is not set.`, `${name} must be ${accepts}.`);
+  }
+  const text = urlOf(host, portText, type.default ?? 'http://127.0.0.1:80');
+  return checked(declared, text, { kind: 'variable', name });
+}
+
+/**
+ * The value of a setting in a run of a command.
+ * @param given what the command line said for it, if anything
+ * @throws OperatorError naming the flag or variable, its value, and what is accepted
+ */
+export function resolve(
+  declared: Setting<TSchema>,
+  command: CommandName,
+  given: unknown,
+  environment: NodeJS.ProcessEnv,
+): Found {
+  const { flag, variables, hostAndPort = [] } = declared;
+  if (flag !== null && given !== undefined) return checked(declared, given, { kind: 'flag', name: flagName(flag) });
+  for (const name of variables) {
+    const text = environment[name];
+    if (text !== undefined && text !== '') return checked(declared, text, { kind: 'variable', name });
+  }
+  for (const pair of hostAndPort) {
+    const found = ofPair(declared, pair, environment);
+    if (found !== null) return found;
+  }
+  return { value: defaultOf(declared, command), source: null };
+}

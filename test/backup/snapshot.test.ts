@@ -1,4 +1,5 @@
 /** A snapshot is one state of the data, and a restore brings all of it or goes on until it has. */
+
 import { Database } from 'bun:sqlite';
 import { afterAll, expect, spyOn, test } from 'bun:test';
 import * as files from 'node:fs';
@@ -6,8 +7,7 @@ import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, symlinkSync, 
 import { join } from 'node:path';
 import { zstdDecompressSync } from 'bun';
 import { directorySource, directoryTarget } from '../../src/backup/directory.ts';
-import { MANIFEST, partName, partsOf } from '../../src/backup/manifest.ts';
-import type { SnapshotSource } from '../../src/backup/place.ts';
+import { MANIFEST, partName, partsOf, type SnapshotSource } from '../../src/backup/manifest.ts';
 import type { SizeBounds } from '../../src/backup/transfer.ts';
 import { PassingError } from '../../src/base/errors.ts';
 import { runBackup, runRestore } from '../../src/commands/data/backup.ts';

@@ -2,8 +2,7 @@
 import { join } from 'node:path';
 import { settings } from '../../src/settings/config.ts';
 import { absentText, printedValue } from '../../src/settings/describe.ts';
-import { defaultOf } from '../../src/settings/resolve.ts';
-import type { CommandName, Grouped } from '../../src/settings/setting.ts';
+import { type CommandName, defaultOf, type Grouped } from '../../src/settings/setting.ts';
 
 export const settingsPage = join(import.meta.dir, '../../docs/settings.md');
 

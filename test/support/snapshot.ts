@@ -1,8 +1,7 @@
 /** Snapshots in directories, as a test makes and restores them. */
 import { type BackupOptions, makeSnapshot } from '../../src/backup/backup.ts';
 import { directorySource, directoryTarget } from '../../src/backup/directory.ts';
-import type { Manifest } from '../../src/backup/manifest.ts';
-import type { SnapshotSource } from '../../src/backup/place.ts';
+import type { Manifest, SnapshotSource } from '../../src/backup/manifest.ts';
 import { type Restored, restoreSnapshot } from '../../src/backup/restore.ts';
 import { silentMachine } from '../../src/hooks/machine.ts';
 

@@ -4,9 +4,8 @@ import { madeOnce } from '../../base/made-once.ts';
 import { operatorErrorOf } from '../../base/system-errors.ts';
 import { type Reading, readSettingsOf, type SettingName, settingsTakenBy } from '../../settings/config.ts';
 import { absentText, helpOf, variableNames } from '../../settings/describe.ts';
-import { NO_JOURNAL, requireJournal } from '../../settings/removed.ts';
 import type { CommandName, Grouped } from '../../settings/setting.ts';
-import { unknownVariables, unknownVariableText } from '../../settings/unknown-variables.ts';
+import { NO_JOURNAL, requireJournal, unknownVariables, unknownVariableText } from '../../settings/unknown.ts';
 
 export interface Declaration<C extends CommandName, Options, Arguments extends readonly unknown[]> {
   name: string;

@@ -1,7 +1,7 @@
 /** `stackside settings`: what is in force, and where each value comes from. */
 import { type Reading, type SettingName, settingsTakenBy } from '../../settings/config.ts';
 import { absentText, jsonValue, printedName, printedValue } from '../../settings/describe.ts';
-import type { Source } from '../../settings/resolve.ts';
+import type { Source } from '../../settings/setting.ts';
 
 export type SettingsFormat = 'table' | 'json';
 

@@ -2,11 +2,9 @@
 import { join } from 'node:path';
 import { makeSnapshot } from '../../backup/backup.ts';
 import { directorySource, directoryTarget } from '../../backup/directory.ts';
-import { MANIFEST } from '../../backup/manifest.ts';
-import type { SnapshotSource, SnapshotTarget } from '../../backup/place.ts';
+import { MANIFEST, type SnapshotSource, type SnapshotTarget } from '../../backup/manifest.ts';
+import { s3Place, webSource } from '../../backup/remote.ts';
 import { restoreSnapshot } from '../../backup/restore.ts';
-import { s3Place } from '../../backup/s3.ts';
-import { webSource } from '../../backup/web.ts';
 import { systemClock } from '../../base/clock.ts';
 import { OperatorError } from '../../base/errors.ts';
 import { isInside } from '../../base/paths.ts';

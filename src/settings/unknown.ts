@@ -1,6 +1,9 @@
-/** Variables that look like settings and are none: a typing mistake that would go unnoticed. */
+/** Variables and flags that are no settings: typing mistakes that would go unnoticed, and a setting that is gone. */
+
+import { OperatorError } from '../base/errors.ts';
 import { nearestName } from '../base/nearest-name.ts';
 import { ownVariables } from './describe.ts';
+import { yesOrNo } from './setting.ts';
 
 const PREFIX = 'STACKSIDE_';
 
@@ -36,3 +39,25 @@ export function unknownVariables(environment: NodeJS.ProcessEnv): UnknownVariabl
 /** The warning about such a variable. */
 export const unknownVariableText = ({ variable, nearest: meant }: UnknownVariable): string =>
   `${variable} is not a setting and has no effect.${meant === null ? '' : ` Did you mean ${meant}?`}`;
+
+/** The flag by which servers and imports kept no journal. */
+export const NO_JOURNAL = '--no-journal';
+
+const refusal = (given: string): OperatorError =>
+  new OperatorError(
+    `${given} is given, but the journal is always kept.`,
+    'Omit it; to save disk space, give --journal-keep.',
+  );
+
+/**
+ * Refuses that no journal is kept.
+ * @param flag whether the flag was given
+ * @throws OperatorError
+ */
+export function requireJournal(flag: boolean, environment: NodeJS.ProcessEnv): void {
+  if (flag) throw refusal(NO_JOURNAL);
+  for (const name of ['STACKSIDE_JOURNAL', 'STACKS_API_STORE_RAW_EVENTS']) {
+    const text = environment[name] ?? '';
+    if (yesOrNo(text) === false) throw refusal(`${name}=${text}`);
+  }
+}
