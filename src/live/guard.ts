@@ -1,6 +1,6 @@
-/** The one place where errors of realtime connections end: an error ends its connection and nothing else. */
+/** Where errors of realtime connections end: an error ends its connection and nothing else, and is counted. */
 import { excerpt, MessageError } from './client-message.ts';
-import type { ConnectionMetrics, Protocol } from './metrics.ts';
+import type { TopicKind } from './topics.ts';
 
 export type ConnectionEvent =
   | { event: 'connection_failed'; protocol: Protocol; cause: unknown }
@@ -47,4 +47,25 @@ export function connectionGuard(
       }
     }
   };
+}
+
+export type Protocol = 'websocket' | 'socket_io';
+
+/** Metrics of the connections of one protocol. */
+export interface ConnectionMetrics {
+  connected(): void;
+  disconnected(): void;
+  /** Counts a connection that was ended because its client read too slowly. */
+  cutOff(): void;
+  /** Counts a connection that was ended because its client broke a rule. */
+  refused(): void;
+  /** Counts a connection that was ended because a handler failed. */
+  failed(): void;
+  sent(kind: TopicKind): void;
+}
+
+export interface LiveMetrics {
+  connections(protocol: Protocol): ConnectionMetrics;
+  /** Registers the gauge of subscriptions. @param counts reads the number of subscriptions by topic */
+  subscriptions(counts: () => Record<TopicKind, number>): void;
 }

@@ -5,19 +5,16 @@ import { Turns } from '../base/turns.ts';
 import { problem } from '../http/errors.ts';
 import type { Pushed } from '../http/server.ts';
 import type { Snapshots } from '../store/read/snapshots.ts';
-import { MAX_MESSAGE } from './client-message.ts';
+import { Inboxes, MAX_MESSAGE } from './client-message.ts';
 import { type FeedEvent, startFeed } from './feed.ts';
-import { type ConnectionEvent, closeCodes, connectionGuard, type EndReason } from './guard.ts';
-import { heartbeat } from './heartbeat.ts';
-import { Inboxes } from './inbox.ts';
-import type { LiveMetrics } from './metrics.ts';
+import { type ConnectionEvent, closeCodes, connectionGuard, type EndReason, type LiveMetrics } from './guard.ts';
 import type { SocketIo } from './socket-io.ts';
 import { subscriptions as noSubscriptions } from './subscriptions.ts';
 import { RpcConnection } from './websocket.ts';
 
 export type RealtimeEvent = FeedEvent | ConnectionEvent;
 
-export interface RealtimeOptions {
+interface RealtimeOptions {
   snapshots: Snapshots;
   metrics: LiveMetrics;
   /** Milliseconds between two pings, and until a client must have answered one. */
@@ -37,7 +34,7 @@ export interface RealtimeOptions {
 }
 
 /** The data of a WebSocket, which says which protocol it speaks. */
-export type SocketData = RpcConnection | WebSocketData;
+type SocketData = RpcConnection | WebSocketData;
 type Socket = Bun.ServerWebSocket<SocketData>;
 type Handler = Realtime['routes'][string];
 
@@ -45,7 +42,7 @@ type Handler = Realtime['routes'][string];
 export const REALTIME_PATHS = ['/extended/v1/ws', '/socket.io'] as const;
 const [WEBSOCKET, ENGINE] = REALTIME_PATHS;
 
-export type Realtime = Pushed<SocketData>;
+type Realtime = Pushed<SocketData>;
 
 const isRpc = (socket: Socket): socket is Bun.ServerWebSocket<RpcConnection> => socket.data instanceof RpcConnection;
 const isEngine = (socket: Socket): socket is Bun.ServerWebSocket<WebSocketData> => 'transport' in socket.data;
@@ -155,5 +152,26 @@ export function startRealtime(options: RealtimeOptions): Realtime {
       for (const connection of rpcConnections) connection.close();
       io?.close();
     },
+  };
+}
+
+/** The heartbeat of connections. */
+
+/** Intervals after the last check from which on a check counts as late. */
+const LATE = 1.5;
+
+/**
+ * Creates the function to call at each interval.
+ * @param now the clock, in milliseconds
+ * @param check pings the connections. `late` means that this process was busy for so long that pongs may have arrived
+ * that it hasn't read yet, so that a missing pong says nothing about a client
+ */
+export function heartbeat(intervalMs: number, now: () => number, check: (late: boolean) => void): () => void {
+  let last = now();
+  return () => {
+    const time = now();
+    const late = time - last > intervalMs * LATE;
+    last = time;
+    check(late);
   };
 }

@@ -1,14 +1,24 @@
-/** Socket.IO clients at `/socket.io/`, by WebSocket or long polling. */
+/** Socket.IO at `/socket.io/`, by WebSocket or long polling: the server, its clients, and their packets (version 5 of the protocol). */
+
+import { Type } from '@sinclair/typebox';
+import { TypeCompiler } from '@sinclair/typebox/compiler';
 import { Server as Engine } from '@socket.io/bun-engine';
 import type { Socket as EngineSocket } from '@socket.io/bun-engine/dist/socket';
 import type { WebSocketData } from '@socket.io/bun-engine/dist/transports/websocket';
+import type { Clock } from '../base/clock.ts';
 import { BodyError, bodyText } from '../http/request-body.ts';
-import { excerpt, MAX_MESSAGE, MessageError } from './client-message.ts';
-import { closeCodes, type EndReason } from './guard.ts';
-import { IoConnection, type IoConnectionOptions } from './io-connection.ts';
-import { checkBody } from './io-packets.ts';
+import { excerpt, MAX_MESSAGE, MessageError, parsedMessage } from './client-message.ts';
+import { type ConnectionMetrics, closeCodes, type EndReason, type Guard } from './guard.ts';
+import {
+  type Message,
+  MOST_SUBSCRIPTIONS,
+  type Subscriber,
+  type Subscriptions,
+  TOO_MANY_SUBSCRIPTIONS,
+} from './subscriptions.ts';
+import { type Topic, topicNamed } from './topics.ts';
 
-export interface SocketIoOptions extends IoConnectionOptions {
+interface SocketIoOptions extends IoConnectionOptions {
   /** Milliseconds between two pings, and until one must be answered. */
   pingIntervalMs: number;
   pingTimeoutMs: number;
@@ -114,3 +124,272 @@ export function ioRefusal(error: unknown): { status: 400 | 413; message: string 
     ? { status: 413, message: `A body must not be longer than ${MAX_MESSAGE} bytes` }
     : { status: 400, message: 'The body is not complete' };
 }
+
+/** What all connections share. */
+interface IoConnectionOptions {
+  subscriptions: Subscriptions;
+  metrics: ConnectionMetrics;
+  /** Runs every handler. */
+  guard: Guard;
+  /** Characters that may wait for a client. */
+  maxBacklog: number;
+  clock: Clock;
+}
+
+/** The client as Engine.IO has it, whichever way its packets go. */
+interface EngineConnection {
+  /** The client's first request. */
+  readonly request: { readonly url: string };
+  write(text: string): unknown;
+  close(): void;
+}
+
+/** Milliseconds in which a client must have joined the namespace. */
+export const JOIN_MS = 45_000;
+
+type Named = { name: string; topic: Topic };
+
+/** Topics by name. @returns the names that are none, where there are any */
+function topicsOf(names: readonly string[]): { topics: Named[]; invalid: string[] } {
+  const topics: Named[] = [];
+  const invalid: string[] = [];
+  for (const name of names) {
+    const topic = topicNamed(name);
+    if (topic === null) invalid.push(name);
+    else topics.push({ name, topic });
+  }
+  return { topics, invalid };
+}
+
+const invalidTopics = (names: readonly string[]): string => `Invalid topic: ${excerpt(names.join(', '))}`;
+
+/** The topics that a client names in the address it connects to, with commas or repeated. */
+function namesInUrl(url: string): string[] {
+  const given = new URL(url, 'http://localhost').searchParams.getAll('subscriptions');
+  return given.flatMap((names) => names.split(',')).filter((name) => name !== '');
+}
+
+/** One client, from its first request on. */
+export class IoConnection implements Subscriber {
+  topics: Subscriber['topics'];
+  readonly #engine: EngineConnection;
+  readonly #options: IoConnectionOptions;
+  /** Keeps the connection from its end, which comes where the client joins nothing; null once it has joined. */
+  #inTime: (() => void) | null;
+  /** Whether it asked to join the namespace, and has not left it since. */
+  #asked = false;
+  /** Whether it is in the namespace. */
+  #joined = false;
+  /** Characters that were written since the transport took the last of what was. */
+  #waiting = 0;
+  #ended = false;
+
+  constructor(engine: EngineConnection, options: IoConnectionOptions) {
+    this.#engine = engine;
+    this.#options = options;
+    this.#inTime = options.clock.after(JOIN_MS, () => this.guard(() => this.end()));
+  }
+
+  /** Runs a handler of this connection. */
+  guard(work: () => void): void {
+    this.#options.guard(work, () => this.end());
+  }
+
+  /** Takes what a packet of Engine.IO carries. @throws MessageError where it breaks a rule */
+  received(data: unknown): void {
+    const packet = readPacket(data);
+    if (packet.type === 'connect' && packet.namespace === NAMESPACE) this.#ask();
+    this.guard(() => this.#perform(packet));
+  }
+
+  #ask(): void {
+    if (this.#asked) throw new MessageError('a connection must NOT join a namespace twice');
+    this.#asked = true;
+  }
+
+  #perform(packet: IoPacket): void {
+    if (packet.type === 'connect') {
+      if (packet.namespace === NAMESPACE) this.#join();
+      else this.#engine.write(refusedPacket(packet.namespace, 'Invalid namespace'));
+    } else if (packet.namespace !== NAMESPACE || !this.#joined) this.end();
+    else if (packet.type === 'disconnect') this.#leave();
+    else this.#answer(packet);
+  }
+
+  #join(): void {
+    const { topics, invalid } = topicsOf(namesInUrl(this.#engine.request.url));
+    if (invalid.length > 0) {
+      this.#engine.write(refusedPacket(NAMESPACE, invalidTopics(invalid)));
+      return;
+    }
+    this.#stopWaiting();
+    this.#joined = true;
+    this.#options.metrics.connected();
+    this.#engine.write(joinedPacket(crypto.randomUUID()));
+    this.#add(topics);
+  }
+
+  #stopWaiting(): void {
+    this.#inTime?.();
+    this.#inTime = null;
+  }
+
+  #answer({ id, name, args }: Extract<IoPacket, { type: 'event' }>): void {
+    if (name === 'unsubscribe') this.#unsubscribe(args.flatMap((one) => topicNames(one) ?? []));
+    if (name !== 'subscribe') return;
+    const names = topicNames(args[0]);
+    const refused = names === null ? invalidTopics(['it must be a text or a list of texts']) : this.#subscribe(names);
+    if (id !== '') this.#engine.write(answerPacket(id, refused));
+  }
+
+  /** Subscribes to topics by name. @returns the reason why it failed, or null */
+  #subscribe(names: readonly string[]): string | null {
+    const { topics, invalid } = topicsOf(names);
+    return this.#add(topics) ?? (invalid.length === 0 ? null : invalidTopics(invalid));
+  }
+
+  /** Subscribes to topics. @returns the reason why it failed, or null */
+  #add(topics: readonly Named[]): string | null {
+    const { subscriptions } = this.#options;
+    const isEvery = topics.every(({ name, topic }) => subscriptions.add(this, topic, name));
+    return isEvery ? null : TOO_MANY_SUBSCRIPTIONS;
+  }
+
+  #unsubscribe(names: readonly string[]): void {
+    for (const { topic } of topicsOf(names).topics) this.#options.subscriptions.remove(this, topic);
+  }
+
+  #leave(): void {
+    this.#asked = false;
+    if (!this.#joined) return;
+    this.#joined = false;
+    this.#options.subscriptions.removeAll(this);
+    this.#options.metrics.disconnected();
+  }
+
+  deliver(message: Message, spelled: string): void {
+    this.guard(() => {
+      // The text is a whole packet already, so that it is made once for all clients.
+      this.#engine.write(message.socketIo(spelled));
+      if (!this.#ended) this.#options.metrics.sent(message.topic.kind);
+    });
+  }
+
+  /** Counts characters to be written; with long polling they wait for the client's next request. */
+  queued(characters: number): void {
+    this.#waiting += characters;
+    if (this.#waiting <= this.#options.maxBacklog || this.#ended) return;
+    this.#options.metrics.cutOff();
+    this.end();
+  }
+
+  /** Called when the transport has taken everything that waited. */
+  drained(): void {
+    this.#waiting = 0;
+  }
+
+  /** Closes the connection. */
+  end(): void {
+    if (this.#ended) return;
+    this.#ended = true;
+    if (this.#joined) this.#engine.write(LEFT_PACKET);
+    this.#leave();
+    this.#engine.close();
+  }
+
+  /** Called when the connection is gone, whoever closed it. */
+  closed(): void {
+    this.#ended = true;
+    this.#stopWaiting();
+    this.#leave();
+  }
+}
+
+/** The separator between packets in the body of a long-polling request (Engine.IO protocol 4). */
+const SEPARATOR = '\x1e';
+/** Packets of one body: as many as subscriptions can be asked for, and a few. */
+export const MOST_PACKETS = MOST_SUBSCRIPTIONS + 10;
+
+/** Throws MessageError where a body of long polling has more packets than it may. */
+function checkBody(text: string): void {
+  let packets = 1;
+  for (let at = text.indexOf(SEPARATOR); at >= 0; at = text.indexOf(SEPARATOR, at + 1)) {
+    packets++;
+    if (packets > MOST_PACKETS) throw new MessageError(`a body must NOT have more than ${MOST_PACKETS} packets`);
+  }
+}
+
+/** Type, namespace, id of the acknowledgement, and the JSON of what follows (Socket.IO protocol 5). */
+const PACKET = /^([0-6])(?:(\/[^,]{0,100}),?)?(\d{0,15})(?=[[{]|$)/;
+const [CONNECT, DISCONNECT, EVENT, ACK, CONNECT_ERROR] = ['0', '1', '2', '3', '4'] as const;
+
+const Handshake = TypeCompiler.Compile(Type.Record(Type.String(), Type.Unknown()));
+const Event = TypeCompiler.Compile(
+  Type.Unsafe<[string, ...unknown[]]>(
+    Type.Array(Type.Unknown(), { minItems: 1, maxItems: MOST_SUBSCRIPTIONS + 1, contains: Type.String() }),
+  ),
+);
+
+/** What `subscribe` and each argument of `unsubscribe` take. */
+const Topics = TypeCompiler.Compile(
+  Type.Union([Type.String(), Type.Array(Type.String(), { maxItems: MOST_SUBSCRIPTIONS })]),
+);
+
+/** The names of topics in an argument of an event; null where it is none of the accepted forms. */
+function topicNames(argument: unknown): string[] | null {
+  if (!Topics.Check(argument)) return null;
+  return typeof argument === 'string' ? [argument] : argument;
+}
+
+/** The namespace that every client joins; there is no other. */
+const NAMESPACE = '/';
+
+/** A packet of a client. */
+type IoPacket =
+  | { type: 'connect'; namespace: string }
+  | { type: 'disconnect'; namespace: string }
+  /** @param id the number that the answer bears; empty where the client wants none */
+  | { type: 'event'; namespace: string; id: string; name: string; args: unknown[] };
+
+function jsonOf(text: string): unknown {
+  try {
+    return parsedMessage(text);
+  } catch (error) {
+    throw error instanceof SyntaxError ? new MessageError('a packet must hold JSON', { cause: error }) : error;
+  }
+}
+
+/** Reads what a packet of Engine.IO carries. @throws MessageError where it breaks a rule */
+function readPacket(packet: unknown): IoPacket {
+  if (typeof packet !== 'string') throw new MessageError('a packet must be text');
+  const [head, type, namespace = NAMESPACE, id = ''] = PACKET.exec(packet) ?? [];
+  if (head === undefined) throw new MessageError('a packet must be one of Socket.IO 5');
+  const json = packet.slice(head.length);
+  const data = json === '' ? undefined : jsonOf(json);
+  switch (type) {
+    case CONNECT:
+      if (data !== undefined && !Handshake.Check(data)) throw new MessageError('a handshake must be an object');
+      return { type: 'connect', namespace };
+    case DISCONNECT:
+      return { type: 'disconnect', namespace };
+    case EVENT: {
+      if (!Event.Check(data) || typeof data[0] !== 'string') {
+        throw new MessageError('an event must be a list that begins with its name');
+      }
+      const [name, ...args] = data;
+      return { type: 'event', namespace, id, name, args };
+    }
+    default:
+      throw new MessageError('a client must send nothing but handshakes and events');
+  }
+}
+
+/** The client has joined the namespace. @param sid names its session there, to nobody but itself */
+const joinedPacket = (sid: string): string => CONNECT + JSON.stringify({ sid });
+/** The client may not join a namespace. */
+const refusedPacket = (namespace: string, message: string): string =>
+  `${CONNECT_ERROR}${namespace === NAMESPACE ? '' : `${namespace},`}${JSON.stringify({ message })}`;
+/** The answer to an event. @param id the number that the event bore */
+const answerPacket = (id: string, answer: string | null): string => ACK + id + JSON.stringify([answer]);
+/** The client has left the namespace, by our doing. */
+const LEFT_PACKET = DISCONNECT;

@@ -1,9 +1,21 @@
-/** Connections to `/extended/v1/ws`: JSON-RPC over WebSocket. */
-import { closeCodes, type Guard } from './guard.ts';
-import { rpcAnswer, type Subscription } from './json-rpc.ts';
-import type { Message } from './message.ts';
-import type { ConnectionMetrics } from './metrics.ts';
-import { type Subscriber, type Subscriptions, TOO_MANY_SUBSCRIPTIONS } from './subscriptions.ts';
+/** JSON-RPC 2.0 over WebSocket at `/extended/v1/ws`: connections, requests to subscribe, answers and notifications. */
+
+import { canonicalPrincipal } from '../codec/address.ts';
+import { excerpt, MessageError, parsedMessage } from './client-message.ts';
+import { type ConnectionMetrics, closeCodes, type Guard } from './guard.ts';
+import { type Message, type Subscriber, type Subscriptions, TOO_MANY_SUBSCRIPTIONS } from './subscriptions.ts';
+import {
+  hexText,
+  MAX_ASSET,
+  MAX_VALUE,
+  nftAssetTopic,
+  nftCollectionTopic,
+  plainTopic,
+  principalTopic,
+  type Topic,
+  TX_ID_LENGTH,
+  transactionTopic,
+} from './topics.ts';
 
 /** The WebSocket close code for a server that stops (RFC 6455, 7.4.1). */
 const GOING_AWAY = 1001;
@@ -11,7 +23,7 @@ const GOING_AWAY = 1001;
 type Socket = Bun.ServerWebSocket<RpcConnection>;
 
 /** What all connections share. */
-export interface RpcConnectionOptions {
+interface RpcConnectionOptions {
   subscriptions: Subscriptions;
   metrics: ConnectionMetrics;
   /** Runs every handler. */
@@ -111,4 +123,135 @@ export class RpcConnection implements Subscriber {
       this.#options.metrics.disconnected();
     });
   }
+}
+
+/** A subscription that a request asks for, and the result that confirms it. */
+interface Subscription {
+  topic: Topic;
+  result: Record<string, string>;
+}
+
+/** Subscribes or unsubscribes. @returns the reason why it failed, or null */
+export type Perform = (method: 'subscribe' | 'unsubscribe', subscription: Subscription) => string | null;
+
+/** Requests that one message may have. */
+const MOST_REQUESTS = 1_000;
+/** Characters of an id, which answers repeat. */
+const MAX_ID = 128;
+
+interface RpcError {
+  message: string;
+  code: number;
+  data?: unknown;
+}
+
+type Id = string | number | null;
+type Members = Readonly<Record<string, unknown>>;
+
+const failure = (id: Id, error: RpcError) => ({ jsonrpc: '2.0', id, error });
+const refusedRequest = (data: unknown) => failure(null, { message: 'Invalid request', code: -32600, data });
+/** The error for an invalid request, with the beginning of the message. */
+function invalidRequest(message: unknown) {
+  const text = JSON.stringify(message);
+  const part = excerpt(text);
+  return refusedRequest(part === text ? message : part);
+}
+const invalidParams = (id: Id, data: string) => failure(id, { message: 'Invalid params', code: -32602, data });
+
+const isMembers = (value: unknown): value is Members =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
+const longerThan = (name: string, most: number): string => `${name} must NOT have more than ${most} characters`;
+const textOf = (value: unknown): string => (typeof value === 'string' ? value : '');
+
+/** The subscription that the parameters name, or a text that says what is wrong. */
+function subscriptionOf(params: unknown): Subscription | string {
+  const event = isMembers(params) ? params.event : undefined;
+  if (!isMembers(params) || typeof event !== 'string' || event === '') {
+    return 'subscription requests must include an event name';
+  }
+  switch (event) {
+    case 'block':
+    case 'microblock':
+    case 'mempool':
+      return { topic: plainTopic(event), result: {} };
+    case 'nft_event':
+      return { topic: plainTopic('nft-event'), result: {} };
+    case 'tx_update': {
+      const txId = hexText(textOf(params.tx_id));
+      if (txId?.length !== TX_ID_LENGTH) return 'invalid tx_id';
+      return { topic: transactionTopic(txId), result: { tx_id: txId } };
+    }
+    case 'address_tx_update':
+    case 'address_balance_update': {
+      const address = textOf(params.address);
+      const principal = canonicalPrincipal(address);
+      if (principal === null) return 'invalid address';
+      const kind = event === 'address_tx_update' ? 'address-transaction' : 'address-stx-balance';
+      // Clients compare what comes with this, so it is spelled as what comes is.
+      return { topic: principalTopic(kind, principal), result: { address: principal } };
+    }
+    case 'nft_asset_event': {
+      const asset_identifier = textOf(params.asset_identifier);
+      const value = textOf(params.value);
+      if (asset_identifier.length > MAX_ASSET) return longerThan('asset_identifier', MAX_ASSET);
+      if (value.length > MAX_VALUE) return longerThan('value', MAX_VALUE);
+      const emitted = hexText(value) ?? value;
+      return { topic: nftAssetTopic(asset_identifier, emitted), result: { asset_identifier, value: emitted } };
+    }
+    case 'nft_collection_event': {
+      const asset_identifier = textOf(params.asset_identifier);
+      if (asset_identifier.length > MAX_ASSET) return longerThan('asset_identifier', MAX_ASSET);
+      return { topic: nftCollectionTopic(asset_identifier), result: { asset_identifier } };
+    }
+    default:
+      return 'subscription request must use a valid event name';
+  }
+}
+
+/** The answer to one message; undefined for a notification, which has none. */
+function answerOf(message: unknown, perform: Perform): object | undefined {
+  if (!isMembers(message) || message.jsonrpc !== '2.0') return invalidRequest(message);
+  if ('result' in message && 'id' in message) return refusedRequest('unexpected success msg from client');
+  if ('error' in message && 'id' in message) return refusedRequest('unexpected error msg from client');
+  const { id, method, params } = message;
+  if (typeof method !== 'string') return invalidRequest(message);
+  if (!('id' in message)) return undefined;
+  if (typeof id !== 'string' && !(typeof id === 'number' && Number.isInteger(id))) {
+    const data = '"id" must be provided, a string or an integer.';
+    return failure(null, { message: 'Internal error', code: -32603, data });
+  }
+  if (typeof id === 'string' && id.length > MAX_ID) return refusedRequest(longerThan('id', MAX_ID));
+  if (method !== 'subscribe' && method !== 'unsubscribe') {
+    return failure(id, { message: 'Method not found', code: -32601 });
+  }
+  const subscription = subscriptionOf(params);
+  if (typeof subscription === 'string') return invalidParams(id, subscription);
+  const refused = perform(method, subscription);
+  return refused === null ? { jsonrpc: '2.0', id, result: subscription.result } : invalidParams(id, refused);
+}
+
+/** The JSON value of a text, or the error response where the text is not JSON. */
+function messageIn(text: string): { value: unknown } | { refusal: object } {
+  try {
+    return { value: parsedMessage(text) };
+  } catch (error) {
+    if (error instanceof MessageError) return { refusal: refusedRequest(error.message) };
+    if (!(error instanceof SyntaxError)) throw error;
+    return { refusal: failure(null, { message: 'Parse error', code: -32700, data: excerpt(text) }) };
+  }
+}
+
+/** The response to a client's text; null where JSON-RPC has none, as for notifications. */
+export function rpcAnswer(text: string, perform: Perform): string | null {
+  const message = messageIn(text);
+  if ('refusal' in message) return JSON.stringify(message.refusal);
+  const { value } = message;
+  if (!Array.isArray(value) || value.length === 0) {
+    const answer = answerOf(value, perform);
+    return answer === undefined ? null : JSON.stringify(answer);
+  }
+  if (value.length > MOST_REQUESTS) {
+    return JSON.stringify(refusedRequest(`a batch must NOT have more than ${MOST_REQUESTS} requests`));
+  }
+  return JSON.stringify(value.map((one) => answerOf(one, perform)).filter((answer) => answer !== undefined));
 }

@@ -1,7 +1,8 @@
-/** Metrics of the node's events. */
+/** Metrics of the node's events, and of the stream of stacks-node-publisher. */
 import { Histogram, type Registry } from 'prom-client';
 import { eventPaths } from '../chain/payload-reader.ts';
 import type { EventMetrics, EventOutcome } from '../node/event-intake.ts';
+import type { SnpSubscriber } from '../node/snp/subscriber.ts';
 import { collectedCounter, collectedGauge } from './collected.ts';
 
 /** What is counted of the events of one path. */
@@ -64,4 +65,34 @@ export function eventMetrics(registry: Registry, waiting: () => number): EventMe
       series.newest = Date.now();
     },
   };
+}
+
+/** Registers the metrics of the stream. */
+export function snpMetrics(registry: Registry, subscriber: Pick<SnpSubscriber, 'failing' | 'counted'>): void {
+  collectedGauge(registry, {
+    name: 'stackside_snp_connected',
+    help: '1 while events can be taken from stacks-node-publisher, otherwise 0',
+    read: () => (subscriber.failing() === null ? 1 : 0),
+  });
+  collectedGauge(registry, {
+    name: 'stackside_snp_sequence',
+    help: 'Number of the last message that was taken from stacks-node-publisher',
+    read: () => subscriber.counted().sequence,
+  });
+  collectedCounter(registry, {
+    name: 'stackside_snp_handshakes_total',
+    help: 'Streams that were asked for, by reason',
+    labelNames: ['reason'],
+    read: () => [...subscriber.counted().handshakes].map(([reason, count]) => [{ reason }, count] as const),
+  });
+  collectedCounter(registry, {
+    name: 'stackside_snp_gaps_total',
+    help: 'Gaps in the numbers of messages that remained when the stream was asked for again',
+    read: () => subscriber.counted().gaps,
+  });
+  collectedCounter(registry, {
+    name: 'stackside_snp_failures_total',
+    help: 'Attempts to read the stream or to apply a message that failed',
+    read: () => subscriber.counted().failures,
+  });
 }

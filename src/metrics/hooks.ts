@@ -20,7 +20,7 @@ const counts: Readonly<Record<keyof HookCounters, readonly [name: string, help: 
 };
 
 /** Functions that read the state of chainhooks when metrics are collected. */
-export interface HookReadings {
+interface HookReadings {
   counters: () => HookCounters;
   gauges: () => HookGauges;
   /** Consumers whose signing secret this host can't read. */

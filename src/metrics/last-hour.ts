@@ -1,11 +1,11 @@
 /** What a server did in each ten seconds of the last hour, in memory. */
 import type { Clock } from '../base/clock.ts';
 import type { HookCounters, HookTimers } from '../hooks/counters.ts';
+import type { RequestMetrics } from '../http/request-metrics.ts';
 import type { EventMetrics } from '../node/event-intake.ts';
-import type { RequestCounts } from './request-counts.ts';
 
 /** One interval. The times are null where nothing was timed. */
-export interface Sample {
+interface Sample {
   /** The end of the interval in Unix seconds. */
   time: number;
   eventsPerSecond: number;
@@ -21,7 +21,7 @@ export interface Sample {
 }
 
 /** What a sample is read from. */
-export interface SampledProcess {
+interface SampledProcess {
   clock: Clock;
   requests: RequestCounts;
   /** Bytes of memory, and microseconds of processor time since the process began. */
@@ -123,5 +123,52 @@ export class LastHour {
   /** The samples, oldest first. */
   samples(): readonly Sample[] {
     return this.#samples;
+  }
+}
+
+/** Places of the counts. */
+const REQUESTS = 0;
+const MILLISECONDS = 1;
+/** What the requests took beyond whole milliseconds: in microseconds alone, the sum of long requests would overflow. */
+const MICROSECONDS = 2;
+const COUNTS = 3;
+
+/** Counts requests, and the time that they took, until the counts are taken. */
+export class RequestCounts {
+  readonly #counts: Uint32Array<SharedArrayBuffer>;
+
+  /** @param memory of another thread's counts; else memory of its own */
+  constructor(memory = new SharedArrayBuffer(COUNTS * Uint32Array.BYTES_PER_ELEMENT)) {
+    this.#counts = new Uint32Array(memory);
+  }
+
+  /** What another thread makes its counts of. */
+  get memory(): SharedArrayBuffer {
+    return this.#counts.buffer;
+  }
+
+  /** Metrics that count requests here as well. */
+  around(metrics: RequestMetrics): RequestMetrics {
+    return {
+      route: (method, pattern) => {
+        const counted = metrics.route(method, pattern);
+        return (status, milliseconds) => {
+          counted(status, milliseconds);
+          Atomics.add(this.#counts, REQUESTS, 1);
+          const whole = Math.floor(milliseconds);
+          Atomics.add(this.#counts, MILLISECONDS, whole);
+          Atomics.add(this.#counts, MICROSECONDS, Math.round((milliseconds - whole) * 1_000));
+        };
+      },
+    };
+  }
+
+  /** The requests since the last call, and the time that they took together. */
+  take(): { requests: number; milliseconds: number } {
+    return {
+      requests: Atomics.exchange(this.#counts, REQUESTS, 0),
+      milliseconds:
+        Atomics.exchange(this.#counts, MILLISECONDS, 0) + Atomics.exchange(this.#counts, MICROSECONDS, 0) / 1_000,
+    };
   }
 }

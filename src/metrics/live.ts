@@ -1,6 +1,6 @@
 /** Metrics of realtime connections. */
 import { Counter, Gauge, type Registry } from 'prom-client';
-import type { ConnectionMetrics, LiveMetrics, Protocol } from '../live/metrics.ts';
+import type { ConnectionMetrics, LiveMetrics, Protocol } from '../live/guard.ts';
 import type { TopicKind } from '../live/topics.ts';
 import { collectedGauge } from './collected.ts';
 

@@ -1,6 +1,7 @@
-/** Metrics of requests. */
-import { Histogram, type Registry } from 'prom-client';
+/** Metrics of requests, and of the snapshots that they read. */
+import { Counter, Histogram, type Registry } from 'prom-client';
 import type { RequestMetrics } from '../http/request-metrics.ts';
+import type { SnapshotEvent } from '../store/read/snapshots.ts';
 
 /** Most answers take a tenth of a millisecond. */
 const SECONDS = [0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];
@@ -23,5 +24,18 @@ export function requestMetrics(registry: Registry): RequestMetrics {
         series[status].observe(milliseconds / 1000);
       };
     },
+  };
+}
+
+/** @returns a function that counts an event and passes it on to the log */
+export function snapshotLog(registry: Registry, log: (event: SnapshotEvent) => void): (event: SnapshotEvent) => void {
+  const cutOff = new Counter({
+    name: 'stackside_snapshots_cut_off_total',
+    help: 'Requests that were cut off because they read one snapshot for too long',
+    registers: [registry],
+  });
+  return (event) => {
+    if (event.event === 'snapshot_cut_off') cutOff.inc();
+    log(event);
   };
 }

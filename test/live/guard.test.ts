@@ -3,12 +3,10 @@ import { describe, expect, test } from 'bun:test';
 import type { WebSocketData } from '@socket.io/bun-engine/dist/transports/websocket';
 import { systemClock } from '../../src/base/clock.ts';
 import { MessageError } from '../../src/live/client-message.ts';
-import { type ConnectionEvent, connectionGuard, type EndReason } from '../../src/live/guard.ts';
-import { heartbeat } from '../../src/live/heartbeat.ts';
-import { Message } from '../../src/live/message.ts';
-import type { ConnectionMetrics } from '../../src/live/metrics.ts';
+import { type ConnectionEvent, type ConnectionMetrics, connectionGuard, type EndReason } from '../../src/live/guard.ts';
+import { heartbeat } from '../../src/live/realtime.ts';
 import { socketIo } from '../../src/live/socket-io.ts';
-import { subscriptions } from '../../src/live/subscriptions.ts';
+import { Message, subscriptions } from '../../src/live/subscriptions.ts';
 import { plainTopic } from '../../src/live/topics.ts';
 import { RpcConnection } from '../../src/live/websocket.ts';
 

@@ -1,9 +1,10 @@
 /** Clients that send what they should not: each costs its own connection at most. */
+
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import fc from 'fast-check';
 import { MAX_DEPTH } from '../../src/base/json-depth.ts';
 import { MAX_MESSAGE, MAX_TEXT } from '../../src/live/client-message.ts';
-import { MOST_PACKETS } from '../../src/live/io-packets.ts';
+import { MOST_PACKETS } from '../../src/live/socket-io.ts';
 import { assertProperty } from '../support/property.ts';
 import { type Serving, serving } from '../support/serving.ts';
 

@@ -1,8 +1,9 @@
 /** What is pushed does not depend on how soon after its change it is. */
+
 import { expect, test } from 'bun:test';
 import fc from 'fast-check';
-import type { Message } from '../../src/live/message.ts';
-import { changeMessages } from '../../src/live/messages.ts';
+import { changeMessages } from '../../src/live/feed.ts';
+import type { Message } from '../../src/live/subscriptions.ts';
 import type { Snapshots } from '../../src/store/read/snapshots.ts';
 import { eventsOf, type Forks, forks } from '../support/forked-chain.ts';
 import { openNew, received } from '../support/ingest.ts';

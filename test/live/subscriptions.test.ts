@@ -2,8 +2,7 @@
 import { heapStats } from 'bun:jsc';
 import { expect, test } from 'bun:test';
 import { Prng } from '../../src/devnet/prng.ts';
-import type { Message } from '../../src/live/message.ts';
-import { MOST_SUBSCRIPTIONS, type Subscriber, subscriptions } from '../../src/live/subscriptions.ts';
+import { type Message, MOST_SUBSCRIPTIONS, type Subscriber, subscriptions } from '../../src/live/subscriptions.ts';
 import { topicNamed } from '../../src/live/topics.ts';
 
 function topic(name: string) {

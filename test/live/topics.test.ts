@@ -1,6 +1,5 @@
 import { describe, expect, test } from 'bun:test';
-import { Message } from '../../src/live/message.ts';
-import { MOST_SUBSCRIPTIONS, type Subscriber, subscriptions } from '../../src/live/subscriptions.ts';
+import { Message, MOST_SUBSCRIPTIONS, type Subscriber, subscriptions } from '../../src/live/subscriptions.ts';
 import { plainTopic, principalTopic, topicNamed, transactionTopic } from '../../src/live/topics.ts';
 
 const ADDRESS = 'ST2CY5V39NHDPWSXMW9QDT3HC3GD6Q6XX4CFRK9AG';

@@ -10,7 +10,7 @@ import { spanText } from '../../src/commands/cli/progress.ts';
 import { tipAgeLimit } from '../../src/commands/serve/operations.ts';
 import { devnetEvents } from '../../src/devnet/scenario.ts';
 import { clusterMetrics, leaseMetrics, verificationMetrics } from '../../src/metrics/cluster.ts';
-import { snpMetrics } from '../../src/metrics/snp.ts';
+import { snpMetrics } from '../../src/metrics/events.ts';
 import { NO_NODE, type Serving, serving } from '../support/serving.ts';
 import { type StandInNode, standInNode, TESTNET_INFO } from '../support/stand-in-node.ts';
 import { until } from '../support/until.ts';

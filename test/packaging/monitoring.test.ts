@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { type Metric, Registry } from 'prom-client';
 import { dashboard, dashboardFile, queries } from '../../packaging/grafana/dashboard.ts';
 import { clusterMetrics, leaseMetrics, verificationMetrics } from '../../src/metrics/cluster.ts';
-import { snpMetrics } from '../../src/metrics/snp.ts';
+import { snpMetrics } from '../../src/metrics/events.ts';
 import { serving } from '../support/serving.ts';
 
 const folder = join(import.meta.dir, '../../packaging/prometheus');

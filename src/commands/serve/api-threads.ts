@@ -5,7 +5,7 @@ import { apiThreadUrl } from '../../api-thread-url.ts';
 import type { Clock } from '../../base/clock.ts';
 import { DiskFullError, OperatorError } from '../../base/errors.ts';
 import { listenHttp } from '../../http/listener.ts';
-import type { RequestCounts } from '../../metrics/request-counts.ts';
+import type { RequestCounts } from '../../metrics/last-hour.ts';
 import type { Settings } from '../../settings/config.ts';
 import type { CommitCount } from '../../store/ingest/commit-count.ts';
 import type { Environment } from './environment.ts';

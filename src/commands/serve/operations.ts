@@ -2,8 +2,7 @@
 import { AggregatorRegistry, type Registry } from 'prom-client';
 import type { Operations, Readiness } from '../../api/operations.ts';
 import { networkOf, TESTNET_CHAIN_ID } from '../../chain/network.ts';
-import { processMetrics } from '../../metrics/process.ts';
-import { type ServerState, stateMetrics } from '../../metrics/state.ts';
+import { processMetrics, type ServerState, stateMetrics } from '../../metrics/server.ts';
 import { type NodeRpc, NodeUnreachableError } from '../../node/rpc.ts';
 import { fileSizes } from '../../store/files/status.ts';
 import { unavailable } from '../../store/files/store-failure.ts';

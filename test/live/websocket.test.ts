@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'bun:test';
 import { MAX_TEXT } from '../../src/live/client-message.ts';
-import { type Perform, rpcAnswer } from '../../src/live/json-rpc.ts';
+import { type Perform, rpcAnswer } from '../../src/live/websocket.ts';
 
 const ADDRESS = 'ST2CY5V39NHDPWSXMW9QDT3HC3GD6Q6XX4CFRK9AG';
 const ID = 'AB'.repeat(32);

@@ -5,10 +5,8 @@ import type { WebSocketData } from '@socket.io/bun-engine/dist/transports/websoc
 import { systemClock } from '../../src/base/clock.ts';
 import { MessageError } from '../../src/live/client-message.ts';
 import { connectionGuard } from '../../src/live/guard.ts';
-import { IoConnection, JOIN_MS } from '../../src/live/io-connection.ts';
-import { Message } from '../../src/live/message.ts';
-import { socketIo } from '../../src/live/socket-io.ts';
-import { subscriptions } from '../../src/live/subscriptions.ts';
+import { IoConnection, JOIN_MS, socketIo } from '../../src/live/socket-io.ts';
+import { Message, subscriptions } from '../../src/live/subscriptions.ts';
 import { plainTopic } from '../../src/live/topics.ts';
 import { heldClock } from '../support/held-clock.ts';
 

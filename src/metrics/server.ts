@@ -1,0 +1,108 @@
+/** Metrics of the server: its state, its writes and its process. */
+
+import { readdirSync } from 'node:fs';
+import { Gauge, type Registry } from 'prom-client';
+import { droppedBy, type LossyOutputs } from '../base/lossy-output.ts';
+import { unknownKinds } from '../chain/effect.ts';
+import { storeFailures } from '../store/files/store-failure.ts';
+import type { UnknownCounts } from '../store/ingest/event-router.ts';
+import type { WriterHealth } from '../store/ingest/writer.ts';
+import { collectedCounter, collectedGauge } from './collected.ts';
+
+export interface ServerState {
+  /** The newest block, with its time in Unix seconds; null before the first. */
+  tip: { height: number; time: number } | null;
+  /** The height of the newest Bitcoin block that the node reported. */
+  burnBlockHeight: number;
+  /** The node's own height; null where its RPC interface can't be reached. */
+  nodeHeight: number | null;
+  /** Pending transactions by type. */
+  pending: ReadonlyMap<string, number>;
+  /** Bytes of each file of the data directory, by its name. */
+  files: ReadonlyMap<string, number>;
+}
+
+/** Registers the gauges. @param now Unix milliseconds @returns a function that sets them */
+export function stateMetrics(registry: Registry, now: () => number): (state: ServerState) => void {
+  const gauge = (name: string, help: string, ...labelNames: string[]) =>
+    new Gauge({ name, help, labelNames, registers: [registry] });
+  const height = gauge('stacks_block_height', 'Height of the newest block');
+  const burnHeight = gauge('burn_block_height', 'Height of the newest Bitcoin block that the node reported');
+  const age = gauge('stackside_tip_age_seconds', 'Age of the newest block, in seconds');
+  const reached = gauge('stackside_node_reachable', "1 if the node's RPC interface can be reached, otherwise 0");
+  const behind = gauge('stackside_blocks_behind_node', 'Blocks that the node has and the index lacks');
+  const pendingCount = gauge('mempool_tx_count', 'Transactions in the mempool, by type', 'type');
+  const bytes = gauge('stackside_file_bytes', 'Size of each file in the data directory, in bytes', 'file');
+  return ({ tip, burnBlockHeight, nodeHeight, pending, files }) => {
+    height.set(tip?.height ?? 0);
+    burnHeight.set(burnBlockHeight);
+    if (tip !== null) age.set(Math.max(0, now() / 1000 - tip.time));
+    reached.set(nodeHeight === null ? 0 : 1);
+    behind.reset();
+    if (nodeHeight !== null) behind.set(Math.max(0, nodeHeight - (tip?.height ?? 0)));
+    pendingCount.reset();
+    for (const [type, count] of pending) pendingCount.set({ type }, count);
+    bytes.reset();
+    for (const [file, size] of files) bytes.set({ file }, size);
+  };
+}
+
+/** Registers the metrics of writes. */
+export function storeMetrics(registry: Registry, health: WriterHealth, unknown: UnknownCounts): void {
+  collectedCounter(registry, {
+    name: 'stackside_unknown_kinds_total',
+    help: 'Transactions, events and statuses of kinds that only a newer node knows, and events posted to such paths',
+    labelNames: ['what'],
+    read: () => unknownKinds.map((what) => [{ what }, unknown[what]]),
+  });
+  collectedCounter(registry, {
+    name: 'stackside_store_failures_total',
+    help: 'Writes that failed, by reason: a full disk, an I/O error, a lock that was held too long',
+    labelNames: ['reason'],
+    read: () => storeFailures.map((reason) => [{ reason }, health.failures().get(reason) ?? 0]),
+  });
+  collectedGauge(registry, {
+    name: 'stackside_store_writable',
+    help: '1 if the last write succeeded, otherwise 0',
+    read: () => (health.failing() === null ? 1 : 0),
+  });
+}
+
+const MICROSECONDS = 1e6;
+
+/** Registers the metrics of CPU, memory and, on Linux, file descriptors. */
+export function processMetrics(registry: Registry): void {
+  collectedCounter(registry, {
+    name: 'process_cpu_seconds_total',
+    help: 'CPU time used by all threads, in seconds',
+    read() {
+      const { user, system } = process.cpuUsage();
+      return (user + system) / MICROSECONDS;
+    },
+  });
+  collectedGauge(registry, {
+    name: 'process_resident_memory_bytes',
+    help: 'Resident memory, in bytes',
+    read: () => process.memoryUsage.rss(),
+  });
+  new Gauge({
+    name: 'process_start_time_seconds',
+    help: 'Time at which the process started, in Unix seconds',
+    registers: [registry],
+  }).set(Date.now() / 1000 - process.uptime());
+  if (process.platform !== 'linux') return;
+  collectedGauge(registry, {
+    name: 'process_open_fds',
+    help: 'Open file descriptors: connections and files',
+    read: () => readdirSync('/proc/self/fd').length,
+  });
+}
+
+/** Registers the metric of what couldn't be written. */
+export function outputMetrics(registry: Registry, outputs: LossyOutputs): void {
+  collectedCounter(registry, {
+    name: 'stackside_log_lines_dropped_total',
+    help: "Lines of the log that couldn't be written, the ready line and the terminal's page included",
+    read: () => droppedBy(outputs),
+  });
+}
