@@ -204,7 +204,7 @@ describe('turns', () => {
     };
     // A thousand subscriptions, a message each.
     expect(send('x'.repeat(250), 1_000)).not.toThrow();
-    expect(send('', MOST_WAITING)).toThrow('more messages wait than a client may send at once');
+    expect(send('', MOST_WAITING)).toThrow('a client must NOT send messages faster than they are handled');
   });
 });
 
@@ -312,7 +312,7 @@ test('a realtime client that sends more than is handled is disconnected, and oth
   await until(() => floods.every(({ closed }) => closed()), 'the end of both connections');
   // Beside the greeting of Socket.IO.
   expect(floods.flatMap(({ answers }) => answers).filter((text) => !text.startsWith('0{'))).toEqual([]);
-  const reason = 'more messages wait than a client may send at once';
+  const reason = 'a client must NOT send messages faster than they are handled';
   expect(logged).toHaveLength(2);
   for (const protocol of ['websocket', 'socket_io'] as const) {
     expect(logged).toContainEqual({ event: 'client_message_refused', protocol, reason });

@@ -20,11 +20,13 @@ function accessTo(steering: Steering | null): Access<object, SimulatedNode> {
   const isOurs = hostCheck({ names: steering?.hosts ?? [], addresses: 'loopback' });
   return (request, clientAddress) => {
     const peer = parseAddress(clientAddress);
-    if (peer === null || !isLoopback(peer)) throw new ApiError(403, 'Only programs of the same machine may steer');
+    if (peer === null || !isLoopback(peer))
+      throw new ApiError(403, 'Only programs on the same machine can control the simulated chain');
     if (!isOurs(request.headers.get('host'))) {
-      throw new ApiError(421, 'The Host of the request is not a name of this server (--allowed-hosts)');
+      throw new ApiError(421, 'The Host of the request is not a name of this server; --allowed-hosts adds names');
     }
-    if (isFromOtherPage(request)) throw new ApiError(403, 'A page of another origin may not steer');
+    if (isFromOtherPage(request))
+      throw new ApiError(403, "Web pages of other origins can't control the simulated chain");
     return () => {
       if (steering === null) throw new ApiError(503, 'This process has no simulated node');
       return steering.node;

@@ -79,7 +79,10 @@ async function sent(node: SimulatedNode, account: Account, payload: Uint8Array) 
 function outcomeOf(id: string, { receipts }: Block) {
   const receipt = receipts.find(({ txId }) => txId === id);
   if (receipt === undefined) {
-    throw new ApiError(409, `${id} waits in the mempool: its account can't pay for it after what waits before`);
+    throw new ApiError(
+      409,
+      `${id} stays in the mempool: after its earlier pending transactions, the account can't pay for this one`,
+    );
   }
   return { tx_id: id, status: receipt.status, result: toHex(receipt.result), error: receipt.vmError };
 }
@@ -113,7 +116,10 @@ function literalValue(text: string, contract: string): Uint8Array | null {
 /** The id of a contract. @throws ParameterError */
 function requireContract(text: string, node: SimulatedNode): string {
   if (!text.includes('.')) {
-    throw new ParameterError({ place: 'body', path: ['contract'] }, 'must be an address, a dot and a name');
+    throw new ParameterError(
+      { place: 'body', path: ['contract'] },
+      'must be a contract identifier: an address, a dot and a name',
+    );
   }
   return requirePrincipal(text, node, 'contract');
 }

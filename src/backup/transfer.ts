@@ -113,7 +113,7 @@ async function persistently<T>({ location, clock }: Transfer, attempt: () => Pro
       if (!(error instanceof TryAgain)) throw error;
       if (wait === null) {
         throw new PassingError(
-          `${location} can not be reached: ${error.message}.`,
+          `${location} can't be reached: ${error.message}.`,
           'Run the command again once the server answers; a restore or an import goes on where it broke off.',
           { cause: error },
         );

@@ -66,17 +66,17 @@ export function literalOf(text: string): Literal {
   return { forms: stringForms(quoted ?? text) };
 }
 
-const NOT_128_BITS = 'must hold integers of 128 bits';
+const NOT_128_BITS = 'must be an integer that fits into 128 bits';
 
 function serialized(text: string): Uint8Array {
   if (/^0x([0-9a-fA-F]{2})+$/.test(text)) return fromHex(text);
-  throw new ConditionError('must have the hex of a serialized Clarity value behind 0x');
+  throw new ConditionError('must have the hex digits of a serialized Clarity value after 0x');
 }
 
 function principal(text: string): Uint8Array {
   const canonical = canonicalPrincipal(text.replace(/^'/, ''));
   if (canonical === null) {
-    throw new ConditionError('must hold a principal with a right checksum; put quotes around it to look for a string');
+    throw new ConditionError('must be a principal with a correct checksum; put quotes around it to look for a string');
   }
   return clarity.principal(canonical);
 }
@@ -97,14 +97,14 @@ export function serializedForms(literal: Literal): readonly Uint8Array[] {
 /** @throws ConditionError */
 function integerOf(text: string, operator: string): IntegerLiteral {
   const literal = literalOf(text);
-  if (!('integer' in literal)) throw new ConditionError(`must have an integer behind ${operator}:`);
+  if (!('integer' in literal)) throw new ConditionError(`must have an integer after ${operator}:`);
   if (!literal.of.some((type) => isOf(type, literal.integer))) throw new ConditionError(NOT_128_BITS);
   return literal;
 }
 
 /** @throws ConditionError where no integer is inside */
 function range(least: bigint, most: bigint, of: readonly IntegerType[]): ValueCondition {
-  if (least > most) throw new ConditionError('must not name bounds that no integer is between');
+  if (least > most) throw new ConditionError('must leave at least one integer between its bounds');
   return { type: 'range', least, most, of };
 }
 
@@ -112,7 +112,7 @@ function range(least: bigint, most: bigint, of: readonly IntegerType[]): ValueCo
 function bare(form: Uint8Array): Uint8Array {
   const value = decodeClarity(form);
   if (!value.ok || value.value.bytes.length !== form.length) {
-    throw new ConditionError('must have the hex of a serialized Clarity value behind 0x');
+    throw new ConditionError('must have the hex digits of a serialized Clarity value after 0x');
   }
   const inner = unwrapped(value.value);
   if (inner.type === 'tuple') throw new ConditionError('must not be a tuple: name the fields of the tuple');
@@ -130,7 +130,7 @@ function between(text: string): ValueCondition {
   const ends = text.split(',');
   const [first, second] = ends;
   if (first === undefined || second === undefined || ends.length > 2) {
-    throw new ConditionError('must have two integers with a comma between them behind between:');
+    throw new ConditionError('must have two integers after between:, separated by a comma');
   }
   const [least, most] = [integerOf(first, 'between'), integerOf(second, 'between')];
   const of = least.of.filter((type) => most.of.includes(type));

@@ -37,7 +37,7 @@ export function cors(
       }
       const path = pathOf(request.url);
       if (openHooks && MANAGEMENT.test(path)) {
-        return respond.json(403, problem(403, 'A page of another origin may not manage chainhooks'));
+        return respond.json(403, problem(403, "Web pages of other origins can't manage chainhooks"));
       }
       const headers = new Headers(respond.common());
       headers.set('access-control-allow-methods', HOOKS.test(path) ? hookMethods : otherMethods);

@@ -91,7 +91,7 @@ export class ParameterError extends ApiError {
 export const invalidCursor = (): ParameterError =>
   new ParameterError(
     { place: 'querystring', path: ['cursor'] },
-    (at) => `invalid cursor in ${at}: it is not one of this list; start again without a cursor`,
+    'must be a cursor that this list answered; leave it out to get the first page',
   );
 
 /** An error whose body is the route's own, since clients read it. */

@@ -49,7 +49,7 @@ export const forwardTo =
     } catch (error) {
       if (error instanceof BodyError) return refusal(error.status, error.message);
       // Nobody reads this answer, and nothing failed here.
-      if (request.signal.aborted) return refusal(400, 'The client left');
+      if (request.signal.aborted) return refusal(400, 'The client closed the connection');
       throw error;
     }
   };

@@ -131,7 +131,7 @@ function textsOf(
       continue;
     }
     const value = equals < 0 ? '' : decodedQuery(pair.slice(equals + 1));
-    if (value === null) throw new ParameterError(fields[place]!.at, 'must be well-formed percent-encoding');
+    if (value === null) throw new ParameterError(fields[place]!.at, 'must have valid percent-encoding');
     const given = texts[place];
     if (given === undefined) texts[place] = [value];
     else given.push(value);
@@ -153,7 +153,7 @@ export function textsUnder(target: string, prefix: string): Map<string, string[]
     if (name === null || (name !== prefix && !name.startsWith(`${prefix}.`))) continue;
     const value = equals < 0 ? '' : decodedQuery(pair.slice(equals + 1));
     if (value === null) {
-      throw new ParameterError({ place: 'querystring', path: [name] }, 'must be well-formed percent-encoding');
+      throw new ParameterError({ place: 'querystring', path: [name] }, 'must have valid percent-encoding');
     }
     const given = texts.get(name);
     if (given === undefined) texts.set(name, [value]);

@@ -339,7 +339,8 @@ function answering<
     heights.read(asked.request, noted, (reader) => readFor(reader, asked));
   const readLong = (asked: Request, noted: NotedHeight) =>
     longRead(() => {
-      if (asked.request.signal.aborted) throw new ApiError(503, 'The client left before its turn came');
+      if (asked.request.signal.aborted)
+        throw new ApiError(503, 'The client closed the connection before the request was handled');
       return read(asked, noted);
     });
 

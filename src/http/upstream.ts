@@ -113,7 +113,7 @@ export function upstream({
   const refusal = (cause: unknown): ApiError =>
     isTimeout(cause)
       ? new ApiError(504, `${name} did not answer in time`, null, { cause })
-      : new ApiError(502, `${name} can not be reached`, null, { cause });
+      : new ApiError(502, `${name} can't be reached`, null, { cause });
 
   function forwarded({ headers }: Request): Headers {
     const own = isOurKey(headers.get('authorization') ?? '') ? ['authorization'] : [];

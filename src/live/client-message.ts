@@ -74,7 +74,8 @@ export class Inboxes<Connection extends object> {
     if (waiting !== undefined) {
       waiting.messages.push(message);
       waiting.size += sizeOf(message);
-      if (waiting.size > MOST_WAITING) throw new MessageError('more messages wait than a client may send at once');
+      if (waiting.size > MOST_WAITING)
+        throw new MessageError('a client must NOT send messages faster than they are handled');
       return;
     }
     const turn = this.#turns.next();

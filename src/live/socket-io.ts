@@ -355,7 +355,7 @@ function jsonOf(text: string): unknown {
   try {
     return parsedMessage(text);
   } catch (error) {
-    throw error instanceof SyntaxError ? new MessageError('a packet must hold JSON', { cause: error }) : error;
+    throw error instanceof SyntaxError ? new MessageError('a packet must contain JSON', { cause: error }) : error;
   }
 }
 
@@ -363,7 +363,7 @@ function jsonOf(text: string): unknown {
 function readPacket(packet: unknown): IoPacket {
   if (typeof packet !== 'string') throw new MessageError('a packet must be text');
   const [head, type, namespace = NAMESPACE, id = ''] = PACKET.exec(packet) ?? [];
-  if (head === undefined) throw new MessageError('a packet must be one of Socket.IO 5');
+  if (head === undefined) throw new MessageError('a packet must follow version 5 of the Socket.IO protocol');
   const json = packet.slice(head.length);
   const data = json === '' ? undefined : jsonOf(json);
   switch (type) {
@@ -374,13 +374,13 @@ function readPacket(packet: unknown): IoPacket {
       return { type: 'disconnect', namespace };
     case EVENT: {
       if (!Event.Check(data) || typeof data[0] !== 'string') {
-        throw new MessageError('an event must be a list that begins with its name');
+        throw new MessageError('an event must be an array that begins with its name');
       }
       const [name, ...args] = data;
       return { type: 'event', namespace, id, name, args };
     }
     default:
-      throw new MessageError('a client must send nothing but handshakes and events');
+      throw new MessageError('a client must send only handshakes and events');
   }
 }
 

@@ -51,7 +51,7 @@ export function nodeRpc(url: string): NodeRpc {
     try {
       return await directFetch(url + path, { redirect: 'manual', signal: AbortSignal.timeout(TIMEOUT_MS), ...init });
     } catch (cause) {
-      throw new NodeUnreachableError('the node can not be reached', { cause });
+      throw new NodeUnreachableError("the node can't be reached", { cause });
     }
   }
 
@@ -59,7 +59,7 @@ export function nodeRpc(url: string): NodeRpc {
     try {
       return await response.text();
     } catch (cause) {
-      throw new NodeUnreachableError('the node can not be reached', { cause });
+      throw new NodeUnreachableError("the node can't be reached", { cause });
     }
   }
 

@@ -205,7 +205,7 @@ describe('is refused, by name:', () => {
     await refused(`v1/address/${busy}/transactions?exclude_function_args=1`, 'querystring/exclude_function_args');
     await refused(`v2/addresses/${busy}/balances/stx?include_mempool=1`, 'querystring/include_mempool must be boolean');
     await refused(`v2/addresses/${busy}/transactions?cursor=*`, 'querystring/cursor must match pattern');
-    await refused(`v2/addresses/${busy}/transactions?cursor=3`, 'invalid cursor in querystring/cursor');
+    await refused(`v2/addresses/${busy}/transactions?cursor=3`, 'querystring/cursor must be a cursor');
     await refused(`v2/addresses/${busy}/transactions/x/events`, 'params/tx_id must match pattern');
   });
 });

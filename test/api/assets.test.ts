@@ -13,7 +13,7 @@ interface List {
 const EMPTY =
   /^\{"total":0,"limit":20,"cursor":\{"next":null,"previous":null,"current":"[A-Za-z0-9_-]+"\},"results":\[\]\}$/;
 const TX_ID_RULE = 'must match pattern "^(0x)?[a-fA-F0-9]{64}$"';
-const CHECKSUM = 'its checksum is wrong; one of its characters may be';
+const CHECKSUM = 'its checksum is wrong, so a character may be mistyped';
 const COIN = encodeURIComponent(TOKEN);
 
 const app = testApp();
@@ -162,7 +162,7 @@ describe('the ids of balance-changes', () => {
     [`?tx_id=${a}&limit=51`, 'querystring/limit must be <= 50'],
     [
       `?tx_id=${a}&cursor=abc`,
-      'invalid cursor in querystring/cursor: it is not one of this list; start again without a cursor',
+      'querystring/cursor must be a cursor that this list answered; leave it out to get the first page',
     ],
   ])('%s is refused', async (query, message) => {
     expect(await refusal(path(query))).toBe(message);
@@ -190,7 +190,7 @@ describe('a cursor of', () => {
     ['STX', '/extended/v3/tokens/stx/holders?', `/extended/v3/tokens/ft/${COIN}/holders?`],
     ['another instance', `/extended/v3/tokens/nft/${NFT}/3/history?`, `/extended/v3/tokens/nft/${NFT}/4/history?`],
   ])('%s is refused', async (_, from, to) => {
-    expect(await refusal(`${to}&cursor=${await cursorOf(from)}`)).toStartWith('invalid cursor in querystring/cursor');
+    expect(await refusal(`${to}&cursor=${await cursorOf(from)}`)).toStartWith('querystring/cursor must be a cursor');
   });
 
   test('a set of ids holds in any order and writing of them', async () => {

@@ -87,20 +87,20 @@ test('calls are found by function, status and arguments, which the interface nam
 
 test('what is asked for in a wrong way is refused, and the answer names the parameter', async () => {
   const refused: [string, RegExp][] = [
-    ['?field.amount=gte:word', /^querystring\/field\.amount must have an integer behind gte:$/],
+    ['?field.amount=gte:word', /^querystring\/field\.amount must have an integer after gte:$/],
     [
       '?field.amount=99999999999999999999999999999999999999999',
-      /querystring\/field\.amount must hold integers of 128 bits/,
+      /querystring\/field\.amount must be an integer that fits into 128 bits/,
     ],
-    ['?field.=1', /querystring\/field\. must have a name behind each dot/],
-    ['?field.a..b=1', /name behind each dot/],
-    ['?field.a=%E0%A4', /querystring\/field\.a must be well-formed percent-encoding/],
+    ['?field.=1', /querystring\/field\. must have a name after each dot/],
+    ['?field.a..b=1', /name after each dot/],
+    ['?field.a=%E0%A4', /querystring\/field\.a must have valid percent-encoding/],
     [`?field.${'a'.repeat(1_025)}=1`, /more than 1024 characters/],
     [`?${Array.from({ length: 9 }, (_, n) => `field.f${n}=1`).join('&')}`, /more than 8 names/],
     [`?${Array.from({ length: 5 }, (_, n) => `field.f=${n}`).join('&')}`, /more than 4 times/],
     ['?from_height=9&to_height=8', /querystring\/to_height must be >= from_height/],
     ['?from_height=4294967296', /must be <= 4294967295/],
-    ['?cursor=AbCd', /invalid cursor/],
+    ['?cursor=AbCd', /querystring.cursor must be a cursor/],
   ];
   for (const [query, message] of refused) {
     const { status, body } = await logs(query);

@@ -15,7 +15,7 @@ test('a body of too many bytes is refused before it is passed on', async () => {
   expect(server.asked).toEqual([]);
 });
 
-test('a client that leaves is no failure, a server that can not be reached is one', async () => {
+test("a client that leaves is no failure, a server that can't be reached is one", async () => {
   const nobody = forwardTo('http://127.0.0.1:1', 10);
   const gone = await nobody(new Request('http://api/x', { signal: AbortSignal.abort() }));
   expect(gone.status).toBe(400);

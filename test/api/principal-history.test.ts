@@ -207,8 +207,8 @@ describe('parameters', () => {
   const { json } = testApp();
 
   test.each([
-    ['?from=2026-02-30', 'invalid date in querystring/from: there is no such day or time'],
-    ['?to=2026-01-01T25:00:00Z', 'invalid date in querystring/to: there is no such day or time'],
+    ['?from=2026-02-30', 'invalid date in querystring/from: no calendar has this day or time'],
+    ['?to=2026-01-01T25:00:00Z', 'invalid date in querystring/to: no calendar has this day or time'],
     ['?from=yesterday', 'querystring/from must match pattern'],
     ['?from=3&to=2', 'querystring/to must not be before from'],
     ['?from=2026-01-02&to=2026-01-01', 'querystring/to must not be before from'],

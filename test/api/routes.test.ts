@@ -33,7 +33,7 @@ const HASH_PATTERN = '^(0x)?[a-fA-F0-9]{64}$';
 const BLOCK_PATTERN = '^(latest|(0x)?[a-fA-F0-9]{64}|[0-9]+)$';
 const ADDRESS_PATTERN = '^[0123456789ABCDEFGHJKMNPQRSTVWXYZ]{28,41}$';
 const PRINCIPAL_PATTERN = '^[0123456789ABCDEFGHJKMNPQRSTVWXYZ]{28,41}(\\.[a-zA-Z][a-zA-Z0-9_-]{0,39})?$';
-const CHECKSUM = 'invalid STX address in params/principal: its checksum is wrong; one of its characters may be';
+const CHECKSUM = 'invalid STX address in params/principal: its checksum is wrong, so a character may be mistyped';
 /** A right check sum, under a version byte that no network has. */
 const NO_NETWORK = stacksAddress(1, bytes(0x31, 20));
 
@@ -101,7 +101,7 @@ describe.each(lists)('%s', (path) => {
     ['cursor=3:0:0', 'querystring/cursor must match pattern "^[A-Za-z0-9_-]+$"'],
     ['cursor=a&cursor=a', 'querystring/cursor must be given once, not 2 times'],
     [`cursor=${'a'.repeat(1025)}`, 'querystring/cursor must NOT have more than 1024 characters'],
-    ['cursor=abc', 'invalid cursor in querystring/cursor: it is not one of this list; start again without a cursor'],
+    ['cursor=abc', 'querystring/cursor must be a cursor that this list answered; leave it out to get the first page'],
   ])('?%s is refused', async (query, message) => {
     const { status, body } = await usual.json(`${path}?${query}`);
     expect(status).toBe(400);
@@ -356,7 +356,7 @@ describe('a principal', () => {
     const { status, body } = await ask(NO_NETWORK, tail);
     expect(status).toBe(400);
     expect((body as { message: string }).message).toBe(
-      'invalid STX address in params/principal: it begins with none of SP, SM, ST and SN',
+      'invalid STX address in params/principal: it must begin with SP, SM, ST or SN',
     );
   });
 });

@@ -48,7 +48,7 @@ describe('is refused, by name:', () => {
     [`${path}?cursor=1:2`, `querystring/cursor must match pattern "${pattern}"`],
     [
       `${path}?cursor=0x12`,
-      'invalid cursor in querystring/cursor: it is not one of this list; start again without a cursor',
+      'querystring/cursor must be a cursor that this list answered; leave it out to get the first page',
     ],
   ];
   const HASH = '^([A-Za-z0-9_-]+|0x[a-fA-F0-9]{64})$';

@@ -140,7 +140,7 @@ test('a server that keeps failing is given up after six tries, and the restore g
   const down: S3Server['fail'] = ({ path }) =>
     path.endsWith(partName(partCount)) ? { status: 500, code: 'Oh' } : null;
   const error = await refusal(failing(down, () => restored(place(KEY, {}, clock), data.path)));
-  expect(error.message).toBe(`s3://${KEY} can not be reached: it answered 500.`);
+  expect(error.message).toBe(`s3://${KEY} can't be reached: it answered 500.`);
   expect(error.exitCode).toBe(EXIT.again);
   expect(clock.waits).toEqual([1_000, 2_000, 4_000, 8_000, 16_000]);
   const before = server.requests.length;
@@ -152,10 +152,7 @@ test('a server that keeps failing is given up after six tries, and the restore g
 
 test('nobody listening is said, and may pass', async () => {
   const error = await refusal(save(KEY, undefined, { AWS_ENDPOINT_URL: 'http://127.0.0.1:1' }));
-  expect([error.message, error.exitCode]).toEqual([
-    `s3://${KEY} can not be reached: the connection failed.`,
-    EXIT.again,
-  ]);
+  expect([error.message, error.exitCode]).toEqual([`s3://${KEY} can't be reached: the connection failed.`, EXIT.again]);
 });
 
 const refusals: readonly [

@@ -146,7 +146,11 @@ test.each([
   ['deploy', { name: '1', source: '1' }, 'body/name must be a name of 1 to 40 letters'],
   ['transfer', { recipient: 'ST', amount: '1' }, 'body/recipient must be a principal of testnet'],
   ['transfer', { recipient, amount: '1', memo: '☕'.repeat(12) }, 'body/memo must have at most 34 bytes'],
-  ['call', { contract: recipient, function: 'f' }, 'body/contract must be an address, a dot and a name'],
+  [
+    'call',
+    { contract: recipient, function: 'f' },
+    'body/contract must be a contract identifier: an address, a dot and a name',
+  ],
   ['call', { contract: `${recipient}.c`, function: 'f', arguments: ['u1', 'u'] }, 'body/arguments/1 must be a literal'],
   ['call', { contract: `${recipient}.c`, function: 'f', arguments: ['0x0'] }, 'body/arguments/0 must be a literal'],
   ['call', { contract: `${recipient}.c`, function: 'f' }, 'body is refused: NoSuchContract'],

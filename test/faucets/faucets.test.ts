@@ -250,7 +250,7 @@ describe('BTC', () => {
     expect([wrong.status, await wrong.json()]).toEqual([400, refused('Invalid BTC regtest address')]);
   });
 
-  test('a Bitcoin node that can not be reached', async () => {
+  test("a Bitcoin node that can't be reached", async () => {
     await using alone = await serving({ nodeRpc: node.url }, undefined, {
       ...variables(),
       STACKSIDE_BTC_RPC: 'http://127.0.0.1:1',

@@ -166,7 +166,7 @@ describe('while a request is under way', () => {
     await expect(direct.log.redeliver(CONSUMER, uuid, one!.webhookId)).rejects.toThrow('The delivery is in flight');
     expect(await direct.log.redeliverMany(CONSUMER, uuid, {})).toBe(0);
     await expect(direct.log.skip(CONSUMER, uuid, one!.webhookId)).rejects.toThrow(
-      'is not the one that its hook waits for',
+      'only the first pending delivery can be skipped',
     );
     target.answer(200);
     await until(() => direct.made(uuid)[0]?.state === 'delivered');

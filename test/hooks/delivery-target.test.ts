@@ -114,7 +114,7 @@ describe('refused', () => {
   test.each(['fe80::1%eth0', '2606:2800:220:1::1%eth0', '0127.0.0.1', 'example.org', ''])(
     'what a resolver calls an address and is none: %p',
     async (address) => {
-      expect(await refusal('https://example.org/', none, at(address))).toContain('no address of the Internet');
+      expect(await refusal('https://example.org/', none, at(address))).toContain('not an IP address');
     },
   );
   test('plain HTTP, other schemes, users', async () => {

@@ -68,7 +68,7 @@ describe('definitions that are refused', () => {
       'filters.events must NOT have more than 500 items',
     ],
     ['no type', filter({}), 'filters.events.0.type is required'],
-    ['former type', filter({ type: 'print_event' }), 'filters.events.0.type is contract_log now'],
+    ['former type', filter({ type: 'print_event' }), 'filters.events.0.type has another name now: contract_log'],
     ['unknown key', filter({ type: 'stx_transfer', to: A }), 'filters.events.0.to is not allowed'],
     ['key of another filter', filter({ type: 'coinbase', sender: A }), 'filters.events.0.sender is not allowed'],
     ['principal', filter({ type: 'balance_change' }), 'filters.events.0.principal is required'],
@@ -76,9 +76,9 @@ describe('definitions that are refused', () => {
     [
       'both names',
       filter({ type: 'stx_transfer', receiver: A, recipient: A }),
-      'filters.events.0.recipient is another name of receiver',
+      'filters.events.0.recipient must not be given with receiver',
     ],
-    ['large number', filter({ type: 'nft_event', value: 2 ** 60 }), 'filters.events.0.value is beyond 2^53'],
+    ['large number', filter({ type: 'nft_event', value: 2 ** 60 }), 'filters.events.0.value is larger than 2^53'],
     [
       'cause',
       filter({ type: 'tenure_change', cause: 'other' }),
@@ -121,7 +121,7 @@ describe('definitions that are refused', () => {
       { ...valid, action: { type: 'http_post', url: 'http://169.254.169.254/' } },
       'action.url is not allowed',
     ],
-    ['former key', { ...valid, then_that: {} }, 'then_that is of the former version; use action'],
+    ['former key', { ...valid, then_that: {} }, 'then_that belongs to an earlier version of chainhooks; use action'],
   ])('%s', async (_what, body, details) => {
     const { status, body: said } = await server.request('POST', '/chainhooks/me', body as object);
     expect([status, Object.keys(said), said.error]).toEqual([400, ['error', 'details'], 'Invalid request body']);
@@ -148,7 +148,7 @@ describe('definitions that are refused', () => {
         { enabled: true, filters: { statuses: ['active'] } },
         'filters.statuses.0 must be new or',
       ],
-      ['POST', '/chainhooks/preview', { filters: { events: [] } }, 'one of block_height, index_block_hash'],
+      ['POST', '/chainhooks/preview', { filters: { events: [] } }, 'block_height, index_block_hash, or from_height'],
       ['POST', '/chainhooks/preview', { block_height: 1 }, 'filters is required'],
     ] as const;
     for (const [method, path, body, details] of refusals) {
@@ -212,7 +212,7 @@ test('a consumer has so many hooks and no more, whatever others have', async () 
   expect(answers.map((answer) => answer.status).toSorted()).toEqual([200, 200, 409, 409]);
   expect(await add('first-key')).toEqual({
     status: 409,
-    body: { error: 'Conflict', details: 'No more than 2 chainhooks may be registered: delete one first' },
+    body: { error: 'Conflict', details: 'The limit of 2 chainhooks is reached; delete one first' },
   });
   expect(await total()).toBe(2);
   expect((await add('first-key', { ...valid, name: 1 })).status).toBe(400);

@@ -112,11 +112,11 @@ test('no path leads out of the prefix', async () => {
 });
 
 describe('failures', () => {
-  test('a service that can not be reached is 502, one that is too late 504', async () => {
+  test("a service that can't be reached is 502, one that is too late 504", async () => {
     const gone = await server.get('/gone/x');
     expect([gone.status, await gone.json()]).toEqual([
       502,
-      { statusCode: 502, error: 'Bad Gateway', message: 'The service of /gone can not be reached' },
+      { statusCode: 502, error: 'Bad Gateway', message: "The service of /gone can't be reached" },
     ]);
     const end = Promise.withResolvers<void>();
     service.answer('/slow', () => end.promise.then(() => new Response('late')));

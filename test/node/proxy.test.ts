@@ -272,14 +272,14 @@ describe('what is passed on', () => {
 });
 
 describe('failures', () => {
-  test('a node that can not be reached is 502, without its address', async () => {
+  test("a node that can't be reached is 502, without its address", async () => {
     await using alone = await serving();
     const response = await alone.get('/v2/info');
     expect(response.status).toBe(502);
     expect(await response.json()).toEqual({
       statusCode: 502,
       error: 'Bad Gateway',
-      message: 'The node can not be reached',
+      message: "The node can't be reached",
     });
   });
 

@@ -552,7 +552,7 @@ test('a list by offset passes over so many entries, and is empty behind its end'
     `SELECT item FROM ${items(MOST_ENTRIES + 1)} LIMIT ?1 OFFSET ?2`,
   );
   expect(longer.all(2, MOST_ENTRIES)).toEqual([{ item: 1 }]);
-  const refused = new TooMuchWorkError('querystring/offset must be <= 1000000 in a list as long as this');
+  const refused = new TooMuchWorkError('querystring/offset must be <= 1000000 in a list of this length');
   expect(() => longer.all(2, MOST_ENTRIES + 1)).toThrow(refused);
   expect(() => longer.get(1, Number.MAX_SAFE_INTEGER)).toThrow(refused);
   expect(() => longer.iterate(1, MOST_ENTRIES + 1)).toThrow(refused);

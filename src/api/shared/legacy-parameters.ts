@@ -12,7 +12,10 @@ const CONTRACT = '\\.[a-zA-Z][a-zA-Z0-9_-]{0,127}';
 
 function checksummed(text: string): string {
   if (isPrincipal(text)) return text;
-  throw new InvalidValue('STX address or principal', `"${text}" has a wrong checksum; one of its characters may be`);
+  throw new InvalidValue(
+    'STX address or principal',
+    `the checksum of "${text}" is wrong, so a character may be mistyped`,
+  );
 }
 
 /** An address, or a contract's identifier. */

@@ -111,9 +111,9 @@ const ADDRESS_VERSIONS = new Set([22, 20, 26, 21]);
 function knownPrincipal(text: string): string {
   const { address, contractName } = splitPrincipal(text);
   const parsed = parseStacksAddress(address);
-  if (parsed === null) throw new InvalidValue('STX address', 'its checksum is wrong; one of its characters may be');
+  if (parsed === null) throw new InvalidValue('STX address', 'its checksum is wrong, so a character may be mistyped');
   if (!ADDRESS_VERSIONS.has(parsed.version)) {
-    throw new InvalidValue('STX address', 'it begins with none of SP, SM, ST and SN');
+    throw new InvalidValue('STX address', 'it must begin with SP, SM, ST or SN');
   }
   const canonical = stacksAddress(parsed.version, parsed.hash160);
   return contractName === null ? canonical : `${canonical}.${contractName}`;

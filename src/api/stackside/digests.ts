@@ -96,7 +96,7 @@ export const digestRoute = (family: OperatorFamily, make: MakeDigests) =>
     response: Digests,
     handle({ query }) {
       const digested = make(query);
-      if (digested === null) throw new ApiError(409, 'An inspection is under way: cancel it, or wait for it');
+      if (digested === null) throw new ApiError(409, 'Another inspection is running; cancel it, or wait until it ends');
       return new Streamed(
         'application/json',
         null,

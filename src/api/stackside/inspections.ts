@@ -82,13 +82,13 @@ export function inspectionRoutes(family: OperatorFamily, inspections: () => Insp
       response: InspectionsState,
       handle({ body: { kind } }) {
         if (!inspections().start(kind))
-          throw new ApiError(409, 'An inspection is under way: cancel it, or wait for it');
+          throw new ApiError(409, 'Another inspection is running; cancel it, or wait until it ends');
         return inspections().state();
       },
     }),
     route({
       ...family,
-      refusals: { ...family.refusals, 409: 'No inspection is under way' },
+      refusals: { ...family.refusals, 409: 'No inspection is running' },
       method: 'DELETE',
       path,
       operationId: 'cancelInspection',
@@ -96,7 +96,7 @@ export function inspectionRoutes(family: OperatorFamily, inspections: () => Insp
       description: 'Ends the inspection that is under way. Only the admin key may do so.',
       response: InspectionsState,
       handle() {
-        if (!inspections().cancel()) throw new ApiError(409, 'No inspection is under way');
+        if (!inspections().cancel()) throw new ApiError(409, 'No inspection is running');
         return inspections().state();
       },
     }),

@@ -129,7 +129,7 @@ export const journalRoute = (family: OperatorFamily, stretch: (after: number) =>
       if (found.lacksUpTo === null) return streamedPage(after, limit, found);
       throw new ApiError(
         410,
-        `The journal lacks the events up to number ${found.lacksUpTo}: restore a snapshot that holds them`,
+        `The journal no longer has the entries up to number ${found.lacksUpTo}; restore a snapshot that has them`,
         'JOURNAL_TRIMMED',
       );
     },

@@ -11,7 +11,7 @@ const SECONDS_OF_A_DAY = 86_400;
 /** @throws InvalidValue for a day or an hour that no calendar or clock has */
 function secondsOf(text: string): number {
   const time = utcMicroseconds(text);
-  if (time === null) throw new InvalidValue('date', 'there is no such day or time');
+  if (time === null) throw new InvalidValue('date', 'no calendar has this day or time');
   return Math.floor(time / 1_000_000);
 }
 

@@ -104,7 +104,7 @@ async function* steps(walk: HistoryWalk | null, read: Snapshots['read']): AsyncG
     }
   } catch (error) {
     if (!(error instanceof ChainReplacedError)) throw error;
-    const message = `${error.message}: a fork or a rebuild replaced the chain. Ask again`;
+    const message = `${error.message}: a fork or a rebuild replaced the chain; repeat the request`;
     throw new ApiError(409, message, 'CHAIN_REPLACED', { cause: error });
   }
 }

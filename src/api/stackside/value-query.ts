@@ -48,7 +48,7 @@ export function conditionsUnder(target: string, prefix: string): FieldFilter[] {
   return [...texts].map(([named, given]) => {
     const path = named.slice(prefix.length + 1);
     const refuse = (rule: string) => new ParameterError({ place: 'querystring', path: [named] }, rule);
-    if (named.includes('..') || named.endsWith('.')) throw refuse('must have a name behind each dot');
+    if (named.includes('..') || named.endsWith('.')) throw refuse('must have a name after each dot');
     if (path.length > LONGEST_NAME) throw refuse(`must NOT have a name of more than ${LONGEST_NAME} characters`);
     if (given.length > MOST_CONDITIONS) throw refuse(`must NOT be given more than ${MOST_CONDITIONS} times`);
     return { path, named, conditions: given.map((text) => condition(text, refuse)) };

@@ -34,11 +34,11 @@ const Trait = Type.Transform(
 
 function trait(text: string): TraitFunction[] {
   const value = parsedJson(text);
-  if (value === undefined) throw new InvalidValue("'trait_abi'", 'it is not JSON');
+  if (value === undefined) throw new InvalidValue("'trait_abi'", 'it must be JSON');
   const functions = traitFunctions(value);
-  if (functions === null) throw new InvalidValue("'trait_abi'", 'it has no functions with a list of args each');
+  if (functions === null) throw new InvalidValue("'trait_abi'", 'it must have functions, each with a list of args');
   if (functions.length > MOST_FUNCTIONS) {
-    throw new InvalidValue("'trait_abi'", `it has more than ${MOST_FUNCTIONS} functions`);
+    throw new InvalidValue("'trait_abi'", `it must have at most ${MOST_FUNCTIONS} functions`);
   }
   return functions;
 }

@@ -133,7 +133,7 @@ const family = {
   refusals: {
     403: 'The faucet is off, or the chain is not one of a test network',
     429: 'The address asked too often',
-    503: 'The node can not be reached, or the faucet has too little',
+    503: "The node can't be reached, or the faucet has too little",
   },
   etag: null,
   snapshot: false,

@@ -41,7 +41,7 @@ const UNKNOWN_LINE =
 const ENDED_EARLY = 'The process ended before its work was done.';
 /** Characters of an error that are kept. */
 const LONGEST_PROBLEM = 1_000;
-const UNDER_WAY = 'An inspection is under way: cancel it, or wait for it';
+const UNDER_WAY = 'Another inspection is running; cancel it, or wait until it ends';
 
 /** Why a process failed. @param errors what it wrote to stderr */
 const problemOf = (errors: string): string => errors.trim().slice(-LONGEST_PROBLEM) || ENDED_EARLY;

@@ -54,7 +54,7 @@ export interface Access {
 const wrongHost = (): HookProblem =>
   new HookProblem(
     421,
-    'The Host of the request is not a name of this server; the operator may add it (--allowed-hosts)',
+    'The Host of the request is not a name of this server; the operator can add it with --allowed-hosts',
   );
 
 const noKey = (): HookProblem => new HookProblem(401, 'Missing or invalid API key');
@@ -69,7 +69,10 @@ const consumerOf: Access['consumerOf'] = ({ headers }, { consumer, isOperator },
   const wanted = headers.get(CONSUMER_HEADER)?.trim() || undefined;
   if (isOperator) return wanted ?? owner ?? consumer;
   if (wanted !== undefined && wanted !== consumer) {
-    throw new HookProblem(403, `${CONSUMER_HEADER} names another consumer, for which only the admin key acts`);
+    throw new HookProblem(
+      403,
+      `${CONSUMER_HEADER} names another consumer; only the admin key can act for other consumers`,
+    );
   }
   return consumer;
 };
@@ -82,7 +85,7 @@ function hostRefusal(rules: HostRules): Access['requireOwnHost'] {
   };
 }
 
-const otherPage = (): HookProblem => new HookProblem(403, 'A page of another origin may not manage chainhooks');
+const otherPage = (): HookProblem => new HookProblem(403, "Web pages of other origins can't manage chainhooks");
 
 /** The access of a server without keys: everybody may ask, except pages of another origin. */
 function openAccess(hosts: AccessRules['hosts'], sessions: Sessions): Access {

@@ -91,7 +91,7 @@ export function backfillCommands(engine: HookEngine) {
       // The hook may have been deleted while others wrote.
       if (records.get(hook) === undefined) throw unknownHook();
       if (backfills.openOf(hook) >= most) {
-        throw new HookProblem(429, `No more than ${most} backfills of a chainhook may wait: try again`);
+        throw new HookProblem(429, `${most} backfills of the chainhook are already waiting; try again later`);
       }
       backfills.add({ uuid: job, hookId: hook, dryRun, from, to }, at);
       engine.wake();

@@ -136,7 +136,7 @@ export function deliveryCommands(engine: HookEngine) {
         throw new HookProblem(409, `The delivery is ${isUnderWay ? 'in flight' : 'pending'}`);
       }
       if (!deliveries.hasBody(one.id)) {
-        throw new HookProblem(410, 'The body is kept no more; use a backfill of its blocks');
+        throw new HookProblem(410, 'The body of the delivery is no longer stored; use a backfill of its blocks');
       }
       requeue(record, one);
     },
@@ -166,7 +166,10 @@ export function deliveryCommands(engine: HookEngine) {
       const isStuck = record.stuckDelivery === one.id && one.state === 'dead';
       const isHead = deliveries.head(record.id, 'live')?.id === one.id;
       if (underWay.includes(one.id) || (!isStuck && !isHead)) {
-        throw new HookProblem(409, 'The delivery is not the one that its hook waits for');
+        throw new HookProblem(
+          409,
+          'The delivery does not hold up its chainhook; only the first pending delivery can be skipped',
+        );
       }
       deliveries.setState(one.id, 'dead');
       if (isStuck) records.setStatus(record.id, record.status, record.interruptedReason, null);
@@ -177,7 +180,10 @@ export function deliveryCommands(engine: HookEngine) {
     'delivery.evaluate'({ block, request, most, ...own }: Evaluation): void {
       const record = ownHook(store, own);
       if (deliveries.openUpTo(record.id, 'evaluate', most) === most) {
-        throw new HookProblem(429, `${most} evaluations wait for the receiver: try again, or use a backfill`);
+        throw new HookProblem(
+          429,
+          `${most} evaluations are already waiting for the receiver; try again later, or use a backfill`,
+        );
       }
       const hook = activeHook(record);
       const matched = scanner({ history, candidates }, hook.conditions).at(fromHex(block));

@@ -46,7 +46,7 @@ export function hookCommands(engine: HookEngine) {
   /** @throws HookProblem 409 where the consumer may have no more */
   function checkRoom(consumer: string, most: number | null): void {
     if (most === null || records.count(consumer) < most) return;
-    throw new HookProblem(409, `No more than ${most} chainhooks may be registered: delete one first`);
+    throw new HookProblem(409, `The limit of ${most} chainhooks is reached; delete one first`);
   }
 
   /** Idle ones only. @throws HookProblem 400 for a height above the tip */

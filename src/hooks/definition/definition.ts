@@ -97,16 +97,17 @@ function filterOf(value: unknown, at: string): Filter {
   if (type === undefined) throw invalidField(`${at}.type`, 'is required');
   if (typeof type !== 'string' || !isFilterType(type)) {
     const now = typeof type === 'string' ? formerFilters[type] : undefined;
-    const hint = now === undefined ? `must be one of ${Object.keys(filterSchemas).join(', ')}` : `is ${now} now`;
+    const hint =
+      now === undefined ? `must be one of ${Object.keys(filterSchemas).join(', ')}` : `has another name now: ${now}`;
     throw invalidField(`${at}.type`, hint);
   }
   const mistake = checkFilter[type]?.(value) ?? null;
   if (mistake !== null) throw invalidField([at, ...mistake.path].join('.'), mistake.rule);
   if (value.receiver !== undefined && value.recipient !== undefined) {
-    throw invalidField(`${at}.recipient`, 'is another name of receiver: give one of them');
+    throw invalidField(`${at}.recipient`, 'must not be given with receiver, which is the same parameter');
   }
   if (typeof value.value === 'number' && !Number.isSafeInteger(value.value)) {
-    throw invalidField(`${at}.value`, 'is beyond 2^53: give its digits as a string');
+    throw invalidField(`${at}.value`, 'is larger than 2^53; send its digits as a string');
   }
   return value as Filter;
 }
@@ -163,7 +164,8 @@ function networkOf(value: unknown, network: Network | null): HookDefinition['net
 
 function refuseFormer(body: Record<string, unknown>): void {
   for (const [key, instead] of Object.entries(formerKeys)) {
-    if (Object.hasOwn(body, key)) throw invalidField(key, `is of the former version; use ${instead}`);
+    if (Object.hasOwn(body, key))
+      throw invalidField(key, `belongs to an earlier version of chainhooks; use ${instead}`);
   }
 }
 
@@ -213,7 +215,7 @@ export function patchedDefinition(kept: HookDefinition, body: unknown, network: 
   if (!isObject(body)) throw new HookProblem(400, 'body must be object');
   for (const key of ['chain', 'network'] as const) {
     if (body[key] !== undefined && body[key] !== kept[key]) {
-      throw invalidField(key, `can't be changed; it is ${kept[key]}`);
+      throw invalidField(key, `can't be changed from ${kept[key]}`);
     }
   }
   return readDefinition({ ...kept, ...body }, network);

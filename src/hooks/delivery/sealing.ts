@@ -65,7 +65,7 @@ export function sealingWith(...texts: readonly string[]): Sealing {
       if (newest !== undefined) return sealedWith(newest, consumer, secret);
       throw new HookProblem(
         409,
-        'This server has no key to seal a secret with; the operator finds the reason in its log',
+        "This server has no key to seal secrets with; the operator finds the reason in the server's log",
       );
     },
     open(consumer, sealed) {

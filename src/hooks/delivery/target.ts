@@ -151,7 +151,7 @@ export function targetGuard({ allowed, plainHttp }: TargetRules, resolve: Resolv
   /** Whether the operator allowed it. @throws TargetRefused where it is neither allowed nor public */
   function checkAddress({ address }: Address, host: string): 'allowed' | 'public' {
     const bytes = parseAddress(address);
-    if (bytes === null) throw new TargetRefused(`its host is at ${address}, which is no address of the Internet`);
+    if (bytes === null) throw new TargetRefused(`its host has the address ${address}, which is not an IP address`);
     if (allowed.some((one) => contains(one, bytes) || contains(one, reached(bytes)))) return 'allowed';
     const reason = notPublic(bytes);
     if (reason !== null) {

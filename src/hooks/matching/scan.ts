@@ -113,7 +113,7 @@ export function search(clock: Clock = systemClock, most = MOST_TRANSACTIONS) {
   async function alone<T>(consumer: string, work: () => Promise<T>): Promise<T> {
     const before = searchesOf.get(consumer) ?? 0;
     if (before > MOST_WAITING) {
-      throw new HookProblem(429, 'Too many of your previews and tests search the chain at the moment: try again');
+      throw new HookProblem(429, 'Too many of your previews and tests are searching the chain; try again later');
     }
     searchesOf.set(consumer, before + 1);
     const previous = last;

@@ -48,9 +48,9 @@ export const hookErrors: ErrorShape = {
 
 /** The error of a process that manages no hooks. */
 export const notHere = (): HookProblem =>
-  new HookProblem(503, 'This process does not write; ask the one that takes the events, in mode full');
+  new HookProblem(503, 'This process only reads; send the request to the process that takes the events (--mode full)');
 
-const ONLY_THE_OPERATOR = 'Only the admin key may ask for this';
+const ONLY_THE_OPERATOR = 'This request needs the admin key';
 
 /** The consumer that a request acts for, and what answers it. */
 interface HookCaller<Api> {

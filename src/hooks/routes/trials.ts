@@ -52,7 +52,7 @@ function previews({ store, history, network }: Tried, searches: Search, read: Re
     const scan = scanner({ history, candidates }, hook.conditions);
     const isRange = range.from_height !== undefined || range.to_height !== undefined;
     if (!isRange && range.block_height === undefined && range.index_block_hash === undefined) {
-      throw new HookProblem(400, 'one of block_height, index_block_hash, or from_height and to_height is required');
+      throw new HookProblem(400, 'block_height, index_block_hash, or from_height and to_height must be given');
     }
     const tip = await read((now) => now.height());
     const found = { matched_blocks: 0, matched_transactions: 0, payloads: [] as object[] };

@@ -42,7 +42,7 @@ const isSame = (a: CursorKey, b: CursorKey): boolean =>
 /** @throws UnreadableCursorError where a cursor's key is not of the parts that the keys of its list have */
 function requireForm(key: CursorKey, like: CursorKey): void {
   if (key.length === like.length && key.every((part, index) => typeof part === typeof like[index])) return;
-  throw new UnreadableCursorError(`its key has not the ${like.length} parts of those of its list`);
+  throw new UnreadableCursorError(`the cursor's key doesn't have the ${like.length} parts of a key of this list`);
 }
 
 /** What finds the rows of a list whose rows take long to find. */
@@ -162,19 +162,19 @@ export function equalThenBeyond<Row>(
 export function textAt(key: CursorKey, index: number): string {
   const part = key[index];
   if (typeof part === 'string') return part;
-  throw new UnreadableCursorError(`part ${index} of the key is no text`);
+  throw new UnreadableCursorError(`part ${index} of the cursor's key is not a text`);
 }
 
 /** The n-th part of a key as a number. @throws UnreadableCursorError where it is none */
 export function numberAt(key: CursorKey, index: number): number {
   const part = key[index];
   if (typeof part === 'number') return part;
-  throw new UnreadableCursorError(`part ${index} of the key is no number`);
+  throw new UnreadableCursorError(`part ${index} of the cursor's key is not a number`);
 }
 
 /** The n-th part of a key as bytes, from the hex it holds. @throws UnreadableCursorError where it holds none */
 export function bytesAt(key: CursorKey, index: number): Uint8Array {
   const hex = textAt(key, index);
   if (/^([0-9a-f]{2})*$/.test(hex)) return Uint8Array.fromHex(hex);
-  throw new UnreadableCursorError(`part ${index} of the key is no bytes`);
+  throw new UnreadableCursorError(`part ${index} of the cursor's key is not the hex of bytes`);
 }

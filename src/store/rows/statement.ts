@@ -21,7 +21,7 @@ function boundOffset<Row>(statement: Statement<Row, SQLQueryBindings[]>, place: 
   const bounded = (...values: SQLQueryBindings[]): Row[] => {
     if (Number(values[place]) <= MOST_ENTRIES) return all(...values);
     if (all(...values.with(place, MOST_ENTRIES)).length === 0) return [];
-    throw new TooMuchWorkError(`querystring/offset must be <= ${MOST_ENTRIES} in a list as long as this`);
+    throw new TooMuchWorkError(`querystring/offset must be <= ${MOST_ENTRIES} in a list of this length`);
   };
   statement.all = bounded;
   statement.get = (...values) => bounded(...values)[0] ?? null;
