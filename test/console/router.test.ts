@@ -2,7 +2,7 @@
 import { expect, test } from 'bun:test';
 
 /** Not named in the import: its types are those of a browser, which tests don't have. */
-const ROUTER = new URL('../../src/console/app/shell/router.ts', import.meta.url).pathname;
+const ROUTER = new URL('../../src/console/app/ui/router.ts', import.meta.url).pathname;
 
 const HERE = 'http://127.0.0.1/transactions/0x1?offset=50';
 

@@ -10,10 +10,10 @@ import './styles/charts.css';
 import { render } from 'preact';
 import { startLive } from './api/live.ts';
 import { Pages } from './pages/pages.tsx';
-import { startRouter } from './shell/router.ts';
 import { Shell } from './shell/shell.tsx';
-import { startTheme } from './shell/theme.ts';
 import { startClock } from './ui/clock.ts';
+import { startRouter } from './ui/router.ts';
+import { startTheme } from './ui/theme.ts';
 
 function start(): void {
   startClock();

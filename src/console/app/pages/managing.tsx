@@ -4,13 +4,13 @@
  */
 import type { ComponentChild } from 'preact';
 import type { PageName } from '../../page-paths.ts';
-import type { Params } from '../shell/router.ts';
-import { Delivery } from './delivery.tsx';
-import { Hook } from './hook.tsx';
-import { EditHook, NewHook } from './hook-editor.tsx';
-import { Hooks } from './hooks.tsx';
+import type { Params } from '../ui/router.ts';
+import { Delivery } from './hooks/delivery.tsx';
+import { Hook } from './hooks/hook.tsx';
+import { EditHook, NewHook } from './hooks/hook-editor.tsx';
+import { Hooks } from './hooks/hooks.tsx';
 import { SignedIn } from './signed-in.tsx';
-import { System } from './system.tsx';
+import { System } from './system/system.tsx';
 
 export type ManagingPage = Extract<PageName, 'hooks' | 'newHook' | 'hook' | 'editHook' | 'delivery' | 'system'>;
 

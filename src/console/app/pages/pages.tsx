@@ -2,25 +2,25 @@
 import type { ComponentChild } from 'preact';
 import type { PageName } from '../../page-paths.ts';
 import { usePart } from '../api/use-part.ts';
-import { current, type Params } from '../shell/router.ts';
 import { Show } from '../ui/parts.tsx';
-import { BitcoinBlock } from './bitcoin-block.tsx';
-import { BitcoinBlocks } from './bitcoin-blocks.tsx';
-import { Block } from './block.tsx';
-import { Blocks } from './blocks.tsx';
-import { Contract } from './contract.tsx';
+import { current, type Params } from '../ui/router.ts';
+import { Contract } from './account/contract.tsx';
+import { Name } from './account/name.tsx';
+import { Names } from './account/names.tsx';
+import { Nft } from './account/nft.tsx';
+import { Principal } from './account/principal.tsx';
+import { Token } from './account/token.tsx';
+import { BitcoinBlock } from './chain/bitcoin-block.tsx';
+import { BitcoinBlocks } from './chain/bitcoin-blocks.tsx';
+import { Block } from './chain/block.tsx';
+import { Blocks } from './chain/blocks.tsx';
+import { Mempool } from './chain/mempool.tsx';
+import { Overview } from './chain/overview.tsx';
+import { Staking } from './chain/staking.tsx';
+import { Transaction } from './chain/transaction.tsx';
+import { Transactions } from './chain/transactions.tsx';
 import type { ManagingPage } from './managing.tsx';
-import { Mempool } from './mempool.tsx';
-import { Name } from './name.tsx';
-import { Names } from './names.tsx';
-import { Nft } from './nft.tsx';
 import { NotFound } from './not-found.tsx';
-import { Overview } from './overview.tsx';
-import { Principal } from './principal.tsx';
-import { Staking } from './staking.tsx';
-import { Token } from './token.tsx';
-import { Transaction } from './transaction.tsx';
-import { Transactions } from './transactions.tsx';
 
 /** A page of the part of the bundle that is loaded with its first page. */
 function Managing({ page, params = {} }: { page: ManagingPage; params?: Params }) {

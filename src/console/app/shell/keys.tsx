@@ -2,9 +2,9 @@
 import { useEffect, useRef } from 'preact/hooks';
 import type { PageName } from '../../page-paths.ts';
 import { Icon } from '../ui/icon.tsx';
-import { go, pathTo } from './router.ts';
+import { go, pathTo } from '../ui/router.ts';
+import { nextTheme } from '../ui/theme.ts';
 import { SEARCH_ID } from './search.tsx';
-import { nextTheme } from './theme.ts';
 
 const DIALOG_ID = 'keys';
 

@@ -6,8 +6,8 @@ import { api, bodyOf, RequestError } from '../api/api.ts';
 import { onlyLast } from '../api/order.ts';
 import { announce } from '../ui/announce.tsx';
 import { Icon } from '../ui/icon.tsx';
+import { go, pathTo, place } from '../ui/router.ts';
 import { principalPath } from '../ui/values.tsx';
-import { go, pathTo, place } from './router.ts';
 
 export const SEARCH_ID = 'search';
 

@@ -7,10 +7,10 @@ import { connection, tip } from '../api/live.ts';
 import { count } from '../chain/format.ts';
 import { Announcements } from '../ui/announce.tsx';
 import { Icon, type IconName } from '../ui/icon.tsx';
+import { current, pathTo, place } from '../ui/router.ts';
+import { nextTheme, type Theme, theme } from '../ui/theme.ts';
 import { Keys, showKeys } from './keys.tsx';
-import { current, pathTo, place } from './router.ts';
 import { Search } from './search.tsx';
-import { nextTheme, type Theme, theme } from './theme.ts';
 
 const isMenuOpen = signal(false);
 

@@ -1,12 +1,13 @@
 /** A chart over time, with its newest values and the same as a table. */
+
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
 import type uPlot from 'uplot';
 import { usePart } from '../api/use-part.ts';
 import { type ChartSeries, chartInWords, newestOf, sampledPlaces, type TimeScale, timeLabel } from '../chain/chart.ts';
 import { exactTime } from '../chain/format.ts';
-import { shownTheme } from '../shell/theme.ts';
 import { Empty, Failed, Table } from './parts.tsx';
 import { plotOptions, type Steps } from './plot.ts';
+import { shownTheme } from './theme.ts';
 
 /** A series with the name of its colour in the style sheet. */
 export interface DrawnSeries extends ChartSeries {

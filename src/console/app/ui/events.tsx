@@ -1,9 +1,9 @@
 /** Events of a transaction. */
 import { count } from '../chain/format.ts';
 import type { TransactionEvent } from '../chain/types.ts';
-import { pathTo } from '../shell/router.ts';
 import { Value, ValueBlock } from './code.tsx';
 import { Table } from './parts.tsx';
+import { pathTo } from './router.ts';
 import { Asset, BitcoinBlockLink, ChainText, Principal, Stx } from './values.tsx';
 
 const NAMES: Readonly<Record<TransactionEvent['event_type'], string>> = {

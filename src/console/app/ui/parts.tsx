@@ -2,9 +2,9 @@
 import { type ComponentChildren, Fragment } from 'preact';
 import { useEffect } from 'preact/hooks';
 import type { Loaded } from '../api/use-answer.ts';
-import { place, withQuery } from '../shell/router.ts';
 import { announce } from './announce.tsx';
 import { Icon } from './icon.tsx';
+import { place, withQuery } from './router.ts';
 
 interface PageProps {
   /** The title of the document and of the page. */

@@ -2,8 +2,8 @@
 import { stxText } from '../chain/format.ts';
 import { action, fateOf, kindOf, type Part } from '../chain/summary.ts';
 import type { ListedPending, ListedTransaction } from '../chain/types.ts';
-import { pathTo } from '../shell/router.ts';
 import { type Column, Table } from './parts.tsx';
+import { pathTo } from './router.ts';
 import { Ago, Badge, BlockLink, Principal, TxLink } from './values.tsx';
 
 /** A sentence whose principals and functions are links. */

@@ -11,9 +11,9 @@ import {
   shortPrincipal,
   visible,
 } from '../chain/format.ts';
-import { pathTo } from '../shell/router.ts';
 import { now } from './clock.ts';
 import { Copy } from './copy.tsx';
+import { pathTo } from './router.ts';
 
 /** How long ago something was, with the exact time as its title. @param at Unix seconds */
 export const Ago = ({ at }: { at: number }) => (

@@ -1,0 +1,129 @@
+/** One Bitcoin block: the Stacks blocks on it, and what it paid to stackers. */
+import { api, bodyOf } from '../../api/api.ts';
+import { tip, tipVersion } from '../../api/live.ts';
+import { useAnswer } from '../../api/use-answer.ts';
+import { count, plural } from '../../chain/format.ts';
+import { Icon } from '../../ui/icon.tsx';
+import { Facts, Page, Panel, Show, Table } from '../../ui/parts.tsx';
+import { pathTo } from '../../ui/router.ts';
+import { Btc, Hash, When } from '../../ui/values.tsx';
+import { BLOCK_COLUMNS } from './blocks.tsx';
+
+const MOST_BLOCKS = 30;
+const MOST_PAYMENTS = 30;
+
+export function BitcoinBlock({ id }: { id: string }) {
+  const path = { height_or_hash: id };
+  const block = useAnswer(
+    `bitcoin block ${id}`,
+    (signal) => bodyOf(api.GET('/extended/v2/burn-blocks/{height_or_hash}', { params: { path }, signal })),
+    tipVersion.value,
+  );
+  const found = block.data;
+  return (
+    <Page
+      kind="Bitcoin block"
+      title={found === null ? id : count(found.burn_block_height)}
+      beside={found === null ? null : <Neighbours height={found.burn_block_height} />}
+    >
+      <Show loaded={block}>
+        {({ burn_block_time: time, burn_block_hash: hash, burn_block_height: height, stacks_blocks: blocks }) => (
+          <>
+            <Panel title="Bitcoin block" source={`/extended/v2/burn-blocks/${hash}`}>
+              <Facts
+                facts={[
+                  ['Time', <When key="time" at={time} />],
+                  ['Hash', <Hash key="hash" value={hash} whole copy="Bitcoin block hash" />],
+                  ['Stacks blocks', count(blocks.length)],
+                ]}
+              />
+            </Panel>
+            <StacksBlocks height={height} total={blocks.length} />
+            <Payments height={height} />
+          </>
+        )}
+      </Show>
+    </Page>
+  );
+}
+
+function Neighbours({ height }: { height: number }) {
+  const isTip = tip.value !== null && height >= tip.value.burnBlockHeight;
+  return (
+    <nav class="beside" aria-label="Neighbouring Bitcoin blocks">
+      <a class="button" rel="prev" href={pathTo('bitcoinBlock', { id: height - 1 })}>
+        <Icon name="left" /> Previous
+      </a>
+      {isTip ? (
+        <span class="button disabled">Newest block</span>
+      ) : (
+        <a class="button" rel="next" href={pathTo('bitcoinBlock', { id: height + 1 })}>
+          Next <Icon name="right" />
+        </a>
+      )}
+    </nav>
+  );
+}
+
+function StacksBlocks({ height, total }: { height: number; total: number }) {
+  const params = { path: { height_or_hash: String(height) }, query: { limit: MOST_BLOCKS } };
+  const blocks = useAnswer(
+    `blocks of ${height}`,
+    (signal) => bodyOf(api.GET('/extended/v2/burn-blocks/{height_or_hash}/blocks', { params, signal })),
+    total,
+  );
+  return (
+    <Panel
+      title="Stacks blocks"
+      source={`/extended/v2/burn-blocks/${height}/blocks`}
+      aside={total > MOST_BLOCKS ? <span class="quiet">the newest {MOST_BLOCKS}</span> : null}
+    >
+      <Show loaded={blocks}>
+        {({ results }) => (
+          <Table
+            label="Stacks blocks"
+            columns={BLOCK_COLUMNS.filter(({ name }) => name !== 'Bitcoin block')}
+            rows={results}
+            keyOf={({ hash }) => hash}
+            empty="No Stacks block was built on this Bitcoin block."
+          />
+        )}
+      </Show>
+    </Panel>
+  );
+}
+
+/** What miners paid to stackers in a Bitcoin block. */
+export function Payments({ height }: { height: number }) {
+  const params = { path: { height_or_hash: String(height) }, query: { limit: MOST_PAYMENTS } };
+  const payments = useAnswer(`payments of ${height}`, (signal) =>
+    bodyOf(api.GET('/extended/v2/burn-blocks/{height_or_hash}/pox-transactions', { params, signal })),
+  );
+  return (
+    <Panel
+      title="Payments to stackers"
+      source={`/extended/v2/burn-blocks/${height}/pox-transactions`}
+      aside={payments.data === null ? null : <span class="quiet">{plural(payments.data.total, 'payment')}</span>}
+    >
+      <Show loaded={payments}>
+        {({ results }) => (
+          <Table
+            label="Payments to stackers"
+            rows={results}
+            keyOf={({ tx_id, utxo_idx }) => `${tx_id} ${utxo_idx}`}
+            empty="Miners paid nothing to stackers in this block."
+            columns={[
+              { name: 'Recipient', class: 'main', cell: ({ recipient }) => <span class="mono">{recipient}</span> },
+              {
+                name: 'Bitcoin transaction',
+                class: 'medium',
+                cell: ({ tx_id }) => <Hash value={tx_id} copy="Bitcoin transaction id" />,
+              },
+              { name: 'Amount', class: 'number', cell: ({ amount }) => <Btc satoshis={amount} /> },
+            ]}
+          />
+        )}
+      </Show>
+    </Panel>
+  );
+}

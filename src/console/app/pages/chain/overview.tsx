@@ -1,0 +1,219 @@
+/** How the server and the chain do, and the newest blocks as they come. */
+
+import { useRef } from 'preact/hooks';
+import { observerToml } from '../../../../node/observer-toml.ts';
+import type { Answer } from '../../api/answer.ts';
+import { api, bodyOf } from '../../api/api.ts';
+import { tip, tipVersion } from '../../api/live.ts';
+import { useAnswer } from '../../api/use-answer.ts';
+import { ago, bytes, count, duration, plural } from '../../chain/format.ts';
+import { now } from '../../ui/clock.ts';
+import { Copy } from '../../ui/copy.tsx';
+import { type Figure, Figures } from '../../ui/figures.tsx';
+import { Facts, Page, Panel, Show, Table } from '../../ui/parts.tsx';
+import { pathTo } from '../../ui/router.ts';
+import { Count } from '../../ui/values.tsx';
+import { BITCOIN_BLOCK_COLUMNS } from './bitcoin-blocks.tsx';
+import { DayCharts, HourCharts } from './block-charts.tsx';
+import { FeeTable, TypeTable } from './mempool-tables.tsx';
+import { NewestBlocks } from './overview-blocks.tsx';
+
+type ServerStatus = Answer<'/stackside/v1/status'>;
+
+/** Seconds after which the state of the server is read again. */
+const STATUS_EVERY = 5;
+
+export function Overview() {
+  const status = useAnswer(
+    'status',
+    (signal) => bodyOf(api.GET('/stackside/v1/status', { signal })),
+    `${tipVersion.value} ${Math.floor(now.value / STATUS_EVERY)}`,
+  );
+  const version = tipVersion.value;
+  const times = useAnswer(
+    'block times',
+    (signal) => bodyOf(api.GET('/extended/v2/blocks/average-times', { signal })),
+    version,
+  );
+  const mempool = useAnswer(
+    'mempool',
+    (signal) => bodyOf(api.GET('/extended/v1/tx/mempool/stats', { signal })),
+    version,
+  );
+  const pending =
+    mempool.data === null ? null : Object.values(mempool.data.tx_type_counts).reduce((sum, one) => sum + one, 0);
+  return (
+    <Page title="Overview">
+      <Show loaded={status} rows={2}>
+        {(server) => (
+          <>
+            <State status={server} />
+            <Figures label="The chain now" figures={chainFigures(server, times.data?.last_1h ?? null, pending)} />
+          </>
+        )}
+      </Show>
+      <NewestBlocks />
+      <HourCharts />
+      <DayCharts />
+      <div class="columns">
+        <Panel
+          title="Mempool"
+          source="/extended/v1/tx/mempool/stats"
+          aside={<a href={pathTo('mempool')}>{pending === null ? 'All' : plural(pending, 'transaction')}</a>}
+        >
+          <Show loaded={mempool}>{(stats) => <TypeTable stats={stats} />}</Show>
+        </Panel>
+        <FeeTable />
+      </div>
+      <div class="columns">
+        <NewestBitcoinBlocks />
+        {status.data === null ? null : <Server status={status.data} />}
+      </div>
+    </Page>
+  );
+}
+
+function chainFigures(
+  { index, node, events }: ServerStatus,
+  blockTime: number | null,
+  pending: number | null,
+): Figure[] {
+  const { height, tip_age_seconds: age } = index;
+  const figures: Figure[] = [
+    {
+      name: 'Stacks height',
+      value: height === null ? '–' : <a href={pathTo('block', { id: height })}>{count(height)}</a>,
+      note: age === null ? 'no block yet' : `newest block ${ago(age)}`,
+    },
+    {
+      name: 'Node’s height',
+      value: node.height === null ? '–' : count(node.height),
+      note: node.height === null ? 'its RPC does not answer' : lag(height, node.height),
+    },
+    {
+      name: 'Bitcoin height',
+      value: tip.value === null ? '–' : <Count value={tip.value.burnBlockHeight} />,
+    },
+    {
+      name: 'Block time',
+      value: blockTime === null || blockTime === 0 ? '–' : duration(blockTime),
+      note: 'average of the last hour',
+    },
+    { name: 'Pending', value: pending === null ? '–' : count(pending), note: 'transactions' },
+  ];
+  if (events !== null) {
+    figures.push({
+      name: 'Events',
+      value: `${Number(events.per_second.toPrecision(2))}/s`,
+      note: 'over the last minute',
+    });
+  }
+  return figures;
+}
+
+/** How far the index is behind the node. */
+function lag(height: number | null, nodeHeight: number): string {
+  const behind = nodeHeight - (height ?? 0);
+  return behind <= 0 ? 'the index has all of it' : `the index is ${plural(behind, 'block')} behind`;
+}
+
+/** What the operator is to know before everything else; nothing where all is well. */
+function State({ status }: { status: ServerStatus }) {
+  const { index, events, ready, reason, node } = status;
+  if (index.height === null && events !== null) return <WaitingForNode endpoint={events.endpoint} />;
+  if (ready) return null;
+  return (
+    <section class="note wait" aria-label="State of the server" aria-live="polite">
+      <h2>Not up to date</h2>
+      <p>{reason}</p>
+      {node.height === null || index.height === null ? null : (
+        <CatchingUp height={index.height} nodeHeight={node.height} />
+      )}
+    </section>
+  );
+}
+
+/** How far the index is, and when it will be there at the rate since the page was opened. */
+function CatchingUp({ height, nodeHeight }: { height: number; nodeHeight: number }) {
+  const start = useRef({ height, at: now.value });
+  const seconds = now.value - start.current.at;
+  const rate = seconds === 0 ? 0 : (height - start.current.height) / seconds;
+  const share = (100 * height) / nodeHeight;
+  return (
+    <>
+      <div class="progress" role="progressbar" aria-label="Blocks indexed" aria-valuenow={Math.floor(share)}>
+        <span style={{ width: `${share}%` }} />
+      </div>
+      <p>
+        Block {count(height)} of {count(nodeHeight)}
+        {rate > 0 ? `, ${rate.toFixed(1)} blocks/s, ${duration((nodeHeight - height) / rate)} left` : ''}
+      </p>
+    </>
+  );
+}
+
+/** What the node must be told, ready to copy. */
+function WaitingForNode({ endpoint }: { endpoint: string }) {
+  const toml = observerToml(endpoint);
+  return (
+    <Panel title="Waiting for the node" aside={<Copy text={toml} what="configuration" />}>
+      <div class="panel-body">
+        <p>
+          No event has come yet. Add this to the node’s configuration before its first start, since a node sends each
+          event once. Blocks appear here as soon as the node posts them.
+        </p>
+        <pre class="code boxed">{toml}</pre>
+      </div>
+    </Panel>
+  );
+}
+
+const NEWEST_BITCOIN = 6;
+
+function NewestBitcoinBlocks() {
+  const params = { query: { limit: NEWEST_BITCOIN } };
+  const blocks = useAnswer(
+    'newest bitcoin blocks',
+    (signal) => bodyOf(api.GET('/extended/v2/burn-blocks', { params, signal })),
+    tipVersion.value,
+  );
+  return (
+    <Panel
+      title="Bitcoin blocks"
+      source={`/extended/v2/burn-blocks?limit=${NEWEST_BITCOIN}`}
+      aside={<a href={pathTo('bitcoinBlocks')}>All</a>}
+    >
+      <Show loaded={blocks}>
+        {({ results }) => (
+          <Table
+            label="Newest Bitcoin blocks"
+            columns={BITCOIN_BLOCK_COLUMNS.filter(({ name }) => name !== 'Hash')}
+            rows={results}
+            keyOf={({ burn_block_hash: hash }) => hash}
+            empty="No Bitcoin block has arrived yet."
+          />
+        )}
+      </Show>
+    </Panel>
+  );
+}
+
+function Server({ status }: { status: ServerStatus }) {
+  const { disk, memory_bytes: memory, uptime_seconds: uptime, server_version: version, mode, events } = status;
+  return (
+    <Panel title="Server" source="/stackside/v1/status" aside={<a href={pathTo('system')}>All</a>}>
+      <Facts
+        facts={[
+          ['Version', version],
+          ['Mode', mode],
+          ['Runs for', duration(uptime)],
+          ['Memory', bytes(memory)],
+          ['Index', bytes(disk.index_bytes)],
+          ['Journal', disk.journal_bytes === 0 ? 'none' : bytes(disk.journal_bytes)],
+          ['Free on the disk', disk.free_bytes === null ? null : bytes(disk.free_bytes)],
+          ['Takes events at', events === null ? null : <code key="endpoint">{events.endpoint}</code>],
+        ]}
+      />
+    </Panel>
+  );
+}

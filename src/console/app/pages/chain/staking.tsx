@@ -1,0 +1,161 @@
+/** Stacking cycles with their signers, and the bonds and signers of pox-5. */
+import { api, bodyOf } from '../../api/api.ts';
+import { tip } from '../../api/live.ts';
+import { useAnswer } from '../../api/use-answer.ts';
+import { count } from '../../chain/format.ts';
+import { Meter } from '../../ui/cost.tsx';
+import { Page, Panel, Show, Table, Tabs, tabOf } from '../../ui/parts.tsx';
+import { place, withQuery } from '../../ui/router.ts';
+import { BitcoinBlockLink, BlockLink, Hash, Principal, Stx } from '../../ui/values.tsx';
+import { Payments } from './bitcoin-block.tsx';
+import { Bonds } from './staking-bonds.tsx';
+
+const TABS = [
+  ['cycles', 'Cycles'],
+  ['bonds', 'Bonds'],
+  ['signers', 'Signers'],
+] as const;
+
+const MOST_CYCLES = 20;
+const MOST = 50;
+
+export function Staking() {
+  const tab = tabOf(TABS);
+  return (
+    <Page title="Staking" lead="Who locks STX, through which signers, and what Bitcoin pays for it.">
+      <Tabs label="Parts of staking" tabs={TABS} />
+      {tab === 'bonds' ? <Bonds /> : tab === 'signers' ? <Signers /> : <Cycles />}
+    </Page>
+  );
+}
+
+function Cycles() {
+  const params = { query: { limit: MOST_CYCLES } };
+  const cycles = useAnswer(
+    'cycles',
+    (signal) => bodyOf(api.GET('/extended/v2/pox/cycles', { params, signal })),
+    tip.value?.burnBlockHeight ?? 0,
+  );
+  const asked = place.value.query.get('cycle');
+  return (
+    <>
+      <Panel title="Reward cycles" source="/extended/v2/pox/cycles">
+        <Show loaded={cycles}>
+          {({ results }) => (
+            <Table
+              label="Reward cycles"
+              rows={results}
+              keyOf={({ cycle_number: cycle }) => String(cycle)}
+              empty="No cycle has begun yet."
+              columns={[
+                {
+                  name: 'Cycle',
+                  cell: ({ cycle_number: cycle }) => <a href={withQuery({ cycle: String(cycle) })}>{count(cycle)}</a>,
+                },
+                { name: 'Signers', class: 'number', cell: ({ total_signers: signers }) => count(signers) },
+                { name: 'Weight', class: 'number medium', cell: ({ total_weight: weight }) => count(weight) },
+                {
+                  name: 'Set in block',
+                  class: 'number wide',
+                  cell: ({ block_height: height }) => <BlockLink height={height} />,
+                },
+                {
+                  name: 'Stacked',
+                  class: 'number',
+                  cell: ({ total_stacked_amount: stacked }) => <Stx micro={stacked} />,
+                },
+              ]}
+            />
+          )}
+        </Show>
+      </Panel>
+      <Show loaded={cycles}>
+        {({ results: [newest] }) => {
+          const cycle = asked === null ? newest?.cycle_number : Number(asked);
+          return cycle === undefined ? null : <CycleSigners cycle={cycle} />;
+        }}
+      </Show>
+      <NewestRewards />
+    </>
+  );
+}
+
+/** What miners paid to stackers in the newest Bitcoin block; earlier blocks are a click away. */
+function NewestRewards() {
+  const height = tip.value?.burnBlockHeight ?? null;
+  if (height === null) return null;
+  return (
+    <>
+      <p class="lead">
+        Rewards come with each Bitcoin block. The newest is <BitcoinBlockLink height={height} />.
+      </p>
+      <Payments height={height} />
+    </>
+  );
+}
+
+function CycleSigners({ cycle }: { cycle: number }) {
+  const params = { path: { cycle_number: cycle }, query: { limit: MOST } };
+  const signers = useAnswer(`cycle ${cycle}`, (signal) =>
+    bodyOf(api.GET('/extended/v2/pox/cycles/{cycle_number}/signers', { params, signal })),
+  );
+  return (
+    <Panel title={`Signers of cycle ${cycle}`} source={`/extended/v2/pox/cycles/${cycle}/signers`}>
+      <Show loaded={signers}>
+        {({ results }) => (
+          <Table
+            label={`Signers of cycle ${cycle}`}
+            rows={results}
+            keyOf={({ signing_key: key }) => key}
+            empty="The cycle has no signers."
+            columns={[
+              {
+                name: 'Signer',
+                class: 'nowrap',
+                cell: ({ signer_address: address }) => <Principal principal={address} />,
+              },
+              {
+                name: 'Key',
+                class: 'wide',
+                cell: ({ signing_key: key }) => <Hash value={key} copy="signing key" />,
+              },
+              { name: 'Weight', class: 'number medium', cell: ({ weight }) => count(weight) },
+              {
+                name: 'Share',
+                class: 'number',
+                cell: ({ weight_percent: share }) => <Meter value={share} most={100} />,
+              },
+              { name: 'Stacked', class: 'number', cell: ({ stacked_amount: stacked }) => <Stx micro={stacked} /> },
+            ]}
+          />
+        )}
+      </Show>
+    </Panel>
+  );
+}
+
+function Signers() {
+  const signers = useAnswer(
+    'signers',
+    (signal) => bodyOf(api.GET('/extended/v3/staking/signers', { params: { query: { limit: MOST } }, signal })),
+    tip.value?.burnBlockHeight ?? 0,
+  );
+  return (
+    <Panel title="Signers of pox-5" source="/extended/v3/staking/signers">
+      <Show loaded={signers}>
+        {({ results }) => (
+          <Table
+            label="Signers of pox-5"
+            rows={results}
+            keyOf={({ signer }) => signer}
+            empty="No signer registered a key yet."
+            columns={[
+              { name: 'Signer', class: 'main', cell: ({ signer }) => <Principal principal={signer} /> },
+              { name: 'Key', class: 'number', cell: ({ signer_key: key }) => <Hash value={key} copy="signing key" /> },
+            ]}
+          />
+        )}
+      </Show>
+    </Panel>
+  );
+}

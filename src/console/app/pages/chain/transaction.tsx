@@ -1,0 +1,312 @@
+/** One transaction: what happened in a sentence, why it failed or waits, and everything that is known of it. */
+import { useState } from 'preact/hooks';
+import { api, bodyOf, RequestError } from '../../api/api.ts';
+import { tipVersion, useSubscription } from '../../api/live.ts';
+import { useAnswer } from '../../api/use-answer.ts';
+import { balanceChanges } from '../../chain/balance-changes.ts';
+import { assetName, count, plural, shortHash, textOfHex, words } from '../../chain/format.ts';
+import { fateOf, kindOf, plainText, sentence } from '../../chain/summary.ts';
+import { isMined, type MinedTransaction, type Transaction as TransactionObject } from '../../chain/types.ts';
+import { Source, Value, ValueBlock } from '../../ui/code.tsx';
+import { Copy } from '../../ui/copy.tsx';
+import { CostTable } from '../../ui/cost.tsx';
+import { EventTable } from '../../ui/events.tsx';
+import { Facts, Page, Pager, Panel, Show, Table } from '../../ui/parts.tsx';
+import { place } from '../../ui/router.ts';
+import { Sentence, Status } from '../../ui/transactions.tsx';
+import { Amount, BitcoinBlockLink, BlockLink, ChainText, Hash, Principal, Stx, When } from '../../ui/values.tsx';
+import { PostConditions } from './transaction-conditions.tsx';
+import { Failure } from './transaction-failure.tsx';
+import { Waiting } from './transaction-pending.tsx';
+import { RawTransaction } from './transaction-raw.tsx';
+
+const EVENTS_PER_PAGE = 50;
+const NOT_FOUND = 404;
+
+/** The transaction, wherever it stands. @throws RequestError with 404 where nobody knows it */
+async function findTransaction(id: string, offset: number, signal: AbortSignal): Promise<TransactionObject> {
+  const query = { tx_id: [id], event_limit: EVENTS_PER_PAGE, event_offset: offset };
+  const answer = await bodyOf(api.GET('/extended/v1/tx/multiple', { params: { query }, signal }));
+  const [found] = Object.values(answer);
+  if (found?.found !== true) throw new RequestError(NOT_FOUND, 'No transaction with this id has arrived.');
+  return found.result;
+}
+
+export function Transaction({ id: asked }: { id: string }) {
+  const id = asked.toLowerCase().replace(/^(0x)?/, '0x');
+  const offset = Math.max(0, Number(place.value.query.get('offset')) || 0);
+  const [update, setUpdate] = useState(0);
+  useSubscription({ event: 'tx_update', tx_id: id }, () => setUpdate((before) => before + 1));
+  const loaded = useAnswer(
+    `transaction ${id} ${offset}`,
+    (signal) => findTransaction(id, offset, signal),
+    `${tipVersion.value} ${update}`,
+  );
+  const found = loaded.data;
+  return (
+    <Page
+      kind={found === null ? 'Transaction' : kindOf(found.tx_type)}
+      title={shortHash(id)}
+      heading={<Hash value={id} copy="transaction id" />}
+      beside={found === null ? null : <Status status={found.tx_status} />}
+      lead={
+        found === null ? null : (
+          <p class="sentence" title={plainText(sentence(found))}>
+            <Sentence parts={sentence(found)} />
+          </p>
+        )
+      }
+    >
+      <Show loaded={loaded} rows={8}>
+        {(transaction) => <Found transaction={transaction} offset={offset} />}
+      </Show>
+    </Page>
+  );
+}
+
+function Found({ transaction, offset }: { transaction: TransactionObject; offset: number }) {
+  const fate = fateOf(transaction.tx_status);
+  return (
+    <>
+      {isMined(transaction) && fate === 'failed' ? <Failure transaction={transaction} /> : null}
+      {isMined(transaction) ? null : <Waiting transaction={transaction} />}
+      <div class="columns">
+        <TransactionFacts transaction={transaction} />
+        {isMined(transaction) ? <Balances transaction={transaction} /> : null}
+      </div>
+      <Payload transaction={transaction} />
+      {isMined(transaction) ? <Events transaction={transaction} offset={offset} /> : null}
+      <PostConditions transaction={transaction} />
+      {isMined(transaction) && transaction.execution_cost_runtime > 0 ? (
+        <Panel title="Execution cost" source={`/extended/v3/transactions/${transaction.tx_id}`}>
+          <CostTable cost={transaction} />
+        </Panel>
+      ) : null}
+      <RawTransaction id={transaction.tx_id} />
+    </>
+  );
+}
+
+function TransactionFacts({ transaction }: { transaction: TransactionObject }) {
+  const { sender_address: sender, nonce, fee_rate: fee } = transaction;
+  const sponsor = 'sponsor_address' in transaction ? (transaction.sponsor_address ?? null) : null;
+  return (
+    <Panel title="Transaction" source={`/extended/v3/transactions/${transaction.tx_id}`}>
+      <Facts
+        facts={[
+          ...(isMined(transaction) ? minedFacts(transaction) : []),
+          ['Sender', <Principal key="sender" principal={sender} copy />],
+          ['Nonce', count(nonce)],
+          ['Sponsor', sponsor === null ? null : <Principal key="sponsor" principal={sponsor} copy />],
+          ['Fee', <Stx key="fee" micro={fee} />],
+        ]}
+      />
+    </Panel>
+  );
+}
+
+function minedFacts(transaction: MinedTransaction) {
+  const { block_height: height, block_time: time, burn_block_height: bitcoinHeight, tx_index: index } = transaction;
+  return [
+    ['Time', <When key="time" at={time} />],
+    [
+      'Block',
+      <span key="block">
+        <BlockLink height={height} /> <span class="quiet">at index {index}</span>
+        {transaction.canonical ? null : <strong> of a fork that lost</strong>}
+      </span>,
+    ],
+    ['Bitcoin block', <BitcoinBlockLink key="bitcoin" height={bitcoinHeight} />],
+  ] as const;
+}
+
+function Balances({ transaction }: { transaction: MinedTransaction }) {
+  const { tx_id: id, events, event_count: total, sender_address: sender, fee_rate: amount } = transaction;
+  if (events.length < total) return null;
+  const payer = ('sponsor_address' in transaction ? transaction.sponsor_address : undefined) ?? sender;
+  const changes = balanceChanges(events, { payer, amount });
+  return (
+    <Panel title="Balance changes" source={`/extended/v3/transactions/${id}/events`}>
+      <Table
+        label="Balance changes"
+        rows={changes}
+        keyOf={({ principal, asset }) => `${principal} ${asset}`}
+        empty="The transaction changed no balance."
+        columns={[
+          { name: 'Account', class: 'main', cell: ({ principal }) => <Principal principal={principal} /> },
+          {
+            name: 'Change, fee included',
+            class: 'number',
+            cell: ({ asset, net }) =>
+              asset === null ? (
+                <Stx micro={net} signed />
+              ) : (
+                <span title={asset}>
+                  <Amount value={net} decimals={0} signed /> <ChainText text={assetName(asset)} />
+                </span>
+              ),
+          },
+        ]}
+      />
+    </Panel>
+  );
+}
+
+function Payload({ transaction }: { transaction: TransactionObject }) {
+  const source = `/extended/v3/transactions/${transaction.tx_id}`;
+  switch (transaction.tx_type) {
+    case 'token_transfer': {
+      const { recipient_address: recipient, amount, memo } = transaction.token_transfer;
+      return (
+        <Panel title="Transfer" source={source}>
+          <Facts
+            facts={[
+              ['Recipient', <Principal key="recipient" principal={recipient} whole copy />],
+              ['Amount', <Stx key="amount" micro={amount} />],
+              ['Memo', <Memo key="memo" hex={memo} />],
+            ]}
+          />
+        </Panel>
+      );
+    }
+    case 'contract_call':
+      return (
+        <ContractCall
+          source={`${source}?include=function_args,result`}
+          call={transaction.contract_call}
+          result={resultOf(transaction)}
+          undone={fateOf(transaction.tx_status) === 'failed'}
+        />
+      );
+    case 'smart_contract': {
+      const { contract_id: contract, source_code: code, clarity_version: version } = transaction.smart_contract;
+      return (
+        <Panel title="Contract" source={`${source}?include=source_code`} aside={<Copy text={code} what="source" />}>
+          <Facts
+            facts={[
+              ['Contract', <Principal key="contract" principal={contract} whole copy />],
+              ['Clarity version', version ?? 'as its epoch has it'],
+            ]}
+          />
+          <Source source={code} label="Source of the contract" />
+        </Panel>
+      );
+    }
+    case 'coinbase': {
+      const { data, alt_recipient: recipient } = transaction.coinbase_payload;
+      return (
+        <Panel title="Coinbase" source={source}>
+          <Facts
+            facts={[
+              [
+                'Recipient of the reward',
+                recipient === null ? 'The miner' : <Principal key="r" principal={recipient} copy />,
+              ],
+              ['Text of the miner', <Memo key="data" hex={data} />],
+            ]}
+          />
+        </Panel>
+      );
+    }
+    case 'tenure_change': {
+      const payload = transaction.tenure_change_payload;
+      return (
+        <Panel title="Tenure change" source={source}>
+          <Facts
+            facts={[
+              ['Cause', words(payload.cause ?? '')],
+              ['Blocks of the tenure before', count(payload.previous_tenure_blocks)],
+              ['Consensus hash', <Hash key="hash" value={payload.tenure_consensus_hash} copy="consensus hash" />],
+              ['Miner’s key hash', <Hash key="key" value={payload.pubkey_hash} copy="key hash" />],
+            ]}
+          />
+        </Panel>
+      );
+    }
+    case 'poison_microblock':
+    case 'unknown':
+      return null;
+  }
+}
+
+/** What a transaction returned; null where it was not executed. */
+const resultOf = (transaction: TransactionObject): string | null =>
+  isMined(transaction) ? transaction.tx_result.repr : null;
+
+/** A memo as the text it is, or in hex where it is none. */
+function Memo({ hex }: { hex: string }) {
+  const text = textOfHex(hex);
+  if (text === '') return <span class="quiet">none</span>;
+  return text === null ? <span class="mono break">{hex}</span> : <ChainText text={text} />;
+}
+
+type Call = Extract<TransactionObject, { tx_type: 'contract_call' }>['contract_call'];
+
+interface CallProps {
+  /** The path of the API that has the call. */
+  source: string;
+  call: Call;
+  result: string | null;
+  /** Whether what the call did was undone. */
+  undone: boolean;
+}
+
+function ContractCall({ source, call, result, undone }: CallProps) {
+  const { contract_id: contract, function_name: name, function_signature: signature, function_args: args = [] } = call;
+  return (
+    <Panel title="Call" source={source}>
+      <Facts
+        facts={[
+          ['Contract', <Principal key="contract" principal={contract} whole copy />],
+          [
+            'Function',
+            <span key="name" class="mono" title={signature}>
+              {name}
+            </span>,
+          ],
+          [undone ? 'Result, undone' : 'Result', result === null ? null : <Value key="result" repr={result} />],
+        ]}
+      />
+      {args.length === 0 ? null : (
+        <Table
+          label="Arguments"
+          rows={args.map((argument, index) => ({ ...argument, index }))}
+          keyOf={({ index }) => String(index)}
+          empty=""
+          columns={[
+            {
+              name: 'Argument',
+              class: 'nowrap',
+              cell: ({ name: argument, index }) => <ChainText text={argument === '' ? `#${index + 1}` : argument} />,
+            },
+            { name: 'Type', class: 'medium', cell: ({ type }) => <code class="quiet">{type}</code> },
+            { name: 'Value', cell: ({ repr, index }) => <Argument repr={repr} label={`Argument ${index + 1}`} /> },
+          ]}
+        />
+      )}
+    </Panel>
+  );
+}
+
+/** Values longer than this stand in a box of their own. */
+const LONG_VALUE = 120;
+
+const Argument = ({ repr, label }: { repr: string; label: string }) =>
+  repr.length > LONG_VALUE ? <ValueBlock repr={repr} label={label} /> : <Value repr={repr} />;
+
+function Events({ transaction, offset }: { transaction: MinedTransaction; offset: number }) {
+  const { events, event_count: total, tx_id: id } = transaction;
+  if (total === 0) return null;
+  const at = (start: number) => (start <= 0 ? '' : String(start));
+  return (
+    <Panel title="Events" source={`/extended/v3/transactions/${id}/events`}>
+      <EventTable events={events} />
+      <Pager
+        name="offset"
+        next={offset + EVENTS_PER_PAGE < total ? at(offset + EVENTS_PER_PAGE) : null}
+        previous={offset > 0 ? at(offset - EVENTS_PER_PAGE) : null}
+        total={plural(total, 'event')}
+      />
+    </Panel>
+  );
+}

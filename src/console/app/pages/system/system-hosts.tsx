@@ -1,0 +1,172 @@
+/** The hosts that share a log with this one, the log itself, and how safe PostgreSQL keeps it. */
+import type { Answer } from '../../api/answer.ts';
+import { api, bodyOf } from '../../api/api.ts';
+import { useAnswer } from '../../api/use-answer.ts';
+import { ago, bytes, count, duration, plural } from '../../chain/format.ts';
+import { now } from '../../ui/clock.ts';
+import { Figures } from '../../ui/figures.tsx';
+import { Empty, Facts, Panel, Show, Table } from '../../ui/parts.tsx';
+import { Badge, Hash } from '../../ui/values.tsx';
+
+const HOSTS = '/stackside/v1/hosts';
+/** Seconds after which the hosts are asked for again: each tells of itself as often. */
+const HOSTS_EVERY = 5;
+/** Seconds after which a host that tells nothing is taken to be gone. */
+const GONE_AFTER = 30;
+
+type State = Answer<'/stackside/v1/hosts'>;
+type ThisHost = NonNullable<State['host']>;
+type Log = NonNullable<State['log']>;
+type Host = Log['hosts'][number];
+type Engine = Log['engine'];
+
+export function Hosts() {
+  const hosts = useAnswer('hosts', (signal) => bodyOf(api.GET(HOSTS, { signal })), Math.floor(now.value / HOSTS_EVERY));
+  return (
+    <Show loaded={hosts} rows={6}>
+      {({ host, log, problem }) =>
+        host === null ? (
+          <Empty>
+            This server shares no log with others. Several hosts begin with <code>stackside cluster init</code>, and{' '}
+            <code class="nowrap">--cluster</code> makes a server one of them.
+          </Empty>
+        ) : (
+          <>
+            <Here host={host} />
+            <Warnings title="The log can’t be asked" texts={problem === null ? [] : [problem]} />
+            {log === null ? null : <Cluster log={log} self={host.name} />}
+          </>
+        )
+      }
+    </Show>
+  );
+}
+
+/** How this host stands to the log, in a word and what makes it clear. */
+function standing({ entry, head, lag_seconds: lag, reachable }: ThisHost): { value: string; note: string } {
+  if (!reachable) return { value: 'Cut off', note: 'the log does not answer' };
+  if (head === null || lag > 0) return { value: 'Behind', note: `for ${duration(lag)}` };
+  return { value: 'Up to date', note: `entry ${count(entry)}` };
+}
+
+function missingNote({ head, reachable }: ThisHost): string {
+  if (head === null) return 'the log was not reached yet';
+  return reachable ? `of ${count(head)}` : `of ${count(head)}, when the log answered last`;
+}
+
+const Here = ({ host }: { host: ThisHost }) => (
+  <Figures
+    label="This host"
+    figures={[
+      { name: 'This host', value: <span class="break">{host.name}</span> },
+      { name: 'State', ...standing(host) },
+      {
+        name: 'Missing',
+        value: host.head === null ? '–' : plural(Math.max(0, host.head - host.entry), 'entry', 'entries'),
+        note: missingNote(host),
+      },
+      { name: 'Conflicts', value: count(host.conflicts), note: 'events that another host’s entry came before' },
+      { name: 'Healed', value: count(host.healed), note: 'entries that the log had lost' },
+    ]}
+  />
+);
+
+/** Sentences that an operator should act upon. */
+const Warnings = ({ title, texts }: { title: string; texts: readonly string[] }) =>
+  texts.length === 0 ? null : (
+    <section class="note wait" aria-label={title}>
+      <h2>{title}</h2>
+      {texts.map((text) => (
+        <p key={text} class="break">
+          {text}
+        </p>
+      ))}
+    </section>
+  );
+
+const Cluster = ({ log, self }: { log: Log; self: string }) => (
+  <>
+    <Warnings title="Warnings" texts={log.warnings} />
+    <Panel title="Hosts" source={HOSTS}>
+      <Table
+        label="Hosts"
+        rows={log.hosts}
+        keyOf={({ name }) => name}
+        empty="No host told of itself yet."
+        columns={[
+          { name: 'Host', class: 'break', cell: ({ name }) => <HostName name={name} self={self} /> },
+          { name: 'State', class: 'nowrap', cell: (host) => <HostBadge host={host} /> },
+          { name: 'Entry', class: 'number medium', cell: ({ entry }) => count(entry) },
+          {
+            name: 'Lag',
+            class: 'number medium',
+            cell: ({ behind, lag_seconds: lag }) =>
+              lag === 0 ? '–' : `${plural(behind, 'entry', 'entries')}, ${duration(lag)}`,
+          },
+          { name: 'Version', class: 'wide break', cell: ({ version }) => version },
+          { name: 'Seen', class: 'nowrap', cell: ({ seen_seconds_ago: seconds }) => ago(seconds) },
+        ]}
+      />
+    </Panel>
+    <div class="columns">
+      <LogFacts log={log} />
+      <EngineFacts engine={log.engine} />
+    </div>
+  </>
+);
+
+const HostName = ({ name, self }: { name: string; self: string }) => (
+  <>
+    {name}
+    {name === self ? <span class="quiet"> (this one)</span> : null}
+  </>
+);
+
+function HostBadge({ host: { lag_seconds: lag, seen_seconds_ago: seconds } }: { host: Host }) {
+  if (seconds > GONE_AFTER) return <Badge tone="bad">not seen</Badge>;
+  return lag === 0 ? <Badge tone="ok">up to date</Badge> : <Badge tone="wait">behind</Badge>;
+}
+
+const LogFacts = ({ log }: { log: Log }) => (
+  <Panel title="Log" source={HOSTS}>
+    <Facts
+      facts={[
+        ['Newest entry', count(log.head.entry)],
+        ['Chain value', <Hash key="chain" value={log.head.chain} copy="chain value" />],
+        ['Size', bytes(log.log_bytes)],
+        ...log.leases.map(
+          ({ name, holder, epoch, seconds_left: left }) =>
+            [
+              `Lease ${name}`,
+              left > 0 ? `${holder}, epoch ${count(epoch)}, for ${duration(left)}` : `free, epoch ${count(epoch)}`,
+            ] as const,
+        ),
+      ]}
+    />
+  </Panel>
+);
+
+/** What commits wait for. */
+function synchronousText({ synchronous_standby_names: names }: Engine): string {
+  if (names === null) return 'not known';
+  return names === '' ? 'no' : names;
+}
+
+const EngineFacts = ({ engine }: { engine: Engine }) => (
+  <Panel title="PostgreSQL" source={HOSTS}>
+    <Facts
+      facts={[
+        ['Written at', <code key="server">{engine.server}</code>],
+        ['Version', engine.version],
+        ['Synchronous', synchronousText(engine)],
+        ...engine.standbys.map(
+          ({ name, state, sync }) =>
+            [
+              `Standby ${name}`,
+              [state ?? 'not visible to this role', sync].filter((word) => word !== null).join(', '),
+            ] as const,
+        ),
+      ]}
+    />
+  </Panel>
+);
