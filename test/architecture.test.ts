@@ -41,7 +41,7 @@ const LAYERS: readonly (readonly string[])[] = [
   ['src/log.ts'],
   ['src/settings/', 'src/metrics/'],
   // The addresses of threads' files stand beside main.ts, since the compiled executable finds them there.
-  ['src/api-thread-url.ts', 'src/query-thread-url.ts'],
+  ['src/thread-urls.ts'],
   ['src/commands/', 'src/testing/'],
   ['src/main.ts', 'src/api-thread.ts', 'src/query-thread.ts'],
 ];

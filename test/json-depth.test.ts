@@ -1,7 +1,7 @@
 /** How deep a JSON text is nested, by a scan of the text, against its value. */
 import { expect, test } from 'bun:test';
 import fc from 'fast-check';
-import { isTooDeep, MAX_DEPTH } from '../src/base/json-depth.ts';
+import { isTooDeep, MAX_DEPTH } from '../src/base/json.ts';
 import { assertProperty, Seen } from './support/property.ts';
 
 const depthOf = (value: unknown): number =>

@@ -3,8 +3,8 @@ import { chmodSync, existsSync, readdirSync, renameSync, rmSync, statSync } from
 import { open, stat } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
 import { hasCode, OperatorError } from '../base/errors.ts';
+import { syncDirectory } from '../base/files.ts';
 import { onFile, operatorErrorOf } from '../base/system-errors.ts';
-import { syncDirectory } from '../base/whole-file.ts';
 import { DIRECTORY_MODE, FILE_MODE } from '../store/files/private-files.ts';
 import { isSnapshotFile, type SnapshotSource, type SnapshotTarget } from './manifest.ts';
 import type { SizeBounds } from './transfer.ts';

@@ -1,10 +1,9 @@
 /** What a snapshot is: its manifest, its parts, and the places that it is written to and read from. */
-
 import { promisify } from 'node:util';
 import { constants, zstdCompress, zstdDecompress } from 'node:zlib';
 import { type Static, Type } from '@sinclair/typebox';
 import { hasCode, OperatorError } from '../base/errors.ts';
-import { parsedJson } from '../base/json-text.ts';
+import { parsedJson } from '../base/json.ts';
 import { strictText } from '../codec/utf8.ts';
 import { checker } from '../http/checker.ts';
 import { SCHEMA_VERSION } from '../store/files/database.ts';

@@ -13,8 +13,7 @@ import type { ChainEvent, TransactionContent } from './block.ts';
 import { cycleLength, type Network } from './network.ts';
 import { PayloadError } from './payload-reader.ts';
 import type { BitcoinOperation } from './payload-schemas.ts';
-import { tupleOf } from './pox/fields.ts';
-import { type PoxPrint, poxPrint } from './pox/print.ts';
+import { type PoxPrint, poxPrint, tupleOf } from './pox/print.ts';
 
 export interface BitcoinOperationInput {
   /** The id of the Bitcoin transaction. */

@@ -1,8 +1,8 @@
 /** The smallest changes of the canonical tables. */
 import type { Block, ChainEvent, ChainTransaction, Microblock, MinerReward, RewardSet } from './block.ts';
-import type { StackingLock } from './locks.ts';
 import type { MemoTransfer } from './memo-transfers.ts';
 import type { NameOperation, PriceFunction } from './name-system.ts';
+import type { StackingLock } from './pox/reading.ts';
 import type { StackingPrint } from './pox/stacking.ts';
 import type { StakingChange } from './pox/staking.ts';
 

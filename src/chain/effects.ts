@@ -3,15 +3,14 @@
  * list that {@link undone} makes of it. Nothing else changes a canonical table, so a chain that was left and taken up
  * again, or was never left, ends in the same rows. Block 0 alone is taken back by emptying them.
  */
-import { AccountMoves } from './account-moves.ts';
 import type { Block, ChainTransaction, Microblock, MinerReward } from './block.ts';
-import type { Effect, UnknownKind } from './effect.ts';
+import type { AccountMove, Effect, Involvement, UnknownKind } from './effect.ts';
 import { involvementsOf } from './involvements.ts';
 import { memoTransfers, type SendMany } from './memo-transfers.ts';
-import { nameEffects } from './name-effects.ts';
+import { isNameContract, type NameChange, nameChangeOf, unprintedChange } from './name-system.ts';
 import { positionOf } from './position.ts';
-import { stackingEffects } from './stacking-effects.ts';
-import { TokenSums } from './token-effects.ts';
+import { type PoxReading, poxReading, stackingLock } from './pox/reading.ts';
+import type { StakingChange } from './pox/staking.ts';
 
 /**
  * The effects that undo a block: the same list, last first, with the signs turned round.
@@ -126,4 +125,237 @@ export function* effectsOf(block: Block, sendMany: SendMany, portions = PORTIONS
   yield* tokenEffects;
   // Last, since a checkpoint is made of all that stands in the tables then.
   yield* accounts.checkpoints();
+}
+
+type FtBalance = Omit<Extract<Effect, { kind: 'ft_balance' }>, 'kind' | 'sign'>;
+type FtToken = Omit<Extract<Effect, { kind: 'ft_token' }>, 'kind' | 'sign'>;
+type TokenChange = Omit<Extract<Effect, { kind: 'token_change' }>, 'kind' | 'sign'>;
+
+/** The entry of a key, made where there is none. */
+function entry<V>(map: Map<string, V>, key: string, make: () => V): V {
+  let found = map.get(key);
+  if (found === undefined) {
+    found = make();
+    map.set(key, found);
+  }
+  return found;
+}
+
+/** Sums of a block's token events; balances move once a block, whatever the number of transfers. */
+class TokenSums {
+  readonly #balances = new Map<string, FtBalance>();
+  readonly #tokens = new Map<string, FtToken>();
+  /** The number of mints, by asset. */
+  readonly #mints = new Map<string, number>();
+
+  /** Takes a transaction's events in. @returns the effects that are the transaction's own */
+  add(transaction: ChainTransaction, position: number): Effect[] {
+    const moves: Effect[] = [];
+    const changes = new Map<string, TokenChange>();
+    const change = (principal: string, token: 'ft' | 'nft', asset: string): TokenChange =>
+      entry(changes, `${principal} ${token} ${asset}`, () => ({
+        position,
+        principal,
+        token,
+        asset,
+        sent: 0n,
+        received: 0n,
+      }));
+    for (const [index, event] of transaction.events.entries()) {
+      if (event.kind !== 'ft' && event.kind !== 'nft') continue;
+      const { kind, asset, sender, recipient } = event;
+      const amount = kind === 'ft' ? BigInt(event.amount) : 1n;
+      if (sender !== null) change(sender, kind, asset).sent += amount;
+      if (recipient !== null) change(recipient, kind, asset).received += amount;
+      if (kind === 'ft') this.#move(asset, sender, recipient, amount);
+      else {
+        moves.push({ kind: 'nft_move', sign: 1, position, index, asset, value: event.value, owner: recipient });
+        if (event.action === 'mint') this.#mints.set(asset, (this.#mints.get(asset) ?? 0) + 1);
+      }
+    }
+    for (const sums of changes.values()) moves.push({ kind: 'token_change', sign: 1, ...sums });
+    return moves;
+  }
+
+  #move(asset: string, sender: string | null, recipient: string | null, amount: bigint): void {
+    const balance = (principal: string): FtBalance =>
+      entry(this.#balances, `${principal} ${asset}`, () => ({ asset, principal, balance: 0n, transfers: 0 }));
+    const token = entry(this.#tokens, asset, () => ({ asset, supply: 0n, events: 0 }));
+    token.events += 1;
+    if (sender === null) token.supply += amount;
+    else {
+      const from = balance(sender);
+      from.balance -= amount;
+      from.transfers += 1;
+    }
+    if (recipient === null) token.supply -= amount;
+    else {
+      const to = balance(recipient);
+      to.balance += amount;
+      if (recipient !== sender) to.transfers += 1;
+    }
+  }
+
+  /** The effects on balances and supplies of everything added. */
+  effects(): Effect[] {
+    const effects: Effect[] = [];
+    for (const token of this.#tokens.values()) effects.push({ kind: 'ft_token', sign: 1, ...token });
+    for (const balance of this.#balances.values()) effects.push({ kind: 'ft_balance', sign: 1, ...balance });
+    for (const [asset, mints] of this.#mints) effects.push({ kind: 'nft_mints', sign: 1, asset, mints });
+    return effects;
+  }
+}
+
+/** What a block does to accounts: sums for each principal of its transactions. */
+class AccountMoves {
+  readonly #height: number;
+  readonly #moves = new Map<string, AccountMove>();
+  /** Transactions and rewards of each account in the block. */
+  readonly #entries = new Map<string, number>();
+  /** micro-STX by which the balances of all accounts change, once their effects are made. */
+  balances = 0n;
+
+  constructor(height: number) {
+    this.#height = height;
+  }
+
+  #of(principal: string): AccountMove {
+    let known = this.#moves.get(principal);
+    if (known === undefined) {
+      known = {
+        balance: 0n,
+        stxMoves: 0,
+        transactions: 0,
+        rewards: 0,
+        stxInbound: 0,
+        stxOutbound: 0,
+        sent: 0,
+        paid: 0,
+        calls: 0,
+      };
+      this.#moves.set(principal, known);
+    }
+    return known;
+  }
+
+  /** Adds a principal's part in a transaction. */
+  involve(principal: string, { sent, received, stxMoved, stxInbound, stxOutbound }: Involvement): void {
+    const moved = this.#of(principal);
+    moved.balance += received - sent;
+    moved.stxMoves += stxMoved ? 1 : 0;
+    moved.transactions += 1;
+    moved.stxInbound += stxInbound;
+    moved.stxOutbound += stxOutbound;
+  }
+
+  /** Adds what the payload of a transaction says, whose involvements were added before. */
+  act({ payload, sender }: ChainTransaction): void {
+    this.#of(sender.address).sent += 1;
+    if (payload.type === 'token_transfer') this.#of(payload.recipient).paid += 1;
+    if (payload.type === 'contract_call') this.#of(payload.contractId).calls += 1;
+  }
+
+  /** Adds a reward of so many micro-STX. */
+  reward(principal: string, amount: bigint): void {
+    const moved = this.#of(principal);
+    moved.balance += amount;
+    moved.stxMoves += 1;
+    moved.rewards += 1;
+  }
+
+  /** The number of accounts whose effects are not made yet. */
+  get size(): number {
+    return this.#moves.size;
+  }
+
+  /** The effects of what was added since the last ones; a principal may have several in a block. */
+  *effects(): Generator<Effect> {
+    for (const [principal, moved] of this.#moves) {
+      yield { kind: 'account', sign: 1, principal, ...moved };
+      this.balances += moved.balance;
+      this.#entries.set(principal, (this.#entries.get(principal) ?? 0) + moved.transactions + moved.rewards);
+    }
+    this.#moves.clear();
+  }
+
+  /** The effects on checkpoints, once for each principal of the block. */
+  *checkpoints(): Generator<Effect> {
+    for (const [principal, entries] of this.#entries) {
+      yield { kind: 'checkpoint', sign: 1, height: this.#height, principal, entries };
+    }
+  }
+}
+
+/**
+ * The cycle of a distribution to a bond, which is that of the calculation of rewards printed after it.
+ * @param readings of the transaction's events
+ * @param index of the distribution
+ */
+function cycleOf(readings: readonly (PoxReading | null)[], index: number): number | null {
+  for (const reading of readings.slice(index + 1)) {
+    if (reading?.kind !== 'staking') continue;
+    for (const change of reading.changes) if (change.kind === 'reward_calculation') return change.cycle;
+  }
+  return null;
+}
+
+const withCycle = (change: StakingChange, readings: readonly (PoxReading | null)[], index: number): StakingChange =>
+  change.kind === 'bond_distribution' ? { ...change, cycle: cycleOf(readings, index) } : change;
+
+/** The effects of a transaction's stacking and staking prints. @param burnHeight the Bitcoin height of its block */
+function stackingEffects({ events }: ChainTransaction, position: number, burnHeight: number): Effect[] {
+  const effects: Effect[] = [];
+  const readings = Array.from(events, poxReading);
+  for (const [index, event] of events.entries()) {
+    const reading = readings[index] ?? null;
+    const lock = stackingLock(event, reading);
+    if (lock !== null) effects.push({ kind: 'lock', sign: 1, position, index, lock });
+    if (reading === null) continue;
+    if (reading.kind === 'stacking') {
+      effects.push({ kind: 'stacking_print', sign: 1, position, index, print: reading.print });
+    } else if (reading.kind === 'unread') {
+      effects.push({ ...reading, kind: 'unread_print', sign: 1 });
+    } else {
+      for (const change of reading.changes) {
+        const known = withCycle(change, readings, index);
+        effects.push({ kind: 'staking', sign: 1, position, index, burnHeight, change: known });
+      }
+    }
+  }
+  return effects;
+}
+
+/** The effects of one change. @param index of the event that says it */
+function effectsOfChange(change: NameChange, position: number, index: number): Effect[] {
+  switch (change.kind) {
+    case 'name':
+      return [{ kind: 'name_operation', sign: 1, position, index, operation: change.operation }];
+    case 'namespace': {
+      const { namespace, lifetime, price } = change;
+      return [
+        { kind: 'namespace', sign: 1, position, index, namespace, lifetime },
+        { kind: 'namespace_price', sign: 1, position, index, namespace, price },
+      ];
+    }
+    case 'price':
+      return [{ kind: 'namespace_price', sign: 1, position, index, namespace: change.namespace, price: change.price }];
+  }
+}
+
+/**
+ * The effects of a transaction on namespaces and names, in the order of its events.
+ * @param position of the transaction
+ */
+function nameEffects(transaction: ChainTransaction, position: number): Effect[] {
+  const effects: Effect[] = [];
+  const { events, payload } = transaction;
+  for (const [index, event] of events.entries()) {
+    if (event.kind !== 'contract_log' || !isNameContract(event.contractId)) continue;
+    const change = nameChangeOf(event);
+    if (change !== null) effects.push(...effectsOfChange(change, position, index));
+  }
+  if (payload.type !== 'contract_call') return effects;
+  const change = unprintedChange(transaction);
+  if (change !== null) effects.push(...effectsOfChange(change, position, events.length));
+  return effects;
 }

@@ -6,7 +6,7 @@ import { type ClarityValue, decodeArguments, decodeClarity } from '../codec/clar
 import { clarity } from '../codec/clarity-encode.ts';
 import { strictText, utf8Bytes } from '../codec/utf8.ts';
 import type { ChainEvent, ChainTransaction } from './block.ts';
-import { tupleOf } from './pox/fields.ts';
+import { tupleOf } from './pox/print.ts';
 
 /** The contracts of mainnet and of every other chain. */
 export const NAME_CONTRACTS = ['SP000000000000000000002Q6VF78.bns', 'ST000000000000000000002AMW42H.bns'] as const;

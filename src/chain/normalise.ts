@@ -1,8 +1,8 @@
 /** Converts a node's block payload, of any release from 2.0 on, to a {@link Block}. */
-import type { DecodeError } from '../codec/decode-error.ts';
-import { exactJson } from '../codec/exact-number.ts';
+
+import { exactJson } from '../base/json.ts';
+import { BytesReader, type DecodeError, decoded } from '../codec/bytes-reader.ts';
 import { fromHex, toHex } from '../codec/hex.ts';
-import { signerBits } from '../codec/signer-bits.ts';
 import { decodeKnownParts } from '../codec/transaction.ts';
 import { bitcoinOperationContent, unreadContent } from './bitcoin-operation.ts';
 import {
@@ -296,4 +296,23 @@ export function streamedMicroblocks(payload: MicroblocksPayload, network: Networ
     else known.transactions.push(transaction);
   }
   return [...byHash.values()].sort((a, b) => a.sequence - b.sequence);
+}
+
+/**
+ * The signer bit vector of a block event as a text of `0` and `1`, one per reward slot: u16 bit count, u32 byte
+ * count, then the bits from the highest of the first byte on. Null when the counts and the bytes do not agree.
+ */
+export function signerBits(bytes: Uint8Array): string | null {
+  const bits = decoded(() => {
+    const reader = new BytesReader(bytes);
+    const bitCount = reader.u16('the count of bits');
+    const vector = reader.span(reader.u32('the count of bytes'), 'the bits');
+    return { bitCount, vector, whole: reader.left === 0 };
+  });
+  if (!bits.ok || !bits.value.whole) return null;
+  const { bitCount, vector } = bits.value;
+  if (vector.length !== Math.ceil(bitCount / 8)) return null;
+  let text = '';
+  for (let bit = 0; bit < bitCount; bit++) text += (vector[bit >> 3]! >> (7 - (bit & 7))) & 1;
+  return text;
 }

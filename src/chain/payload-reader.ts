@@ -2,7 +2,7 @@
 import type { Static, TSchema } from '@sinclair/typebox';
 import { type TypeCheck, TypeCompiler, type ValueError } from '@sinclair/typebox/compiler';
 import { collecting } from '../base/garbage.ts';
-import { isTooDeep, MAX_FOREIGN_DEPTH } from '../base/json-depth.ts';
+import { isTooDeep, MAX_FOREIGN_DEPTH } from '../base/json.ts';
 import { type JsonSlices, slicesOf } from './json-slices.ts';
 import {
   AttachmentsPayload,

@@ -5,7 +5,7 @@
  * line end in the other. So each payload with a backslash is read both ways. Where JSON or COPY's own rules leave only
  * one, the row shows how the whole recording is written; where they leave two, nothing is guessed.
  */
-import { parsedJson } from '../base/json-text.ts';
+import { parsedJson } from '../base/json.ts';
 import { utcMicroseconds } from '../base/utc-time.ts';
 
 export interface RecordedEvent {

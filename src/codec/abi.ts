@@ -1,7 +1,6 @@
-import { parsedJson } from '../base/json-text.ts';
+import { parsedJson } from '../base/json.ts';
 import { decodeArguments, decodeClarity } from './clarity.ts';
-import { clarityRepr } from './clarity-repr.ts';
-import { clarityTypeOf, UNKNOWN_TYPE } from './clarity-type.ts';
+import { clarityRepr, clarityTypeOf, UNKNOWN_TYPE } from './clarity-text.ts';
 import { toHex } from './hex.ts';
 
 /** A type in a contract interface, as the node's JSON gives it. Newer nodes may know more types than these. */
@@ -137,3 +136,54 @@ const isFunction = (value: unknown): value is AbiFunction =>
   typeof value.access === 'string' &&
   Array.isArray(value.args) &&
   value.args.every((arg) => isRecord(arg) && typeof arg.name === 'string' && 'type' in arg);
+
+/** A function that a trait requires; a missing member requires nothing. */
+export interface TraitFunction {
+  name?: unknown;
+  access?: unknown;
+  args?: unknown[];
+  outputs?: unknown;
+}
+
+/**
+ * The functions of a trait's interface, arguments by their types alone.
+ * @returns null for what isn't an object with a list of functions, each with a list of arguments
+ */
+export function traitFunctions(trait: unknown): TraitFunction[] | null {
+  if (!isRecord(trait) || !Array.isArray(trait.functions)) return null;
+  const functions: TraitFunction[] = [];
+  for (const declared of trait.functions) {
+    if (!isRecord(declared) || !Array.isArray(declared.args)) return null;
+    const { name, access, outputs } = declared;
+    const args = declared.args.map((arg) => (isRecord(arg) ? { type: arg.type } : arg));
+    // The name first: it tells most functions apart at once.
+    functions.push({
+      ...(name === undefined ? {} : { name }),
+      ...(access === undefined ? {} : { access }),
+      args,
+      ...(outputs === undefined ? {} : { outputs }),
+    });
+  }
+  return functions;
+}
+
+/**
+ * Whether a value contains what is asked for: an object must contain each member, a list must contain each item in any
+ * order, and any other value must be equal.
+ */
+function holds(value: unknown, asked: unknown): boolean {
+  if (Array.isArray(asked)) {
+    return Array.isArray(value) && asked.every((item) => value.some((member) => holds(member, item)));
+  }
+  if (isRecord(asked)) {
+    if (!isRecord(value) || Array.isArray(value)) return false;
+    return Object.entries(asked).every(([name, member]) => name in value && holds(value[name], member));
+  }
+  return value === asked;
+}
+
+/** Whether the contract's interface declares each function of the trait. */
+export function implementsTrait(contractInterface: unknown, functions: readonly TraitFunction[]): boolean {
+  const declared = isRecord(contractInterface) ? contractInterface.functions : undefined;
+  return holds(Array.isArray(declared) ? declared : [], functions);
+}

@@ -1,6 +1,6 @@
 import { principalBytes } from './address.ts';
 import { MAX_NAME_LENGTH } from './bytes-reader.ts';
-import { MAX_VALUE_SIZE, PREFIX } from './clarity-wire.ts';
+import { MAX_VALUE_SIZE, PREFIX } from './clarity.ts';
 import { compareUtf8, utf8Bytes } from './utf8.ts';
 
 const MAX_UINT = 2n ** 128n - 1n;

@@ -1,4 +1,4 @@
-import { DecodeError } from './decode-error.ts';
+import { DecodeError } from './bytes-reader.ts';
 
 /** `0x` and two lower-case digits per byte; no bytes give `0x`. */
 export function toHex(bytes: Uint8Array): string {

@@ -1,5 +1,5 @@
 import type { BytesReader } from './bytes-reader.ts';
-import { PREFIX, readAddress, readPrincipalValue, walkClarity } from './clarity-wire.ts';
+import { PREFIX, readAddress, readPrincipalValue, walkClarity } from './clarity.ts';
 import { type TenureChangeCause, tenureChangeCauses } from './tenure-change.ts';
 import { lossyText } from './utf8.ts';
 

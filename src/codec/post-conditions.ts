@@ -1,7 +1,6 @@
-import { BytesReader } from './bytes-reader.ts';
-import { clarityRepr } from './clarity-repr.ts';
-import { readAddress, skipAddress, walkClarity } from './clarity-wire.ts';
-import { type Decoded, DecodeError, decoded } from './decode-error.ts';
+import { BytesReader, type Decoded, DecodeError, decoded } from './bytes-reader.ts';
+import { readAddress, skipAddress, walkClarity } from './clarity.ts';
+import { clarityRepr } from './clarity-text.ts';
 import { toHex } from './hex.ts';
 
 /**

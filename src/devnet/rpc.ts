@@ -2,13 +2,12 @@
 import { Type } from '@sinclair/typebox';
 import { Value } from '@sinclair/typebox/value';
 import { type Clock, systemClock } from '../base/clock.ts';
-import { isTooDeep, MAX_DEPTH } from '../base/json-depth.ts';
+import { isTooDeep, MAX_DEPTH } from '../base/json.ts';
 import { principalBytes } from '../codec/address.ts';
-import { BytesReader } from '../codec/bytes-reader.ts';
+import { BytesReader, DecodeError, decoded } from '../codec/bytes-reader.ts';
 import { type ClarityValue, decodeClarity } from '../codec/clarity.ts';
 import { clarity } from '../codec/clarity-encode.ts';
-import { clarityRepr } from '../codec/clarity-repr.ts';
-import { DecodeError, decoded } from '../codec/decode-error.ts';
+import { clarityRepr } from '../codec/clarity-text.ts';
 import { fromHex, toHex } from '../codec/hex.ts';
 import { readPayload } from '../codec/payload.ts';
 import { transactionId } from '../codec/transaction.ts';

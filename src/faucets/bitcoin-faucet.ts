@@ -3,7 +3,7 @@ import { Address, p2pkh, Transaction } from '@scure/btc-signer';
 import { pubECDSA } from '@scure/btc-signer/utils.js';
 import { type Static, type TSchema, Type } from '@sinclair/typebox';
 import { Value } from '@sinclair/typebox/value';
-import { parsedJson } from '../base/json-text.ts';
+import { parsedJson } from '../base/json.ts';
 import { fromHex } from '../codec/hex.ts';
 import { directFetch } from '../http/direct-fetch.ts';
 import { failed, outOfFunds, unavailable } from './faucet-error.ts';

@@ -1,5 +1,4 @@
 /** STX and sBTC: transactions that the faucet's keys sign and the node broadcasts. */
-
 import { Type } from '@sinclair/typebox';
 import { Value } from '@sinclair/typebox/value';
 import { STACKS_TESTNET, type StacksNetwork } from '@stacks/network';
@@ -12,7 +11,7 @@ import {
   type StacksTransactionWire,
   serializePayload,
 } from '@stacks/transactions';
-import { parsedJson } from '../base/json-text.ts';
+import { parsedJson } from '../base/json.ts';
 import { fromHex } from '../codec/hex.ts';
 import { UnreachableError } from '../http/direct-fetch.ts';
 import { failed, outOfFunds, unavailable } from './faucet-error.ts';

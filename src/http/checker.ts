@@ -1,7 +1,7 @@
 /** Finds the first mistake in a value, by the schema that also documents it. */
 import type { TSchema } from '@sinclair/typebox';
 import { TypeCompiler, type ValueError, ValueErrorType } from '@sinclair/typebox/compiler';
-import { madeOnce } from '../base/made-once.ts';
+import { madeOnce } from '../base/cache.ts';
 
 /** Where and how a value breaks its schema. */
 export interface Mistake {

@@ -6,7 +6,7 @@
  * list, another principal or another block. It guards against mistakes, not against forgery: a forged cursor can only
  * name a page elsewhere. Nothing else goes into the text, so every thread and host makes and takes the same one.
  */
-import { parsedJson } from '../base/json-text.ts';
+import { parsedJson } from '../base/json.ts';
 import { type Cursor, type CursorKey, cursorSides } from '../store/model/page.ts';
 
 /** The first byte of a cursor that names a page from an item on. */

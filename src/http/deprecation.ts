@@ -1,6 +1,6 @@
 /** What a deprecated route says of itself, and its end. */
 import type { TProperties } from '@sinclair/typebox';
-import { madeOnce } from '../base/made-once.ts';
+import { madeOnce } from '../base/cache.ts';
 import { problem } from './errors.ts';
 import { pathStart } from './request-url.ts';
 import type { Responder } from './respond.ts';

@@ -1,8 +1,9 @@
 /** The API described: the OpenAPI document, and a page to read it that loads nothing from elsewhere. */
+
 import { promisify } from 'node:util';
 import { gzip } from 'node:zlib';
 import { type AnyElysia, Elysia } from 'elysia';
-import { madeOnce } from '../base/made-once.ts';
+import { madeOnce } from '../base/cache.ts';
 import { heightComponents, KEY_SCHEME, type RecordedExample, withExample, withHeights } from './openapi.ts';
 import { type Packed, packedAnswer } from './packed.ts';
 import type { Responder } from './respond.ts';

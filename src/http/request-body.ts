@@ -5,8 +5,7 @@
  * after it.
  */
 import type { Static, TSchema } from '@sinclair/typebox';
-import { isTooDeep, MAX_DEPTH } from '../base/json-depth.ts';
-import { parsedJson } from '../base/json-text.ts';
+import { isTooDeep, MAX_DEPTH, parsedJson } from '../base/json.ts';
 import { checker } from './checker.ts';
 import { ApiError, ParameterError } from './errors.ts';
 

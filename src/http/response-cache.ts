@@ -1,4 +1,4 @@
-import { recent } from '../base/recent.ts';
+import { recent } from '../base/cache.ts';
 
 /**
  * A cache of answers. A tag says all of the chain's state that an answer depends on, so a cached answer of the current

@@ -1,7 +1,7 @@
 /** How a route is declared, and what a declaration becomes. */
 import type { Static, TProperties, TSchema, TUndefined } from '@sinclair/typebox';
 import type { AnyElysia } from 'elysia';
-import { madeOnce } from '../base/made-once.ts';
+import { madeOnce } from '../base/cache.ts';
 import type { atMost, Turns } from '../base/turns.ts';
 import type { Reader } from '../store/read/index-reader.ts';
 import type { Snapshots } from '../store/read/snapshots.ts';

@@ -1,6 +1,6 @@
 /** Parameters of a request as texts, by which another URL names the same thing. */
 import { type TProperties, TransformKind, type TSchema } from '@sinclair/typebox';
-import { madeOnce } from '../base/made-once.ts';
+import { madeOnce } from '../base/cache.ts';
 import { ParameterError, type ParameterPlace } from './errors.ts';
 import { decoded, pathSegment, queryText } from './request-url.ts';
 import { listReader, textReader } from './value-reader.ts';

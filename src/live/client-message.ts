@@ -2,7 +2,7 @@
  * Messages of realtime clients: how they are bounded and parsed, and how they wait for their turn.
  * A message is bounded before it is parsed, so that no text costs more than its length.
  */
-import { isTooDeep, MAX_DEPTH } from '../base/json-depth.ts';
+import { isTooDeep, MAX_DEPTH } from '../base/json.ts';
 import type { Turns } from '../base/turns.ts';
 
 /** The longest frame or body of a client, in bytes; Socket.IO tells its clients so. */

@@ -1,8 +1,7 @@
 /** A client of the node's RPC interface. */
-
 import { Type } from '@sinclair/typebox';
 import { Value } from '@sinclair/typebox/value';
-import { parsedJson } from '../base/json-text.ts';
+import { parsedJson } from '../base/json.ts';
 import { directFetch, UnreachableError } from '../http/direct-fetch.ts';
 
 /** The node can't be reached, or doesn't answer in time. */

@@ -1,7 +1,6 @@
 import { expect, test } from 'bun:test';
 import type { ChainEvent } from '../../src/chain/block.ts';
-import { stackingLock } from '../../src/chain/locks.ts';
-import { poxReading } from '../../src/chain/pox/reading.ts';
+import { poxReading, stackingLock } from '../../src/chain/pox/reading.ts';
 import { clarity } from '../../src/codec/clarity-encode.ts';
 
 const stacker = 'SP2J6ZY48GV1EZ5V2V5RB9MP66SW86PYKKNRV9EJ7';

@@ -1,6 +1,6 @@
 import { expect, test } from 'bun:test';
 import fc from 'fast-check';
-import { MAX_FOREIGN_DEPTH } from '../../src/base/json-depth.ts';
+import { MAX_FOREIGN_DEPTH } from '../../src/base/json.ts';
 import {
   formatShownBy,
   MixedFormatsError,

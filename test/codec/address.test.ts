@@ -3,14 +3,15 @@ import { addressFromVersionHash, addressToString, createAddress } from '@stacks/
 import fc from 'fast-check';
 import {
   BOOT_ADDRESS,
+  c32Decode,
+  c32Encode,
   canonicalPrincipal,
   isPrincipal,
   parseStacksAddress,
   principalBytes,
   stacksAddress,
 } from '../../src/codec/address.ts';
-import { c32Decode, c32Encode } from '../../src/codec/c32.ts';
-import { DecodeError } from '../../src/codec/decode-error.ts';
+import { DecodeError } from '../../src/codec/bytes-reader.ts';
 import { fromHex, toHex } from '../../src/codec/hex.ts';
 import { assertProperty } from '../support/property.ts';
 

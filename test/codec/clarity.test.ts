@@ -9,8 +9,7 @@ import {
 import fc from 'fast-check';
 import { type ClarityValue, decodeArguments, decodeClarity } from '../../src/codec/clarity.ts';
 import { clarity, encodeArguments } from '../../src/codec/clarity-encode.ts';
-import { clarityRepr } from '../../src/codec/clarity-repr.ts';
-import { clarityTypeOf } from '../../src/codec/clarity-type.ts';
+import { clarityRepr, clarityTypeOf } from '../../src/codec/clarity-text.ts';
 import { fromHex, toHex } from '../../src/codec/hex.ts';
 import { assertProperty } from '../support/property.ts';
 import { address, bytesOf, clarityValue, contractName } from './arbitraries.ts';

@@ -1,5 +1,5 @@
 import { expect, test } from 'bun:test';
-import { DecodeError } from '../../src/codec/decode-error.ts';
+import { DecodeError } from '../../src/codec/bytes-reader.ts';
 import { fromHex, toHex } from '../../src/codec/hex.ts';
 
 test('hex is written with 0x and lower case', () => {

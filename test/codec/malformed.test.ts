@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'bun:test';
 import fc from 'fast-check';
+import { DecodeError } from '../../src/codec/bytes-reader.ts';
 import { decodeArguments, decodeClarity } from '../../src/codec/clarity.ts';
 import { encodeArguments } from '../../src/codec/clarity-encode.ts';
-import { clarityRepr } from '../../src/codec/clarity-repr.ts';
-import { DecodeError } from '../../src/codec/decode-error.ts';
+import { clarityRepr } from '../../src/codec/clarity-text.ts';
 import { fromHex, toHex } from '../../src/codec/hex.ts';
 import { decodePostConditions } from '../../src/codec/post-conditions.ts';
 import { decodeTransaction } from '../../src/codec/transaction.ts';

@@ -4,7 +4,7 @@ import fc from 'fast-check';
 import { decodeClarity } from '../../src/codec/clarity.ts';
 import { clarity } from '../../src/codec/clarity-encode.ts';
 import { type ClarityField, fieldsOf, fieldsOfCall, isWithin, MOST_FIELDS } from '../../src/codec/clarity-fields.ts';
-import { clarityRepr } from '../../src/codec/clarity-repr.ts';
+import { clarityRepr } from '../../src/codec/clarity-text.ts';
 import { toHex } from '../../src/codec/hex.ts';
 import { utf8Bytes } from '../../src/codec/utf8.ts';
 import { ConditionError, conditionOf, meets } from '../../src/codec/value-condition.ts';

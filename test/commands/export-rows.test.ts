@@ -5,7 +5,7 @@ import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parquetMetadata, parquetReadObjects } from 'hyparquet';
 import { clarity } from '../../src/codec/clarity-encode.ts';
-import { clarityJson } from '../../src/codec/clarity-json.ts';
+import { clarityJson } from '../../src/codec/clarity-text.ts';
 import { fromHex } from '../../src/codec/hex.ts';
 import { utf8Bytes } from '../../src/codec/utf8.ts';
 import { createProgram } from '../../src/commands/cli/program.ts';

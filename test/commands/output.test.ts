@@ -4,7 +4,7 @@ import { chmodSync, existsSync, mkdirSync, readdirSync, readFileSync, symlinkSyn
 import { join } from 'node:path';
 import { gunzipSync, zstdDecompressSync } from 'node:zlib';
 import { OperatorError } from '../../src/base/errors.ts';
-import { wholeFile } from '../../src/base/whole-file.ts';
+import { wholeFile } from '../../src/base/files.ts';
 import { printError, writeLines, writeNow } from '../../src/commands/cli/output.ts';
 import { type DataDirectory, dataDirectory } from '../support/data-directory.ts';
 

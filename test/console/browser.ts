@@ -1,8 +1,9 @@
 /** A real Chromium for the tests of the console: one for the whole file, and none is needed where there is none. */
+
 import { afterAll, expect, test } from 'bun:test';
 import axe from 'axe-core/axe.min.js' with { type: 'text' };
 import { type Browser, type BrowserContextOptions, type ConsoleMessage, chromium, type Page } from 'playwright-core';
-import { madeOnce } from '../../src/base/made-once.ts';
+import { madeOnce } from '../../src/base/cache.ts';
 
 /** Names of the browser on systems that have it. */
 const NAMES = ['chromium', 'chromium-browser', 'google-chrome', 'google-chrome-stable'];

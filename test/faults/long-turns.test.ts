@@ -10,7 +10,7 @@ import { type Clock, systemClock } from '../../src/base/clock.ts';
 import { Turns, WORK_MS } from '../../src/base/turns.ts';
 import * as values from '../../src/codec/clarity.ts';
 import { clarity, encodeArguments } from '../../src/codec/clarity-encode.ts';
-import * as reprs from '../../src/codec/clarity-repr.ts';
+import * as reprs from '../../src/codec/clarity-text.ts';
 import { createApp } from '../../src/commands/serve/app.ts';
 import { networks } from '../../src/devnet/network.ts';
 import { Prng } from '../../src/devnet/prng.ts';

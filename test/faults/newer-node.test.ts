@@ -3,10 +3,10 @@
 import { Database } from 'bun:sqlite';
 import { describe, expect, test } from 'bun:test';
 import fc from 'fast-check';
+import { exactJson } from '../../src/base/json.ts';
 import { networkOf } from '../../src/chain/network.ts';
 import { blockOf } from '../../src/chain/normalise.ts';
 import { isEventPath, mayBeEventPath, parseJson, readPayload } from '../../src/chain/payload-reader.ts';
-import { exactJson } from '../../src/codec/exact-number.ts';
 import { fromHex, toHex } from '../../src/codec/hex.ts';
 import { transactionId } from '../../src/codec/transaction.ts';
 import { sentence } from '../../src/console/app/chain/summary.ts';

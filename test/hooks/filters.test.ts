@@ -6,7 +6,7 @@ import { networkOf } from '../../src/chain/network.ts';
 import { blockOf } from '../../src/chain/normalise.ts';
 import { readPayload } from '../../src/chain/payload-reader.ts';
 import { clarity } from '../../src/codec/clarity-encode.ts';
-import { clarityRepr } from '../../src/codec/clarity-repr.ts';
+import { clarityRepr } from '../../src/codec/clarity-text.ts';
 import { toHex } from '../../src/codec/hex.ts';
 import { devnetEvents } from '../../src/devnet/scenario.ts';
 import { type Filter, type FilterType, filterSchemas } from '../../src/hooks/definition/filter-schemas.ts';

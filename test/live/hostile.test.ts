@@ -2,7 +2,7 @@
 
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import fc from 'fast-check';
-import { MAX_DEPTH } from '../../src/base/json-depth.ts';
+import { MAX_DEPTH } from '../../src/base/json.ts';
 import { MAX_MESSAGE, MAX_TEXT } from '../../src/live/client-message.ts';
 import { MOST_PACKETS } from '../../src/live/socket-io.ts';
 import { assertProperty } from '../support/property.ts';

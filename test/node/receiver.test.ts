@@ -1,7 +1,6 @@
 /** What the node is told of an event that can't be taken. */
 import { expect, test } from 'bun:test';
-import { MAX_FOREIGN_DEPTH } from '../../src/base/json-depth.ts';
-import { parsedJson } from '../../src/base/json-text.ts';
+import { MAX_FOREIGN_DEPTH, parsedJson } from '../../src/base/json.ts';
 import { readPayload } from '../../src/chain/payload-reader.ts';
 import { eventIntake } from '../../src/node/event-intake.ts';
 import { type ReceiverEvent, startReceiver } from '../../src/node/receiver.ts';

@@ -1,8 +1,9 @@
 /** Contracts by the functions they declare, against the same done by hand over all of them. */
+
 import { Database } from 'bun:sqlite';
 import { afterAll, beforeAll, expect, test } from 'bun:test';
 import fc from 'fast-check';
-import { implementsTrait } from '../../src/codec/trait.ts';
+import { implementsTrait } from '../../src/codec/abi.ts';
 import { indexPath } from '../../src/store/files/database.ts';
 import { chainQueries } from '../../src/store/queries/chain.ts';
 import { deploymentQueries } from '../../src/store/queries/deployments.ts';

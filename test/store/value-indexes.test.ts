@@ -10,7 +10,7 @@ import fc from 'fast-check';
 import { type ClarityValue, decodeArguments, decodeClarity } from '../../src/codec/clarity.ts';
 import { clarity } from '../../src/codec/clarity-encode.ts';
 import { toHex } from '../../src/codec/hex.ts';
-import { payloadOf } from '../../src/codec/raw-payload.ts';
+import { payloadOf } from '../../src/codec/transaction.ts';
 import { conditionOf } from '../../src/codec/value-condition.ts';
 import type { NodeEvent } from '../../src/devnet/node-event.ts';
 import { devnetEvents } from '../../src/devnet/scenario.ts';

@@ -1,6 +1,6 @@
 /** Events into a data directory, as a test gives them. */
 import { readFileSync, writeFileSync } from 'node:fs';
-import { madeOnce } from '../../src/base/made-once.ts';
+import { madeOnce } from '../../src/base/cache.ts';
 import type { NodeEvent } from '../../src/devnet/node-event.ts';
 import { silentMachine } from '../../src/hooks/machine.ts';
 import { indexPath, openWriter } from '../../src/store/files/database.ts';

@@ -1,6 +1,7 @@
 /** A payload's JSON changed in one place, with the numbers that no double holds as they were. */
+
+import { exactJson as jsonOf } from '../../src/base/json.ts';
 import { parseJson } from '../../src/chain/payload-reader.ts';
-import { exactJson as jsonOf } from '../../src/codec/exact-number.ts';
 
 export { jsonOf };
 

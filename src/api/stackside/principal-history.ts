@@ -1,6 +1,6 @@
 /** Every movement of a principal's assets, for accounts and taxes. The route is Stackside's own. */
 import { type Static, Type } from '@sinclair/typebox';
-import { clarityRepr } from '../../codec/clarity-repr.ts';
+import { clarityRepr } from '../../codec/clarity-text.ts';
 import { toHex } from '../../codec/hex.ts';
 import { csvLine } from '../../http/csv.ts';
 import { ApiError, Problem } from '../../http/errors.ts';

@@ -1,8 +1,7 @@
 /** Contracts of v1: with their interface, of any fork, and by the trait they implement. */
-
 import { Type } from '@sinclair/typebox';
-import { parsedJson } from '../../base/json-text.ts';
-import { implementsTrait, type TraitFunction, traitFunctions } from '../../codec/trait.ts';
+import { parsedJson } from '../../base/json.ts';
+import { implementsTrait, type TraitFunction, traitFunctions } from '../../codec/abi.ts';
 import { notFound } from '../../http/errors.ts';
 import { anyFork, chainTip } from '../../http/etag.ts';
 import { serializedLate } from '../../http/json.ts';

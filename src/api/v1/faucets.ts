@@ -1,7 +1,6 @@
 /** Faucets of test networks. What goes wrong is said as clients of these routes know it: `{error, success: false}`. */
-
 import { Type } from '@sinclair/typebox';
-import { parsedJson } from '../../base/json-text.ts';
+import { parsedJson } from '../../base/json.ts';
 import { FaucetError } from '../../faucets/faucet-error.ts';
 import type { BitcoinSize, Faucets } from '../../faucets/faucets.ts';
 import { bareErrors, type ErrorShape } from '../../http/errors.ts';

@@ -1,13 +1,8 @@
-/** Reads events of the stacking contracts by the tables of their topics. */
+/** Reads events of the stacking contracts by the tables of their topics, and the locks of STX that they make, from pox to pox-5. */
 import type { ChainEvent } from '../block.ts';
-import { UnreadablePrint } from './fields.ts';
-import { pox2 } from './pox-2.ts';
-import { pox3 } from './pox-3.ts';
-import { pox4 } from './pox-4.ts';
-import { pox5 } from './pox-5.ts';
-import { poxPrint, printingPox } from './print.ts';
-import type { StackingPrint, StackingTopic } from './stacking.ts';
-import type { StakingChange, StakingTopic } from './staking.ts';
+import { poxPrint, printingPox, UnreadablePrint } from './print.ts';
+import { heightOfUint, type StackingPrint, stackingTopics } from './stacking.ts';
+import { type StakingChange, stakingTopics } from './staking.ts';
 
 /**
  * The meaning of a print. `unread` is a print whose topic or fields are unknown, which remains a plain contract log.
@@ -28,12 +23,8 @@ export const POX_VERSIONS: Readonly<Record<string, number>> = {
 const byName = <T extends { name: string }>(topics: readonly T[]): ReadonlyMap<string, T> =>
   new Map(topics.map((topic) => [topic.name, topic]));
 
-const stackingTopics: Readonly<Record<string, ReadonlyMap<string, StackingTopic>>> = {
-  'pox-2': byName(pox2),
-  'pox-3': byName(pox3),
-  'pox-4': byName(pox4),
-};
-const stakingTopics: ReadonlyMap<string, StakingTopic> = byName(pox5);
+const stackingByName = new Map(Object.entries(stackingTopics).map(([contract, topics]) => [contract, byName(topics)]));
+const stakingByName = byName(stakingTopics);
 
 /** Reads an event of a stacking contract. @returns null for other events, and for prints without a meaning */
 export function poxReading(event: ChainEvent): PoxReading | null {
@@ -50,12 +41,12 @@ export function poxReading(event: ChainEvent): PoxReading | null {
   if (print === null) return isRefusal(event) ? null : unread('It has no form that is known');
   try {
     if (contractName === 'pox-5') {
-      const topic = stakingTopics.get(print.name);
+      const topic = stakingByName.get(print.name);
       return topic === undefined
         ? unread('The topic is not known')
         : { kind: 'staking', changes: topic.read(print.fields) };
     }
-    const topic = stackingTopics[contractName]?.get(print.name);
+    const topic = stackingByName.get(contractName)?.get(print.name);
     if (topic === undefined) return unread('The topic is not known');
     const read = topic.read(print, POX_VERSIONS[contractName] ?? 0);
     return read === null ? null : { kind: 'stacking', print: read };
@@ -68,3 +59,38 @@ export function poxReading(event: ChainEvent): PoxReading | null {
 /** `(err …)`: a call that did nothing. */
 const ERR_PREFIX = 8;
 const isRefusal = (event: ChainEvent): boolean => event.kind === 'contract_log' && event.value[0] === ERR_PREFIX;
+
+/**
+ * A change of what a principal has locked. Each carries the whole state, not a difference: the last one decides.
+ * `amount` (micro-STX) is null where a missed reward slot ends a lock early: the amount of the lock before stays.
+ */
+export interface StackingLock {
+  principal: string;
+  amount: string | null;
+  /** Bitcoin height at which the STX are free again. */
+  unlockHeight: number;
+  /** The version of the stacking contract: 1 for pox, 2 for pox-2, up to 5 for pox-5. */
+  poxVersion: number;
+}
+
+/**
+ * How an event changes a lock; null when it doesn't. The node sends a lock event for whatever pox-5 locks, too.
+ * @param reading of the event
+ */
+export function stackingLock(event: ChainEvent, reading: PoxReading | null): StackingLock | null {
+  if (event.kind === 'stx_lock') {
+    const poxVersion = POX_VERSIONS[event.contractName];
+    if (poxVersion === undefined) return null;
+    return { principal: event.address, amount: event.amount, unlockHeight: event.unlockHeight, poxVersion };
+  }
+  // pox-2 and pox-3 print `handle-unlock` for a stacker whose slot was missed, and the node sends no lock event.
+  if (reading?.kind !== 'stacking') return null;
+  const { changes, stacker, state, poxVersion } = reading.print;
+  if (!changes.some(({ kind }) => kind === 'early_unlock')) return null;
+  return {
+    principal: stacker,
+    amount: null,
+    unlockHeight: heightOfUint(state.unlockHeight),
+    poxVersion,
+  };
+}

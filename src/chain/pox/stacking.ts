@@ -1,7 +1,19 @@
-/** How the prints of pox-2 to pox-4 are declared and read. */
+/** How the prints of pox-2 to pox-4 are declared and read, and which each of them has. Amounts are micro-STX, heights Bitcoin's. */
 import { type BitcoinNetwork, type PoxAddress, poxAddressOf } from '../../codec/bitcoin-address.ts';
-import { type Fields, principal, type Tuple, UnreadablePrint, uint, type ValuesOf, valuesOf } from './fields.ts';
-import type { PoxPrint } from './print.ts';
+import {
+  count,
+  type Fields,
+  optionalBuffer,
+  optionalCount,
+  optionalUint,
+  type PoxPrint,
+  principal,
+  type Tuple,
+  UnreadablePrint,
+  uint,
+  type ValuesOf,
+  valuesOf,
+} from './print.ts';
 
 /** The stacker's balances in micro-STX, and the Bitcoin height at which the lock ends (0 without a lock). */
 export interface StackingState {
@@ -67,7 +79,7 @@ const beforePox4 = (data: Tuple): Tuple =>
 type Served = StackingPrint['data'][string];
 
 /** Declares a topic of pox-2 to pox-4: its fields, and what it changes. */
-export const stackingTopic = <F extends Readonly<Record<string, (tuple: PoxPrint['data']) => Served>>>({
+const stackingTopic = <F extends Readonly<Record<string, (tuple: PoxPrint['data']) => Served>>>({
   name,
   fields,
   after,
@@ -99,13 +111,13 @@ export const stackingTopic = <F extends Readonly<Record<string, (tuple: PoxPrint
 export const heightOfUint = (height: bigint): number => Math.min(Number(height), Number.MAX_SAFE_INTEGER);
 
 /** Subtracts, with 0 as the minimum: the balance that the node prints may be less than what it locks. */
-export const less = (amount: bigint, by: bigint): bigint => (by > amount ? 0n : amount - by);
+const less = (amount: bigint, by: bigint): bigint => (by > amount ? 0n : amount - by);
 
 /** Longest term in cycles that is believed; pox-4 locks for at most 12. A longer term changes nothing. */
 const LONGEST_TERM = 100;
 
 /** The change of a term; none where the print names no cycles, as in pox-2 and pox-3. */
-export function term<T extends object>(
+function term<T extends object>(
   firstCycle: number | null,
   endCycle: number | null,
   rest: T,
@@ -114,3 +126,174 @@ export function term<T extends object>(
   if (endCycle - firstCycle > LONGEST_TERM) throw new UnreadablePrint(`${endCycle - firstCycle} cycles are too many`);
   return [{ firstCycle, endCycle, ...rest }];
 }
+
+/** pox-4 says them; the first cycle is that after the next where the print is of a prepare phase. */
+const cycles = { end_cycle_id: optionalCount('end-cycle-id'), start_cycle_id: optionalCount('start-cycle-id') };
+const signerKey = { signer_key: optionalBuffer('signer-key') };
+const delegator = { delegator: principal('delegator') };
+
+interface Cycles {
+  end_cycle_id: number | null;
+  start_cycle_id: number | null;
+}
+
+const soloTerm = ({ start_cycle_id, end_cycle_id, signer_key }: Cycles & { signer_key: Uint8Array | null }) =>
+  term(start_cycle_id, end_cycle_id, { kind: 'solo_term' as const, signerKey: signer_key });
+
+const pooledTerm = ({ start_cycle_id, end_cycle_id, delegator }: Cycles & { delegator: string }) =>
+  term(start_cycle_id, end_cycle_id, { kind: 'pooled_term' as const, pool: delegator });
+
+const commitment = ({ start_cycle_id, end_cycle_id, signer_key }: Cycles & { signer_key: Uint8Array | null }) =>
+  term(start_cycle_id, end_cycle_id, { kind: 'commitment' as const, signerKey: signer_key });
+
+const locked = (
+  { balance }: StackingState,
+  { lock_amount, unlock_burn_height }: { lock_amount: bigint; unlock_burn_height: bigint },
+) => ({ balance: less(balance, lock_amount), locked: lock_amount, unlockHeight: unlock_burn_height });
+
+const increased = ({ balance, locked }: StackingState, { increase_by }: { increase_by: bigint }) => ({
+  balance: less(balance, increase_by),
+  locked: locked + increase_by,
+});
+
+const extended = (_: StackingState, { unlock_burn_height }: { unlock_burn_height: bigint }) => ({
+  unlockHeight: unlock_burn_height,
+});
+
+/** The print for a stacker that missed a reward slot: the lock ends early, and no lock event says so. */
+const handleUnlock = stackingTopic({
+  name: 'handle-unlock',
+  fields: {
+    first_cycle_locked: uint('first-cycle-locked'),
+    first_unlocked_cycle: uint('first-unlocked-cycle'),
+  },
+  after: ({ balance, locked }) => ({ balance: balance + locked }),
+  changes: () => [{ kind: 'early_unlock' }],
+});
+
+const stackStx = stackingTopic({
+  name: 'stack-stx',
+  fields: {
+    lock_amount: uint('lock-amount'),
+    lock_period: uint('lock-period'),
+    start_burn_height: uint('start-burn-height'),
+    unlock_burn_height: uint('unlock-burn-height'),
+    ...signerKey,
+    ...cycles,
+  },
+  after: locked,
+  changes: soloTerm,
+});
+
+const stackIncrease = stackingTopic({
+  name: 'stack-increase',
+  fields: { increase_by: uint('increase-by'), total_locked: uint('total-locked'), ...signerKey, ...cycles },
+  after: increased,
+  changes: soloTerm,
+});
+
+const stackExtend = stackingTopic({
+  name: 'stack-extend',
+  fields: {
+    extend_count: uint('extend-count'),
+    unlock_burn_height: uint('unlock-burn-height'),
+    ...signerKey,
+    ...cycles,
+  },
+  after: extended,
+  changes: soloTerm,
+});
+
+const delegateStx = stackingTopic({
+  name: 'delegate-stx',
+  fields: {
+    amount_ustx: uint('amount-ustx'),
+    delegate_to: principal('delegate-to'),
+    unlock_burn_height: optionalUint('unlock-burn-height'),
+    end_cycle_id: optionalUint('end-cycle-id'),
+    start_cycle_id: optionalUint('start-cycle-id'),
+  },
+  after: ({ unlockHeight }, { unlock_burn_height }) => ({ unlockHeight: unlock_burn_height ?? unlockHeight }),
+  changes: ({ delegate_to, unlock_burn_height }) => [
+    { kind: 'delegation', pool: delegate_to, unlockHeight: unlock_burn_height },
+  ],
+  omits: 'unlock_burn_height',
+});
+
+const delegateStackStx = stackingTopic({
+  name: 'delegate-stack-stx',
+  fields: {
+    lock_amount: uint('lock-amount'),
+    unlock_burn_height: uint('unlock-burn-height'),
+    start_burn_height: uint('start-burn-height'),
+    lock_period: uint('lock-period'),
+    ...delegator,
+    ...cycles,
+  },
+  after: locked,
+  changes: pooledTerm,
+});
+
+const delegateStackIncrease = stackingTopic({
+  name: 'delegate-stack-increase',
+  fields: { increase_by: uint('increase-by'), total_locked: uint('total-locked'), ...delegator, ...cycles },
+  after: increased,
+  changes: pooledTerm,
+});
+
+const delegateStackExtend = stackingTopic({
+  name: 'delegate-stack-extend',
+  fields: {
+    unlock_burn_height: uint('unlock-burn-height'),
+    extend_count: uint('extend-count'),
+    ...delegator,
+    ...cycles,
+  },
+  after: extended,
+  changes: pooledTerm,
+});
+
+const aggregation = { reward_cycle: count('reward-cycle'), amount_ustx: uint('amount-ustx') };
+
+const stackAggregationCommit = stackingTopic({
+  name: 'stack-aggregation-commit',
+  fields: { ...aggregation, ...signerKey, ...cycles },
+  changes: commitment,
+});
+
+const stackAggregationCommitIndexed = stackingTopic({
+  name: 'stack-aggregation-commit-indexed',
+  fields: { ...aggregation, ...signerKey, ...cycles },
+  changes: commitment,
+});
+
+const stackAggregationIncrease = stackingTopic({
+  name: 'stack-aggregation-increase',
+  fields: { ...aggregation, ...cycles },
+});
+
+const revokeDelegateStx = stackingTopic({
+  name: 'revoke-delegate-stx',
+  fields: { delegate_to: principal('delegate-to'), ...cycles },
+  changes: ({ delegate_to }) => [{ kind: 'revocation', pool: delegate_to }],
+});
+
+const common: readonly StackingTopic[] = [
+  stackStx,
+  stackIncrease,
+  stackExtend,
+  delegateStx,
+  delegateStackStx,
+  delegateStackIncrease,
+  delegateStackExtend,
+  stackAggregationCommit,
+  stackAggregationCommitIndexed,
+  stackAggregationIncrease,
+];
+
+/** What the node prints of each contract, by the contract's name. The stackers of pox-4 name a signer's key. */
+export const stackingTopics: Readonly<Record<string, readonly StackingTopic[]>> = {
+  'pox-2': [handleUnlock, ...common],
+  'pox-3': [handleUnlock, ...common],
+  'pox-4': [...common, revokeDelegateStx],
+};

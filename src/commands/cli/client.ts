@@ -2,7 +2,7 @@
 import { type Static, type TSchema, Type } from '@sinclair/typebox';
 import { AssertError, Value } from '@sinclair/typebox/value';
 import { OperatorError } from '../../base/errors.ts';
-import { parsedJson } from '../../base/json-text.ts';
+import { parsedJson } from '../../base/json.ts';
 import { CONSUMER_HEADER } from '../../hooks/access/access.ts';
 import { adminKeyFile, namedAdminKey, readAdminKey } from '../../hooks/access/keys.ts';
 import { LINKS, LinkResponse } from '../../hooks/routes/session.ts';

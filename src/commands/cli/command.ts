@@ -1,6 +1,6 @@
 /** Declares commands. The flags of a command, their help and their values derive from the settings that it takes. */
 import { type Command, Help, InvalidArgumentError, Option } from 'commander';
-import { madeOnce } from '../../base/made-once.ts';
+import { madeOnce } from '../../base/cache.ts';
 import { operatorErrorOf } from '../../base/system-errors.ts';
 import { type Reading, readSettingsOf, type SettingName, settingsTakenBy } from '../../settings/config.ts';
 import { absentText, helpOf, variableNames } from '../../settings/describe.ts';

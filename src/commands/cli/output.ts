@@ -4,8 +4,8 @@ import { Readable, type Writable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { constants, createGzip, createZstdCompress } from 'node:zlib';
 import { EXIT, hasCode, OperatorError } from '../../base/errors.ts';
+import { wholeFile } from '../../base/files.ts';
 import { onFile, operatorErrorOf } from '../../base/system-errors.ts';
-import { wholeFile } from '../../base/whole-file.ts';
 
 /** Whether the reader of the output closed it, as `head` does after some lines. */
 export const closedOutput = (error: unknown): boolean => hasCode(error, 'EPIPE');

@@ -7,7 +7,7 @@ import { s3Place, webSource } from '../../backup/remote.ts';
 import { restoreSnapshot } from '../../backup/restore.ts';
 import { systemClock } from '../../base/clock.ts';
 import { OperatorError } from '../../base/errors.ts';
-import { isInside } from '../../base/paths.ts';
+import { isInside } from '../../base/files.ts';
 import { ADMIN_KEY } from '../../hooks/access/keys.ts';
 import { SECRETS_KEY } from '../../hooks/delivery/secrets-key.ts';
 import { silentMachine } from '../../hooks/machine.ts';

@@ -3,7 +3,7 @@ import { Value } from '@sinclair/typebox/value';
 import { Digests, LONGEST_WAIT } from '../../api/stackside/digests.ts';
 import { type Clock, systemClock } from '../../base/clock.ts';
 import { OperatorError, PassingError } from '../../base/errors.ts';
-import { parsedJson } from '../../base/json-text.ts';
+import { parsedJson } from '../../base/json.ts';
 import { fromHex } from '../../codec/hex.ts';
 import { strictText } from '../../codec/utf8.ts';
 import type { SettingsOf } from '../../settings/config.ts';

@@ -1,8 +1,8 @@
 /** `stackside export`: the journal as an event recording, or rows of the index as a file. */
 import { PassThrough, type Readable } from 'node:stream';
+import { madeOnce } from '../../base/cache.ts';
 import { OperatorError } from '../../base/errors.ts';
-import { madeOnce } from '../../base/made-once.ts';
-import { isSamePlace } from '../../base/paths.ts';
+import { isSamePlace } from '../../base/files.ts';
 import { isHostPath, WITHHELD_PATH } from '../../chain/payload-reader.ts';
 import { recordingRow } from '../../chain/recording.ts';
 import { toHex } from '../../codec/hex.ts';

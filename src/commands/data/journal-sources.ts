@@ -5,7 +5,7 @@ import { Value } from '@sinclair/typebox/value';
 import { JournalPage } from '../../api/stackside/journal.ts';
 import type { Refusal } from '../../backup/transfer.ts';
 import { hasCode, OperatorError } from '../../base/errors.ts';
-import { parsedJson } from '../../base/json-text.ts';
+import { parsedJson } from '../../base/json.ts';
 import { fromHex } from '../../codec/hex.ts';
 import { strictText } from '../../codec/utf8.ts';
 import { openJournalReader } from '../../store/files/journal.ts';

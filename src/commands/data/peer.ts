@@ -2,7 +2,7 @@
 import { getFile, type Refusal, type Transfer } from '../../backup/transfer.ts';
 import type { Clock } from '../../base/clock.ts';
 import { OperatorError } from '../../base/errors.ts';
-import { isSamePlace } from '../../base/paths.ts';
+import { isSamePlace } from '../../base/files.ts';
 
 /** A question to a peer. */
 export interface PeerQuestion {

@@ -2,7 +2,7 @@
 import { readFileSync } from 'node:fs';
 import { type Clock, pause, systemClock } from '../../base/clock.ts';
 import { OperatorError } from '../../base/errors.ts';
-import { parsedJson } from '../../base/json-text.ts';
+import { parsedJson } from '../../base/json.ts';
 import { verified } from '../../hooks/delivery/signature.ts';
 import { type Listen, listenHttp } from '../../http/listener.ts';
 import { BodyError, bodyText } from '../../http/request-body.ts';

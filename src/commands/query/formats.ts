@@ -1,6 +1,6 @@
 /** The forms in which rows of a query leave the program: tables for people, CSV, JSON, and Parquet, made group by group. */
 import { ByteWriter, ParquetWriter } from 'hyparquet-writer';
-import { exactJson } from '../../codec/exact-number.ts';
+import { exactJson } from '../../base/json.ts';
 import { toHex } from '../../codec/hex.ts';
 import { type CsvValue, csvLine } from '../../http/csv.ts';
 import type { Form, ResultColumn, SqlValue } from '../../store/sql/result.ts';

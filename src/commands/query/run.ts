@@ -2,8 +2,8 @@
 import { Worker } from 'node:worker_threads';
 import { type Clock, systemClock } from '../../base/clock.ts';
 import { EXIT, OperatorError, PassingError } from '../../base/errors.ts';
-import { queryThreadUrl } from '../../query-thread-url.ts';
 import type { AskedHeights, ExportedBlocks } from '../../store/sql/view-rows.ts';
+import { queryThreadUrl } from '../../thread-urls.ts';
 import type { Format } from './options.ts';
 
 /** The rows that are wanted: those of a query, or those of a view and some blocks. */

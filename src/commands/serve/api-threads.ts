@@ -1,13 +1,13 @@
 /** Starts, watches and stops the API's threads from the main thread, and the messages between them. */
 import { Worker } from 'node:worker_threads';
 import type { MetricObjectWithValues, MetricValue } from 'prom-client';
-import { apiThreadUrl } from '../../api-thread-url.ts';
 import type { Clock } from '../../base/clock.ts';
 import { DiskFullError, OperatorError } from '../../base/errors.ts';
 import { listenHttp } from '../../http/listener.ts';
 import type { RequestCounts } from '../../metrics/last-hour.ts';
 import type { Settings } from '../../settings/config.ts';
 import type { CommitCount } from '../../store/ingest/commit-count.ts';
+import { apiThreadUrl } from '../../thread-urls.ts';
 import type { Environment } from './environment.ts';
 import type { ThreadLog } from './recent-log.ts';
 

@@ -14,7 +14,7 @@ import {
 } from '../../api/stackside/inspections.ts';
 import type { Clock } from '../../base/clock.ts';
 import { EXIT } from '../../base/errors.ts';
-import { parsedJson } from '../../base/json-text.ts';
+import { parsedJson } from '../../base/json.ts';
 import { ApiError } from '../../http/errors.ts';
 import type { OwnProcess, StartOwnProcess } from '../cli/this-program.ts';
 

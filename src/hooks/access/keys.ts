@@ -8,7 +8,7 @@ import { timingSafeEqual } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { OperatorError } from '../../base/errors.ts';
-import { keptSecret, MADE_BYTES, madeSecret, secretFileText } from '../../base/secret-file.ts';
+import { keptSecret, MADE_BYTES, madeSecret, secretFileText } from '../../base/files.ts';
 
 /** Who asks. */
 export interface Caller {

@@ -5,7 +5,7 @@
  */
 import { join } from 'node:path';
 import { OperatorError } from '../../base/errors.ts';
-import { keptSecret, madeSecret, secretFileText } from '../../base/secret-file.ts';
+import { keptSecret, madeSecret, secretFileText } from '../../base/files.ts';
 import type { HookLog } from '../log-event.ts';
 import { type Sealing, sealingWith } from './sealing.ts';
 

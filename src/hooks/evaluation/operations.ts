@@ -7,8 +7,7 @@ import { tenureChangeFields } from '../../api/shared/serialize/tenure-change.ts'
 import type { Block, ChainEvent, ChainTransaction } from '../../chain/block.ts';
 import { type AbiFunction, contractFunctions, typedArguments } from '../../codec/abi.ts';
 import { decodeClarity } from '../../codec/clarity.ts';
-import { clarityRepr } from '../../codec/clarity-repr.ts';
-import { clarityTypeOf, UNKNOWN_TYPE } from '../../codec/clarity-type.ts';
+import { clarityRepr, clarityTypeOf, UNKNOWN_TYPE } from '../../codec/clarity-text.ts';
 import { toHex } from '../../codec/hex.ts';
 import { lossyText } from '../../codec/utf8.ts';
 import type { HookCandidates } from '../../store/hooks/candidates.ts';

@@ -1,7 +1,8 @@
 /** The body of a delivery: the blocks that joined and left the chain, with the transactions that matched in them; and its id. */
+
+import { exactNumber } from '../../base/json.ts';
 import type { Block, ChainTransaction, ExecutionCost } from '../../chain/block.ts';
 import type { Network } from '../../chain/network.ts';
-import { exactNumber } from '../../codec/exact-number.ts';
 import { toHex } from '../../codec/hex.ts';
 import { decodePostConditions } from '../../codec/post-conditions.ts';
 import type { DeliveryBody } from '../../store/hooks/model.ts';

@@ -4,7 +4,7 @@
  * condition or several.
  */
 import type { Block, ChainEvent, ChainTransaction, TransactionStatus } from '../../chain/block.ts';
-import { clarityRepr } from '../../codec/clarity-repr.ts';
+import { clarityRepr } from '../../codec/clarity-text.ts';
 import { toHex } from '../../codec/hex.ts';
 import { tenureChangeCauses } from '../../codec/tenure-change.ts';
 import { literalOf, serializedForms } from '../../codec/value-condition.ts';

@@ -1,8 +1,7 @@
 /** Whether the two files are whole, as files: their pages, their schemas, and the chain of the journal. */
-
 import { Database, SQLiteError } from 'bun:sqlite';
 import { existsSync } from 'node:fs';
-import { parsedJson } from '../../base/json-text.ts';
+import { parsedJson } from '../../base/json.ts';
 import { onFile } from '../../base/system-errors.ts';
 import { SKIPPED_PATH, type SkippedMessage } from '../../chain/payload-reader.ts';
 import { openToRead } from '../files/connection.ts';

@@ -7,7 +7,7 @@ import { type Database, SQLiteError } from 'bun:sqlite';
 import { existsSync, renameSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { OperatorError } from '../../base/errors.ts';
-import { syncDirectory } from '../../base/whole-file.ts';
+import { syncDirectory } from '../../base/files.ts';
 import { kindOf, named, openToCheckpoint, openToRead, openWithoutTrace, requireKind, versionOf } from './connection.ts';
 import { INDEX, indexPath, journalPath, openWriter, SCHEMA_VERSION } from './database.ts';
 import { openJournalReader } from './journal.ts';

@@ -4,9 +4,9 @@ import { join } from 'node:path';
 import { type Static, Type } from '@sinclair/typebox';
 import { Value } from '@sinclair/typebox/value';
 import { hasCode } from '../../base/errors.ts';
-import { parsedJson } from '../../base/json-text.ts';
+import { wholeFile } from '../../base/files.ts';
+import { parsedJson } from '../../base/json.ts';
 import { onFile } from '../../base/system-errors.ts';
-import { wholeFile } from '../../base/whole-file.ts';
 import { openJournalReader } from './journal.ts';
 import { FILE_MODE } from './private-files.ts';
 

@@ -5,7 +5,7 @@
 import { existsSync, renameSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { OperatorError } from '../../base/errors.ts';
-import { syncDirectory } from '../../base/whole-file.ts';
+import { syncDirectory } from '../../base/files.ts';
 import { indexPath, journalPath } from './database.ts';
 import { isBeingRestored, keptManifestPath, restoreWorkshop } from './restore-marker.ts';
 import { removeLog } from './settled-log.ts';

@@ -5,7 +5,7 @@
 import { rmSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { PassingError } from '../../base/errors.ts';
-import { syncDirectory } from '../../base/whole-file.ts';
+import { syncDirectory } from '../../base/files.ts';
 import { openToWrite } from './connection.ts';
 
 /** What a checkpoint says: frames in the log, and those of them that the file holds. Both are -1 where none was made. */

@@ -4,12 +4,11 @@
  * does is a function of the tables, the arguments and the command's time alone: whoever sends the command chose what there
  * is to choose, such as uuids and secrets, and wrote down what settings say, such as limits.
  */
-
 import type { Database } from 'bun:sqlite';
 import { type Static, Type } from '@sinclair/typebox';
 import { Value } from '@sinclair/typebox/value';
 import type { Clock } from '../../base/clock.ts';
-import { parsedJson } from '../../base/json-text.ts';
+import { parsedJson } from '../../base/json.ts';
 import { PayloadError } from '../../chain/payload-reader.ts';
 import { isStorageError } from '../files/store-failure.ts';
 import type { Entry } from '../log/entry.ts';

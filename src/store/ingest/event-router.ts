@@ -11,7 +11,7 @@ import {
   WITHHELD_PATH,
 } from '../../chain/payload-reader.ts';
 import type { AttachmentsPayload, DroppedPayload, MicroblocksPayload } from '../../chain/payload-schemas.ts';
-import { DecodeError } from '../../codec/decode-error.ts';
+import { DecodeError } from '../../codec/bytes-reader.ts';
 import { fromHex } from '../../codec/hex.ts';
 import { lossyText } from '../../codec/utf8.ts';
 import { declaredSubdomains, resolverOf, zoneRecords } from '../../codec/zonefile.ts';

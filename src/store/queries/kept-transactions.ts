@@ -5,7 +5,7 @@
  * Who asks for a transaction again gets the same object, so that what is made of it can be kept with it.
  */
 import type { Database } from 'bun:sqlite';
-import { type Recent, recent } from '../../base/recent.ts';
+import { type Recent, recent } from '../../base/cache.ts';
 import type { TransactionDetail, TransactionSummary } from '../model/transaction.ts';
 import { prepared } from '../rows/statement.ts';
 

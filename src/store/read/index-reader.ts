@@ -1,7 +1,7 @@
 /** What the API reads. Every function answers from the snapshot it is called in. */
 import type { Database } from 'bun:sqlite';
+import { madeOnce } from '../../base/cache.ts';
 import { systemClock } from '../../base/clock.ts';
-import { madeOnce } from '../../base/made-once.ts';
 import { Turns } from '../../base/turns.ts';
 import type { EntryReader } from '../files/payload-source.ts';
 import { type HookReads, hookReads } from '../hooks/store.ts';

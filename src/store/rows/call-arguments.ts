@@ -1,5 +1,5 @@
 /** Where the arguments of a stored call stand. */
-import { payloadOf } from '../../codec/raw-payload.ts';
+import { payloadOf } from '../../codec/transaction.ts';
 
 /** Columns of transaction_bodies. */
 export interface CallColumns {

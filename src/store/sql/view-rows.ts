@@ -1,8 +1,7 @@
 /** The rows of a view for an export: all of them, or those of some blocks. */
-
 import { OperatorError } from '../../base/errors.ts';
 import { positionsOf } from '../../chain/position.ts';
-import { clarityJson } from '../../codec/clarity-json.ts';
+import { clarityJson } from '../../codec/clarity-text.ts';
 import { fromHex } from '../../codec/hex.ts';
 import type { Connection } from '../files/connection.ts';
 import type { View, ViewColumn } from '../views/view.ts';

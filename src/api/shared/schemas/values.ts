@@ -1,6 +1,6 @@
 /** The small schemas that bodies are made of. */
 import { type TSchema, Type } from '@sinclair/typebox';
-import type { RawNumber } from '../../../codec/exact-number.ts';
+import type { RawNumber } from '../../../base/json.ts';
 
 export const Hex = Type.String({ pattern: '^0x([0-9a-f]{2})*$' });
 export const Hash = Type.String({ pattern: '^0x[0-9a-f]{64}$' });

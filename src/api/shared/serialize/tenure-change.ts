@@ -1,6 +1,6 @@
 import { toHex } from '../../../codec/hex.ts';
 import type { Payload } from '../../../codec/payload.ts';
-import { payloadOf } from '../../../codec/raw-payload.ts';
+import { payloadOf } from '../../../codec/transaction.ts';
 
 type TenureChange = Extract<Payload, { type: 'tenure_change' }>;
 

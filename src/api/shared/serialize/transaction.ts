@@ -4,7 +4,7 @@ import { ANCHORED_SEQUENCE } from '../../../chain/block.ts';
 import { type AbiFunction, functionSignature, typedArguments } from '../../../codec/abi.ts';
 import { toHex } from '../../../codec/hex.ts';
 import { decodePostConditions } from '../../../codec/post-conditions.ts';
-import { decoded, payloadOf } from '../../../codec/raw-payload.ts';
+import { decodedTransaction, payloadOf } from '../../../codec/transaction.ts';
 import { serializedLate, type Written, written } from '../../../http/json.ts';
 import type { ContractFunctions } from '../../../store/model/contract.ts';
 import type { TransactionEvent } from '../../../store/model/event.ts';
@@ -107,7 +107,7 @@ export function mempoolTransaction(
   of: PendingTransactionDetail,
   context: TransactionContext,
 ): Static<typeof MempoolTransaction> {
-  const { postConditions, anchorMode } = decoded(of.raw);
+  const { postConditions, anchorMode } = decodedTransaction(of.raw);
   return {
     ...accountMembers(of, postConditions, anchorMode),
     tx_status: of.status,

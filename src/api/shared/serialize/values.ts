@@ -1,8 +1,8 @@
-import { clarityRepr } from '../../../codec/clarity-repr.ts';
+import { clarityRepr } from '../../../codec/clarity-text.ts';
 import { toHex } from '../../../codec/hex.ts';
-import { memoText } from '../../../codec/memo.ts';
+import { memoText } from '../../../codec/utf8.ts';
 
-export { exactNumber } from '../../../codec/exact-number.ts';
+export { exactNumber } from '../../../base/json.ts';
 
 /** A Clarity value in hex and as text. @param value the serialized bytes */
 export const clarity = (value: Uint8Array) => ({ hex: toHex(value), repr: clarityRepr(value) });

@@ -1,6 +1,6 @@
 import type { Static } from '@sinclair/typebox';
 import { toHex } from '../../../codec/hex.ts';
-import { payloadOf } from '../../../codec/raw-payload.ts';
+import { payloadOf } from '../../../codec/transaction.ts';
 import type { ContractDeployment } from '../../../store/model/contract.ts';
 import type { Contract } from '../schemas/contract.ts';
 

@@ -3,7 +3,7 @@ import type { Static } from '@sinclair/typebox';
 import { decodeArguments } from '../../../codec/clarity.ts';
 import { toHex } from '../../../codec/hex.ts';
 import { decodePostConditions } from '../../../codec/post-conditions.ts';
-import { decoded, payloadOf } from '../../../codec/raw-payload.ts';
+import { decodedTransaction, payloadOf } from '../../../codec/transaction.ts';
 import { writtenOnce } from '../../../http/json.ts';
 import type {
   FoundTransaction,
@@ -56,7 +56,7 @@ function pending(transaction: PendingTransactionDetail, include: Include): Stati
     ...pendingMembers(transaction),
     replaced_by_tx_id: replacedByTxId === null ? null : toHex(replacedByTxId),
     ...(body.type === 'coinbase' || body.type === 'tenure_change' ? body : userBody(body, raw, null, include)),
-    ...(include.includes('post_conditions') ? postConditions(decoded(raw).postConditions) : {}),
+    ...(include.includes('post_conditions') ? postConditions(decodedTransaction(raw).postConditions) : {}),
   };
 }
 

@@ -1,5 +1,5 @@
 import type { Static } from '@sinclair/typebox';
-import { exactNumber } from '../../../codec/exact-number.ts';
+import { exactNumber } from '../../../base/json.ts';
 import { toHex } from '../../../codec/hex.ts';
 import type { BalanceChange, Nonces, PrincipalTransaction, StxBalance } from '../../../store/model/account.ts';
 import type {

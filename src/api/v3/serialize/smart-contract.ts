@@ -1,6 +1,6 @@
 import type { Static } from '@sinclair/typebox';
 import { toHex } from '../../../codec/hex.ts';
-import { payloadOf } from '../../../codec/raw-payload.ts';
+import { payloadOf } from '../../../codec/transaction.ts';
 import type { SmartContract } from '../../../store/model/contract.ts';
 import type { SmartContract as ContractSchema } from '../schemas/smart-contract.ts';
 import { block } from './place.ts';

@@ -1,3 +1,14 @@
+/** What is made once or kept for a while, in memory. */
+
+/** Makes something when it is asked for first: much of what a process names at its start is never asked for. */
+export function madeOnce<Made>(make: () => Made): () => Made {
+  let made: Made | undefined;
+  return () => {
+    made ??= make();
+    return made;
+  };
+}
+
 /**
  * A map that forgets what was not asked for lately. When the younger of two generations is full, the older one is
  * forgotten, so that nothing is to be done for each entry that goes.

@@ -1,6 +1,6 @@
 /**
- * How deep JSON texts of clients may be nested. A deep text is refused without being parsed: one of 100 KB that is nothing
- * but brackets takes as long to parse as a hundred answers.
+ * JSON texts that others wrote, and numbers that JSON holds in full. A text that is nested too deep is refused without being
+ * parsed: one of 100 KB that is nothing but brackets takes as long to parse as a hundred answers.
  */
 
 /** The maximum number of levels of a client's text; no documented one has more than six. */
@@ -41,3 +41,36 @@ export function isTooDeep(text: string, most = MAX_DEPTH): boolean {
   }
   return false;
 }
+
+/** The value of a JSON text; undefined for other texts, and for one that is nested too deep to be any that is known. */
+export function parsedJson(text: string): unknown {
+  if (isTooDeep(text, MAX_FOREIGN_DEPTH)) return undefined;
+  try {
+    return JSON.parse(text);
+  } catch (error) {
+    if (error instanceof SyntaxError) return undefined;
+    throw error;
+  }
+}
+
+/** A number that JSON writes in full though a double can't hold it. */
+export interface RawNumber {
+  readonly rawJSON: string;
+}
+
+declare global {
+  interface JSON {
+    /** A value that `stringify` writes as this text. */
+    rawJSON(text: string): RawNumber;
+  }
+}
+
+/** A number as JSON should write it: all digits, though a double has only 53 bits. */
+export function exactNumber(value: number | bigint): number | RawNumber {
+  if (typeof value === 'number') return value;
+  return value <= Number.MAX_SAFE_INTEGER ? Number(value) : JSON.rawJSON(String(value));
+}
+
+/** The JSON text of a value, in which a bigint is a number with all its digits. */
+export const exactJson = (value: unknown): string =>
+  JSON.stringify(value, (_, part: unknown) => (typeof part === 'bigint' ? JSON.rawJSON(String(part)) : part));

@@ -1,15 +1,18 @@
-import { BytesReader, uint32At } from './bytes-reader.ts';
-import { readEntries, readInteger } from './clarity.ts';
+/** Clarity values as texts: the repr, the type, and JSON for programs that know neither Clarity nor its bytes. */
+import { BytesReader, decoded, uint32At } from './bytes-reader.ts';
 import {
+  type ClarityValue,
+  decodeClarity,
   INTEGER_LENGTH,
   PREFIX,
   readCount,
+  readEntries,
+  readInteger,
   readPrefix,
   readPrincipal,
   skipSized,
   unknownPrefix,
-} from './clarity-wire.ts';
-import { decoded } from './decode-error.ts';
+} from './clarity.ts';
 import { toHex } from './hex.ts';
 import { latin1Text, lossyText, utf8Bytes } from './utf8.ts';
 
@@ -108,4 +111,89 @@ function escapedUtf8(text: string): string {
     if (character > '\x7f') return `\\u{${utf8Bytes(character).toHex()}}`;
     return NAMED_ESCAPES[character] ?? hexEscape(character);
   });
+}
+
+/** Stands where a value does not tell the type: the content of `none`, the other side of a response, an empty list. */
+export const UNKNOWN_TYPE = 'UnknownType';
+
+/**
+ * The type of a value as the API shows it for an argument whose contract interface is unknown: `(buff 4)`,
+ * `(optional uint)`. Sizes are those of the value; a list has the type of its first item.
+ */
+export function clarityTypeOf(value: ClarityValue): string {
+  switch (value.type) {
+    case 'int':
+    case 'uint':
+    case 'bool':
+    case 'principal':
+      return value.type;
+    case 'buffer':
+      return `(buff ${value.value.length})`;
+    case 'string-ascii':
+      return `(string-ascii ${value.value.length})`;
+    case 'string-utf8':
+      // Four times the code points: the room a string of that length is declared to take.
+      return `(string-utf8 ${4 * codePoints(value.value)})`;
+    case 'none':
+      return `(optional ${UNKNOWN_TYPE})`;
+    case 'some':
+      return `(optional ${clarityTypeOf(value.value)})`;
+    case 'ok':
+      return `(response ${clarityTypeOf(value.value)} ${UNKNOWN_TYPE})`;
+    case 'err':
+      return `(response ${UNKNOWN_TYPE} ${clarityTypeOf(value.value)})`;
+    case 'list': {
+      const [first] = value.value;
+      return `(list ${value.value.length} ${first === undefined ? UNKNOWN_TYPE : clarityTypeOf(first)})`;
+    }
+    case 'tuple': {
+      let text = '(tuple';
+      for (const [key, entry] of value.value) text += ` (${key} ${clarityTypeOf(entry)})`;
+      return `${text})`;
+    }
+  }
+}
+
+function codePoints(text: string): number {
+  let count = 0;
+  for (const _ of text) count++;
+  return count;
+}
+
+/**
+ * The JSON text of a value: integers and principals as texts, since JSON's numbers are not exact; buffers as hex with 0x;
+ * `none` as null and `(some x)` as x; `(ok x)` as `{"ok": x}` and `(err x)` as `{"err": x}`; lists as arrays, tuples as
+ * objects with their keys in the order of the bytes.
+ */
+function jsonOf(value: ClarityValue): string {
+  switch (value.type) {
+    case 'int':
+    case 'uint':
+      return `"${value.value}"`;
+    case 'bool':
+      return String(value.value);
+    case 'none':
+      return 'null';
+    case 'some':
+      return jsonOf(value.value);
+    case 'ok':
+    case 'err':
+      return `{"${value.type}":${jsonOf(value.value)}}`;
+    case 'buffer':
+      return `"${toHex(value.value)}"`;
+    case 'principal':
+    case 'string-ascii':
+    case 'string-utf8':
+      return JSON.stringify(value.value);
+    case 'list':
+      return `[${value.value.map(jsonOf).join()}]`;
+    case 'tuple':
+      return `{${[...value.value].map(([key, entry]) => `${JSON.stringify(key)}:${jsonOf(entry)}`).join()}}`;
+  }
+}
+
+/** The JSON text of a serialized value as {@link jsonOf} has it; null for bytes that are none. */
+export function clarityJson(bytes: Uint8Array): string | null {
+  const decoded = decodeClarity(bytes);
+  return decoded.ok ? jsonOf(decoded.value) : null;
 }

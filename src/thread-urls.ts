@@ -1,0 +1,7 @@
+/** The URLs of the modules that threads run. The compiled executable keeps all entry modules side by side. */
+
+/** An API thread's module. */
+export const apiThreadUrl = new URL('./api-thread.ts', import.meta.url);
+
+/** The module of a query's thread. */
+export const queryThreadUrl = new URL('./query-thread.ts', import.meta.url);
