@@ -47,7 +47,7 @@ const HEAD = '| flag | variables | default | accepted | commands | |\n|---|---|-
 
 const tables = (): string =>
   [...Map.groupBy(Object.values(settings) as Grouped[], ({ group }) => group)]
-    .map(([group, declared]) => `\n**${group}**\n\n${HEAD}${declared.map(rowOf).join('')}`)
+    .map(([group, declared]) => `\n## ${group}\n\n${HEAD}${declared.map(rowOf).join('')}`)
     .join('');
 
 /** The page with the tables of the present settings in it. */
