@@ -37,6 +37,10 @@ const LAYERS: readonly (readonly string[])[] = [
     'src/console/',
   ],
   // The editor of chainhooks is made of the schemas of filters.
+  ['src/console/app/api/'],
+  ['src/console/app/chain/'],
+  ['src/console/app/ui/'],
+  ['src/console/app/pages/', 'src/console/app/shell/'],
   ['src/console/app/'],
   ['src/log.ts'],
   ['src/settings/', 'src/metrics/'],

@@ -7,9 +7,11 @@ import { takesHtml } from '../http/accepts.ts';
 import { notFound, UnknownRouteError } from '../http/errors.ts';
 import { packedAnswer } from '../http/packed.ts';
 import { Redirect, type Route, route } from '../http/route.ts';
-import { documentOf, FILES } from './document.ts';
-import { consoleFiles } from './files.ts';
-import { pagePaths } from './page-paths.ts';
+import type { ConsoleBundle } from './bundle.ts';
+import { pagePaths, sections } from './page-paths.ts';
+
+/** Where the files of the bundle are served. */
+const FILES = '/console';
 
 /** Only this server is asked, no script stands in the document, and no text can become HTML. */
 const POLICY = [
@@ -84,3 +86,79 @@ export const consoleRoutes: readonly Route[] = [
     handle: ({ params, request }) => fileAnswer(params.file, request),
   }),
 ];
+
+/** The mark of the program: three blocks, each on the one before it. */
+const ICON =
+  "data:image/svg+xml,%3Csvg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 32 32'%3E%3Crect width='32' height='32' rx='7' fill='%23312e81'/%3E%3Cg fill='%23fff'%3E%3Crect x='7' y='20' width='18' height='4' rx='1'/%3E%3Crect x='10' y='14' width='15' height='4' rx='1' opacity='.8'/%3E%3Crect x='13' y='8' width='12' height='4' rx='1' opacity='.6'/%3E%3C/g%3E%3C/svg%3E";
+
+const navigation = sections.map(([page, title]) => `<li><a href="${pagePaths[page]}">${title}</a></li>`).join('');
+
+/**
+ * The document of every page: the frame of the console with its navigation, which the browser paints as soon as it has the
+ * style sheet. The script then puts its own frame in the place of this one, which looks the same. No text of the chain stands
+ * in it.
+ */
+const documentOf = ({ script, style }: Pick<ConsoleFiles, 'script' | 'style'>): string => `<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="color-scheme" content="light dark">
+<title>Stackside</title>
+<link rel="icon" href="${ICON}">
+<link rel="stylesheet" href="${FILES}/${style}">
+<script type="module" src="${FILES}/${script}"></script>
+</head>
+<body>
+<header class="bar"><a class="logo" href="/">Stackside</a></header>
+<nav class="nav" aria-label="Pages of the console"><ul>${navigation}</ul></nav>
+<main id="main">
+<noscript>The console needs JavaScript. The <a href="/docs">API reference</a> describes the same data.</noscript>
+<div class="loading" aria-busy="true"><span class="skeleton"></span><span class="skeleton"></span></div>
+</main>
+</body>
+</html>
+`;
+
+/** A file, compressed in both codings that browsers take. */
+interface ConsoleFile {
+  type: string;
+  gzip: Uint8Array<ArrayBuffer>;
+  brotli: Uint8Array<ArrayBuffer>;
+}
+
+interface ConsoleFiles {
+  /** The name of the entry script. */
+  script: string;
+  /** The name of the style sheet. */
+  style: string;
+  byName: ReadonlyMap<string, ConsoleFile>;
+}
+
+/** The bundle that `build.ts` made, in a compiled executable alone. */
+declare const STACKSIDE_CONSOLE: ConsoleBundle | undefined;
+
+function filesOf({ script, style, files }: ConsoleBundle): ConsoleFiles {
+  const bytes = (text: string) => new Uint8Array(Buffer.from(text, 'base64'));
+  const byName = files.map(
+    ({ name, type, gzip, brotli }) => [name, { type, gzip: bytes(gzip), brotli: bytes(brotli) }] as const,
+  );
+  return { script, style, byName: new Map(byName) };
+}
+
+/** The bundle: from the executable, or made of the source, which takes a moment. */
+async function bundle(): Promise<ConsoleBundle> {
+  if (typeof STACKSIDE_CONSOLE !== 'undefined') return STACKSIDE_CONSOLE;
+  return (await import('./bundle.ts')).bundleConsole();
+}
+
+let files: Promise<ConsoleFiles> | null = null;
+
+/** The files of the console. The first call makes them; later calls return the same promise, unless it failed. */
+export function consoleFiles(): Promise<ConsoleFiles> {
+  files ??= bundle().then(filesOf);
+  files.catch(() => {
+    files = null;
+  });
+  return files;
+}

@@ -1,4 +1,7 @@
-/** Socket.IO at `/socket.io/`, by WebSocket or long polling: the server, its clients, and their packets (version 5 of the protocol). */
+/**
+ * Socket.IO at `/socket.io/`, by WebSocket or long polling: the server, its clients, and their packets (version 5 of the
+ * protocol).
+ */
 
 import { Type } from '@sinclair/typebox';
 import { TypeCompiler } from '@sinclair/typebox/compiler';

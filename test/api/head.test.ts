@@ -1,8 +1,8 @@
 /** HEAD is answered like GET, without the body: every GET route of the document, the document itself, and the console. */
 import { Database } from 'bun:sqlite';
 import { afterAll, beforeAll, expect, spyOn, test } from 'bun:test';
-import { consoleFiles } from '../../src/console/files.ts';
 import { pagePaths } from '../../src/console/page-paths.ts';
+import { consoleFiles } from '../../src/console/routes.ts';
 import { Prng } from '../../src/devnet/prng.ts';
 import { devnetEvents } from '../../src/devnet/scenario.ts';
 import { type ApiServer, startApi } from '../../src/http/server.ts';

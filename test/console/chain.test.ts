@@ -1,11 +1,17 @@
 /** What the console makes of the chain's data, without a browser. */
+
 import { describe, expect, test } from 'bun:test';
 import fc from 'fast-check';
-import { balanceChanges } from '../../src/console/app/chain/balance-changes.ts';
+import { messageOf } from '../../src/console/app/api/error-message.ts';
 import { mergeBlocks } from '../../src/console/app/chain/block-list.ts';
-import { chartInWords, sampledPlaces, secondsBetween, timeLabel } from '../../src/console/app/chain/chart.ts';
-import { definitions, errorPlace, tokenLines, tokens } from '../../src/console/app/chain/clarity.ts';
-import { messageOf } from '../../src/console/app/chain/error-message.ts';
+import {
+  chartInWords,
+  mergedRanges,
+  sampledPlaces,
+  secondsBetween,
+  timeLabel,
+} from '../../src/console/app/chain/chart.ts';
+import { definitions, errorPlace, tokenFacts, tokenLines, tokens } from '../../src/console/app/chain/clarity.ts';
 import {
   ago,
   amountParts,
@@ -18,21 +24,25 @@ import {
   textOfHex,
   visible,
 } from '../../src/console/app/chain/format.ts';
-import { mergedRanges } from '../../src/console/app/chain/histogram.ts';
 import {
   draftOf,
   fieldsOf,
   filterTypes,
+  type Hook,
+  healthOf,
   mistakesOf,
   newDraft,
   withField,
   withType,
-} from '../../src/console/app/chain/hook-form.ts';
-import { type Hook, healthOf } from '../../src/console/app/chain/hook-status.ts';
-import { feePlace } from '../../src/console/app/chain/pending.ts';
-import { conditionWords, failedCondition } from '../../src/console/app/chain/post-conditions.ts';
-import { plainText, sentence } from '../../src/console/app/chain/summary.ts';
-import { tokenFacts } from '../../src/console/app/chain/token-facts.ts';
+} from '../../src/console/app/chain/hooks.ts';
+import {
+  balanceChanges,
+  conditionWords,
+  failedCondition,
+  feePlace,
+  plainText,
+  sentence,
+} from '../../src/console/app/chain/transaction.ts';
 import type { Block, PostCondition, Transaction, TransactionEvent } from '../../src/console/app/chain/types.ts';
 import { type FilterType, filterSchemas } from '../../src/hooks/definition/filter-schemas.ts';
 import { assertProperty } from '../support/property.ts';

@@ -9,7 +9,7 @@ import { blockOf } from '../../src/chain/normalise.ts';
 import { isEventPath, mayBeEventPath, parseJson, readPayload } from '../../src/chain/payload-reader.ts';
 import { fromHex, toHex } from '../../src/codec/hex.ts';
 import { transactionId } from '../../src/codec/transaction.ts';
-import { sentence } from '../../src/console/app/chain/summary.ts';
+import { sentence } from '../../src/console/app/chain/transaction.ts';
 import type { NodeEvent } from '../../src/devnet/node-event.ts';
 import { devnetEvents } from '../../src/devnet/scenario.ts';
 import { payloadText } from '../../src/hooks/evaluation/payload.ts';

@@ -1,6 +1,6 @@
 /** Calls of the API, typed from its OpenAPI document. */
 import createClient from 'openapi-fetch';
-import { messageOf } from '../chain/error-message.ts';
+import { messageOf } from './error-message.ts';
 import type { paths } from './openapi.d.ts';
 
 /** The API's origin is the page's own. */

@@ -1,4 +1,4 @@
-/** What a chart says in words, for those who don't see it. */
+/** Values as charts show them, and what a chart says in words, for those who don't see it. */
 import { exactTime } from './format.ts';
 
 export interface ChartSeries {
@@ -45,3 +45,30 @@ export function sampledPlaces(length: number, most: number): number[] {
 /** Seconds from each block to the one before it; null for the first, whose predecessor isn't there. */
 export const secondsBetween = (times: readonly number[]): (number | null)[] =>
   times.map((time, index) => (index === 0 ? null : Math.max(0, time - (times[index - 1] ?? time))));
+
+/** Values counted by range. */
+
+export interface Bar {
+  from: number;
+  /** Null for the last bar. */
+  to: number | null;
+  count: number;
+}
+
+/** A range of the API, which has the same ranges for each type of transaction. */
+interface Range {
+  from: number;
+  to: number | null;
+  transactions: number;
+}
+
+/** The sums of several counts of the same ranges, without empty bars at either end. */
+export function mergedRanges(counts: readonly (readonly Range[])[]): Bar[] {
+  const all = (counts[0] ?? []).map(({ from, to }, index) => ({
+    from,
+    to,
+    count: counts.reduce((sum, ranges) => sum + (ranges[index]?.transactions ?? 0), 0),
+  }));
+  const isFull = (bar: Bar) => bar.count > 0;
+  return all.slice(Math.max(0, all.findIndex(isFull)), all.findLastIndex(isFull) + 1);
+}

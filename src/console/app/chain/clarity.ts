@@ -1,15 +1,8 @@
+/** Reading Clarity: the tokens of sources and values, what a source defines on which line, and what it says of its token. */
+
 /** Reading Clarity: the tokens of sources and values, and what a source defines on which line. */
 
-export type TokenKind =
-  | 'comment'
-  | 'string'
-  | 'number'
-  | 'principal'
-  | 'keyword'
-  | 'constant'
-  | 'paren'
-  | 'name'
-  | 'space';
+type TokenKind = 'comment' | 'string' | 'number' | 'principal' | 'keyword' | 'constant' | 'paren' | 'name' | 'space';
 
 export interface Token {
   kind: TokenKind;
@@ -69,7 +62,7 @@ export function tokenLines(text: string): Token[][] {
   return lines;
 }
 
-export type DefinitionKind =
+type DefinitionKind =
   | 'public'
   | 'private'
   | 'read-only'
@@ -153,7 +146,7 @@ function definitionAt(all: readonly Token[], at: number, kind: DefinitionKind, l
   return { kind, name, line, detail: value.length > LONGEST_DETAIL ? `${value.slice(0, LONGEST_DETAIL)}…` : value };
 }
 
-export interface ErrorPlace {
+interface ErrorPlace {
   line: number;
   /** The constant that the source gives the error, such as `ERR_NOT_TOKEN_OWNER`; null where it has none. */
   constant: string | null;
@@ -174,4 +167,65 @@ export function errorPlace(source: string, error: string): ErrorPlace | null {
   const lines = source.split('\n').flatMap((text, index) => (text.includes(error) ? [index + 1] : []));
   const [line] = lines;
   return line === undefined || lines.length > 1 ? null : { line, constant: null };
+}
+
+/** What a token's functions return by the standards of tokens (SIP-009, SIP-010); null where the source only computes it. */
+interface TokenFacts {
+  name: string | null;
+  symbol: string | null;
+  /** Digits behind the point of an amount. */
+  decimals: number | null;
+  uri: string | null;
+}
+
+/** More digits than this are no number of decimals. */
+const MOST_DECIMALS = 77;
+
+const STRING = /^u?"((?:\\[\s\S]|[^"\\])*)"$/;
+const ESCAPED: Readonly<Record<string, string>> = { n: '\n', t: '\t', r: '\r', '0': '\0' };
+
+/** The text of a literal; null where it is none. */
+function literalText(literal: string | null): string | null {
+  const inner = literal === null ? undefined : STRING.exec(literal)?.[1];
+  return inner === undefined ? null : inner.replace(/\\(.)/g, (_, letter: string) => ESCAPED[letter] ?? letter);
+}
+
+function decimalsOf(literal: string | null): number | null {
+  const digits = /^u([0-9]+)$/.exec(literal ?? '')?.[1];
+  return digits === undefined || Number(digits) > MOST_DECIMALS ? null : Number(digits);
+}
+
+/** The tokens of a source that mean something. */
+const meaning = (source: string): string[] =>
+  tokens(source)
+    .filter(({ kind }) => kind !== 'space' && kind !== 'comment')
+    .map(({ text }) => text);
+
+const HEAD_END = [')', '(', 'ok'];
+
+/**
+ * The literal that a read-only function without parameters returns, as in `(define-read-only (get-decimals) (ok u6))`, also
+ * inside `some` or by the name of a constant; null where it returns anything else, such as a variable, which can change.
+ */
+function returned(texts: readonly string[], defined: readonly Definition[], name: string): string | null {
+  const head = ['(', 'define-read-only', '(', name, ...HEAD_END];
+  const at = texts.findIndex((_, start) => head.every((text, index) => texts[start + index] === text));
+  if (at < 0) return null;
+  const value = texts.slice(at + head.length).filter((text) => text !== '(' && text !== 'some');
+  const [first, end] = value;
+  if (first === undefined || end !== ')') return null;
+  return defined.find((one) => one.kind === 'constant' && one.name === first)?.detail ?? first;
+}
+
+/** The facts of the token that a source makes. */
+export function tokenFacts(source: string): TokenFacts {
+  const texts = meaning(source);
+  const defined = definitions(source);
+  const literal = (name: string) => returned(texts, defined, name);
+  return {
+    name: literalText(literal('get-name')),
+    symbol: literalText(literal('get-symbol')),
+    decimals: decimalsOf(literal('get-decimals')),
+    uri: literalText(literal('get-token-uri')),
+  };
 }

@@ -3,10 +3,9 @@ import type { Answer } from '../api/answer.ts';
 import { api, bodyOf } from '../api/api.ts';
 import { type Loaded, useAnswer } from '../api/use-answer.ts';
 import { bytes, count } from '../chain/format.ts';
-import { Chart, type DrawnSeries } from '../ui/chart.tsx';
+import { Chart, type DrawnSeries, type Steps } from '../ui/chart.tsx';
 import { now } from '../ui/clock.ts';
 import { Panel, Show } from '../ui/parts.tsx';
-import type { Steps } from '../ui/plot.ts';
 
 type History = Answer<'/stackside/v1/history'>;
 

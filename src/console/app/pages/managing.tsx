@@ -5,7 +5,7 @@
 import type { ComponentChild } from 'preact';
 import type { PageName } from '../../page-paths.ts';
 import type { Params } from '../ui/router.ts';
-import { Delivery } from './hooks/delivery.tsx';
+import { Delivery } from './hooks/deliveries.tsx';
 import { Hook } from './hooks/hook.tsx';
 import { EditHook, NewHook } from './hooks/hook-editor.tsx';
 import { Hooks } from './hooks/hooks.tsx';

@@ -2,25 +2,19 @@
 import type { ComponentChild } from 'preact';
 import type { PageName } from '../../page-paths.ts';
 import { usePart } from '../api/use-part.ts';
-import { Show } from '../ui/parts.tsx';
+import { Page, Show } from '../ui/parts.tsx';
 import { current, type Params } from '../ui/router.ts';
 import { Contract } from './account/contract.tsx';
-import { Name } from './account/name.tsx';
-import { Names } from './account/names.tsx';
-import { Nft } from './account/nft.tsx';
+import { Name, Names } from './account/names.tsx';
 import { Principal } from './account/principal.tsx';
-import { Token } from './account/token.tsx';
-import { BitcoinBlock } from './chain/bitcoin-block.tsx';
-import { BitcoinBlocks } from './chain/bitcoin-blocks.tsx';
-import { Block } from './chain/block.tsx';
-import { Blocks } from './chain/blocks.tsx';
+import { Nft, Token } from './account/token.tsx';
+import { BitcoinBlock, BitcoinBlocks } from './chain/bitcoin-block.tsx';
+import { Block, Blocks } from './chain/block.tsx';
 import { Mempool } from './chain/mempool.tsx';
 import { Overview } from './chain/overview.tsx';
 import { Staking } from './chain/staking.tsx';
-import { Transaction } from './chain/transaction.tsx';
-import { Transactions } from './chain/transactions.tsx';
+import { Transaction, Transactions } from './chain/transaction.tsx';
 import type { ManagingPage } from './managing.tsx';
-import { NotFound } from './not-found.tsx';
 
 /** A page of the part of the bundle that is loaded with its first page. */
 function Managing({ page, params = {} }: { page: ManagingPage; params?: Params }) {
@@ -58,3 +52,14 @@ export function Pages() {
   const shown = current.value;
   return <>{shown === null ? <NotFound /> : PAGES[shown.page](shown.params)}</>;
 }
+
+/** What stands at a path without a page. */
+const NotFound = () => (
+  <Page title="Nothing is here" lead="No page has this address.">
+    <p>
+      <a class="button" href="/">
+        Go to the overview
+      </a>
+    </p>
+  </Page>
+);

@@ -3,8 +3,8 @@ import type { ComponentChildren, TargetedEvent } from 'preact';
 import { useRef } from 'preact/hooks';
 import { readSession, session, signIn } from '../api/session.ts';
 import { useAnswer } from '../api/use-answer.ts';
+import { useAction } from '../ui/actions.tsx';
 import { Empty, Page, Show } from '../ui/parts.tsx';
-import { useAction } from '../ui/use-action.ts';
 
 /** @param title of the page, while it isn't shown */
 export function SignedIn({ title, children }: { title: string; children: ComponentChildren }) {

@@ -4,8 +4,7 @@ import type { TargetedEvent } from 'preact';
 import { useRef } from 'preact/hooks';
 import { api, bodyOf, RequestError } from '../api/api.ts';
 import { onlyLast } from '../api/order.ts';
-import { announce } from '../ui/announce.tsx';
-import { Icon } from '../ui/icon.tsx';
+import { announce, Icon } from '../ui/parts.tsx';
 import { go, pathTo, place } from '../ui/router.ts';
 import { principalPath } from '../ui/values.tsx';
 

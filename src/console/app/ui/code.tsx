@@ -1,8 +1,8 @@
 /** Clarity with its tokens coloured. Everything is text: nothing of the chain becomes markup. */
 import { type Token, tokenLines, tokens } from '../chain/clarity.ts';
 import { visible } from '../chain/format.ts';
+import { Scrollable } from './parts.tsx';
 import { go, place } from './router.ts';
-import { Scrollable } from './scrollable.tsx';
 
 const Tokens = ({ of }: { of: readonly Token[] }) => (
   <>

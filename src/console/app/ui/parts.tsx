@@ -1,9 +1,9 @@
 /** The parts that pages are made of. */
+
+import { signal } from '@preact/signals';
 import { type ComponentChildren, Fragment } from 'preact';
-import { useEffect } from 'preact/hooks';
+import { useEffect, useState } from 'preact/hooks';
 import type { Loaded } from '../api/use-answer.ts';
-import { announce } from './announce.tsx';
-import { Icon } from './icon.tsx';
 import { place, withQuery } from './router.ts';
 
 interface PageProps {
@@ -265,4 +265,121 @@ export function Tabs({ label, name = 'tab', tabs }: TabsProps) {
       ))}
     </nav>
   );
+}
+
+export interface Figure {
+  name: string;
+  value: ComponentChildren;
+  note?: ComponentChildren;
+}
+
+interface FiguresProps {
+  figures: readonly Figure[];
+  label: string;
+  /** Whether the figures are amounts, which need more room. */
+  amounts?: boolean;
+}
+
+/** A row of figures, each with its name and what makes it clear. */
+export const Figures = ({ figures, label, amounts = false }: FiguresProps) => (
+  <dl class={amounts ? 'figures amounts' : 'figures'} aria-label={label}>
+    {figures.map(({ name, value, note }) => (
+      <div class="figure" key={name}>
+        <dt>{name}</dt>
+        <dd>
+          {value}
+          {note === undefined ? null : <div class="note-line">{note}</div>}
+        </dd>
+      </div>
+    ))}
+  </dl>
+);
+
+interface ScrollableProps {
+  label: string;
+  class: string;
+  children: ComponentChildren;
+}
+
+/** A part of the page that scrolls by itself, and so must take the focus: without it, no key would scroll it. */
+export const Scrollable = ({ label, class: kind, children }: ScrollableProps) => (
+  // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable by keyboard (WCAG 2.1.1)
+  <section class={kind} aria-label={label} tabIndex={0} dir="ltr">
+    {children}
+  </section>
+);
+
+/** How long the button shows that it copied, in milliseconds. */
+const COPIED_MS = 1500;
+
+/** The clipboard is missing where the page came over plain HTTP from another machine; then a selection stands in. */
+async function copyText(text: string): Promise<void> {
+  if (navigator.clipboard !== undefined) return navigator.clipboard.writeText(text);
+  const area = document.createElement('textarea');
+  area.value = text;
+  document.body.append(area);
+  area.select();
+  document.execCommand('copy');
+  area.remove();
+}
+
+/** A button that copies a text. */
+export function Copy({ text, what }: { text: string; what: string }) {
+  const [copied, setCopied] = useState(false);
+  const copy = () =>
+    void copyText(text).then(() => {
+      announce(`Copied ${what}`);
+      setCopied(true);
+      setTimeout(() => setCopied(false), COPIED_MS);
+    });
+  return (
+    <button type="button" class="icon-button copy" aria-label={`Copy ${what}`} title={`Copy ${what}`} onClick={copy}>
+      <Icon name={copied ? 'check' : 'copy'} />
+    </button>
+  );
+}
+
+const said = signal('');
+
+/** Says a sentence. */
+export function announce(sentence: string): void {
+  said.value = sentence;
+}
+
+/** What is said to people who don't see the page: a region that screen readers watch. */
+export const Announcements = () => (
+  <div class="sr-only" role="status" aria-live="polite">
+    {said.value}
+  </div>
+);
+
+/** The icons of the console, drawn on a grid of 16. */
+
+const PATHS = {
+  copy: 'M5.5 5.5v-2a1 1 0 0 1 1-1h6a1 1 0 0 1 1 1v6a1 1 0 0 1-1 1h-2M3.5 5.5h6a1 1 0 0 1 1 1v6a1 1 0 0 1-1 1h-6a1 1 0 0 1-1-1v-6a1 1 0 0 1 1-1z',
+  check: 'M3 8.5l3.2 3.2L13 4.8',
+  cross: 'M4 4l8 8M12 4l-8 8',
+  search: 'M7 2.5a4.5 4.5 0 1 0 0 9 4.5 4.5 0 0 0 0-9zM10.4 10.4l3.1 3.1',
+  menu: 'M2.5 4.5h11M2.5 8h11M2.5 11.5h11',
+  sun: 'M8 5a3 3 0 1 0 0 6 3 3 0 0 0 0-6zM8 1.5v1.2M8 13.3v1.2M1.5 8h1.2M13.3 8h1.2M3.4 3.4l.9.9M11.7 11.7l.9.9M12.6 3.4l-.9.9M4.3 11.7l-.9.9',
+  moon: 'M13.2 9.6A5.6 5.6 0 0 1 6.4 2.8a5.6 5.6 0 1 0 6.8 6.8z',
+  auto: 'M8 2.5a5.5 5.5 0 1 0 0 11 5.5 5.5 0 0 0 0-11zM8 2.5v11M8 5l3.5-1M8 8h5.5M8 11l4 1.5',
+  left: 'M9.5 3.5L5 8l4.5 4.5',
+  right: 'M6.5 3.5L11 8l-4.5 4.5',
+  arrow: 'M3 8h10M9.5 4.5L13 8l-3.5 3.5',
+  outward: 'M6 3.5H3.5v9h9V10M9 2.5h4.5V7M13.2 2.8L7.5 8.5',
+} as const;
+
+export type IconName = keyof typeof PATHS;
+
+export const Icon = ({ name }: { name: IconName }) => (
+  <svg class="icon" viewBox="0 0 16 16" aria-hidden="true" focusable="false">
+    <path d={PATHS[name]} />
+  </svg>
+);
+
+/** The query of a list at the cursor of the address. @param name of the query parameter that holds the cursor */
+export function listQuery(limit: number, name = 'cursor'): { limit: number; cursor?: string } {
+  const cursor = place.value.query.get(name);
+  return cursor === null ? { limit } : { limit, cursor };
 }

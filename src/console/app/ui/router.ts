@@ -11,7 +11,7 @@ export const place = signal(here());
 export type Params = Readonly<Record<string, string>>;
 
 /** The page of a path with its parameters; null for a path of no page. */
-export function pageAt(path: string): { page: PageName; params: Params } | null {
+function pageAt(path: string): { page: PageName; params: Params } | null {
   const segments = path.replace(/(?<=.)\/$/, '').split('/');
   for (const [page, pattern] of Object.entries(pagePaths) as [PageName, string][]) {
     const params = paramsOf(pattern.split('/'), segments);

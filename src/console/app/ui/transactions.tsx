@@ -1,6 +1,6 @@
 /** Transactions in sentences and lists. */
 import { stxText } from '../chain/format.ts';
-import { action, fateOf, kindOf, type Part } from '../chain/summary.ts';
+import { action, fateOf, kindOf, type Part } from '../chain/transaction.ts';
 import type { ListedPending, ListedTransaction } from '../chain/types.ts';
 import { type Column, Table } from './parts.tsx';
 import { pathTo } from './router.ts';

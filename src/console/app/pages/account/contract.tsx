@@ -1,17 +1,23 @@
-/** A contract: its source, what it defines, what it printed, and its account. */
+/** A contract: its source, what it defines, its calls, what it printed, and its account. */
+
+import type { TargetedEvent } from 'preact';
 import { api, bodyOf } from '../../api/api.ts';
+import {
+  type ContractFilter,
+  contractCalls,
+  contractLogs,
+  searchPath,
+  searchQuery,
+} from '../../api/contract-search.ts';
 import { useAnswer } from '../../api/use-answer.ts';
 import { type Definition, definitions } from '../../chain/clarity.ts';
 import { visible } from '../../chain/format.ts';
-import { Source } from '../../ui/code.tsx';
-import { Copy } from '../../ui/copy.tsx';
-import { Empty, Facts, Page, Panel, Show, Table, Tabs, tabOf } from '../../ui/parts.tsx';
-import { pathTo } from '../../ui/router.ts';
-import { BlockLink, ChainText, Principal as PrincipalLink, TxLink, When } from '../../ui/values.tsx';
-import { ContractCalls, FUNCTION } from './contract-calls.tsx';
-import { ContractLogs } from './contract-logs.tsx';
-import { PrincipalTab, StxFigures, usePrincipalVersion } from './principal.tsx';
-import { PrincipalHistory } from './principal-history.tsx';
+import { Source, Value, ValueBlock } from '../../ui/code.tsx';
+import { Copy, Empty, Facts, Page, Pager, Panel, Show, Table, Tabs, tabOf } from '../../ui/parts.tsx';
+import { go, pathTo, place, withQuery } from '../../ui/router.ts';
+import { Status } from '../../ui/transactions.tsx';
+import { Ago, BlockLink, ChainText, Principal, Principal as PrincipalLink, TxLink, When } from '../../ui/values.tsx';
+import { PrincipalHistory, PrincipalTab, StxFigures, usePrincipalVersion } from './principal.tsx';
 
 const TABS = [
   ['source', 'Source'],
@@ -173,4 +179,205 @@ function DefinitionName({ contract, definition }: { contract: string; definition
     </code>
   );
   return path === null ? text : <a href={path}>{text}</a>;
+}
+
+/** The query parameter that names the function. */
+const FUNCTION = 'function';
+
+interface ContractCallsProps {
+  contract: string;
+  /** Names of the functions that can be called. */
+  functions: readonly string[];
+  version: string;
+}
+
+/** Transactions that call a contract, all of them or those of one function, narrowed by an argument. */
+function ContractCalls({ contract, functions, version }: ContractCallsProps) {
+  const name = place.value.query.get(FUNCTION);
+  const cursor = place.value.query.get('cursor') ?? '';
+  const filter = chosenFilter();
+  const query = searchQuery('arg', filter, { function_name: name ?? '' });
+  const found = useAnswer(
+    `calls ${contract} ${cursor} ${JSON.stringify(query)}`,
+    (signal) => contractCalls(contract, cursor === '' ? query : { ...query, cursor }, signal),
+    version,
+  );
+  const title = name === null ? 'Calls' : `Calls of ${visible(name)}`;
+  return (
+    <Panel title={title} source={searchPath(contract, 'calls', query)}>
+      <FunctionFilter functions={functions} chosen={name} />
+      <FilterForm filter={filter} of={name === null ? null : 'Argument'} />
+      <Show loaded={found} rows={8}>
+        {({ results, cursor: { next, previous } }) => (
+          <>
+            <Table
+              label={title}
+              rows={results}
+              keyOf={({ tx_id }) => tx_id}
+              empty="No such transaction called it. Calls by other contracts are not listed."
+              columns={[
+                { name: 'Transaction', class: 'nowrap', cell: ({ tx_id }) => <TxLink id={tx_id} /> },
+                { name: 'Function', class: 'nowrap', cell: (call) => <ChainText text={call.function_name} /> },
+                {
+                  name: 'Arguments',
+                  class: 'main medium',
+                  cell: (call) => <Arguments values={call.function_args} />,
+                },
+                { name: 'From', class: 'wide nowrap', cell: ({ sender }) => <Principal principal={sender} /> },
+                {
+                  name: 'Status',
+                  class: 'medium nowrap',
+                  cell: ({ status }) =>
+                    status === 'success' ? <span class="quiet">Success</span> : <Status status={status} />,
+                },
+                { name: 'Block', class: 'number wide', cell: (call) => <BlockLink height={call.block_height} /> },
+                { name: 'Age', class: 'number', cell: ({ time }) => <Ago at={Date.parse(time) / 1000} /> },
+              ]}
+            />
+            <Pager next={next} previous={previous} />
+          </>
+        )}
+      </Show>
+    </Panel>
+  );
+}
+
+const FunctionFilter = ({ functions, chosen }: { functions: readonly string[]; chosen: string | null }) =>
+  functions.length === 0 ? null : (
+    <nav class="panel-body filter" aria-label="Function">
+      {[null, ...functions].map((name) => (
+        <a
+          key={name}
+          href={withQuery({ ...NO_FILTER, [FUNCTION]: name, cursor: null })}
+          aria-current={name === chosen ? 'true' : undefined}
+        >
+          {name === null ? 'All' : <ChainText text={name} />}
+        </a>
+      ))}
+    </nav>
+  );
+
+/** Characters of the arguments that a row shows; the transaction's page has all. */
+const LONGEST_ARGUMENTS = 90;
+/** Characters of the names and values that are shown when one points at them. */
+const LONGEST_TITLE = 2_000;
+
+function Arguments({ values }: { values: readonly { name: string; repr: string }[] }) {
+  const text = values.map(({ repr }) => repr).join(' ');
+  const named = values.map(({ name, repr }) => `${name} ${repr}`).join('\n');
+  return (
+    <span title={visible(named.slice(0, LONGEST_TITLE))}>
+      <Value repr={text.length > LONGEST_ARGUMENTS ? `${text.slice(0, LONGEST_ARGUMENTS)}…` : text} />
+    </span>
+  );
+}
+
+/** Values longer than this stand in a box of their own. */
+const LONG_VALUE = 200;
+
+/** What a contract printed, narrowed by a field of the printed values. */
+function ContractLogs({ contract, version }: { contract: string; version: string }) {
+  const cursor = place.value.query.get('cursor') ?? '';
+  const filter = chosenFilter();
+  const query = searchQuery('field', filter, {});
+  const logs = useAnswer(
+    `logs ${contract} ${cursor} ${JSON.stringify(query)}`,
+    (signal) => contractLogs(contract, cursor === '' ? query : { ...query, cursor }, signal),
+    version,
+  );
+  return (
+    <Panel title="Logs" source={searchPath(contract, 'logs', query)}>
+      <FilterForm filter={filter} of="Field" />
+      <Show loaded={logs} rows={8}>
+        {({ results, cursor: { next, previous } }) => (
+          <>
+            <Table
+              label="Logs"
+              rows={results}
+              keyOf={({ tx_id, event_index }) => `${tx_id} ${event_index}`}
+              empty="The contract printed nothing of this kind."
+              columns={[
+                { name: 'Transaction', class: 'nowrap top', cell: ({ tx_id }) => <TxLink id={tx_id} /> },
+                {
+                  name: 'Value',
+                  class: 'fill',
+                  cell: ({ tx_id, value }) =>
+                    value.repr.length > LONG_VALUE ? (
+                      <ValueBlock repr={value.repr} label={`Value that ${tx_id} printed`} />
+                    ) : (
+                      <Value repr={value.repr} />
+                    ),
+                },
+                { name: 'Block', class: 'number wide top', cell: (log) => <BlockLink height={log.block_height} /> },
+                { name: 'Age', class: 'number medium top', cell: ({ time }) => <Ago at={Date.parse(time) / 1000} /> },
+              ]}
+            />
+            <Pager next={next} previous={previous} />
+          </>
+        )}
+      </Show>
+    </Panel>
+  );
+}
+
+/** The query parameters of the address, by the member that each holds. */
+const PARAMETERS = { name: 'name', condition: 'is', from: 'from', to: 'to' } as const satisfies Record<
+  keyof ContractFilter,
+  string
+>;
+type Member = keyof typeof PARAMETERS;
+const MEMBERS = Object.keys(PARAMETERS) as Member[];
+
+/** What the address narrows the list to. */
+function chosenFilter(): ContractFilter {
+  const { query } = place.value;
+  const text = (member: Member): string => query.get(PARAMETERS[member]) ?? '';
+  return { name: text('name'), condition: text('condition'), from: text('from'), to: text('to') };
+}
+
+/** Changes of the address that forget the filter. */
+const NO_FILTER: Readonly<Record<string, null>> = Object.fromEntries(
+  Object.values(PARAMETERS).map((parameter) => [parameter, null]),
+);
+
+/** What the fields of words, and those of heights, have beside what all have. */
+const TEXT = { type: 'text', autocomplete: 'off', spellcheck: false } as const;
+const HEIGHT = { type: 'number', min: 0 } as const;
+
+interface FilterFormProps {
+  filter: ContractFilter;
+  /** What is named: a field or an argument. Without it, the list is narrowed by heights alone. */
+  of: string | null;
+}
+
+/** The form that narrows the calls and logs of a contract; the address holds what was chosen. */
+function FilterForm({ filter, of }: FilterFormProps) {
+  const submit = (event: TargetedEvent<HTMLFormElement>) => {
+    event.preventDefault();
+    const form = new FormData(event.currentTarget);
+    const changes = MEMBERS.map((member) => [PARAMETERS[member], String(form.get(member) ?? '').trim() || null]);
+    go(withQuery({ ...Object.fromEntries(changes), cursor: null }));
+  };
+  // A key makes the field anew where the address has another value.
+  const field = (member: Member, label: string, placeholder: string, kind: typeof TEXT | typeof HEIGHT) => (
+    <label>
+      {label}
+      <input key={filter[member]} name={member} placeholder={placeholder} defaultValue={filter[member]} {...kind} />
+    </label>
+  );
+  const isChosen = MEMBERS.some((member) => filter[member] !== '');
+  return (
+    <form class="panel-body form row" onSubmit={submit}>
+      {of === null ? null : field('name', of, 'amount', TEXT)}
+      {of === null ? null : field('condition', 'Condition', 'gte:1000', TEXT)}
+      {field('from', 'From block', 'first', HEIGHT)}
+      {field('to', 'To block', 'newest', HEIGHT)}
+      <button type="submit">Filter</button>
+      {isChosen ? (
+        <a class="button" href={withQuery({ ...NO_FILTER, cursor: null })}>
+          Show all
+        </a>
+      ) : null}
+    </form>
+  );
 }

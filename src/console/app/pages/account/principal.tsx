@@ -3,18 +3,12 @@ import { useState } from 'preact/hooks';
 import { api, bodyOf } from '../../api/api.ts';
 import { tipVersion, useSubscription } from '../../api/live.ts';
 import { useAnswer } from '../../api/use-answer.ts';
-import { Copy } from '../../ui/copy.tsx';
-import { type Figure, Figures } from '../../ui/figures.tsx';
-import { Page, Show, Tabs, tabOf } from '../../ui/parts.tsx';
+import { count, words } from '../../chain/format.ts';
+import { Copy, Facts, type Figure, Figures, Page, Panel, Show, Table, Tabs, tabOf } from '../../ui/parts.tsx';
 import { pathTo } from '../../ui/router.ts';
-import { BitcoinBlockLink, Stx } from '../../ui/values.tsx';
-import { PrincipalHistory } from './principal-history.tsx';
-import { PrincipalNames } from './principal-names.tsx';
-import { Pending } from './principal-pending.tsx';
-import { PrincipalStaking } from './principal-staking.tsx';
+import { Badge, BitcoinBlockLink, Btc, Stx, TxLink } from '../../ui/values.tsx';
 import { Tokens } from './principal-tokens.tsx';
-import { PrincipalTransactions } from './principal-transactions.tsx';
-import { Transfers } from './principal-transfers.tsx';
+import { Pending, PrincipalTransactions, Transfers } from './principal-transactions.tsx';
 
 const TABS = [
   ['transactions', 'Transactions'],
@@ -116,5 +110,168 @@ export function StxFigures({ principal, version }: { principal: string; version:
         return <Figures label="STX" figures={figures} amounts />;
       }}
     </Show>
+  );
+}
+
+/** Names that a principal owns. */
+function PrincipalNames({ principal, version }: { principal: string; version: string }) {
+  const params = { path: { blockchain: 'stacks', address: principal } };
+  const names = useAnswer(
+    `names ${principal}`,
+    (signal) => bodyOf(api.GET('/v1/addresses/{blockchain}/{address}', { params, signal })),
+    version,
+  );
+  return (
+    <Panel title="Names" source={`/v1/addresses/stacks/${principal}`}>
+      <Show loaded={names}>
+        {({ names: owned }) => (
+          <Table
+            label="Names"
+            rows={owned}
+            keyOf={(name) => name}
+            empty="The principal owns no name."
+            columns={[{ name: 'Name', cell: (name) => <a href={pathTo('name', { name })}>{name}</a> }]}
+          />
+        )}
+      </Show>
+    </Panel>
+  );
+}
+
+const MOST_BONDS = 50;
+
+/** What a principal has staked, and what it earned. */
+function PrincipalStaking({ principal, version }: { principal: string; version: string }) {
+  const path = { principal };
+  const staking = useAnswer(
+    `staking ${principal}`,
+    (signal) => bodyOf(api.GET('/extended/v3/principals/{principal}/staking', { params: { path }, signal })),
+    version,
+  );
+  const bonds = useAnswer(
+    `bonds ${principal}`,
+    (signal) =>
+      bodyOf(
+        api.GET('/extended/v3/principals/{principal}/staking/bonds', {
+          params: { path, query: { limit: MOST_BONDS } },
+          signal,
+        }),
+      ),
+    version,
+  );
+  return (
+    <>
+      <div class="columns">
+        <Panel title="Staked STX" source={`/extended/v3/principals/${principal}/staking`}>
+          <Show loaded={staking}>
+            {({ stx: { locked, rewards } }) => (
+              <Facts facts={[['Locked', <Stx key="locked" micro={locked} />], ...rewardFacts(rewards.btc)]} />
+            )}
+          </Show>
+        </Panel>
+        <Panel title="In bonds" source={`/extended/v3/principals/${principal}/staking`}>
+          <Show loaded={staking}>
+            {({ bonds: { count: number, locked, rewards } }) => (
+              <Facts
+                facts={[
+                  ['Bonds', count(number)],
+                  ['Locked BTC', <Btc key="btc" satoshis={locked.btc} />],
+                  ['Locked STX', <Stx key="stx" micro={locked.stx} />],
+                  ...rewardFacts(rewards.btc),
+                ]}
+              />
+            )}
+          </Show>
+        </Panel>
+      </div>
+      <Panel title="Bonds" source={`/extended/v3/principals/${principal}/staking/bonds`}>
+        <Show loaded={bonds}>
+          {({ results }) => (
+            <Table
+              label="Bonds"
+              rows={results}
+              keyOf={({ bond_index: bond }) => String(bond)}
+              empty="The principal is in no bond."
+              columns={[
+                { name: 'Bond', cell: ({ bond_index: bond }) => count(bond) },
+                {
+                  name: 'Status',
+                  cell: ({ status, active }) => <Badge tone={active ? 'ok' : 'plain'}>{words(status)}</Badge>,
+                },
+                { name: 'Enrolled by', class: 'medium', cell: ({ enrollment }) => <TxLink id={enrollment.tx_id} /> },
+                { name: 'BTC', class: 'number', cell: ({ locked }) => <Btc satoshis={locked.btc} /> },
+                { name: 'STX', class: 'number', cell: ({ locked }) => <Stx micro={locked.stx} /> },
+              ]}
+            />
+          )}
+        </Show>
+      </Panel>
+    </>
+  );
+}
+
+interface Rewards {
+  accrued: string;
+  claimed: string;
+  claimable: string;
+}
+
+const rewardFacts = ({ accrued, claimed, claimable }: Rewards) =>
+  [
+    ['Rewards accrued', <Btc key="accrued" satoshis={accrued} />],
+    ['Rewards claimed', <Btc key="claimed" satoshis={claimed} />],
+    ['Rewards to claim', <Btc key="claimable" satoshis={claimable} />],
+  ] as const;
+
+interface DayProps {
+  name: string;
+  value: string;
+  set: (day: string) => void;
+}
+
+const Day = ({ name, value, set }: DayProps) => (
+  <label>
+    <span>{name}</span>
+    <input type="date" value={value} onInput={({ currentTarget }) => set(currentTarget.value)} />
+  </label>
+);
+
+/** Links to the history of a principal. Without days it is the whole one; the last day is included. */
+export function PrincipalHistory({ principal }: { principal: string }) {
+  const [from, setFrom] = useState('');
+  const [to, setTo] = useState('');
+  const isTurned = from !== '' && to !== '' && to < from;
+  const hrefOf = (format: 'csv' | 'json') => {
+    const query = new URLSearchParams({ format });
+    if (from !== '') query.set('from', from);
+    if (to !== '') query.set('to', to);
+    return `/stackside/v1/principals/${principal}/history?${query}`;
+  };
+  return (
+    <details class="history">
+      <summary>CSV of a period</summary>
+      <div class="history-form">
+        <p class="quiet">
+          Every movement of STX and tokens, every fee and mining reward with the balance after it. Days are in UTC;
+          without them, the file has the whole history.
+        </p>
+        <div class="history-days">
+          <Day name="From" value={from} set={setFrom} />
+          <Day name="To" value={to} set={setTo} />
+          {isTurned ? (
+            <p role="alert">The last day is before the first one.</p>
+          ) : (
+            <>
+              <a class="button" href={hrefOf('csv')} download>
+                Download CSV
+              </a>
+              <a class="button" href={hrefOf('json')} target="_blank" rel="noreferrer">
+                Open JSON
+              </a>
+            </>
+          )}
+        </div>
+      </div>
+    </details>
   );
 }

@@ -1,13 +1,29 @@
-/** A token: its supply and holders, or the tokens of a collection. */
+/** Tokens: a fungible one, a collection, and one non-fungible token with everybody who had it. */
+
+import type { Answer } from '../../api/answer.ts';
 import { api, bodyOf } from '../../api/api.ts';
 import { tipVersion } from '../../api/live.ts';
-import { useAnswer } from '../../api/use-answer.ts';
-import { assetContract, assetName, visible } from '../../chain/format.ts';
-import { Copy } from '../../ui/copy.tsx';
-import { Page, Show } from '../../ui/parts.tsx';
-import { Principal } from '../../ui/values.tsx';
-import { Collection } from './token-collection.tsx';
-import { Fungible } from './token-fungible.tsx';
+import { type Loaded, useAnswer } from '../../api/use-answer.ts';
+import { tokenFacts } from '../../chain/clarity.ts';
+import { assetContract, assetName, count, plural, shortHash, shortPrincipal, visible } from '../../chain/format.ts';
+import { Value } from '../../ui/code.tsx';
+import {
+  Copy,
+  Empty,
+  Facts,
+  Figures,
+  listQuery,
+  Page,
+  Pager,
+  Panel,
+  Show,
+  Table,
+  Tabs,
+  tabOf,
+} from '../../ui/parts.tsx';
+import { pathTo, place } from '../../ui/router.ts';
+import { Ago, Asset, BlockLink, ChainText, Hash, Meter, Principal, TxLink } from '../../ui/values.tsx';
+import { tokenMovesPath } from './principal-tokens.tsx';
 
 /** The supply of a fungible token; null for a collection. The API tells no supply of zero from that of another token. */
 async function supplyOf(asset: string, signal: AbortSignal): Promise<string | null> {
@@ -49,6 +65,295 @@ export function Token({ asset }: { asset: string }) {
       <Show loaded={supply}>
         {({ total }) => (total === null ? <Collection asset={asset} /> : <Fungible asset={asset} supply={total} />)}
       </Show>
+    </Page>
+  );
+}
+
+const HOLDERS_PER_PAGE = 25;
+
+/** Enough digits for a share in per cent, whatever the size of the numbers. */
+const PRECISION = 1_000_000n;
+
+const shareOf = (part: string, whole: string): number =>
+  BigInt(whole) === 0n ? 0 : Number((BigInt(part) * PRECISION) / BigInt(whole)) / Number(PRECISION);
+
+const TABS = [
+  ['holders', 'Holders'],
+  ['transfers', 'Transfers'],
+] as const;
+
+type Holding = Answer<'/extended/v3/tokens/ft/{asset_identifier}/holders'>;
+
+/** A fungible token. @param supply in its smallest unit */
+function Fungible({ asset, supply }: { asset: string; supply: string }) {
+  const isOfHolders = tabOf(TABS) === 'holders';
+  const query = isOfHolders ? listQuery(HOLDERS_PER_PAGE) : { limit: 1 };
+  const params = { path: { asset_identifier: asset }, query };
+  const holders = useAnswer(
+    `holders ${asset} ${JSON.stringify(query)}`,
+    (signal) => bodyOf(api.GET('/extended/v3/tokens/ft/{asset_identifier}/holders', { params, signal })),
+    tipVersion.value,
+  );
+  return (
+    <>
+      <Figures
+        label="The token"
+        figures={[
+          { name: 'Supply', value: count(supply), note: 'in the smallest unit' },
+          { name: 'Holders', value: holders.data === null ? '–' : count(holders.data.total) },
+        ]}
+      />
+      {supply === '0' ? null : <DeclaredFacts asset={asset} />}
+      <Tabs label="Parts of the token" tabs={TABS} />
+      {isOfHolders ? <Holders asset={asset} supply={supply} holders={holders} /> : <TokenTransfers asset={asset} />}
+    </>
+  );
+}
+
+interface HoldersProps {
+  asset: string;
+  supply: string;
+  holders: Loaded<Holding>;
+}
+
+const Holders = ({ asset, supply, holders }: HoldersProps) => (
+  <Panel title="Holders" source={`/extended/v3/tokens/ft/${encodeURIComponent(asset)}/holders`}>
+    <Show loaded={holders} rows={8}>
+      {({ results, total, cursor: { next, previous } }) => (
+        <>
+          <Table
+            label="Holders"
+            rows={results}
+            keyOf={({ principal }) => principal}
+            empty="Nobody holds the token."
+            columns={[
+              { name: 'Holder', class: 'main', cell: ({ principal }) => <Principal principal={principal} /> },
+              { name: 'Balance', class: 'number', cell: ({ balance }) => count(balance) },
+              {
+                name: 'Share',
+                class: 'number',
+                cell: ({ balance }) => <Meter value={shareOf(balance, supply)} most={1} />,
+              },
+              {
+                name: 'Moves',
+                class: 'number medium',
+                cell: ({ principal }) => (
+                  <a href={tokenMovesPath(principal, asset)} aria-label={`Transfers by ${shortPrincipal(principal)}`}>
+                    Transfers
+                  </a>
+                ),
+              },
+            ]}
+          />
+          <Pager next={next} previous={previous} total={plural(total, 'holder')} />
+        </>
+      )}
+    </Show>
+  </Panel>
+);
+
+const TRANSFERS_PER_PAGE = 25;
+
+/** Transfers, mints and burns of a fungible token, whoever made them. */
+function TokenTransfers({ asset }: { asset: string }) {
+  const query = listQuery(TRANSFERS_PER_PAGE);
+  const params = { path: { asset_identifier: asset }, query };
+  const transfers = useAnswer(
+    `transfers ${asset} ${query.cursor}`,
+    (signal) => bodyOf(api.GET('/stackside/v1/tokens/ft/{asset_identifier}/transfers', { params, signal })),
+    tipVersion.value,
+  );
+  return (
+    <Panel
+      title="Transfers"
+      source={`/stackside/v1/tokens/ft/${encodeURIComponent(asset)}/transfers`}
+      aside={<span class="quiet">in the smallest unit</span>}
+    >
+      <Show loaded={transfers} rows={8}>
+        {({ results, cursor: { next, previous } }) => (
+          <>
+            <Table
+              label="Transfers"
+              rows={results}
+              keyOf={({ tx_id, event_index }) => `${tx_id} ${event_index}`}
+              empty="The token was never moved."
+              columns={[
+                { name: 'Transaction', class: 'medium nowrap', cell: ({ tx_id }) => <TxLink id={tx_id} /> },
+                { name: 'From', cell: ({ sender }) => <End principal={sender} nobody="minted" /> },
+                { name: 'To', cell: ({ recipient }) => <End principal={recipient} nobody="burnt" /> },
+                { name: 'Amount', class: 'number', cell: ({ amount }) => count(amount) },
+                {
+                  name: 'Block',
+                  class: 'number wide',
+                  cell: ({ block_height: height }) => <BlockLink height={height} />,
+                },
+                { name: 'Age', class: 'number medium', cell: ({ time }) => <Ago at={Date.parse(time) / 1000} /> },
+              ]}
+            />
+            <Pager next={next} previous={previous} />
+          </>
+        )}
+      </Show>
+    </Panel>
+  );
+}
+
+/** @param nobody what is said where nobody stands there */
+const End = ({ principal, nobody }: { principal: string | null; nobody: string }) =>
+  principal === null ? <span class="quiet">{nobody}</span> : <Principal principal={principal} />;
+
+const MINTS_PER_PAGE = 25;
+
+/** The tokens of a collection, newest first. */
+function Collection({ asset }: { asset: string }) {
+  const offset = Math.max(0, Number(place.value.query.get('offset')) || 0);
+  const params = { path: { asset_identifier: asset }, query: { limit: MINTS_PER_PAGE, offset } };
+  const mints = useAnswer(
+    `mints ${asset} ${offset}`,
+    (signal) => bodyOf(api.GET('/stackside/v1/tokens/nft/{asset_identifier}/mints', { params, signal })),
+    tipVersion.value,
+  );
+  const source = `/stackside/v1/tokens/nft/${encodeURIComponent(asset)}/mints`;
+  return (
+    <Show loaded={mints} rows={6}>
+      {({ results, total }) =>
+        total === 0 ? (
+          <Empty>No token of this name was ever minted.</Empty>
+        ) : (
+          <>
+            <Figures
+              label="The collection"
+              figures={[{ name: 'Minted', value: count(total), note: 'tokens, burnt ones included' }]}
+            />
+            <DeclaredFacts asset={asset} />
+            <Panel title="Tokens, newest first" source={source}>
+              <Table
+                label="Tokens, newest first"
+                rows={results}
+                keyOf={({ value }) => value.hex}
+                empty=""
+                columns={[
+                  {
+                    name: 'Token',
+                    cell: ({ value }) => (
+                      <a href={pathTo('nft', { asset, value: value.hex })}>
+                        <Value repr={value.repr} />
+                      </a>
+                    ),
+                  },
+                  {
+                    name: 'Minted for',
+                    cell: ({ recipient }) => (recipient === null ? null : <Principal principal={recipient} />),
+                  },
+                  {
+                    name: 'Transaction',
+                    class: 'medium',
+                    cell: ({ transaction }) => <TxLink id={transaction.tx_id} />,
+                  },
+                ]}
+              />
+              <Pager
+                name="offset"
+                next={offset + MINTS_PER_PAGE < total ? String(offset + MINTS_PER_PAGE) : null}
+                previous={offset > MINTS_PER_PAGE ? String(offset - MINTS_PER_PAGE) : ''}
+                total={plural(total, 'token')}
+              />
+            </Panel>
+          </>
+        )
+      }
+    </Show>
+  );
+}
+
+const textOrNull = (text: string | null) => (text === null ? null : <ChainText text={text} />);
+
+/** Shown where the source says something plainly: no link of it is followed, and no picture loaded. */
+function DeclaredFacts({ asset }: { asset: string }) {
+  const contract = assetContract(asset);
+  const params = { path: { contract_id: contract }, query: { include: ['source_code' as const] } };
+  const { data } = useAnswer(`contract ${contract}`, (signal) =>
+    bodyOf(api.GET('/extended/v3/smart-contracts/{contract_id}', { params, signal })),
+  );
+  const { name, symbol, decimals, uri } = tokenFacts(data?.source_code ?? '');
+  if (name === null && symbol === null && decimals === null && uri === null) return null;
+  return (
+    <Panel title="What the contract declares" source={`/extended/v3/smart-contracts/${contract}?include=source_code`}>
+      <Facts
+        facts={[
+          ['Name', textOrNull(name)],
+          ['Symbol', textOrNull(symbol)],
+          ['Decimals', decimals],
+          ['Metadata', textOrNull(uri)],
+        ]}
+      />
+    </Panel>
+  );
+}
+
+/** One non-fungible token and everybody who had it. */
+export function Nft({ asset, value }: { asset: string; value: string }) {
+  const query = listQuery(TRANSFERS_PER_PAGE);
+  const params = { path: { asset_identifier: asset, value }, query };
+  const history = useAnswer(
+    `nft ${asset} ${value} ${query.cursor}`,
+    (signal) => bodyOf(api.GET('/extended/v3/tokens/nft/{asset_identifier}/{value}/history', { params, signal })),
+    tipVersion.value,
+  );
+  const source = `/extended/v3/tokens/nft/${encodeURIComponent(asset)}/${value}/history`;
+  const newest = query.cursor === undefined ? history.data?.results[0] : undefined;
+  return (
+    <Page kind="Non-fungible token" title={`${visible(assetName(asset))} ${shortHash(value)}`}>
+      <Panel title="Token" source={source}>
+        <Facts
+          facts={[
+            ['Collection', <Asset key="asset" identifier={asset} />],
+            ['Value, serialized', <Hash key="value" value={value} copy="value" />],
+            [
+              'Owner',
+              newest === undefined ? null : newest.recipient === null ? (
+                'Nobody: it was burnt'
+              ) : (
+                <Principal key="owner" principal={newest.recipient} copy />
+              ),
+            ],
+          ]}
+        />
+      </Panel>
+      <Panel title="History" source={source}>
+        <Show loaded={history}>
+          {({ results, total, cursor: { next, previous } }) => (
+            <>
+              <Table
+                label="History"
+                rows={results}
+                keyOf={({ transaction }) => `${transaction.tx_id} ${transaction.event_index}`}
+                empty="Nobody ever had this token."
+                columns={[
+                  {
+                    name: 'From',
+                    cell: ({ sender }) =>
+                      sender === null ? <span class="quiet">minted</span> : <Principal principal={sender} />,
+                  },
+                  {
+                    name: 'To',
+                    cell: ({ recipient }) =>
+                      recipient === null ? <span class="quiet">burnt</span> : <Principal principal={recipient} />,
+                  },
+                  {
+                    name: 'Transaction',
+                    class: 'medium',
+                    cell: ({ transaction }) => <TxLink id={transaction.tx_id} />,
+                  },
+                  { name: 'Block', class: 'number wide', cell: ({ block }) => <BlockLink height={block.height} /> },
+                  { name: 'Age', class: 'number', cell: ({ block }) => <Ago at={block.time} /> },
+                ]}
+              />
+              <Pager next={next} previous={previous} total={plural(total, 'event')} />
+            </>
+          )}
+        </Show>
+      </Panel>
     </Page>
   );
 }

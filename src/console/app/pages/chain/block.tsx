@@ -1,16 +1,13 @@
-/** One block: where it stands in the chain, who signed it, what it cost and its transactions. */
+/** Blocks: the list, and one with where it stands in the chain, who signed it, what it cost and its transactions. */
 import { api, bodyOf } from '../../api/api.ts';
 import { tip, tipVersion } from '../../api/live.ts';
 import { useAnswer } from '../../api/use-answer.ts';
 import { count, plural } from '../../chain/format.ts';
 import type { Block as BlockObject } from '../../chain/types.ts';
-import { CostTable } from '../../ui/cost.tsx';
-import { Icon } from '../../ui/icon.tsx';
-import { Facts, Page, Pager, Panel, Show } from '../../ui/parts.tsx';
+import { type Column, Facts, Icon, Page, Pager, Panel, Show, Table } from '../../ui/parts.tsx';
 import { pathTo, place } from '../../ui/router.ts';
 import { TransactionTable } from '../../ui/transactions.tsx';
-import { BitcoinBlockLink, BlockLink, Hash, When } from '../../ui/values.tsx';
-import { BlockSignatures } from './block-signatures.tsx';
+import { Ago, BitcoinBlockLink, BlockLink, CostShare, CostTable, Count, Hash, When } from '../../ui/values.tsx';
 
 const TRANSACTIONS_PER_PAGE = 25;
 
@@ -114,5 +111,95 @@ function BlockTransactions({ block: { hash, tx_count: total } }: { block: BlockO
         )}
       </Show>
     </Panel>
+  );
+}
+
+const MOST = 20;
+
+/** @param hash of the block */
+function BlockSignatures({ hash }: { hash: string }) {
+  const params = { path: { height_or_hash: hash }, query: { limit: MOST } };
+  const signatures = useAnswer(`signatures ${hash}`, (signal) =>
+    bodyOf(api.GET('/extended/v2/blocks/{height_or_hash}/signer-signatures', { params, signal })),
+  );
+  return (
+    <Panel
+      title="Signatures of signers"
+      source={`/extended/v2/blocks/${hash}/signer-signatures`}
+      aside={<a href={pathTo('staking')}>Signers of the cycle</a>}
+    >
+      <Show loaded={signatures}>
+        {({ results, total }) => (
+          <>
+            <Table
+              label="Signatures of signers"
+              rows={results.map((signature, index) => ({ signature, index }))}
+              keyOf={({ index }) => String(index)}
+              empty="No signer signed the block: it was made before signers were."
+              columns={[
+                { name: '#', class: 'quiet', cell: ({ index }) => index + 1 },
+                {
+                  name: 'Signature',
+                  class: 'fill',
+                  cell: ({ signature }) => <Hash value={signature} copy="signature" />,
+                },
+              ]}
+            />
+            {total > results.length ? (
+              <p class="pager quiet">
+                The first {results.length} of {plural(total, 'signature')}
+              </p>
+            ) : null}
+          </>
+        )}
+      </Show>
+    </Panel>
+  );
+}
+
+export const BLOCK_COLUMNS: readonly Column<BlockObject>[] = [
+  { name: 'Height', class: 'nowrap', cell: ({ height }) => <BlockLink height={height} /> },
+  {
+    name: 'Hash',
+    class: 'medium',
+    cell: ({ hash }) => <Hash value={hash} to={pathTo('block', { id: hash })} />,
+  },
+  { name: 'Bitcoin block', class: 'number', cell: (block) => <BitcoinBlockLink height={block.burn_block_height} /> },
+  { name: 'Tenure', class: 'number wide', cell: ({ tenure_height: tenure }) => <Count value={tenure} /> },
+  { name: 'Transactions', class: 'number', cell: ({ tx_count: transactions }) => <Count value={transactions} /> },
+  { name: 'Largest cost', class: 'number wide', cell: (block) => <CostShare cost={block} /> },
+  { name: 'Age', class: 'number', cell: ({ block_time: at }) => <Ago at={at} /> },
+];
+
+const BLOCKS_PER_PAGE = 25;
+
+/** The newest blocks, and older ones page by page. */
+export function Blocks() {
+  const cursor = place.value.query.get('cursor');
+  const query = { limit: BLOCKS_PER_PAGE, ...(cursor === null ? {} : { cursor }) };
+  const blocks = useAnswer(
+    `blocks ${cursor}`,
+    (signal) => bodyOf(api.GET('/extended/v2/blocks', { params: { query }, signal })),
+    tipVersion.value,
+  );
+  return (
+    <Page title="Blocks" lead="Blocks of the canonical chain, newest first.">
+      <Panel title="Blocks" source={`/extended/v2/blocks?limit=${BLOCKS_PER_PAGE}`}>
+        <Show loaded={blocks} rows={10}>
+          {({ results, total, next_cursor: newer, prev_cursor: older }) => (
+            <>
+              <Table
+                label="Blocks"
+                columns={BLOCK_COLUMNS}
+                rows={results}
+                keyOf={({ hash }) => hash}
+                empty="No block has arrived yet."
+              />
+              <Pager next={older} previous={newer} total={plural(total, 'block')} />
+            </>
+          )}
+        </Show>
+      </Panel>
+    </Page>
   );
 }

@@ -1,17 +1,16 @@
-/** What waits to be mined: in figures, by fee, and one by one. */
+/** The mempool: in figures, by type and by fee, and what waits one by one. */
 import { useState } from 'preact/hooks';
+import type { Answer } from '../../api/answer.ts';
 import { api, bodyOf } from '../../api/api.ts';
 import { tipVersion, useSubscription } from '../../api/live.ts';
 import { useAnswer } from '../../api/use-answer.ts';
-import { plural } from '../../chain/format.ts';
-import { mergedRanges } from '../../chain/histogram.ts';
-import { kindOf } from '../../chain/summary.ts';
-import { Histogram } from '../../ui/histogram.tsx';
-import { Page, Pager, Panel, Show } from '../../ui/parts.tsx';
+import { type Bar, mergedRanges } from '../../chain/chart.ts';
+import { bytes, count, plural, stxText } from '../../chain/format.ts';
+import { kindOf } from '../../chain/transaction.ts';
+import { Empty, Page, Pager, Panel, Show, Table } from '../../ui/parts.tsx';
 import { place, withQuery } from '../../ui/router.ts';
 import { PendingTable } from '../../ui/transactions.tsx';
 import { Ago, TxLink } from '../../ui/values.tsx';
-import { FeeTable, TypeTable } from './mempool-tables.tsx';
 
 const PER_PAGE = 50;
 
@@ -136,3 +135,102 @@ const TypeFilter = ({ shown }: { shown: PendingType | null }) => (
     ))}
   </nav>
 );
+
+type Stats = Answer<'/extended/v1/tx/mempool/stats'>;
+
+/** Blocks that pending transactions waited for, in words. */
+const age = (blocks: number | null | undefined): string => (blocks == null ? '–' : plural(Math.round(blocks), 'block'));
+const fee = (micro: number | null | undefined): string => (micro == null ? '–' : stxText(String(Math.round(micro))));
+
+/** Pending transactions by type, with their usual fee, size and age. */
+export const TypeTable = ({ stats }: { stats: Stats }) => (
+  <Table
+    label="Pending transactions by type"
+    rows={TYPES}
+    keyOf={(type) => type}
+    empty=""
+    columns={[
+      { name: 'Type', class: 'nowrap', cell: (type) => kindOf(type) },
+      { name: 'Pending', class: 'number', cell: (type) => count(stats.tx_type_counts[type]) },
+      { name: 'Median fee', class: 'number', cell: (type) => fee(stats.tx_simple_fee_averages[type].p50) },
+      {
+        name: 'Median size',
+        class: 'number medium',
+        cell: (type) => {
+          const size = stats.tx_byte_sizes[type].p50;
+          return size == null ? '–' : bytes(Math.round(size));
+        },
+      },
+      { name: 'Median age', class: 'number medium', cell: (type) => age(stats.tx_ages[type].p50) },
+    ]}
+  />
+);
+
+const PRIORITIES = [
+  ['no_priority', 'None'],
+  ['low_priority', 'Low'],
+  ['medium_priority', 'Medium'],
+  ['high_priority', 'High'],
+] as const;
+
+/** Fees of what waits, by priority. */
+export function FeeTable() {
+  const fees = useAnswer(
+    'fees',
+    (signal) => bodyOf(api.GET('/extended/v2/mempool/fees', { signal })),
+    tipVersion.value,
+  );
+  return (
+    <Panel title="Fees" source="/extended/v2/mempool/fees">
+      <Show loaded={fees}>
+        {({ all, token_transfer: transfer, contract_call: call }) => (
+          <Table
+            label="Fees by priority"
+            rows={PRIORITIES}
+            keyOf={([priority]) => priority}
+            empty=""
+            columns={[
+              { name: 'Priority', cell: ([, title]) => title },
+              { name: 'Any', class: 'number', cell: ([priority]) => fee(all[priority]) },
+              { name: 'Transfer', class: 'number medium', cell: ([priority]) => fee(transfer?.[priority]) },
+              { name: 'Contract call', class: 'number medium', cell: ([priority]) => fee(call?.[priority]) },
+            ]}
+          />
+        )}
+      </Show>
+    </Panel>
+  );
+}
+
+/** The range of a bar in words. */
+const range = ({ from, to }: Bar): string =>
+  to === null ? `${stxText(String(from))} and more` : `${stxText(String(from))} to ${stxText(String(to))}`;
+
+/** @param bars their bounds are in micro-STX */
+function Histogram({ label, bars: shown }: { label: string; bars: readonly Bar[] }) {
+  const most = Math.max(...shown.map((bar) => bar.count));
+  if (shown.length === 0) return <Empty>Nothing waits.</Empty>;
+  return (
+    <table class="histogram" aria-label={label}>
+      <thead class="sr-only">
+        <tr>
+          <th scope="col">Fee</th>
+          <th scope="col">Transactions</th>
+        </tr>
+      </thead>
+      <tbody>
+        {shown.map((bar) => (
+          <tr key={bar.from}>
+            <th scope="row" class="range">
+              {range(bar)}
+            </th>
+            <td class="share">
+              {bar.count === 0 ? null : <span class="bar-fill" style={{ width: `${(88 * bar.count) / most}%` }} />}{' '}
+              {count(bar.count)}
+            </td>
+          </tr>
+        ))}
+      </tbody>
+    </table>
+  );
+}

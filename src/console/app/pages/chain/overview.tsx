@@ -1,22 +1,22 @@
-/** How the server and the chain do, and the newest blocks as they come. */
-
+/** How the server and the chain do, and the newest blocks as they come, in a list and in charts. */
 import { useRef } from 'preact/hooks';
 import { observerToml } from '../../../../node/observer-toml.ts';
 import type { Answer } from '../../api/answer.ts';
 import { api, bodyOf } from '../../api/api.ts';
 import { tip, tipVersion } from '../../api/live.ts';
 import { useAnswer } from '../../api/use-answer.ts';
+import { mergeBlocks, type SeenBlock } from '../../chain/block-list.ts';
+import { secondsBetween } from '../../chain/chart.ts';
 import { ago, bytes, count, duration, plural } from '../../chain/format.ts';
+import type { Block } from '../../chain/types.ts';
+import { Chart } from '../../ui/chart.tsx';
 import { now } from '../../ui/clock.ts';
-import { Copy } from '../../ui/copy.tsx';
-import { type Figure, Figures } from '../../ui/figures.tsx';
-import { Facts, Page, Panel, Show, Table } from '../../ui/parts.tsx';
+import { Copy, Facts, type Figure, Figures, Page, Panel, Show, Table } from '../../ui/parts.tsx';
 import { pathTo } from '../../ui/router.ts';
-import { Count } from '../../ui/values.tsx';
-import { BITCOIN_BLOCK_COLUMNS } from './bitcoin-blocks.tsx';
-import { DayCharts, HourCharts } from './block-charts.tsx';
-import { FeeTable, TypeTable } from './mempool-tables.tsx';
-import { NewestBlocks } from './overview-blocks.tsx';
+import { Badge, Count, Hash } from '../../ui/values.tsx';
+import { BITCOIN_BLOCK_COLUMNS } from './bitcoin-block.tsx';
+import { BLOCK_COLUMNS } from './block.tsx';
+import { FeeTable, TypeTable } from './mempool.tsx';
 
 type ServerStatus = Answer<'/stackside/v1/status'>;
 
@@ -214,6 +214,140 @@ function Server({ status }: { status: ServerStatus }) {
           ['Takes events at', events === null ? null : <code key="endpoint">{events.endpoint}</code>],
         ]}
       />
+    </Panel>
+  );
+}
+
+const NEWEST = 10;
+/** The newest blocks as they come; those that a fork took back stay for a while, struck out. */
+function NewestBlocks() {
+  const seen = useRef<SeenBlock[]>([]);
+  const blocks = useAnswer(
+    'newest blocks',
+    async (signal) => {
+      const params = { query: { limit: NEWEST } };
+      const { results } = await bodyOf(api.GET('/extended/v2/blocks', { params, signal }));
+      seen.current = mergeBlocks(seen.current, results);
+      return seen.current;
+    },
+    tipVersion.value,
+  );
+  return (
+    <Panel
+      title="Newest blocks"
+      source={`/extended/v2/blocks?limit=${NEWEST}`}
+      aside={<a href={pathTo('blocks')}>All</a>}
+    >
+      <Show loaded={blocks} rows={10}>
+        {(rows) => (
+          <Table
+            label="Newest blocks"
+            columns={BLOCK_COLUMNS.map((column) => (column.name === 'Hash' ? HASH : column))}
+            rows={rows}
+            keyOf={({ index_block_hash: hash }) => hash}
+            rowClass={({ gone, fresh }) => (gone ? 'gone' : fresh ? 'fresh' : '')}
+            empty="No block has arrived yet."
+          />
+        )}
+      </Show>
+    </Panel>
+  );
+}
+
+const HASH = {
+  name: 'Hash',
+  class: 'medium',
+  cell: (block: Block) =>
+    'gone' in block && block.gone === true ? (
+      <Badge tone="wait">replaced by a fork</Badge>
+    ) : (
+      <Hash value={block.hash} to={pathTo('block', { id: block.hash })} />
+    ),
+};
+
+const TOO_FEW = 'A chart needs two blocks of one hour.';
+
+/** Times and sizes of the blocks of the last hour. */
+function HourCharts() {
+  const hour = useAnswer(
+    'last hour',
+    (signal) => bodyOf(api.GET('/stackside/v1/blocks/last-hour', { signal })),
+    tipVersion.value,
+  );
+  const source = '/stackside/v1/blocks/last-hour';
+  return (
+    <div class="columns">
+      <Panel title="Block times" source={source}>
+        <Show loaded={hour}>
+          {({ blocks }) => (
+            <Chart
+              label="Seconds between blocks in the last hour"
+              times={blocks.map(({ time }) => time)}
+              series={[
+                {
+                  name: 'Since the block before',
+                  colour: 'accent',
+                  values: secondsBetween(blocks.map(({ time }) => time)),
+                },
+              ]}
+              format={duration}
+              steps="seconds"
+              empty={TOO_FEW}
+            />
+          )}
+        </Show>
+      </Panel>
+      <Panel title="Transactions a block" source={source}>
+        <Show loaded={hour}>
+          {({ blocks }) => (
+            <Chart
+              label="Transactions of each block in the last hour"
+              times={blocks.map(({ time }) => time)}
+              series={[{ name: 'Transactions', colour: 'ok', values: blocks.map(({ transactions }) => transactions) }]}
+              format={count}
+              steps="whole"
+              empty={TOO_FEW}
+            />
+          )}
+        </Show>
+      </Panel>
+    </div>
+  );
+}
+
+/** Blocks and transactions of each day. */
+function DayCharts() {
+  const loaded = useAnswer(
+    'days',
+    (signal) => bodyOf(api.GET('/stackside/v1/blocks/days', { signal })),
+    tipVersion.value,
+  );
+  return (
+    <Panel title="By day" source="/stackside/v1/blocks/days">
+      <Show loaded={loaded}>
+        {({ days }) => (
+          <div class="columns">
+            {(
+              [
+                ['Transactions', 'ok', days.map(({ transactions }) => transactions)],
+                ['Blocks', 'accent', days.map(({ blocks }) => blocks)],
+              ] as const
+            ).map(([name, colour, values]) => (
+              <Chart
+                key={name}
+                label={`${name} of each day`}
+                times={days.map(({ start }) => start)}
+                series={[{ name, colour, values }]}
+                format={count}
+                steps="whole"
+                scale="days"
+                bars
+                empty="No block has arrived yet."
+              />
+            ))}
+          </div>
+        )}
+      </Show>
     </Panel>
   );
 }

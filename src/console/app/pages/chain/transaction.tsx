@@ -1,24 +1,35 @@
-/** One transaction: what happened in a sentence, why it failed or waits, and everything that is known of it. */
+/**
+ * Transactions: the list, and one with what happened in a sentence, what it waits for, and everything that is known of it.
+ */
 import { useState } from 'preact/hooks';
 import { api, bodyOf, RequestError } from '../../api/api.ts';
 import { tipVersion, useSubscription } from '../../api/live.ts';
 import { useAnswer } from '../../api/use-answer.ts';
-import { balanceChanges } from '../../chain/balance-changes.ts';
-import { assetName, count, plural, shortHash, textOfHex, words } from '../../chain/format.ts';
-import { fateOf, kindOf, plainText, sentence } from '../../chain/summary.ts';
-import { isMined, type MinedTransaction, type Transaction as TransactionObject } from '../../chain/types.ts';
+import { assetName, bytes, count, plural, shortHash, textOfHex, words } from '../../chain/format.ts';
+import { balanceChanges, DROPPED, fateOf, feePlace, kindOf, plainText, sentence } from '../../chain/transaction.ts';
+import {
+  isMined,
+  type MinedTransaction,
+  type PendingTransaction,
+  type Transaction as TransactionObject,
+} from '../../chain/types.ts';
 import { Source, Value, ValueBlock } from '../../ui/code.tsx';
-import { Copy } from '../../ui/copy.tsx';
-import { CostTable } from '../../ui/cost.tsx';
-import { EventTable } from '../../ui/events.tsx';
-import { Facts, Page, Pager, Panel, Show, Table } from '../../ui/parts.tsx';
+import { Copy, Facts, JsonLink, Page, Pager, Panel, Scrollable, Show, Table } from '../../ui/parts.tsx';
 import { place } from '../../ui/router.ts';
-import { Sentence, Status } from '../../ui/transactions.tsx';
-import { Amount, BitcoinBlockLink, BlockLink, ChainText, Hash, Principal, Stx, When } from '../../ui/values.tsx';
-import { PostConditions } from './transaction-conditions.tsx';
-import { Failure } from './transaction-failure.tsx';
-import { Waiting } from './transaction-pending.tsx';
-import { RawTransaction } from './transaction-raw.tsx';
+import { Sentence, Status, TransactionTable } from '../../ui/transactions.tsx';
+import {
+  Amount,
+  BitcoinBlockLink,
+  BlockLink,
+  ChainText,
+  CostTable,
+  Hash,
+  Principal,
+  Stx,
+  TxLink,
+  When,
+} from '../../ui/values.tsx';
+import { EventTable, Failure, PostConditions } from './transaction-effects.tsx';
 
 const EVENTS_PER_PAGE = 50;
 const NOT_FOUND = 404;
@@ -308,5 +319,158 @@ function Events({ transaction, offset }: { transaction: MinedTransaction; offset
         total={plural(total, 'event')}
       />
     </Panel>
+  );
+}
+
+/** Where a transaction stands that no block holds: what it waits for, or why it doesn't any more. */
+function Waiting({ transaction }: { transaction: PendingTransaction }) {
+  const { tx_id: id, tx_status: status, receipt_time: received } = transaction;
+  const replacedBy = 'replaced_by_tx_id' in transaction ? (transaction.replaced_by_tx_id ?? null) : null;
+  const isDropped = fateOf(status) === 'dropped';
+  return (
+    <section class={isDropped ? 'note' : 'note wait'} aria-label="Where the transaction stands" aria-live="polite">
+      <div class="note-head">
+        <h2>{isDropped ? 'Dropped' : 'In the mempool'}</h2>
+        <JsonLink source={`/stackside/v1/mempool/transactions/${id}`} of="where the transaction stands" />
+      </div>
+      <p>
+        The transaction arrived at <When at={received} />.
+      </p>
+      {isDropped ? (
+        <p>{DROPPED[status] ?? 'The node dropped this transaction.'}</p>
+      ) : (
+        <Prospects transaction={transaction} />
+      )}
+      {replacedBy === null ? null : (
+        <p>
+          The transaction that replaced this one is <TxLink id={replacedBy} />.
+        </p>
+      )}
+    </section>
+  );
+}
+
+const LEVELS = [
+  ['high_priority', 'above nearly all'],
+  ['medium_priority', 'above three quarters'],
+  ['low_priority', 'above half'],
+  ['no_priority', 'above a quarter'],
+] as const;
+
+/** What is before it: transactions of its account with lower nonces, and those that pay more. */
+function Prospects({ transaction }: { transaction: PendingTransaction }) {
+  const { tx_id: id, tx_type: type, sender_address: principal, nonce, fee_rate: fee } = transaction;
+  const version = tipVersion.value;
+  const nonces = useAnswer(
+    `nonces ${principal}`,
+    (signal) =>
+      bodyOf(api.GET('/extended/v3/principals/{principal}/nonces', { params: { path: { principal } }, signal })),
+    version,
+  );
+  const standing = useAnswer(
+    `position ${id}`,
+    (signal) =>
+      bodyOf(api.GET('/stackside/v1/mempool/transactions/{tx_id}', { params: { path: { tx_id: id } }, signal })),
+    version,
+  );
+  const place = standing.data?.position_by_fee ?? null;
+  const fees = useAnswer('fees', (signal) => bodyOf(api.GET('/extended/v2/mempool/fees', { signal })), version);
+  const levels = fees.data?.all ?? null;
+  const level = levels === null ? undefined : LEVELS.find(([name]) => Number(fee) >= (levels[name] ?? 0));
+  return (
+    <>
+      {nonces.data === null ? null : <NonceState nonce={nonce} nonces={nonces.data} />}
+      {place === null ? null : <p>{feePlace(place, type)}</p>}
+      {levels === null ? null : <p>Its fee is {level?.[1] ?? 'below three quarters'} of the fees in the mempool.</p>}
+    </>
+  );
+}
+
+interface Nonces {
+  last_confirmed_nonce: number | null;
+  mempool: { missing_nonces: number[] };
+}
+
+function NonceState({ nonce, nonces: { last_confirmed_nonce: last, mempool } }: { nonce: number; nonces: Nonces }) {
+  const next = last === null ? 0 : last + 1;
+  const missing = mempool.missing_nonces.filter((one) => one < nonce);
+  if (nonce < next) return <p>A block already holds another transaction of its account with this nonce.</p>;
+  if (nonce === next) return <p>It is the next of its account: a miner may include it at any time.</p>;
+  if (missing.length > 0) {
+    const [first = 0] = missing;
+    return (
+      <p>It can’t be mined before its account sends a transaction with nonce {count(first)}, which nobody has seen.</p>
+    );
+  }
+  return <p>It waits for {plural(nonce - next, 'earlier transaction')} of its account.</p>;
+}
+
+/** The bytes of a transaction as they were broadcast. They may be many, so they are read when somebody asks for them. */
+function RawTransaction({ id }: { id: string }) {
+  const [shown, setShown] = useState(false);
+  return (
+    <Panel
+      title="Raw bytes"
+      source={`/stackside/v1/transactions/${id}/raw`}
+      aside={
+        shown ? undefined : (
+          <button type="button" onClick={() => setShown(true)}>
+            Show
+          </button>
+        )
+      }
+    >
+      {shown ? <RawBytes id={id} /> : null}
+    </Panel>
+  );
+}
+
+const HEX_DIGITS_OF_A_BYTE = 2;
+
+function RawBytes({ id }: { id: string }) {
+  const params = { path: { tx_id: id } };
+  const raw = useAnswer(`raw ${id}`, (signal) =>
+    bodyOf(api.GET('/stackside/v1/transactions/{tx_id}/raw', { params, signal })),
+  );
+  return (
+    <Show loaded={raw} rows={2}>
+      {({ raw_tx: hex }) => (
+        <>
+          <p class="panel-body with-copy">
+            {bytes((hex.length - '0x'.length) / HEX_DIGITS_OF_A_BYTE)} <Copy text={hex} what="raw bytes" />
+          </p>
+          <Scrollable label="Raw bytes in hex" class="code boxed hex">
+            {hex}
+          </Scrollable>
+        </>
+      )}
+    </Show>
+  );
+}
+
+const TRANSACTIONS_PER_PAGE = 30;
+
+/** The newest transactions of the chain, and older ones page by page. */
+export function Transactions() {
+  const cursor = place.value.query.get('cursor');
+  const query = { limit: TRANSACTIONS_PER_PAGE, ...(cursor === null ? {} : { cursor }) };
+  const transactions = useAnswer(
+    `transactions ${cursor}`,
+    (signal) => bodyOf(api.GET('/extended/v3/transactions', { params: { query }, signal })),
+    tipVersion.value,
+  );
+  return (
+    <Page title="Transactions" lead="Transactions of the canonical chain, newest first.">
+      <Panel title="Transactions" source={`/extended/v3/transactions?limit=${TRANSACTIONS_PER_PAGE}`}>
+        <Show loaded={transactions} rows={12}>
+          {({ results, total, cursor: { next, previous } }) => (
+            <>
+              <TransactionTable label="Transactions" transactions={results} empty="No transaction has arrived yet." />
+              <Pager next={next} previous={previous} total={plural(total, 'transaction')} />
+            </>
+          )}
+        </Show>
+      </Panel>
+    </Page>
   );
 }

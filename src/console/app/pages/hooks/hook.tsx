@@ -1,22 +1,19 @@
 /** One chainhook: how it does, its deliveries, its definition, backfills, and a receiver to copy. */
+
+import type { TargetedEvent } from 'preact';
+import { useRef, useState } from 'preact/hooks';
+import type { Answer } from '../../api/answer.ts';
 import { api, bodyOf, doneOf } from '../../api/api.ts';
-import { hookVersion } from '../../api/hook-version.ts';
+import { tip } from '../../api/live.ts';
 import { useAnswer } from '../../api/use-answer.ts';
 import { count, visible } from '../../chain/format.ts';
-import { type Hook as HookObject, healthOf } from '../../chain/hook-status.ts';
-import { Copy } from '../../ui/copy.tsx';
-import { Confirm } from '../../ui/dialog.tsx';
-import { Figures } from '../../ui/figures.tsx';
-import { Page, Panel, Show, Tabs, tabOf } from '../../ui/parts.tsx';
+import { type Hook as HookObject, healthOf } from '../../chain/hooks.ts';
+import { Confirm, useAction } from '../../ui/actions.tsx';
+import { Copy, Figures, Page, Panel, Scrollable, Show, Table, Tabs, tabOf } from '../../ui/parts.tsx';
 import { go, pathTo } from '../../ui/router.ts';
-import { Scrollable } from '../../ui/scrollable.tsx';
-import { useAction } from '../../ui/use-action.ts';
-import { Ago } from '../../ui/values.tsx';
-import { Backfills } from './hook-backfills.tsx';
-import { Deliveries } from './hook-deliveries.tsx';
-import { SampleReceiver } from './hook-receiver.tsx';
-import { TestDelivery } from './hook-test.tsx';
-import { HealthBadge } from './hooks.tsx';
+import { Ago, Badge, Meter } from '../../ui/values.tsx';
+import { Deliveries } from './deliveries.tsx';
+import { HealthBadge, hookVersion } from './hooks.tsx';
 
 const TABS = [
   ['deliveries', 'Deliveries'],
@@ -160,3 +157,225 @@ function Definition({ hook: { uuid, definition } }: { hook: HookObject }) {
     </Panel>
   );
 }
+
+type Outcome = Answer<'/chainhooks/me/{uuid}/test', 'post'>;
+
+/** One delivery sent at once, with what the receiver said. */
+function TestDelivery({ hook }: { hook: string }) {
+  const [outcome, setOutcome] = useState<Outcome | null>(null);
+  const { run, problem, busy } = useAction();
+  const send = () =>
+    run(async () => {
+      setOutcome(null);
+      setOutcome(await bodyOf(api.POST('/chainhooks/me/{uuid}/test', { params: { path: { uuid: hook } }, body: {} })));
+    }, 'The test was sent');
+  return (
+    <>
+      <button type="button" disabled={busy} onClick={send}>
+        {busy ? 'Sending…' : 'Send a test'}
+      </button>
+      {outcome === null ? null : <TestOutcome outcome={outcome} />}
+      {problem === null ? null : (
+        <span class="problem" role="alert">
+          {problem}
+        </span>
+      )}
+    </>
+  );
+}
+
+const TestOutcome = ({ outcome }: { outcome: Outcome }) => (
+  <span class={outcome.ok ? 'outcome ok' : 'outcome bad'} role="status">
+    {outcome.status_code === null
+      ? visible(outcome.error ?? 'No answer came.')
+      : `The receiver answered ${outcome.status_code} after ${outcome.duration_ms} ms.`}
+    {outcome.response_excerpt === null || outcome.response_excerpt === '' ? null : (
+      <code> {visible(outcome.response_excerpt.slice(0, 200))}</code>
+    )}
+  </span>
+);
+
+const BACKFILLS_PER_PAGE = 25;
+const BACKFILL_TONES = { queued: 'wait', running: 'wait', completed: 'ok', cancelled: 'plain', failed: 'bad' } as const;
+
+/** Backfills of a chainhook: deliveries for past blocks, with their progress. */
+function Backfills({ hook }: { hook: string }) {
+  const params = { path: { uuid: hook }, query: { limit: BACKFILLS_PER_PAGE } };
+  const backfills = useAnswer(
+    `backfills ${hook}`,
+    (signal) => bodyOf(api.GET('/chainhooks/me/{uuid}/backfills', { params, signal })),
+    hookVersion(),
+  );
+  const { run, problem } = useAction(backfills.retry);
+  const cancel = (job: string) =>
+    run(
+      () => doneOf(api.DELETE('/chainhooks/me/{uuid}/backfills/{job}', { params: { path: { uuid: hook, job } } })),
+      'The backfill is cancelled',
+    );
+  return (
+    <>
+      <NewBackfill hook={hook} started={backfills.retry} />
+      {problem === null ? null : (
+        <p class="problem" role="alert">
+          {problem}
+        </p>
+      )}
+      <Panel title="Backfills" source={`/chainhooks/me/${hook}/backfills`}>
+        <Show loaded={backfills}>
+          {({ results }) => (
+            <Table
+              label="Backfills"
+              rows={results}
+              keyOf={({ id }) => id}
+              empty="No past blocks were delivered yet."
+              columns={[
+                {
+                  name: 'Blocks',
+                  class: 'nowrap',
+                  cell: ({ from_height: from, to_height: to }) => `${count(from)} to ${count(to)}`,
+                },
+                {
+                  name: 'State',
+                  class: 'nowrap',
+                  cell: ({ state, dry_run: dry }) => (
+                    <>
+                      <Badge tone={BACKFILL_TONES[state]}>{state}</Badge>{' '}
+                      {dry ? <span class="quiet">dry run</span> : null}
+                    </>
+                  ),
+                },
+                {
+                  name: 'Searched',
+                  class: 'number',
+                  cell: ({ from_height: from, to_height: to, next_height: next }) => (
+                    <Meter value={next - from} most={to - from + 1} />
+                  ),
+                },
+                { name: 'Matches', class: 'number medium', cell: ({ matched_blocks: blocks }) => count(blocks) },
+                { name: 'Delivered', class: 'number medium', cell: ({ deliveries }) => count(deliveries.delivered) },
+                { name: 'Begun', class: 'number wide', cell: ({ created_at: at }) => <Ago at={at} /> },
+                {
+                  name: 'Actions',
+                  class: 'number',
+                  cell: ({ id, state }) =>
+                    state === 'queued' || state === 'running' ? (
+                      <button type="button" onClick={() => cancel(id)}>
+                        Cancel
+                      </button>
+                    ) : null,
+                },
+              ]}
+            />
+          )}
+        </Show>
+      </Panel>
+    </>
+  );
+}
+
+function NewBackfill({ hook, started }: { hook: string; started: () => void }) {
+  const from = useRef<HTMLInputElement>(null);
+  const to = useRef<HTMLInputElement>(null);
+  const [dry, setDry] = useState(false);
+  const { run, problem, busy } = useAction(started);
+  const submit = (event: TargetedEvent<HTMLFormElement>) => {
+    event.preventDefault();
+    const body = {
+      from_height: from.current?.valueAsNumber ?? 1,
+      to_height: to.current?.valueAsNumber ?? 1,
+      dry_run: dry,
+    };
+    run(
+      () => doneOf(api.POST('/chainhooks/me/{uuid}/backfills', { params: { path: { uuid: hook } }, body })),
+      'The backfill is queued',
+    );
+  };
+  const height = tip.value?.height ?? 1;
+  return (
+    <Panel title="Deliver past blocks">
+      <form class="panel-body form row" onSubmit={submit}>
+        <label>
+          From block
+          <input ref={from} type="number" min={1} max={height} defaultValue="1" required />
+        </label>
+        <label>
+          To block
+          <input ref={to} type="number" min={1} max={height} defaultValue={String(height)} required />
+        </label>
+        <label class="check">
+          <input type="checkbox" checked={dry} onChange={({ currentTarget }) => setDry(currentTarget.checked)} />
+          Only count the matches
+        </label>
+        <button type="submit" class="primary" disabled={busy}>
+          Begin
+        </button>
+        {problem === null ? null : (
+          <p class="problem" role="alert">
+            {problem}
+          </p>
+        )}
+      </form>
+    </Panel>
+  );
+}
+
+/** A receiver in TypeScript that needs no package; it runs in Bun, and in Node with its own HTTP server. */
+const RECEIVER = `// bun receiver.ts
+const secret = process.env.STACKSIDE_SECRET ?? '';
+const key = await crypto.subtle.importKey(
+  'raw',
+  Uint8Array.fromBase64(secret.replace('whsec_', '')),
+  { name: 'HMAC', hash: 'SHA-256' },
+  false,
+  ['verify'],
+);
+
+/** Checks one of the signatures of a delivery (Standard Webhooks). */
+async function isSigned(headers: Headers, body: string): Promise<boolean> {
+  const id = headers.get('webhook-id');
+  const time = headers.get('webhook-timestamp');
+  const signed = new TextEncoder().encode(\`\${id}.\${time}.\${body}\`);
+  for (const part of (headers.get('webhook-signature') ?? '').split(' ')) {
+    const [version, signature = ''] = part.split(',');
+    if (version !== 'v1') continue;
+    if (await crypto.subtle.verify('HMAC', key, Uint8Array.fromBase64(signature), signed)) return true;
+  }
+  return false;
+}
+
+const seen = new Set<string>();
+
+Bun.serve({
+  port: 8080,
+  async fetch(request) {
+    const body = await request.text();
+    if (!(await isSigned(request.headers, body))) return new Response('wrong signature', { status: 401 });
+    // A delivery may come twice: its id is the same each time.
+    const id = request.headers.get('webhook-id') ?? '';
+    if (seen.has(id)) return new Response('known');
+    const { event } = JSON.parse(body);
+    for (const { block_identifier } of event.rollback) console.log('undo', block_identifier.index);
+    for (const { block_identifier, transactions } of event.apply) {
+      console.log('block', block_identifier.index, transactions.length, 'transactions');
+    }
+    seen.add(id);
+    // Any 2xx says that the delivery is taken; everything else is tried again.
+    return new Response('taken');
+  },
+});
+`;
+
+/** A receiver to copy, which checks signatures. */
+const SampleReceiver = () => (
+  <Panel title="A receiver in TypeScript" aside={<Copy text={RECEIVER} what="receiver" />}>
+    <div class="panel-body">
+      <p>
+        The receiver checks the signature, takes each delivery once, and undoes blocks that a fork took back. Set{' '}
+        <code>STACKSIDE_SECRET</code> to the signing secret.
+      </p>
+    </div>
+    <Scrollable label="Source of the receiver" class="code">
+      {RECEIVER}
+    </Scrollable>
+  </Panel>
+);

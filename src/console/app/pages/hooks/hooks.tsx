@@ -1,17 +1,17 @@
-/** All chainhooks with how they do, of one consumer or, for the operator, of all. */
-import { api, bodyOf } from '../../api/api.ts';
+/** All chainhooks with how they do, of one consumer or, for the operator, of all; and the secret that signs deliveries. */
+import { api, bodyOf, doneOf } from '../../api/api.ts';
 import { actingFor } from '../../api/consumer.ts';
 import { tipVersion } from '../../api/live.ts';
 import { session, signOut } from '../../api/session.ts';
 import { useAnswer } from '../../api/use-answer.ts';
 import { count, plural, visible } from '../../chain/format.ts';
-import { type Hook, healthOf } from '../../chain/hook-status.ts';
-import { Page, Pager, Panel, Show, Table } from '../../ui/parts.tsx';
+import { type Hook, healthOf } from '../../chain/hooks.ts';
+import { Confirm, useAction } from '../../ui/actions.tsx';
+import { now } from '../../ui/clock.ts';
+import { Copy, Page, Pager, Panel, Show, Table } from '../../ui/parts.tsx';
 import { pathTo, place, withQuery } from '../../ui/router.ts';
-import { useAction } from '../../ui/use-action.ts';
 import { Ago, Badge, ChainText } from '../../ui/values.tsx';
 import { DeliveryCharts } from '../history-charts.tsx';
-import { Secret } from './hook-secret.tsx';
 
 const PER_PAGE = 30;
 
@@ -219,3 +219,79 @@ const HookTable = ({ label, hooks }: { label: string; hooks: readonly Hook[] }) 
 
 /** The host of a URL; the URL itself where it is none. */
 const hostOf = (url: string): string => URL.parse(url)?.host ?? url;
+
+/** The status of an answer of a server that can't read the secret. */
+const UNREADABLE = 409;
+
+/** @param consumer null for the own one */
+function Secret({ consumer }: { consumer: string | null }) {
+  const headers = actingFor(consumer);
+  const secret = useAnswer(`secret ${consumer}`, (signal) =>
+    bodyOf(api.GET('/chainhooks/me/secret', { headers, signal })),
+  );
+  const { run, problem } = useAction(secret.retry);
+  const changes = (exists: boolean) => (
+    <div class="buttons">
+      <Confirm
+        action={exists ? 'Rotate the secret' : 'Create a secret'}
+        question={exists ? 'Rotate the secret?' : 'Create a secret?'}
+        onConfirm={() => run(() => bodyOf(api.POST('/chainhooks/me/secret', { headers })), 'The secret is new')}
+      >
+        Deliveries are signed with the new secret from now on, and for one day with the former one as well.
+      </Confirm>
+      {exists ? (
+        <Confirm
+          action="Delete the secret"
+          question="Delete the secret?"
+          onConfirm={() => run(() => doneOf(api.DELETE('/chainhooks/me/secret', { headers })), 'The secret is deleted')}
+        >
+          Deliveries are no longer signed, and receivers that check signatures refuse them.
+        </Confirm>
+      ) : null}
+    </div>
+  );
+  return (
+    <Panel title="Signing secret">
+      <div class="panel-body">
+        <p>
+          Deliveries are signed with this secret by the rules of Standard Webhooks, so that a receiver can tell them
+          from others.
+        </p>
+        {secret.error?.status === UNREADABLE ? (
+          <>
+            <p class="problem" role="alert">
+              {secret.error.message}
+            </p>
+            {changes(true)}
+          </>
+        ) : (
+          <Show loaded={secret} rows={1}>
+            {({ signing_secret: value }) => (
+              <>
+                {value === null ? (
+                  <p class="quiet">There is none: deliveries are not signed.</p>
+                ) : (
+                  <p class="secret">
+                    <span aria-hidden="true">••••••••••••</span> <Copy text={value} what="secret" />
+                  </p>
+                )}
+                {changes(value !== null)}
+              </>
+            )}
+          </Show>
+        )}
+        {problem === null ? null : (
+          <p class="problem" role="alert">
+            {problem}
+          </p>
+        )}
+      </div>
+    </Panel>
+  );
+}
+
+/** Seconds after which the state of chainhooks is read again: deliveries come and go between blocks, too. */
+const READ_EVERY = 3;
+
+/** The version of the state of chainhooks: it changes with each block, and every few seconds. */
+export const hookVersion = (): string => `${tipVersion.value} ${Math.floor(now.value / READ_EVERY)}`;

@@ -1,18 +1,18 @@
 /** The server itself: its last hour for everybody; settings, data and log for the operator. */
 import type { ComponentChildren } from 'preact';
-import { api, bodyOf } from '../../api/api.ts';
+import type { Answer } from '../../api/answer.ts';
+import { api, bodyOf, doneOf } from '../../api/api.ts';
 import { readSession, session } from '../../api/session.ts';
-import { useAnswer } from '../../api/use-answer.ts';
-import { bytes, duration } from '../../chain/format.ts';
+import { type Loaded, useAnswer } from '../../api/use-answer.ts';
+import { bytes, count, duration, percent, plural, visible, words } from '../../chain/format.ts';
+import { useAction } from '../../ui/actions.tsx';
 import { now } from '../../ui/clock.ts';
-import { Figures } from '../../ui/figures.tsx';
-import { Empty, Page, Show, Tabs, tabOf } from '../../ui/parts.tsx';
+import { Empty, Facts, Figures, Page, Panel, Show, Table, Tabs, tabOf } from '../../ui/parts.tsx';
+import { place, withQuery } from '../../ui/router.ts';
+import { Ago, Badge, When } from '../../ui/values.tsx';
 import { ServerCharts } from '../history-charts.tsx';
 import { SignIn } from '../signed-in.tsx';
-import { Data } from './system-data.tsx';
-import { Hosts } from './system-hosts.tsx';
-import { SystemLog } from './system-log.tsx';
-import { Settings } from './system-settings.tsx';
+import { Hosts } from './hosts.tsx';
 
 const TABS = [
   ['hour', 'Last hour'],
@@ -101,3 +101,440 @@ function OperatorOnly({ children }: { children: ComponentChildren }) {
     </Show>
   );
 }
+
+type SystemState = Answer<'/stackside/v1/system'>;
+type Setting = SystemState['settings'][number];
+
+const SYSTEM = '/stackside/v1/system';
+
+/** The state of the system, for the operator. */
+const useSystem = (version: number | string = 0): Loaded<SystemState> =>
+  useAnswer('system', (signal) => bodyOf(api.GET('/stackside/v1/system', { signal })), version);
+
+const SOURCES: Readonly<Record<Setting['source'], string>> = {
+  default: 'default',
+  flag: 'flag',
+  variable: 'variable',
+  program: 'set by the program',
+};
+
+const SourceOf = ({ setting: { source, source_name: name } }: { setting: Setting }) =>
+  name === null ? (
+    <div class="note-line">{SOURCES[source]}</div>
+  ) : (
+    <div class="note-line">
+      {SOURCES[source]} <code class="break">{name}</code>
+    </div>
+  );
+
+/** The query parameter that shows the settings with another source than the default alone. */
+const CHANGED = 'changed';
+
+/** Settings in force, with where each comes from; and the addresses that the server listens on. */
+function Settings() {
+  const system = useSystem();
+  const onlyChanged = place.value.query.has(CHANGED);
+  return (
+    <Show loaded={system} rows={10}>
+      {({ settings, listeners }) => {
+        const shown = settings.filter(({ source }) => !onlyChanged || source !== 'default');
+        const groups = [...new Set(shown.map(({ group }) => group))];
+        return (
+          <>
+            <Panel title="Listeners" source={SYSTEM}>
+              <Table
+                label="Listeners"
+                rows={listeners}
+                keyOf={({ name }) => name}
+                empty="The server listens nowhere."
+                columns={[
+                  { name: 'For', class: 'nowrap', cell: ({ name }) => name },
+                  { name: 'Address', class: 'fill', cell: ({ url }) => <code class="break">{url}</code> },
+                ]}
+              />
+            </Panel>
+            <nav class="filter" aria-label="Settings">
+              <a href={withQuery({ [CHANGED]: null })} aria-current={onlyChanged ? undefined : 'true'}>
+                All settings
+              </a>
+              <a href={withQuery({ [CHANGED]: '1' })} aria-current={onlyChanged ? 'true' : undefined}>
+                Changed from their defaults
+              </a>
+            </nav>
+            {groups.map((group) => (
+              <Panel key={group} title={group} source={SYSTEM}>
+                <Table
+                  label={`Settings: ${group}`}
+                  rows={shown.filter((one) => one.group === group)}
+                  keyOf={({ name }) => name}
+                  empty=""
+                  columns={[
+                    {
+                      name: 'Setting',
+                      class: 'top setting-name',
+                      cell: ({ name, help }) => (
+                        <>
+                          <code class="break">{name}</code>
+                          <div class="note-line">{help}</div>
+                        </>
+                      ),
+                    },
+                    {
+                      name: 'Value and source',
+                      class: 'top fill',
+                      cell: (setting) => (
+                        <>
+                          {setting.value === null ? (
+                            <span class="quiet">none</span>
+                          ) : (
+                            <span class="break">{visible(setting.value)}</span>
+                          )}
+                          <SourceOf setting={setting} />
+                        </>
+                      ),
+                    },
+                  ]}
+                />
+              </Panel>
+            ))}
+          </>
+        );
+      }}
+    </Show>
+  );
+}
+
+/** Seconds after which files are looked at again, and inspections that run. */
+const FILES_EVERY = 30;
+const INSPECTIONS_EVERY = 2;
+
+/** The files of the server, its journal, and inspections of the index. */
+function Data() {
+  const system = useSystem(Math.floor(now.value / FILES_EVERY));
+  return (
+    <>
+      <Show loaded={system} rows={8}>
+        {(state) => (
+          <div class="columns">
+            <Files state={state} />
+            <Journal state={state} />
+          </div>
+        )}
+      </Show>
+      <Inspections />
+    </>
+  );
+}
+
+const Files = ({ state: { data, threads } }: { state: SystemState }) => (
+  <Panel title="Files" source={SYSTEM}>
+    <Facts
+      facts={[
+        [
+          'Directory',
+          <code key="directory" class="break">
+            {data.directory}
+          </code>,
+        ],
+        ...data.files.map(({ name, bytes: size }) => [name, bytes(size)] as const),
+        ['Free on the disk', data.free_bytes === null ? 'not known' : bytes(data.free_bytes)],
+        ['API threads', threads === 0 ? 'none; the main thread answers' : count(threads)],
+      ]}
+    />
+  </Panel>
+);
+
+const Journal = ({ state: { journal, durability } }: { state: SystemState }) => (
+  <Panel title="Journal" source={SYSTEM}>
+    <Facts
+      facts={[
+        ['Entries', count(journal.entries)],
+        ['Missing', journal.missing === 0 ? null : count(journal.missing)],
+        ['Oldest', journal.oldest_at === null ? null : <When key="oldest" at={journal.oldest_at} />],
+        ['Newest', journal.newest_at === null ? null : <When key="newest" at={journal.newest_at} />],
+      ]}
+    />
+    <div class="panel-body">
+      <p class="quiet">{durability}</p>
+    </div>
+  </Panel>
+);
+
+function Inspections() {
+  const inspections = useAnswer(
+    'inspections',
+    (signal) => bodyOf(api.GET('/stackside/v1/inspections', { signal })),
+    Math.floor(now.value / INSPECTIONS_EVERY),
+  );
+  return (
+    <Show loaded={inspections} rows={4}>
+      {({ check, tables }) => {
+        const isBusy = check?.state === 'running' || tables?.state === 'running';
+        const shared = { isBusy, changed: inspections.retry };
+        return (
+          <>
+            <Inspection
+              kind="check"
+              title="Integrity check"
+              action="Check the index"
+              explanation="Verifies both files and each entry of the journal, and recounts every total. This reads everything, in a process of its own with low priority."
+              inspection={check}
+              {...shared}
+            >
+              {check === null ? null : <Findings findings={check.findings} />}
+            </Inspection>
+            <Inspection
+              kind="tables"
+              title="Sizes of tables"
+              action="Measure the tables"
+              explanation="Counts the pages of each table and index, which reads the whole index once."
+              inspection={tables}
+              {...shared}
+            >
+              {tables === null ? null : <Sizes sizes={tables.sizes} />}
+            </Inspection>
+          </>
+        );
+      }}
+    </Show>
+  );
+}
+
+interface Finding {
+  name: string;
+  problems: readonly string[];
+}
+
+function Findings({ findings }: { findings: readonly Finding[] }) {
+  const wrong = findings.filter(({ problems }) => problems.length > 0);
+  return (
+    <>
+      <p class="panel-body">
+        {count(findings.length)} checks were made,{' '}
+        {wrong.length === 0 ? 'and all agree.' : `${count(wrong.length)} differ.`}
+      </p>
+      {wrong.length === 0 ? null : (
+        <Table
+          label="What differs"
+          rows={wrong}
+          keyOf={({ name }) => name}
+          empty=""
+          columns={[
+            { name: 'Check', class: 'top', cell: ({ name }) => name },
+            {
+              name: 'Problem',
+              class: 'fill break',
+              cell: ({ problems }) => problems.map((problem) => <div key={problem}>{problem}</div>),
+            },
+          ]}
+        />
+      )}
+    </>
+  );
+}
+
+interface Size {
+  name: string;
+  kind: 'table' | 'index';
+  table: string;
+  bytes: number;
+}
+
+/** Tables that are listed: the others are small. */
+const MOST_TABLES = 20;
+
+/** Rows of the tables, each with what its indexes take, the largest first. */
+function Sizes({ sizes }: { sizes: readonly Size[] }) {
+  const sum = (some: readonly Size[]) => some.reduce((all, one) => all + one.bytes, 0);
+  const whole = sum(sizes);
+  const tables = [...Map.groupBy(sizes, ({ table }) => table)]
+    .map(([name, all]) => ({ name, all: sum(all), indexes: sum(all.filter(({ kind }) => kind === 'index')) }))
+    .sort((a, b) => b.all - a.all);
+  const others = tables.slice(MOST_TABLES);
+  return (
+    <>
+      <Table
+        label="Sizes of tables"
+        rows={tables.slice(0, MOST_TABLES)}
+        keyOf={({ name }) => name}
+        empty="Nothing was measured yet."
+        columns={[
+          { name: 'Table', class: 'break', cell: ({ name }) => <code>{name}</code> },
+          { name: 'Rows', class: 'number medium', cell: ({ all, indexes }) => bytes(all - indexes) },
+          { name: 'Indexes', class: 'number medium', cell: ({ indexes }) => bytes(indexes) },
+          { name: 'Together', class: 'number', cell: ({ all }) => bytes(all) },
+          { name: 'Share', class: 'number', cell: ({ all }) => percent(all, whole) },
+        ]}
+      />
+      {others.length === 0 ? null : (
+        <p class="panel-body quiet">
+          {plural(others.length, 'smaller table')} with {bytes(others.reduce((sum, { all }) => sum + all, 0))} together
+        </p>
+      )}
+    </>
+  );
+}
+
+interface InspectionState {
+  state: 'running' | 'done' | 'failed' | 'cancelled';
+  started_at: number;
+  ended_at: number | null;
+  progress: { number: number; of: number; name: string; detail: string } | null;
+  problem: string | null;
+}
+
+interface InspectionProps {
+  kind: 'check' | 'tables';
+  title: string;
+  action: string;
+  explanation: string;
+  /** Null where none was started. */
+  inspection: InspectionState | null;
+  /** Whether any inspection runs. */
+  isBusy: boolean;
+  /** Called when one was started or cancelled. */
+  changed: () => void;
+  children: ComponentChildren;
+}
+
+const INSPECTIONS = '/stackside/v1/inspections';
+
+/** One inspection of the index: its button, its progress, and what it found. */
+function Inspection(props: InspectionProps) {
+  const { kind, title, action, explanation, inspection, isBusy, changed, children } = props;
+  const { run, problem, busy } = useAction(changed);
+  const isRunning = inspection?.state === 'running';
+  const start = () => run(() => doneOf(api.POST('/stackside/v1/inspections', { body: { kind } })), `${title} started`);
+  const cancel = () => run(() => doneOf(api.DELETE('/stackside/v1/inspections')), `${title} cancelled`);
+  return (
+    <Panel title={title} source={INSPECTIONS} aside={inspection === null ? null : <Outcome inspection={inspection} />}>
+      <div class="panel-body">
+        <p class="quiet">{explanation}</p>
+        {isRunning ? <Progress inspection={inspection} /> : null}
+        <div class="buttons">
+          {isRunning ? (
+            <button type="button" disabled={busy} onClick={cancel}>
+              Cancel
+            </button>
+          ) : (
+            <button type="button" disabled={busy || isBusy} onClick={start}>
+              {action}
+            </button>
+          )}
+        </div>
+        {problem === null && inspection?.problem == null ? null : (
+          <p class="problem" role="alert">
+            {problem ?? inspection?.problem}
+          </p>
+        )}
+      </div>
+      {children}
+    </Panel>
+  );
+}
+
+function Progress({ inspection: { progress, started_at: start } }: { inspection: InspectionState }) {
+  const spent = duration(now.value - start);
+  if (progress === null) return <p aria-live="polite">It begins. {spent}</p>;
+  const { number, of, name, detail } = progress;
+  const share = (100 * (number - 1)) / of;
+  return (
+    <>
+      <div class="progress" role="progressbar" aria-label="Steps done" aria-valuenow={Math.floor(share)}>
+        <span style={{ width: `${share}%` }} />
+      </div>
+      <p class="break">
+        Step {count(number)} of {count(of)}: {name}
+        {detail === '' ? '' : `, ${detail}`} <span class="quiet">for {spent}</span>
+      </p>
+    </>
+  );
+}
+
+const OUTCOMES = {
+  running: ['wait', 'Running'],
+  done: ['ok', 'Done'],
+  failed: ['bad', 'Failed'],
+  cancelled: ['wait', 'Cancelled'],
+} as const;
+
+function Outcome({ inspection: { state, ended_at: end } }: { inspection: InspectionState }) {
+  const [tone, text] = OUTCOMES[state];
+  return (
+    <>
+      <Badge tone={tone}>{text}</Badge>
+      {end === null ? null : <Ago at={end} />}
+    </>
+  );
+}
+
+type Log = Answer<'/stackside/v1/log'>;
+
+const LOG = '/stackside/v1/log';
+/** Seconds after which the log is read again. */
+const LOG_EVERY = 5;
+
+const LEVEL_TONES: Readonly<Record<string, 'bad' | 'wait' | 'plain'>> = { error: 'bad', warn: 'wait' };
+
+/** @param quiet for a level that nothing was logged at */
+const Level = ({ level, quiet = false }: { level: string; quiet?: boolean }) => (
+  <Badge tone={quiet ? 'plain' : (LEVEL_TONES[level] ?? 'plain')}>{level}</Badge>
+);
+
+/** The last log events, and every kind of them with its number. */
+function SystemLog() {
+  const log = useAnswer(
+    'log',
+    (signal) => bodyOf(api.GET('/stackside/v1/log', { signal })),
+    Math.floor(now.value / LOG_EVERY),
+  );
+  return (
+    <Show loaded={log} rows={10}>
+      {({ recent, kinds }) => (
+        <>
+          <Recent recent={recent} />
+          <Kinds kinds={kinds} />
+        </>
+      )}
+    </Show>
+  );
+}
+
+const Recent = ({ recent }: { recent: Log['recent'] }) => (
+  <Panel title="Last events" source={LOG}>
+    <Table
+      label="Last log events"
+      rows={recent.map((event, index) => ({ ...event, key: `${event.at} ${index}` }))}
+      keyOf={({ key }) => key}
+      empty="Nothing happened yet."
+      columns={[
+        { name: 'When', class: 'nowrap top', cell: ({ at }) => <Ago at={at} /> },
+        { name: 'Level', class: 'top medium', cell: ({ level }) => <Level level={level} /> },
+        { name: 'Event', class: 'log-event top', cell: ({ event }) => words(event) },
+        { name: 'Thread', class: 'wide nowrap top', cell: ({ thread }) => (thread === 0 ? 'main' : `API ${thread}`) },
+        { name: 'Fields', class: 'fill', cell: ({ fields }) => <code class="break">{visible(fields)}</code> },
+      ]}
+    />
+  </Panel>
+);
+
+const Kinds = ({ kinds }: { kinds: Log['kinds'] }) => (
+  <Panel title="All events since the start" source={LOG}>
+    <Table
+      label="Kinds of log events"
+      rows={kinds.toSorted((a, b) => b.count - a.count)}
+      keyOf={({ event }) => event}
+      empty=""
+      columns={[
+        { name: 'Event', class: 'fill break', cell: ({ event }) => <code>{event}</code> },
+        { name: 'Level', cell: ({ level, count: number }) => <Level level={level} quiet={number === 0} /> },
+        { name: 'Number', class: 'number', cell: ({ count: number }) => count(number) },
+        {
+          name: 'Last',
+          class: 'nowrap medium',
+          cell: ({ last_at: at }) => (at === null ? <span class="quiet">never</span> : <Ago at={at} />),
+        },
+      ]}
+    />
+  </Panel>
+);

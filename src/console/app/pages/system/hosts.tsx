@@ -4,8 +4,7 @@ import { api, bodyOf } from '../../api/api.ts';
 import { useAnswer } from '../../api/use-answer.ts';
 import { ago, bytes, count, duration, plural } from '../../chain/format.ts';
 import { now } from '../../ui/clock.ts';
-import { Figures } from '../../ui/figures.tsx';
-import { Empty, Facts, Panel, Show, Table } from '../../ui/parts.tsx';
+import { Empty, Facts, Figures, Panel, Show, Table } from '../../ui/parts.tsx';
 import { Badge, Hash } from '../../ui/values.tsx';
 
 const HOSTS = '/stackside/v1/hosts';

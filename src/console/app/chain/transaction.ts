@@ -1,0 +1,338 @@
+/**
+ * Transactions in words: the sentence that says what one does, its post-conditions, what it did to balances, and where it
+ * waits.
+ */
+import { count, shortPrincipal, stxText, words } from './format.ts';
+import {
+  isMined,
+  type ListedPending,
+  type ListedTransaction,
+  type PostCondition,
+  type Transaction,
+  type TransactionEvent,
+} from './types.ts';
+
+/** A part of a sentence: plain text, or what a page shows as a link. */
+export type Part = string | { principal: string } | { contract: string; function: string };
+
+/** The sentence as plain text, with addresses cut to their ends. */
+export const plainText = (parts: readonly Part[]): string =>
+  parts
+    .map((part) => {
+      if (typeof part === 'string') return part;
+      return 'principal' in part
+        ? shortPrincipal(part.principal)
+        : `${shortPrincipal(part.contract)}::${part.function}`;
+    })
+    .join('');
+
+/** The kind of a transaction in a word or two. */
+const KINDS: Readonly<Record<Transaction['tx_type'], string>> = {
+  token_transfer: 'Transfer',
+  contract_call: 'Contract call',
+  smart_contract: 'Deployment',
+  coinbase: 'Coinbase',
+  tenure_change: 'Tenure change',
+  poison_microblock: 'Poison microblock',
+  unknown: 'Unknown',
+};
+
+export const kindOf = (type: Transaction['tx_type']): string => KINDS[type];
+
+/** How far a transaction came. */
+type Fate = 'done' | 'failed' | 'pending' | 'dropped';
+
+export function fateOf(status: string): Fate {
+  // A newer node has more words for the end of a transaction.
+  if (status === 'success' || status === 'unknown') return 'done';
+  if (status === 'pending') return 'pending';
+  return status.startsWith('dropped') ? 'dropped' : 'failed';
+}
+
+/** A verb in the form of a fate: `sent`, `tried to send`, `wants to send`. */
+function verb(fate: Fate, past: string, infinitive: string): string {
+  if (fate === 'done') return ` ${past} `;
+  return fate === 'pending' ? ` wants to ${infinitive} ` : ` tried to ${infinitive} `;
+}
+
+const CAUSES: Readonly<Record<string, string>> = {
+  block_found: 'for a new Bitcoin block',
+  extended: 'with a new budget',
+};
+
+/** What a transaction did, as parts of a sentence without its fee. */
+function deed(transaction: Transaction): Part[] {
+  const fate = fateOf(transaction.tx_status);
+  const sender: Part = { principal: transaction.sender_address };
+  switch (transaction.tx_type) {
+    case 'token_transfer': {
+      const { recipient_address: recipient, amount } = transaction.token_transfer;
+      return [sender, verb(fate, 'sent', 'send'), stxText(amount), ' to ', { principal: recipient }];
+    }
+    case 'contract_call': {
+      const { contract_id: contract, function_name: name } = transaction.contract_call;
+      const called = verb(fate === 'failed' ? 'done' : fate, 'called', 'call');
+      return [sender, called, { contract, function: name }];
+    }
+    case 'smart_contract':
+      return [sender, verb(fate, 'deployed', 'deploy'), { principal: transaction.smart_contract.contract_id }];
+    case 'coinbase': {
+      const recipient = transaction.coinbase_payload.alt_recipient;
+      const reward: Part[] = recipient === null ? [] : ['; its reward goes to ', { principal: recipient }];
+      return ['The miner ', sender, ' claimed the reward of its tenure', ...reward];
+    }
+    case 'tenure_change': {
+      const { cause } = transaction.tenure_change_payload;
+      const reason = CAUSES[cause ?? ''] ?? `with a new budget of ${words((cause ?? '').replace('extended_', ''))}`;
+      const what = cause === 'block_found' ? ' began a tenure ' : ' extended its tenure ';
+      return ['The miner ', sender, what, reason];
+    }
+    case 'poison_microblock':
+      return [sender, ' reported a fork of microblocks'];
+    case 'unknown':
+      return [sender, ' signed a transaction of a kind that this version does not know'];
+  }
+}
+
+/** The outcome of a call that failed: what it did was undone. */
+const undone = (transaction: Transaction): string =>
+  transaction.tx_type === 'contract_call' && fateOf(transaction.tx_status) === 'failed' ? ', which failed' : '';
+
+/** `SP… sent 10 STX to SP…; fee 0.003 STX.` */
+export function sentence(transaction: Transaction): Part[] {
+  const { fee_rate: fee } = transaction;
+  const sponsor: Part[] =
+    'sponsor_address' in transaction && transaction.sponsor_address !== undefined
+      ? [', paid by ', { principal: transaction.sponsor_address }]
+      : [];
+  const paid: Part[] = fee === '0' ? [] : [`; fee ${stxText(fee)}`, ...sponsor];
+  return [...deed(transaction), undone(transaction), ...paid, '.'];
+}
+
+/** What a transaction of a list does, in a few words beside its sender. */
+export function action(transaction: ListedTransaction | ListedPending): Part[] {
+  switch (transaction.type) {
+    case 'token_transfer': {
+      const { amount, recipient } = transaction.token_transfer;
+      return [`${stxText(amount)} to `, { principal: recipient }];
+    }
+    case 'contract_call':
+      return [{ contract: transaction.contract_call.contract_id, function: transaction.contract_call.function_name }];
+    case 'smart_contract':
+      return [{ principal: transaction.smart_contract.contract_id }];
+    case 'coinbase':
+      return ['Reward of a tenure'];
+    case 'tenure_change':
+      return ['tenure_change' in transaction ? words(transaction.tenure_change.cause ?? '') : ''];
+    case 'poison_microblock':
+      return ['Fork of microblocks'];
+    case 'unknown':
+      return ['Of a kind that a newer node knows'];
+  }
+}
+
+/** Why a pending transaction is no longer one. */
+export const DROPPED: Readonly<Record<string, string>> = {
+  dropped_replace_by_fee:
+    'Another transaction of the same account with the same nonce paid a higher fee and replaced this one.',
+  dropped_replace_across_fork: 'A transaction of another fork with the same nonce replaced this one.',
+  dropped_too_expensive: 'The node dropped this transaction because it costs more than a block allows.',
+  dropped_stale_garbage_collect: 'The node dropped this transaction because it had waited too long.',
+  dropped_problematic: 'The node dropped this transaction because miners would not be able to process it.',
+};
+
+export { isMined };
+
+const COMPARISONS: Readonly<Record<string, string>> = {
+  sent_equal_to: 'must send exactly',
+  sent_greater_than: 'must send more than',
+  sent_greater_than_or_equal_to: 'must send at least',
+  sent_less_than: 'must send less than',
+  sent_less_than_or_equal_to: 'must send at most',
+  sent: 'must send',
+  not_sent: 'must not send',
+  maybe_sent: 'may send',
+  performed: 'must change its stacking',
+  not_performed: 'must not change its stacking',
+  maybe_performed: 'may change its stacking',
+};
+
+interface ConditionWords {
+  /** Null for whoever signed the transaction. */
+  principal: string | null;
+  /** `must send at most 10 STX`, without the asset of tokens. */
+  rule: string;
+  /** The asset identifier of a token. */
+  asset: string | null;
+  /** The value of a non-fungible token, as Clarity writes it. */
+  value: string | null;
+}
+
+type Owner = Exclude<PostCondition, { type: 'unknown' }>['principal'];
+
+function ownerOf(principal: Owner): string | null {
+  switch (principal.type_id) {
+    case 'principal_origin':
+      return null;
+    case 'principal_standard':
+      return principal.address;
+    case 'principal_contract':
+      return `${principal.address}.${principal.contract_name}`;
+  }
+}
+
+const assetOf = ({
+  contract_address,
+  contract_name,
+  asset_name,
+}: {
+  contract_address: string;
+  contract_name: string;
+  asset_name: string;
+}) => `${contract_address}.${contract_name}::${asset_name}`;
+
+/** A post-condition in words. */
+export function conditionWords(condition: PostCondition): ConditionWords {
+  if (condition.type === 'unknown') {
+    const rule = 'has conditions of a kind that this version does not know';
+    return { principal: null, rule, asset: null, value: condition.hex };
+  }
+  const principal = ownerOf(condition.principal);
+  const comparison = COMPARISONS[condition.condition_code] ?? condition.condition_code;
+  switch (condition.type) {
+    case 'stx':
+      return { principal, rule: `${comparison} ${stxText(condition.amount)}`, asset: null, value: null };
+    case 'staking':
+      return { principal, rule: `${comparison} ${stxText(condition.amount)} into staking`, asset: null, value: null };
+    case 'fungible':
+      return {
+        principal,
+        rule: `${comparison} ${count(condition.amount)}`,
+        asset: assetOf(condition.asset),
+        value: null,
+      };
+    case 'non_fungible':
+      return { principal, rule: comparison, asset: assetOf(condition.asset), value: condition.asset_value.repr };
+    case 'pox':
+      return { principal, rule: comparison, asset: null, value: null };
+  }
+}
+
+const MODES: Readonly<Record<string, string>> = {
+  allow: 'Assets that no condition names may move freely.',
+  deny: 'Assets that no condition names must not move.',
+  unknown: 'This version does not know what holds for assets that no condition names.',
+  originator: 'Assets of the origin that no condition names must not move; those of others may.',
+};
+
+/** What a mode says of assets that no condition names. */
+export const modeWords = (mode: string): string => MODES[mode] ?? mode;
+
+/** Whether a text names a condition's owner and its asset, as the node does in the reason of a failure. */
+function isNamed(condition: ConditionWords, sender: string, reason: string): boolean {
+  const owner = condition.principal ?? sender;
+  const asset = condition.asset ?? 'STX';
+  return reason.includes(owner) && reason.includes(asset.slice(asset.lastIndexOf('.') + 1));
+}
+
+/**
+ * The index of the condition that failed; null where that isn't certain. The node's reason names it; without one, a
+ * single condition must be it where assets that no condition names may move.
+ */
+export function failedCondition(
+  conditions: readonly PostCondition[],
+  mode: string,
+  sender: string,
+  reason: string | null,
+): number | null {
+  if (reason !== null && reason !== '') {
+    const named = conditions.flatMap((condition, index) =>
+      isNamed(conditionWords(condition), sender, reason) ? [index] : [],
+    );
+    return named.length === 1 ? (named[0] ?? null) : null;
+  }
+  return conditions.length === 1 && mode === 'allow' ? 0 : null;
+}
+
+interface BalanceChange {
+  principal: string;
+  /** An asset identifier; null for STX. */
+  asset: string | null;
+  /** The amount in the smallest unit, or the number of non-fungible tokens. */
+  net: bigint;
+}
+
+/**
+ * The changes of balances, each principal and asset once, without those that come to nothing.
+ * @param fee who pays it, and how much in micro-STX
+ */
+export function balanceChanges(
+  events: readonly TransactionEvent[],
+  fee: { payer: string; amount: string },
+): BalanceChange[] {
+  const changes = new Map<string, BalanceChange>();
+  const change = (principal: string, asset: string | null, amount: bigint): void => {
+    if (principal === '') return;
+    const key = `${principal} ${asset ?? ''}`;
+    const known = changes.get(key) ?? { principal, asset, net: 0n };
+    known.net += amount;
+    changes.set(key, known);
+  };
+  change(fee.payer, null, -BigInt(fee.amount));
+  for (const event of events) {
+    switch (event.event_type) {
+      case 'stx_asset': {
+        const { sender, recipient, amount } = event.asset;
+        change(sender, null, -BigInt(amount));
+        change(recipient, null, BigInt(amount));
+        break;
+      }
+      case 'fungible_token_asset': {
+        const { sender, recipient, amount, asset_id: asset } = event.asset;
+        change(sender, asset, -BigInt(amount));
+        change(recipient, asset, BigInt(amount));
+        break;
+      }
+      case 'non_fungible_token_asset': {
+        const { sender, recipient, asset_id: asset } = event.asset;
+        change(sender, asset, -1n);
+        change(recipient, asset, 1n);
+        break;
+      }
+      case 'stx_lock':
+      case 'smart_contract_log':
+        break;
+    }
+  }
+  return [...changes.values()].filter(({ net }) => net !== 0n);
+}
+
+/** Places by fee, from 1; null where more than {@link MOST_COUNTED} transactions offer a higher fee. */
+interface FeePlaces {
+  all: number | null;
+  type: number | null;
+}
+
+/** The most transactions with a higher fee that the API counts. */
+const MOST_COUNTED = 10_000;
+
+const PLURALS: Readonly<Record<Transaction['tx_type'], string>> = {
+  token_transfer: 'transfers',
+  contract_call: 'contract calls',
+  smart_contract: 'deployments',
+  coinbase: 'coinbases',
+  tenure_change: 'tenure changes',
+  poison_microblock: 'reports of forks',
+  unknown: 'transactions of unknown kinds',
+};
+
+const atLeast = `More than ${count(MOST_COUNTED)}`;
+
+/** Says where a fee stands: `By fee, this is number 18 of all pending transactions and number 4 of …`. */
+export function feePlace({ all, type }: FeePlaces, kind: Transaction['tx_type']): string {
+  const ofKind = `pending ${PLURALS[kind]}`;
+  if (type === null) return `${atLeast} ${ofKind} offer a higher fee.`;
+  const numberOfKind = `number ${count(type)} of ${ofKind}; number 1 offers the most.`;
+  if (all === null) return `${atLeast} pending transactions offer a higher fee. By fee, this is ${numberOfKind}`;
+  return `By fee, this is number ${count(all)} of all pending transactions and ${numberOfKind}`;
+}

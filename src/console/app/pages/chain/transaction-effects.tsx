@@ -1,0 +1,258 @@
+/** What a transaction did or why it failed: its events, its post-conditions, and the place in the contract. */
+
+import { api, bodyOf, RequestError } from '../../api/api.ts';
+import { useAnswer } from '../../api/use-answer.ts';
+import { errorPlace } from '../../chain/clarity.ts';
+import { count, visible } from '../../chain/format.ts';
+import { conditionWords, failedCondition, modeWords } from '../../chain/transaction.ts';
+import { isMined, type MinedTransaction, type Transaction, type TransactionEvent } from '../../chain/types.ts';
+import { Value, ValueBlock } from '../../ui/code.tsx';
+import { Empty, Panel, Table } from '../../ui/parts.tsx';
+import { pathTo } from '../../ui/router.ts';
+import { Asset, Badge, BitcoinBlockLink, ChainText, Principal, Stx } from '../../ui/values.tsx';
+
+const NAMES: Readonly<Record<TransactionEvent['event_type'], string>> = {
+  stx_asset: 'STX',
+  stx_lock: 'STX lock',
+  fungible_token_asset: 'Token',
+  non_fungible_token_asset: 'NFT',
+  smart_contract_log: 'Log',
+  unknown: 'Unknown',
+};
+
+const VERBS = { transfer: 'transfer', mint: 'mint', burn: 'burn' } as const;
+
+function nameOf(event: TransactionEvent): string {
+  const name = NAMES[event.event_type];
+  return 'asset' in event ? `${name} ${VERBS[event.asset.asset_event_type]}` : name;
+}
+
+/** Shows from whom to whom something went; an end that is empty is left out. */
+const Route = ({ sender, recipient }: { sender: string; recipient: string }) => (
+  <span class="quiet">
+    {sender === '' ? null : (
+      <>
+        {' from '}
+        <Principal principal={sender} />
+      </>
+    )}
+    {recipient === '' ? null : (
+      <>
+        {' to '}
+        <Principal principal={recipient} />
+      </>
+    )}
+  </span>
+);
+
+/** Values longer than this stand in a box of their own. */
+const LONG_VALUE = 160;
+
+function Details({ event }: { event: TransactionEvent }) {
+  switch (event.event_type) {
+    case 'stx_asset':
+      return (
+        <>
+          <Stx micro={event.asset.amount} />
+          <Route {...event.asset} />
+        </>
+      );
+    case 'stx_lock': {
+      const { locked_amount: amount, locked_address: owner, unlock_height: height } = event.stx_lock_event;
+      return (
+        <>
+          <Stx micro={amount} /> <span class="quiet">of</span> <Principal principal={owner} />{' '}
+          <span class="quiet">
+            until Bitcoin block <BitcoinBlockLink height={Number(height)} />
+          </span>
+        </>
+      );
+    }
+    case 'fungible_token_asset':
+      return (
+        <>
+          <span class="number">{count(event.asset.amount)}</span> <Asset identifier={event.asset.asset_id} />
+          <Route {...event.asset} />
+        </>
+      );
+    case 'non_fungible_token_asset': {
+      const { asset_id: asset, value } = event.asset;
+      return (
+        <>
+          <Asset identifier={asset} />{' '}
+          <a href={pathTo('nft', { asset, value: value.hex })}>
+            <Value repr={value.repr} />
+          </a>
+          <Route {...event.asset} />
+        </>
+      );
+    }
+    case 'unknown':
+      return (
+        <>
+          <span class="quiet">
+            <ChainText text={event.unknown_event.type} />
+          </span>{' '}
+          <span class="mono break">
+            <ChainText text={event.unknown_event.json} />
+          </span>
+        </>
+      );
+    case 'smart_contract_log': {
+      const { contract_id: contract, topic, value } = event.contract_log;
+      return (
+        <>
+          <Principal principal={contract} /> {topic === 'print' ? null : <span class="quiet">{topic}</span>}
+          {value.repr.length > LONG_VALUE ? (
+            <ValueBlock repr={value.repr} label={`Value of event ${event.event_index}`} />
+          ) : (
+            <div>
+              <Value repr={value.repr} />
+            </div>
+          )}
+        </>
+      );
+    }
+  }
+}
+
+/** Events of a transaction. */
+export const EventTable = ({ events }: { events: readonly TransactionEvent[] }) => (
+  <Table
+    label="Events"
+    rows={events}
+    keyOf={({ event_index: index }) => String(index)}
+    empty="The transaction has no events."
+    columns={[
+      { name: '#', class: 'quiet number medium', cell: ({ event_index: index }) => index },
+      { name: 'Event', class: 'nowrap top', cell: nameOf },
+      { name: 'Details', class: 'fill', cell: (event) => <Details event={event} /> },
+    ]}
+  />
+);
+
+/** The post-conditions of a transaction in words. */
+export function PostConditions({ transaction }: { transaction: Transaction }) {
+  const { post_conditions: conditions, post_condition_mode: mode, sender_address: sender } = transaction;
+  if (conditions.length === 0 && mode === 'allow') return null;
+  const failed =
+    isMined(transaction) && transaction.tx_status === 'abort_by_post_condition'
+      ? failedCondition(conditions, mode, sender, transaction.vm_error)
+      : null;
+  return (
+    <Panel
+      title="Post-conditions"
+      id="post-conditions"
+      source={`/extended/v3/transactions/${transaction.tx_id}?include=post_conditions`}
+      aside={<span class="quiet">{modeWords(mode)}</span>}
+    >
+      {conditions.length === 0 ? (
+        <Empty>No asset is named, so none may move.</Empty>
+      ) : (
+        <ol class="conditions">
+          {conditions.map((condition, index) => {
+            const { principal, rule, asset, value } = conditionWords(condition);
+            return (
+              <li key={`${index} ${rule}`}>
+                {principal === null ? 'The sender' : <Principal principal={principal} />} {rule}{' '}
+                {value === null ? null : <Value repr={value} />} {asset === null ? null : <Asset identifier={asset} />}{' '}
+                {index === failed ? <Badge tone="bad">did not hold</Badge> : null}
+              </li>
+            );
+          })}
+        </ol>
+      )}
+    </Panel>
+  );
+}
+
+/** Why a mined transaction failed, in words and with the place in the contract. */
+export function Failure({ transaction }: { transaction: MinedTransaction }) {
+  return (
+    <section class="note bad" aria-label="Why the transaction failed">
+      <h2>Why it failed</h2>
+      <Reason transaction={transaction} />
+      {transaction.vm_error === null || transaction.vm_error === '' ? null : (
+        <p class="break">
+          The node says: <q dir="ltr">{visible(transaction.vm_error)}</q>
+        </p>
+      )}
+      <p>Everything that it did was undone. The fee was paid all the same.</p>
+    </section>
+  );
+}
+
+function Reason({ transaction }: { transaction: MinedTransaction }) {
+  const { tx_status: status, post_conditions: conditions, post_condition_mode: mode } = transaction;
+  if (status === 'problematic_skipped') {
+    return <p>Miners skipped the transaction: executing it would have taken too long or too much memory.</p>;
+  }
+  if (status === 'abort_by_post_condition') {
+    const failed = failedCondition(conditions, mode, transaction.sender_address, transaction.vm_error);
+    if (failed !== null) {
+      return (
+        <p>
+          <a href="#post-conditions">Post-condition {failed + 1}</a> did not hold.
+        </p>
+      );
+    }
+    const listed = <a href="#post-conditions">post-conditions</a>;
+    return conditions.length === 0 ? (
+      <p>An asset moved, but its post-conditions let none move.</p>
+    ) : (
+      <p>
+        What it moved broke its {listed}: one of them did not hold
+        {mode === 'allow' ? '.' : ', or an asset moved that none of them names.'}
+      </p>
+    );
+  }
+  if (transaction.tx_type === 'smart_contract')
+    return <p>The contract’s source could not be analysed or its top level failed.</p>;
+  if (transaction.tx_type !== 'contract_call') {
+    return (
+      <p>
+        It returned <Value repr={transaction.tx_result.repr} />.
+      </p>
+    );
+  }
+  return <ReturnedError contract={transaction.contract_call.contract_id} error={transaction.tx_result.repr} />;
+}
+
+/** The contract's source; empty where the index doesn't have the contract, such as one of the boot contracts. */
+async function sourceOf(contract: string, signal: AbortSignal): Promise<string> {
+  const params = { path: { contract_id: contract }, query: { include: ['source_code' as const] } };
+  try {
+    return (await bodyOf(api.GET('/extended/v3/smart-contracts/{contract_id}', { params, signal }))).source_code ?? '';
+  } catch (error) {
+    if (error instanceof RequestError && error.status === 404) return '';
+    throw error;
+  }
+}
+
+function ReturnedError({ contract, error }: { contract: string; error: string }) {
+  const source = useAnswer(`source ${contract}`, (signal) => sourceOf(contract, signal));
+  const found = errorPlace(source.data ?? '', error);
+  const name = contract.slice(contract.indexOf('.') + 1);
+  return (
+    <p>
+      The contract returned <Value repr={error} />
+      {found === null ? (
+        '.'
+      ) : (
+        <>
+          {found.constant === null ? ', made' : null}
+          {found.constant === null ? null : (
+            <>
+              , which it names <code>{visible(found.constant)}</code>
+            </>
+          )}{' '}
+          on{' '}
+          <a href={`${pathTo('contract', { id: contract })}#L${found.line}`}>
+            line {found.line} of {name}
+          </a>
+          .
+        </>
+      )}
+    </p>
+  );
+}

@@ -1,0 +1,80 @@
+/** Requests that change something: with what came of them, and a question before one that can't be taken back. */
+
+import type { ComponentChildren } from 'preact';
+import { useRef, useState } from 'preact/hooks';
+import { RequestError } from '../api/api.ts';
+import { announce } from './parts.tsx';
+
+interface Action {
+  /** Whether a request is under way. */
+  busy: boolean;
+  /** Why the last one failed; null where it didn't. */
+  problem: string | null;
+  /** Runs a request, and says what it did once it is done. */
+  run(work: () => Promise<unknown>, done: string): void;
+}
+
+/** The state of the requests of a component. @param after is called when one has succeeded */
+export function useAction(after: () => void = () => {}): Action {
+  const [busy, setBusy] = useState(false);
+  const [problem, setProblem] = useState<string | null>(null);
+  return {
+    busy,
+    problem,
+    run(work, done) {
+      setBusy(true);
+      setProblem(null);
+      work()
+        .then(
+          () => {
+            announce(done);
+            after();
+          },
+          (error: unknown) => {
+            if (!(error instanceof RequestError)) throw error;
+            setProblem(error.message);
+          },
+        )
+        .finally(() => setBusy(false));
+    },
+  };
+}
+
+interface ConfirmProps {
+  /** What the button that asks says. */
+  action: string;
+  question: string;
+  children: ComponentChildren;
+  onConfirm: () => void;
+}
+
+/** A button that asks before it acts. */
+export function Confirm({ action, question, children, onConfirm }: ConfirmProps) {
+  const dialog = useRef<HTMLDialogElement>(null);
+  return (
+    <>
+      <button type="button" onClick={() => dialog.current?.showModal()}>
+        {action}
+      </button>
+      <dialog ref={dialog} class="dialog" aria-label={question}>
+        <h2>{question}</h2>
+        <p>{children}</p>
+        <div class="buttons">
+          <button type="button" onClick={() => dialog.current?.close()}>
+            Cancel
+          </button>
+          <button
+            type="button"
+            class="danger"
+            onClick={() => {
+              dialog.current?.close();
+              onConfirm();
+            }}
+          >
+            {action}
+          </button>
+        </div>
+      </dialog>
+    </>
+  );
+}
