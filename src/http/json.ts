@@ -90,7 +90,7 @@ export async function jsonInSteps(body: unknown, pause: Pause): Promise<string[]
     left -= piece.length;
     if (left < 0) {
       throw new TooMuchWorkError(
-        `the answer would be larger than ${MOST_CHARACTERS / 1_000_000} MB; request a lower limit`,
+        `The answer would be larger than ${MOST_CHARACTERS / 1_000_000} MB; give a lower limit, or request fewer items at a time`,
       );
     }
     if (ofPart >= PART) {

@@ -131,5 +131,5 @@ test('a trait of very many functions is refused', async () => {
     );
   expect((await api.get(`/extended/v1/contract/by_trait?trait_abi=${trait(50)}`)).status).toBe(200);
   const refused = await api.get(`/extended/v1/contract/by_trait?trait_abi=${trait(51)}`);
-  expect([refused.status, await refused.text()]).toEqual([400, expect.stringContaining('more than 50 functions')]);
+  expect([refused.status, await refused.text()]).toEqual([400, expect.stringContaining('at most 50 functions')]);
 });

@@ -336,8 +336,8 @@ describe('of a chain', () => {
 
   test('what is not indexed is refused with the setting that indexes it, unless few are looked at', async () => {
     await expect(asked('topic', topic)).rejects.toThrow(
-      `field.topic is not indexed, and there are more than ${FEW} logs of ${pox} between these heights: give a narrower ` +
-        `span with from_height and to_height, or start the server with --log-index ${pox}:topic`,
+      `field.topic is not indexed, and there are more than ${FEW} logs of ${pox} between these heights; give a narrower ` +
+        `range by from_height and to_height, or have the operator start the server with --log-index ${pox}:topic`,
     );
     const calls = search(read, callsOf(pox), [field('stake.0', 'gte:1')], ALL);
     await expect(calls(20, null)).rejects.toThrow(`start the server with --call-index ${pox}:stake`);
@@ -350,7 +350,7 @@ describe('of a chain', () => {
   test('an index that is being made answers for the blocks that it has, goes on after a stop, and is then whole', async () => {
     reopen({ valueIndexes: [logsOf(pox, 'topic')] });
     await expect(asked('topic', topic)).rejects.toThrow(
-      /is being made, and has the blocks from height \d+ on: give from_height=/,
+      /is being made and has the blocks from height \d+ on; give from_height=/,
     );
     expect(entries()).toEqual([]);
     expect(step(open)).toMatchObject({ ended: false });

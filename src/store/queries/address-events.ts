@@ -113,5 +113,5 @@ export function addressEventQueries(db: Database, turns: Turns, most = MOST_LOOK
 
 const tooManyBefore = (most: number): TooMuchWorkError =>
   new TooMuchWorkError(
-    `querystring/offset must be lower: the page is not found among the events of the newest ${most} transactions`,
+    `querystring/offset must be lower: the page is not among the events of the newest ${most} transactions`,
   );

@@ -146,6 +146,6 @@ export function deploymentQueries(db: Database, orphans: OrphanQueries, most = M
 
 const tooManyDeclare = (most: number): TooMuchWorkError =>
   new TooMuchWorkError(
-    `the page is not found among the ${most} newest contracts that declare the rarest of these functions: give a lower ` +
+    `The page is not among the ${most} newest contracts that declare the rarest of these functions; give a lower ` +
       'offset, or a trait with a function that fewer contracts declare',
   );

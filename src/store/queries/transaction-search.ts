@@ -73,7 +73,7 @@ function ordinalPages(db: Database) {
 
 const tooManyPass = (limit: number): TooMuchWorkError =>
   new TooMuchWorkError(
-    `each of these filters lets more than ${limit} transactions pass: add one that lets fewer pass, such as a shorter span of time`,
+    `Each of the filters matches more than ${limit} transactions; add one that matches fewer, such as a shorter range of time`,
   );
 
 /** @param limits others than usual, for tests of each way */
@@ -132,8 +132,8 @@ export function transactionSearch(db: Database, details: DetailQueries, limits: 
     }
     if (narrowest.size <= limits.rows) return byIndex(search, order, limit, offset);
     throw new TooMuchWorkError(
-      `this page is not among the first ${limits.rows} transactions of its order: sort by block_height, or give a ` +
-        'filter that fewer transactions pass',
+      `The page is not among the first ${limits.rows} transactions in this order; sort by block_height, or add a ` +
+        'filter that matches fewer transactions',
     );
   }
 

@@ -255,23 +255,23 @@ function settingFor(subject: ValueSubject, contract: string, { path }: FieldFilt
 
 function unindexed({ subject, contract }: Searched<unknown>, filter: FieldFilter, most: number): TooMuchWorkError {
   return new TooMuchWorkError(
-    `${filter.named} is not indexed, and there are more than ${most} ${subject} of ${contract} between these heights: ` +
-      `give a narrower span with from_height and to_height, or start the server with ${settingFor(subject, contract, filter)}`,
+    `${filter.named} is not indexed, and there are more than ${most} ${subject} of ${contract} between these heights; ` +
+      `give a narrower range by from_height and to_height, or have the operator start the server with ${settingFor(subject, contract, filter)}`,
   );
 }
 
 function unfinished({ subject, contract }: Searched<unknown>, index: ValueIndex, named: string): TooMuchWorkError {
   const height = lowestWholeHeight(index);
   return new TooMuchWorkError(
-    `the index for ${named} of the ${subject} of ${contract} is being made, and has the blocks from height ${height} on: ` +
-      `give from_height=${height} or more, or ask again later`,
+    `The index for ${named} of the ${subject} of ${contract} is being made and has the blocks from height ${height} on; ` +
+      `give from_height=${height} or more, or try again later`,
   );
 }
 
 const tooMuch = ({ rows, bytes }: ValueSearchLimits): TooMuchWorkError =>
   new TooMuchWorkError(
-    `this page is not found in ${rows} logs or calls, or ${bytes / 1_000_000} MB of them: give a narrower span with ` +
-      'from_height and to_height, or a condition that fewer meet',
+    `The page is not among the first ${rows} logs or calls, or the first ${bytes / 1_000_000} MB of them; give a narrower range by ` +
+      'from_height and to_height, or a condition that fewer of them meet',
   );
 
 /** What stands at a place of a list. */
