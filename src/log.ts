@@ -15,7 +15,7 @@ import type { JournalKeeperEvent } from './store/ingest/journal-keeper.ts';
 import type { ValueIndexEvent } from './store/ingest/value-indexes.ts';
 import type { SnapshotEvent } from './store/read/snapshots.ts';
 
-export type ServerEvent =
+type ServerEvent =
   | { event: 'old_names_imported'; rows: number }
   | { event: 'old_names_failed'; cause: unknown }
   /** Two running hosts of a cluster have one name. */

@@ -35,7 +35,7 @@ import {
 const AT_A_TIME = 4;
 
 /** How far the work is, in bytes of the database files. */
-export interface BytesDone {
+interface BytesDone {
   done: number;
   all: number;
   /** What was done when the work began. */

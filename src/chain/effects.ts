@@ -50,7 +50,7 @@ function microblocksOf({ transactions }: Block): Microblock[] {
 }
 
 /** How much of a block's sums is in memory at a time. */
-export interface Portions {
+interface Portions {
   /** Events of a transaction for which its principals are one portion. */
   events: number;
   /** Accounts. */

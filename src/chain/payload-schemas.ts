@@ -127,7 +127,7 @@ export const eventBodies = {
 } as const;
 export type EventType = keyof typeof eventBodies;
 
-export const MinerRewardPayload = Type.Object({
+const MinerRewardPayload = Type.Object({
   recipient: Principal,
   miner_address: nullable(Principal),
   coinbase_amount: Amount,

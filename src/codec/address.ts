@@ -19,12 +19,12 @@ const VALUES = (() => {
 })();
 
 /** The character of a value 0 to 31. */
-export function c32Character(value: number): string {
+function c32Character(value: number): string {
   return ALPHABET[value]!;
 }
 
 /** The value 0 to 31 of a character code, or -1. */
-export function c32Value(code: number): number {
+function c32Value(code: number): number {
   return VALUES[code] ?? -1;
 }
 

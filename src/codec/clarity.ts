@@ -28,7 +28,7 @@ export const MAX_VALUE_SIZE = 1_048_576;
  * Deepest nesting: the value is level 1, and each some, ok, err, list and tuple adds one. The node allows 16 levels
  * in arguments and 32 in results; 64 leaves room for what it may allow later, and is no danger to the call stack.
  */
-export const MAX_DEPTH = 64;
+const MAX_DEPTH = 64;
 
 /** Bytes of the two integer types: 128 bits, two's complement for `int`. */
 export const INTEGER_LENGTH = 16;

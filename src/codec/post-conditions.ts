@@ -14,15 +14,15 @@ export type AmountCondition =
   | 'sent_greater_than_or_equal_to'
   | 'sent_less_than'
   | 'sent_less_than_or_equal_to';
-export type NonFungibleCondition = 'sent' | 'not_sent' | 'maybe_sent';
-export type PoxCondition = 'not_performed' | 'maybe_performed' | 'performed';
+type NonFungibleCondition = 'sent' | 'not_sent' | 'maybe_sent';
+type PoxCondition = 'not_performed' | 'maybe_performed' | 'performed';
 
 export type PostConditionPrincipal =
   | { type_id: 'principal_origin' }
   | { type_id: 'principal_standard'; address: string }
   | { type_id: 'principal_contract'; contract_name: string; address: string };
 
-export interface PostConditionAsset {
+interface PostConditionAsset {
   contract_name: string;
   asset_name: string;
   contract_address: string;

@@ -20,7 +20,7 @@ export interface SpendingCondition {
   proof: SingleSignature | MultiSignature;
 }
 
-export interface SingleSignature {
+interface SingleSignature {
   type: 'single';
   /** 0 compressed, 1 uncompressed. */
   keyEncoding: number;
@@ -46,7 +46,7 @@ const HASH_MODE = { p2pkh: 0, p2sh: 1, p2wpkh: 2, p2wsh: 3, p2shUnordered: 5, p2
 const VERSION = { mainnet: { key: 22, script: 20 }, testnet: { key: 26, script: 21 } } as const;
 
 /** Reads an origin's or sponsor's condition. */
-export function readSpendingCondition(reader: BytesReader, network: keyof typeof VERSION): SpendingCondition {
+function readSpendingCondition(reader: BytesReader, network: keyof typeof VERSION): SpendingCondition {
   const hashMode = reader.u8('a hash mode');
   if (!isHashMode(hashMode)) throw reader.unknown('a hash mode (0, 1, 2, 3, 5 or 7)', hashMode);
   const signer = reader.span(HASH_LENGTH, 'a signer');

@@ -40,17 +40,17 @@ export interface FaucetOptions extends Omit<StacksFaucetOptions, 'keys'> {
 export type BitcoinSize = 'usual' | 'large' | 'xlarge';
 
 /** What a faucet asks of its caller. Each method throws FaucetError. */
-export interface StxFaucet {
+interface StxFaucet {
   /** @param ip the client's address, which is recorded but sets no limit */
   send(address: string, stacking: boolean, ip: string): Promise<Sent>;
 }
 
-export interface SbtcFaucet {
+interface SbtcFaucet {
   /** @param ip the client's address, which is recorded but sets no limit */
   send(address: string, ip: string): Promise<Sent>;
 }
 
-export interface BtcFaucet {
+interface BtcFaucet {
   /** @param ip the client's address, which is recorded but sets no limit */
   send(address: string, size: BitcoinSize, ip: string): Promise<SentBitcoin>;
   /** The balance of an address, in BTC. */

@@ -23,7 +23,7 @@ export interface Sent {
 }
 
 /** The requests that the faucet makes to a node. */
-export interface FaucetNode {
+interface FaucetNode {
   /** Sends a request to the node. @param path with the query @throws UnreachableError */
   request(path: string, init?: RequestInit): Promise<Response>;
   /** The JSON value that the node answers; undefined for another answer. @param path with the query @throws UnreachableError */

@@ -112,7 +112,7 @@ function shown(endpoint: string): string {
  * Sends each broadcast to the endpoints in the file, if there is one. Their failures are logged and have no other
  * effect.
  */
-export function extraBroadcasts(file: string | null, log: (event: BroadcastEvent) => void) {
+function extraBroadcasts(file: string | null, log: (event: BroadcastEvent) => void) {
   async function post(endpoint: string, body: Uint8Array<ArrayBuffer>, contentType: string): Promise<void> {
     try {
       const headers = { 'content-type': contentType };

@@ -18,7 +18,7 @@ import {
   setting,
 } from './setting.ts';
 
-export const logSettings = group('Log', {
+const logSettings = group('Log', {
   logFormat: setting({
     commands: servers,
     flag: '--log-format <format>',

@@ -12,7 +12,7 @@ export type PoxReading =
   | { kind: 'staking'; changes: StakingChange[] }
   | { kind: 'unread'; contract: string; topic: string | null; reason: string };
 
-export const POX_VERSIONS: Readonly<Record<string, number>> = {
+const POX_VERSIONS: Readonly<Record<string, number>> = {
   pox: 1,
   'pox-2': 2,
   'pox-3': 3,

@@ -16,7 +16,7 @@ import {
 } from './print.ts';
 
 /** The stacker's balances in micro-STX, and the Bitcoin height at which the lock ends (0 without a lock). */
-export interface StackingState {
+interface StackingState {
   balance: bigint;
   locked: bigint;
   unlockHeight: bigint;

@@ -75,7 +75,7 @@ export interface Answer {
  * Sends a request and reads its response, whatever the status.
  * @throws OperatorError where the server can't be reached
  */
-export async function askServer(connection: Connection, method: string, path: string, body?: unknown): Promise<Answer> {
+async function askServer(connection: Connection, method: string, path: string, body?: unknown): Promise<Answer> {
   const { url, key, consumer } = connection;
   const request: BunFetchRequestInit = {
     method,
@@ -126,12 +126,7 @@ export function answerOf<Schema extends TSchema>(schema: Schema, { url }: Connec
  * @returns the body of a 2xx response
  * @throws OperatorError with the server's error otherwise, or where the server can't be reached
  */
-export async function callServer(
-  connection: Connection,
-  method: string,
-  path: string,
-  payload?: unknown,
-): Promise<unknown> {
+async function callServer(connection: Connection, method: string, path: string, payload?: unknown): Promise<unknown> {
   const { status, body } = await askServer(connection, method, path, payload);
   if (status >= 200 && status < 300) return body;
   const said = Value.Check(Refusal, body) ? `${body.error}: ${body.details}` : `${connection.url} answers ${status}`;

@@ -270,7 +270,7 @@ export async function joinCluster(options: JoinOptions): Promise<ServedCluster |
 }
 
 /** A log with its hosts. */
-export const clusterLogJson = ({ chainId, head, bytes, hosts, leases, engine }: ClusterStatus): ClusterLog => ({
+const clusterLogJson = ({ chainId, head, bytes, hosts, leases, engine }: ClusterStatus): ClusterLog => ({
   chain_id: chainId,
   head: { entry: head.id, chain: toHex(head.chain) },
   log_bytes: bytes,
@@ -301,7 +301,7 @@ export const clusterStatusJson = (status: ClusterStatus) => ({
 });
 
 /** Makes the JSON of this host. @param deliveries what it knows of the lease to deliver; null where it only reads */
-export const hostJson = (
+const hostJson = (
   name: string,
   { position, head, lagSeconds, reachable, conflicts, healed }: ClusterState,
   deliveries: LeaseStanding | null,

@@ -19,10 +19,10 @@ import { isUrl, type Peer, peerAt, peerUrl, requireAnother } from './peer.ts';
 import { checkWatch } from './report.ts';
 
 /** Tables by name. */
-export type Tables = ReadonlyMap<string, TableDigest>;
+type Tables = ReadonlyMap<string, TableDigest>;
 
 /** The other index as it is once it was waited for. */
-export interface Found {
+interface Found {
   place: Head;
   /** Chain value that it has for the entry that was asked for; null where it doesn't know it. */
   chainAsked: Uint8Array | null;
@@ -50,7 +50,7 @@ export interface AgainstOptions {
 }
 
 /** Digests of all tables; null where they were given up. */
-export async function tablesOf(
+async function tablesOf(
   snapshot: IndexSnapshot,
   location: string,
   { clock, reading }: Pick<AgainstOptions, 'clock' | 'reading'>,

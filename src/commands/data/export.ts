@@ -123,7 +123,7 @@ export async function exportRows(directory: string, options: ExportOptions): Pro
 }
 
 /** Refuses a file in the place of one of the databases that are exported. @throws OperatorError */
-export function requireNoDatabase(file: string, directory: string): void {
+function requireNoDatabase(file: string, directory: string): void {
   if (![indexPath(directory), journalPath(directory)].some((path) => isSamePlace(file, path))) return;
   throw new OperatorError(
     `${file} is the place of a database of the data directory.`,

@@ -169,7 +169,7 @@ export async function runImport(
 }
 
 /** A digest of rows, each hashed onto those before it. */
-export class RowDigest {
+class RowDigest {
   #digest = 0n;
 
   add(row: Uint8Array): void {
@@ -181,13 +181,13 @@ export class RowDigest {
   }
 }
 
-export const NOTHING_IMPORTED: Imported = { rows: 0, digest: '' };
+const NOTHING_IMPORTED: Imported = { rows: 0, digest: '' };
 
 /**
  * Whether a recording begins with the rows that were imported of one with the same first row: others may begin as it does.
  * @param file not stdin: it is read up to there
  */
-export async function beginsWith(file: string, { rows, digest }: Imported): Promise<boolean> {
+async function beginsWith(file: string, { rows, digest }: Imported): Promise<boolean> {
   const read = new RowDigest();
   let count = 0;
   for await (const row of openInput(file).lines()) {

@@ -44,7 +44,7 @@ export function chainIn(directory: string, id: number): Uint8Array | null {
 }
 
 /** Where an index is, for another host. */
-export function standOf(directory: string, { place, schema }: IndexSnapshot, at: number): Static<typeof DigestStand> {
+function standOf(directory: string, { place, schema }: IndexSnapshot, at: number): Static<typeof DigestStand> {
   const asked = at === place.id ? place.chain : chainIn(directory, at);
   return { entry: place.id, chain: toHex(place.chain), chain_asked: asked === null ? null : toHex(asked), schema };
 }

@@ -27,7 +27,7 @@ export interface Input {
 }
 
 /** The file argument that stands for stdin. */
-export const STDIN = '-';
+const STDIN = '-';
 
 type Bytes = Uint8Array<ArrayBuffer>;
 

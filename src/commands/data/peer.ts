@@ -5,7 +5,7 @@ import { OperatorError } from '../../base/errors.ts';
 import { isSamePlace } from '../../base/files.ts';
 
 /** A question to a peer. */
-export interface PeerQuestion {
+interface PeerQuestion {
   path: string;
   query: Readonly<Record<string, string>>;
   /** Bytes that the answer may have. */

@@ -134,7 +134,7 @@ export async function deliveries(
   }
 }
 
-export interface Range {
+interface Range {
   from: number;
   to?: number;
 }

@@ -167,7 +167,7 @@ function typedLines() {
  * Reads and answers queries until the person leaves.
  * @throws OperatorError where there is no index
  */
-export async function runPrompt(directory: string, options: SqlOptions): Promise<void> {
+async function runPrompt(directory: string, options: SqlOptions): Promise<void> {
   requireIndex(directory);
   const session = { ...options };
   const lines = typedLines();

@@ -21,7 +21,7 @@ import type { OwnProcess, StartOwnProcess } from '../cli/this-program.ts';
 const Step = Type.Object({ number: Type.Integer(), of: Type.Integer(), name: Type.String(), detail: Type.String() });
 
 /** A line of a command with `--format json`: a step that is under way, or what one found. */
-export const lineOf = <T extends TSchema>(found: T) => Type.Union([Type.Object({ at: Step }), Type.Object({ found })]);
+const lineOf = <T extends TSchema>(found: T) => Type.Union([Type.Object({ at: Step }), Type.Object({ found })]);
 const CheckLine = lineOf(CheckFinding);
 const TableLine = lineOf(TableSize);
 const DigestLine = lineOf(Type.Union([Type.Object({ stand: DigestStand }), Type.Object({ table: TableDigest })]));

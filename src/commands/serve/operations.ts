@@ -12,7 +12,7 @@ import type { Snapshots } from '../../store/read/snapshots.ts';
 import { spanText } from '../cli/progress.ts';
 import type { ThreadMetrics } from './api-threads.ts';
 
-export interface ReadinessOptions {
+interface ReadinessOptions {
   snapshots: Snapshots;
   node: NodeRpc;
   /** The writer's health; null where this process only reads. */
@@ -34,7 +34,7 @@ export interface ReadinessOptions {
 const BLOCKS_BEHIND = 2;
 
 /** The node's own height; null where its RPC interface can't be reached. */
-export async function nodeHeightOf(node: NodeRpc): Promise<number | null> {
+async function nodeHeightOf(node: NodeRpc): Promise<number | null> {
   try {
     return (await node.info()).height;
   } catch (error) {
@@ -97,7 +97,7 @@ function freshness(tip: Tip | null, nodeHeight: number | null, maxTipAge: number
 }
 
 /** The state of a server, with the reason where it isn't ready. */
-export async function readinessOf(options: ReadinessOptions): Promise<Readiness> {
+async function readinessOf(options: ReadinessOptions): Promise<Readiness> {
   const { snapshots, node, health, behind, maxTipAge, now } = options;
   const reading = snapshots.read(async (read): Promise<Tip | null> => {
     const block = await read.blocks.find('latest');

@@ -29,7 +29,7 @@ const LINK_MS = 15 * 60_000;
 /** Milliseconds without a request after which a session ends. */
 const IDLE_MS = 24 * 3_600_000;
 /** Milliseconds after which a session ends in any case. */
-export const SESSION_MS = 7 * 24 * 3_600_000;
+const SESSION_MS = 7 * 24 * 3_600_000;
 /** The most links of one caller that wait to be used; beyond, its oldest stops working. */
 const MOST_LINKS = 100;
 /** The most sessions of one caller; beyond, its oldest ends. */
@@ -44,7 +44,7 @@ export interface Session {
 }
 
 /** A secret that was made, and when it stops working. */
-export interface Made {
+interface Made {
   secret: string;
   /** Unix milliseconds. */
   expiresAt: number;

@@ -22,8 +22,6 @@ const LONGEST_TIMER_MS = 2 ** 31 - 1;
 
 const keyOf = (hookId: number, lane: Lane): string => `${hookId}/${lane}`;
 
-export type Lanes = ReturnType<typeof lanes>;
-
 /** The lanes of all hooks. @param look called when the wait of a lane has ended */
 export function lanes(clock: Clock, look: () => void) {
   const states = new Map<string, LaneState>();

@@ -34,7 +34,7 @@ interface Waiting {
   reject: (error: unknown) => void;
 }
 
-export type MarkWriter = ReturnType<typeof markWriter>;
+type MarkWriter = ReturnType<typeof markWriter>;
 
 /**
  * Writes down what came of deliveries, in the order in which it came: {@link MOST} marks together, those of

@@ -77,7 +77,7 @@ export function sealingWith(...texts: readonly string[]): Sealing {
 }
 
 /** The secret of a consumer is sealed with a key that this host lacks: what it signs can't be sent. */
-export class SecretUnreadableError extends HookProblem {
+class SecretUnreadableError extends HookProblem {
   constructor() {
     super(
       409,

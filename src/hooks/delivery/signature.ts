@@ -3,7 +3,7 @@ import { createHmac, timingSafeEqual } from 'node:crypto';
 import type { Secrets } from '../../store/hooks/model.ts';
 
 /** Bytes of a secret. */
-export const SECRET_BYTES = 32;
+const SECRET_BYTES = 32;
 /** How long a replaced secret signs beside the new one, in milliseconds. */
 const OVERLAP_MS = 24 * 3600 * 1000;
 

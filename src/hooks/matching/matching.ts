@@ -12,7 +12,7 @@ import type { IndexKey } from '../../store/hooks/candidates.ts';
 import type { Filter, FilterType } from '../definition/filter-schemas.ts';
 
 /** What can't be decided by the indexed values of an event or transaction. */
-export type Residual = (transaction: ChainTransaction, event: ChainEvent | null) => boolean;
+type Residual = (transaction: ChainTransaction, event: ChainEvent | null) => boolean;
 
 /**
  * A filter as it is matched: all of `exact` must hold of one event or transaction, and the residual. A filter may stand

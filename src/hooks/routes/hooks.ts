@@ -28,7 +28,7 @@ import { type Trials, trialRoutes } from './trials.ts';
 /** Maximum on-demand evaluations of a hook that may wait for its receiver. */
 const MOST_WAITING = 10_000;
 
-export type Management = ReturnType<typeof management>;
+type Management = ReturnType<typeof management>;
 
 /**
  * What a consumer does with its hooks. Every function takes the consumer, who sees nobody else's.
@@ -121,12 +121,7 @@ const pageQuery = {
 const AnyBody = Type.Unsafe<unknown>(Type.Object({}));
 
 /** The routes that register, list, update, enable, evaluate and delete chainhooks. */
-export const managementRoutes = ({
-  at,
-  reads,
-  operatorReads,
-  commands,
-}: HookFamily<{ management: Management }>): Route[] => [
+const managementRoutes = ({ at, reads, operatorReads, commands }: HookFamily<{ management: Management }>): Route[] => [
   route({
     ...operatorReads,
     method: 'GET',

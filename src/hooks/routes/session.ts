@@ -15,7 +15,7 @@ const SIGN_IN = `${PATH}/sign-in`;
 const CONSOLE = '/';
 
 /** Who a browser is. */
-export const SessionResponse = Type.Object({
+const SessionResponse = Type.Object({
   access: Type.Union([Type.Literal('key'), Type.Literal('open'), Type.Literal('none')], {
     description: 'Whether managing chainhooks needs a key, is open to everybody, or is not served by this process',
   }),
