@@ -2,7 +2,7 @@
 import { systemClock } from '../base/clock.ts';
 import { UNEXPECTED } from '../base/errors.ts';
 import { Turns } from '../base/turns.ts';
-import { listening } from './listening.ts';
+import { type AddressFlags, listening } from './listening.ts';
 import { pathAndQuery, pathOf, withPlainPath } from './request-url.ts';
 
 export type ListenerEvent = { event: 'request_failed'; method: string; path: string; cause: unknown };
@@ -13,6 +13,8 @@ export type Handler<Data> = (request: Request, server: Bun.Server<Data>) => Answ
 export interface HttpListenerOptions<Data> {
   /** What listens, as an error says it: `The API`. */
   what: string;
+  /** The flags that name its address, for the remedy. */
+  flags?: AddressFlags;
   hostname: string;
   /** 0 takes a free one. */
   port: number;
@@ -55,7 +57,19 @@ function absoluteUrl({ url, headers }: Request): string | null {
  * @throws OperatorError where the address can't be listened on
  */
 export function listenHttp<Data>(options: HttpListenerOptions<Data>): Bun.Server<Data> {
-  const { what, hostname, port, shared = false, bodyLimit, idleSeconds, fetch, routes = {}, refuse, log } = options;
+  const {
+    what,
+    flags = {},
+    hostname,
+    port,
+    shared = false,
+    bodyLimit,
+    idleSeconds,
+    fetch,
+    routes = {},
+    refuse,
+    log,
+  } = options;
   const { turns = new Turns(systemClock) } = options;
 
   const handlers = new Map(Object.entries(routes));
@@ -88,7 +102,7 @@ export function listenHttp<Data>(options: HttpListenerOptions<Data>): Bun.Server
     error: () => refuse(500, UNEXPECTED),
   };
   const { websocket } = options;
-  return listening(what, { hostname, port }, () =>
+  return listening(what, flags, { hostname, port }, () =>
     websocket === undefined
       ? (Bun.serve(served as never) as Bun.Server<Data>)
       : Bun.serve<Data>({ ...served, websocket }),

@@ -13,12 +13,32 @@ const REASONS: Readonly<Record<string, string>> = {
   ENOTFOUND: 'the name of the host is not known',
 };
 
+/** The flags by which an operator says where a server listens, as far as there are any. */
+export interface AddressFlags {
+  host?: string;
+  port?: string;
+}
+
+/** What the operator can do about an address that can't be listened on. */
+function remedyOf(code: string, { host, port }: AddressFlags): string {
+  const withFlag = (flag?: string): string => (flag === undefined ? '' : ` with ${flag}`);
+  if (code === 'EADDRINUSE') return `Stop the program that uses the port, or choose another port${withFlag(port)}.`;
+  if (code === 'EACCES') return `Choose a port that this user may use${withFlag(port)}.`;
+  return `Choose an address of this machine${withFlag(host)}.`;
+}
+
 /**
  * Starts a server.
+ * @param what what listens, as an error says it
  * @param listen what starts it
  * @throws OperatorError where the address can't be listened on
  */
-export function listening<T>(what: string, { hostname, port }: { hostname: string; port: number }, listen: () => T): T {
+export function listening<T>(
+  what: string,
+  flags: AddressFlags,
+  { hostname, port }: { hostname: string; port: number },
+  listen: () => T,
+): T {
   try {
     return listen();
   } catch (cause) {
@@ -26,9 +46,7 @@ export function listening<T>(what: string, { hostname, port }: { hostname: strin
     if (typeof code !== 'string') throw cause;
     throw new OperatorError(
       `${what} cannot listen on ${hostname}:${port}: ${REASONS[code] ?? code}.`,
-      code === 'EADDRINUSE'
-        ? 'Stop the program that uses the port, or choose another port.'
-        : 'Choose an address and port that this machine lets you use.',
+      remedyOf(code, flags),
       { cause },
     );
   }

@@ -41,11 +41,14 @@ export interface ApiServerOptions<Data> {
 /** Seconds: longer than a node may take to answer what is passed on to it. */
 const IDLE_SECONDS = 75;
 
+/** What errors of the API's address say. */
+export const apiListener = { what: 'The API', flags: { host: '--api-host', port: '--api-port' } } as const;
+
 /** Listens on the API's port. The address that came of it is in the result. */
 export function startApi<Data>(options: ApiServerOptions<Data>): ApiServer {
   const { app, pushed, clock = systemClock, listen = listenHttp, ...address } = options;
   const server = listen<Data>({
-    what: 'The API',
+    ...apiListener,
     ...address,
     idleSeconds: IDLE_SECONDS,
     fetch: (request) => app.fetch(request),

@@ -98,6 +98,7 @@ export function startReceiver(options: ReceiverOptions): Receiver {
 
   const server = listen({
     what: 'The event receiver',
+    flags: { host: '--event-host', port: '--event-port' },
     turns,
     hostname,
     port,

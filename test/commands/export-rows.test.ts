@@ -191,9 +191,7 @@ test.each<[string, Omit<ExportOptions, 'overwrite' | 'output'>, string]>([
 
 test('the options of rows are refused where the journal is exported, and a view and a query together', async () => {
   const run = (...args: string[]) =>
-    createProgram()
-      .configureOutput({ writeErr: () => {} })
-      .parseAsync(['node', 'stackside', 'export', '--data', directory.path, ...args]);
+    createProgram().parseAsync(['node', 'stackside', 'export', '--data', directory.path, ...args]);
   await expect(run('--format', 'csv')).rejects.toThrow('the journal is exported without --table or --query');
   await expect(run('--to-height', '5')).rejects.toThrow('the journal is exported without --table or --query');
   await expect(run('--table', 'blocks', '--query', 'SELECT 1')).rejects.toThrow('cannot be used with option');

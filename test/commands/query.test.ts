@@ -128,10 +128,11 @@ test('the prompt lists the views, shows their columns and takes another format',
 });
 
 test('a time that no timer can wait for is refused', async () => {
-  const run = (...args: string[]) =>
-    createProgram()
-      .configureOutput({ writeErr: () => {} })
-      .parseAsync(['node', 'stackside', ...args]);
-  await expect(run('sql', '--timeout', '3000000', 'SELECT 1')).rejects.toThrow('a whole number from 1 to 86400');
-  await expect(run('hooks', 'listen', '--delay', '3000000000')).rejects.toThrow('a whole number from 0 to 86400000');
+  const run = (...args: string[]) => createProgram().parseAsync(['node', 'stackside', ...args]);
+  await expect(run('sql', '--timeout', '3000000', 'SELECT 1')).rejects.toMatchObject({
+    remedy: 'It must be a whole number from 1 to 86400.',
+  });
+  await expect(run('hooks', 'listen', '--delay', '3000000000')).rejects.toMatchObject({
+    remedy: 'It must be a whole number from 0 to 86400000.',
+  });
 });

@@ -2,6 +2,7 @@ import { afterAll, beforeAll, expect, test } from 'bun:test';
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
+import type { Command } from 'commander';
 import { createProgram } from '../../src/commands/cli/program.ts';
 import { devnetEvents } from '../../src/devnet/scenario.ts';
 import { readDefinition } from '../../src/hooks/definition/definition.ts';
@@ -35,7 +36,7 @@ test('stackside upgrade --check tells of both files, and that nothing is to be d
     0,
     ['program  stackside vN ', 'index    N MB', 'journal  N MB', '', 'Nothing is to be done first', ''],
   ]);
-  expect((await stackside('upgrade')).stderr).toContain("required option '--check' not specified");
+  expect((await stackside('upgrade')).stderr).toContain("Required option '--check' not specified.");
 });
 
 test('stackside import FILE brings the chain to its tip, and check finds nothing', async () => {
@@ -203,17 +204,24 @@ const mistakes: [args: string[], says: RegExp][] = [
   [['serve', '--mode', 'fast'], /--mode is "fast"\.\nIt must be full, read or write\./],
   [['serve', '--chain-id', '0x123456789'], /--chain-id is "0x123456789"/],
   [['serve', '--network', 'mainnet', '--chain-id', '2'], /name different chains/],
-  [['serve', '--no-such-flag'], /unknown option '--no-such-flag'/],
-  [['frobnicate'], /unknown command 'frobnicate'/],
+  [
+    ['serve', '--no-such-flag'],
+    /^Unknown option '--no-such-flag'\.\nRun stackside serve --help for what is accepted\.\n$/,
+  ],
+  [['frobnicate'], /^Unknown command 'frobnicate'\.\nRun stackside --help for what is accepted\.\n$/],
   [['import', 'no-such-file.tsv'], /File does not exist: no-such-file\.tsv/],
   [['status', '--data', 'no-such-directory'], /There is no index at no-such-directory/],
   [['import', '--no-journal', recording], /--no-journal is given, but the journal is always kept\.\n.*--journal-keep/],
   [['serve', '--no-journal'], /--no-journal is given, but the journal is always kept/],
-  [['devnet', '--blocks', 'many'], /whole number/],
-  [
-    ['devnet', '--post', 'nonsense'],
-    /--post <url>' argument 'nonsense' is invalid\. It must be the URL of an HTTP server/,
-  ],
+  [['sevre'], /^Unknown command 'sevre'\.\nDid you mean serve\? Run stackside --help for what is accepted\.\n$/],
+  [['hooks', 'add'], /^Missing required argument 'file'\.\nRun stackside hooks add --help for what is accepted\.\n$/],
+  [['export', 'a'], /^Too many arguments for 'export'\. .*\.\nRun stackside export --help for what is accepted\.\n$/],
+  [['export', '--format', 'x'], /^--format is "x"\.\nIt must be one of csv, ndjson, parquet\.\n$/],
+  [['hooks', 'listen', '--fail', '700'], /^--fail is "700"\.\nIt must be an HTTP status from 200 to 599\.\n$/],
+  [['import', '--from', 'a', 'b'], /^--from is given, and files are, too\.\nGive the files .*\.\n$/],
+  [['import'], /^No recording is named\.\nGive the files .*\.\n$/],
+  [['devnet', '--blocks', 'many'], /^--blocks is "many"\.\nIt must be a whole number from 1 on\.\n$/],
+  [['devnet', '--post', 'nonsense'], /^--post is "nonsense"\.\nIt must be the URL of an HTTP server, such as .*\.\n$/],
 ];
 for (const [args, says] of mistakes) {
   test(`stackside ${args.join(' ')} says what is wrong and ends with 1`, async () => {
@@ -244,6 +252,17 @@ test('another chain than that of the data is refused', async () => {
   const { code, stderr } = await stackside('import', recording, '--data', at('data'), '--network', 'mainnet');
   expect(code).toBe(1);
   expect(stderr).toContain('0x80000000');
+});
+
+test('the help of every command fits into 80 columns', () => {
+  const helpsOf = (made: Command): string[] => {
+    let written = '';
+    made.configureOutput({ getOutHelpWidth: () => 80, writeOut: (text) => (written += text) }).outputHelp();
+    return [written, ...made.commands.flatMap(helpsOf)];
+  };
+  const helps = helpsOf(createProgram());
+  expect(helps.length).toBeGreaterThan(25);
+  expect(helps.flatMap((help) => help.split('\n')).filter((line) => line.length > 80)).toEqual([]);
 });
 
 test('every command has help with an example', async () => {

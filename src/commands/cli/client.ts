@@ -140,7 +140,7 @@ function remedyFor(status: number): string {
   if (status === NOT_FOUND) {
     return '`stackside hooks list` prints the ids of chainhooks, and `stackside hooks deliveries` those of deliveries.';
   }
-  return 'Nothing was changed.';
+  return 'Correct what the error names; nothing was changed.';
 }
 
 /** Sends a request of chainhooks and reads its response, as {@link askServer} does. @param path below `/chainhooks` */
@@ -165,7 +165,7 @@ export async function askHealth(url: string, word: 'alive' | 'ready'): Promise<s
   const { status, body } = await askServer({ url, key: null }, 'GET', path);
   if (status === OK) return word;
   const reason = Value.Check(Unready, body) ? body.reason : `${path} answers ${status}`;
-  throw new OperatorError(`${url} is not ${word}: ${reason}.`, "The server's log has more.");
+  throw new OperatorError(`${url} is not ${word}: ${reason}.`, "Look into the server's log.");
 }
 
 /** `stackside console`: prints the link on stdout, and until when it works on stderr. @throws OperatorError where the server refuses */

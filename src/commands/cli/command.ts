@@ -1,6 +1,7 @@
 /** Declares commands. The flags of a command, their help and their values derive from the settings that it takes. */
-import { type Command, Help, InvalidArgumentError, Option } from 'commander';
+import { Command, Help, Option } from 'commander';
 import { madeOnce } from '../../base/cache.ts';
+import { OperatorError } from '../../base/errors.ts';
 import { operatorErrorOf } from '../../base/system-errors.ts';
 import { type Reading, readSettingsOf, type SettingName, settingsTakenBy } from '../../settings/config.ts';
 import { absentText, helpOf, variableNames } from '../../settings/describe.ts';
@@ -62,6 +63,44 @@ function listVariables(made: Command, command: CommandName): void {
       return `${Help.prototype.formatHelp.call(helper, shown, helper)}\n${list.join('\n')}`;
     },
   });
+}
+
+/** Columns by which a description is indented that stands below its term. */
+const BELOW = 6;
+
+/** Help that fits into the width of the terminal, or into 80 columns: descriptions stand below terms that leave too little room. */
+class FittingHelp extends Help {
+  override formatItem(term: string, termWidth: number, description: string, helper: Help): string {
+    const width = this.helpWidth ?? 80;
+    // What Commander puts around both columns: two blanks before each.
+    if (width - termWidth - 4 >= this.minWidthToWrap) return super.formatItem(term, termWidth, description, helper);
+    return `  ${term}\n${helper.boxWrap(description, width - BELOW).replace(/^/gm, ' '.repeat(BELOW))}`;
+  }
+}
+
+/** The words by which a command is called, such as `stackside hooks add`. */
+const calledBy = (made: Command): string =>
+  made.parent === null ? made.name() : `${calledBy(made.parent)} ${made.name()}`;
+
+/** How Commander words an error: the problem, and sometimes a similar name in brackets on a line of its own. */
+const COMMANDER_ERROR = /^error: (.*?)(?:\n\((.*)\))?$/s;
+
+/** A command that answers a wrong command line as every other mistake of an operator: with the problem and a remedy. */
+export class OwnCommand extends Command {
+  override createCommand(name?: string): Command {
+    return new OwnCommand(name);
+  }
+
+  override createHelp(): Help {
+    return Object.assign(new FittingHelp(), this.configureHelp());
+  }
+
+  override error(message: string): never {
+    const [, problem = message, similar] = COMMANDER_ERROR.exec(message) ?? [];
+    const sentence = `${problem.charAt(0).toUpperCase()}${problem.slice(1).replace(/\.$/, '')}.`;
+    const help = `Run ${calledBy(this)} --help for what is accepted.`;
+    throw new OperatorError(sentence, similar === undefined ? help : `${similar} ${help}`);
+  }
 }
 
 /** Runs a command on its data directory. @throws OperatorError where a file or disk causes a failure */
@@ -140,42 +179,47 @@ export function addCommand<C extends CommandName, Options, Arguments extends rea
   });
 }
 
-/** Reads a whole number. @param least the smallest number that is accepted @param most the greatest one */
-const wholeNumber =
-  (least: number, most: number) =>
-  (text: string): number => {
-    const number = Number(text);
-    if (!/^\d+$/.test(text) || number < least || number > most) {
-      const bounds = most === Number.MAX_SAFE_INTEGER ? `from ${least} on` : `from ${least} to ${most}`;
-      throw new InvalidArgumentError(`It must be a whole number ${bounds}.`);
-    }
-    return number;
-  };
+/**
+ * Lets an option read its value from a text.
+ * @param accepts the accepted values in words, to follow "It must be"
+ * @param read returns undefined for a text that is not accepted
+ * @returns the option
+ */
+export const checked = <T>(option: Option, accepts: string, read: (text: string) => T | undefined): Option =>
+  option.argParser((text) => {
+    const value = read(text);
+    if (value === undefined) throw new OperatorError(`${option.long} is "${text}".`, `It must be ${accepts}.`);
+    return value;
+  });
 
 /** The longest time that an option may name, in seconds: a day. A timer of more than 24 days would end at once. */
 export const LONGEST_SECONDS = 86_400;
 
-/** Checks the URL of an HTTP server. @returns the URL as it was given */
-export function httpUrl(text: string): string {
-  const protocol = URL.parse(text)?.protocol;
-  if (protocol !== 'http:' && protocol !== 'https:') {
-    throw new InvalidArgumentError('It must be the URL of an HTTP server, such as http://127.0.0.1:3700.');
-  }
-  return text;
-}
-
 /**
  * An option that takes a whole number.
+ * @param least the smallest number that is accepted
  * @param fallback where it isn't given; undefined for none
  * @param most the greatest number that is accepted
  */
-export const numberOption = (
+export function numberOption(
   flag: string,
   help: string,
   least: number,
   fallback?: number,
   most: number = Number.MAX_SAFE_INTEGER,
-): Option => new Option(flag, help).argParser(wholeNumber(least, most)).default(fallback);
+): Option {
+  const bounds = most === Number.MAX_SAFE_INTEGER ? `from ${least} on` : `from ${least} to ${most}`;
+  return checked(new Option(flag, help), `a whole number ${bounds}`, (text) => {
+    const number = Number(text);
+    return /^\d+$/.test(text) && number >= least && number <= most ? number : undefined;
+  }).default(fallback);
+}
+
+/** An option that takes one of a few words. */
+export const choiceOption = (flag: string, help: string, words: readonly string[]): Option =>
+  checked(new Option(flag, help).choices(words), `one of ${words.join(', ')}`, (text) =>
+    words.find((word) => word === text),
+  );
 
 /** An option that is given or not. */
 export const switchOption = (flag: string, help: string): Option => new Option(flag, help).default(false, 'off');
@@ -184,4 +228,4 @@ export type OutputFormat = 'text' | 'json';
 
 /** The option that chooses between text for people and JSON for programs. */
 export const formatOption = (help: string): Option =>
-  new Option('--format <format>', help).choices(['text', 'json']).default('text');
+  choiceOption('--format <format>', help, ['text', 'json']).default('text');

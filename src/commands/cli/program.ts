@@ -1,5 +1,5 @@
 /** The command line, a table of contents: one line per command. */
-import { Command } from 'commander';
+import type { Command } from 'commander';
 import { EXIT } from '../../base/errors.ts';
 import type { CommandName } from '../../settings/setting.ts';
 import { addClusterCommands } from '../cluster/commands.ts';
@@ -17,14 +17,14 @@ import {
 } from '../data/commands.ts';
 import { addHookCommands } from '../hooks/commands.ts';
 import { demo, devnet, health, openConsole, serve, showSettings } from '../serve/commands.ts';
-import { addCommand, type Declaration } from './command.ts';
+import { addCommand, type Declaration, OwnCommand } from './command.ts';
 import { serverVersion } from './this-program.ts';
 
 /** The exit codes of all commands, with their meaning. */
 export const exitCodes: readonly (readonly [code: number, meaning: string])[] = [
   [0, 'success, or stopped by a signal'],
   [EXIT.operator, 'a problem that only you can resolve; the second line says how'],
-  [EXIT.found, 'stackside check found a difference, or stackside upgrade --check something to do first'],
+  [EXIT.found, 'check found a difference, or upgrade --check something to do first'],
   [EXIT.again, 'starting again may help'],
   [EXIT.interrupted, 'an import or export was stopped by a signal'],
 ];
@@ -73,10 +73,9 @@ const commands: readonly Listed[] = [
  * would see it, and a start is quicker without the options of all
  */
 export function createProgram(first?: string): Command {
-  const program = new Command('stackside')
+  const program = new OwnCommand('stackside')
     .description('The Stacks chain-data API beside your node: one executable, one data directory.')
     .version(serverVersion)
-    .showHelpAfterError('Try --help for what is accepted.')
     .addHelpText('after', AFTER_HELP)
     .exitOverride();
 

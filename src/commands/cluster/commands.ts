@@ -6,7 +6,7 @@ import { addCommand, command, formatOption, type OutputFormat, switchOption } fr
 const init = command({
   name: 'init',
   summary: 'Make the tables of the shared log, and fill them with the journal of a data directory that has one',
-  example: 'stackside cluster init --cluster postgres://stackside@db1,db2,db3/stacks --data /srv/stacks',
+  example: 'stackside cluster init --cluster postgres://db1,db2/stacks --data /srv/stacks',
   takes: 'cluster',
   async run({ settings }) {
     const { initCluster } = await import('./cluster.ts');

@@ -110,7 +110,7 @@ function foundIn(location: string, bytes: Uint8Array | null): Found {
   const { stand, error, tables } = answer;
   if (error !== undefined || stand == null) {
     const why = error?.error ?? 'it says nothing';
-    throw new PassingError(`${location} could not digest its tables: ${why}`, 'Look into the log of that server.');
+    throw new PassingError(`${location} could not digest its tables: ${why}.`, 'Look into the log of that server.');
   }
   return {
     place: { id: stand.entry, chain: fromHex(stand.chain) },

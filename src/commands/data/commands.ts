@@ -3,6 +3,7 @@ import { Option } from 'commander';
 import { EXIT, OperatorError } from '../../base/errors.ts';
 import { recordingFormats } from '../../chain/recording.ts';
 import {
+  choiceOption,
   command,
   formatOption,
   LONGEST_SECONDS,
@@ -26,14 +27,18 @@ export const importRecordings = command({
     ).conflicts(['skipBad', 'restart', 'format']),
     switchOption('--skip-bad', "Count and skip rows that can't be imported"),
     switchOption('--restart', 'Import the recording from its first row again'),
-    new Option(
+    choiceOption(
       '--format <format>',
       "copy: with the escapes of PostgreSQL's COPY; raw: without (default: detected from the rows)",
-    ).choices(recordingFormats),
+      recordingFormats,
+    ),
   ],
   async run(reading, { from, ...options }: ImportOptions & { from?: string }, files: string[]) {
     if ((from === undefined) === (files.length === 0)) {
-      throw new OperatorError('Nothing, or too much, is to be imported.', 'Give files, or --from and no file.');
+      throw new OperatorError(
+        from === undefined ? 'No recording is named.' : '--from is given, and files are, too.',
+        'Give the files of recordings, or --from and no file.',
+      );
     }
     const { settings } = reading;
     if (from === undefined) {
@@ -68,7 +73,9 @@ export const exportRecording = command({
     switchOption('--overwrite', 'Replace the file if it exists'),
     new Option('--table <view>', 'Export the rows of a view in place of the journal'),
     new Option('--query <sql>', 'Export the rows of a query in place of the journal').conflicts('table'),
-    new Option('--format <format>', "Format of rows (default: by the end of the file's name, else csv)").choices(
+    choiceOption(
+      '--format <format>',
+      "Format of rows (default: by the end of the file's name, else csv)",
       exportFormats,
     ),
     numberOption('--from-height <height>', 'Lowest block whose rows are exported (default: the first one)', 0),
@@ -89,11 +96,11 @@ export const exportRecording = command({
 export const sql = command({
   name: 'sql',
   summary: 'Query the index with SQL; without a query, ask for queries at a prompt',
-  example: 'stackside sql "select block_height, tx_count from v1_blocks order by block_height desc limit 10"',
+  example: 'stackside sql "select block_height, tx_count from v1_blocks limit 10"',
   takes: 'sql',
   arguments: [['[query]', 'Query; without one, stdin has it, or a prompt asks for it at a terminal']],
   options: [
-    new Option('--format <format>', 'Output format').choices(formats).default('table'),
+    choiceOption('--format <format>', 'Output format', formats).default('table'),
     numberOption('--timeout <seconds>', 'Seconds after which a query is given up', 1, 60, LONGEST_SECONDS),
     numberOption('--max-memory <megabytes>', 'Megabytes of memory above which a query is given up', 100, 1000),
     numberOption('--max-rows <rows>', 'Rows after which a result is cut', 1, 10_000),

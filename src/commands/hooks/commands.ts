@@ -1,8 +1,8 @@
 /** `stackside hooks …`: chainhooks of a running Stackside. */
-import { type Command, InvalidArgumentError, Option } from 'commander';
+import { type Command, Option } from 'commander';
 import { settings } from '../../settings/config.ts';
 import type { Connection } from '../cli/client.ts';
-import { addCommand, command, LONGEST_SECONDS, numberOption, switchOption } from '../cli/command.ts';
+import { addCommand, checked, command, LONGEST_SECONDS, numberOption, switchOption } from '../cli/command.ts';
 import type { BackfillChoice, DeliveryChoice, RedeliverChoice, TryChoice } from './hooks.ts';
 import type { ListenChoice } from './listen.ts';
 
@@ -143,10 +143,8 @@ const redeliver = hookCommand({
     actions.redeliver(connection, uuid, id, options),
 });
 
-const statusCode = (text: string): number => {
-  if (/^[1-5]\d\d$/.test(text) && Number(text) >= 200) return Number(text);
-  throw new InvalidArgumentError('It must be an HTTP status from 200 to 599.');
-};
+/** Reads a status that an answer may have. */
+const statusCode = (text: string): number | undefined => (/^[2-5]\d\d$/.test(text) ? Number(text) : undefined);
 
 const listen = command({
   name: 'listen',
@@ -155,7 +153,9 @@ const listen = command({
   takes: 'hooks',
   options: [
     numberOption('--port <number>', 'Port to listen on; 0 picks a free port', 0, 8080),
-    new Option('--fail <status>', 'Answer every delivery with this status, such as 500 (default: 204)').argParser(
+    checked(
+      new Option('--fail <status>', 'Answer every delivery with this status, such as 500 (default: 204)'),
+      'an HTTP status from 200 to 599',
       statusCode,
     ),
     numberOption('--delay <milliseconds>', 'Time before each answer', 0, 0, LONGEST_SECONDS * 1000),

@@ -130,6 +130,7 @@ export function startHookReceiver(options: ReceiverOptions): Bun.Server<unknown>
 
   return listen<unknown>({
     what: 'The receiver',
+    flags: { port: '--port' },
     hostname: '127.0.0.1',
     port,
     bodyLimit: BODY_LIMIT,

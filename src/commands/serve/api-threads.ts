@@ -4,6 +4,7 @@ import type { MetricObjectWithValues, MetricValue } from 'prom-client';
 import type { Clock } from '../../base/clock.ts';
 import { DiskFullError, OperatorError } from '../../base/errors.ts';
 import { listenHttp } from '../../http/listener.ts';
+import { apiListener } from '../../http/server.ts';
 import type { RequestCounts } from '../../metrics/last-hour.ts';
 import type { Settings } from '../../settings/config.ts';
 import type { CommitCount } from '../../store/ingest/commit-count.ts';
@@ -204,7 +205,7 @@ export async function startApiThreads({
   }
   // The threads share the port with whoever shares it too: that nobody else has it is seen by not sharing it.
   const probe = listenHttp({
-    what: 'The API',
+    ...apiListener,
     hostname,
     port: settings.apiPort,
     bodyLimit: 0,

@@ -1,6 +1,6 @@
 /** Commands that run a server, or that help to try one. */
 import { Option } from 'commander';
-import { command, httpUrl, numberOption, switchOption } from '../cli/command.ts';
+import { checked, choiceOption, command, numberOption, switchOption } from '../cli/command.ts';
 import type { SettingsFormat } from '../cli/show-settings.ts';
 
 export const serve = command({
@@ -57,12 +57,16 @@ export const showSettings = command({
   summary: 'Show the settings that serve would use, and where each comes from',
   example: 'stackside settings --format json',
   takes: 'serve',
-  options: [new Option('--format <format>', 'Output format').choices(['table', 'json']).default('table')],
+  options: [choiceOption('--format <format>', 'Output format', ['table', 'json']).default('table')],
   async run(reading, { format }: { format: SettingsFormat }) {
     const { printSettings } = await import('../cli/show-settings.ts');
     printSettings(reading, format);
   },
 });
+
+/** Reads the URL of an HTTP server. */
+const httpUrl = (text: string): string | undefined =>
+  ['http:', 'https:'].includes(URL.parse(text)?.protocol ?? '') ? text : undefined;
 
 interface DevnetChoice {
   seed: number;
@@ -86,7 +90,11 @@ export const devnet = command({
     numberOption('--fork-every <number>', 'Number of blocks between two forks; 0 for no forks', 0, 20),
     numberOption('--fork-depth <number>', 'Maximum number of blocks that a fork reverts', 1, 3),
     new Option('--out <file>', 'File for the recording; - for stdout (default: stdout)').conflicts('post'),
-    new Option('--post <url>', 'URL of an observer to post to, such as http://127.0.0.1:3700').argParser(httpUrl),
+    checked(
+      new Option('--post <url>', 'URL of an observer to post to, such as http://127.0.0.1:3700'),
+      'the URL of an HTTP server, such as http://127.0.0.1:3700',
+      httpUrl,
+    ),
   ],
   async run(_reading, { seed, blocks, transactions, forkEvery, forkDepth, out, post }: DevnetChoice) {
     const options = { seed, blocks, transactionsPerBlock: transactions, forkEvery, forkDepth };

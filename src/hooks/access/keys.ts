@@ -54,7 +54,7 @@ export function readKeys(text: string, file: string): Key[] {
     if (consumer === undefined || key === undefined || more.length > 0 || key.length < 8) {
       throw new OperatorError(
         `Line ${index + 1} of ${file} is not a consumer and a key.`,
-        'Each line holds the name of a consumer, a blank, and a key of at least 8 characters.',
+        'Write the name of a consumer, a blank, and a key of at least 8 characters in each line.',
       );
     }
     const hashed = /^sha256:([0-9a-f]{64})$/i.exec(key)?.[1];
