@@ -1,10 +1,17 @@
+/**
+ * pox-5: its interface, the calls that users make up, and what calls do, as far as the simulation goes. Amounts are micro-STX or
+ * sats.
+ */
 import { clarity } from '../../codec/clarity-encode.ts';
 import {
   type CallContext,
+  type ChainEvent,
   type ContractCall,
   type ContractTemplate,
   contractInterface,
+  err,
   type Outcome,
+  ok,
   principalOf,
   publicFunction,
   readOnlyFunction,
@@ -12,7 +19,14 @@ import {
   uintOf,
 } from '../contract.ts';
 import { cycles } from '../pox.ts';
-import * as staking from '../staking.ts';
+import {
+  isOn,
+  owedTo,
+  type SimulatedPosition,
+  type SimulatedStake,
+  type StakingMove,
+  unitsIn,
+} from '../staking-state.ts';
 import { sharedFunctions, sharedReads } from './pox-4.ts';
 
 const call = (
@@ -33,7 +47,7 @@ function someBond({ world, prng, sender }: Scene): number {
 
 function someSigner({ world, prng, sender }: Scene): string {
   const { signers } = world.staking;
-  return signers.length === 0 ? staking.signerOf(sender) : prng.pick(signers)[0];
+  return signers.length === 0 ? signerOf(sender) : prng.pick(signers)[0];
 }
 
 const someAmount = ({ world, prng, sender, burnHeight }: Scene): bigint =>
@@ -44,7 +58,7 @@ const proposals = {
     const stakers = [sender, ...Array.from({ length: prng.between(2, 6) }, recipient)];
     const allowed = new Map(stakers.map((staker) => [staker, BigInt(prng.between(100_000, 50_000_000))]));
     const args = [clarity.list([...allowed.keys()].map((staker) => clarity.principal(staker)))];
-    return call('setup-bond', args, (context) => staking.setUpBond(allowed, context));
+    return call('setup-bond', args, (context) => setUpBond(allowed, context));
   },
   'register-for-bond': (scene: Scene) => {
     const { prng, sender } = scene;
@@ -52,50 +66,50 @@ const proposals = {
     const bond = openBonds(scene).findLast(({ allowed }) => allowed.has(sender))?.index ?? someBond(scene);
     const outputs = prng.chance(0.5) ? null : Array.from({ length: prng.between(1, 3) }, () => prng.bytes(32));
     const args = [clarity.uint(bond), clarity.principal(signer), clarity.uint(stx)];
-    return call('register-for-bond', args, (context) => staking.registerForBond(bond, signer, stx, outputs, context));
+    return call('register-for-bond', args, (context) => registerForBond(bond, signer, stx, outputs, context));
   },
   'update-bond-registration': (scene: Scene) => {
     const [bond, signer] = [someBond(scene), someSigner(scene)];
     const args = [clarity.uint(bond), clarity.principal(signer)];
-    return call('update-bond-registration', args, (context) => staking.changeSigner(bond, signer, context));
+    return call('update-bond-registration', args, (context) => changeSigner(bond, signer, context));
   },
   'leave-bond': (scene: Scene) => {
     const bond = someBond(scene);
     const left = scene.prng.chance(0.5) ? 0n : BigInt(scene.prng.between(1, 100_000));
     const args = [clarity.uint(bond), clarity.uint(left)];
-    return call('leave-bond', args, (context) => staking.leaveBond(bond, left, context));
+    return call('leave-bond', args, (context) => leaveBond(bond, left, context));
   },
   stake: (scene: Scene) => {
     const [stx, period, signer] = [someAmount(scene), scene.prng.between(1, 12), someSigner(scene)];
     const args = [clarity.uint(stx), clarity.uint(period), clarity.principal(signer)];
-    return call('stake', args, (context) => staking.stakeStx(stx, period, signer, context));
+    return call('stake', args, (context) => stakeStx(stx, period, signer, context));
   },
   'change-stake': (scene: Scene) => {
     const { prng } = scene;
     const [increase, more] = [BigInt(prng.below(1_000_000)), prng.below(4)];
     const args = [clarity.uint(increase), clarity.uint(more)];
-    return call('change-stake', args, (context) => staking.changeStake(increase, more, context));
+    return call('change-stake', args, (context) => changeStake(increase, more, context));
   },
   'register-signer': ({ prng }: Scene) => {
     const [key, authId] = [Uint8Array.of(prng.between(2, 3), ...prng.bytes(32)), BigInt(prng.u32())];
     return call('register-signer', [clarity.buffer(key), clarity.uint(authId)], (context) =>
-      staking.registerSigner(key, authId, context),
+      registerSigner(key, authId, context),
     );
   },
   'revoke-signer-grant': ({ world, prng, sender }: Scene) => {
     const { signers } = world.staking;
-    const [signer, key] = signers.length === 0 ? [staking.signerOf(sender), prng.bytes(33)] : prng.pick(signers);
+    const [signer, key] = signers.length === 0 ? [signerOf(sender), prng.bytes(33)] : prng.pick(signers);
     return call('revoke-signer-grant', [clarity.principal(signer), clarity.buffer(key)], (context) =>
-      staking.revokeKey(signer, key, context),
+      revokeKey(signer, key, context),
     );
   },
-  'calculate-rewards': () => call('calculate-rewards', [], staking.calculateRewards),
+  'calculate-rewards': () => call('calculate-rewards', [], calculateRewards),
   claim: ({ world, prng, sender }: Scene) => {
     const { owed } = world.staking;
     const [staker = sender, bond = ''] = owed.length === 0 ? [] : prng.pick(owed)[0].split(' ');
     const index = bond === '' ? null : Number(bond);
     const args = [clarity.principal(staker), index === null ? clarity.none() : clarity.some(clarity.uint(index))];
-    return call('claim', args, (context) => staking.claim(staker, index, context));
+    return call('claim', args, (context) => claim(staker, index, context));
   },
 };
 
@@ -186,3 +200,334 @@ export const pox5: ContractTemplate = {
     return proposals[kind](scene);
   },
 };
+
+/** Reward cycles a bond lasts. */
+const BOND_CYCLES = 12;
+const PRECISION = 10n ** 18n;
+
+const done = clarity.bool(true);
+const refused = err(1n);
+
+type Fields = Readonly<Record<string, Uint8Array>>;
+
+const print = (contract: string, topic: string, fields: Fields, staking?: StakingMove): ChainEvent => ({
+  type: 'contract_event',
+  contract,
+  value: clarity.tuple({ topic: clarity.ascii(topic), ...fields }),
+  ...(staking === undefined ? {} : { staking }),
+});
+
+const lock = (contract: string, address: string, amount: bigint, unlockHeight: number): ChainEvent => ({
+  type: 'stx_lock_event',
+  contract,
+  address,
+  amount,
+  unlockHeight,
+});
+
+const unlock = (unlockCycle: number): Fields => ({
+  'unlock-cycle': clarity.uint(unlockCycle),
+  'unlock-burn-height': clarity.uint(cycles.startOf(unlockCycle)),
+});
+
+/** A bond that begins with the next cycle, for those who are allowed in. */
+function setUpBond(allowed: ReadonlyMap<string, bigint>, { world, contract, burnHeight }: CallContext): Outcome {
+  const { bonds } = world.staking;
+  const firstCycle = cycles.of(burnHeight) + 1;
+  if (bonds.at(-1)?.firstCycle === firstCycle) return refused;
+  const [index, unlockCycle] = [bonds.length, firstCycle + BOND_CYCLES];
+  const bond = { index, firstCycle, unlockCycle, allowed };
+  const bondIndex = { 'bond-index': clarity.uint(index) };
+  const setup = print(
+    contract,
+    'setup-bond',
+    {
+      ...bondIndex,
+      'target-rate': clarity.uint(300),
+      'stx-value-ratio': clarity.uint(115_151),
+      'min-ustx-ratio': clarity.uint(500),
+      'early-unlock-bytes': clarity.buffer(Uint8Array.of(0x6c, 0x74)),
+      'first-reward-cycle': clarity.uint(firstCycle),
+      'bond-start-height': clarity.uint(cycles.startOf(firstCycle)),
+      ...unlock(unlockCycle),
+    },
+    { kind: 'bond', bond },
+  );
+  const entries = [...allowed].map(([staker, sats]) =>
+    print(contract, 'add-to-allowlist', {
+      ...bondIndex,
+      staker: clarity.principal(staker),
+      'max-sats': clarity.uint(sats),
+    }),
+  );
+  return ok(done, setup, ...entries);
+}
+
+function registerForBond(
+  index: number,
+  signer: string,
+  stx: bigint,
+  outputs: readonly Uint8Array[] | null,
+  { world, contract, sender, burnHeight }: CallContext,
+): Outcome {
+  const bond = world.staking.bond(index);
+  const sats = bond?.allowed.get(sender);
+  if (bond === undefined || sats === undefined || burnHeight >= cycles.startOf(bond.firstCycle)) return refused;
+  if (world.staking.position(index, sender) !== undefined) return refused;
+  if (world.locked(sender, burnHeight) !== undefined || world.balance(sender) < stx) return refused;
+  const { firstCycle, unlockCycle } = bond;
+  const position: SimulatedPosition = {
+    bond: index,
+    staker: sender,
+    signer,
+    stx,
+    sats,
+    onBitcoin: outputs !== null,
+    units: [{ from: firstCycle, units: sats }],
+  };
+  const txs =
+    outputs === null
+      ? clarity.none()
+      : clarity.some(
+          clarity.list(
+            outputs.map((txid, at) => clarity.tuple({ txid: clarity.buffer(txid), 'output-index': clarity.uint(at) })),
+          ),
+        );
+  const registered = print(
+    contract,
+    'register-for-bond',
+    {
+      ...bondKey(position),
+      signer: clarity.principal(signer),
+      'amount-ustx': clarity.uint(stx),
+      'sats-total': clarity.uint(sats),
+      'first-reward-cycle': clarity.uint(firstCycle),
+      ...unlock(unlockCycle),
+      'is-l1-lock': clarity.bool(outputs !== null),
+      'btc-lockup': clarity.tuple({ txs, type: clarity.ascii(outputs === null ? 'l2' : 'l1') }),
+    },
+    { kind: 'position', position },
+  );
+  return ok(done, registered, lock(contract, sender, stx, cycles.startOf(unlockCycle)));
+}
+
+const bondKey = ({ bond, staker }: Pick<SimulatedPosition, 'bond' | 'staker'>): Fields => ({
+  'bond-index': clarity.uint(bond),
+  staker: clarity.principal(staker),
+});
+
+/** The cycle from which on what is taken out of a bond counts no more. */
+const outFrom = (position: SimulatedPosition, burnHeight: number): number =>
+  Math.max(cycles.of(burnHeight), position.units[0]?.from ?? 0);
+
+/** Takes the sBTC out of a position, or announces that its Bitcoin is released. */
+function leaveBond(index: number, left: bigint, { world, contract, sender, burnHeight }: CallContext): Outcome {
+  const position = world.staking.position(index, sender);
+  if (position === undefined || position.sats === 0n || left >= position.sats) return refused;
+  const rest = position.onBitcoin ? 0n : left;
+  const moved: SimulatedPosition = {
+    ...position,
+    sats: rest,
+    units: [...position.units, { from: outFrom(position, burnHeight), units: rest }],
+  };
+  const move = { kind: 'position' as const, position: moved };
+  const fields = { ...bondKey(position), signer: clarity.principal(position.signer) };
+  if (position.onBitcoin) {
+    const released = { 'amount-sats-released': clarity.uint(position.sats) };
+    return ok(done, print(contract, 'announce-l1-early-exit', { ...fields, ...released }, move));
+  }
+  const amounts = {
+    'amount-withdrawn-sats': clarity.uint(position.sats - left),
+    'new-amount-sats': clarity.uint(left),
+  };
+  return ok(done, print(contract, 'unstake-sbtc', { ...fields, ...amounts }, move));
+}
+
+function changeSigner(index: number, signer: string, { world, contract, sender, burnHeight }: CallContext): Outcome {
+  const position = world.staking.position(index, sender);
+  const bond = world.staking.bond(index);
+  const next = cycles.of(burnHeight) + 1;
+  // Who took all out has nothing that another signer could sign for.
+  if (position === undefined || position.units.length > 1 || bond === undefined || next >= bond.unlockCycle) {
+    return refused;
+  }
+  const firstCycle = Math.max(next, bond.firstCycle);
+  const fields = {
+    ...bondKey(position),
+    signer: clarity.principal(signer),
+    'old-signer': clarity.principal(position.signer),
+    'amount-ustx': clarity.uint(position.stx),
+    'amount-sats': clarity.uint(position.sats),
+    'first-reward-cycle': clarity.uint(firstCycle),
+    'num-cycles': clarity.uint(bond.unlockCycle - firstCycle),
+    'is-l1-lock': clarity.bool(position.onBitcoin),
+  };
+  const move = { kind: 'position' as const, position: { ...position, signer } };
+  return ok(done, print(contract, 'update-bond-registration', fields, move));
+}
+
+function stakeStx(
+  stx: bigint,
+  period: number,
+  signer: string,
+  { world, contract, sender, burnHeight }: CallContext,
+): Outcome {
+  if (world.locked(sender, burnHeight) !== undefined || world.balance(sender) < stx) return refused;
+  const firstCycle = cycles.of(burnHeight) + 1;
+  const unlockCycle = firstCycle + period;
+  const stake: SimulatedStake = {
+    staker: sender,
+    signer,
+    firstCycle,
+    unlockCycle,
+    units: [{ from: firstCycle, units: stx }],
+  };
+  const fields = {
+    staker: clarity.principal(sender),
+    signer: clarity.principal(signer),
+    'amount-ustx': clarity.uint(stx),
+    'num-cycles': clarity.uint(period),
+    'first-reward-cycle': clarity.uint(firstCycle),
+    ...unlock(unlockCycle),
+  };
+  const staked = print(contract, 'stake', fields, { kind: 'stake', stake });
+  return ok(done, staked, lock(contract, sender, stx, cycles.startOf(unlockCycle)));
+}
+
+/** Extends a stake and adds to it, or, for no more cycles, ends it with the running one. */
+function changeStake(increase: bigint, more: number, { world, contract, sender, burnHeight }: CallContext): Outcome {
+  const stake = world.staking.stake(sender);
+  const next = cycles.of(burnHeight) + 1;
+  if (stake === undefined || stake.unlockCycle <= next || world.balance(sender) < increase) return refused;
+  if (world.locked(sender, burnHeight)?.unlockHeight !== cycles.startOf(stake.unlockCycle)) return refused;
+  const { units, signer, unlockCycle: before } = stake;
+  const stx = (units.at(-1)?.units ?? 0n) + increase;
+  if (world.balance(sender) < stx) return refused;
+  const unlockCycle = more === 0 ? next : before + more;
+  const shared = {
+    staker: clarity.principal(sender),
+    signer: clarity.principal(signer),
+    'amount-ustx': clarity.uint(more === 0 ? stx - increase : stx),
+    ...unlock(unlockCycle),
+  };
+  if (more === 0) {
+    const move = { kind: 'stake' as const, stake: { ...stake, unlockCycle } };
+    const ended = print(contract, 'unstake', { ...shared, 'first-reward-cycle': clarity.uint(stake.firstCycle) }, move);
+    return ok(done, ended, lock(contract, sender, stx - increase, cycles.startOf(unlockCycle)));
+  }
+  const move = {
+    kind: 'stake' as const,
+    stake: { ...stake, unlockCycle, units: [...units, { from: next, units: stx }] },
+  };
+  const fields = {
+    ...shared,
+    'old-signer': clarity.principal(signer),
+    'prev-unlock-height': clarity.uint(before),
+    'num-cycles': clarity.uint(unlockCycle - next),
+    'amount-increase': clarity.uint(increase),
+    'cycles-to-extend': clarity.uint(more),
+  };
+  return ok(
+    done,
+    print(contract, 'stake-update', fields, move),
+    lock(contract, sender, stx, cycles.startOf(unlockCycle)),
+  );
+}
+
+/** A signer's contract registers a key that was granted to it. */
+function registerSigner(key: Uint8Array, authId: bigint, { contract, sender }: CallContext): Outcome {
+  const signer = signerOf(sender);
+  const signerKey = { 'signer-key': clarity.buffer(key) };
+  const manager = { 'signer-manager': clarity.principal(signer) };
+  return ok(
+    done,
+    print(contract, 'grant-signer-key', { ...signerKey, ...manager, 'auth-id': clarity.uint(authId) }),
+    print(
+      contract,
+      'register-signer',
+      { ...signerKey, signer: clarity.principal(signer) },
+      { kind: 'signer', signer, key },
+    ),
+  );
+}
+
+function revokeKey(signer: string, key: Uint8Array, { contract }: CallContext): Outcome {
+  const fields = { 'signer-key': clarity.buffer(key), 'signer-manager': clarity.principal(signer) };
+  return ok(done, print(contract, 'revoke-signer-grant', fields));
+}
+
+const signerOf = (address: string): string => `${address}.signer-manager`;
+
+/** What is paid for half a cycle: a sat for a thousand, and a sat for a million micro-STX. */
+function calculateRewards({ world, contract, burnHeight }: CallContext): Outcome {
+  const { staking } = world;
+  const half = cycles.halfOf(burnHeight);
+  // The half that has ended, which may be of the cycle before.
+  const cycle = cycles.of(cycles.startOfHalf(half) - 1);
+  if (staking.isCalculated(half)) return refused;
+  const owed = new Map<string, bigint>();
+  const distribute = (shares: readonly { whom: string; units: bigint }[], divisor: bigint) => {
+    const total = shares.reduce((sum, { units }) => sum + units, 0n);
+    const rewards = total / divisor;
+    const rate = total === 0n ? 0n : (rewards * PRECISION) / total;
+    for (const { whom, units } of shares) owed.set(whom, (owed.get(whom) ?? 0n) + (units * rate) / PRECISION);
+    return { total, rewards, rate };
+  };
+  const events: ChainEvent[] = [];
+  const bonds = staking.bonds.filter((bond) => isOn(bond, cycle));
+  for (const { index } of bonds) {
+    const positions = staking.positions.filter(({ bond }) => bond === index);
+    const shares = positions.map(({ staker, units }) => ({
+      whom: owedTo(staker, index),
+      units: unitsIn(units, cycle),
+    }));
+    const { total, rewards, rate } = distribute(shares, 1_000n);
+    events.push(
+      print(contract, 'bond-distribution', {
+        'bond-index': clarity.uint(index),
+        'target-yield': clarity.uint(rewards),
+        'bond-rewards': clarity.uint(rewards),
+        'bond-staked-sats': clarity.uint(total),
+        'accrued-rewards-per-sat': clarity.uint(rate),
+        'cumulative-rewards-per-sat': clarity.uint(rate),
+      }),
+    );
+  }
+  const stakes = staking.stakes.filter((stake) => isOn(stake, cycle));
+  const shares = stakes.map(({ staker, units }) => ({ whom: owedTo(staker, null), units: unitsIn(units, cycle) }));
+  const { total, rewards, rate } = distribute(shares, 1_000_000n);
+  const calculated = print(
+    contract,
+    'calculate-rewards',
+    {
+      'bond-periods': clarity.list(bonds.map(({ index }) => clarity.uint(index))),
+      'calculation-height': clarity.uint(cycles.startOfHalf(half) - 1),
+      'gross-accrued-rewards': clarity.uint(rewards),
+      'total-bond-rewards': clarity.uint(0),
+      'reserve-deposit': clarity.uint(0),
+      'reserve-balance': clarity.uint(0),
+      'stx-cycle': clarity.uint(cycle),
+      'total-stx-staker-rewards': clarity.uint(rewards),
+      'cycle-staked-ustx': clarity.uint(total),
+      'accrued-rewards-per-ustx': clarity.uint(rate),
+      'cumulative-rewards-per-ustx': clarity.uint(rate),
+    },
+    { kind: 'calculation', half, owed },
+  );
+  return ok(done, ...events, calculated);
+}
+
+/** A staker's share, of a bond or of its stake, is handed on. */
+function claim(staker: string, bond: number | null, { world, contract, sender, burnHeight }: CallContext): Outcome {
+  const whom = owedTo(staker, bond);
+  const sats = world.staking.owedOf(whom);
+  if (sats === 0n) return refused;
+  const fields = {
+    'signer-manager': clarity.principal(signerOf(sender)),
+    staker: clarity.principal(staker),
+    'reward-cycle': clarity.uint(cycles.of(burnHeight)),
+    'bond-index': bond === null ? clarity.none() : clarity.some(clarity.uint(bond)),
+    'rewards-claimed': clarity.uint(sats),
+  };
+  return ok(done, print(contract, 'claim-staker-rewards-for-signer', fields, { kind: 'claim', owedTo: whom }));
+}
