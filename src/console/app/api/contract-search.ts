@@ -2,8 +2,8 @@
 import type { Answer } from './answer.ts';
 import { api, bodyOf } from './api.ts';
 
-export type FoundLogs = Answer<'/stackside/v1/smart-contracts/{contract_id}/logs'>;
-export type FoundCalls = Answer<'/stackside/v1/smart-contracts/{contract_id}/calls'>;
+type FoundLogs = Answer<'/stackside/v1/smart-contracts/{contract_id}/logs'>;
+type FoundCalls = Answer<'/stackside/v1/smart-contracts/{contract_id}/calls'>;
 
 /** What a list is narrowed to; an empty text narrows nothing. */
 export interface ContractFilter {

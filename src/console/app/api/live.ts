@@ -7,7 +7,7 @@ import { inOrder } from './order.ts';
 /** `waiting` before the first connection, `live` with one, `lost` while it is made again. */
 export const connection = signal<'waiting' | 'live' | 'lost'>('waiting');
 
-export interface Tip {
+interface Tip {
   height: number;
   indexBlockHash: string;
   burnBlockHeight: number;
@@ -20,7 +20,7 @@ export const tip = signal<Tip | null>(null);
 export const tipVersion = computed(() => tip.value?.indexBlockHash ?? '');
 
 /** What a client may subscribe to, as the parameters of the JSON-RPC request. */
-export type Subject =
+type Subject =
   | { event: 'block' | 'mempool' }
   | { event: 'tx_update'; tx_id: string }
   | { event: 'address_tx_update'; address: string };
@@ -107,7 +107,7 @@ function connect(): void {
 }
 
 /** Calls a function for each notification of a subject. @returns what ends that */
-export function subscribe(subject: Subject, listener: Listener): () => void {
+function subscribe(subject: Subject, listener: Listener): () => void {
   const key = JSON.stringify(subject);
   const known = wanted.get(key) ?? { subject, listeners: new Set<Listener>() };
   wanted.set(key, known);

@@ -1,7 +1,7 @@
 /** Keeps what comes late from taking the place of what is newer. */
 
 /** Says of an answer, once it is there, whether it counts. */
-export type Counts = () => boolean;
+type Counts = () => boolean;
 
 /**
  * Numbers questions. An answer counts unless one to a later question has counted.

@@ -3,7 +3,7 @@ import { signal } from '@preact/signals';
 import { parsedJson } from '../../../base/json.ts';
 import { failureOf, unreachable } from './api.ts';
 
-export interface Session {
+interface Session {
   /** Whether managing chainhooks needs a key, is open to everybody, or is not served by this process. */
   access: 'key' | 'open' | 'none';
   signed_in: boolean;
