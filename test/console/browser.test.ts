@@ -5,7 +5,7 @@ import { type NodeEvent, postEvents } from '../../src/devnet/node-event.ts';
 import { devnetEvents } from '../../src/devnet/scenario.ts';
 import type { ReceivedEvent } from '../../src/store/ingest/ingest.ts';
 import { exampleHosts } from '../support/example-system.ts';
-import { alice, announcement, bob, transfer } from '../support/handmade.ts';
+import { alice, announcement, block, bob, type MadeBlock, transfer } from '../support/handmade.ts';
 import { type Serving, serving } from '../support/serving.ts';
 import {
   browserTest,
@@ -229,6 +229,29 @@ browserTest('a block appears on the overview as it comes', async () => {
     .getByRole('link', { name: String(height), exact: true })
     .waitFor();
   expect(complaints).toEqual([]);
+});
+
+browserTest('a block that a fork took back stays on the overview, struck out', async () => {
+  await using forked = await serving();
+  const first = block(null, 'first');
+  const lost = block(first, 'lost');
+  const won = block(first, 'won');
+  const post = (...blocks: MadeBlock[]) =>
+    postEvents(
+      blocks.map(({ event }) => posted(event)),
+      forked.events,
+    );
+  await post(first, lost);
+  await using visited = await visit(forked.api);
+  const { page } = visited;
+  await page.getByText('#2', { exact: true }).waitFor();
+  const table = page.getByRole('table', { name: 'Newest blocks' });
+  await table.getByRole('link', { name: '2', exact: true }).waitFor();
+  await post(won, block(won, 'tip'));
+  await table.getByText('replaced by a fork').waitFor();
+  const decorations = `[...document.querySelectorAll('section[aria-label="Newest blocks"] td:first-child')].map((cell) =>
+    cell.textContent + ' ' + getComputedStyle(cell).textDecorationLine)`;
+  expect(await page.evaluate(decorations)).toEqual(['3 none', '2 none', '2 line-through', '1 none']);
 });
 
 browserTest('the keyboard alone finds a block, shows the keys and follows links', async () => {

@@ -89,6 +89,20 @@ test('the bundle is the same each time, and keeps to its budget', async () => {
 
 const app = join(import.meta.dir, '../../src/console/app');
 
+test('the pages have the classes that the style sheets name, and the style sheets those of the pages', async () => {
+  const read = async (files: string) =>
+    (await Promise.all([...new Glob(files).scanSync(app)].map((file) => Bun.file(join(app, file)).text()))).join('\n');
+  const styles = (await read('styles/*.css')).replaceAll(/\/\*[\s\S]*?\*\/|\{[^{}]*\}/g, ' ');
+  const pages = (await read('{chain,pages,shell,ui}/**/*.{ts,tsx}')).replaceAll(/ from '.*'/g, '');
+  const styled = new Set([...styles.matchAll(/\.([a-z][\w-]*)/g)].map(([, name = '']) => name));
+  const written = [...pages.matchAll(/class="([^"]+)"/g)].flatMap(([, names = '']) => names.split(' '));
+  const words = new Set(pages.match(/[a-z][\w-]*/g));
+  expect(styled.size).toBeGreaterThan(50);
+  expect(written.filter((name) => !styled.has(name))).toEqual([]);
+  // The library that draws charts has classes of its own.
+  expect([...styled].filter((name) => !words.has(name) && !name.startsWith('u-'))).toEqual([]);
+});
+
 /** What makes markup, scripts or styles of a text. */
 const FORBIDDEN =
   /dangerouslySetInnerHTML|innerHTML|outerHTML|insertAdjacentHTML|document\.write|\beval\b|new Function|srcdoc/;

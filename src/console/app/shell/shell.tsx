@@ -34,7 +34,7 @@ const Navigation = () => (
         );
       })}
     </ul>
-    <ul class="nav-foot">
+    <ul>
       <li>
         <a href="/docs">API reference</a>
       </li>

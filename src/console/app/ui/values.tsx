@@ -126,7 +126,7 @@ export const BitcoinBlockLink = ({ height }: { height: number }) => (
 
 /** A token by its name, with its contract. */
 export const Asset = ({ identifier }: { identifier: string }) => (
-  <a href={pathTo('token', { asset: identifier })} title={identifier} class="asset">
+  <a href={pathTo('token', { asset: identifier })} title={identifier}>
     <ChainText text={assetName(identifier)} />
     <span class="quiet mono"> {shortPrincipal(assetContract(identifier))}</span>
   </a>

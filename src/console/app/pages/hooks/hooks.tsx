@@ -271,7 +271,7 @@ function Secret({ consumer }: { consumer: string | null }) {
                 {value === null ? (
                   <p class="quiet">There is none: deliveries are not signed.</p>
                 ) : (
-                  <p class="secret">
+                  <p>
                     <span aria-hidden="true">••••••••••••</span> <Copy text={value} what="secret" />
                   </p>
                 )}
