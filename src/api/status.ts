@@ -6,14 +6,17 @@ import { Redirect, route } from '../http/route.ts';
 import type { ChainTip } from '../store/model/block.ts';
 import { Hash, Height } from './shared/schemas/values.ts';
 
-const Tip = Type.Object({
-  block_height: Height,
-  block_hash: Hash,
-  index_block_hash: Hash,
-  microblock_hash: Type.Optional(Hash),
-  microblock_sequence: Type.Optional(Type.Integer()),
-  burn_block_height: Height,
-});
+const Tip = Type.Object(
+  {
+    block_height: Height,
+    block_hash: Hash,
+    index_block_hash: Hash,
+    microblock_hash: Type.Optional(Hash),
+    microblock_sequence: Type.Optional(Type.Integer()),
+    burn_block_height: Height,
+  },
+  { $id: 'ChainTip' },
+);
 
 /** The route of the server's status, and redirects that lead to it. @param version as `versionText` makes it */
 export const status = (version: string) => [
@@ -24,11 +27,14 @@ export const status = (version: string) => [
     description:
       'Returns the version of the server and the tip of the chain that it has indexed. `chain_tip` is missing until the first block has arrived.',
     tag: 'Status',
-    response: Type.Object({
-      server_version: Type.String(),
-      status: Type.Literal('ready'),
-      chain_tip: Type.Optional(Tip),
-    }),
+    response: Type.Object(
+      {
+        server_version: Type.String(),
+        status: Type.Literal('ready'),
+        chain_tip: Type.Optional(Tip),
+      },
+      { $id: 'Status' },
+    ),
     etag: chainAndBurnTip,
     handle: async ({ read }) => {
       const tip = await read.chain.tip();

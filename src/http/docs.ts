@@ -4,30 +4,16 @@ import { promisify } from 'node:util';
 import { gzip } from 'node:zlib';
 import { type AnyElysia, Elysia } from 'elysia';
 import { madeOnce } from '../base/cache.ts';
-import { heightComponents, KEY_SCHEME, type RecordedExample, withExample, withHeights } from './openapi.ts';
+import { type ApiDescription, openApiDocument } from './openapi.ts';
 import { type Packed, packedAnswer } from './packed.ts';
 import type { Responder } from './respond.ts';
-import { type Route, routerPath } from './route.ts';
+import type { Route } from './route.ts';
 import scalar from './scalar/standalone.js.gz' with { type: 'file' };
 
 const PAGE = '/docs';
 const DOCUMENT = '/docs/json';
 const SCRIPT = '/docs/scalar.js';
 const START = '/docs/start.js';
-
-/** What the document says besides the routes. */
-export interface ApiDescription {
-  title: string;
-  description: string;
-  tags: { name: string; description: string }[];
-  /** Recorded examples by operation id. */
-  examples: Readonly<Record<string, RecordedExample>>;
-}
-
-/**
- * The address the document was asked for, whatever proxies stand before: a relative URL is resolved by whoever reads it.
- */
-const SERVERS = [{ url: '/', description: 'The server that serves this document' }];
 
 /** Nothing but this server is asked, whatever the script would like to, and only styles that know the nonce apply. */
 const policy = (nonce: string): string =>
@@ -50,40 +36,6 @@ const NONCE_BYTES = 16;
 const pack = promisify(gzip);
 
 /**
- * Makes the document. The plugin that does it is loaded here, since most servers are never asked for it.
- * @param routes those to describe
- */
-async function documentOf(
-  routes: readonly Route[],
-  version: string,
-  { title, description, tags, examples }: ApiDescription,
-): Promise<Packed> {
-  const { swagger } = await import('@elysiajs/swagger');
-  const app = new Elysia().use(
-    swagger({
-      provider: 'scalar',
-      path: PAGE,
-      specPath: DOCUMENT,
-      documentation: {
-        openapi: '3.1.0',
-        info: { title, description, version: version.match(/v(\S+)/)?.[1] ?? version },
-        servers: SERVERS,
-        tags,
-        components: { securitySchemes: { [KEY_SCHEME]: { type: 'apiKey', in: 'header', name: 'X-Api-Key' } } },
-      },
-    }),
-  );
-  for (const { method, path, hidden, snapshot, detail } of routes) {
-    if (hidden) continue;
-    const declared: Declared = { path, operation: detail, snapshot };
-    const shown = { summary: detail.summary, [DECLARED]: declared };
-    app.route(method, routerPath(path), '', { detail: shown });
-  }
-  const document = await (await app.handle(new Request(`http://localhost${DOCUMENT}`))).json();
-  return { gzip: await pack(JSON.stringify(withDeclarations(document, examples))) };
-}
-
-/**
  * The routes of the document and its page.
  * @param version the text of `server_version`
  * @param routes those to describe
@@ -94,8 +46,11 @@ export function docs(
   described: ApiDescription,
   routes: readonly Route[],
 ): AnyElysia {
-  // Routes don't change while a server runs, and the document is megabytes of text.
-  const document = madeOnce(() => documentOf(routes, version, described));
+  // Routes don't change while a server runs.
+  const document = madeOnce(async (): Promise<Packed> => {
+    const number = version.match(/v(\S+)/)?.[1] ?? version;
+    return { gzip: await pack(JSON.stringify(openApiDocument(routes, number, described))) };
+  });
   const hidden = { detail: { hide: true } };
   const script = { ...respond.common(), 'content-type': 'text/javascript; charset=utf-8' };
   return new Elysia({ name: 'docs' })
@@ -108,40 +63,6 @@ export function docs(
         packedAnswer(request, { gzip: Bun.file(scalar) }, { ...script, 'cache-control': 'public, max-age=86400' }),
       hidden,
     );
-}
-
-/** What stands in the plugin's document for a route's own entry. */
-const DECLARED = 'x-declared';
-
-interface Declared {
-  /** The path with the names of its parameters. */
-  path: string;
-  operation: Route['detail'];
-  /** Whether the index is read. */
-  snapshot: boolean;
-}
-
-function entryOf({ operation, snapshot }: Declared, examples: ApiDescription['examples']): object {
-  const entry = withExample(operation, examples);
-  return snapshot ? withHeights(entry) : entry;
-}
-
-/** The document with each route as it declares itself: the router knows its parameters by their places alone. */
-function withDeclarations(document: unknown, examples: ApiDescription['examples']): unknown {
-  if (typeof document !== 'object' || document === null || !('paths' in document)) return document;
-  const paths: Record<string, Record<string, object>> = {};
-  for (const [routed, methods] of Object.entries(document.paths as Record<string, Record<string, object>>)) {
-    for (const [method, entry] of Object.entries(methods)) {
-      const { [DECLARED]: declared } = entry as { [DECLARED]?: Declared };
-      const path = declared?.path ?? routed;
-      paths[path] = {
-        ...paths[path],
-        [method]: declared === undefined ? entry : entryOf(declared, examples),
-      };
-    }
-  }
-  const components = 'components' in document ? (document.components as object) : {};
-  return { ...document, components: { ...components, ...heightComponents }, paths };
 }
 
 /** Settings of the page's script. */

@@ -30,6 +30,9 @@ const reasons = {
   504: 'Gateway Timeout',
 } as const;
 
+/** The phrase of a status: `Not Found`. */
+export const reasonOf = (status: ErrorStatus): string => reasons[status];
+
 const NO_HEADERS = Object.freeze({});
 
 /**
@@ -141,24 +144,27 @@ export const problem = (status: ErrorStatus, message: string, code: string | nul
     ? { statusCode: status, error: reasons[status], message }
     : { statusCode: status, code, error: reasons[status], message };
 
-export const Problem = Type.Object({
-  statusCode: Type.Integer(),
-  code: Type.Optional(
-    Type.String({ description: 'Error code for programs, where the status alone does not tell the error' }),
-  ),
-  error: Type.String({ description: 'Phrase of the HTTP status' }),
-  message: Type.String({ description: 'What is wrong; for a parameter its name and the rule it breaks' }),
-});
+export const Problem = Type.Object(
+  {
+    statusCode: Type.Integer(),
+    code: Type.Optional(
+      Type.String({ description: 'Error code for programs, where the status alone does not tell the error' }),
+    ),
+    error: Type.String({ description: 'Phrase of the HTTP status' }),
+    message: Type.String({ description: 'What is wrong; for a parameter its name and the rule it breaks' }),
+  },
+  { $id: 'Problem' },
+);
 
 const unavailableBody = { error: 'The database service is unavailable' };
-const BareError = Type.Object({ error: Type.String({ description: 'What is wrong' }) });
+const BareError = Type.Object({ error: Type.String({ description: 'What is wrong' }) }, { $id: 'BareError' });
 
 /** What most routes say. */
 export const problems: ErrorShape = {
   schema: Problem,
   body: ({ status, message, code }) => problem(status, message, code),
   unavailable: unavailableBody,
-  unavailableSchema: BareError,
+  unavailableSchema: Type.Union([Problem, BareError], { $id: 'StoreProblem' }),
   failed: problem(500, UNEXPECTED),
 };
 

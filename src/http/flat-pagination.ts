@@ -6,9 +6,9 @@ import { type TSchema, Type } from '@sinclair/typebox';
 import type { OffsetStart, Page } from '../store/model/page.ts';
 import { encodeCursor } from './cursor.ts';
 import { notFound } from './errors.ts';
-import { MaybeWritten, serializedLate } from './json.ts';
+import { serializedLate } from './json.ts';
 import { limitOrDefault } from './offset-pagination.ts';
-import { CURSOR_TEXT, MAX_CURSOR, neighbour, neighbourText, pageCursor } from './pagination.ts';
+import { CURSOR_TEXT, listOf, MAX_CURSOR, neighbour, neighbourText, pageCursor } from './pagination.ts';
 
 /** A text that clients put together themselves and give as cursor: the name of the item that a page starts with. */
 export interface ItemName<Name> {
@@ -51,17 +51,20 @@ export const flatQuery = ({ maximum, default: usual, reach, item }: FlatQuery) =
   cursor: flatCursor(item),
 });
 
-/** The schema of a page. @param item schema of one item */
-export const FlatPage = <T extends TSchema>(item: T) =>
-  Type.Object({
+const Flat = Type.Object(
+  {
     limit: Type.Integer(),
     offset: Type.Integer(),
     total: Type.Integer({ description: 'Number of items in the whole list' }),
     next_cursor: neighbour('Cursor of the newer page; null on the newest page'),
     prev_cursor: neighbour('Cursor of the older page; null on the oldest page'),
     cursor: neighbour('Cursor of this page; null if it is empty'),
-    results: Type.Array(MaybeWritten(item)),
-  });
+  },
+  { $id: 'FlatPage' },
+);
+
+/** The schema of a page. @param item schema of one item */
+export const FlatPage = <T extends TSchema>(item: T) => listOf(Flat, item);
 
 /** What a 404 of such a list means. */
 export const NO_CURSOR = 'Cursor not found';

@@ -1,7 +1,8 @@
 /** Lists that are walked by offset: what they are asked and the envelope they answer. */
 import { type TSchema, Type } from '@sinclair/typebox';
 import type { OffsetPage as Found } from '../store/model/page.ts';
-import { MaybeWritten, serializedLate } from './json.ts';
+import { serializedLate } from './json.ts';
+import { listOf } from './pagination.ts';
 
 interface Limits {
   maximum: number;
@@ -32,18 +33,21 @@ export const offsetQuery = (limits: Limits) => ({
 /** The query of v1's lists, on which a limit of 0 stands for the default. */
 export const legacyOffsetQuery = (limits: Limits) => ({ limit: limitOrDefault(limits), offset: itemsBefore });
 
-/** The schema of a page with the length of its list. @param item schema of one item */
-export const OffsetPage = <T extends TSchema>(item: T) =>
-  Type.Object({
+export const List = Type.Object(
+  {
     limit: Type.Integer(),
     offset: Type.Integer(),
     total: Type.Integer({ description: 'Number of items in the whole list' }),
-    results: Type.Array(MaybeWritten(item)),
-  });
+  },
+  { $id: 'List' },
+);
+const UncountedList = Type.Object({ limit: Type.Integer(), offset: Type.Integer() }, { $id: 'UncountedList' });
+
+/** The schema of a page with the length of its list. @param item schema of one item */
+export const OffsetPage = <T extends TSchema>(item: T) => listOf(List, item);
 
 /** The schema of a page of v1's lists that don't state their length. @param item schema of one item */
-export const UncountedPage = <T extends TSchema>(item: T) =>
-  Type.Object({ limit: Type.Integer(), offset: Type.Integer(), results: Type.Array(MaybeWritten(item)) });
+export const UncountedPage = <T extends TSchema>(item: T) => listOf(UncountedList, item);
 
 /** A page with the length of its list. @param item serializes one item */
 export const offsetPage = <T, R>(

@@ -1,6 +1,6 @@
-/** A route's entry in the OpenAPI document, made of its declaration. */
+/** The OpenAPI document: an entry for each route, made of its declaration, and the schemas to which entries refer. */
 import { OptionalKind, type TProperties, type TSchema, Type } from '@sinclair/typebox';
-import { bareErrors, type ErrorShape, type ErrorStatus, Problem, problems } from './errors.ts';
+import { type ErrorShape, type ErrorStatus, Problem, problems, reasonOf } from './errors.ts';
 import { HEIGHT_HEADER, Height, LONGEST_WAIT_MS, MIN_HEIGHT_HEADER, MinHeight } from './heights.ts';
 import { isOwnPath } from './parameters.ts';
 
@@ -48,16 +48,8 @@ interface Body {
 const unavailable = ({ schema, unavailableSchema }: ErrorShape): Body =>
   json(
     `The chain is not as high as ${MIN_HEIGHT_HEADER} asks, and Retry-After says in how many seconds to ask again; or the data can not be read now`,
-    unavailableSchema === undefined ? schema : Type.Union([schema, unavailableSchema]),
+    unavailableSchema ?? schema,
   );
-
-/** The same for the shapes that most routes have, which the document has once. */
-const unavailables = { Unavailable: unavailable(problems), UnavailableName: unavailable(bareErrors) };
-
-function unavailableFor(errors: ErrorShape): Body {
-  if (errors === problems) return unavailables.Unavailable;
-  return errors === bareErrors ? unavailables.UnavailableName : unavailable(errors);
-}
 
 /** The entry of a route in the document. */
 export function operation(route: Described) {
@@ -95,8 +87,8 @@ export function operation(route: Described) {
       status === 204
         ? { description: 'Done; the answer has no body' }
         : plainText
-          ? text('The answer', response)
-          : withOtherTypes(json('The answer', response), otherTypes),
+          ? text('OK', response)
+          : withOtherTypes(json('OK', response), otherTypes),
     ...(redirects === undefined ? {} : { 302: { description: redirects } }),
     ...(etag === null ? {} : { 304: { description: 'The copy named in If-None-Match is still current' } }),
     ...(parameters.length === 0 && body === undefined && !snapshot && !isOwnPath(path)
@@ -107,7 +99,7 @@ export function operation(route: Described) {
       : { 413: json('The body is too large', problem), 415: json('The body is not sent as JSON', problem) }),
     ...(access === undefined ? {} : { 401: json('The API key is missing or wrong', problem) }),
     ...(notFound === undefined ? {} : { 404: json(notFound, notFoundBody) }),
-    ...(snapshot ? { 503: unavailableFor(errors) } : {}),
+    ...(snapshot ? { 503: unavailable(errors) } : {}),
     ...Object.fromEntries(Object.entries(refusals).map(([refused, meaning]) => [refused, json(meaning, problem)])),
     ...(deprecated === undefined
       ? {}
@@ -115,8 +107,8 @@ export function operation(route: Described) {
           410: json('The route is retired: the operator switched it off, or its sunset date has passed', Problem),
         }),
   };
-  const requestBody: (Body & { required: boolean }) | undefined =
-    body === undefined ? undefined : { required: !optionalBody, ...json('The body', body) };
+  const requestBody: (Pick<Body, 'content'> & { required: boolean }) | undefined =
+    body === undefined ? undefined : { required: !optionalBody, content: { [JSON_TYPE]: { schema: body } } };
   return {
     operationId,
     summary,
@@ -130,43 +122,30 @@ export function operation(route: Described) {
   };
 }
 
-/** What the document says once of the heights of answers; operations refer to it. */
-export const heightComponents = {
-  parameters: {
-    MinHeight: {
-      ...parameter('header', MIN_HEIGHT_HEADER, Type.Optional(MinHeight)),
-      description: `Least height of the chain that the answer is made from. The request waits for it, ${LONGEST_WAIT_MS / 1000} second at most.`,
-    },
-  },
-  headers: {
-    Height: {
-      description: 'Height of the chain that the answer is made from; 0 before the first block',
-      schema: Height,
-    },
-  },
-  responses: unavailables,
+const MIN_HEIGHT = {
+  ...parameter('header', MIN_HEIGHT_HEADER, Type.Optional(MinHeight)),
+  description: `Least height of the chain that the answer is made from. The request waits for it, ${LONGEST_WAIT_MS / 1000} second at most.`,
 };
 
-/** What an operation refers to in the place of an answer that the document has once; the answer itself elsewhere. */
-function shared(answer: Body): object {
-  const text = JSON.stringify(answer);
-  const found = Object.entries(unavailables).find(([, one]) => JSON.stringify(one) === text);
-  return found === undefined ? answer : { $ref: `#/components/responses/${found[0]}` };
-}
+/** The header of answers that names the height. */
+const HEIGHT = {
+  description: 'Height of the chain that the answer is made from; 0 before the first block',
+  schema: Height,
+};
 
 /** Statuses of answers that are made after the index was read. */
 const NAMES_HEIGHT = /^([23]..|404)$/;
 
 /** The operation with the headers of requests and answers that name heights. */
-export function withHeights(operation: Operation) {
+function withHeights(operation: Operation): Operation {
   const headers = { [HEIGHT_HEADER]: { $ref: '#/components/headers/Height' } };
   return {
     ...operation,
-    parameters: [...operation.parameters, { $ref: '#/components/parameters/MinHeight' }],
+    parameters: [...operation.parameters, MIN_HEIGHT],
     responses: Object.fromEntries(
       Object.entries(operation.responses).map(([status, response]) => [
         status,
-        NAMES_HEIGHT.test(status) ? { ...response, headers } : shared(response),
+        NAMES_HEIGHT.test(status) ? { ...response, headers } : response,
       ]),
     ),
   };
@@ -181,37 +160,264 @@ export interface RecordedExample {
   answer?: unknown;
 }
 
-type Operation = ReturnType<typeof operation>;
+/** A route's entry in the document. */
+export type Operation = ReturnType<typeof operation>;
 
-/** The operation with what was recorded of it. */
-export function withExample(operation: Operation, examples: Readonly<Record<string, RecordedExample>>): Operation {
-  const recorded = examples[operation.operationId];
-  if (recorded === undefined) return operation;
-  const { parameters = {}, body, answer } = recorded;
+/** The operation with the request that was recorded of it. */
+function withExample(operation: Operation, { parameters = {}, body }: RecordedExample): Operation {
   const { requestBody } = operation;
+  const schema = schemaOf(requestBody);
+  const content = schema === undefined || body === undefined ? {} : { [JSON_TYPE]: { schema, example: body } };
   return {
     ...operation,
     parameters: operation.parameters.map((one) => ({ ...one, example: parameters[one.name] ?? one.example })),
-    ...(requestBody === undefined || body === undefined ? {} : { requestBody: withContentExample(requestBody, body) }),
-    responses: Object.fromEntries(
-      Object.entries(operation.responses).map(([status, response]) => [
-        status,
-        answer !== undefined && status.startsWith('2') ? withContentExample(response, answer) : response,
-      ]),
-    ),
+    ...(requestBody === undefined
+      ? {}
+      : { requestBody: { ...requestBody, content: { ...requestBody.content, ...content } } }),
   };
 }
 
-const withContentExample = <T extends Body>(body: T, example: unknown): T => ({
-  ...body,
-  content: Object.fromEntries(
-    // Other forms of the body come after the one that the example has.
-    Object.entries(body.content ?? {}).map(([type, content], at) => [
-      type,
-      at === 0 ? { ...content, example } : content,
-    ]),
-  ),
-});
+const JSON_TYPE = 'application/json';
+const schemaOf = (body: Pick<Body, 'content'> | undefined): TSchema | undefined => body?.content?.[JSON_TYPE]?.schema;
+
+/** What the document says besides the routes. */
+export interface ApiDescription {
+  title: string;
+  description: string;
+  tags: { name: string; description: string }[];
+  /** Recorded examples by operation id. */
+  examples: Readonly<Record<string, RecordedExample>>;
+}
+
+/** What of a route the document is made of. */
+interface DocumentedRoute {
+  method: string;
+  path: string;
+  detail: Operation;
+  hidden: boolean;
+  /** Whether the index is read. */
+  snapshot: boolean;
+}
+
+/** The address the document was asked for, whatever proxies stand before: a relative URL is resolved by whoever reads it. */
+const SERVERS = [{ url: '/', description: 'The server that serves this document' }];
+
+/**
+ * The OpenAPI document.
+ * @param version of the API
+ * @throws Error where two schemas have one name
+ */
+export function openApiDocument(
+  routes: readonly DocumentedRoute[],
+  version: string,
+  { title, description, tags, examples }: ApiDescription,
+): object {
+  const paths: Record<string, Record<string, Operation>> = {};
+  const answers: [TSchema | undefined, unknown][] = [];
+  for (const { method, path, detail, hidden, snapshot } of routes) {
+    if (hidden) continue;
+    const recorded = examples[detail.operationId] ?? {};
+    const entry = withExample(detail, recorded);
+    paths[path] = { ...paths[path], [method.toLowerCase()]: snapshot ? withHeights(entry) : entry };
+    answers.push([schemaOf(detail.responses[200] ?? detail.responses[202]), recorded.answer]);
+  }
+  const { value, schemas } = withReferences(paths);
+  for (const [schema, answer] of answers) addExamples(schemas, schema, answer);
+  const { parameters, responses } = sharedParts(Object.values(value).flatMap((methods) => Object.values(methods)));
+  return {
+    openapi: '3.1.0',
+    info: { title, description, version },
+    servers: SERVERS,
+    tags,
+    paths: value,
+    components: {
+      securitySchemes: { [KEY_SCHEME]: { type: 'apiKey', in: 'header', name: 'X-Api-Key' } },
+      parameters,
+      headers: { Height: HEIGHT },
+      responses,
+      schemas,
+    },
+  };
+}
+
+/** An answer becomes the example of its schema, that of a list the examples of its kind and its items. The first counts. */
+function addExamples(schemas: Record<string, Json>, schema: TSchema | undefined, answer: unknown): void {
+  if (schema === undefined || answer === undefined) return;
+  const { results, ...others } = answer as { results?: unknown[] };
+  if (schema.extends !== undefined && results !== undefined) {
+    addExamples(schemas, schema.extends, others);
+    addExamples(schemas, schema.properties.results.items, results[0]);
+    return;
+  }
+  const named = schemas[schema.$id ?? ''];
+  if (named !== undefined) named.examples ??= [answer];
+}
+
+type Json = Record<string, unknown>;
+
+/**
+ * A value with a reference in the place of each schema that has a name, and these schemas by name. Unions become what
+ * generators of clients read best: words an enumeration, null a type, objects that a property tells apart a choice with a
+ * discriminator.
+ * @throws Error where two schemas have one name
+ */
+function withReferences<T>(value: T): { value: T; schemas: Record<string, Json> } {
+  const schemas: Record<string, Json> = {};
+  /** Schemas occur many times. */
+  const known = new Map<object, unknown>();
+
+  function referring(part: unknown): unknown {
+    if (typeof part !== 'object' || part === null) return part;
+    if (!known.has(part)) known.set(part, Array.isArray(part) ? part.map(referring) : written(part as Json));
+    return known.get(part);
+  }
+
+  function written({ $id, anyOf, patternProperties, extends: kind, ...rest }: Json): Json {
+    if (kind !== undefined) return written({ ...extending(kind as Json, rest), $id });
+    const schema = {
+      ...(anyOf === undefined ? {} : union(anyOf as Json[], $id as string | undefined)),
+      ...(patternProperties === undefined
+        ? {}
+        : { additionalProperties: referring(Object.values(patternProperties as object)[0]) }),
+      ...Object.fromEntries(Object.entries(rest).map(([name, member]) => [name, referring(member)])),
+    };
+    if ($id === undefined) return schema;
+    const name = $id as string;
+    if (schemas[name] !== undefined && !Bun.deepEquals(schemas[name], schema))
+      throw new Error(`two schemas have the name ${name}`);
+    schemas[name] = schema;
+    return { $ref: `#/components/schemas/${name}` };
+  }
+
+  function union(branches: readonly Json[], name: string | undefined): Json {
+    const words = branches.flatMap(wordsOf);
+    if (words.length === branches.length) return { type: 'string', enum: words };
+    const told = name === undefined ? null : toldApart(branches);
+    if (told !== null) {
+      const names = branches.map(({ $id }, at) => $id ?? `${capitalised(told.words[at]?.[0] ?? '')}${name}`);
+      const base = commonTo(`${name}Base`, branches);
+      const oneOf = branches.map((branch, at) => written({ ...extending(base, branch), $id: names[at] }));
+      const mapping = Object.fromEntries(
+        told.words.flatMap((ofBranch, at) => ofBranch.map((word) => [word, oneOf[at]?.$ref])),
+      );
+      return { oneOf, discriminator: { propertyName: told.property, mapping } };
+    }
+    const [first, second, ...others] = branches.map(referring) as Json[];
+    if (typeof first?.type === 'string' && second?.type === 'null' && others.length === 0) {
+      const { const: only, enum: words = only === undefined ? undefined : [only], ...rest } = first;
+      const choice = words === undefined ? {} : { enum: [...(words as unknown[]), null] };
+      return { ...rest, type: [first.type, 'null'], ...choice };
+    }
+    return { anyOf: [first, second, ...others] };
+  }
+
+  /** An object by what it adds to the members of another. */
+  function extending(base: Json | null, { properties, required, description, ...rest }: Json): Json {
+    if (base === null) return { ...rest, required, properties, description };
+    const isOwn = (name: string) => !Object.hasOwn(base.properties as Json, name);
+    return {
+      description,
+      type: 'object',
+      allOf: [base],
+      required: ((required ?? []) as string[]).filter(isOwn),
+      properties: Object.fromEntries(Object.entries(properties as Json).filter(([name]) => isOwn(name))),
+    };
+  }
+
+  return { value: referring(value) as T, schemas };
+}
+
+/** The words that a schema accepts; none where it accepts others. */
+function wordsOf({ const: only, anyOf }: Json): string[] {
+  if (typeof only === 'string') return [only];
+  const words = (anyOf as Json[] | undefined)?.map(wordsOf) ?? [];
+  return words.every(({ length }) => length > 0) ? words.flat() : [];
+}
+
+/** The property by which objects are told apart, and its words in each of them; null where there is none. */
+function toldApart(objects: readonly Json[]): { property: string; words: string[][] } | null {
+  for (const property of Object.keys((objects[0]?.properties as Json | undefined) ?? {})) {
+    const words = objects.map(({ properties = {}, required = [] }) =>
+      (required as string[]).includes(property) ? wordsOf((properties as Record<string, Json>)[property] ?? {}) : [],
+    );
+    const all = words.flat();
+    if (words.every(({ length }) => length > 0) && new Set(all).size === all.length) return { property, words };
+  }
+  return null;
+}
+
+/** An object of the members that all objects have alike; null where they are few. */
+function commonTo($id: string, objects: readonly Json[]): Json | null {
+  const [first, ...others] = objects.map(({ properties, required = [] }) => ({ properties, required }) as ObjectSchema);
+  const common = Object.entries(first?.properties ?? {}).filter(([name, schema]) =>
+    others.every(
+      ({ properties, required }) =>
+        Bun.deepEquals(properties[name], schema) && required.includes(name) === first?.required.includes(name),
+    ),
+  );
+  if (common.length < FEW) return null;
+  const required = first?.required.filter((name) => common.some(([one]) => one === name));
+  return { $id, type: 'object', required, properties: Object.fromEntries(common) };
+}
+/** So many members are worth a schema of their own. */
+const FEW = 4;
+
+interface ObjectSchema {
+  properties: Record<string, Json>;
+  required: string[];
+}
+
+/** `contract_call` as a part of a schema's name: `ContractCall`. */
+const capitalised = (word: string): string =>
+  (word.match(/[a-zA-Z0-9]+/g) ?? []).map((part) => part.charAt(0).toUpperCase() + part.slice(1)).join('');
+
+/** Answers without data, and parameters, that several operations have alike, by name. The operations refer to them then. */
+function sharedParts(operations: readonly Operation[]): { parameters: object; responses: object } {
+  const answers = operations.flatMap(({ responses }) =>
+    Object.entries(responses)
+      .filter(([status]) => Number(status) >= 400 || status === '304')
+      .map(([status, part]): Use => {
+        const reason = status === '304' ? 'NotModified' : capitalised(reasonOf(Number(status) as ErrorStatus));
+        const refer = (to: object) => Object.assign(responses, { [status]: to });
+        const schema =
+          schemaOf(part)
+            ?.$ref?.split('/')
+            .at(-1)
+            ?.replace(/(Problem|Error)$/, '') ?? '';
+        const name = status === '404' ? capitalised(part.description.split(/[:;,]| or /)[0] ?? '') : reason + schema;
+        return { part, name, refer };
+      }),
+  );
+  const parameters = operations.flatMap(({ parameters: list }) =>
+    list.map((part, at): Use => {
+      const refer = (to: object) => Object.assign(list, { [at]: to });
+      return { part, name: capitalised(part.name.replace(/^stackside-/, '')), refer };
+    }),
+  );
+  return { parameters: shared('parameters', parameters), responses: shared('responses', answers) };
+}
+
+/** A part of an operation, which can be a reference. */
+interface Use {
+  part: object;
+  name: string;
+  refer(to: { $ref: string }): void;
+}
+
+function shared(place: string, uses: readonly Use[]): Record<string, object> {
+  const parts: Record<string, object> = {};
+  const taken = new Map<string, number>();
+  for (const alike of Map.groupBy(uses, ({ part }) => JSON.stringify(part)).values()) {
+    const [{ part, name }] = alike as [Use];
+    if (alike.length < 2) continue;
+    const count = (taken.get(name) ?? 0) + 1;
+    taken.set(name, count);
+    const free = count === 1 ? name : `${name}${count}`;
+    parts[free] = part;
+    for (const { refer } of alike) refer({ $ref: `#/components/${place}/${free}` });
+  }
+  return parts;
+}
 
 /** A value that a schema accepts: its example, or what it names itself; undefined where it names none. */
 function exampleOf(schema: TSchema): unknown {
@@ -231,7 +437,7 @@ function parameter(place: 'path' | 'query' | 'header', name: string, schema: TSc
   return {
     name,
     in: place,
-    required,
+    ...(required ? { required } : {}),
     ...(description === undefined ? {} : { description }),
     ...style,
     schema: rest,
@@ -252,6 +458,6 @@ const withOtherTypes = (body: Body, types: Readonly<Record<string, string>>): Bo
 
 /** Hoisted, since components are made of it. */
 function json(description: string, schema: TSchema): Body {
-  return { description, content: { 'application/json': { schema } } };
+  return { description, content: { [JSON_TYPE]: { schema } } };
 }
 const text = (description: string, schema: TSchema): Body => ({ description, content: { 'text/plain': { schema } } });

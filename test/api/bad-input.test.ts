@@ -48,7 +48,7 @@ function exampleOf({ name, schema }: Parameter): string {
   const known = examples[name];
   if (known !== undefined) return known;
   if (schema.type === 'integer') return String(Math.max(1, schema.minimum ?? 1));
-  return schema.anyOf?.[0]?.const ?? 'x';
+  return schema.enum?.[0] ?? schema.anyOf?.[0]?.const ?? 'x';
 }
 
 /** What a parameter doesn't take, each with why. */
@@ -60,7 +60,7 @@ function refused({ type, anyOf, items, minimum, maximum, pattern, ...schema }: S
     return ['x', '', '1.5', ...below, ...above];
   }
   if (type === 'boolean') return ['maybe', ''];
-  if (anyOf !== undefined || schema.const !== undefined) return ['nonsense!', ''];
+  if (schema.enum !== undefined || anyOf !== undefined || schema.const !== undefined) return ['nonsense!', ''];
   if (pattern !== undefined) return ['!', ''].filter((text) => !new RegExp(pattern).test(text));
   return [];
 }

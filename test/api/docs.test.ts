@@ -1,6 +1,7 @@
 /** The description of the API: that it is whole, consistent, and asks nobody else. */
 
 import { expect, test } from 'bun:test';
+import { type TSchema, Type } from '@sinclair/typebox';
 import { Value } from '@sinclair/typebox/value';
 import recordedAnswers from '../../src/api/shared/examples/answers.json' with { type: 'json' };
 import recordedValues from '../../src/api/shared/examples/values.json' with { type: 'json' };
@@ -9,10 +10,11 @@ import { systemClock } from '../../src/base/clock.ts';
 import { resources } from '../../src/commands/serve/app.ts';
 import { noFaucets } from '../../src/faucets/faucets.ts';
 import { hookRoutes } from '../../src/hooks/routes/hooks.ts';
-import type { RecordedExample } from '../../src/http/openapi.ts';
+import { openApiDocument, operation, type RecordedExample } from '../../src/http/openapi.ts';
 import { checkedBody } from '../../src/http/response-check.ts';
 import origin from '../../src/http/scalar/origin.json' with { type: 'json' };
 import { recordExamples, targetOf } from '../support/examples.ts';
+import { resolved } from '../support/random-urls.ts';
 import { testApp } from './test-app.ts';
 
 interface Body {
@@ -21,6 +23,7 @@ interface Body {
   content?: Record<string, { schema: object; example?: unknown }>;
 }
 interface Operation {
+  deprecated?: boolean;
   security?: object[];
   operationId: string;
   summary: string;
@@ -29,7 +32,7 @@ interface Operation {
   parameters: {
     name: string;
     in: string;
-    required: boolean;
+    required?: boolean;
     schema: Record<string, unknown>;
     description?: string;
     example: unknown;
@@ -37,24 +40,49 @@ interface Operation {
   requestBody?: Body;
   responses: Record<string, Body>;
 }
+interface Schema {
+  $ref?: string;
+  type?: string | string[];
+  items?: Schema;
+  additionalProperties?: Schema;
+  properties?: Record<string, Schema>;
+  allOf?: Schema[];
+  anyOf?: Schema[];
+  oneOf?: Schema[];
+  discriminator?: { propertyName: string; mapping: Record<string, string> };
+  const?: string;
+  enum?: string[];
+  examples?: unknown[];
+}
 interface Document {
   openapi: string;
   info: { title: string; version: string };
   servers: { url: string }[];
   tags: { name: string; description: string }[];
   paths: Record<string, Record<string, Operation>>;
-  components: { securitySchemes: Record<string, object> };
+  components: {
+    securitySchemes: Record<string, object>;
+    schemas: Record<string, Schema>;
+    [kind: string]: Record<string, object>;
+  };
 }
 
 const text = await (await testApp().request('/docs/json')).text();
-/** The document without what all operations share, to which they refer. */
-const document = JSON.parse(text, (_, value) => {
-  if (Array.isArray(value)) return value.filter((one) => one !== undefined);
-  return typeof value === 'object' && value !== null && '$ref' in value ? undefined : value;
-}) as Document;
-const operations = Object.entries(document.paths).flatMap(([path, methods]) =>
-  Object.entries(methods).map(([method, operation]) => ({ path, method, operation })),
+/** The document as it is served. */
+const whole = JSON.parse(text) as Document;
+const { schemas } = whole.components;
+/** The operations with the answers and parameters to which they refer, without headers. */
+const operations = Object.entries(whole.paths).flatMap(([path, methods]) =>
+  Object.entries(methods).map(([method, operation]) => {
+    const parameters = operation.parameters.map((one) => resolved(whole, one)).filter((one) => one.in !== 'header');
+    const responses = Object.fromEntries(
+      Object.entries(operation.responses).map(([status, answer]) => [status, resolved(whole, answer)]),
+    );
+    return { path, method, operation: { ...operation, parameters, responses } };
+  }),
 );
+const operationOf = (method: string, path: string) =>
+  operations.find((one) => one.path === path && one.method === method)!.operation;
 const ofOperator = systemRoutes(null, () => () => undefined);
 const hooks = [...hookRoutes('', null), ...ofOperator].filter(({ hidden }) => !hidden);
 const open = resources('', systemClock.now, noFaucets)
@@ -110,10 +138,11 @@ test('every parameter has a description, and an example that its own check accep
     const needed = parameters.filter(({ required }) => required).map(({ name }) => name);
     for (const { name, description, example } of parameters) {
       const { schema } = route.detail.parameters.find((one) => one.name === name)!;
-      const accepted = example !== undefined && Value.Check(schema, example);
+      // A cursor is one of an earlier answer.
+      const accepted = name === 'cursor' ? example === undefined : Value.Check(schema, example);
       expect([operationId, name, typeof description, accepted]).toEqual([operationId, name, 'string', true]);
       // What a schema can't say, such as a checksum, is checked by asking; NAME stands for names that a contract gives.
-      if (method !== 'get' || hooks.includes(route) || name.endsWith('.NAME')) continue;
+      if (method !== 'get' || hooks.includes(route) || name.endsWith('.NAME') || name === 'cursor') continue;
       const asked = Object.fromEntries([...needed, name].map((one) => [one, given.get(one)]));
       const response = await request(targetOf(route, asked));
       if (response.status !== 400) continue;
@@ -136,8 +165,16 @@ test('an operation of non-fungible tokens has an example of one', () => {
 });
 
 test('an operation says with which statuses it refuses requests', () => {
+  // Each operation that reads the index says that it can't be read.
+  const isOfIndex = ([status, { description }]: [string, Body]) =>
+    status === '503' && description.includes('min-height');
   const statuses = new Map(
-    operations.map(({ operation: { operationId, responses } }) => [operationId, Object.keys(responses)]),
+    operations.map(({ operation: { operationId, responses } }) => [
+      operationId,
+      Object.entries(responses)
+        .filter((one) => !isOfIndex(one))
+        .map(([status]) => status),
+    ]),
   );
   const those = (refused: string) => [...statuses].filter(([, all]) => all.includes(refused)).map(([id]) => id);
   const faucets = ['runFaucetBtc', 'runFaucetSbtc', 'runFaucetStx'];
@@ -176,7 +213,7 @@ test('an operation that needs a key has an answer to requests without one', () =
 });
 
 test('an operation that needs a key says in which header', () => {
-  const { key } = document.components.securitySchemes;
+  const { key } = whole.components.securitySchemes;
   expect(key).toEqual({ type: 'apiKey', in: 'header', name: 'X-Api-Key' });
   for (const { path, operation } of operations) {
     const needed = operation.responses[401] === undefined ? [] : [{ key: [] }];
@@ -184,22 +221,31 @@ test('an operation that needs a key says in which header', () => {
   }
 });
 
-test('every 2xx answer has an example that its schema accepts', () => {
-  for (const { operation } of operations) {
+/** The schema of an answer, as the document has it. */
+const schemaOfAnswer = ({ content = {} }: Body): Schema => (Object.values(content)[0]?.schema ?? {}) as Schema;
+const named = ({ $ref = '' }: Schema): Schema => schemas[$ref.split('/').at(-1) ?? '']!;
+
+test('the schema of each answer of a route that is not deprecated has an example, which the route may answer', () => {
+  for (const { operation } of operations.filter(({ operation }) => !operation.deprecated)) {
     const { operationId, responses } = operation;
-    for (const [status, { content = {} }] of Object.entries(responses)) {
-      if (!status.startsWith('2') || status === '204') continue;
-      const [[type, { example }] = ['', {}]] = Object.entries(content) as [string, { example?: unknown }][];
-      const declared = routes.get(operationId)!.detail.responses[status]?.content?.[type];
-      expect([operationId, typeof example]).not.toEqual([operationId, 'undefined']);
-      checkedBody(operationId, declared!.schema, JSON.stringify(example));
-    }
+    const [, declared] =
+      Object.entries(routes.get(operationId)!.detail.responses).find(([status]) => /^20[02]/.test(status)) ?? [];
+    const { schema } = declared?.content?.['application/json'] ?? {};
+    if (schema === undefined) continue;
+    const answer = named(schemaOfAnswer(responses[200] ?? responses[202]!));
+    const items = answer.properties?.results?.items;
+    const isList = schema.extends !== undefined && items !== undefined;
+    const example = isList
+      ? { ...(named(answer.allOf![0]!).examples?.[0] as object), results: named(items).examples ?? [] }
+      : answer.examples?.[0];
+    expect([operationId, typeof example]).not.toEqual([operationId, 'undefined']);
+    checkedBody(operationId, schema, JSON.stringify(example));
   }
 });
 
 test('every body of a request has an example that its schema accepts', () => {
-  for (const { operationId, requestBody } of operations.map(({ operation }) => operation)) {
-    if (requestBody === undefined) continue;
+  for (const { operationId, requestBody, deprecated } of operations.map(({ operation }) => operation)) {
+    if (requestBody === undefined || deprecated) continue;
     const { schema } = routes.get(operationId)!.detail.requestBody!.content!['application/json']!;
     const { example } = requestBody.content!['application/json']!;
     expect([operationId, Value.Check(schema, example)]).toEqual([operationId, true]);
@@ -214,7 +260,8 @@ function shapeOf(body: unknown): unknown {
 test('the examples are what the simulated chain answers; test/support/examples.ts writes them', async () => {
   const { values, answers } = await recordExamples();
   expect(values).toEqual(recordedValues);
-  expect(Object.keys(answers).sort()).toEqual([...routes.keys()].sort());
+  const current = [...routes.values()].filter(({ deprecated }) => deprecated === null);
+  expect(Object.keys(answers).sort()).toEqual(current.map(({ detail }) => detail.operationId).sort());
   for (const [operationId, recorded] of Object.entries(recordedAnswers as Record<string, RecordedExample>)) {
     const answered = answers[operationId];
     // Times of deliveries are those of the moment.
@@ -225,13 +272,13 @@ test('the examples are what the simulated chain answers; test/support/examples.t
 
 test('every tag has an introduction', () => {
   const used = new Set(operations.flatMap(({ operation }) => operation.tags));
-  expect(document.tags.map(({ name }) => name).sort()).toEqual([...used].sort());
-  for (const { name, description } of document.tags)
+  expect(whole.tags.map(({ name }) => name).sort()).toEqual([...used].sort());
+  for (const { name, description } of whole.tags)
     expect([name, description]).toEqual([name, expect.stringMatching(/^[A-Z].*[.]$/)]);
 });
 
 test('the server is the one that the document came from', () => {
-  expect(document.servers.map(({ url }) => url)).toEqual(['/']);
+  expect(whole.servers.map(({ url }) => url)).toEqual(['/']);
 });
 
 test('the parameters in a path are those that are described', () => {
@@ -246,41 +293,119 @@ test('the parameters in a path are those that are described', () => {
 });
 
 test('limits and defaults stand in the document as they are checked', () => {
-  const { parameters, responses } = document.paths['/extended/v3/transactions']!.get!;
+  const { parameters, responses } = operationOf('get', '/extended/v3/transactions');
   const limit = parameters.find(({ name }) => name === 'limit')!;
   expect(limit.schema).toMatchObject({ type: 'integer', minimum: 1, maximum: 50, default: 20 });
-  expect(parameters.map(({ required }) => required)).toEqual([false, false]);
-  expect(Object.keys(responses)).toEqual(['200', '304', '400']);
+  expect(parameters.map(({ required = false }) => required)).toEqual([false, false]);
+  expect(Object.keys(responses)).toEqual(['200', '304', '400', '503']);
 });
 
 test('the list of ids in a query is described with its bounds', () => {
-  const { parameters, responses } = document.paths['/extended/v3/principals/{principal}/balance-changes']!.get!;
+  const { parameters, responses } = operationOf('get', '/extended/v3/principals/{principal}/balance-changes');
   const ids = parameters.find(({ name }) => name === 'tx_id')!;
   expect(ids).toMatchObject({ in: 'query', required: true, style: 'form', explode: false } as never);
   expect(ids.schema).toMatchObject({ type: 'array', minItems: 1, maxItems: 20 });
-  expect(Object.keys(responses)).toEqual(['200', '304', '400']);
+  expect(Object.keys(responses)).toEqual(['200', '304', '400', '503']);
 });
 
-test('the document refers to what is in it, and to nothing but what all operations share', () => {
-  expect(document.openapi).toBe('3.1.0');
-  expect(document.info.version).toBe('1.2.3');
-  const { components } = JSON.parse(text) as { components: Record<string, Record<string, object>> };
-  const referred = new Set(
-    [...text.matchAll(/"\$ref":"#\/components\/(\w+)\/(\w+)"/g)].map(([, ...at]) => at.join('/')),
+test('the document refers to what is in it, and nothing is in it to which it does not refer', () => {
+  expect(whole.openapi).toBe('3.1.0');
+  expect(whole.info.version).toBe('1.2.3');
+  const referred = new Set([...text.matchAll(/"#\/components\/(\w+\/\w+)"/g)].map(([, at]) => at!));
+  const { securitySchemes: _, ...components } = whole.components;
+  const there = Object.entries(components).flatMap(([kind, parts]) =>
+    Object.keys(parts).map((name) => `${kind}/${name}`),
   );
-  expect([...referred].sort()).toEqual([
-    'headers/Height',
-    'parameters/MinHeight',
-    'responses/Unavailable',
-    'responses/UnavailableName',
-  ]);
-  for (const [kind = '', name = ''] of [...referred].map((at) => at.split('/'))) {
-    expect(components[kind]?.[name]).toHaveProperty('description');
+  expect([...referred].sort()).toEqual(there.sort());
+});
+
+test('every body of an answer has a name, and so has every object that a list or a choice holds', () => {
+  const nameless = (at: string, schema: Schema): string[] => {
+    const { type, properties = {}, items, anyOf = [], oneOf = [] } = schema;
+    const choices = [...anyOf, ...oneOf].flatMap((one, index) => ('properties' in one ? [`${at}/${index}`] : []));
+    const inList = items !== undefined && at.startsWith('results') && type === 'array' && !items.$ref ? [at] : [];
+    return [...choices, ...inList, ...Object.entries(properties).flatMap(([name, one]) => nameless(name, one))];
+  };
+  for (const { operation } of operations) {
+    const { operationId, responses } = operation;
+    for (const [status, answer] of Object.entries(responses)) {
+      for (const [type, { schema }] of Object.entries(answer.content ?? {})) {
+        if (type !== 'application/json') continue;
+        expect([operationId, status, schema]).toEqual([operationId, status, { $ref: expect.any(String) }]);
+      }
+    }
+  }
+  for (const [name, schema] of Object.entries(schemas)) expect([name, nameless(name, schema)]).toEqual([name, []]);
+});
+
+test('a resource has the name that it has elsewhere, and versions of old have names of their own', () => {
+  const answerOf = (path: string) =>
+    (operationOf('get', path).responses[200]!.content!['application/json']!.schema as Schema).$ref!.split('/').at(-1);
+  expect(answerOf('/extended/v3/transactions')).toBe('TransactionSummaryPage');
+  expect(answerOf('/extended/v3/transactions/{tx_id}')).toBe('FoundTransaction');
+  expect(answerOf('/extended/v1/tx/{tx_id}')).toBe('FoundTransactionV1');
+  expect(answerOf('/extended/v2/blocks')).toBe('BlockFlatPage');
+  expect(answerOf('/extended/v3/principals/{principal}/balances/ft')).toBe('FtBalancePage');
+  expect(answerOf('/chainhooks/me/{uuid}')).toBe('Chainhook');
+  expect(Object.keys(schemas).filter((name) => !/^[A-Z][a-zA-Z0-9]+$/.test(name))).toEqual([]);
+});
+
+test('objects that a member tells apart are a choice with a discriminator', () => {
+  expect(schemas.Transaction?.discriminator).toEqual({
+    propertyName: 'type',
+    mapping: expect.objectContaining({ contract_call: '#/components/schemas/ContractCallTransaction' }),
+  });
+  expect(schemas.ContractCallTransaction).toMatchObject({
+    allOf: [{ $ref: '#/components/schemas/TransactionBase' }],
+    properties: { type: { const: 'contract_call' } },
+  });
+  const choices = Object.values(schemas).flatMap(({ oneOf, discriminator }) =>
+    oneOf === undefined ? [] : [{ oneOf, discriminator: discriminator! }],
+  );
+  expect(choices.length).toBeGreaterThan(10);
+  for (const { oneOf, discriminator } of choices) {
+    const { propertyName, mapping } = discriminator;
+    expect([...new Set(Object.values(mapping))]).toEqual(oneOf.map(({ $ref }) => $ref!));
+    for (const [word, $ref] of Object.entries(mapping)) {
+      const { const: only, enum: words = [only] } = named({ $ref }).properties![propertyName]!;
+      expect(words).toContain(word);
+    }
   }
 });
 
+test('a value that may be null is accepted as null', () => {
+  const { properties } = schemas.ChainhookStatus!;
+  expect(properties?.paused_reason).toMatchObject({ type: ['string', 'null'], enum: ['secret_unreadable', null] });
+  expect(schemas.TransactionBase?.properties?.vm_error).toEqual({ type: ['string', 'null'] });
+  expect(text).not.toMatch(/"const":[^{}]*"type":\[|"type":\["\w+","null"\][^{}]*"const":/);
+});
+
+test('two schemas that differ have no name in common', () => {
+  const route = (response: TSchema, path: string) => ({
+    ...routes.get('getStatus')!,
+    path,
+    detail: operation({ ...declared, path, response }),
+  });
+  const declared = { operationId: 'one', summary: 'One', tag: 'Any', etag: null };
+  const one = Type.Object({ a: Type.String() }, { $id: 'One' });
+  const document = (other: TSchema) =>
+    openApiDocument([route(one, '/one'), route(other, '/other')], '1', {
+      title: '',
+      description: '',
+      tags: [],
+      examples: {},
+    });
+  expect(() => document(Type.Object({ b: Type.String() }, { $id: 'One' }))).toThrow('two schemas have the name One');
+  expect(document(Type.Object({ a: Type.String() }, { $id: 'One' }))).toMatchObject({
+    components: { schemas: { One: {} } },
+  });
+});
+
+test('the document is small enough to be read', () => {
+  expect(Buffer.byteLength(text)).toBeLessThan(400_000);
+});
+
 test('an operation that reads the index takes a height and names one, and no other does', () => {
-  const whole = JSON.parse(text) as Document;
   for (const [path, methods] of Object.entries(whole.paths)) {
     for (const { operationId, parameters, responses } of Object.values(methods)) {
       const takes = JSON.stringify(parameters).includes('parameters/MinHeight');

@@ -16,16 +16,7 @@ import { type OpenApi, openApi } from '../support/api.ts';
 import type { DataDirectory } from '../support/data-directory.ts';
 import { hashOf } from '../support/handmade.ts';
 import { ingestOf, received } from '../support/ingest.ts';
-
-interface Parameter {
-  name: string;
-  in: 'path' | 'query';
-  required?: boolean;
-}
-interface Listed {
-  path: string;
-  parameters: Parameter[];
-}
+import { type GetRoute, getRoutes } from '../support/random-urls.ts';
 
 const cursor: Cursor = { side: 'after', key: ['1'] };
 /** A page without items, of a list that goes on. */
@@ -89,20 +80,15 @@ const notTheList = new Set([
 const principalOnly = /signers|stakers/;
 
 /** Lists whose items have names that are accepted in place of cursors. */
-const takesNames = ({ parameters }: Listed): boolean => parameters.some(({ name }) => name === 'offset');
+const takesNames = ({ parameters }: GetRoute): boolean => parameters.some(({ name }) => name === 'offset');
 
-async function routesWithCursors(): Promise<Listed[]> {
+async function routesWithCursors(): Promise<GetRoute[]> {
   const answer = await app.handle(new Request('http://localhost/docs/json'));
-  const { paths } = (await answer.json()) as { paths: Record<string, { get?: { parameters?: Parameter[] } }> };
-  return Object.entries(paths).flatMap(([path, { get }]) => {
-    // What stands elsewhere in the document is a header.
-    const parameters = get?.parameters?.filter((one) => 'name' in one) ?? [];
-    return parameters.some(({ name }) => name === 'cursor') ? [{ path, parameters }] : [];
-  });
+  return getRoutes(await answer.json()).filter(({ parameters }) => parameters.some(({ name }) => name === 'cursor'));
 }
 
 /** Of each parameter its first value, but for the one that is told. */
-function url({ path, parameters }: Listed, changed: string | null, cursor: string | null): string {
+function url({ path, parameters }: GetRoute, changed: string | null, cursor: string | null): string {
   const query = new URLSearchParams({ limit: '1' });
   let filled = path;
   for (const { name, in: place } of parameters) {
@@ -119,7 +105,7 @@ function url({ path, parameters }: Listed, changed: string | null, cursor: strin
 }
 
 /** The next page's cursor, in either envelope. */
-async function nextOf(route: Listed): Promise<string> {
+async function nextOf(route: GetRoute): Promise<string> {
   const answer = await app.handle(new Request(url(route, null, null)));
   const body = (await answer.json()) as { cursor: { next: string } | null; prev_cursor?: string };
   const next = body.prev_cursor ?? body.cursor?.next;

@@ -200,7 +200,7 @@ function byOperationOf(
   return {
     'getPrincipalBalanceChanges tx_id': txIds.map((id) => [id]),
     'getMempoolPosition tx_id': pendingIds,
-    'getTransactionsById tx_id': txIds.map((id) => [id]),
+    'getTransactionsById tx_id': [...pendingIds, ...txIds].map((id) => [id]),
     'getSmartContractsStatus contract_id': contracts.map((id) => [id]),
     'getNftHistory asset_identifier': nftAssets,
     'getNonFungibleTokenHistory asset_identifier': nftAssets,

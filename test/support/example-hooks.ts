@@ -49,10 +49,8 @@ function recorder(ask: Ask, cut: (body: unknown) => unknown): Recorder {
     async record(operationId, method, target, { parameters, body } = {}) {
       const answered = await ask(target, method, body);
       if (answered.status >= 300) throw new Error(`${operationId}: ${JSON.stringify(answered)}`);
-      const cursor = answered.body?.cursor?.current;
-      const all = { ...parameters, ...(cursor === undefined ? {} : { cursor }) };
       answers[operationId] = {
-        ...(Object.keys(all).length === 0 ? {} : { parameters: all }),
+        ...(parameters === undefined ? {} : { parameters }),
         ...(body === undefined ? {} : { body }),
         ...(answered.status === 204 ? {} : { answer: cut(answered.body) }),
       };

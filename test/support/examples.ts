@@ -15,7 +15,7 @@ import type { ReceivedEvent } from '../../src/store/ingest/ingest.ts';
 import { openSnapshots } from '../../src/store/read/snapshots.ts';
 import { type Ask, type Candidates, candidatesOf } from './example-candidates.ts';
 import { hookExamples } from './example-hooks.ts';
-import { alice, block, microblockHash, stream, transfer } from './handmade.ts';
+import { alice, transfer } from './handmade.ts';
 import { ingestOf, received } from './ingest.ts';
 
 const folder = join(import.meta.dir, '../../src/api/shared/examples');
@@ -95,23 +95,12 @@ export async function firstTelling(route: Route, candidates: Candidates, ask: As
   return fallback;
 }
 
-/** The cursor of the page itself, which its list takes. */
-function cursorOf(body: unknown): string | undefined {
-  const { cursor } = body as { cursor?: string | null | { current: string | null } };
-  return (typeof cursor === 'object' ? cursor?.current : cursor) ?? undefined;
-}
-
 /** What is recorded of a route: parameters only where they differ from the example that their schemas have. */
 async function exampleOf(route: Route, candidates: Candidates, ask: Ask): Promise<RecordedExample> {
   const { parameters, body } = await firstTelling(route, candidates, ask);
-  const cursor = cursorOf(body);
-  const all = { ...parameters, ...(cursor === undefined ? {} : { cursor }) };
   const own = route.detail.parameters
-    .filter(
-      ({ name, example }) =>
-        all[name as keyof typeof all] !== undefined && !Bun.deepEquals(all[name as keyof typeof all], example),
-    )
-    .map(({ name }) => [name, all[name as keyof typeof all]] as const);
+    .filter(({ name, example }) => parameters[name] !== undefined && !Bun.deepEquals(parameters[name], example))
+    .map(({ name }) => [name, parameters[name]] as const);
   const sent = bodies[route.detail.operationId];
   return {
     ...(own.length === 0 ? {} : { parameters: Object.fromEntries(own) }),
@@ -209,31 +198,18 @@ async function recorded(routes: readonly Route[], ask: Ask, candidates: Candidat
   return answers;
 }
 
-/** Simulated nodes are none of Stacks 2.x, which had microblocks: theirs is a chain made by hand. */
-function microblockChain(): ReceivedEvent[] {
-  const anchor = block(null, 'anchor', [], { signer_bitvec: null });
-  return [
-    anchor.event,
-    stream(anchor, [{ label: 'first', after: null, sequence: 0, transactions: [transfer(alice, 0, 180)] }]),
-  ];
-}
-const microblockCandidates = { of: () => [microblockHash('first')], also: () => false };
-const isOfMicroblocks = ({ path }: Route) => path.startsWith('/extended/v1/microblock');
-
-/** What a chain answers to each operation, and values of it for parameters. */
+/** What a chain answers to each operation that isn't deprecated, and values of it for parameters. */
 export async function recordExamples(): Promise<Examples> {
   const routes = resources(VERSION, () => 0, faucets, server)
     .flat()
-    .filter(({ hidden }) => !hidden);
-  const [ofMicroblocks, others] = [routes.filter(isOfMicroblocks), routes.filter((one) => !isOfMicroblocks(one))];
+    .filter(({ hidden, deprecated }) => !hidden && deprecated === null);
   const simulated = [...devnetEvents(chainOptions)].map(received);
   const { values, answers } = await overChain(simulated, async (get) => {
     const candidates = await candidatesOf(get);
-    return { values: candidates.values, answers: await recorded(others, get, candidates) };
+    return { values: candidates.values, answers: await recorded(routes, get, candidates) };
   });
-  const microblocks = await overChain(microblockChain(), (get) => recorded(ofMicroblocks, get, microblockCandidates));
   const hooks = await hookExamples(simulated.slice(0, EVENTS_OF_HOOKS), asking, cut, VERSION);
-  return { values, answers: { ...answers, ...microblocks, ...hooks } };
+  return { values, answers: { ...answers, ...hooks } };
 }
 
 if (import.meta.main) {

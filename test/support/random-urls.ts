@@ -10,6 +10,7 @@ export const isOfOperator = ({ path }: GetRoute): boolean =>
 export interface Schema {
   type?: string;
   anyOf?: Schema[];
+  enum?: string[];
   const?: string;
   items?: Schema;
   minimum?: number;
@@ -32,15 +33,29 @@ export interface Route extends GetRoute {
   method: string;
 }
 
-/** The routes that an OpenAPI document describes. */
-export function routesOf(document: unknown): Route[] {
-  const { paths } = document as { paths: Record<string, Record<string, { parameters?: Parameter[] }>> };
-  return Object.entries(paths).flatMap(([path, methods]) =>
+interface Document {
+  paths: Record<string, Record<string, { parameters?: (Parameter | { $ref: string })[] }>>;
+  components: Record<string, Record<string, unknown>>;
+}
+
+/** What a reference of an OpenAPI document stands for; whatever else is given, itself. */
+export function resolved<T extends object>(document: Pick<Document, 'components'>, part: T | { $ref: string }): T {
+  if (!('$ref' in part)) return part;
+  const [kind = '', name = ''] = part.$ref.split('/').slice(2);
+  return document.components[kind]?.[name] as T;
+}
+
+/** The routes that an OpenAPI document describes, with their parameters but for headers. */
+export function routesOf(described: unknown): Route[] {
+  const document = described as Document;
+  return Object.entries(document.paths).flatMap(([path, methods]) =>
     Object.entries(methods).map(([method, { parameters = [] }]) => ({
       method: method.toUpperCase(),
       path,
-      // Those of all routes are headers, and stand elsewhere in the document.
-      parameters: parameters.filter((one) => 'name' in one),
+      parameters: parameters
+        .map((one) => resolved<Omit<Parameter, 'in'> & { in: string }>(document, one))
+        .filter((one): one is Parameter => one.in !== 'header')
+        .map((one) => ({ ...one, required: one.required === true })),
     })),
   );
 }
@@ -159,7 +174,7 @@ function valueFor({ name, schema }: Pick<Parameter, 'name' | 'schema'>, of: Subj
     case 'bond_index':
       return String(prng.between(0, 3));
   }
-  const choices = schema.anyOf?.flatMap((one) => (one.const === undefined ? [] : [one.const])) ?? [];
+  const choices = schema.enum ?? schema.anyOf?.flatMap((one) => (one.const === undefined ? [] : [one.const])) ?? [];
   if (choices.length > 0) return prng.pick(choices);
   if (schema.type === 'array') return valueFor({ name, schema: schema.items ?? {} }, of, prng);
   if (schema.type === 'integer') return String(prng.between(schema.minimum ?? 0, (schema.minimum ?? 0) + 5));

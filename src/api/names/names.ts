@@ -170,7 +170,7 @@ export const namesOfAddress = [
       address: Type.String({ description: 'Standard address or contract identifier', examples: example('principal') }),
     },
     query: unanchored,
-    response: Type.Object({ names: NameList }),
+    response: Type.Object({ names: NameList }, { $id: 'OwnedNames' }),
     long: true,
     handle: async ({ params: { blockchain, address }, read }) => {
       if (blockchain !== 'stacks') throw new ApiError(400, 'Unsupported blockchain');

@@ -17,7 +17,7 @@ export const namespaces = [
     summary: 'Namespaces',
     description: 'Returns the namespaces that are open for registration, in alphabetical order.',
     query: unanchored,
-    response: Type.Object({ namespaces: NameList }),
+    response: Type.Object({ namespaces: NameList }, { $id: 'Namespaces' }),
     handle: async ({ read }) => ({ namespaces: await read.names.namespaces() }),
   }),
   route({

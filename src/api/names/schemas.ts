@@ -2,7 +2,7 @@
 import { Type } from '@sinclair/typebox';
 import { words } from '../shared/schemas/values.ts';
 
-export const NameList = Type.Array(Type.String());
+export const NameList = Type.Array(Type.String(), { $id: 'NameList' });
 
 const found = {
   address: Type.String({ description: 'Address of the owner' }),
@@ -15,23 +15,32 @@ const found = {
   zonefile_hash: Type.String({ pattern: '^[0-9a-f]*$', description: 'Hash of the zonefile in hex, without 0x' }),
 };
 
-const Name = Type.Object({
-  ...found,
-  status: words('name-import', 'name-register', 'name-update', 'name-transfer', 'name-renewal', 'name-revoke'),
-  expire_block: Type.Integer({ minimum: 0, description: 'Bitcoin height at which the lease of the name ends' }),
-});
+const Name = Type.Object(
+  {
+    ...found,
+    status: words('name-import', 'name-register', 'name-update', 'name-transfer', 'name-renewal', 'name-revoke'),
+    expire_block: Type.Integer({ minimum: 0, description: 'Bitcoin height at which the lease of the name ends' }),
+  },
+  { $id: 'Name' },
+);
 
-const Subdomain = Type.Object({
-  ...found,
-  status: Type.Literal('registered_subdomain'),
-  resolver: Type.String({ description: 'URL of the resolver for subdomains; may be empty' }),
-});
+const Subdomain = Type.Object(
+  {
+    ...found,
+    status: Type.Literal('registered_subdomain'),
+    resolver: Type.String({ description: 'URL of the resolver for subdomains; may be empty' }),
+  },
+  { $id: 'Subdomain' },
+);
 
-export const NameOrSubdomain = Type.Union([Name, Subdomain]);
+export const NameOrSubdomain = Type.Union([Name, Subdomain], { $id: 'NameOrSubdomain' });
 
-export const Zonefile = Type.Object({ zonefile: Type.String() });
+export const Zonefile = Type.Object({ zonefile: Type.String() }, { $id: 'Zonefile' });
 
-export const Price = Type.Object({
-  units: Type.Literal('STX'),
-  amount: Type.String({ pattern: '^[0-9]+$', description: 'Price in micro-STX' }),
-});
+export const Price = Type.Object(
+  {
+    units: Type.Literal('STX'),
+    amount: Type.String({ pattern: '^[0-9]+$', description: 'Price in micro-STX' }),
+  },
+  { $id: 'NamePrice' },
+);

@@ -16,9 +16,12 @@ export const blockSeries = [
     summary: 'Blocks of the last hour',
     description: `Returns time and size of the blocks of the hour before the tip, oldest first, and of the newest ${MOST_BLOCKS} where there are more.`,
     tag: 'Stackside',
-    response: Type.Object({
-      blocks: Type.Array(Type.Object({ height: Height, time: UnixTime, transactions: Type.Integer() })),
-    }),
+    response: Type.Object(
+      {
+        blocks: Type.Array(Type.Object({ height: Height, time: UnixTime, transactions: Type.Integer() })),
+      },
+      { $id: 'BlocksOfLastHour' },
+    ),
     etag: chainTip,
     handle: async ({ read }) => ({ blocks: await read.blockSeries.newest(HOUR, MOST_BLOCKS) }),
   }),
@@ -28,15 +31,18 @@ export const blockSeries = [
     summary: 'Blocks and transactions by day',
     description: `Returns the number of blocks and transactions of each of the ${DAYS} days up to the tip, in UTC, oldest first.`,
     tag: 'Stackside',
-    response: Type.Object({
-      days: Type.Array(
-        Type.Object({
-          start: { ...UnixTime, description: 'Beginning of the day in Unix seconds' },
-          blocks: Type.Integer(),
-          transactions: Type.Integer(),
-        }),
-      ),
-    }),
+    response: Type.Object(
+      {
+        days: Type.Array(
+          Type.Object({
+            start: Type.Integer({ description: 'Beginning of the day in Unix seconds' }),
+            blocks: Type.Integer(),
+            transactions: Type.Integer(),
+          }),
+        ),
+      },
+      { $id: 'BlocksByDay' },
+    ),
     etag: chainTip,
     handle: async ({ read }) => ({ days: await read.blockSeries.days(DAYS) }),
   }),

@@ -13,14 +13,17 @@ import { ClarityPair, Hash, Height, IsoTime, nullable, words } from '../shared/s
 import { clarity, isoTime } from '../shared/serialize/values.ts';
 import { conditionParameter, conditionsUnder, heightsOf, heightsQuery } from './value-query.ts';
 
-const Log = Type.Object({
-  block_height: Height,
-  time: IsoTime,
-  tx_id: Hash,
-  event_index: Type.Integer({ minimum: 0 }),
-  topic: Type.String(),
-  value: ClarityPair,
-});
+const Log = Type.Object(
+  {
+    block_height: Height,
+    time: IsoTime,
+    tx_id: Hash,
+    event_index: Type.Integer({ minimum: 0 }),
+    topic: Type.String(),
+    value: ClarityPair,
+  },
+  { $id: 'FoundContractLog' },
+);
 
 const log = (one: FoundLog): Static<typeof Log> => ({
   block_height: one.height,
@@ -33,24 +36,27 @@ const log = (one: FoundLog): Static<typeof Log> => ({
 
 const statuses = ['success', 'abort_by_response', 'abort_by_post_condition', 'problematic_skipped', 'unknown'] as const;
 
-const Call = Type.Object({
-  block_height: Height,
-  time: IsoTime,
-  tx_id: Hash,
-  sender: Type.String(),
-  sponsor: nullable(Type.String()),
-  status: words(...statuses),
-  function_name: Type.String(),
-  function_args: Type.Array(
-    Type.Object({
-      name: Type.String({ description: 'Name in the interface of the contract; empty where that is not known' }),
-      type: Type.String(),
-      hex: Type.String(),
-      repr: Type.String(),
-    }),
-  ),
-  result: ClarityPair,
-});
+const Call = Type.Object(
+  {
+    block_height: Height,
+    time: IsoTime,
+    tx_id: Hash,
+    sender: Type.String(),
+    sponsor: nullable(Type.String()),
+    status: words(...statuses),
+    function_name: Type.String(),
+    function_args: Type.Array(
+      Type.Object({
+        name: Type.String({ description: 'Name in the interface of the contract; empty where that is not known' }),
+        type: Type.String(),
+        hex: Type.String(),
+        repr: Type.String(),
+      }),
+    ),
+    result: ClarityPair,
+  },
+  { $id: 'FoundContractCall' },
+);
 
 const call = (one: FoundCall, functions: ContractFunctions | undefined): Static<typeof Call> => ({
   block_height: one.height,

@@ -6,30 +6,41 @@ import { Streamed } from '../../http/streamed.ts';
 import { Hash, nullable } from '../shared/schemas/values.ts';
 import type { OperatorFamily } from './operator-family.ts';
 
-export const TableDigest = Type.Object({
-  name: Type.String({ description: 'Name of the table' }),
-  rows: Type.Integer({ minimum: 0, description: 'Number of rows' }),
-  range_rows: Type.Integer({ minimum: 1, description: 'Rows of each range but the last one; a power of two' }),
-  ranges: Type.Array(Type.String({ pattern: '^[0-9a-f]{32}$' }), {
-    description: 'Digest of each range, in the order of the rows: the sum of the hashes of its rows',
-  }),
-});
+export const TableDigest = Type.Object(
+  {
+    name: Type.String({ description: 'Name of the table' }),
+    rows: Type.Integer({ minimum: 0, description: 'Number of rows' }),
+    range_rows: Type.Integer({ minimum: 1, description: 'Rows of each range but the last one; a power of two' }),
+    ranges: Type.Array(Type.String({ pattern: '^[0-9a-f]{32}$' }), {
+      description: 'Digest of each range, in the order of the rows: the sum of the hashes of its rows',
+    }),
+  },
+  { $id: 'TableDigest' },
+);
 
-export const DigestStand = Type.Object({
-  entry: Type.Integer({ minimum: 0, description: 'Last entry of the journal that the index holds' }),
-  chain: Hash,
-  chain_asked: Type.Union([Hash, Type.Null()], {
-    description: 'Chain value of the entry that was asked for; null where the journal doesn’t hold it',
-  }),
-  schema: Type.Integer({ description: 'Version of the index’s schema' }),
-});
+export const DigestStand = Type.Object(
+  {
+    entry: Type.Integer({ minimum: 0, description: 'Last entry of the journal that the index holds' }),
+    chain: Hash,
+    chain_asked: Type.Union([Hash, Type.Null()], {
+      description: 'Chain value of the entry that was asked for; null where the journal doesn’t hold it',
+    }),
+    schema: Type.Integer({ description: 'Version of the index’s schema' }),
+  },
+  { $id: 'DigestStand' },
+);
 
 /** Digests as the route answers them. */
-export const Digests = Type.Object({
-  tables: Type.Array(TableDigest, { description: 'Empty where the index is at another entry than the one asked for' }),
-  stand: Type.Optional(nullable(DigestStand)),
-  error: Type.Optional(Problem),
-});
+export const Digests = Type.Object(
+  {
+    tables: Type.Array(TableDigest, {
+      description: 'Empty where the index is at another entry than the one asked for',
+    }),
+    stand: Type.Optional(nullable(DigestStand)),
+    error: Type.Optional(Problem),
+  },
+  { $id: 'Digests' },
+);
 export type Digests = Static<typeof Digests>;
 
 /** What is made of digests, in this order: where the index is, then the tables, with signs of life between them. */

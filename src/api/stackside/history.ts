@@ -6,19 +6,22 @@ import { route } from '../../http/route.ts';
 const values = (description: string) => Type.Array(Type.Number(), { description });
 const gaps = (description: string) => Type.Array(Type.Union([Type.Number(), Type.Null()]), { description });
 
-export const ServerHistory = Type.Object({
-  interval_seconds: Type.Integer({ description: 'Seconds that each value is of' }),
-  times: Type.Array(Type.Integer(), { description: 'Ends of the intervals in Unix seconds, oldest first' }),
-  events_per_second: values('Events of the node per second'),
-  requests_per_second: values('Requests to the API per second'),
-  request_ms: gaps('Mean time of a request in milliseconds; null where there was none'),
-  deliveries_succeeded: values('Delivery attempts that succeeded'),
-  deliveries_failed: values('Delivery attempts that failed'),
-  delivery_ms: gaps('Mean time of a delivery attempt in milliseconds; null where there was none'),
-  slowest_delivery_ms: gaps('Time of the slowest delivery attempt in milliseconds; null where there was none'),
-  memory_bytes: values('Memory of the process (resident set size)'),
-  cpu_share: values('Processor time of all threads as a share of one processor'),
-});
+export const ServerHistory = Type.Object(
+  {
+    interval_seconds: Type.Integer({ description: 'Seconds that each value is of' }),
+    times: Type.Array(Type.Integer(), { description: 'Ends of the intervals in Unix seconds, oldest first' }),
+    events_per_second: values('Events of the node per second'),
+    requests_per_second: values('Requests to the API per second'),
+    request_ms: gaps('Mean time of a request in milliseconds; null where there was none'),
+    deliveries_succeeded: values('Delivery attempts that succeeded'),
+    deliveries_failed: values('Delivery attempts that failed'),
+    delivery_ms: gaps('Mean time of a delivery attempt in milliseconds; null where there was none'),
+    slowest_delivery_ms: gaps('Time of the slowest delivery attempt in milliseconds; null where there was none'),
+    memory_bytes: values('Memory of the process (resident set size)'),
+    cpu_share: values('Processor time of all threads as a share of one processor'),
+  },
+  { $id: 'ServerHistory' },
+);
 
 /** The last hour of a server, as the route answers it. */
 export type ServerHistory = Static<typeof ServerHistory>;

@@ -14,33 +14,45 @@ const common = {
   started_at: UnixTime,
   ended_at: nullable(UnixTime),
   progress: nullable(
-    Type.Object({
-      number: Type.Integer({ description: 'Number of the step that is under way, from 1 on' }),
-      of: Type.Integer({ description: 'Number of steps' }),
-      name: Type.String({ description: 'What the step reads' }),
-      detail: Type.String({ description: 'How far it has read; empty where that is not known' }),
-    }),
+    Type.Object(
+      {
+        number: Type.Integer({ description: 'Number of the step that is under way, from 1 on' }),
+        of: Type.Integer({ description: 'Number of steps' }),
+        name: Type.String({ description: 'What the step reads' }),
+        detail: Type.String({ description: 'How far it has read; empty where that is not known' }),
+      },
+      { $id: 'InspectionProgress' },
+    ),
   ),
   problem: Type.Union([Type.String(), Type.Null()], {
     description: 'Why the inspection failed; null where it did not',
   }),
 };
 
-export const CheckFinding = Type.Object({
-  name: Type.String({ description: 'What was checked' }),
-  problems: Type.Array(Type.String(), { description: 'What is wrong; empty where nothing is' }),
-});
-export const TableSize = Type.Object({
-  name: Type.String(),
-  kind: words('table', 'index'),
-  table: Type.String({ description: 'The table itself, or that of the index' }),
-  bytes: Type.Integer(),
-});
+export const CheckFinding = Type.Object(
+  {
+    name: Type.String({ description: 'What was checked' }),
+    problems: Type.Array(Type.String(), { description: 'What is wrong; empty where nothing is' }),
+  },
+  { $id: 'CheckFinding' },
+);
+export const TableSize = Type.Object(
+  {
+    name: Type.String(),
+    kind: words('table', 'index'),
+    table: Type.String({ description: 'The table itself, or that of the index' }),
+    bytes: Type.Integer(),
+  },
+  { $id: 'TableSize' },
+);
 
-export const InspectionsState = Type.Object({
-  check: nullable(Type.Object({ ...common, findings: Type.Array(CheckFinding) })),
-  tables: nullable(Type.Object({ ...common, sizes: Type.Array(TableSize) })),
-});
+export const InspectionsState = Type.Object(
+  {
+    check: nullable(Type.Object({ ...common, findings: Type.Array(CheckFinding) })),
+    tables: nullable(Type.Object({ ...common, sizes: Type.Array(TableSize) })),
+  },
+  { $id: 'InspectionsState' },
+);
 /** The newest inspection of each kind, as the route answers it. */
 export type InspectionsState = Static<typeof InspectionsState>;
 

@@ -7,33 +7,39 @@ import { Streamed } from '../../http/streamed.ts';
 import { Hash } from '../shared/schemas/values.ts';
 import type { OperatorFamily } from './operator-family.ts';
 
-const Entry = Type.Object({
-  id: Type.Integer({ minimum: 1 }),
-  received_at: Type.Integer({
-    minimum: 0,
-    maximum: Number.MAX_SAFE_INTEGER,
-    description: 'Unix time in microseconds',
-  }),
-  path: Type.String({
-    description: 'Path that the node posted the event to, such as `/new_block`; empty where the entry is withheld',
-  }),
-  chain: Hash,
-  payload: Type.String({
-    description:
-      'JSON text of the event, compressed with zstd, in base64; of a withheld entry the SHA-256 of its path and of its text, in hex',
-  }),
-});
+const Entry = Type.Object(
+  {
+    id: Type.Integer({ minimum: 1 }),
+    received_at: Type.Integer({
+      minimum: 0,
+      maximum: Number.MAX_SAFE_INTEGER,
+      description: 'Unix time in microseconds',
+    }),
+    path: Type.String({
+      description: 'Path that the node posted the event to, such as `/new_block`; empty where the entry is withheld',
+    }),
+    chain: Hash,
+    payload: Type.String({
+      description:
+        'JSON text of the event, compressed with zstd, in base64; of a withheld entry the SHA-256 of its path and of its text, in hex',
+    }),
+  },
+  { $id: 'JournalEntry' },
+);
 
 /** A page of the journal, as the route answers it. */
-export const JournalPage = Type.Object({
-  after: Type.Integer({ minimum: 0 }),
-  chain: Type.Union([Hash, Type.Null()], {
-    description: 'Chain value of the entry that the page follows; null where the journal ends before it',
-  }),
-  last: Type.Integer({ minimum: 0, description: 'Number of the last event of the journal' }),
-  entries: Type.Array(Entry),
-  error: Type.Optional(Problem),
-});
+export const JournalPage = Type.Object(
+  {
+    after: Type.Integer({ minimum: 0 }),
+    chain: Type.Union([Hash, Type.Null()], {
+      description: 'Chain value of the entry that the page follows; null where the journal ends before it',
+    }),
+    last: Type.Integer({ minimum: 0, description: 'Number of the last event of the journal' }),
+    entries: Type.Array(Entry),
+    error: Type.Optional(Problem),
+  },
+  { $id: 'JournalPage' },
+);
 export type JournalPage = Static<typeof JournalPage>;
 
 /** An entry as it is stored. Nobody has verified it. */

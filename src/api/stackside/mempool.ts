@@ -12,40 +12,48 @@ import { Hash, nullable, UnixTime } from '../shared/schemas/values.ts';
 /** Least fees of the ranges in micro-STX, each about three times the one before; the last range has no end. */
 const BOUNDS = [0, 300, 1_000, 3_000, 10_000, 30_000, 100_000, 300_000, 1_000_000];
 
-const Spread = Type.Object({
-  total: Type.Integer({ description: 'Number of pending transactions' }),
-  oldest: nullable(Type.Object({ tx_id: Hash, receipt_time: UnixTime })),
-  fees: Type.Array(
-    Type.Object({
-      type: Type.String(),
-      ranges: Type.Array(
-        Type.Object({
-          from: Type.Integer({ description: 'Least fee of the range, in micro-STX' }),
-          to: Type.Union([Type.Integer(), Type.Null()], {
-            description: 'Fee at which the next range begins; null for the last range',
+const Spread = Type.Object(
+  {
+    total: Type.Integer({ description: 'Number of pending transactions' }),
+    oldest: nullable(Type.Object({ tx_id: Hash, receipt_time: UnixTime })),
+    fees: Type.Array(
+      Type.Object({
+        type: Type.String(),
+        ranges: Type.Array(
+          Type.Object({
+            from: Type.Integer({ description: 'Least fee of the range, in micro-STX' }),
+            to: Type.Union([Type.Integer(), Type.Null()], {
+              description: 'Fee at which the next range begins; null for the last range',
+            }),
+            transactions: Type.Integer(),
           }),
-          transactions: Type.Integer(),
-        }),
-      ),
-    }),
-    { description: 'For each type of transaction that waits, how many offer a fee of each range' },
-  ),
-});
+        ),
+      }),
+      { description: 'For each type of transaction that waits, how many offer a fee of each range' },
+    ),
+  },
+  { $id: 'MempoolSpread' },
+);
 
 const place = (among: string) =>
   Type.Union([Type.Integer({ minimum: 1 }), Type.Null()], {
     description: `Place among ${among}; null where more than 10,000 of them offer a higher fee`,
   });
 
-const Position = Type.Object({
-  tx_id: Hash,
-  status: waitingStatuses,
-  replaced_by_tx_id: nullable(Hash),
-  position_by_fee: Type.Union(
-    [Type.Object({ all: place('all pending transactions'), type: place('those of its type') }), Type.Null()],
-    { description: 'Places by fee, from 1 for the highest; equal fees share a place. Null for a dropped transaction' },
-  ),
-});
+const Position = Type.Object(
+  {
+    tx_id: Hash,
+    status: waitingStatuses,
+    replaced_by_tx_id: nullable(Hash),
+    position_by_fee: Type.Union(
+      [Type.Object({ all: place('all pending transactions'), type: place('those of its type') }), Type.Null()],
+      {
+        description: 'Places by fee, from 1 for the highest; equal fees share a place. Null for a dropped transaction',
+      },
+    ),
+  },
+  { $id: 'MempoolPosition' },
+);
 
 const NOT_WAITING = 'Transaction not found among those that are pending or were dropped';
 

@@ -12,38 +12,41 @@ import { ChainReplacedError } from '../../store/model/read-errors.ts';
 import type { Reader } from '../../store/read/index-reader.ts';
 import type { Snapshots } from '../../store/read/snapshots.ts';
 import { PrincipalParameter } from '../shared/parameters.ts';
-import { ClarityPair, Hash, Height, IsoTime, nullable, SignedAmount, words } from '../shared/schemas/values.ts';
+import { Asset, ClarityPair, Hash, Height, IsoTime, nullable, SignedAmount, words } from '../shared/schemas/values.ts';
 import { clarity, isoTime } from '../shared/serialize/values.ts';
 import { periodOf, periodQuery } from './period.ts';
 
 const STX_DECIMALS = 6;
 
-const Movement = Type.Object({
-  time: IsoTime,
-  block_height: Height,
-  tx_id: nullable(Hash),
-  event_index: nullable(Type.Integer({ description: 'Index of the event in its transaction' })),
-  type: words('transfer', 'mint', 'burn', 'fee', 'mining_reward'),
-  asset: Type.Union([
-    Type.Object({ type: Type.Literal('stx') }),
-    Type.Object({ type: words('ft', 'nft'), identifier: Type.String() }),
-  ]),
-  value: nullable(ClarityPair),
-  counterparty: nullable(Type.String({ description: 'Who sent or received the asset' })),
-  amount: SignedAmount,
-  decimals: nullable(Type.Integer({ description: 'Decimals of the amount; null for a token, whose contract tells' })),
-  balance: SignedAmount,
-});
+const Movement = Type.Object(
+  {
+    time: IsoTime,
+    block_height: Height,
+    tx_id: nullable(Hash),
+    event_index: nullable(Type.Integer({ description: 'Index of the event in its transaction' })),
+    type: words('transfer', 'mint', 'burn', 'fee', 'mining_reward'),
+    asset: Asset,
+    value: nullable(ClarityPair),
+    counterparty: nullable(Type.String({ description: 'Who sent or received the asset' })),
+    amount: SignedAmount,
+    decimals: nullable(Type.Integer({ description: 'Decimals of the amount; null for a token, whose contract tells' })),
+    balance: SignedAmount,
+  },
+  { $id: 'PrincipalMovement' },
+);
 
-export const History = Type.Object({
-  principal: Type.String(),
-  from_height: nullable(Height),
-  to_height: nullable(Height),
-  index_block_hash: nullable(Hash),
-  movements: Type.Array(Movement),
-  complete: Type.Boolean({ description: 'Whether all movements of the period are there' }),
-  error: Type.Optional(Problem),
-});
+export const History = Type.Object(
+  {
+    principal: Type.String(),
+    from_height: nullable(Height),
+    to_height: nullable(Height),
+    index_block_hash: nullable(Hash),
+    movements: Type.Array(Movement),
+    complete: Type.Boolean({ description: 'Whether all movements of the period are there' }),
+    error: Type.Optional(Problem),
+  },
+  { $id: 'PrincipalHistory' },
+);
 
 const decimalsOf = ({ asset }: StoredMovement): number | null =>
   asset.type === 'stx' ? STX_DECIMALS : asset.type === 'nft' ? 0 : null;

@@ -18,7 +18,7 @@ export const rawTransactions = [
       'Returns the bytes of a transaction in hex, whether it is mined, pending or dropped. Transactions made on Bitcoin have none and return `0x00`.',
     tag: 'Stackside',
     params: { tx_id: TxId },
-    response: Type.Object({ tx_id: Hash, raw_tx: Hex }),
+    response: Type.Object({ tx_id: Hash, raw_tx: Hex }, { $id: 'TransactionBytes' }),
     notFound: UNKNOWN,
     etag: transactionTag,
     handle: async ({ params: { tx_id }, read }) => {

@@ -6,81 +6,95 @@ import { type HostsState, hostsRoute } from './hosts.ts';
 import { type Inspections, inspectionRoutes } from './inspections.ts';
 import { type JournalStretch, journalRoute } from './journal.ts';
 
-const Setting = Type.Object({
-  group: Type.String({ description: 'Heading of the setting in the help' }),
-  name: Type.String(),
-  value: Type.Union([Type.String(), Type.Null()], {
-    description: 'Value in words, `<set>` for a secret; null where there is none',
-  }),
-  help: Type.String(),
-  source: Type.Union(
-    ['default', 'flag', 'variable', 'program'].map((word) => Type.Literal(word as Source)),
-    { description: 'Where the value comes from; `program` where the program itself sets it, as a demo does' },
-  ),
-  source_name: Type.Union([Type.String(), Type.Null()], {
-    description: 'Name of the flag or variable; null for other sources',
-  }),
-});
+const Setting = Type.Object(
+  {
+    group: Type.String({ description: 'Heading of the setting in the help' }),
+    name: Type.String(),
+    value: Type.Union([Type.String(), Type.Null()], {
+      description: 'Value in words, `<set>` for a secret; null where there is none',
+    }),
+    help: Type.String(),
+    source: Type.Union(
+      ['default', 'flag', 'variable', 'program'].map((word) => Type.Literal(word as Source)),
+      { description: 'Where the value comes from; `program` where the program itself sets it, as a demo does' },
+    ),
+    source_name: Type.Union([Type.String(), Type.Null()], {
+      description: 'Name of the flag or variable; null for other sources',
+    }),
+  },
+  { $id: 'EffectiveSetting' },
+);
 type IndexState = 'complete' | 'making' | 'removing';
 type Source = 'default' | 'flag' | 'variable' | 'program';
 
-const Journal = Type.Object({
-  entries: Type.Integer(),
-  missing: Type.Integer({ description: 'Entries that the journal is known to lack' }),
-  oldest_at: Type.Union([Type.Integer(), Type.Null()], { description: 'Unix time of the first entry' }),
-  newest_at: Type.Union([Type.Integer(), Type.Null()], { description: 'Unix time of the last entry' }),
-});
+const Journal = Type.Object(
+  {
+    entries: Type.Integer(),
+    missing: Type.Integer({ description: 'Entries that the journal is known to lack' }),
+    oldest_at: Type.Union([Type.Integer(), Type.Null()], { description: 'Unix time of the first entry' }),
+    newest_at: Type.Union([Type.Integer(), Type.Null()], { description: 'Unix time of the last entry' }),
+  },
+  { $id: 'JournalState' },
+);
 
-export const SystemState = Type.Object({
-  settings: Type.Array(Setting),
-  listeners: Type.Array(
-    Type.Object({ name: Type.String(), url: Type.String({ description: 'Address that the listener is bound to' }) }),
-  ),
-  threads: Type.Integer({ description: 'Threads of the API besides the main thread' }),
-  data: Type.Object({
-    directory: Type.String(),
-    files: Type.Array(Type.Object({ name: Type.String(), bytes: Type.Integer() })),
-    free_bytes: nullable(Type.Integer()),
-  }),
-  journal: Journal,
-  durability: Type.String({ description: 'What is on the disk when the node gets its answer, in words' }),
-  value_indexes: Type.Array(
-    Type.Object({
-      of: Type.Union([Type.Literal('logs'), Type.Literal('calls')]),
-      contract_id: Type.String(),
-      field: Type.Union([Type.String(), Type.Null()], {
-        description: 'Field of the logs, or function of the calls; null for all',
-      }),
-      state: Type.Union(['complete', 'making', 'removing'].map((word) => Type.Literal(word as IndexState))),
-      from_height: Type.Integer({ description: 'Height of the first block that the index has; 0 when it is complete' }),
+export const SystemState = Type.Object(
+  {
+    settings: Type.Array(Setting),
+    listeners: Type.Array(
+      Type.Object({ name: Type.String(), url: Type.String({ description: 'Address that the listener is bound to' }) }),
+    ),
+    threads: Type.Integer({ description: 'Threads of the API besides the main thread' }),
+    data: Type.Object({
+      directory: Type.String(),
+      files: Type.Array(Type.Object({ name: Type.String(), bytes: Type.Integer() })),
+      free_bytes: nullable(Type.Integer()),
     }),
-    { description: 'Indexes of decoded values that the settings ask for' },
-  ),
-});
+    journal: Journal,
+    durability: Type.String({ description: 'What is on the disk when the node gets its answer, in words' }),
+    value_indexes: Type.Array(
+      Type.Object({
+        of: Type.Union([Type.Literal('logs'), Type.Literal('calls')]),
+        contract_id: Type.String(),
+        field: Type.Union([Type.String(), Type.Null()], {
+          description: 'Field of the logs, or function of the calls; null for all',
+        }),
+        state: Type.Union(['complete', 'making', 'removing'].map((word) => Type.Literal(word as IndexState))),
+        from_height: Type.Integer({
+          description: 'Height of the first block that the index has; 0 when it is complete',
+        }),
+      }),
+      { description: 'Indexes of decoded values that the settings ask for' },
+    ),
+  },
+  { $id: 'SystemState' },
+);
 /** The state of a system, as the route answers it. */
 export type SystemState = Static<typeof SystemState>;
 
-export const SystemLog = Type.Object({
-  kinds: Type.Array(
-    Type.Object({
-      event: Type.String(),
-      level: Type.String(),
-      count: Type.Integer({ description: 'How often it was logged since the start, whatever level is printed' }),
-      last_at: Type.Union([Type.Integer(), Type.Null()], { description: 'Unix time of the last one' }),
-    }),
-    { description: 'Every log event that there is' },
-  ),
-  recent: Type.Array(
-    Type.Object({
-      at: Type.Integer({ description: 'Unix time' }),
-      thread: Type.Integer({ description: 'Thread that logged it: 0 is the main one, the others answer the API' }),
-      event: Type.String(),
-      level: Type.String(),
-      fields: Type.String({ description: 'Fields of the event as JSON; long values are cut' }),
-    }),
-    { description: 'The last events, newest first: warnings and errors are kept apart from the others' },
-  ),
-});
+export const SystemLog = Type.Object(
+  {
+    kinds: Type.Array(
+      Type.Object({
+        event: Type.String(),
+        level: Type.String(),
+        count: Type.Integer({ description: 'How often it was logged since the start, whatever level is printed' }),
+        last_at: Type.Union([Type.Integer(), Type.Null()], { description: 'Unix time of the last one' }),
+      }),
+      { description: 'Every log event that there is' },
+    ),
+    recent: Type.Array(
+      Type.Object({
+        at: Type.Integer({ description: 'Unix time' }),
+        thread: Type.Integer({ description: 'Thread that logged it: 0 is the main one, the others answer the API' }),
+        event: Type.String(),
+        level: Type.String(),
+        fields: Type.String({ description: 'Fields of the event as JSON; long values are cut' }),
+      }),
+      { description: 'The last events, newest first: warnings and errors are kept apart from the others' },
+    ),
+  },
+  { $id: 'SystemLog' },
+);
 /** The log of a system, as the route answers it. */
 export type SystemLog = Static<typeof SystemLog>;
 

@@ -10,14 +10,17 @@ import { cursorPage, cursorQuery, pageCursor, UncountedCursorPage } from '../../
 import { route } from '../../http/route.ts';
 import type { FtTransfer, NftEvent } from '../../store/model/token.ts';
 import { AssetParameter, NftAssetParameter } from '../shared/parameters.ts';
-import { Amount, ClarityPair, Hash, Height, IsoTime } from '../shared/schemas/values.ts';
+import { Amount, ClarityPair, EventPosition, Hash, Height, IsoTime } from '../shared/schemas/values.ts';
 import { clarity, isoTime } from '../shared/serialize/values.ts';
 
-const Mint = Type.Object({
-  value: ClarityPair,
-  recipient: Type.Union([Type.String(), Type.Null()], { description: 'Who got the token when it was minted' }),
-  transaction: Type.Object({ tx_id: Hash, event_index: Type.Integer({ minimum: 0 }) }),
-});
+const Mint = Type.Object(
+  {
+    value: ClarityPair,
+    recipient: Type.Union([Type.String(), Type.Null()], { description: 'Who got the token when it was minted' }),
+    transaction: EventPosition,
+  },
+  { $id: 'NftMint' },
+);
 
 const mint = ({ txId, event }: NftEvent): Static<typeof Mint> => ({
   value: clarity(event.value),
@@ -27,15 +30,18 @@ const mint = ({ txId, event }: NftEvent): Static<typeof Mint> => ({
 
 const end = (description: string) => Type.Union([Type.String(), Type.Null()], { description });
 
-const Transfer = Type.Object({
-  block_height: Height,
-  time: IsoTime,
-  tx_id: Hash,
-  event_index: Type.Integer({ minimum: 0 }),
-  sender: end('Null for a mint'),
-  recipient: end('Null for a burn'),
-  amount: Amount,
-});
+const Transfer = Type.Object(
+  {
+    block_height: Height,
+    time: IsoTime,
+    tx_id: Hash,
+    event_index: Type.Integer({ minimum: 0 }),
+    sender: end('Null for a mint'),
+    recipient: end('Null for a burn'),
+    amount: Amount,
+  },
+  { $id: 'FoundFtTransfer' },
+);
 
 const transfer = ({ txId, block, ...of }: FtTransfer): Static<typeof Transfer> => ({
   block_height: block.height,

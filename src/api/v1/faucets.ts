@@ -10,17 +10,23 @@ import { type Route, route } from '../../http/route.ts';
 import { example } from '../shared/examples/examples.ts';
 
 const Success = Type.Literal(true);
-const SentStacks = Type.Object({
-  success: Success,
-  txId: Type.String({ description: 'Id of the transaction' }),
-  txRaw: Type.String({ description: 'Serialized transaction in hex, without 0x' }),
-});
-const SentBitcoin = Type.Object({
-  success: Success,
-  txid: Type.String({ description: 'Id of the transaction, as Bitcoin explorers show it' }),
-  raw_tx: Type.String({ description: 'Serialized transaction in hex' }),
-});
-const Balance = Type.Object({ balance: Type.Number({ description: 'Balance in BTC' }) });
+const SentStacks = Type.Object(
+  {
+    success: Success,
+    txId: Type.String({ description: 'Id of the transaction' }),
+    txRaw: Type.String({ description: 'Serialized transaction in hex, without 0x' }),
+  },
+  { $id: 'FaucetTransaction' },
+);
+const SentBitcoin = Type.Object(
+  {
+    success: Success,
+    txid: Type.String({ description: 'Id of the transaction, as Bitcoin explorers show it' }),
+    raw_tx: Type.String({ description: 'Serialized transaction in hex' }),
+  },
+  { $id: 'BitcoinFaucetTransaction' },
+);
+const Balance = Type.Object({ balance: Type.Number({ description: 'Balance in BTC' }) }, { $id: 'FaucetBalance' });
 
 const address = Type.String({ description: 'Address that receives the funds', examples: example('principal') });
 const flag = (description: string) => Type.Optional(Type.Boolean({ description }));
@@ -100,11 +106,14 @@ function bitcoinSize(query: URLSearchParams): BitcoinSize {
 /** What goes wrong, as clients of these routes know it. */
 const faucetErrors: ErrorShape = {
   ...bareErrors,
-  schema: Type.Object({
-    error: Type.String({ description: 'What is wrong' }),
-    help: Type.Optional(Type.String({ description: 'Where a request has its parameters' })),
-    success: Type.Literal(false),
-  }),
+  schema: Type.Object(
+    {
+      error: Type.String({ description: 'What is wrong' }),
+      help: Type.Optional(Type.String({ description: 'Where a request has its parameters' })),
+      success: Type.Literal(false),
+    },
+    { $id: 'FaucetProblem' },
+  ),
   body: (error) => ({
     error: error.message,
     ...(error instanceof OnlyInBody ? { help: error.help } : {}),

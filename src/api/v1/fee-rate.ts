@@ -17,7 +17,7 @@ export const feeRate = [
     body: Type.Object({
       transaction: Type.String({ description: 'Serialized transaction in hex; its content has no effect' }),
     }),
-    response: Type.Object({ fee_rate: Type.Integer() }),
+    response: Type.Object({ fee_rate: Type.Integer() }, { $id: 'FeeRate' }),
     etag: null,
     handle: () => ({ fee_rate: FEE_RATE }),
   }),

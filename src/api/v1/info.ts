@@ -8,9 +8,12 @@ const targets = { mainnet: { target_block_time: 600 }, testnet: { target_block_t
 
 const NetworkName = Type.Union([Type.Literal('mainnet'), Type.Literal('testnet')], { description: 'Network' });
 
-const Target = Type.Object({
-  target_block_time: Type.Integer({ description: 'Target time between blocks, in seconds' }),
-});
+const Target = Type.Object(
+  {
+    target_block_time: Type.Integer({ description: 'Target time between blocks, in seconds' }),
+  },
+  { $id: 'TargetBlockTime' },
+);
 
 /** What is measured is to be used instead. */
 const family = { tag: 'Info', deprecated: { replacement: '/extended/v2/blocks/average-times' }, etag: chainTip };
@@ -22,7 +25,7 @@ export const info = [
     operationId: 'getNetworkBlockTimes',
     summary: 'Target block times',
     description: 'Returns the number of seconds between blocks that each network aims at.',
-    response: Type.Object({ mainnet: Target, testnet: Target }),
+    response: Type.Object({ mainnet: Target, testnet: Target }, { $id: 'TargetBlockTimes' }),
     handle: () => targets,
   }),
   route({

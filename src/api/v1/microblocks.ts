@@ -3,8 +3,9 @@ import { Type } from '@sinclair/typebox';
 import { notFound } from '../../http/errors.ts';
 import { chainTip } from '../../http/etag.ts';
 import { ANY_TEXT, prefixed } from '../../http/hex-prefix.ts';
-import { MaybeWritten, serializedLate } from '../../http/json.ts';
+import { serializedLate } from '../../http/json.ts';
 import { legacyOffsetQuery, OffsetPage, offsetPage } from '../../http/offset-pagination.ts';
+import { listOf } from '../../http/pagination.ts';
 import { route } from '../../http/route.ts';
 import { declarationsFor } from '../shared/declarations.ts';
 import { HexHash } from '../shared/legacy-parameters.ts';
@@ -39,7 +40,7 @@ export const microblocks = [
       'Returns the transactions in microblocks that no block has confirmed yet, newest first. Only Stacks 2.x had microblocks, so on newer chains the list is empty.',
     tag,
     deprecated,
-    response: Type.Object({ total: Type.Integer(), results: Type.Array(MaybeWritten(Transaction)) }),
+    response: listOf(Type.Object({ total: Type.Integer() }, { $id: 'WholeList' }), Transaction),
     etag: chainTip,
     handle: async ({ read }) => {
       const waiting = await read.microblocks.transactions();

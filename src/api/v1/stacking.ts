@@ -2,7 +2,7 @@
 import { Type } from '@sinclair/typebox';
 import { notFound, UnknownRouteError } from '../../http/errors.ts';
 import { chainTip } from '../../http/etag.ts';
-import { MaybeWritten, serializedLate } from '../../http/json.ts';
+import { serializedLate } from '../../http/json.ts';
 import {
   legacyOffsetQuery,
   OffsetPage,
@@ -10,6 +10,7 @@ import {
   UncountedPage,
   uncountedPage,
 } from '../../http/offset-pagination.ts';
+import { listOf } from '../../http/pagination.ts';
 import { pathSegment } from '../../http/request-url.ts';
 import { Redirect, type Route, route } from '../../http/route.ts';
 import type { StackingVersion } from '../../store/model/stacking.ts';
@@ -41,6 +42,9 @@ function ofContract(url: string): null {
 
 const UNKNOWN_TRANSACTION = 'could not find transaction by ID';
 
+/** Events that aren't paged. */
+const StackingEvents = listOf(Type.Object({}, { $id: 'Results' }), StackingEvent);
+
 export const stacking = [
   route({
     path: '/extended/v1/{pox}/events',
@@ -63,7 +67,7 @@ export const stacking = [
     description: 'Returns the events that a stacking contract printed in one transaction, last one first.',
     tag,
     params: { pox, tx_id: HexHash },
-    response: Type.Object({ results: Type.Array(MaybeWritten(StackingEvent)) }),
+    response: StackingEvents,
     notFound: 'Transaction not found',
     moved: ofContract,
     etag: chainTip,
@@ -81,7 +85,7 @@ export const stacking = [
       'Returns all events that a stacking contract printed about a stacker, newest first. For a pool these are its aggregation commits.',
     tag,
     params: { pox, principal: Principal },
-    response: Type.Object({ results: Type.Array(MaybeWritten(StackingEvent)) }),
+    response: StackingEvents,
     moved: ofContract,
     etag: chainTip,
     handle: async ({ params: { pox, principal }, read }) => ({

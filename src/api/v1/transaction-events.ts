@@ -46,11 +46,14 @@ export const transactionEvents = [
       ),
       ...legacyOffsetQuery({ maximum: 100, default: 20 }),
     },
-    response: Type.Object({
-      limit: Type.Integer(),
-      offset: Type.Integer(),
-      events: Type.Array(MaybeWritten(TransactionEvent)),
-    }),
+    response: Type.Object(
+      {
+        limit: Type.Integer(),
+        offset: Type.Integer(),
+        events: Type.Array(MaybeWritten(TransactionEvent)),
+      },
+      { $id: 'FilteredEvents' },
+    ),
     etag: chainTip,
     long: true,
     handle: async ({ query: { tx_id, address, type, limit, offset }, read }) => {

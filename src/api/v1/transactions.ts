@@ -15,7 +15,7 @@ import { declarationsFor } from '../shared/declarations.ts';
 import { example } from '../shared/examples/examples.ts';
 import { Address, excludeFunctionArgs, Principal, TransactionTypes, unanchored } from '../shared/legacy-parameters.ts';
 import { SpelledTxId, TxId } from '../shared/parameters.ts';
-import { ListedTransaction, MempoolTransaction, Transaction } from '../shared/schemas/transaction.ts';
+import { FoundTransaction, ListedTransaction } from '../shared/schemas/transaction.ts';
 import { Hash, Hex, words } from '../shared/schemas/values.ts';
 import { listedTransaction, mempoolTransaction, transaction } from '../shared/serialize/transaction.ts';
 
@@ -128,9 +128,13 @@ export const transactions = [
     response: Type.Record(
       Type.String(),
       Type.Union([
-        Type.Object({ found: Type.Literal(true), result: Type.Union([Transaction, MempoolTransaction]) }),
-        Type.Object({ found: Type.Literal(false), result: Type.Object({ tx_id: Hash }) }),
+        Type.Object({ found: Type.Literal(true), result: FoundTransaction }, { $id: 'TransactionWithId' }),
+        Type.Object(
+          { found: Type.Literal(false), result: Type.Object({ tx_id: Hash }) },
+          { $id: 'UnknownTransactionId' },
+        ),
       ]),
+      { $id: 'TransactionsById' },
     ),
     etag: mempoolAndAnyFork,
     handle: async ({ query, read }) => {
@@ -160,7 +164,7 @@ export const transactions = [
     moved: prefixed(4, { shape: HASH_DIGITS, keepQuery: true }),
     params: { tx_id: TxId },
     query: shownQuery,
-    response: Type.Union([Transaction, MempoolTransaction]),
+    response: FoundTransaction,
     notFound: 'Transaction not found',
     etag: transactionTag,
     handle: async ({ params: { tx_id }, query, read }) => {
@@ -184,7 +188,7 @@ export const transactions = [
     },
     moved: prefixed(4, { shape: HASH_DIGITS, keepQuery: false }),
     params: { tx_id: TxId },
-    response: Type.Object({ raw_tx: Hex }),
+    response: Type.Object({ raw_tx: Hex }, { $id: 'RawTransactionV1' }),
     notFound: 'Transaction not found',
     etag: transactionTag,
     handle: async ({ params: { tx_id }, read }) => {

@@ -61,7 +61,7 @@ export const addressBalancesV2 = [
       "Returns an address's balance of one fungible token, or of STX if the token is `stx`. Unknown tokens have a balance of zero.",
     tag,
     params: { ...params, token: Type.String({ description: 'Asset identifier, or `stx`', examples: example('ft') }) },
-    response: Type.Object({ balance: SignedAmount }),
+    response: Type.Object({ balance: SignedAmount }, { $id: 'AddressFtAmount' }),
     deprecated: { replacement: `${v3}/ft/{token}` },
     etag: principalTag,
     handle: async ({ params: { principal, token }, read }) => {

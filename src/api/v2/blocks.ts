@@ -24,6 +24,8 @@ const blockName: ItemName<Uint8Array> = {
   read: fromHex,
 };
 
+const SignerSignature = { ...Hex, $id: 'SignerSignature' };
+
 const listQuery = flatQuery({ maximum: 30, default: 20, reach: 300, item: blockName });
 
 const HOUR = 3600;
@@ -105,7 +107,7 @@ export const blocks = (now: () => number): Route[] => [
     tag,
     params: { height_or_hash: BlockParameter },
     query: offsetQuery({ maximum: 1000, default: 500 }),
-    response: OffsetPage(Hex),
+    response: OffsetPage(SignerSignature),
     notFound: UNKNOWN,
     etag: blockTag,
     handle: async ({ params: { height_or_hash }, query, read }) => {

@@ -1,6 +1,7 @@
 /** Many subjects in one request, all from one snapshot of the index, in the forms of v3. The routes are Stackside's own. */
 import { type StaticDecode, type TSchema, Type } from '@sinclair/typebox';
 import { toHex } from '../../codec/hex.ts';
+import { listOf } from '../../http/pagination.ts';
 import { route } from '../../http/route.ts';
 import { textReader } from '../../http/value-reader.ts';
 import type { Reader } from '../../store/read/index-reader.ts';
@@ -17,8 +18,19 @@ const tag = 'Stackside';
 const MOST_SUBJECTS = 50;
 const MOST_TOKENS = 20;
 
-/** The block that the answer is of. */
-const tipFields = { block_height: nullable(Height), index_block_hash: nullable(Hash) };
+/** A list with the block that it is of. */
+const ResultsAtTip = Type.Object(
+  { block_height: nullable(Height), index_block_hash: nullable(Hash) },
+  { $id: 'ResultsAtTip' },
+);
+const PrincipalBalances = Type.Object(
+  { principal: Type.String(), stx: StxBalance, fungible_tokens: Type.Array(FtBalance) },
+  { $id: 'PrincipalBalances' },
+);
+const AskedTransaction = Type.Object(
+  { tx_id: Hash, transaction: nullable(FoundTransaction) },
+  { $id: 'AskedTransaction' },
+);
 
 async function tipOf(read: Reader) {
   const tip = await read.chain.tip();
@@ -56,12 +68,7 @@ const balancesOfMany = route({
     },
     { additionalProperties: false },
   ),
-  response: Type.Object({
-    ...tipFields,
-    results: Type.Array(
-      Type.Object({ principal: Type.String(), stx: StxBalance, fungible_tokens: Type.Array(FtBalance) }),
-    ),
-  }),
+  response: listOf(ResultsAtTip, PrincipalBalances),
   etag: null,
   handle: async ({ body, read }) => {
     const principals = readPrincipals(body.principals);
@@ -94,10 +101,7 @@ const manyTransactions = route({
     },
     { additionalProperties: false },
   ),
-  response: Type.Object({
-    ...tipFields,
-    results: Type.Array(Type.Object({ tx_id: Hash, transaction: nullable(FoundTransaction) })),
-  }),
+  response: listOf(ResultsAtTip, AskedTransaction),
   etag: null,
   handle: async ({ body: { tx_ids, include = [] }, read }) => {
     const one = async (id: Uint8Array) => {

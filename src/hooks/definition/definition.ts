@@ -9,7 +9,7 @@ import { HookProblem, invalidField } from '../problem.ts';
 import { type Filter, filterSchemas, formerFilters, isFilterType } from './filter-schemas.ts';
 
 const flag = Type.Optional(
-  Type.Union([Type.Boolean(), Type.Null()], { description: 'Off if it is false, null or not given' }),
+  Type.Union([Type.Boolean(), Type.Null()], { $id: 'Flag', description: 'Off if it is false, null or not given' }),
 );
 const limit = (counted: string) =>
   Type.Optional(
@@ -31,7 +31,7 @@ export const Options = Type.Object(
     expire_after_evaluations: limit('evaluated'),
     expire_after_occurrences: limit('matching'),
   },
-  { additionalProperties: false },
+  { $id: 'ChainhookOptions', additionalProperties: false },
 );
 export type Options = Static<typeof Options>;
 
@@ -40,23 +40,26 @@ const MAX_URL = 2048;
 /** Filters of a hook. */
 const MAX_FILTERS = 500;
 
-export const Definition = Type.Object({
-  name: Type.String(),
-  version: Type.Literal('1'),
-  chain: Type.Literal('stacks'),
-  network: Type.Union([Type.Literal('mainnet'), Type.Literal('testnet')]),
-  filters: Type.Object({
-    events: Type.Array(Type.Union(Object.values(filterSchemas)), {
-      maxItems: MAX_FILTERS,
-      description: 'Filters of the chainhook; a block matches if any of them does',
+export const Definition = Type.Object(
+  {
+    name: Type.String(),
+    version: Type.Literal('1'),
+    chain: Type.Literal('stacks'),
+    network: Type.Union([Type.Literal('mainnet'), Type.Literal('testnet')]),
+    filters: Type.Object({
+      events: Type.Array(Type.Union(Object.values(filterSchemas), { $id: 'ChainhookFilter' }), {
+        maxItems: MAX_FILTERS,
+        description: 'Filters of the chainhook; a block matches if any of them does',
+      }),
     }),
-  }),
-  options: Type.Optional(Type.Union([Options, Type.Null()])),
-  action: Type.Object({
-    type: Type.Literal('http_post'),
-    url: Type.String({ pattern: '^https?://', maxLength: MAX_URL }),
-  }),
-});
+    options: Type.Optional(Type.Union([Options, Type.Null()])),
+    action: Type.Object({
+      type: Type.Literal('http_post'),
+      url: Type.String({ pattern: '^https?://', maxLength: MAX_URL }),
+    }),
+  },
+  { $id: 'ChainhookDefinition' },
+);
 
 /** A hook as its consumer defined it; keys that mean nothing are left out. */
 export interface HookDefinition {

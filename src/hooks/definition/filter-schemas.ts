@@ -12,27 +12,36 @@ const CONTRACT_NAME = '[a-zA-Z][a-zA-Z0-9_-]{0,127}';
 const ASSET_NAME = '[a-zA-Z][a-zA-Z0-9_!?+<>=/*-]{0,127}';
 
 const Principal = Type.String({
+  $id: 'PrincipalFilter',
   pattern: `^${ADDRESS}(\\.${CONTRACT_NAME})?$`,
   description: 'Standard address or contract identifier',
 });
-const Contract = Type.String({ pattern: `^${ADDRESS}\\.${CONTRACT_NAME}$`, description: 'Contract identifier' });
+const Contract = Type.String({
+  $id: 'ContractFilter',
+  pattern: `^${ADDRESS}\\.${CONTRACT_NAME}$`,
+  description: 'Contract identifier',
+});
 const Asset = Type.String({
+  $id: 'AssetFilter',
   pattern: `^${ADDRESS}\\.${CONTRACT_NAME}::${ASSET_NAME}$`,
   description: 'Asset identifier: `CONTRACT::asset`',
 });
 const Amount = Type.String({
+  $id: 'MinimumAmount',
   pattern: '^[0-9]{1,39}$',
   description: 'Minimum amount, in micro-STX or base units of the token',
 });
 const NftValue = Type.Union(
   [Type.Integer(), Type.String({ pattern: '^(u[0-9]{1,39}|-?[0-9]{1,39}|0x([0-9a-fA-F]{2})+)$' })],
   {
+    $id: 'NftValueFilter',
     description:
       'An integer, its digits as text, u and digits for an unsigned one, or 0x and a serialized Clarity value',
   },
 );
 const statusWords = ['success', 'abort_by_response', 'abort_by_post_condition', 'problematic_skipped'] as const;
 const Statuses = Type.Array(Type.Union(statusWords.map((word) => Type.Literal(word))), {
+  $id: 'StatusFilter',
   minItems: 1,
   uniqueItems: true,
 });

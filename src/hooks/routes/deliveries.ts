@@ -153,7 +153,7 @@ export const deliveryRoutes = ({ at, reads, commands }: HookFamily<{ deliveries:
     params: { uuid: Uuid },
     body: RedeliverBody,
     status: 202,
-    response: Type.Object({ queued: Type.Integer() }),
+    response: Type.Object({ queued: Type.Integer() }, { $id: 'QueuedRedeliveries' }),
     notFound: 'Chainhook not found: this consumer has none with this id',
     handle: async ({ params, body, caller: { consumer, api } }) => ({
       queued: await api.deliveries.redeliverMany(consumer, params.uuid, {

@@ -30,7 +30,7 @@ const isTitled = (status: number): status is keyof typeof titles => Object.hasOw
 
 /** Errors of chainhooks and of sessions. */
 export const hookErrors: ErrorShape = {
-  schema: Type.Object({ error: Type.String(), details: Type.String() }),
+  schema: Type.Object({ error: Type.String(), details: Type.String() }, { $id: 'ChainhookProblem' }),
   body(error) {
     if (error instanceof HookProblem) return { error: error.title, details: error.message };
     if (error instanceof ParameterError) {

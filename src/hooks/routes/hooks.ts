@@ -118,6 +118,12 @@ const pageQuery = {
   limit: Type.Integer({ minimum: 1, ...limits, description: 'Maximum number of items on a page' }),
 };
 /** The body of a definition, which is read field by field, so that errors name the field. */
+/** Consumers with the number of their chainhooks. */
+const Consumers = Type.Object(
+  { results: Type.Array(Type.Object({ consumer: Type.String(), hooks: Type.Integer() }, { $id: 'Consumer' })) },
+  { $id: 'Consumers' },
+);
+
 const AnyBody = Type.Unsafe<unknown>(Type.Object({}));
 
 /** The routes that register, list, update, enable, evaluate and delete chainhooks. */
@@ -130,7 +136,7 @@ const managementRoutes = ({ at, reads, operatorReads, commands }: HookFamily<{ m
     summary: 'Consumers',
     description:
       'Returns the consumers that have chainhooks, each with the number of its chainhooks. Only the admin key may ask; the admin acts for a consumer with the header `X-Chainhook-Consumer`.',
-    response: Type.Object({ results: Type.Array(Type.Object({ consumer: Type.String(), hooks: Type.Integer() })) }),
+    response: Consumers,
     handle: ({ read }) => ({ results: read.hooks.records.consumers() }),
   }),
   route({
@@ -167,7 +173,7 @@ const managementRoutes = ({ at, reads, operatorReads, commands }: HookFamily<{ m
     summary: 'Enable or disable several chainhooks',
     description: 'Enables or disables all chainhooks that match every one of the filters, and returns their ids.',
     body: BulkBody,
-    response: Type.Object({ updated_uuids: Type.Array(Type.String()) }),
+    response: Type.Object({ updated_uuids: Type.Array(Type.String()) }, { $id: 'UpdatedChainhooks' }),
     handle: async ({ body, caller: { consumer, api } }) => ({
       updated_uuids: await api.management.setManyEnabled(consumer, body.enabled, body.filters),
     }),
@@ -261,7 +267,10 @@ const status = (at: string, hidden: boolean, version: string): Route =>
     description: 'Returns `ready` and the version of the server. This route needs no key.',
     tag: 'Chainhooks',
     hidden,
-    response: Type.Object({ server_version: Type.String(), status: Type.Literal('ready') }),
+    response: Type.Object(
+      { server_version: Type.String(), status: Type.Literal('ready') },
+      { $id: 'ChainhooksStatus' },
+    ),
     etag: null,
     handle: () => ({ server_version: version, status: 'ready' as const }),
   });

@@ -88,51 +88,69 @@ const waiting = {
   receipt_time_iso: IsoTime,
 };
 
-export const FunctionArgument = Type.Object({
-  hex: Hex,
-  repr: Type.String(),
-  name: Type.String({ description: 'Name of the argument; empty if the contract does not declare it' }),
-  type: Type.String(),
-});
+export const FunctionArgument = Type.Object(
+  {
+    hex: Hex,
+    repr: Type.String(),
+    name: Type.String({ description: 'Name of the argument; empty if the contract does not declare it' }),
+    type: Type.String(),
+  },
+  { $id: 'FunctionArgument' },
+);
 
-const coinbasePayload = Type.Object({
-  data: Hex,
-  alt_recipient: nullable(Principal),
-  vrf_proof: Type.Optional(Hex),
-});
+const coinbasePayload = Type.Object(
+  {
+    data: Hex,
+    alt_recipient: nullable(Principal),
+    vrf_proof: Type.Optional(Hex),
+  },
+  { $id: 'CoinbasePayload' },
+);
 
 const bodies = {
-  token_transfer: Type.Object({ recipient_address: Principal, amount: Amount, memo: Hex }),
-  smart_contract: Type.Object({
-    clarity_version: nullable(Type.Integer()),
-    contract_id: Type.String(),
-    source_code: Type.String(),
-  }),
-  contract_call: Type.Object({
-    contract_id: Type.String(),
-    function_name: Type.String(),
-    function_signature: Type.String({
-      description: 'Signature of the function; empty if the contract does not declare it',
-    }),
-    function_args: Type.Optional(Type.Array(FunctionArgument)),
-  }),
+  token_transfer: Type.Object({ recipient_address: Principal, amount: Amount, memo: Hex }, { $id: 'TokenTransferV1' }),
+  smart_contract: Type.Object(
+    {
+      clarity_version: nullable(Type.Integer()),
+      contract_id: Type.String(),
+      source_code: Type.String(),
+    },
+    { $id: 'ContractDeploymentV1' },
+  ),
+  contract_call: Type.Object(
+    {
+      contract_id: Type.String(),
+      function_name: Type.String(),
+      function_signature: Type.String({
+        description: 'Signature of the function; empty if the contract does not declare it',
+      }),
+      function_args: Type.Optional(Type.Array(FunctionArgument)),
+    },
+    { $id: 'ContractCallV1' },
+  ),
 };
 
-const kinds = <T extends TProperties>(shared: T) =>
-  Type.Union([
-    Type.Object({ ...shared, tx_type: Type.Literal('token_transfer'), token_transfer: bodies.token_transfer }),
-    Type.Object({ ...shared, tx_type: Type.Literal('smart_contract'), smart_contract: bodies.smart_contract }),
-    Type.Object({ ...shared, tx_type: Type.Literal('contract_call'), contract_call: bodies.contract_call }),
-    Type.Object({ ...shared, tx_type: Type.Literal('poison_microblock'), poison_microblock: poisonMicroblock }),
-    Type.Object({ ...shared, tx_type: Type.Literal('coinbase'), coinbase_payload: coinbasePayload }),
-    Type.Object({ ...shared, tx_type: Type.Literal('tenure_change'), tenure_change_payload: tenureChange }),
-    Type.Object(
-      { ...shared, tx_type: Type.Literal('unknown') },
-      { description: 'A transaction that this version can not read: its node is newer' },
-    ),
-  ]);
+const kinds = <T extends TProperties>($id: string, shared: T) =>
+  Type.Union(
+    [
+      Type.Object({ ...shared, tx_type: Type.Literal('token_transfer'), token_transfer: bodies.token_transfer }),
+      Type.Object({ ...shared, tx_type: Type.Literal('smart_contract'), smart_contract: bodies.smart_contract }),
+      Type.Object({ ...shared, tx_type: Type.Literal('contract_call'), contract_call: bodies.contract_call }),
+      Type.Object({ ...shared, tx_type: Type.Literal('poison_microblock'), poison_microblock: poisonMicroblock }),
+      Type.Object({ ...shared, tx_type: Type.Literal('coinbase'), coinbase_payload: coinbasePayload }),
+      Type.Object({ ...shared, tx_type: Type.Literal('tenure_change'), tenure_change_payload: tenureChange }),
+      Type.Object(
+        { ...shared, tx_type: Type.Literal('unknown') },
+        { description: 'A transaction that this version can not read: its node is newer' },
+      ),
+    ],
+    { $id },
+  );
 
-export const Transaction = kinds(mined);
+export const Transaction = kinds('TransactionV1', mined);
 /** A transaction of a list, which is kept as text. */
 export const ListedTransaction = MaybeWritten(Transaction);
-export const MempoolTransaction = kinds(waiting);
+export const MempoolTransaction = kinds('MempoolTransactionV1', waiting);
+
+/** A transaction alone, wherever it is. */
+export const FoundTransaction = Type.Union([Transaction, MempoolTransaction], { $id: 'FoundTransactionV1' });

@@ -1,10 +1,10 @@
 import { Type } from '@sinclair/typebox';
 import { StxBalanceWithTotals } from '../../shared/schemas/address.ts';
 import { Block } from '../../shared/schemas/block.ts';
-import { MempoolTransaction, Transaction, typeWords } from '../../shared/schemas/transaction.ts';
+import { FoundTransaction, MempoolTransaction, Transaction, typeWords } from '../../shared/schemas/transaction.ts';
 import { Hash, Height, Hex, Principal, UnixTime, words } from '../../shared/schemas/values.ts';
 
-const tx_type = words(...typeWords);
+const tx_type = { ...words(...typeWords), $id: 'TransactionTypeV1' };
 const minedData = {
   canonical: Type.Boolean(),
   block_hash: Hex,
@@ -13,51 +13,60 @@ const minedData = {
   tx_type,
 };
 
-const found = (entity: Parameters<typeof Type.Object>[0]) =>
-  Type.Object({ found: Type.Literal(true), result: Type.Object(entity) });
+const found = ($id: string, entity: Parameters<typeof Type.Object>[0]) =>
+  Type.Object({ found: Type.Literal(true), result: Type.Object(entity) }, { $id });
 
-export const Search = Type.Union([
-  found({
-    entity_id: Hash,
-    entity_type: Type.Literal('tx_id'),
-    tx_data: Type.Object(minedData),
-    metadata: Type.Optional(Transaction),
-  }),
-  found({
-    entity_id: Hash,
-    entity_type: Type.Literal('mempool_tx_id'),
-    tx_data: Type.Object({ tx_type }),
-    metadata: Type.Optional(MempoolTransaction),
-  }),
-  found({
-    entity_id: Hash,
-    entity_type: Type.Literal('block_hash'),
-    block_data: Type.Object({
-      canonical: Type.Boolean(),
-      hash: Hash,
-      parent_block_hash: Hash,
-      burn_block_time: UnixTime,
-      height: Height,
+export const Search = Type.Union(
+  [
+    found('FoundMinedTransaction', {
+      entity_id: Hash,
+      entity_type: Type.Literal('tx_id'),
+      tx_data: Type.Object(minedData),
+      metadata: Type.Optional(Transaction),
     }),
-    metadata: Type.Optional(Block),
-  }),
-  found({
-    entity_id: Principal,
-    entity_type: Type.Literal('contract_address'),
-    tx_data: Type.Union([Type.Object({ ...minedData, tx_id: Hash }), Type.Object({ tx_type, tx_id: Hash })]),
-    metadata: Type.Optional(Type.Union([Transaction, MempoolTransaction])),
-  }),
-  found({
-    entity_id: Principal,
-    entity_type: Type.Literal('standard_address'),
-    metadata: Type.Optional(StxBalanceWithTotals),
-  }),
-]);
+    found('FoundMempoolTransaction', {
+      entity_id: Hash,
+      entity_type: Type.Literal('mempool_tx_id'),
+      tx_data: Type.Object({ tx_type }),
+      metadata: Type.Optional(MempoolTransaction),
+    }),
+    found('FoundBlock', {
+      entity_id: Hash,
+      entity_type: Type.Literal('block_hash'),
+      block_data: Type.Object({
+        canonical: Type.Boolean(),
+        hash: Hash,
+        parent_block_hash: Hash,
+        burn_block_time: UnixTime,
+        height: Height,
+      }),
+      metadata: Type.Optional(Block),
+    }),
+    found('FoundContract', {
+      entity_id: Principal,
+      entity_type: Type.Literal('contract_address'),
+      tx_data: Type.Union([
+        Type.Object({ ...minedData, tx_id: Hash }, { $id: 'MinedDeployment' }),
+        Type.Object({ tx_type, tx_id: Hash }, { $id: 'PendingDeployment' }),
+      ]),
+      metadata: Type.Optional(FoundTransaction),
+    }),
+    found('FoundAddress', {
+      entity_id: Principal,
+      entity_type: Type.Literal('standard_address'),
+      metadata: Type.Optional(StxBalanceWithTotals),
+    }),
+  ],
+  { $id: 'SearchResult' },
+);
 
-export const NothingFound = Type.Object({
-  found: Type.Literal(false),
-  result: Type.Object({
-    entity_type: words('unknown_hash', 'invalid_term', 'contract_address', 'standard_address'),
-  }),
-  error: Type.String({ description: 'What is wrong' }),
-});
+export const NothingFound = Type.Object(
+  {
+    found: Type.Literal(false),
+    result: Type.Object({
+      entity_type: words('unknown_hash', 'invalid_term', 'contract_address', 'standard_address'),
+    }),
+    error: Type.String({ description: 'What is wrong' }),
+  },
+  { $id: 'NothingFound' },
+);

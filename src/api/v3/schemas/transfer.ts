@@ -1,18 +1,21 @@
 /** Events that moved tokens, one an item. */
 import { Type } from '@sinclair/typebox';
-import { Amount, Hash, Memo, nullable, Principal } from '../../shared/schemas/values.ts';
+import { Amount, EventPosition, Memo, nullable, Principal } from '../../shared/schemas/values.ts';
 import { Block } from './place.ts';
 
 /** A mint has no sender, a burn no recipient. */
 const sides = { sender: nullable(Principal), recipient: nullable(Principal) };
 
 const origin = {
-  transaction: Type.Object({ tx_id: Hash, event_index: Type.Integer({ minimum: 0 }) }),
+  transaction: EventPosition,
   block: Block,
 };
 
-export const StxTransfer = Type.Object({ ...sides, amount: Amount, memo: nullable(Memo), ...origin });
+export const StxTransfer = Type.Object(
+  { ...sides, amount: Amount, memo: nullable(Memo), ...origin },
+  { $id: 'StxTransfer' },
+);
 
-export const FtTransfer = Type.Object({ ...sides, amount: Amount, ...origin });
+export const FtTransfer = Type.Object({ ...sides, amount: Amount, ...origin }, { $id: 'FtTransfer' });
 
-export const NftMove = Type.Object({ ...sides, ...origin });
+export const NftMove = Type.Object({ ...sides, ...origin }, { $id: 'NftTransfer' });
