@@ -17,7 +17,7 @@ export interface ValueCase {
 
 export const bytesOf = ({ value }: ValueCase): Uint8Array => serializeCVBytes(value);
 
-export const hash160 = () => fc.uint8Array({ minLength: 20, maxLength: 20 });
+const hash160 = () => fc.uint8Array({ minLength: 20, maxLength: 20 });
 
 /** An address with one of the four versions of a network. */
 export const address = () =>

@@ -12,7 +12,7 @@ const OVERRIDE = '\u202e\u2066evil\u2069';
 export const MEMO = `<img src=x onerror=attacked=1>${OVERRIDE.slice(0, 1)}`;
 
 /** A source of more than 100 KB with markup, a link that runs a script and characters that change its direction. */
-export const SOURCE = [
+const SOURCE = [
   `;; ${SCRIPT} ${OVERRIDE} javascript:window.attacked=1`,
   '(define-constant ERR_<b>BOLD</b> (err u1))',
   '(define-fungible-token <i>coin</i>)',

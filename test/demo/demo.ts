@@ -4,7 +4,7 @@ import { type Environment, realEnvironment } from '../../src/commands/serve/envi
 import { readSettingsOf } from '../../src/settings/config.ts';
 import { dataDirectory } from '../support/data-directory.ts';
 
-export interface SteeredBlock {
+interface SteeredBlock {
   height: number;
   hash: string;
   index_block_hash: string;

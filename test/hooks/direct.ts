@@ -23,7 +23,7 @@ import { openedHooks } from './opened.ts';
 export const CONSUMER = 'default';
 
 /** Time that moves where the test moves it. */
-export interface Clock {
+interface Clock {
   /** Unix milliseconds. */
   time: number;
 }

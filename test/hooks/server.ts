@@ -28,7 +28,7 @@ export interface HookServer extends AsyncDisposable {
   stop(): Promise<void>;
 }
 
-export interface Answer {
+interface Answer {
   status: number;
   // biome-ignore lint/suspicious/noExplicitAny: tests look into answers of every shape
   body: any;

@@ -1,7 +1,7 @@
 /** The two protocols of realtime clients, from the client's side. */
 
 /** What a message from the server says. */
-export type Heard =
+type Heard =
   /** It is subscribed to all that it asked for. */
   | { heard: 'subscribed' }
   | { heard: 'told'; topic: string; body: Body }
@@ -11,7 +11,7 @@ export type Heard =
 // biome-ignore lint/suspicious/noExplicitAny: messages are looked into
 export type Body = any;
 
-export interface Protocol {
+interface Protocol {
   /** Where it connects to. */
   path: string;
   /** What a client says first. */

@@ -17,7 +17,7 @@ const INSPECTED: InspectionsState = {
 const HASH = `0x${'01'.repeat(32)}`;
 
 /** Where a host of a cluster stands. */
-export const exampleHost: NonNullable<HostsState['host']> = {
+const exampleHost: NonNullable<HostsState['host']> = {
   name: 'a',
   entry: 1_204_515,
   head: 1_204_515,

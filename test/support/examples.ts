@@ -22,7 +22,7 @@ const folder = join(import.meta.dir, '../../src/api/shared/examples');
 const VALUES = join(folder, 'values.json');
 const ANSWERS = join(folder, 'answers.json');
 
-export const VERSION = 'stackside v1.0.0 (main:abc1234)';
+const VERSION = 'stackside v1.0.0 (main:abc1234)';
 
 /** So many events of the chain have what the example of a chainhook matches. */
 const EVENTS_OF_HOOKS = 200;
@@ -110,7 +110,7 @@ async function exampleOf(route: Route, candidates: Candidates, ask: Ask): Promis
 }
 
 /** Asks an application. */
-export const asking =
+const asking =
   (app: AnyElysia): Ask =>
   async (target, method = 'GET', sent) => {
     const init =

@@ -25,7 +25,7 @@ export interface Forks {
   steps: Step[];
 }
 
-export const DEEPEST_FORK = 12;
+const DEEPEST_FORK = 12;
 const MOST_TRANSACTIONS = 4;
 /** As many calls of pox-5 as of everything else: bonds and stakes are changed again and again. */
 const STAKING = 100;

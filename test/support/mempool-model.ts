@@ -5,7 +5,7 @@ import { fromHex } from '../../src/codec/hex.ts';
 import type { NodeEvent } from '../../src/devnet/node-event.ts';
 import { type BlockHead, BlockTree, type Seen } from './winning-chain.ts';
 
-export interface Known {
+interface Known {
   content: TransactionContent;
   /** Whether it would wait if no other transaction spent its nonces: announced or back from a block, and not dropped. */
   stands: boolean;

@@ -7,9 +7,9 @@ import { createHash, createHmac } from 'node:crypto';
 export const S3_KEYS = { accessKeyId: 'AKEXAMPLE', secretAccessKey: 'secret/of+example', region: 'eu-test-1' };
 
 /** What happens to a request in place of its answer. */
-export type S3Fault = { status: number; code: string } | 'cut' | 'stalled';
+type S3Fault = { status: number; code: string } | 'cut' | 'stalled';
 
-export interface S3Request {
+interface S3Request {
   method: string;
   /** `bucket/key`. */
   path: string;

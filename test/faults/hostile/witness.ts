@@ -10,7 +10,7 @@ const LIMIT_MS = 60_000;
 const isLinux = process.platform === 'linux';
 
 /** Bytes of memory that a process holds; 0 where the system doesn't say. */
-export function memoryOf(pid: number): number {
+function memoryOf(pid: number): number {
   if (!isLinux) return 0;
   const kilobytes = /^VmRSS:\s+(\d+)/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1];
   return Number(kilobytes) * 1_024;
