@@ -188,5 +188,9 @@ test('what is no journal is said', async () => {
     expect((await refusal(odd.url.href, directory.path)).message).toContain('something else than a journal');
   }
   expect((await refusal('http://', directory.path)).message).toBe('http:// is no URL.');
-  expect((await refusal(join(directory.path, 'none'), directory.path)).message).toStartWith('There is no journal in');
+  const nothing = join(directory.path, 'none');
+  expect(await refusal(nothing, directory.path)).toMatchObject({
+    message: `--from names ${nothing}, which has no journal.`,
+    remedy: 'Give another data directory, or the URL of the API of another Stackside.',
+  });
 });

@@ -1,6 +1,6 @@
 /** Places that a command refuses before it begins, since its work there would fail late or take something away. */
 import { afterAll, beforeAll, expect, test } from 'bun:test';
-import { existsSync, mkdirSync, readdirSync, readFileSync, symlinkSync } from 'node:fs';
+import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, symlinkSync } from 'node:fs';
 import { join, relative } from 'node:path';
 import { systemClock } from '../../src/base/clock.ts';
 import { OperatorError } from '../../src/base/errors.ts';
@@ -69,6 +69,9 @@ test('the data directory itself is no other one', async () => {
   await expect(importJournal(settings, link)).rejects.toThrow('--from names the data directory itself');
   const options = { directory: data.path, wait: 0, clock: systemClock, reading: () => {} };
   expect(() => otherAt(link, null, options)).toThrow(OperatorError);
-  mkdirSync(join(around.path, 'other'));
-  expect(otherAt(join(around.path, 'other'), null, options).location).toBe(join(around.path, 'other'));
+  const other = join(around.path, 'other');
+  mkdirSync(other);
+  expect(() => otherAt(other, null, options)).toThrow(`--against names ${other}, which has no journal.`);
+  cpSync(data.path, other, { recursive: true });
+  expect(otherAt(other, null, options).location).toBe(other);
 });

@@ -1,8 +1,10 @@
 /** Another Stackside, of which a command asks what only its operator may ask. */
+import { existsSync } from 'node:fs';
 import { getFile, type Refusal, type Transfer } from '../../backup/transfer.ts';
 import type { Clock } from '../../base/clock.ts';
 import { OperatorError } from '../../base/errors.ts';
 import { isSamePlace } from '../../base/files.ts';
+import { journalPath } from '../../store/files/database.ts';
 
 /** A question to a peer. */
 interface PeerQuestion {
@@ -24,13 +26,15 @@ export interface Peer {
 /** Whether a place is named by the URL of a server, and not by a directory. */
 export const isUrl = (text: string): boolean => /^https?:\/\//i.test(text);
 
-/** Checks that an option names another directory than the data directory. @throws OperatorError */
+/** Checks that an option names a data directory, and another than this one. @throws OperatorError */
 export function requireAnother(option: string, other: string, directory: string): void {
-  if (!isSamePlace(other, directory)) return;
-  throw new OperatorError(
-    `${option} names the data directory itself, ${directory}.`,
-    'Give another data directory, or the URL of the API of another Stackside.',
-  );
+  const remedy = 'Give another data directory, or the URL of the API of another Stackside.';
+  if (isSamePlace(other, directory)) {
+    throw new OperatorError(`${option} names the data directory itself, ${directory}.`, remedy);
+  }
+  if (!existsSync(journalPath(other))) {
+    throw new OperatorError(`${option} names ${other}, which has no journal.`, remedy);
+  }
 }
 
 /** @throws OperatorError */
