@@ -252,6 +252,10 @@ browserTest('a block that a fork took back stays on the overview, struck out', a
   const decorations = `[...document.querySelectorAll('section[aria-label="Newest blocks"] td:first-child')].map((cell) =>
     cell.textContent + ' ' + getComputedStyle(cell).textDecorationLine)`;
   expect(await page.evaluate(decorations)).toEqual(['3 none', '2 none', '2 line-through', '1 none']);
+  // The node stated no tenures.
+  expect(await table.getByText('–', { exact: true }).count()).toBe(4);
+  // The page of its height is that of the other block.
+  expect(await table.getByRole('link', { name: '2', exact: true }).count()).toBe(1);
 });
 
 browserTest('the keyboard alone finds a block, shows the keys and follows links', async () => {

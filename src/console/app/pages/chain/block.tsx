@@ -73,7 +73,7 @@ function BlockFacts({ block }: { block: BlockObject }) {
                 <BitcoinBlockLink height={block.burn_block_height} />
               </span>,
             ],
-            ['Tenure', count(block.tenure_height)],
+            ['Tenure', block.tenure_height >= 0 && count(block.tenure_height)],
             [
               'Miner’s Bitcoin transaction',
               <Hash key="miner" value={block.miner_txid} copy="Bitcoin transaction id" />,
@@ -165,7 +165,12 @@ export const BLOCK_COLUMNS: readonly Column<BlockObject>[] = [
     cell: ({ hash }) => <Hash value={hash} to={pathTo('block', { id: hash })} />,
   },
   { name: 'Bitcoin block', class: 'number', cell: (block) => <BitcoinBlockLink height={block.burn_block_height} /> },
-  { name: 'Tenure', class: 'number wide', cell: ({ tenure_height: tenure }) => <Count value={tenure} /> },
+  {
+    name: 'Tenure',
+    class: 'number wide',
+    // The API has -1 where the node stated none.
+    cell: ({ tenure_height: tenure }) => (tenure < 0 ? '–' : <Count value={tenure} />),
+  },
   { name: 'Transactions', class: 'number', cell: ({ tx_count: transactions }) => <Count value={transactions} /> },
   { name: 'Largest cost', class: 'number wide', cell: (block) => <CostShare cost={block} /> },
   { name: 'Age', class: 'number', cell: ({ block_time: at }) => <Ago at={at} /> },

@@ -1,4 +1,5 @@
 /** How the server and the chain do, and the newest blocks as they come, in a list and in charts. */
+import type { ComponentChild } from 'preact';
 import { useRef } from 'preact/hooks';
 import { observerToml } from '../../../../node/observer-toml.ts';
 import type { Answer } from '../../api/answer.ts';
@@ -8,12 +9,11 @@ import { useAnswer } from '../../api/use-answer.ts';
 import { mergeBlocks, type SeenBlock } from '../../chain/block-list.ts';
 import { secondsBetween } from '../../chain/chart.ts';
 import { ago, bytes, count, duration, plural } from '../../chain/format.ts';
-import type { Block } from '../../chain/types.ts';
 import { Chart } from '../../ui/chart.tsx';
 import { now } from '../../ui/clock.ts';
-import { Copy, Facts, type Figure, Figures, Page, Panel, Show, Table } from '../../ui/parts.tsx';
+import { type Column, Copy, Facts, type Figure, Figures, Page, Panel, Show, Table } from '../../ui/parts.tsx';
 import { pathTo } from '../../ui/router.ts';
-import { Badge, Count, Hash } from '../../ui/values.tsx';
+import { Badge, Count } from '../../ui/values.tsx';
 import { BITCOIN_BLOCK_COLUMNS } from './bitcoin-block.tsx';
 import { BLOCK_COLUMNS } from './block.tsx';
 import { FeeTable, TypeTable } from './mempool.tsx';
@@ -242,7 +242,7 @@ function NewestBlocks() {
         {(rows) => (
           <Table
             label="Newest blocks"
-            columns={BLOCK_COLUMNS.map((column) => (column.name === 'Hash' ? HASH : column))}
+            columns={NEWEST_COLUMNS}
             rows={rows}
             keyOf={({ index_block_hash: hash }) => hash}
             rowClass={({ gone, fresh }) => (gone ? 'gone' : fresh ? 'fresh' : '')}
@@ -254,16 +254,18 @@ function NewestBlocks() {
   );
 }
 
-const HASH = {
-  name: 'Hash',
-  class: 'medium',
-  cell: (block: Block) =>
-    'gone' in block && block.gone === true ? (
-      <Badge tone="wait">replaced by a fork</Badge>
-    ) : (
-      <Hash value={block.hash} to={pathTo('block', { id: block.hash })} />
-    ),
+/** The cells of a block that a fork took back: the pages of its height and of its hash are another block's, and nobody's. */
+const GONE: Readonly<Record<string, (block: SeenBlock) => ComponentChild>> = {
+  Height: ({ height }) => <Count value={height} />,
+  Hash: () => <Badge tone="wait">replaced by a fork</Badge>,
 };
+
+const NEWEST_COLUMNS = BLOCK_COLUMNS.map(
+  (column): Column<SeenBlock> => ({
+    ...column,
+    cell: (block) => ((block.gone ? GONE[column.name] : undefined) ?? column.cell)(block),
+  }),
+);
 
 const TOO_FEW = 'A chart needs two blocks of one hour.';
 
