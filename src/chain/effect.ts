@@ -104,6 +104,9 @@ export type Effect =
   | { kind: 'namespace'; sign: Sign; position: number; index: number; namespace: string; lifetime: number }
   | { kind: 'namespace_price'; sign: Sign; position: number; index: number; namespace: string; price: PriceFunction };
 
+/** The effect of a kind. */
+export type EffectOf<Kind extends Effect['kind']> = Extract<Effect, { kind: Kind }>;
+
 export interface AccountMove {
   balance: bigint;
   /**

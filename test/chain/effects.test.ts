@@ -1,7 +1,7 @@
 import { expect, test } from 'bun:test';
 import fc from 'fast-check';
 import type { ChainEvent, ChainTransaction } from '../../src/chain/block.ts';
-import type { Effect, Involvement } from '../../src/chain/effect.ts';
+import type { Effect, EffectOf, Involvement } from '../../src/chain/effect.ts';
 import { effectsOf, undone } from '../../src/chain/effects.ts';
 import { involvementsOf } from '../../src/chain/involvements.ts';
 import { SEND_MANY } from '../../src/chain/memo-transfers.ts';
@@ -151,8 +151,6 @@ test('what is undone twice is what it was', () => {
   );
 });
 
-type Of<K extends Effect['kind']> = Extract<Effect, { kind: K }>;
-
 test('the balances a block moves add up to the supply it makes, less the fees it takes, plus the fees it pays out', () => {
   const seen = new Seen({ 'blocks that move STX': 20 });
   assertProperty(
@@ -172,7 +170,8 @@ test('the balances a block moves add up to the supply it makes, less the fees it
         }),
       }));
       const effects = [...effectsOf({ ...block, transactions }, sendMany)];
-      const kind = <K extends Effect['kind']>(name: K) => effects.filter((one): one is Of<K> => one.kind === name);
+      const kind = <K extends Effect['kind']>(name: K) =>
+        effects.filter((one): one is EffectOf<K> => one.kind === name);
       const moved = kind('account').reduce((sum, { balance }) => sum + balance, 0n);
       const supply = kind('totals').reduce((sum, one) => sum + one.supply, 0n);
       const taken = transactions.reduce((sum, { fee }) => sum + fee, 0n);

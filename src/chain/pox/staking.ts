@@ -107,6 +107,9 @@ export type StakingChange =
   /** Sats that a staker took, of a bond or, where that is null, of its stake. */
   | { kind: 'reward_claim'; staker: string; bond: number | null; sats: bigint };
 
+/** The change of a kind. */
+export type StakingChangeOf<Kind extends StakingChange['kind']> = Extract<StakingChange, { kind: Kind }>;
+
 /** One topic of a contract. */
 export interface StakingTopic {
   name: string;

@@ -1,10 +1,18 @@
-/** Principals' balances and the totals of their lists. */
+/** Accounts: their STX and the totals of their lists, and checkpoints of what their history came to. */
 import type { Database } from 'bun:sqlite';
-import type { Effect } from '../../chain/effect.ts';
+import type { EffectOf } from '../../chain/effect.ts';
+import { accountStates } from '../queries/account-states.ts';
 import { decimalOf, isPositive, sortable } from '../rows/amounts.ts';
-import type { Row } from '../rows/kept-rows.ts';
-import type { accountsTable } from '../rows/tables.ts';
-import type { BusyRows } from './busy-rows.ts';
+import { keptRows, type Row } from '../rows/kept-rows.ts';
+import { table } from '../rows/table.ts';
+import {
+  accountCheckpointsTable,
+  accountsTable,
+  ftBalancesTable,
+  ftTokensTable,
+  nftHoldingsTable,
+  tokenCheckpointsTable,
+} from '../rows/tables.ts';
 import type { Dictionaries } from './dictionary.ts';
 
 type Account = Row<typeof accountsTable>;
@@ -25,7 +33,7 @@ const emptyAccount = (principal_id: number, address: string): Account => ({
   nfts: 0,
 });
 
-const movedBy = (account: Account, effect: Extract<Effect, { kind: 'account' }>): Account => {
+const movedBy = (account: Account, effect: EffectOf<'account'>): Account => {
   const { sign } = effect;
   return {
     principal_id: account.principal_id,
@@ -50,7 +58,7 @@ export function accountWriter(db: Database, { principals }: Dictionaries, { acco
     'UPDATE totals SET stx_holders = stx_holders + ?1, stx_accounts = stx_accounts + ?2',
   );
 
-  return (effect: Extract<Effect, { kind: 'account' }>): void => {
+  return (effect: EffectOf<'account'>): void => {
     const { principal } = effect;
     const key = { principal_id: principals.id(principal) };
     const before = accounts.get(key) ?? emptyAccount(key.principal_id, principal);
@@ -73,3 +81,86 @@ export const tokenCounter =
     const account = accounts.get({ principal_id: principal });
     if (account !== null) accounts.put({ ...account, [counted]: account[counted] + by });
   };
+
+/**
+ * What sets and takes back checkpoints through this connection. Every other effect of the block is applied then.
+ * @param every how many transactions and rewards of an account it has one
+ */
+export function checkpointWriter(
+  db: Database,
+  { principals }: Dictionaries,
+  { accounts: counts }: BusyRows,
+  every: number,
+) {
+  const states = accountStates(db);
+  const accounts = table(db, accountCheckpointsTable);
+  const tokens = table(db, tokenCheckpointsTable);
+
+  function add(principal: number, height: number): void {
+    const state = states.at(principal, height);
+    for (const { token, assetId, sent, received } of states.changed(principal, height)) {
+      tokens.add({
+        principal_id: principal,
+        token,
+        asset_id: assetId,
+        height,
+        sent: String(sent),
+        received: String(received),
+      });
+    }
+    accounts.add({
+      principal_id: principal,
+      height,
+      transactions: state.transactions,
+      sponsored_only: state.sponsoredOnly,
+      events: state.events,
+      locks: state.locks,
+      inbound: state.inbound,
+      last_nonce: state.lastNonce,
+      sent: String(state.sent),
+      received: String(state.received),
+      fees: String(state.fees),
+      mined: String(state.mined),
+    });
+  }
+
+  function remove(principal: number, height: number): void {
+    // Once the checkpoint is gone, what changed is found from the one before, as when this one was set.
+    accounts.remove({ principal_id: principal, height });
+    for (const { token, assetId } of states.changed(principal, height)) {
+      tokens.remove({ principal_id: principal, token, asset_id: assetId, height });
+    }
+  }
+
+  return (effect: EffectOf<'checkpoint'>): void => {
+    const { sign, height, entries } = effect;
+    const principal = principals.id(effect.principal);
+    const account = counts.get({ principal_id: principal });
+    const after = account === null ? 0 : account.transactions + account.rewards;
+    if (Math.floor(after / every) === Math.floor((after - entries) / every)) return;
+    if (sign === 1) add(principal, height);
+    else remove(principal, height);
+  };
+}
+
+/** The cached rows of the tables in which block after block changes the same rows, for all writers of a connection. */
+export function busyRows(db: Database) {
+  const tables = {
+    accounts: keptRows(db, accountsTable),
+    ftBalances: keptRows(db, ftBalancesTable),
+    ftTokens: keptRows(db, ftTokensTable),
+    nftHoldings: keptRows(db, nftHoldingsTable),
+  };
+  return {
+    ...tables,
+    /** Writes what was changed; called before each commit. */
+    store(): void {
+      for (const rows of Object.values(tables)) rows.store();
+    },
+    /** Forgets all: what was written since the last commit is undone. */
+    forget(): void {
+      for (const rows of Object.values(tables)) rows.forget();
+    },
+  };
+}
+export type BusyRows = ReturnType<typeof busyRows>;

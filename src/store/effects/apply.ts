@@ -1,44 +1,49 @@
 /** Effects to rows: which writer applies which kind of effect. The writers alone write the tables of the canonical chain. */
 import type { Database } from 'bun:sqlite';
 import { collecting } from '../../base/garbage.ts';
-import type { Effect } from '../../chain/effect.ts';
+import type { Effect, EffectOf } from '../../chain/effect.ts';
 import { CHECKPOINT_EVERY } from '../queries/account-states.ts';
-import { accountWriter } from './account-writer.ts';
-import { anchorWriter } from './anchor-writer.ts';
-import { blockWriter, minerRewardWriter, totalsWriter } from './block-writer.ts';
-import { type BusyRows, busyRows } from './busy-rows.ts';
-import { checkpointWriter } from './checkpoint-writer.ts';
-import { contractLogWriter } from './contract-log-writer.ts';
+import { accountWriter, type BusyRows, busyRows, checkpointWriter } from './account-writer.ts';
+import {
+  anchorWriter,
+  blockWriter,
+  minerRewardWriter,
+  supplyWriter,
+  tallyWriter,
+  totalsWriter,
+} from './block-writer.ts';
 import type { Dictionaries } from './dictionary.ts';
-import { eventWriter, involvementWriter, memoTransferWriter, stxLockWriter } from './event-writer.ts';
-import { ftWriters } from './ft-writer.ts';
+import {
+  contractLogWriter,
+  eventWriter,
+  involvementWriter,
+  memoTransferWriter,
+  stxLockWriter,
+  tokenChangeWriter,
+} from './event-writer.ts';
 import { confirmedMicroblockWriter } from './microblock-writer.ts';
 import { nameWriters } from './name-writer.ts';
-import { nftWriters } from './nft-writer.ts';
-import { rewardSetWriter } from './reward-set-writer.ts';
-import { stackingWriter } from './stacking-writer.ts';
+import { rewardSetWriter, stackingWriter } from './stacking-writer.ts';
 import { stakingWriter } from './staking-writer.ts';
-import { supplyWriter } from './supply-writer.ts';
-import { tallyWriter } from './tally-writer.ts';
-import { tokenChangeWriter } from './token-change-writer.ts';
+import { ftWriters, nftWriters } from './token-writer.ts';
 import { transactionWriter } from './transaction-writer.ts';
 import { valueIndexWriter } from './value-index-writer.ts';
 
 export type ApplyEffects = (effects: Iterable<Effect>) => void;
 
 /** A print of a stacking contract that could not be read, and changed nothing. */
-export type UnreadPrint = Extract<Effect, { kind: 'unread_print' }>;
+export type UnreadPrint = EffectOf<'unread_print'>;
 
 interface Options {
   /** Blocks between two checkpoints; tests, which have accounts of a short history, set it. */
   checkpointEvery?: number;
   /** Told of each as it is applied. */
   onUnreadPrint?: (print: UnreadPrint) => void;
-  onUnknownKind?: (unknown: Extract<Effect, { kind: 'unknown_kind' }>) => void;
+  onUnknownKind?: (unknown: EffectOf<'unknown_kind'>) => void;
 }
 
 /** What applies an effect, for each kind. */
-type Writers = { [Kind in Effect['kind']]: (effect: Extract<Effect, { kind: Kind }>) => void };
+type Writers = { [Kind in Effect['kind']]: (effect: EffectOf<Kind>) => void };
 
 function writersOf(
   db: Database,
@@ -121,8 +126,8 @@ export function effectsWriter(db: Database, dictionaries: Dictionaries, options:
   const busy = busyRows(db);
   const values = valueIndexWriter(db);
   const writers = writersOf(db, dictionaries, options, busy, values);
-  const applyOne = <Kind extends Effect['kind']>(effect: Extract<Effect, { kind: Kind }>): void => {
-    const write: (effect: Extract<Effect, { kind: Kind }>) => void = writers[effect.kind as Kind];
+  const applyOne = <Kind extends Effect['kind']>(effect: EffectOf<Kind>): void => {
+    const write: (effect: EffectOf<Kind>) => void = writers[effect.kind as Kind];
     write(effect);
   };
   return {

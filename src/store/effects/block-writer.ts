@@ -1,10 +1,17 @@
-/** Rows of blocks, of the rewards that mature in them, and the sums over the chain. */
+/** Rows of blocks: the block, the rewards that mature in it, the Bitcoin block it is anchored to, and the sums over the chain. */
 import type { Database } from 'bun:sqlite';
 import type { Block } from '../../chain/block.ts';
-import type { Effect } from '../../chain/effect.ts';
-import { table } from '../rows/table.ts';
-import type { NewRow } from '../rows/table-shape.ts';
-import { blocksTable, minerRewardsTable } from '../rows/tables.ts';
+import type { EffectOf } from '../../chain/effect.ts';
+import { inserter, table, upserter } from '../rows/table.ts';
+import type { NewRow, Stored } from '../rows/table-shape.ts';
+import {
+  anchorBurnBlocksTable,
+  blocksTable,
+  calledFunctionsTable,
+  minerRewardsTable,
+  stxSuppliesTable,
+  transactionTypesTable,
+} from '../rows/tables.ts';
 import type { Dictionaries } from './dictionary.ts';
 
 const size = (block: Block): number => block.transactions.reduce((total, { raw }) => total + raw.length, 0);
@@ -52,7 +59,7 @@ function blockRow(block: Block, precedingTransactions: number): NewRow<typeof bl
 export function blockWriter(db: Database) {
   const blocks = table(db, blocksTable);
   const totals = db.prepare<{ transactions: number }, []>('SELECT transactions FROM totals');
-  return ({ sign, block }: Extract<Effect, { kind: 'block' }>): void => {
+  return ({ sign, block }: EffectOf<'block'>): void => {
     // The totals move after the block's row.
     if (sign === 1) blocks.add(blockRow(block, totals.get()?.transactions ?? 0));
     else blocks.remove({ height: block.height });
@@ -62,7 +69,7 @@ export function blockWriter(db: Database) {
 /** What applies the effects on miners' rewards through this connection. */
 export function minerRewardWriter(db: Database, { principals }: Dictionaries) {
   const rewards = table(db, minerRewardsTable);
-  return ({ sign, height, index, reward }: Extract<Effect, { kind: 'miner_reward' }>): void => {
+  return ({ sign, height, index, reward }: EffectOf<'miner_reward'>): void => {
     if (sign === -1) {
       rewards.remove({ height, reward_index: index });
       return;
@@ -90,9 +97,75 @@ export function totalsWriter(db: Database) {
   const set = db.prepare<null, [number, string, string]>(
     'UPDATE totals SET transactions = transactions + ?1, stx_supply = ?2, stx_balances = ?3',
   );
-  return ({ sign, transactions, supply, balances }: Extract<Effect, { kind: 'totals' }>): void => {
+  return ({ sign, transactions, supply, balances }: EffectOf<'totals'>): void => {
     const known = totals.get();
     const moved = (kept: string | undefined, by: bigint): string => String(BigInt(kept ?? 0) + BigInt(sign) * by);
     set.run(sign * transactions, moved(known?.stx_supply, supply), moved(known?.stx_balances, balances));
+  };
+}
+
+type Last = Stored<typeof anchorBurnBlocksTable, 'ordinal' | 'hash' | 'blocks'>;
+
+/** What applies the effects on the Bitcoin blocks that blocks are anchored to: appended at the tip, taken back from there. */
+export function anchorWriter(db: Database) {
+  const newest = db.prepare<Last, []>(
+    'SELECT ordinal, hash, blocks FROM anchor_burn_blocks ORDER BY ordinal DESC LIMIT 1',
+  );
+  const anchors = table(db, anchorBurnBlocksTable);
+  const count = db.prepare(
+    `UPDATE anchor_burn_blocks SET blocks = blocks + ?2, transactions = transactions + ?3, rows = rows + ?4
+      WHERE ordinal = ?1`,
+  );
+
+  return ({ sign, block }: EffectOf<'anchor'>): void => {
+    const last = newest.get();
+    const same = last !== null && Buffer.compare(last.hash, block.burnBlockHash) === 0;
+    if (sign === -1 && !same) throw new Error('anchor_burn_blocks had no row to take away');
+    if (same && !(sign === -1 && last.blocks === 1)) {
+      count.run(last.ordinal, sign, sign * block.announcedTransactions, sign * block.transactions.length);
+    } else if (same) {
+      anchors.remove({ ordinal: last.ordinal });
+    } else {
+      anchors.add({
+        ordinal: (last?.ordinal ?? 0) + 1,
+        hash: block.burnBlockHash,
+        height: block.burnBlockHeight,
+        time: block.burnBlockTime,
+        first_block: block.height,
+        blocks: 1,
+        transactions: block.announcedTransactions,
+        rows: block.transactions.length,
+      });
+    }
+  };
+}
+
+/** What applies the effects on the STX supply: a row for each block that changed it. */
+export function supplyWriter(db: Database) {
+  const newest = db.prepare<{ supply: string }, []>('SELECT supply FROM stx_supplies ORDER BY height DESC LIMIT 1');
+  const add = inserter(db, stxSuppliesTable);
+  const remove = db.prepare('DELETE FROM stx_supplies WHERE height = ?1');
+
+  return ({ sign, height, supply }: EffectOf<'supply'>): void => {
+    if (sign === -1) remove.run(height);
+    else add({ height, supply: (BigInt(newest.get()?.supply ?? 0) + supply).toString() });
+  };
+}
+
+/** What applies the effects on how many transactions there are of each type, and calls of functions of each name. A row exists while its count is not zero. */
+export function tallyWriter(db: Database) {
+  const countType = upserter(db, transactionTypesTable, { summed: ['transactions'] });
+  const countCalls = upserter(db, calledFunctionsTable, { summed: ['calls'] });
+  const removeType = db.prepare<null, [number]>('DELETE FROM transaction_types WHERE type = ?1 AND transactions = 0');
+  const removeCalls = db.prepare<null, [string]>('DELETE FROM called_functions WHERE name = ?1 AND calls = 0');
+  return ({ sign, types, functions }: EffectOf<'tallies'>): void => {
+    for (const [type, count] of types) {
+      countType({ type, transactions: sign * count });
+      if (sign === -1) removeType.run(type);
+    }
+    for (const [name, count] of functions) {
+      countCalls({ name, calls: sign * count });
+      if (sign === -1) removeCalls.run(name);
+    }
   };
 }

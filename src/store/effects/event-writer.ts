@@ -1,11 +1,18 @@
-/** Rows of events, and of what they were to the principals that took part in them. */
+/** Rows of events, of the principals that take part in them, and of what they come to. */
 import type { Database } from 'bun:sqlite';
 import type { ChainEvent } from '../../chain/block.ts';
-import type { Effect, Involvement } from '../../chain/effect.ts';
-import { table } from '../rows/table.ts';
+import type { EffectOf, Involvement } from '../../chain/effect.ts';
+import { table, upserter } from '../rows/table.ts';
 import type { NewRow } from '../rows/table-shape.ts';
-import { eventsTable, memoTransfersTable, principalTransactionsTable, stxLocksTable } from '../rows/tables.ts';
-import { AFFECTED, assetEventKind, EVENT_KIND } from '../rows/words.ts';
+import {
+  contractLogsTable,
+  eventsTable,
+  memoTransfersTable,
+  principalTransactionsTable,
+  stxLocksTable,
+  tokenChangesTable,
+} from '../rows/tables.ts';
+import { AFFECTED, assetEventKind, EVENT_KIND, storedToken } from '../rows/words.ts';
 import type { Dictionaries } from './dictionary.ts';
 
 type EventColumns = Omit<NewRow<typeof eventsTable>, 'position' | 'event_index'>;
@@ -60,7 +67,7 @@ function eventColumns(event: ChainEvent, { principals, assets }: Dictionaries): 
 /** What applies the effects on events through this connection. */
 export function eventWriter(db: Database, dictionaries: Dictionaries) {
   const events = table(db, eventsTable);
-  return ({ sign, position, index, event }: Extract<Effect, { kind: 'event' }>): void => {
+  return ({ sign, position, index, event }: EffectOf<'event'>): void => {
     if (sign === 1) events.add({ position, event_index: index, ...eventColumns(event, dictionaries) });
     else events.remove({ position, event_index: index });
   };
@@ -76,7 +83,7 @@ const affectedBits = ({ stx, ft, nft, stxMoved, sponsorOnly }: Involvement): num
 /** What applies the effects on principals' parts in transactions through this connection. */
 export function involvementWriter(db: Database, { principals }: Dictionaries) {
   const involvements = table(db, principalTransactionsTable);
-  return ({ sign, position, principal, involvement }: Extract<Effect, { kind: 'involvement' }>): void => {
+  return ({ sign, position, principal, involvement }: EffectOf<'involvement'>): void => {
     const key = { principal_id: principals.id(principal), position };
     if (sign === -1) {
       involvements.remove(key);
@@ -95,7 +102,7 @@ export function involvementWriter(db: Database, { principals }: Dictionaries) {
 /** What applies the effects on transfers with a memo through this connection. */
 export function memoTransferWriter(db: Database, { principals }: Dictionaries) {
   const transfers = table(db, memoTransfersTable);
-  return ({ sign, position, transfer }: Extract<Effect, { kind: 'memo_transfer' }>): void => {
+  return ({ sign, position, transfer }: EffectOf<'memo_transfer'>): void => {
     const { recipient, eventIndex, printed } = transfer;
     const key = { principal_id: principals.id(recipient), position, event_index: eventIndex };
     if (sign === 1) transfers.add({ ...key, printed: Number(printed) });
@@ -106,12 +113,39 @@ export function memoTransferWriter(db: Database, { principals }: Dictionaries) {
 /** What applies the effects on locks of STX through this connection. */
 export function stxLockWriter(db: Database, { principals }: Dictionaries) {
   const locks = table(db, stxLocksTable);
-  return ({ sign, position, index, lock }: Extract<Effect, { kind: 'lock' }>): void => {
+  return ({ sign, position, index, lock }: EffectOf<'lock'>): void => {
     const key = { principal_id: principals.id(lock.principal), position, event_index: index };
     if (sign === -1) {
       locks.remove(key);
       return;
     }
     locks.add({ ...key, amount: lock.amount, unlock_height: lock.unlockHeight, pox_version: lock.poxVersion });
+  };
+}
+
+/** What applies the effects on how many logs a contract has. */
+export function contractLogWriter(db: Database, { principals }: Dictionaries) {
+  const count = upserter(db, contractLogsTable, { summed: ['logs'] });
+  const removeEmpty = db.prepare('DELETE FROM contract_logs WHERE contract_id = ?1 AND logs = 0');
+
+  return ({ sign, contract, logs }: EffectOf<'contract_logs'>): void => {
+    const id = principals.id(contract);
+    count({ contract_id: id, logs: sign * logs });
+    if (sign === -1) removeEmpty.run(id);
+  };
+}
+
+/** What applies the effects on principals' tokens: what a transaction moved of each. */
+export function tokenChangeWriter(db: Database, { principals, assets }: Dictionaries) {
+  const changes = table(db, tokenChangesTable);
+  return ({ sign, position, principal, token, asset, sent, received }: EffectOf<'token_change'>) => {
+    const key = {
+      principal_id: principals.id(principal),
+      position,
+      token: storedToken.numberOf(token),
+      asset_id: assets.id(asset),
+    };
+    if (sign === 1) changes.add({ ...key, sent: sent.toString(), received: received.toString() });
+    else changes.remove(key);
   };
 }

@@ -1,6 +1,6 @@
 /** Microblocks (Stacks 2.x): those streamed between two blocks, and those of them that the next block confirmed. */
 import type { Database } from 'bun:sqlite';
-import type { Effect } from '../../chain/effect.ts';
+import type { EffectOf } from '../../chain/effect.ts';
 import type { StreamedMicroblock } from '../../chain/normalise.ts';
 import { inserter } from '../rows/table.ts';
 import type { Stored } from '../rows/table-shape.ts';
@@ -100,7 +100,7 @@ export function confirmedMicroblockWriter(db: Database) {
   const insert = inserter(db, microblocksTable);
   const remove = db.prepare<null, [number]>('DELETE FROM microblocks WHERE height = ?1');
 
-  return ({ sign, height, microblocks }: Extract<Effect, { kind: 'microblocks' }>): void => {
+  return ({ sign, height, microblocks }: EffectOf<'microblocks'>): void => {
     if (sign === -1) {
       remove.run(height);
       return;

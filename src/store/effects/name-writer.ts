@@ -1,6 +1,6 @@
 /** Names and namespaces: what was done with each, and what is left of it. */
 import type { Database } from 'bun:sqlite';
-import type { Effect } from '../../chain/effect.ts';
+import type { EffectOf } from '../../chain/effect.ts';
 import { priceColumns } from '../rows/price-columns.ts';
 import { prepared } from '../rows/statement.ts';
 import { table, upserter } from '../rows/table.ts';
@@ -8,9 +8,6 @@ import type { Stored } from '../rows/table-shape.ts';
 import { nameOperationsTable, namespacePricesTable, namespacesTable, namesTable } from '../rows/tables.ts';
 import { storedNameOperation } from '../rows/words.ts';
 import type { Dictionaries } from './dictionary.ts';
-
-type NameEffect = Extract<Effect, { kind: 'name_operation' | 'namespace' | 'namespace_price' }>;
-type Of<K extends NameEffect['kind']> = Extract<NameEffect, { kind: K }>;
 
 type LastOperation = Stored<typeof nameOperationsTable, 'position' | 'event_index' | 'operation'>;
 
@@ -29,7 +26,7 @@ export function nameWriters(db: Database, { principals }: Dictionaries) {
   const setName = upserter(db, namesTable, { replaced: ['position', 'event_index', 'active'] });
   const removeName = db.prepare('DELETE FROM names WHERE name = ?1');
 
-  function moveName({ sign, position, index, operation }: Of<'name_operation'>): void {
+  function moveName({ sign, position, index, operation }: EffectOf<'name_operation'>): void {
     const { name, namespace, operation: word, sender, zonefileHash } = operation;
     const key = { name, position, event_index: index };
     if (sign === 1) {
@@ -49,13 +46,13 @@ export function nameWriters(db: Database, { principals }: Dictionaries) {
     setName({ name, namespace, position: lastPosition, event_index, active: now.operation === REVOKED ? 0 : 1 });
   }
 
-  function moveNamespace({ sign, position, index, namespace, lifetime }: Of<'namespace'>): void {
+  function moveNamespace({ sign, position, index, namespace, lifetime }: EffectOf<'namespace'>): void {
     const key = { namespace, position, event_index: index };
     if (sign === 1) namespaces.add({ ...key, lifetime });
     else namespaces.remove(key);
   }
 
-  function movePrice({ sign, position, index, namespace, price }: Of<'namespace_price'>): void {
+  function movePrice({ sign, position, index, namespace, price }: EffectOf<'namespace_price'>): void {
     const key = { namespace, position, event_index: index };
     if (sign === 1) prices.add({ ...key, ...priceColumns(price) });
     else prices.remove(key);

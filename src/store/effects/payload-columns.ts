@@ -4,7 +4,7 @@ import type { Payload } from '../../codec/transaction.ts';
 import { storedTenureCause } from '../rows/words.ts';
 import type { Dictionaries } from './dictionary.ts';
 
-export interface PayloadColumns {
+interface PayloadColumns {
   recipientId: number | null;
   amount: string | null;
   memo: Uint8Array | null;

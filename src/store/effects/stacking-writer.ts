@@ -1,22 +1,24 @@
-/** Stacking by pox-2 to pox-4: the prints, what is delegated, and who stacks in which reward cycle. */
+/** Stacking by pox to pox-4: prints of the contracts, and the signers of reward cycles, as blocks chose them. */
 import type { Database } from 'bun:sqlite';
-import type { Effect } from '../../chain/effect.ts';
+import type { EffectOf } from '../../chain/effect.ts';
 import { heightOfUint, type StackingChange } from '../../chain/pox/stacking.ts';
 import { sortable } from '../rows/amounts.ts';
 import { prepared } from '../rows/statement.ts';
-import { inserter, table, upserter } from '../rows/table.ts';
+import { inserter, inserterIfAbsent, table, upserter } from '../rows/table.ts';
 import type { Stored } from '../rows/table-shape.ts';
 import {
+  cycleSignersTable,
   cycleStackerCountsTable,
   cycleStackersTable,
   delegationsTable,
+  rewardCyclesTable,
   stackingEventsTable,
   stackingTermsTable,
 } from '../rows/tables.ts';
 import { TERM } from '../rows/words.ts';
 import type { Dictionaries } from './dictionary.ts';
 
-type PrintEffect = Extract<Effect, { kind: 'stacking_print' }>;
+type PrintEffect = EffectOf<'stacking_print'>;
 type Term = Extract<StackingChange, { kind: 'solo_term' | 'pooled_term' | 'commitment' }>;
 
 type TermRow = Stored<
@@ -132,5 +134,36 @@ export function stackingWriter(db: Database, dictionaries: Dictionaries) {
         else delegations.remove(key);
       } else if (change.kind !== 'early_unlock') changeTerm(effect, change);
     }
+  };
+}
+
+/**
+ * Makes what applies the effects on reward sets through this connection. If two blocks choose the set of one cycle,
+ * the first counts.
+ */
+export function rewardSetWriter(db: Database) {
+  const addCycle = inserterIfAbsent(db, rewardCyclesTable);
+  const removeCycle = db.prepare<null, [number, number]>('DELETE FROM reward_cycles WHERE cycle = ?1 AND height = ?2');
+  const addSigner = inserter(db, cycleSignersTable);
+  const removeSigners = db.prepare<null, [number]>('DELETE FROM cycle_signers WHERE cycle = ?1');
+  const count = db.prepare<null, [number]>('UPDATE staking_totals SET cycles = cycles + ?1');
+
+  return ({ sign, height, rewardSet }: EffectOf<'reward_set'>): void => {
+    const { cycle } = rewardSet;
+    // A key stands in a set once.
+    const signers = [...new Map(rewardSet.signers.map((signer) => [signer.key.toHex(), signer])).values()];
+    if (sign === -1) {
+      if (removeCycle.run(cycle, height).changes === 0) return;
+      removeSigners.run(cycle);
+    } else {
+      const weight = signers.reduce((sum, signer) => sum + signer.weight, 0);
+      const stacked = signers.reduce((sum, signer) => sum + signer.stacked, 0n);
+      const row = { cycle, height, signers: signers.length, weight, stacked: stacked.toString() };
+      if (addCycle(row) === null) return;
+      for (const { key, weight: its, stacked: amount } of signers) {
+        addSigner({ cycle, signer_key: key, weight: its, stacked: sortable(amount.toString()) });
+      }
+    }
+    count.run(sign);
   };
 }

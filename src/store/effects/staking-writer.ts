@@ -1,19 +1,32 @@
-/** Staking by pox-5: which writer takes which change. */
+/**
+ * Staking by pox-5: bonds (their terms, who may register how much, and what each staker has in them), STX that are staked
+ * without one, rewards, and keys of signers.
+ */
 import type { Database } from 'bun:sqlite';
-import type { Effect, Sign } from '../../chain/effect.ts';
-import { bondTotals } from './bond-totals.ts';
-import { bondPositionWriter, bondWriter } from './bond-writer.ts';
+import type { EffectOf, Sign } from '../../chain/effect.ts';
+import type { BitcoinOutput, StakingChangeOf } from '../../chain/pox/staking.ts';
+import { inserterIfAbsent, table, upserter } from '../rows/table.ts';
+import type { KeyOf, NewRow, Stored, TableShape } from '../rows/table-shape.ts';
+import {
+  bondAllowancesTable,
+  bondPositionsTable,
+  bondRegistrationsTable,
+  bondsTable,
+  bondTotalsTable,
+  signerKeysTable,
+  stakesTable,
+  stakingRewardsTable,
+  stakingSharesTable,
+} from '../rows/tables.ts';
+import { KEY_ACTION, NO_BOND, storedKeyAction } from '../rows/words.ts';
 import type { Dictionaries } from './dictionary.ts';
-import { signerKeyWriter } from './signer-key-writer.ts';
-import { stakeWriter } from './stake-writer.ts';
-import { stakingRewardsWriter } from './staking-rewards-writer.ts';
 
-type StakingEffect = Extract<Effect, { kind: 'staking' }>;
-type Change = StakingEffect['change'];
-type Of<Kind extends Change['kind']> = Extract<Change, { kind: Kind }>;
+type StakingEffect = EffectOf<'staking'>;
 
 /** What takes a change, for each kind. The effect says where in the chain it stands. */
-type Writers = { [Kind in Change['kind']]: (change: Of<Kind>, effect: StakingEffect, sign: Sign) => void };
+type Writers = {
+  [Kind in StakingEffect['change']['kind']]: (change: StakingChangeOf<Kind>, effect: StakingEffect, sign: Sign) => void;
+};
 
 /** What applies the effects on staking through this connection. */
 export function stakingWriter(db: Database, dictionaries: Dictionaries) {
@@ -36,9 +49,513 @@ export function stakingWriter(db: Database, dictionaries: Dictionaries) {
     reward_calculation: (change, _, sign) => rewards.calculate(change, sign),
     reward_claim: (change, _, sign) => rewards.claim(change, sign),
   };
-  const take = <Kind extends Change['kind']>(change: Of<Kind>, effect: StakingEffect): void => {
+  const take = <Kind extends StakingEffect['change']['kind']>(
+    change: StakingChangeOf<Kind>,
+    effect: StakingEffect,
+  ): void => {
     const write: Writers[Kind] = writers[change.kind as Kind];
     write(change, effect, effect.sign);
   };
   return (effect: StakingEffect): void => take(effect.change, effect);
+}
+
+type StakeWriter = ReturnType<typeof stakeWriter>;
+
+/** What writes STX that are staked without a bond. */
+function stakeWriter(db: Database, { principals }: Dictionaries) {
+  const stakes = history(db, stakesTable);
+  const changedAt = db.prepare<{ found: number }, [number, number, number]>(
+    'SELECT 1 AS found FROM stakes WHERE staker_id = ?1 AND position = ?2 AND event_index = ?3',
+  );
+
+  return {
+    change(change: StakingChangeOf<'stake' | 'stake_update'>, at: At, sign: Sign): void {
+      const owner = { staker_id: principals.id(change.staker) };
+      if (sign === -1) {
+        stakes.remove(owner, at);
+        return;
+      }
+      const from = change.kind === 'stake' ? change.firstCycle : change.fromCycle;
+      stakes.add(
+        {
+          ...owner,
+          address: change.staker,
+          signer_id: principals.id(change.signer),
+          amount: change.stx.toString(),
+          first_cycle: change.kind === 'stake' ? from : (stakes.current(owner)?.first_cycle ?? from),
+          from_cycle: from,
+          unlock_cycle: change.unlockCycle,
+          unlock_height: change.unlockHeight,
+        },
+        at,
+      );
+    },
+
+    /** STX that a bond locks from a cycle on are staked without one no more. */
+    end(staker: string, cycle: number, at: At): void {
+      const stake = stakes.current({ staker_id: principals.id(staker) });
+      if (stake === null || stake.amount === '0') return;
+      stakes.add({ ...stake, address: staker, amount: '0', from_cycle: cycle }, at);
+    },
+
+    /** Takes back what `end` did at this place, if anything. */
+    resume(staker: number, at: At): void {
+      if (changedAt.get(staker, at.position, at.index) !== null) stakes.remove({ staker_id: staker }, at);
+    },
+  };
+}
+
+type Position = Stored<typeof bondPositionsTable, keyof (typeof bondPositionsTable)['columns']>;
+type Schedule = Stored<typeof bondsTable, 'first_cycle' | 'start_height' | 'unlock_cycle' | 'unlock_height'>;
+
+/** Transaction id, then the output's number, of each. */
+const outputsColumn = (outputs: readonly BitcoinOutput[] | null): Uint8Array | null =>
+  outputs === null
+    ? null
+    : Buffer.concat(
+        outputs.flatMap(({ txId, index }) => {
+          const number = new Uint8Array(4);
+          new DataView(number.buffer).setUint32(0, index);
+          return [txId, number];
+        }),
+      );
+
+/** The reward cycle of a Bitcoin height, by what a bond says of two others. */
+function cycleAt(height: number, { first_cycle, start_height, unlock_cycle, unlock_height }: Schedule): number {
+  const length = (unlock_height - start_height) / (unlock_cycle - first_cycle);
+  return length > 0 ? first_cycle + Math.floor((height - start_height) / length) : first_cycle;
+}
+
+/** What writes bonds and the sats that may be registered in them, through this connection. */
+function bondWriter(db: Database, { principals }: Dictionaries, totals: BondTotalsWriter) {
+  const addBond = inserterIfAbsent(db, bondsTable);
+  const removeBond = db.prepare<null, [number, number, number]>(
+    'DELETE FROM bonds WHERE bond_index = ?1 AND position = ?2 AND event_index = ?3',
+  );
+  const count = db.prepare<null, [number]>('UPDATE staking_totals SET bonds = bonds + ?1');
+  const allowances = table(db, bondAllowancesTable);
+
+  return {
+    /** Sets up a bond. If a bond is set up twice, the first counts. */
+    bond(bond: StakingChangeOf<'bond'>, { position, index }: At, sign: Sign): void {
+      if (sign === -1) {
+        if (removeBond.run(bond.bond, position, index).changes > 0) count.run(-1);
+        return;
+      }
+      const added = addBond({
+        bond_index: bond.bond,
+        position,
+        event_index: index,
+        target_rate: bond.targetRate,
+        stx_value_ratio: bond.stxValueRatio,
+        minimum_stx_ratio: bond.minimumStxRatio,
+        first_cycle: bond.firstCycle,
+        start_height: bond.startHeight,
+        unlock_cycle: bond.unlockCycle,
+        unlock_height: bond.unlockHeight,
+      });
+      if (added !== null) count.run(1);
+    },
+
+    allowance({ bond, staker, sats }: StakingChangeOf<'allowance'>, { position, index }: At, sign: Sign): void {
+      const key = { bond_index: bond, position, event_index: index };
+      if (sign === 1) allowances.add({ ...key, staker_id: principals.id(staker), sats: sats.toString() });
+      else allowances.remove(key);
+      totals.move(bond, { allowed: sign, capacity: BigInt(sign) * sats });
+    },
+  };
+}
+
+/** What becomes of a position that is made smaller. */
+interface Rest {
+  btcLocked: string;
+  /** Sats that are left to earn rewards. */
+  weight: string;
+  earlyExit: boolean;
+  active: boolean;
+}
+
+const afterEarlyExit = ({ btc_locked }: Position): Rest => ({
+  btcLocked: btc_locked,
+  weight: '0',
+  earlyExit: true,
+  active: false,
+});
+
+const afterWithdrawal =
+  (sats: bigint) =>
+  ({ early_exit, active, weight }: Position): Rest => ({
+    btcLocked: sats.toString(),
+    // What exited early earns nothing, whatever is left of it.
+    weight: weight === '0' ? weight : sats.toString(),
+    earlyExit: early_exit === 1 || sats === 0n,
+    active: active === 1,
+  });
+
+/** What writes what stakers have in bonds, through this connection. */
+function bondPositionWriter(db: Database, { principals }: Dictionaries, totals: BondTotalsWriter, stakes: StakeWriter) {
+  const positions = history(db, bondPositionsTable);
+  const registrations = table(db, bondRegistrationsTable);
+  const schedule = db.prepare<Schedule, [number]>(
+    'SELECT first_cycle, start_height, unlock_cycle, unlock_height FROM bonds WHERE bond_index = ?1',
+  );
+
+  /** Runs a change of a position, and counts for its bond what is different after it. */
+  function counted(key: { staker_id: number; bond_index: number }, registered: number, change: () => void): void {
+    const before = positions.current(key);
+    change();
+    const after = positions.current(key);
+    const difference = (column: 'btc_locked' | 'stx_locked'): bigint =>
+      BigInt(after?.[column] ?? 0) - BigInt(before?.[column] ?? 0);
+    const sums: Partial<BondTotals> = { btcLocked: difference('btc_locked'), stxLocked: difference('stx_locked') };
+    totals.move(key.bond_index, { ...sums, registered });
+  }
+
+  /** @param first the cycle that the staker is in the bond from */
+  function enrol(change: StakingChangeOf<'registration' | 'registration_update'>, at: At, first: number): void {
+    const [sats, stx] = [change.sats.toString(), change.stx.toString()];
+    positions.add(
+      {
+        staker_id: principals.id(change.staker),
+        bond_index: change.bond,
+        address: change.staker,
+        signer_id: principals.id(change.signer),
+        early_exit: 0,
+        active: 1,
+        btc_locked: sats,
+        stx_locked: stx,
+        registered_sats: sats,
+        enrolled_at: at.position,
+        first_cycle: first,
+        weight: sats,
+        weight_cycle: change.firstCycle,
+      },
+      at,
+    );
+  }
+
+  function reduce(
+    { bond, staker }: StakingChangeOf<'early_exit' | 'withdrawal'>,
+    at: At & { burnHeight: number },
+    sign: Sign,
+    restOf: (before: Position) => Rest,
+  ): void {
+    const key = { staker_id: principals.id(staker), bond_index: bond };
+    const known = positions.current(key);
+    // A position that nobody registered can't be made smaller, nor was it.
+    if (known === null) return;
+    counted(key, 0, () => {
+      if (sign === -1) {
+        positions.remove(key, at);
+        return;
+      }
+      const { btcLocked, weight, earlyExit, active } = restOf(known);
+      const times = schedule.get(bond);
+      positions.add(
+        {
+          ...known,
+          address: staker,
+          early_exit: Number(earlyExit),
+          active: Number(active),
+          btc_locked: btcLocked,
+          weight,
+          weight_cycle: Math.max(known.first_cycle, times === null ? 0 : cycleAt(at.burnHeight, times)),
+        },
+        at,
+      );
+    });
+  }
+
+  return {
+    registration(change: StakingChangeOf<'registration'>, at: At, sign: Sign): void {
+      const key = { staker_id: principals.id(change.staker), bond_index: change.bond };
+      const place = { bond_index: change.bond, position: at.position, event_index: at.index };
+      counted(key, sign, () => {
+        if (sign === -1) {
+          stakes.resume(key.staker_id, at);
+          positions.remove(key, at);
+          registrations.remove(place);
+          return;
+        }
+        registrations.add({ ...place, staker_id: key.staker_id, outputs: outputsColumn(change.outputs) });
+        enrol(change, at, change.firstCycle);
+        stakes.end(change.staker, change.firstCycle, at);
+      });
+    },
+
+    registrationUpdate(change: StakingChangeOf<'registration_update'>, at: At, sign: Sign): void {
+      const key = { staker_id: principals.id(change.staker), bond_index: change.bond };
+      counted(key, 0, () => {
+        if (sign === -1) positions.remove(key, at);
+        else enrol(change, at, positions.current(key)?.first_cycle ?? change.firstCycle);
+      });
+    },
+
+    earlyExit: (change: StakingChangeOf<'early_exit'>, at: At & { burnHeight: number }, sign: Sign): void =>
+      reduce(change, at, sign, afterEarlyExit),
+
+    withdrawal: (change: StakingChangeOf<'withdrawal'>, at: At & { burnHeight: number }, sign: Sign): void =>
+      reduce(change, at, sign, afterWithdrawal(change.sats)),
+  };
+}
+
+/** The sums over what belongs to a bond: counts of rows, sats and micro-STX. */
+interface BondTotals {
+  allowed: number;
+  capacity: bigint;
+  registered: number;
+  btcLocked: bigint;
+  stxLocked: bigint;
+  paidOut: bigint;
+}
+
+type TotalsRow = Stored<typeof bondTotalsTable, (typeof SUM_COLUMNS)[number]>;
+
+const SUM_COLUMNS = ['allowed', 'capacity', 'registered', 'btc_locked', 'stx_locked', 'paid_out'] as const;
+
+type BondTotalsWriter = ReturnType<typeof bondTotals>;
+
+/** What changes the sums of bonds through this connection. */
+function bondTotals(db: Database) {
+  const find = db.prepare<TotalsRow, [number]>(
+    `SELECT ${SUM_COLUMNS.join(', ')} FROM bond_totals WHERE bond_index = ?1`,
+  );
+  const set = upserter(db, bondTotalsTable, { replaced: SUM_COLUMNS });
+  const remove = db.prepare('DELETE FROM bond_totals WHERE bond_index = ?1');
+  return {
+    /** Adds to the sums of a bond, whether it was set up or not. */
+    move(bond: number, by: Partial<BondTotals>): void {
+      const known = find.get(bond);
+      const allowed = (known?.allowed ?? 0) + (by.allowed ?? 0);
+      const registered = (known?.registered ?? 0) + (by.registered ?? 0);
+      const capacity = BigInt(known?.capacity ?? 0) + (by.capacity ?? 0n);
+      const btc = BigInt(known?.btc_locked ?? 0) + (by.btcLocked ?? 0n);
+      const stx = BigInt(known?.stx_locked ?? 0) + (by.stxLocked ?? 0n);
+      const paid = BigInt(known?.paid_out ?? 0) + (by.paidOut ?? 0n);
+      const empty = allowed === 0 && registered === 0 && [capacity, btc, stx, paid].every((sum) => sum === 0n);
+      if (empty) {
+        remove.run(bond);
+        return;
+      }
+      set({
+        bond_index: bond,
+        allowed,
+        capacity: capacity.toString(),
+        registered,
+        btc_locked: btc.toString(),
+        stx_locked: stx.toString(),
+        paid_out: paid.toString(),
+      });
+    },
+  };
+}
+
+/** Units of a staker that count in a cycle: sats of a bond, or micro-STX. */
+interface Weight {
+  staker: number;
+  signer: number;
+  units: bigint;
+}
+
+interface WeightRow {
+  staker_id: number;
+  signer_id: number;
+  units: string;
+}
+
+interface StakeRow extends WeightRow {
+  first_cycle: number;
+  unlock_cycle: number;
+}
+
+/** Rates are for a unit, times this. */
+const PRECISION = 10n ** 18n;
+/** Micro-STX that must be delegated to a signer, or it is none in that cycle. */
+const SIGNER_MINIMUM = 50_000_000_000n;
+/** The cycle that stands for "no end": what holds from then on holds now. */
+const LAST_CYCLE = Number.MAX_SAFE_INTEGER;
+
+/**
+ * What stakers earn and claim, in sats. The contract gives each unit that counts in a reward cycle the same: what a
+ * calculation gives is added up exactly, as sats times 10^18, for each staker, bond or stake, signer and cycle, and the
+ * whole sats of each such share are what accrued. So nobody can claim more than accrued, as with sums of rounded parts.
+ */
+function stakingRewardsWriter(db: Database, { principals }: Dictionaries, totals: BondTotalsWriter) {
+  // The states of each staker in the order of the chain: the last one that holds in the cycle counts.
+  const bondWeights = db.prepare<WeightRow, [number, number]>(
+    `SELECT staker_id, signer_id, weight AS units FROM bond_positions
+      WHERE bond_index = ?1 AND weight_cycle <= ?2 ORDER BY staker_id, position, event_index`,
+  );
+  const stakeWeights = db.prepare<StakeRow, [number]>(
+    `SELECT staker_id, signer_id, amount AS units, first_cycle, unlock_cycle FROM stakes
+      WHERE from_cycle <= ?1 ORDER BY staker_id, position, event_index`,
+  );
+  const bondStx = db.prepare<WeightRow & { bond_index: number }, [number]>(
+    `SELECT p.staker_id, p.bond_index, p.signer_id, p.stx_locked AS units
+       FROM bond_positions p JOIN bonds b ON b.bond_index = p.bond_index
+      WHERE b.first_cycle <= ?1 AND b.unlock_cycle > ?1 AND p.weight_cycle <= ?1
+      ORDER BY p.staker_id, p.bond_index, p.position, p.event_index`,
+  );
+  const share = db.prepare<{ earned: string }, [number, number, number, number]>(
+    'SELECT earned FROM staking_shares WHERE staker_id = ?1 AND bond_index = ?2 AND signer_id = ?3 AND cycle = ?4',
+  );
+  const setShare = upserter(db, stakingSharesTable, { replaced: ['earned'] });
+  const removeShare = db.prepare(
+    'DELETE FROM staking_shares WHERE staker_id = ?1 AND bond_index = ?2 AND signer_id = ?3 AND cycle = ?4',
+  );
+  const sums = db.prepare<{ accrued: string; claimed: string }, [number, number]>(
+    'SELECT accrued, claimed FROM staking_rewards WHERE staker_id = ?1 AND bond_index = ?2',
+  );
+  const setSums = upserter(db, stakingRewardsTable, { replaced: ['accrued', 'claimed'] });
+  const removeSums = db.prepare('DELETE FROM staking_rewards WHERE staker_id = ?1 AND bond_index = ?2');
+
+  function move(staker: number, bond: number, accrued: bigint, claimed: bigint): void {
+    if (accrued === 0n && claimed === 0n) return;
+    const known = sums.get(staker, bond);
+    const [has, took] = [BigInt(known?.accrued ?? 0) + accrued, BigInt(known?.claimed ?? 0) + claimed];
+    if (has === 0n && took === 0n) removeSums.run(staker, bond);
+    else setSums({ staker_id: staker, bond_index: bond, accrued: has.toString(), claimed: took.toString() });
+  }
+
+  function accrue({ staker, signer, units }: Weight, bond: number, cycle: number, rate: bigint, sign: 1 | -1): void {
+    if (units === 0n || rate === 0n) return;
+    const before = BigInt(share.get(staker, bond, signer, cycle)?.earned ?? 0);
+    const after = before + BigInt(sign) * units * rate;
+    if (after === 0n) removeShare.run(staker, bond, signer, cycle);
+    else setShare({ staker_id: staker, bond_index: bond, signer_id: signer, cycle, earned: after.toString() });
+    move(staker, bond, after / PRECISION - before / PRECISION, 0n);
+  }
+
+  /** The weights of the stakes that hold in a cycle, without signers that nobody can have staked with in it. */
+  function stakesOf(cycle: number, staked: bigint): Weight[] {
+    const newest = new Map<number, StakeRow>();
+    for (const row of stakeWeights.iterate(cycle)) newest.set(row.staker_id, row);
+    const weights: Weight[] = [];
+    for (const { staker_id, signer_id, units, first_cycle, unlock_cycle } of newest.values()) {
+      if (first_cycle > cycle || unlock_cycle <= cycle) continue;
+      weights.push({ staker: staker_id, signer: signer_id, units: BigInt(units) });
+    }
+    if (weights.reduce((sum, { units }) => sum + units, 0n) <= staked) return weights;
+    const delegated = new Map<number, bigint>();
+    const delegate = (signer: number, units: bigint) => delegated.set(signer, (delegated.get(signer) ?? 0n) + units);
+    for (const { signer, units } of weights) delegate(signer, units);
+    const positions = new Map<string, WeightRow>();
+    for (const row of bondStx.iterate(cycle)) positions.set(`${row.staker_id} ${row.bond_index}`, row);
+    for (const { signer_id, units } of positions.values()) delegate(signer_id, BigInt(units));
+    return weights.filter(({ signer }) => (delegated.get(signer) ?? 0n) >= SIGNER_MINIMUM);
+  }
+
+  return {
+    distribute({ bond, rate, cycle }: StakingChangeOf<'bond_distribution'>, sign: 1 | -1): void {
+      const newest = new Map<number, Weight>();
+      for (const { staker_id, signer_id, units } of bondWeights.iterate(bond, cycle ?? LAST_CYCLE)) {
+        newest.set(staker_id, { staker: staker_id, signer: signer_id, units: BigInt(units) });
+      }
+      for (const weight of newest.values()) accrue(weight, bond, cycle ?? NO_CYCLE, rate, sign);
+    },
+
+    calculate({ cycle, rate, staked }: StakingChangeOf<'reward_calculation'>, sign: 1 | -1): void {
+      for (const weight of stakesOf(cycle, staked)) accrue(weight, NO_BOND, cycle, rate, sign);
+    },
+
+    claim({ staker, bond, sats }: StakingChangeOf<'reward_claim'>, sign: 1 | -1): void {
+      const claimed = BigInt(sign) * sats;
+      move(principals.id(staker), bond ?? NO_BOND, 0n, claimed);
+      if (bond !== null) totals.move(bond, { paidOut: claimed });
+    },
+  };
+}
+
+/** Where a distribution is part of no calculation. */
+const NO_CYCLE = -1;
+
+/** What writes keys of signers: registrations, of which the last is current, grants and revocations. */
+function signerKeyWriter(db: Database, { principals }: Dictionaries) {
+  const keys = table(db, signerKeysTable);
+  const registration = db.prepare<{ found: number }, [number]>(
+    'SELECT 1 AS found FROM signer_keys WHERE signer_id = ?1 AND current = 1',
+  );
+  const forget = db.prepare<null, [number]>('UPDATE signer_keys SET current = 0 WHERE signer_id = ?1 AND current = 1');
+  const recall = db.prepare<null, [number]>(
+    `UPDATE signer_keys SET current = 1 WHERE (signer_id, position, event_index) =
+       (SELECT signer_id, position, event_index FROM signer_keys
+         WHERE signer_id = ?1 AND action = ${KEY_ACTION.register} ORDER BY position DESC, event_index DESC LIMIT 1)`,
+  );
+  const count = db.prepare<null, [number]>('UPDATE staking_totals SET signers = signers + ?1');
+  const isRegistered = (signer: number): boolean => registration.get(signer) !== null;
+
+  function add(change: StakingChangeOf<'signer_key'>, { position, index }: At): void {
+    const signer = principals.id(change.signer);
+    const registers = change.action === 'register';
+    const isFirst = registers && !isRegistered(signer);
+    if (registers) forget.run(signer);
+    keys.add({
+      signer_id: signer,
+      position,
+      event_index: index,
+      action: storedKeyAction.numberOf(change.action),
+      signer_key: change.key,
+      auth_id: change.authId?.toString() ?? null,
+      current: Number(registers),
+      address: change.signer,
+    });
+    if (isFirst) count.run(1);
+  }
+
+  function remove(change: StakingChangeOf<'signer_key'>, { position, index }: At): void {
+    const signer = principals.id(change.signer);
+    keys.remove({ signer_id: signer, position, event_index: index });
+    if (change.action !== 'register') return;
+    recall.run(signer);
+    if (!isRegistered(signer)) count.run(-1);
+  }
+
+  return (change: StakingChangeOf<'signer_key'>, at: At, sign: Sign): void =>
+    sign === 1 ? add(change, at) : remove(change, at);
+}
+
+/** Where an event stands in the chain. */
+interface At {
+  position: number;
+  index: number;
+}
+
+type Place = 'position' | 'event_index';
+type HistoryShape = TableShape<{ position: 'integer'; event_index: 'integer'; current: 'integer' }>;
+
+/** The columns that say whose states the rows are. */
+type OwnerOf<S extends TableShape> = Omit<KeyOf<S>, Place>;
+
+/** What writes a table whose rows are the states of something after each of its events; the last is marked `current`. */
+export function history<S extends HistoryShape>(db: Database, shape: S) {
+  const owner = shape.key.filter((column) => column !== 'position' && column !== 'event_index');
+  const ofOwner = owner.map((column, i) => `${column} = ?${i + 1}`).join(' AND ');
+  const before = `(position, event_index) < (?${owner.length + 1}, ?${owner.length + 2})`;
+  const rows = table(db, shape);
+  const current = db.prepare<Stored<S, keyof S['columns']>, number[]>(
+    `SELECT ${Object.keys(shape.columns).join(', ')} FROM ${shape.name} WHERE ${ofOwner} AND current = 1`,
+  );
+  const forget = db.prepare<null, number[]>(`UPDATE ${shape.name} SET current = 0 WHERE ${ofOwner} AND current = 1`);
+  const recall = db.prepare<null, number[]>(
+    `UPDATE ${shape.name} SET current = 1 WHERE (${owner.join(', ')}, position, event_index) =
+       (SELECT ${owner.join(', ')}, position, event_index FROM ${shape.name}
+         WHERE ${ofOwner} AND ${before} ORDER BY position DESC, event_index DESC LIMIT 1)`,
+  );
+  const idsOf = (of: OwnerOf<S>): number[] => owner.map((column) => Number(of[column as keyof OwnerOf<S>]));
+
+  return {
+    /** The last state; null where there is none. */
+    current: (of: OwnerOf<S>): Stored<S, keyof S['columns']> | null => current.get(...idsOf(of)),
+    /** Adds the state after an event, which is the current one from now on. */
+    add(state: Omit<NewRow<S>, Place | 'current'>, { position, index }: At): void {
+      const row = { ...state, position, event_index: index, current: 1 } as unknown as NewRow<S> & OwnerOf<S>;
+      forget.run(...idsOf(row));
+      rows.add(row);
+    },
+    /** Takes the state after an event away; the one before is current again. */
+    remove(of: OwnerOf<S>, { position, index }: At): void {
+      rows.remove({ ...of, position, event_index: index } as unknown as KeyOf<S>);
+      recall.run(...idsOf(of), position, index);
+    },
+  };
 }

@@ -1,7 +1,7 @@
 /** Rows of transactions: what lists show, what only a single answer needs, and what was deployed. */
 import type { Database } from 'bun:sqlite';
 import type { ChainTransaction } from '../../chain/block.ts';
-import type { Effect } from '../../chain/effect.ts';
+import type { EffectOf } from '../../chain/effect.ts';
 import { contractFunctions } from '../../codec/abi.ts';
 import { sortable } from '../rows/amounts.ts';
 import { table } from '../rows/table.ts';
@@ -94,6 +94,6 @@ export function transactionWriter(db: Database, { principals }: Dictionaries) {
     transactions.remove({ position });
   }
 
-  return ({ sign, position, transaction }: Extract<Effect, { kind: 'transaction' }>): void =>
+  return ({ sign, position, transaction }: EffectOf<'transaction'>): void =>
     sign === 1 ? add(position, transaction) : remove(position, transaction);
 }

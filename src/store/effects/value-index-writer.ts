@@ -1,6 +1,6 @@
 /** Entries of the indexes of decoded values. */
 import type { Database } from 'bun:sqlite';
-import type { Effect, Sign } from '../../chain/effect.ts';
+import type { EffectOf, Sign } from '../../chain/effect.ts';
 import { type ClarityFields, fieldsOf, fieldsOfCall, isWithin } from '../../codec/clarity-fields.ts';
 import { compared, type EventPosition, type ValueIndex, type ValueSubject } from '../model/value-index.ts';
 import { valueIndexes } from '../queries/value-indexes.ts';
@@ -62,12 +62,12 @@ export function valueIndexWriter(db: Database) {
       bySubject = { logs: of('logs'), calls: of('calls') };
     },
 
-    log({ sign, position, index, event }: Extract<Effect, { kind: 'event' }>): void {
+    log({ sign, position, index, event }: EffectOf<'event'>): void {
       if (event.kind !== 'contract_log') return;
       change('logs', event.contractId, sign, { position, eventIndex: index }, () => fieldsOf(event.value));
     },
 
-    call({ sign, position, transaction: { payload } }: Extract<Effect, { kind: 'transaction' }>): void {
+    call({ sign, position, transaction: { payload } }: EffectOf<'transaction'>): void {
       if (payload.type !== 'contract_call') return;
       const { contractId, functionName, functionArgs } = payload;
       change('calls', contractId, sign, { position, eventIndex: 0 }, () => fieldsOfCall(functionName, functionArgs));

@@ -1,16 +1,59 @@
-/** Non-fungible tokens: where each instance is, and who has how many. */
+/** Fungible tokens: balances and supplies. Non-fungible tokens: the owner of each instance, and how many each principal has. */
+
 import type { Database } from 'bun:sqlite';
-import type { Effect } from '../../chain/effect.ts';
+import type { EffectOf } from '../../chain/effect.ts';
+import { decimalOf, isPositive, sortable } from '../rows/amounts.ts';
 import { prepared } from '../rows/statement.ts';
 import { upserter } from '../rows/table.ts';
 import type { Stored } from '../rows/table-shape.ts';
 import { type eventsTable, nftInstancesTable, nftMintsTable } from '../rows/tables.ts';
 import { EVENT_KIND } from '../rows/words.ts';
-import { tokenCounter } from './account-writer.ts';
-import type { BusyRows } from './busy-rows.ts';
+import { type BusyRows, tokenCounter } from './account-writer.ts';
 import type { Dictionaries } from './dictionary.ts';
 
-type Of<Kind extends Effect['kind']> = Extract<Effect, { kind: Kind }>;
+/** What applies the effects on balances of fungible tokens. */
+function balanceWriter({ principals, assets }: Dictionaries, busy: BusyRows) {
+  const { ftBalances, ftTokens } = busy;
+  const countTokens = tokenCounter(busy, 'ft_tokens');
+
+  function countHolders(asset_id: number, holders: number, accounts: number): void {
+    const token = ftTokens.get({ asset_id });
+    if (token === null) return;
+    ftTokens.put({ ...token, holders: token.holders + holders, accounts: token.accounts + accounts });
+  }
+
+  return ({ sign, asset, principal, balance: moved, transfers: events }: EffectOf<'ft_balance'>): void => {
+    const key = { asset_id: assets.id(asset), principal_id: principals.id(principal) };
+    const known = ftBalances.get(key);
+    const before = known?.balance ?? sortable('0');
+    const balance = sortable((BigInt(decimalOf(before)) + BigInt(sign) * moved).toString());
+    const transfers = (known?.transfers ?? 0) + sign * events;
+    if (transfers === 0) ftBalances.remove(key);
+    else ftBalances.put({ ...key, balance, transfers, address: principal, identifier: asset });
+    const holders = Number(isPositive(balance)) - Number(isPositive(before));
+    const accounts = Number(transfers > 0) - Number(known !== null);
+    if (holders !== 0 || accounts !== 0) countHolders(key.asset_id, holders, accounts);
+    if (holders !== 0) countTokens(key.principal_id, holders);
+  };
+}
+
+/** What applies the effects on fungible tokens' supplies. */
+function supplyWriter({ assets }: Dictionaries, { ftTokens }: BusyRows) {
+  return ({ sign, asset, supply, events: moved }: EffectOf<'ft_token'>): void => {
+    const key = { asset_id: assets.id(asset) };
+    const known = ftTokens.get(key) ?? { ...key, supply: '0', holders: 0, accounts: 0, events: 0 };
+    const events = known.events + sign * moved;
+    const total = BigInt(known.supply) + BigInt(sign) * supply;
+    if (events === 0) ftTokens.remove(key);
+    else ftTokens.put({ ...known, supply: total.toString(), events });
+  };
+}
+
+/** What applies the effects on fungible tokens, by their kinds. */
+export const ftWriters = (dictionaries: Dictionaries, busy: BusyRows) => ({
+  ft_balance: balanceWriter(dictionaries, busy),
+  ft_token: supplyWriter(dictionaries, busy),
+});
 
 /** What counts the instances of owners. */
 function holdingCounter(busy: BusyRows) {
@@ -51,7 +94,7 @@ function instanceWriter(db: Database, { principals, assets }: Dictionaries, busy
   );
   const countOwner = holdingCounter(busy);
 
-  return ({ sign, position, index, asset, value, owner }: Of<'nft_move'>): void => {
+  return ({ sign, position, index, asset, value, owner }: EffectOf<'nft_move'>): void => {
     const assetId = assets.id(asset);
     const known = find.get(assetId, value);
     const ownerBefore = known?.owner_id ?? null;
@@ -76,7 +119,7 @@ function instanceWriter(db: Database, { principals, assets }: Dictionaries, busy
 function mintWriter(db: Database, { assets }: Dictionaries) {
   const count = upserter(db, nftMintsTable, { summed: ['mints'] });
   const removeEmpty = db.prepare<null, [number]>('DELETE FROM nft_mints WHERE asset_id = ?1 AND mints = 0');
-  return ({ sign, asset, mints }: Of<'nft_mints'>): void => {
+  return ({ sign, asset, mints }: EffectOf<'nft_mints'>): void => {
     const id = assets.id(asset);
     count({ asset_id: id, mints: sign * mints });
     if (sign === -1) removeEmpty.run(id);
