@@ -2,12 +2,12 @@
 import { promisify } from 'node:util';
 import { constants, zstdCompress, zstdDecompress } from 'node:zlib';
 import { type Static, Type } from '@sinclair/typebox';
-import { hasCode, OperatorError } from '../base/errors.ts';
+import { OperatorError, hasCode } from '../base/errors.ts';
 import { parsedJson } from '../base/json.ts';
 import { strictText } from '../codec/utf8.ts';
 import { checker } from '../http/checker.ts';
 import { SCHEMA_VERSION } from '../store/files/database.ts';
-import { JOURNAL_VERSION } from '../store/files/journal-file.ts';
+import { JOURNAL_VERSION } from '../store/files/journal.ts';
 import type { SizeBounds } from './transfer.ts';
 
 /** Counts changes of the form of snapshots. */

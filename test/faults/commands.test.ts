@@ -18,9 +18,9 @@ import { keptSealing, madeSealing, secretsKeyFile } from '../../src/hooks/delive
 import { silentMachine } from '../../src/hooks/machine.ts';
 import { readSettings } from '../../src/settings/config.ts';
 import { checkDirectory } from '../../src/store/check/check.ts';
+import { withholdEntries } from '../../src/store/files/backup.ts';
 import { indexPath } from '../../src/store/files/database.ts';
 import { missingListIndexes } from '../../src/store/files/list-indexes.ts';
-import { withholdEntries } from '../../src/store/files/withholding.ts';
 import type { OldNameRow } from '../../src/store/ingest/old-names.ts';
 import { rebuildIndex } from '../../src/store/ingest/rebuild.ts';
 import { type DataDirectory, dataDirectory } from '../support/data-directory.ts';

@@ -2,6 +2,7 @@
  * The laws of the index, on generated streams of events. A failure prints its seed and the shrunk case; put that into
  * `casesThatOnceFailed`. STACKSIDE_RUNS sets how many streams are tried.
  */
+
 import { Database } from 'bun:sqlite';
 import { expect, test } from 'bun:test';
 import fc from 'fast-check';

@@ -10,7 +10,7 @@ import { devnetEvents } from '../../src/devnet/scenario.ts';
 import { silentMachine } from '../../src/hooks/machine.ts';
 import { checkDirectory } from '../../src/store/check/check.ts';
 import { indexPath, journalPath, SCHEMA_VERSION } from '../../src/store/files/database.ts';
-import { JOURNAL_VERSION } from '../../src/store/files/journal-file.ts';
+import { JOURNAL_VERSION } from '../../src/store/files/journal.ts';
 import type { IngestOptions, ReceivedEvent } from '../../src/store/ingest/ingest.ts';
 import { UnknownParentError } from '../../src/store/ingest/known-blocks.ts';
 import { rebuildIndex } from '../../src/store/ingest/rebuild.ts';

@@ -9,12 +9,12 @@ import { operatorErrorOf } from '../../src/base/system-errors.ts';
 import { devnetEvents } from '../../src/devnet/scenario.ts';
 import { silentMachine } from '../../src/hooks/machine.ts';
 import { checkDirectory } from '../../src/store/check/check.ts';
+import { standingOf } from '../../src/store/files/backup.ts';
 import type { Connect } from '../../src/store/files/connection.ts';
 import { indexPath, journalPath } from '../../src/store/files/database.ts';
 import { openJournalReader } from '../../src/store/files/journal.ts';
 import { noteSnapshot } from '../../src/store/files/newest-snapshot.ts';
 import type { EntryReader } from '../../src/store/files/payload-source.ts';
-import { standingOf } from '../../src/store/files/standing.ts';
 import { blockPayloads } from '../../src/store/ingest/block-payloads.ts';
 import {
   type JournalKeep,

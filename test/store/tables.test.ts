@@ -17,7 +17,6 @@ const mayInsert: Readonly<Record<string, string>> = {
   'effects/dictionary.ts': 'returns the number of a row that may be there',
   'files/database.ts': 'notes an upgrade, as part of it',
   'files/earlier-journal.ts': "writes the journal's tables, which are no part of schema.sql",
-  'files/import-progress.ts': 'writes a table of the journal',
   'files/journal-trim.ts': "writes the journal's tables, which are no part of schema.sql",
   'files/journal.ts': "writes the journal's tables, which are no part of schema.sql",
   'files/new-index.ts': 'copies whole tables from one file to another',

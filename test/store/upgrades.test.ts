@@ -18,7 +18,7 @@ import {
   SCHEMA_VERSION,
   type Upgrade,
 } from '../../src/store/files/database.ts';
-import { JOURNAL_VERSION } from '../../src/store/files/journal-file.ts';
+import { JOURNAL_VERSION } from '../../src/store/files/journal.ts';
 import { openJournalTrimming } from '../../src/store/files/journal-trim.ts';
 import type { LostHook } from '../../src/store/hooks/earlier-hooks.ts';
 import { rebuildIndex } from '../../src/store/ingest/rebuild.ts';

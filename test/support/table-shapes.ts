@@ -70,7 +70,7 @@ export function tableShapes(): string {
   );
   return [
     '/** The tables that rows are written to by name. Generated from schema.sql by test/support/table-shapes.ts. */',
-    "import { tableShape } from './table-shape.ts';",
+    "import { tableShape } from './table.ts';",
     '',
     tables.map(shapeOf).join('\n'),
   ].join('\n');

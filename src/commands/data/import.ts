@@ -8,7 +8,7 @@ import { silentMachine } from '../../hooks/machine.ts';
 import { createLog } from '../../log.ts';
 import type { SettingsOf } from '../../settings/config.ts';
 import { sendManyIn } from '../../settings/data.ts';
-import type { Imported } from '../../store/files/import-progress.ts';
+import type { Imported } from '../../store/files/journal.ts';
 import { ForeignChainError } from '../../store/ingest/chain-identity.ts';
 import { type Ingest, openIngest } from '../../store/ingest/ingest.ts';
 import { UnknownParentError } from '../../store/ingest/known-blocks.ts';

@@ -1,6 +1,7 @@
 /** `stackside upgrade --check`: what this program would do with the files of a data directory. */
+
 import { EXIT } from '../../base/errors.ts';
-import { type UpgradePlan, upgradePlan } from '../../store/files/upgrade.ts';
+import { type UpgradePlan, upgradePlan } from '../../store/files/status.ts';
 import type { OutputFormat } from '../cli/command.ts';
 import { spanText } from '../cli/progress.ts';
 import { serverVersion } from '../cli/this-program.ts';

@@ -6,7 +6,7 @@
 import type { Clock } from '../../base/clock.ts';
 import { utcMicroseconds } from '../../base/utc-time.ts';
 import type { Attempt, Delivery, HookRecord } from '../../store/hooks/model.ts';
-import type { Lane, Reason } from '../../store/rows/hook-words.ts';
+import type { Lane, Reason } from '../../store/rows/words.ts';
 import { definitionOf } from '../definition/definition.ts';
 import type { Post } from './post.ts';
 import type { OpenedSecrets } from './sealing.ts';

@@ -1,6 +1,6 @@
 /** The lanes that have something to send, each in its phase; those that are ready take turns. */
 import type { Clock } from '../../base/clock.ts';
-import type { Lane } from '../../store/rows/hook-words.ts';
+import type { Lane } from '../../store/rows/words.ts';
 
 /** A lane of a hook and where it stands in its turn. */
 export interface LaneState {

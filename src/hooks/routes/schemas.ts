@@ -1,7 +1,7 @@
 /** What the chainhook routes take and answer, for the check of bodies and for the description of the API. */
 import { type TSchema, Type } from '@sinclair/typebox';
 import { List } from '../../http/offset-pagination.ts';
-import { backfillStates, deliveryStates, hookStatuses, reasons } from '../../store/rows/hook-words.ts';
+import { backfillStates, deliveryStates, hookStatuses, reasons } from '../../store/rows/words.ts';
 import { Definition } from '../definition/definition.ts';
 
 const nullable = <T extends TSchema>(schema: T) => Type.Union([schema, Type.Null()]);

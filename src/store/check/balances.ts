@@ -2,7 +2,7 @@
 import type { Database } from 'bun:sqlite';
 import { heightOf } from '../../chain/position.ts';
 import { decimalOf } from '../rows/amounts.ts';
-import { firstPositionIn } from '../rows/position-sql.ts';
+import { firstPositionIn } from '../rows/expressions.ts';
 import { EVENT_KIND } from '../rows/words.ts';
 import type { Check } from './result.ts';
 

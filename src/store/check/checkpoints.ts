@@ -3,7 +3,7 @@ import type { Database } from 'bun:sqlite';
 import { heightOf } from '../../chain/position.ts';
 import { CHECKPOINT_EVERY } from '../queries/account-states.ts';
 import { decimalOf } from '../rows/amounts.ts';
-import { heightIn } from '../rows/position-sql.ts';
+import { heightIn } from '../rows/expressions.ts';
 import { AFFECTED, PAYLOAD } from '../rows/words.ts';
 import type { Check } from './result.ts';
 

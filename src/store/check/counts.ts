@@ -1,7 +1,7 @@
 /** Counters and totals of the chain, the mempool and deliveries against the rows that they count. */
-import { storedState } from '../rows/hook-words.ts';
-import { firstPositionIn } from '../rows/position-sql.ts';
-import { EVENT_KIND, MEMPOOL_STATE, PAYLOAD } from '../rows/words.ts';
+
+import { firstPositionIn } from '../rows/expressions.ts';
+import { EVENT_KIND, MEMPOOL_STATE, PAYLOAD, storedState } from '../rows/words.ts';
 import { balanceChecks } from './balances.ts';
 import { type Check, equal, none } from './result.ts';
 

@@ -6,13 +6,16 @@ import { onFile } from '../../base/system-errors.ts';
 import { SKIPPED_PATH, type SkippedMessage } from '../../chain/payload-reader.ts';
 import { openToRead } from '../files/connection.ts';
 import { journalPath } from '../files/database.ts';
-import { type JournalReader, openJournalReader } from '../files/journal.ts';
-import { JournalDamagedError } from '../files/journal-entry.ts';
-import { JOURNAL_SCHEMA, requirePresentVersion } from '../files/journal-file.ts';
+import {
+  JOURNAL_SCHEMA,
+  JournalDamagedError,
+  type JournalReader,
+  openJournalReader,
+  requirePresentVersion,
+} from '../files/journal.ts';
 import { fitOf } from '../files/journal-link.ts';
-import { missingListIndexes } from '../files/list-indexes.ts';
+import { missingListIndexes, schema } from '../files/list-indexes.ts';
 import { snapshotHolding } from '../files/newest-snapshot.ts';
-import { schema } from '../files/schema.ts';
 import type { Head } from '../log/entry.ts';
 import { differingViews } from '../views/views.ts';
 import { examined, isNoFinding } from './result.ts';

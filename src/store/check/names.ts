@@ -2,7 +2,7 @@
 import type { Database } from 'bun:sqlite';
 import { changeOfCall, NAME_CONTRACTS, type NameChange, nameChangeOf, UNPRINTED } from '../../chain/name-system.ts';
 import { decodeTransaction } from '../../codec/transaction.ts';
-import { firstPositionIn } from '../rows/position-sql.ts';
+import { firstPositionIn } from '../rows/expressions.ts';
 import { EVENT_KIND, STATUS, storedNameOperation } from '../rows/words.ts';
 import { type Check, none } from './result.ts';
 

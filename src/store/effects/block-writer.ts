@@ -2,8 +2,7 @@
 import type { Database } from 'bun:sqlite';
 import type { Block } from '../../chain/block.ts';
 import type { EffectOf } from '../../chain/effect.ts';
-import { inserter, table, upserter } from '../rows/table.ts';
-import type { NewRow, Stored } from '../rows/table-shape.ts';
+import { inserter, type NewRow, type Stored, table, upserter } from '../rows/table.ts';
 import {
   anchorBurnBlocksTable,
   blocksTable,

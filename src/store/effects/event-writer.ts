@@ -2,8 +2,7 @@
 import type { Database } from 'bun:sqlite';
 import type { ChainEvent } from '../../chain/block.ts';
 import type { EffectOf, Involvement } from '../../chain/effect.ts';
-import { table, upserter } from '../rows/table.ts';
-import type { NewRow } from '../rows/table-shape.ts';
+import { type NewRow, table, upserter } from '../rows/table.ts';
 import {
   contractLogsTable,
   eventsTable,

@@ -2,8 +2,7 @@
 import type { Database } from 'bun:sqlite';
 import type { EffectOf } from '../../chain/effect.ts';
 import type { StreamedMicroblock } from '../../chain/normalise.ts';
-import { inserter } from '../rows/table.ts';
-import type { Stored } from '../rows/table-shape.ts';
+import { inserter, type Stored } from '../rows/table.ts';
 import { microblocksTable, streamedMicroblocksTable } from '../rows/tables.ts';
 
 type Row = Stored<

@@ -1,10 +1,9 @@
 /** Names and namespaces: what was done with each, and what is left of it. */
 import type { Database } from 'bun:sqlite';
 import type { EffectOf } from '../../chain/effect.ts';
-import { priceColumns } from '../rows/price-columns.ts';
+import type { PriceFunction } from '../../chain/name-system.ts';
 import { prepared } from '../rows/statement.ts';
-import { table, upserter } from '../rows/table.ts';
-import type { Stored } from '../rows/table-shape.ts';
+import { type Stored, table, upserter } from '../rows/table.ts';
 import { nameOperationsTable, namespacePricesTable, namespacesTable, namesTable } from '../rows/tables.ts';
 import { storedNameOperation } from '../rows/words.ts';
 import type { Dictionaries } from './dictionary.ts';
@@ -60,3 +59,12 @@ export function nameWriters(db: Database, { principals }: Dictionaries) {
 
   return { name_operation: moveName, namespace: moveNamespace, namespace_price: movePrice };
 }
+
+/** The columns of a price: decimal u128 numbers, and the exponents between spaces. */
+export const priceColumns = ({ base, coefficient, exponents, nonalphaDiscount, noVowelDiscount }: PriceFunction) => ({
+  base: String(base),
+  coefficient: String(coefficient),
+  exponents: exponents.join(' '),
+  nonalpha_discount: String(nonalphaDiscount),
+  no_vowel_discount: String(noVowelDiscount),
+});

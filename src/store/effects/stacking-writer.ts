@@ -4,8 +4,7 @@ import type { EffectOf } from '../../chain/effect.ts';
 import { heightOfUint, type StackingChange } from '../../chain/pox/stacking.ts';
 import { sortable } from '../rows/amounts.ts';
 import { prepared } from '../rows/statement.ts';
-import { inserter, inserterIfAbsent, table, upserter } from '../rows/table.ts';
-import type { Stored } from '../rows/table-shape.ts';
+import { inserter, inserterIfAbsent, type Stored, table, upserter } from '../rows/table.ts';
 import {
   cycleSignersTable,
   cycleStackerCountsTable,

@@ -5,8 +5,15 @@
 import type { Database } from 'bun:sqlite';
 import type { EffectOf, Sign } from '../../chain/effect.ts';
 import type { BitcoinOutput, StakingChangeOf } from '../../chain/pox/staking.ts';
-import { inserterIfAbsent, table, upserter } from '../rows/table.ts';
-import type { KeyOf, NewRow, Stored, TableShape } from '../rows/table-shape.ts';
+import {
+  inserterIfAbsent,
+  type KeyOf,
+  type NewRow,
+  type Stored,
+  type TableShape,
+  table,
+  upserter,
+} from '../rows/table.ts';
 import {
   bondAllowancesTable,
   bondPositionsTable,

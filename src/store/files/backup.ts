@@ -1,7 +1,12 @@
-/** A copy of the data, made while it is written. */
+/** What a backup is made of: a copy of the files while they are written, entries withheld from it, and what the copy holds. */
+
+import type { Database } from 'bun:sqlite';
+import { OperatorError } from '../../base/errors.ts';
 import { operatorErrorOf } from '../../base/system-errors.ts';
-import { indexPath, journalPath, openReader } from './database.ts';
-import { openJournalReader } from './journal.ts';
+import { compressed, type Head, withheld } from '../log/entry.ts';
+import { type FileKind, openToRead, openToWrite, prepared, requireKind, versionOf } from './connection.ts';
+import { INDEX, indexPath, journalPath, openReader } from './database.ts';
+import { JOURNAL, JOURNAL_VERSION, openJournalReader, requireEnds, requirePresentVersion } from './journal.ts';
 import { makePrivateDirectory, makePrivateFile } from './private-files.ts';
 import { unavailable } from './store-failure.ts';
 
@@ -46,4 +51,100 @@ export function copyData(directory: string, into: string): void {
   makePrivateDirectory(into);
   copied(indexPath(directory), indexPath(into), () => copyIndex(directory, indexPath(into)));
   copied(journalPath(directory), journalPath(into), () => copyJournal(directory, journalPath(into)));
+}
+
+/** Entries that are looked for at a time. */
+const TOGETHER = 1_000;
+
+/**
+ * Withholds all entries of a path, in the journal of a directory that nobody else writes to: all or none. The bytes of what
+ * goes are overwritten.
+ * @throws JournalEntryError where one of them is not what was written, SQLiteError
+ */
+export function withholdEntries(directory: string, path: string): void {
+  const file = journalPath(directory);
+  using closing = new DisposableStack();
+  const journal = openJournalReader(directory);
+  closing.defer(() => journal.close());
+  const db = prepared(openToWrite(file, 'FULL'), (opened) => {
+    requirePresentVersion(opened, file);
+    opened.run('PRAGMA secure_delete = ON');
+  });
+  closing.defer(() => db.close());
+  const next = db.prepare<{ id: number }, [string, number]>(
+    `SELECT id FROM events WHERE path = ?1 AND id > ?2 ORDER BY id LIMIT ${TOGETHER}`,
+  );
+  const update = db.prepare<null, [number, string, Uint8Array]>(
+    'UPDATE events SET path = ?2, payload = ?3 WHERE id = ?1',
+  );
+  db.transaction(() => {
+    for (let found = next.all(path, 0); found.length > 0; found = next.all(path, found.at(-1)!.id)) {
+      for (const { id } of found) {
+        const entry = withheld(journal.read(id)!);
+        update.run(id, entry.path, compressed(entry.text));
+      }
+    }
+  }).immediate();
+}
+
+export interface Standing {
+  /** Null before the first block. */
+  chainId: number | null;
+  /** Null before the first block. */
+  tip: { height: number; indexBlockHash: Uint8Array } | null;
+  /** The last event that the index holds. */
+  place: Head;
+  /** Versions of the files. */
+  schema: { index: number; journal: number };
+  /** The chain value that the journal has for the last event of the index; null where it has none. */
+  journalChain: Uint8Array | null;
+}
+
+/** @throws OperatorError where the file is of another kind, or empty */
+function requireMade(db: Database, path: string, kind: FileKind): void {
+  requireKind(db, path, kind);
+  if (versionOf(db) === 0) throw new OperatorError(`${path} is empty.`, 'Take another snapshot.');
+}
+
+/** What the journal's file says of an event. */
+function journalAt(path: string, id: number): Pick<Standing, 'journalChain'> & { version: number } {
+  using db = openToRead(path);
+  requireMade(db, path, JOURNAL);
+  if (versionOf(db) === JOURNAL_VERSION) requireEnds(db, path);
+  const found = db
+    .query<{ value: Uint8Array }, [number]>(
+      'SELECT value FROM chain WHERE id = ?1 UNION ALL SELECT chain FROM breaks WHERE after_id = ?1',
+    )
+    .get(id);
+  return { journalChain: found?.value ?? null, version: versionOf(db) };
+}
+
+/**
+ * Reads a directory that nobody writes to.
+ * @throws OperatorError where a file is of another kind, SQLiteError where it is no database
+ */
+export function standingOf(directory: string): Standing {
+  const path = indexPath(directory);
+  using db = openToRead(path);
+  requireMade(db, path, INDEX);
+  const progress = db
+    .query<{ chainId: number | null; id: number; chain: Uint8Array }, []>(
+      'SELECT chain_id AS chainId, journal_id AS id, journal_chain AS chain FROM progress',
+    )
+    .get();
+  if (progress === null) throw new Error('progress has no row');
+  const tip = db
+    .query<{ height: number; indexBlockHash: Uint8Array }, []>(
+      'SELECT height, index_block_hash AS indexBlockHash FROM blocks ORDER BY height DESC LIMIT 1',
+    )
+    .get();
+  const { chainId, id, chain } = progress;
+  const journal = journalAt(journalPath(directory), id);
+  return {
+    chainId,
+    tip,
+    place: { id, chain },
+    schema: { index: versionOf(db), journal: journal.version },
+    journalChain: journal.journalChain,
+  };
 }

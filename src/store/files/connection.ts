@@ -1,10 +1,10 @@
 /** Connections to SQLite files, by what they are for. Nothing else opens such a file. */
 import { constants, Database, SQLiteError, type SQLQueryBindings, type Statement } from 'bun:sqlite';
-import { existsSync, statfsSync, statSync } from 'node:fs';
+import { existsSync, rmSync, statfsSync, statSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { pathToFileURL } from 'node:url';
-import { OperatorError } from '../../base/errors.ts';
-import { late } from './late-statement.ts';
+import { OperatorError, PassingError } from '../../base/errors.ts';
+import { syncDirectory } from '../../base/whole-file.ts';
 import { makePrivateFile } from './private-files.ts';
 
 /** Milliseconds that a statement waits for a lock of another connection. */
@@ -232,4 +232,95 @@ export function openLocked(path: string): Connection {
     db.run('PRAGMA journal_mode = MEMORY');
     db.run('BEGIN EXCLUSIVE');
   });
+}
+
+/** What the store does with a statement. */
+type Used = Pick<Statement, 'get' | 'all' | 'values' | 'run' | 'iterate' | 'finalize'>;
+
+/** Is told what is iterated: of all that is done with statements, only this can leave one in the middle of its rows. */
+type Iterated = (statement: object, rows: ReturnType<Statement['iterate']>) => void;
+
+/**
+ * A statement that SQLite compiles for its first use. A process that starts names hundreds of statements, and uses few of
+ * them before it is ready.
+ */
+class LateStatement implements Used {
+  #compiled: Statement | null = null;
+  readonly #compile: () => Statement;
+  readonly #iterated: Iterated;
+
+  constructor(compile: () => Statement, iterated: Iterated) {
+    this.#compile = compile;
+    this.#iterated = iterated;
+  }
+
+  get #statement(): Statement {
+    this.#compiled ??= this.#compile();
+    return this.#compiled;
+  }
+
+  get(...values: Parameters<Statement['get']>) {
+    return this.#statement.get(...values);
+  }
+  all(...values: Parameters<Statement['all']>) {
+    return this.#statement.all(...values);
+  }
+  values(...values: Parameters<Statement['values']>) {
+    return this.#statement.values(...values);
+  }
+  run(...values: Parameters<Statement['run']>) {
+    return this.#statement.run(...values);
+  }
+  iterate(...values: Parameters<Statement['iterate']>) {
+    const rows = this.#statement.iterate(...values);
+    this.#iterated(this, rows);
+    return rows;
+  }
+  finalize() {
+    this.#compiled?.finalize();
+  }
+}
+
+/**
+ * Names a statement of a connection.
+ * @param compile compiles it; called once, when the statement is used
+ * @param iterated is told each time the statement is iterated
+ * @returns the statement, of whose methods those of `Used` are there
+ */
+const late = <Row, Values extends SQLQueryBindings[]>(
+  compile: () => Statement<Row, Values>,
+  iterated: Iterated,
+): Statement<Row, Values> =>
+  new LateStatement(compile as () => Statement, iterated) as unknown as Statement<Row, Values>;
+
+/** What a checkpoint says: frames in the log, and those of them that the file holds. Both are -1 where none was made. */
+interface Checkpoint {
+  log: number;
+  checkpointed: number;
+}
+
+// A write-ahead log belongs to the file whose name it has: it is put into that file, and gone, before another file comes there.
+
+/** Puts what the write-ahead log holds into the file. @returns whether the file holds all of it: a reader can prevent that */
+export function settle(path: string): boolean {
+  const db = openToWrite(path, 'FULL');
+  try {
+    const made = db.query<Checkpoint, []>('PRAGMA wal_checkpoint(TRUNCATE)').get();
+    return made !== null && made.log >= 0 && made.log === made.checkpointed;
+  } finally {
+    db.close();
+  }
+}
+
+/** Settles a log like {@link settle}. @throws PassingError where a reader keeps some of it in the log */
+export function settleWhole(path: string): void {
+  if (settle(path)) return;
+  throw new PassingError(`${path} is being read.`, 'Try again when what reads it has ended, such as stackside backup.');
+}
+
+/** Removes the log, which must be settled. Readers go on with theirs. */
+export function removeLog(path: string): void {
+  for (const suffix of ['-wal', '-shm']) rmSync(path + suffix, { force: true });
+  // One that came back with a loss of power would be read into the file that is in the place by then.
+  syncDirectory(dirname(path));
 }

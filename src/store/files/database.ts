@@ -18,10 +18,9 @@ import {
   sortingIn,
   versionOf,
 } from './connection.ts';
-import { leaveOutListIndexes } from './list-indexes.ts';
+import { leaveOutListIndexes, schema } from './list-indexes.ts';
 import { makePrivateDirectory } from './private-files.ts';
-import { requireRestored } from './restore-marker.ts';
-import { schema } from './schema.ts';
+import { requireRestored } from './restore.ts';
 
 /** Indexes, whose tables schema.sql makes. */
 export const INDEX: FileKind = { name: 'an index', id: 0x53_54_49_58, earlier: ['progress', 'journal_id'] };
@@ -161,7 +160,7 @@ export function openWriter(directory: string, options: WriterOptions = {}): Conn
 export const oneRowTables = ['progress', 'totals', 'staking_totals', 'hook_progress'] as const;
 
 /** The first of these tables whose row is gone; null where all have it. @param schema of the connection */
-export const tableWithoutRow = (
+const tableWithoutRow = (
   db: Database,
   tables: readonly string[] = oneRowTables,
   schema: 'main' | 'old' = 'main',

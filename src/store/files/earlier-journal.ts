@@ -15,9 +15,16 @@ import { OperatorError } from '../../base/errors.ts';
 import { CHAIN_START, nextChain, sameChain } from '../log/entry.ts';
 import { type Connect, kindOf, markFile, openToWrite, prepared, versionOf } from './connection.ts';
 import { journalPath } from './database.ts';
-import { requireEnds } from './journal.ts';
-import { type EntryRow, JournalEntryError, textOfRow } from './journal-entry.ts';
-import { CHAIN_TABLES, JOURNAL, JOURNAL_VERSION, WITHHELD_INDEX } from './journal-file.ts';
+import {
+  CHAIN_TABLES,
+  type EntryRow,
+  JOURNAL,
+  JOURNAL_VERSION,
+  JournalEntryError,
+  requireEnds,
+  textOfRow,
+  WITHHELD_INDEX,
+} from './journal.ts';
 
 const WITHOUT_CHAIN = 1;
 const WITH_CHAIN = 2;

@@ -29,7 +29,7 @@ export function indexPlace(db: Database) {
  * How journal and index fit. `behind`: the journal ends before the index does. `other`: it holds another event where
  * the index ends.
  */
-export type Fit = 'fits' | 'behind' | 'other';
+type Fit = 'fits' | 'behind' | 'other';
 
 export function fitOf(place: Head, journal: Pick<JournalReads, 'chainAt' | 'lastId'>): Fit {
   const chain = journal.chainAt(place.id);

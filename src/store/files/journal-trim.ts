@@ -2,7 +2,7 @@
 import type { Database } from 'bun:sqlite';
 import { type Connect, openToWrite, prepared, rollBack, setPatience } from './connection.ts';
 import { journalPath } from './database.ts';
-import { requirePresentVersion } from './journal-file.ts';
+import { requirePresentVersion } from './journal.ts';
 
 /** The most that one step removes. */
 export interface TrimmingStep {

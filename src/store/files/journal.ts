@@ -4,15 +4,188 @@
  */
 import type { Database } from 'bun:sqlite';
 import { existsSync } from 'node:fs';
+import { zstdDecompressSync } from 'bun';
 import { OperatorError } from '../../base/errors.ts';
-import { CHAIN_START, compressed, type Entry } from '../log/entry.ts';
-import { type Connect, openToRead, openToWrite, prepared, rollBack, setPatience, touch } from './connection.ts';
+import { discard } from '../../base/garbage.ts';
+import { CHAIN_START, compressed, decoded, type Entry, HASH_BYTES, nextChain, sameChain } from '../log/entry.ts';
+import {
+  type Connect,
+  type FileKind,
+  kindOf,
+  markFile,
+  openToRead,
+  openToWrite,
+  prepared,
+  requireKind,
+  rollBack,
+  setPatience,
+  touch,
+  versionOf,
+} from './connection.ts';
 import { journalPath } from './database.ts';
-import { importProgress } from './import-progress.ts';
-import { type EntryRow, entryOfRow, JournalDamagedError, JournalEntryError } from './journal-entry.ts';
-import { makeIfEmpty, requirePresentVersion } from './journal-file.ts';
 import { makePrivateDirectory } from './private-files.ts';
 import { unavailable } from './store-failure.ts';
+
+export const JOURNAL: FileKind = { name: 'a journal', id: 0x53_54_4a_4e, earlier: ['events', 'received_at'] };
+export const JOURNAL_VERSION = 1;
+
+/**
+ * How far each source of events was read: a recording that is imported, or a stream of messages. It stands in the file that
+ * is committed first, with the events themselves: after a crash between the two commits the rows that are in the journal
+ * must not be taken from the source once more.
+ */
+const IMPORTS_TABLE = `
+  CREATE TABLE imports (
+    source TEXT PRIMARY KEY, -- hash of how the recording begins
+    rows   INTEGER NOT NULL,
+    digest TEXT NOT NULL     -- of those rows, each hashed onto those before it
+  ) STRICT;`;
+
+// Chain values stand in a table of their own: what follows a payload in its row is found by reading the payload.
+export const CHAIN_TABLES = `
+  CREATE TABLE chain (
+    id    INTEGER PRIMARY KEY, -- of the event
+    value BLOB NOT NULL
+  ) STRICT;
+  CREATE TABLE breaks (        -- where the journal was trimmed: one row at most
+    after_id INTEGER PRIMARY KEY, -- the last event that was removed
+    chain    BLOB NOT NULL        -- its chain value
+  ) STRICT;`;
+
+/** Few or none are withheld: whether there is one is known without a look at all. */
+export const WITHHELD_INDEX = "CREATE INDEX withheld ON events (id) WHERE path = '';";
+
+export const JOURNAL_SCHEMA = `
+  ${IMPORTS_TABLE}
+  CREATE TABLE events (
+    id          INTEGER PRIMARY KEY,
+    received_at INTEGER NOT NULL, -- Unix microseconds
+    path        TEXT NOT NULL,    -- empty: withheld
+    payload     BLOB NOT NULL     -- the text, zstd
+  ) STRICT;
+  ${WITHHELD_INDEX}
+  ${CHAIN_TABLES}`;
+
+/** Whether a journal says of itself that events are missing; one from before version 0.1.0 may say nothing of them. */
+export const isKnownToLackEvents = (db: Database): boolean =>
+  db.query("SELECT 1 FROM sqlite_schema WHERE name = 'breaks'").get() !== null &&
+  db.query('SELECT 1 FROM breaks LIMIT 1').get() !== null;
+
+/** @throws OperatorError where the file is no journal, or not of the present version */
+export function requirePresentVersion(db: Database, file: string): void {
+  requireKind(db, file, JOURNAL);
+  const version = versionOf(db);
+  if (version === JOURNAL_VERSION) return;
+  if (version === 0) {
+    throw new OperatorError(
+      `${file} is empty.`,
+      'Restore the file from a backup; stackside serve says what else can be done.',
+    );
+  }
+  throw new OperatorError(`${file} is a journal of version ${version}.`, 'Run the newer Stackside that wrote it.');
+}
+
+/** Makes the tables of an empty file. @throws OperatorError where it is no journal, or not of the present version */
+function makeIfEmpty(db: Database, file: string): void {
+  if (kindOf(db, JOURNAL) === 'empty') {
+    db.transaction(() => {
+      db.run(JOURNAL_SCHEMA);
+      markFile(db, JOURNAL, JOURNAL_VERSION);
+    }).immediate();
+  }
+  requirePresentVersion(db, file);
+}
+
+/** How many rows of a recording were taken, and their hash; or the number of a stream's last message, and its id. */
+export interface Imported {
+  rows: number;
+  digest: string;
+}
+
+function importProgress(db: Database) {
+  const find = db.prepare<Imported, [string]>('SELECT rows, digest FROM imports WHERE source = ?1');
+  const set = db.prepare<null, [string, number, string]>(
+    'INSERT INTO imports VALUES (?1, ?2, ?3) ON CONFLICT (source) DO UPDATE SET rows = ?2, digest = ?3',
+  );
+  return {
+    get: (source: string): Imported => find.get(source) ?? { rows: 0, digest: '' },
+    set: (source: string, { rows, digest }: Imported) => {
+      set.run(source, rows, digest);
+    },
+  };
+}
+
+const REMEDY = 'Restore the journal from a backup. stackside check names what else is damaged.';
+
+/** What the journal's file held isn't known: pages can't be read, or entries are missing of which it doesn't know. */
+export class JournalDamagedError extends OperatorError {
+  /** @param what is damaged, as a sentence without its end */
+  constructor(file: string, what = 'some of its pages can not be read', options?: ErrorOptions) {
+    super(`${file} is damaged: ${what}.`, REMEDY, options);
+  }
+}
+
+/** An entry that is missing or isn't what was written. It is never applied, exported or served. */
+export class JournalEntryError extends OperatorError {
+  constructor(
+    file: string,
+    /** Id of the entry. */
+    readonly id: number,
+    /** What is wrong, as the end of a sentence that begins with the entry. */
+    readonly fault: string,
+    options?: ErrorOptions,
+  ) {
+    super(`Entry ${id} of ${file} ${fault}.`, REMEDY, options);
+  }
+}
+
+/** An entry as the journal's file holds it. */
+export interface EntryRow {
+  id: number;
+  received_at: number;
+  path: string;
+  payload: Uint8Array;
+  /** Null where the file lacks it. */
+  chain: Uint8Array | null;
+  /** Chain value of what comes before it; null where the file lacks it. */
+  previous: Uint8Array | null;
+}
+
+function checked(file: string, row: EntryRow): EntryRow & { previous: Uint8Array } {
+  const { id, received_at, path, payload, previous } = row;
+  if (previous === null) throw new JournalEntryError(file, id - 1, 'is missing');
+  if (previous.length !== HASH_BYTES)
+    throw new JournalEntryError(file, id - 1, 'is damaged: its chain value is another');
+  // A damaged file may hold anything in a column.
+  if (!Number.isSafeInteger(received_at) || typeof path !== 'string' || !(payload instanceof Uint8Array)) {
+    throw new JournalEntryError(file, id, 'is damaged: a column holds another type');
+  }
+  return { ...row, previous };
+}
+
+function unpacked(file: string, { id, payload }: EntryRow): Uint8Array {
+  try {
+    return zstdDecompressSync(payload);
+  } catch (cause) {
+    // Whatever is wrong, it is the bytes.
+    throw new JournalEntryError(file, id, 'is damaged: its payload can not be decompressed', { cause });
+  }
+}
+
+/** The text of a row, whose chain value is not looked at. @throws JournalEntryError */
+export const textOfRow = (file: string, row: EntryRow): string => decoded(unpacked(file, checked(file, row)));
+
+/** @param file names the journal in errors @throws JournalEntryError where the row is not what was written */
+function entryOfRow(file: string, row: EntryRow): Entry {
+  const { id, received_at, path, previous, chain } = checked(file, row);
+  const bytes = unpacked(file, row);
+  if (chain === null || !sameChain(nextChain(previous, { id, receivedAt: received_at, path, text: bytes }), chain)) {
+    throw new JournalEntryError(file, id, 'is damaged: its chain value is another');
+  }
+  const text = decoded(bytes);
+  discard(bytes);
+  return { id, receivedAt: received_at, path, text, chain };
+}
 
 const rows = `
   SELECT e.id, e.received_at, e.path, e.payload, c.value AS chain,

@@ -5,11 +5,21 @@
  *
  * The file itself says which are still to be made: those that it lacks. So a load that was interrupted needs no note.
  */
+
 import type { Database } from 'bun:sqlite';
 import { dirname } from 'node:path';
+import schema from '../../../schema.sql' with { type: 'text' };
 import { OperatorError } from '../../base/errors.ts';
 import { sortingIn } from './connection.ts';
-import { creationOf } from './schema.ts';
+
+export { schema };
+
+/** The statement of schema.sql that makes an index that may hold a key several times. */
+function creationOf(index: string): string {
+  const start = schema.indexOf(`CREATE INDEX ${index} `);
+  if (start === -1) throw new Error(`schema.sql makes no ${index}`);
+  return schema.slice(start, schema.indexOf(';\n', start));
+}
 
 /** The names of the indexes, in the order in which these are made. */
 export const listIndexes = [
@@ -49,7 +59,7 @@ export const listIndexes = [
   'mempool_pending_by_size',
 ] as const;
 
-export type ListIndex = (typeof listIndexes)[number];
+type ListIndex = (typeof listIndexes)[number];
 
 /** The indexes of lists that a file lacks; none where no load is under way or was interrupted. */
 export function missingListIndexes(db: Database): ListIndex[] {

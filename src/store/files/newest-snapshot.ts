@@ -17,7 +17,7 @@ const KnownSnapshot = Type.Object({
   chain: Type.String(),
 });
 /** A snapshot that holds everything up to an event. */
-export type KnownSnapshot = Static<typeof KnownSnapshot>;
+type KnownSnapshot = Static<typeof KnownSnapshot>;
 
 const snapshotPath = (directory: string): string => join(directory, 'snapshot.json');
 

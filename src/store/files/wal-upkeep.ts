@@ -17,7 +17,7 @@ export interface WalEvent {
   reason: string;
 }
 
-export interface WalUpkeepOptions {
+interface WalUpkeepOptions {
   directory: string;
   /** Told once of a log that is too large for a minute. */
   log: (event: WalEvent) => void;

@@ -2,11 +2,10 @@
 import type { Database } from 'bun:sqlite';
 import type { Cursor, Page } from '../model/page.ts';
 import { keysetPage, numberAt } from '../queries/page.ts';
-import { type BackfillState, storedBackfillState } from '../rows/hook-words.ts';
 import { prepared } from '../rows/statement.ts';
-import { inserter } from '../rows/table.ts';
-import type { Stored } from '../rows/table-shape.ts';
+import { inserter, type Stored } from '../rows/table.ts';
 import { hookBackfillsTable } from '../rows/tables.ts';
+import { type BackfillState, storedBackfillState } from '../rows/words.ts';
 import type { Backfill } from './model.ts';
 
 const QUEUED = storedBackfillState.numberOf('queued');

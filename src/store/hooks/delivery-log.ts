@@ -3,6 +3,9 @@ import type { Database } from 'bun:sqlite';
 import { decompressed } from '../log/entry.ts';
 import type { Cursor, Page } from '../model/page.ts';
 import { keysetPage, numberAt } from '../queries/page.ts';
+import { prepared } from '../rows/statement.ts';
+import type { Stored } from '../rows/table.ts';
+import { hookDeliveriesTable } from '../rows/tables.ts';
 import {
   type DeliveryState,
   deliveryStates,
@@ -10,10 +13,7 @@ import {
   storedLane,
   storedReason,
   storedState,
-} from '../rows/hook-words.ts';
-import { prepared } from '../rows/statement.ts';
-import type { Stored } from '../rows/table-shape.ts';
-import { hookDeliveriesTable } from '../rows/tables.ts';
+} from '../rows/words.ts';
 import type { Attempt, Delivery, NotifiedBlocks } from './model.ts';
 
 const shown = Object.keys(hookDeliveriesTable.columns).filter((name) => name !== 'min_height' && name !== 'max_height');

@@ -4,17 +4,10 @@
  */
 import type { Database } from 'bun:sqlite';
 import { compressed } from '../log/entry.ts';
-import {
-  type DeliveryState,
-  type Lane,
-  type Reason,
-  storedLane,
-  storedReason,
-  storedState,
-} from '../rows/hook-words.ts';
 import { prepared } from '../rows/statement.ts';
 import { inserter, numberedInserter } from '../rows/table.ts';
 import { hookAttemptsTable, hookBodiesTable, hookDeliveriesTable } from '../rows/tables.ts';
+import { type DeliveryState, type Lane, type Reason, storedLane, storedReason, storedState } from '../rows/words.ts';
 import {
   type DeliveryRow,
   deliveryColumns,

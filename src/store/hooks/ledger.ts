@@ -1,8 +1,7 @@
 /** What hooks were told of which blocks. */
 import type { Database } from 'bun:sqlite';
 import { prepared } from '../rows/statement.ts';
-import { upserter } from '../rows/table.ts';
-import type { Stored } from '../rows/table-shape.ts';
+import { type Stored, upserter } from '../rows/table.ts';
 import { hookLedgerTable } from '../rows/tables.ts';
 import type { LedgerEntry } from './model.ts';
 

@@ -1,11 +1,10 @@
 /** The rows of hooks, and where live ones stand. */
 import type { Database } from 'bun:sqlite';
-import { fromHooks, hookNow, recordColumns } from '../rows/hook-sql.ts';
-import { type HookStatus, storedStage, storedStatus } from '../rows/hook-words.ts';
+import { fromHooks, hookNow, recordColumns } from '../rows/expressions.ts';
 import { prepared } from '../rows/statement.ts';
-import { numberedInserter } from '../rows/table.ts';
-import type { Stored } from '../rows/table-shape.ts';
+import { numberedInserter, type Stored } from '../rows/table.ts';
 import { hooksTable } from '../rows/tables.ts';
+import { type HookStatus, storedStage, storedStatus } from '../rows/words.ts';
 import type { Cursor, HookProgress, HookRecord } from './model.ts';
 
 /** A hook as it is read: of a live one, with what `hook_progress` knows. */

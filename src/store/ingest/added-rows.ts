@@ -2,7 +2,7 @@
  * Rows of the mempool that were added since the last commit of the index and are not in its table yet. During an import
  * most transactions are mined before the next commit, and so never need a row, which would have eleven index entries.
  */
-import type { NewRow } from '../rows/table-shape.ts';
+import type { NewRow } from '../rows/table.ts';
 import type { mempoolTransactionsTable } from '../rows/tables.ts';
 import type { MempoolRow, Spends } from './stored-rows.ts';
 

@@ -8,8 +8,7 @@ import type { BurnBlockPayload } from '../../chain/payload-schemas.ts';
 import { fromHex } from '../../codec/hex.ts';
 import { compressed, decompressed } from '../log/entry.ts';
 import { prepared } from '../rows/statement.ts';
-import { inserter } from '../rows/table.ts';
-import type { Stored } from '../rows/table-shape.ts';
+import { inserter, type Stored } from '../rows/table.ts';
 import {
   burnBlocksTable,
   burnRewardsTable,

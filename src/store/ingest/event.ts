@@ -1,6 +1,6 @@
 /** What ingest takes, what it answers, what it says of its work, and who takes part in it. */
 import type { UnknownKind } from '../../chain/effect.ts';
-import type { Imported } from '../files/import-progress.ts';
+import type { Imported } from '../files/journal.ts';
 import type { ListIndexStep } from '../files/list-indexes.ts';
 import type { StoreFailure } from '../files/store-failure.ts';
 

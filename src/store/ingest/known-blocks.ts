@@ -3,8 +3,7 @@ import type { Database } from 'bun:sqlite';
 import type { Block } from '../../chain/block.ts';
 import { toHex } from '../../codec/hex.ts';
 import { deployedContract } from '../effects/payload-columns.ts';
-import { inserterIfAbsent, table } from '../rows/table.ts';
-import type { Stored } from '../rows/table-shape.ts';
+import { inserterIfAbsent, type Stored, table } from '../rows/table.ts';
 import { orphanedBlocksTable, orphanedTransactionsTable } from '../rows/tables.ts';
 
 /** A block whose parent the node must send first: it is asked to try again. */

@@ -1,7 +1,7 @@
 /** The names from before the chain. */
 import type { Database } from 'bun:sqlite';
 import type { PriceFunction } from '../../chain/name-system.ts';
-import { priceColumns } from '../rows/price-columns.ts';
+import { priceColumns } from '../effects/name-writer.ts';
 import { inserterIfAbsent } from '../rows/table.ts';
 import { oldNamespacesTable, oldNamesTable, oldSubdomainsTable, oldZonefilesTable } from '../rows/tables.ts';
 

@@ -11,9 +11,9 @@ import { entryWriter } from '../effects/value-index-writer.ts';
 import { StoreUnavailableError } from '../files/store-failure.ts';
 import { type EventPosition, isWhole, type ValueIndex, type ValueIndexChoice } from '../model/value-index.ts';
 import { storedSubject, valueIndexes } from '../queries/value-indexes.ts';
-import { type CallColumns, callArguments } from '../rows/call-arguments.ts';
 import { numberedInserter } from '../rows/table.ts';
 import { valueIndexesTable } from '../rows/tables.ts';
+import { type CallColumns, callArguments } from '../rows/value-keys.ts';
 import { EVENT_KIND, PAYLOAD } from '../rows/words.ts';
 import { type LocalWrite, slices } from './commands.ts';
 

@@ -5,9 +5,9 @@ import { fieldsOfCall } from '../../codec/clarity-fields.ts';
 import type { CallFilter, FoundCall } from '../model/contract-search.ts';
 import type { Cursor, Page } from '../model/page.ts';
 import type { EventPosition } from '../model/value-index.ts';
-import { type CallColumns, callArguments } from '../rows/call-arguments.ts';
-import { heightIn, shownTime } from '../rows/position-sql.ts';
+import { heightIn, shownTime } from '../rows/expressions.ts';
 import { prepared } from '../rows/statement.ts';
+import { type CallColumns, callArguments } from '../rows/value-keys.ts';
 import { PAYLOAD, storedTransactionStatus } from '../rows/words.ts';
 import { type Span, spanOf, type ValueSearch, type Walk } from './value-search.ts';
 

@@ -5,7 +5,7 @@ import { fieldsOf } from '../../codec/clarity-fields.ts';
 import type { FoundLog, LogFilter } from '../model/contract-search.ts';
 import type { Cursor, Page } from '../model/page.ts';
 import type { EventPosition } from '../model/value-index.ts';
-import { heightIn, shownTime } from '../rows/position-sql.ts';
+import { heightIn, shownTime } from '../rows/expressions.ts';
 import { prepared } from '../rows/statement.ts';
 import { EVENT_KIND } from '../rows/words.ts';
 import { type Span, spanOf, type ValueSearch, type Walk } from './value-search.ts';

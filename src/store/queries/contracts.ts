@@ -3,7 +3,7 @@ import type { Database } from 'bun:sqlite';
 import { heightOf } from '../../chain/position.ts';
 import { splitPrincipal } from '../../codec/address.ts';
 import type { Deployment, SmartContract } from '../model/contract.ts';
-import { heightIn, shownTime } from '../rows/position-sql.ts';
+import { heightIn, shownTime } from '../rows/expressions.ts';
 import { prepared } from '../rows/statement.ts';
 import { MEMPOOL_STATE, PAYLOAD, STATUS, storedTransactionStatus } from '../rows/words.ts';
 import { type MadeByRow, madeByOf } from './made-by.ts';

@@ -1,7 +1,7 @@
 /** Rows of mined transactions with everything that lists leave out. */
 import type { Database } from 'bun:sqlite';
 import type { TransactionDetail, TransactionState } from '../model/transaction.ts';
-import { heightIn } from '../rows/position-sql.ts';
+import { heightIn } from '../rows/expressions.ts';
 import { prepared } from '../rows/statement.ts';
 import { storedTransactionStatus } from '../rows/words.ts';
 import { type CostRow, costColumns, costOf } from './costs.ts';

@@ -2,7 +2,7 @@
 import type { Database } from 'bun:sqlite';
 import { heightOf, positionsOf } from '../../chain/position.ts';
 import type { StxBalance } from '../model/account.ts';
-import { heightIn } from '../rows/position-sql.ts';
+import { heightIn } from '../rows/expressions.ts';
 import { prepared } from '../rows/statement.ts';
 
 const poxVersions = [1, 2, 3, 4] as const;

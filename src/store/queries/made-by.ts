@@ -1,6 +1,6 @@
 /** The transactions that things of other tables were made by: the row `o` has its position. */
 import type { MadeBy } from '../model/staking.ts';
-import { heightIn, shownTime } from '../rows/position-sql.ts';
+import { heightIn, shownTime } from '../rows/expressions.ts';
 import { placeOf } from './transfers.ts';
 
 export const madeBy = {

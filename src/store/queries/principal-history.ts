@@ -8,7 +8,7 @@ import type { TokenSums } from '../model/account.ts';
 import type { Bound, HistoryPlace, HistoryWalk, MovedAsset, Movement, MovementKind, Period } from '../model/history.ts';
 import { ChainReplacedError } from '../model/read-errors.ts';
 import { decimalOf } from '../rows/amounts.ts';
-import { heightIn, shownTime } from '../rows/position-sql.ts';
+import { heightIn, shownTime } from '../rows/expressions.ts';
 import { prepared } from '../rows/statement.ts';
 import { assetEventOf, EVENT_KIND, storedToken, TOKEN } from '../rows/words.ts';
 import { accountStates } from './account-states.ts';

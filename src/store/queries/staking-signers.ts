@@ -10,7 +10,7 @@ import type {
   StakingSignerDetail,
 } from '../model/staking.ts';
 import { decimalOf } from '../rows/amounts.ts';
-import { heightIn } from '../rows/position-sql.ts';
+import { heightIn } from '../rows/expressions.ts';
 import { prepared } from '../rows/statement.ts';
 import { KEY_ACTION } from '../rows/words.ts';
 import { type MadeByRow, madeBy, madeByOf } from './made-by.ts';

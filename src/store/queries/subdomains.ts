@@ -4,7 +4,7 @@ import type { Pause } from '../../base/turns.ts';
 import { sha256 } from '../../codec/hash.ts';
 import { lossyText } from '../../codec/utf8.ts';
 import type { SubdomainInfo } from '../model/name.ts';
-import { heightIn } from '../rows/position-sql.ts';
+import { heightIn } from '../rows/expressions.ts';
 import { prepared } from '../rows/statement.ts';
 
 /** A subdomain counts while the transaction that declared it is where its attachment says. */

@@ -3,7 +3,7 @@ import { heightOf } from '../../chain/position.ts';
 import type { TenureChangeCause } from '../../codec/tenure-change.ts';
 import type { SummaryPayload, TransactionSummary } from '../model/transaction.ts';
 import { decimalOf } from '../rows/amounts.ts';
-import { heightIn, shownTime } from '../rows/position-sql.ts';
+import { heightIn, shownTime } from '../rows/expressions.ts';
 import { storedTenureCause, storedTransactionStatus, typeWord } from '../rows/words.ts';
 
 /** What a mined and a waiting transaction have in common. */

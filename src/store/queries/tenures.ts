@@ -1,7 +1,7 @@
 /** How much of the node's limits the newest tenures used. */
 import type { Database } from 'bun:sqlite';
 import type { TenureLoad } from '../model/block.ts';
-import { heightIn } from '../rows/position-sql.ts';
+import { heightIn } from '../rows/expressions.ts';
 import { prepared } from '../rows/statement.ts';
 import { PAYLOAD } from '../rows/words.ts';
 

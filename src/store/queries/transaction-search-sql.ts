@@ -1,6 +1,6 @@
 /** The statements of v1's list of transactions, by what narrows it, its order and its direction. */
 import type { TransactionOrder } from '../model/transaction.ts';
-import { firstPositionIn, heightIn } from '../rows/position-sql.ts';
+import { firstPositionIn, heightIn } from '../rows/expressions.ts';
 import { PAYLOAD } from '../rows/words.ts';
 
 /** The conditions: ?1 is a bit for each payload type; ?9 and ?10 bound the positions that can match. */

@@ -6,7 +6,7 @@ import { decodeClarity } from '../../codec/clarity.ts';
 import type { Cursor, CursorKey, Page } from '../model/page.ts';
 import type { FtTransfer, Move, StxTransfer } from '../model/token.ts';
 import type { TransactionPlace } from '../model/transaction.ts';
-import { heightIn, shownTime } from '../rows/position-sql.ts';
+import { heightIn, shownTime } from '../rows/expressions.ts';
 import { prepared } from '../rows/statement.ts';
 import { EVENT_KIND } from '../rows/words.ts';
 import { keysetPage, numberAt } from './page.ts';

@@ -2,9 +2,9 @@
 import type { Database } from 'bun:sqlite';
 import type { ValueIndex, ValueSubject } from '../model/value-index.ts';
 import { prepared } from '../rows/statement.ts';
-import { storedWords } from '../rows/stored-words.ts';
-import type { Stored } from '../rows/table-shape.ts';
+import type { Stored } from '../rows/table.ts';
 import type { valueIndexesTable } from '../rows/tables.ts';
+import { storedWords } from '../rows/words.ts';
 
 export const sql = {
   all: 'SELECT id, subject, contract, scope, wanted, from_position, from_event FROM value_indexes ORDER BY id',

@@ -1,7 +1,7 @@
 /** Zonefiles of names. Zonefiles of subdomains stand with their declarations. */
 import type { Database } from 'bun:sqlite';
 import { lossyText } from '../../codec/utf8.ts';
-import { heightIn } from '../rows/position-sql.ts';
+import { heightIn } from '../rows/expressions.ts';
 import { prepared } from '../rows/statement.ts';
 
 export const sql = {

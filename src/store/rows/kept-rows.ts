@@ -3,8 +3,7 @@
  * as blocks change it, and written before the commit.
  */
 import type { Database, SQLQueryBindings } from 'bun:sqlite';
-import { upserter } from './table.ts';
-import type { KeyOf, NewRow, Stored, TableShape } from './table-shape.ts';
+import { type KeyOf, type NewRow, type Stored, type TableShape, upserter } from './table.ts';
 
 /** Every column of a row. */
 export type Row<S extends TableShape> = Stored<S, keyof S['columns'] & string>;
@@ -19,7 +18,7 @@ interface Kept<R> {
 /** Rows of a table that are kept at most; those of accounts take some 4 MB then. */
 const MOST_KEPT = 8_000;
 
-export interface KeptRows<S extends TableShape> {
+interface KeptRows<S extends TableShape> {
   /** The row as the open transaction has it; null where there is none. Not to be changed: `put` takes another. */
   get(key: KeyOf<S>): Row<S> | null;
   /** Adds a row, or replaces the one of its key. */

@@ -1,5 +1,5 @@
 /** The tables that rows are written to by name. Generated from schema.sql by test/support/table-shapes.ts. */
-import { tableShape } from './table-shape.ts';
+import { tableShape } from './table.ts';
 
 export const blocksTable = tableShape('blocks', ['height'], {
   height: 'integer',
@@ -662,7 +662,7 @@ export const hooksTable = tableShape('hooks', ['id'], {
   deleted_at: 'integer?',
 });
 
-export const hookSecretsTable = tableShape('hook_secrets', ['consumer'], {
+const hookSecretsTable = tableShape('hook_secrets', ['consumer'], {
   consumer: 'text',
   secret: 'blob',
   previous: 'blob?',

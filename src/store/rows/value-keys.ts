@@ -6,6 +6,7 @@
 import { decodeClarity } from '../../codec/clarity.ts';
 import { type ClarityField, unwrapped } from '../../codec/clarity-fields.ts';
 import { sha256 } from '../../codec/hash.ts';
+import { payloadOf } from '../../codec/raw-payload.ts';
 import { utf8Bytes } from '../../codec/utf8.ts';
 import type { ValueCondition } from '../../codec/value-condition.ts';
 import { sortable } from './amounts.ts';
@@ -88,3 +89,13 @@ export function keyRange(conditions: readonly ValueCondition[]): KeyRange {
 
 /** A text that stands behind every key, since a key begins with a letter or a digit. */
 const LAST = '~';
+
+/** Columns of transaction_bodies. */
+export interface CallColumns {
+  function_args: Uint8Array | null;
+  raw: Uint8Array;
+}
+
+/** The serialized arguments of a call: an operation made on Bitcoin has them apart, others in the transaction itself. */
+export const callArguments = ({ function_args, raw }: CallColumns): Uint8Array =>
+  function_args ?? payloadOf(raw, 'contract_call').functionArgs;

@@ -1,13 +1,66 @@
-/**
- * The numbers that stand for words in the index's columns, both ways. A number that stands for nothing is an
- * UnknownNumberError wherever one is read.
- */
 import type { AssetAction, ChainEvent, TransactionStatus } from '../../chain/block.ts';
 import { nameOperations } from '../../chain/name-system.ts';
 import { UNKNOWN_PAYLOAD } from '../../codec/payload.ts';
 import { tenureChangeCauses } from '../../codec/tenure-change.ts';
 import type { TransactionType } from '../../codec/transaction.ts';
-import { storedWords, UnknownNumberError } from './stored-words.ts';
+
+/** Words that a column keeps as numbers. Each list stands once; reading, writing and SQL texts take the numbers from it. */
+
+/** A row holds a number that stands for no word: the row is damaged, or another program wrote it. */
+export class UnknownNumberError extends Error {
+  override readonly name = 'UnknownNumberError';
+  constructor(
+    readonly table: string,
+    readonly column: string,
+    readonly number: number,
+    /** Id of the row; undefined where it wasn't read. */
+    readonly row?: number,
+  ) {
+    super(
+      `${row === undefined ? 'A row' : `Row ${row}`} of ${table} has ${column} ${number}, which stands for nothing that this program knows`,
+    );
+  }
+}
+
+export interface StoredWords<W extends string> {
+  words: readonly W[];
+  numberOf(word: W): number;
+  /**
+   * @param row id of the row that holds the number
+   * @throws UnknownNumberError where the number stands for no word
+   */
+  wordOf(number: number, row?: number): W;
+}
+
+type Numbered<W extends string> = readonly W[] | Readonly<Record<W, number>>;
+
+const isList = <W extends string>(numbered: Numbered<W>): numbered is readonly W[] => Array.isArray(numbered);
+
+/** @param numbered each word with its number, or the words alone, each at the place that is its number */
+export function storedWords<const W extends string>(
+  table: string,
+  column: string,
+  numbered: Numbered<W>,
+): StoredWords<W> {
+  const pairs: [W, number][] = isList(numbered)
+    ? numbered.map((word, number) => [word, number])
+    : (Object.keys(numbered) as W[]).map((word) => [word, numbered[word]]);
+  const numbers = new Map(pairs);
+  const words = new Map(pairs.map(([word, number]) => [number, word]));
+  return {
+    words: [...numbers.keys()],
+    numberOf(word) {
+      const number = numbers.get(word);
+      if (number === undefined) throw new Error(`${table}.${column} knows no ${word}`);
+      return number;
+    },
+    wordOf(number, row) {
+      const word = words.get(number);
+      if (word === undefined) throw new UnknownNumberError(table, column, number, row);
+      return word;
+    },
+  };
+}
 
 /** transactions.status. */
 export const STATUS = {
@@ -37,7 +90,7 @@ export const MEMPOOL_STATE = {
 export type MempoolState = (typeof MEMPOOL_STATE)[keyof typeof MEMPOOL_STATE];
 export const storedMempoolState = storedWords('mempool_transactions', 'state', MEMPOOL_STATE);
 
-export type DroppedStatus =
+type DroppedStatus =
   | 'dropped_replace_by_fee'
   | 'dropped_replace_across_fork'
   | 'dropped_too_expensive'
@@ -220,3 +273,25 @@ export const storedKeyAction = storedWords('signer_keys', 'action', KEY_ACTION);
 
 /** The bond index of STX that are staked without a bond. */
 export const NO_BOND = -1;
+
+export const hookStatuses = ['new', 'streaming', 'expired', 'interrupted'] as const;
+export type HookStatus = (typeof hookStatuses)[number];
+export const storedStatus = storedWords('hooks', 'status', hookStatuses);
+/** `idle`: no block is evaluated; `live`: evaluated with each block; `catching_up`: from its own cursor to the tip. */
+export const stages = ['idle', 'live', 'catching_up'] as const;
+export type Stage = (typeof stages)[number];
+export const storedStage = storedWords('hooks', 'stage', stages);
+/** Deliveries of one lane of a hook go one after the other, in the order they were made. */
+export const lanes = ['live', 'evaluate', 'backfill', 'redelivery'] as const;
+export type Lane = (typeof lanes)[number];
+export const storedLane = storedWords('hook_deliveries', 'lane', lanes);
+export const reasons = ['live', 'catch_up', 'evaluate', 'backfill', 'redelivery'] as const;
+export type Reason = (typeof reasons)[number];
+export const storedReason = storedWords('hook_deliveries', 'reason', reasons);
+export const deliveryStates = ['pending', 'failed', 'delivered', 'dead', 'cancelled'] as const;
+/** `failed` is to be tried again, `dead` not by itself. */
+export type DeliveryState = (typeof deliveryStates)[number];
+export const storedState = storedWords('hook_deliveries', 'state', deliveryStates);
+export const backfillStates = ['queued', 'running', 'completed', 'cancelled', 'failed'] as const;
+export type BackfillState = (typeof backfillStates)[number];
+export const storedBackfillState = storedWords('hook_backfills', 'state', backfillStates);

@@ -1,6 +1,6 @@
 /** Columns and joins that several views have. */
 import { PLACE_BITS } from '../../chain/position.ts';
-import { shownTime } from '../rows/position-sql.ts';
+import { shownTime } from '../rows/expressions.ts';
 import { PAYLOAD, payloadTypes, STATUS, storedPayload, storedTransactionStatus } from '../rows/words.ts';
 import {
   amount,

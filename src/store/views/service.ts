@@ -1,7 +1,13 @@
 /** Views of what is no part of the chain: the mempool and chainhooks. */
-import { fromHooks, hookNow } from '../rows/hook-sql.ts';
-import { storedReason, storedStage, storedState, storedStatus } from '../rows/hook-words.ts';
-import { mempoolStatuses, storedMempoolState } from '../rows/words.ts';
+import { fromHooks, hookNow } from '../rows/expressions.ts';
+import {
+  mempoolStatuses,
+  storedMempoolState,
+  storedReason,
+  storedStage,
+  storedState,
+  storedStatus,
+} from '../rows/words.ts';
 import { PER_SECOND, spentColumns, spentJoins } from './common.ts';
 import { boolean, bytes, fineTime, hex, integer, optionalHex, text, type ViewColumn, view, word } from './view.ts';
 

@@ -4,8 +4,8 @@
  * that other programs read the views, too.
  */
 import { PLACE_BITS } from '../../chain/position.ts';
-import { firstPositionIn } from '../rows/position-sql.ts';
-import type { StoredWords } from '../rows/stored-words.ts';
+import { firstPositionIn } from '../rows/expressions.ts';
+import type { StoredWords } from '../rows/words.ts';
 
 /** The form of a column's values: what SQLite returns, and which type a file with typed columns gives it. */
 export type ViewType =

@@ -1,5 +1,18 @@
-/** Hooks in SQL: expressions for a query whose FROM has `hooks h` and `hook_progress p`. */
-import { storedStage, storedStatus } from './hook-words.ts';
+/** Expressions in SQL: positions (chain/position.ts), and the state of a chainhook. */
+import { PLACE_BITS } from '../../chain/position.ts';
+import { storedStage, storedStatus } from './words.ts';
+
+/** The height of the block that a position is in. @param position an expression */
+export const heightIn = (position: string): string => `${position} >> ${PLACE_BITS}`;
+
+/**
+ * The time of the block that shows a transaction, for a query whose FROM has `transactions t` and `blocks b`. Block 0's
+ * transactions are shown in block 1 with the time of block 0, if that has one.
+ */
+export const shownTime = 'coalesce(nullif(t.genesis_block_time, 0), b.block_time)';
+
+/** The first position of a block. @param height an expression */
+export const firstPositionIn = (height: string): string => `${height} << ${PLACE_BITS}`;
 
 const LIVE = storedStage.numberOf('live');
 const NEW = storedStatus.numberOf('new');
@@ -8,7 +21,7 @@ const STREAMING = storedStatus.numberOf('streaming');
 // For a live hook, hook_progress stands in for the columns of its row.
 const SINCE = `(h.stage = ${LIVE} AND p.evaluated > h.joined)`;
 
-/** Where a hook stands now. */
+/** The state of a hook, in a query whose FROM has `hooks h` and `hook_progress p`. */
 export const hookNow = {
   status: `CASE WHEN h.status = ${NEW} AND ${SINCE} THEN ${STREAMING} ELSE h.status END`,
   cursorHeight: `iif(h.stage = ${LIVE}, p.cursor_height, h.cursor_height)`,

@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { OperatorError } from '../../base/errors.ts';
 import { syncDirectory } from '../../base/files.ts';
 import { indexPath, journalPath } from './database.ts';
-import { isBeingRestored, keptManifestPath, restoreWorkshop } from './restore-marker.ts';
+import { isBeingRestored, keptManifestPath, restoreWorkshop } from 'src/store/files/restore-marker.ts';
 import { removeLog } from './settled-log.ts';
 
 /** @throws OperatorError where a directory holds data that no restore brought there */
