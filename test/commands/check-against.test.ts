@@ -9,7 +9,7 @@ import { compareWith, type Other, otherAt } from '../../src/commands/data/check-
 import { inspections } from '../../src/commands/serve/inspections.ts';
 import { devnetEvents } from '../../src/devnet/scenario.ts';
 import { readAdminKey } from '../../src/hooks/access/keys.ts';
-import type { CheckResult } from '../../src/store/check/result.ts';
+import type { CheckResult } from '../../src/store/check/checks.ts';
 import { firstDifference, MOST_RANGES, tableDigester } from '../../src/store/check/row-digests.ts';
 import { indexPath } from '../../src/store/files/database.ts';
 import { type DataDirectory, dataDirectory } from '../support/data-directory.ts';

@@ -8,7 +8,7 @@ import { devnetEvents } from '../../src/devnet/scenario.ts';
 import { readDefinition } from '../../src/hooks/definition/definition.ts';
 import { silentMachine } from '../../src/hooks/machine.ts';
 import { checkDirectory } from '../../src/store/check/check.ts';
-import { tableSizes } from '../../src/store/check/table-sizes.ts';
+import { tableSizes } from '../../src/store/check/tables.ts';
 import { directoryStatus } from '../../src/store/files/status.ts';
 import { addEarlierHooks, makeEarlier } from '../support/earlier-data.ts';
 import { ingestOf, received } from '../support/ingest.ts';

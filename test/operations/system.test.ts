@@ -10,7 +10,7 @@ import { devnetEvents } from '../../src/devnet/scenario.ts';
 import { readAdminKey } from '../../src/hooks/access/keys.ts';
 import { eventMetrics } from '../../src/metrics/events.ts';
 import { LastHour, RequestCounts } from '../../src/metrics/last-hour.ts';
-import { tableSizes } from '../../src/store/check/table-sizes.ts';
+import { tableSizes } from '../../src/store/check/tables.ts';
 import { fileSizes } from '../../src/store/files/status.ts';
 import { type Serving, serving } from '../support/serving.ts';
 import { until } from '../support/until.ts';

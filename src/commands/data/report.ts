@@ -2,8 +2,8 @@
 import { chainIdText } from '../../chain/network.ts';
 import { silentMachine } from '../../hooks/machine.ts';
 import { type CheckOptions, checkDirectory } from '../../store/check/check.ts';
-import type { CheckWatch } from '../../store/check/run.ts';
-import { type TableSize, tableSizes } from '../../store/check/table-sizes.ts';
+import type { CheckWatch } from '../../store/check/checks.ts';
+import { type TableSize, tableSizes } from '../../store/check/tables.ts';
 import { type DirectoryStatus, directoryStatus } from '../../store/files/status.ts';
 import type { OutputFormat } from '../cli/command.ts';
 import { writeNow } from '../cli/output.ts';

@@ -3,7 +3,7 @@ import { sendManyOf } from '../queries/send-many.ts';
 import { decimalOf } from '../rows/amounts.ts';
 import { firstPositionIn } from '../rows/expressions.ts';
 import { AFFECTED, EVENT_KIND, PAYLOAD } from '../rows/words.ts';
-import { type Check, equal, none } from './result.ts';
+import { type Check, equal, none } from './checks.ts';
 
 const fromSince = (position: string): string => `${position} >= ${firstPositionIn('$since')}`;
 

@@ -5,7 +5,7 @@ import { CHECKPOINT_EVERY } from '../queries/account-states.ts';
 import { decimalOf } from '../rows/amounts.ts';
 import { heightIn } from '../rows/expressions.ts';
 import { AFFECTED, PAYLOAD } from '../rows/words.ts';
-import type { Check } from './result.ts';
+import type { Check } from './checks.ts';
 
 interface Entry {
   height: number;

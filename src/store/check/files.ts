@@ -6,20 +6,13 @@ import { onFile } from '../../base/system-errors.ts';
 import { SKIPPED_PATH, type SkippedMessage } from '../../chain/payload-reader.ts';
 import { openToRead } from '../files/connection.ts';
 import { journalPath } from '../files/database.ts';
-import {
-  JOURNAL_SCHEMA,
-  JournalDamagedError,
-  type JournalReader,
-  openJournalReader,
-  requirePresentVersion,
-} from '../files/journal.ts';
+import { JOURNAL_SCHEMA, JournalDamagedError, type JournalReader, openJournalReader, requirePresentVersion } from '../files/journal.ts';
 import { fitOf } from '../files/journal-link.ts';
 import { missingListIndexes, schema } from '../files/list-indexes.ts';
 import { snapshotHolding } from '../files/newest-snapshot.ts';
 import type { Head } from '../log/entry.ts';
 import { differingViews } from '../views/views.ts';
-import { examined, isNoFinding } from './result.ts';
-import type { CheckRun } from './run.ts';
+import { type CheckRun, examined, isNoFinding } from './checks.ts';
 
 /** What SQLite says of the pages of a table with its indexes, or of all; it gives up at some damage. */
 function integrityOf(db: Database, table: string | null): string[] {

@@ -4,7 +4,7 @@ import { changeOfCall, NAME_CONTRACTS, type NameChange, nameChangeOf, UNPRINTED 
 import { decodeTransaction } from '../../codec/transaction.ts';
 import { firstPositionIn } from '../rows/expressions.ts';
 import { EVENT_KIND, STATUS, storedNameOperation } from '../rows/words.ts';
-import { type Check, none } from './result.ts';
+import { type Check, none } from './checks.ts';
 
 const contracts = NAME_CONTRACTS.map((contract) => `'${contract}'`).join(', ');
 

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { OperatorError } from '../../base/errors.ts';
 import type { SendManySetting } from '../../chain/memo-transfers.ts';
 import { openToRead } from '../files/connection.ts';
-import { indexPath, journalPath } from '../files/database.ts';
+import { indexPath, journalPath, openReader } from '../files/database.ts';
 import { openJournalReader } from '../files/journal.ts';
 import { fitOf } from '../files/journal-link.ts';
 import { lockWriter } from '../files/lock.ts';
@@ -14,7 +14,8 @@ import type { ComposeMachine } from '../ingest/state-machine.ts';
 import type { Head } from '../log/entry.ts';
 import { recordedSendMany } from '../queries/send-many.ts';
 import type { Value } from './row-digests.ts';
-import type { CheckRun } from './run.ts';
+import type { CheckRun } from './checks.ts';
+import { onFile } from '../../base/system-errors.ts';
 
 /** The local tables, which are no function of the log, each with the reason. All others can be made again from its entries. */
 export const localTables: Readonly<Record<string, string>> = {
@@ -183,4 +184,38 @@ export function checkTables(run: CheckRun, directory: string, machine: ComposeMa
       run.examine(`table ${table.name} against the journal`, () => differences(kept, made, table));
     }
   });
+}
+
+export interface TableSize {
+  name: string;
+  kind: 'table' | 'index';
+  /** The table itself, or that of the index. */
+  table: string;
+  bytes: number;
+}
+
+/**
+ * Measures the tables and indexes of a data directory one by one; the writer may go on meanwhile. Counting the pages of
+ * one reads all of them.
+ * @param at called before each with its number and name
+ * @throws OperatorError where there is no index, or it can't be read
+ */
+export function* tableSizes(
+  directory: string,
+  at: (step: { number: number; of: number; name: string }) => void,
+): Generator<TableSize> {
+  using db = openReader(directory);
+  const all = db
+    .query<Omit<TableSize, 'bytes'>, []>(
+      'SELECT name, type AS kind, tbl_name AS "table" FROM sqlite_schema WHERE rootpage > 0 ORDER BY rowid',
+    )
+    .all();
+  const size = db.query<{ bytes: number }, [string]>(
+    'SELECT pgsize AS bytes FROM dbstat WHERE name = ?1 AND aggregate = TRUE',
+  );
+  for (const [index, one] of all.entries()) {
+    at({ number: index + 1, of: all.length, name: one.name });
+    const bytes = onFile(indexPath(directory), () => size.get(one.name)?.bytes ?? 0);
+    yield { ...one, bytes };
+  }
 }

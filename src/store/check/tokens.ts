@@ -3,7 +3,7 @@ import type { Database } from 'bun:sqlite';
 import { decimalOf, isPositive } from '../rows/amounts.ts';
 import { firstPositionIn } from '../rows/expressions.ts';
 import { EVENT_KIND } from '../rows/words.ts';
-import { type Check, equal, none } from './result.ts';
+import { type Check, equal, none } from './checks.ts';
 
 interface FtRow {
   asset_id: number;

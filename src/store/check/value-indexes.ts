@@ -6,7 +6,7 @@ import type { ValueIndex } from '../model/value-index.ts';
 import { valueIndexes } from '../queries/value-indexes.ts';
 import { type CallColumns, callArguments } from '../rows/value-keys.ts';
 import { EVENT_KIND, PAYLOAD } from '../rows/words.ts';
-import type { Check } from './result.ts';
+import type { Check } from './checks.ts';
 
 interface LogRow {
   position: number;

@@ -662,13 +662,6 @@ export const hooksTable = tableShape('hooks', ['id'], {
   deleted_at: 'integer?',
 });
 
-const hookSecretsTable = tableShape('hook_secrets', ['consumer'], {
-  consumer: 'text',
-  secret: 'blob',
-  previous: 'blob?',
-  rotated_at: 'integer',
-});
-
 export const hookDeliveriesTable = tableShape('hook_deliveries', ['id'], {
   id: 'id',
   webhook_id: 'text',
