@@ -1,10 +1,11 @@
 /** The nonces of an account, as great as a node can send them and as far apart. */
+
 import { describe, expect, test } from 'bun:test';
 import fc from 'fast-check';
 import { networks } from '../../src/devnet/network.ts';
 import { type Account, accounts } from '../../src/devnet/wallet.ts';
 import { checkDirectory } from '../../src/store/check/check.ts';
-import { MOST_NONCES, noncesBetween } from '../../src/store/queries/nonces.ts';
+import { MOST_NONCES, noncesBetween } from '../../src/store/queries/principals.ts';
 import { openSnapshots } from '../../src/store/read/snapshots.ts';
 import { openApi } from '../support/api.ts';
 import { alice, announcement, block, bob, type MadeBlock, type Transaction, transfer } from '../support/handmade.ts';

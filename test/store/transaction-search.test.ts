@@ -1,4 +1,5 @@
 /** The list of v1 by any filters and order, against the same done by hand over the whole chain. */
+
 import { Database } from 'bun:sqlite';
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import fc from 'fast-check';
@@ -6,8 +7,7 @@ import { devnetEvents } from '../../src/devnet/scenario.ts';
 import { indexPath } from '../../src/store/files/database.ts';
 import type { TransactionDetail, TransactionFilter, TransactionOrder } from '../../src/store/model/transaction.ts';
 import { detailQueries } from '../../src/store/queries/details.ts';
-import type { StreamedQueries } from '../../src/store/queries/streamed.ts';
-import { withStreamed } from '../../src/store/queries/streamed-search.ts';
+import { type StreamedQueries, withStreamed } from '../../src/store/queries/streamed.ts';
 import { NO_FILTER, transactionSearch } from '../../src/store/queries/transaction-search.ts';
 import { TooMuchWorkError } from '../../src/store/rows/statement.ts';
 import type { DataDirectory } from '../support/data-directory.ts';

@@ -7,14 +7,14 @@ import { parsedJson } from '../../base/json.ts';
 import { fromHex } from '../../codec/hex.ts';
 import { strictText } from '../../codec/utf8.ts';
 import type { SettingsOf } from '../../settings/config.ts';
-import type { IndexSnapshot } from '../../store/check/index-snapshot.ts';
 import { type CheckResult, CheckRun, type CheckWatch } from '../../store/check/checks.ts';
-import { type TableDigest, firstDifference } from '../../store/check/row-digests.ts';
+import type { IndexSnapshot } from '../../store/check/index-snapshot.ts';
+import { firstDifference, type TableDigest } from '../../store/check/row-digests.ts';
 import { type Head, sameChain } from '../../store/log/entry.ts';
 import type { OutputFormat } from '../cli/command.ts';
 import { chainIn, digestOfWire, snapshotFrom } from './index-digests.ts';
-import { type JournalSource, directoryJournal, lastCommon, peerJournal } from './journal-sources.ts';
-import { type Peer, isUrl, peerAt, peerUrl, requireAnother } from './peer.ts';
+import { directoryJournal, type JournalSource, lastCommon, peerJournal } from './journal-sources.ts';
+import { isUrl, type Peer, peerAt, peerUrl, requireAnother } from './peer.ts';
 import { checkWatch } from './report.ts';
 
 /** Tables by name. */

@@ -1,11 +1,11 @@
 /** Counters and totals of the chain, the mempool and deliveries against the rows that they count. */
 
-import { firstPositionIn } from '../rows/expressions.ts';
-import { EVENT_KIND, MEMPOOL_STATE, PAYLOAD, storedState } from '../rows/words.ts';
-import { type Check, equal, none } from './checks.ts';
 import type { Database } from 'bun:sqlite';
 import { heightOf } from '../../chain/position.ts';
 import { decimalOf } from '../rows/amounts.ts';
+import { firstPositionIn } from '../rows/expressions.ts';
+import { EVENT_KIND, MEMPOOL_STATE, PAYLOAD, storedState } from '../rows/words.ts';
+import { type Check, equal, none } from './checks.ts';
 
 const ofAccounts = {
   sent: 'SELECT sender_id AS key, count(*) AS count FROM transactions GROUP BY sender_id',
@@ -159,49 +159,6 @@ const waiting: readonly Check[] = [
   ),
 ];
 
-/** What is counted against a recount, and balances with it. */
-export const countChecks: readonly Check[] = [
-  ...chainCounts,
-  ...anchorCounts,
-  ...tallies,
-  ...microblockCounts,
-  ...balanceChecks,
-  ...waiting,
-];
-
-/** Tables with a copy of an address: whose it is. */
-const addresses = {
-  accounts: 'principal_id',
-  ft_balances: 'principal_id',
-  stacking_terms: 'stacker_id',
-  cycle_stackers: 'stacker_id',
-  bond_positions: 'staker_id',
-  stakes: 'staker_id',
-  signer_keys: 'signer_id',
-};
-
-/** Tables with a copy of an asset's identifier. */
-const identifiers = ['ft_balances', 'nft_holdings'];
-
-export const copyChecks: readonly Check[] = [
-  ...Object.entries(addresses).map(([table, id]) =>
-    none<{ id: number; copy: string }>(
-      `addresses in ${table}`,
-      `SELECT t.${id} AS id, t.address AS copy FROM ${table} t LEFT JOIN principals p ON p.id = t.${id}
-        WHERE t.address IS NOT p.address`,
-      ({ id, copy }) => `principal ${id} is ${copy} there`,
-    ),
-  ),
-  ...identifiers.map((table) =>
-    none<{ asset_id: number; identifier: string }>(
-      `asset identifiers in ${table}`,
-      `SELECT t.asset_id, t.identifier FROM ${table} t LEFT JOIN assets a ON a.id = t.asset_id
-        WHERE t.identifier IS NOT a.identifier`,
-      ({ asset_id, identifier }) => `asset ${asset_id} is ${identifier} there`,
-    ),
-  ),
-];
-
 /** Each principal's balance from the events, fees and rewards it is made of; micro-STX. */
 function recomputedBalances(db: Database): Map<number, bigint> {
   const balances = new Map<number, bigint>();
@@ -339,3 +296,46 @@ const supplyOfBlocks: Check = {
 
 /** Sums over what moved STX, and what they were after each block. */
 export const balanceChecks: readonly Check[] = [balances, supply, supplyOfBlocks];
+
+/** What is counted against a recount, and balances with it. */
+export const countChecks: readonly Check[] = [
+  ...chainCounts,
+  ...anchorCounts,
+  ...tallies,
+  ...microblockCounts,
+  ...balanceChecks,
+  ...waiting,
+];
+
+/** Tables with a copy of an address: whose it is. */
+const addresses = {
+  accounts: 'principal_id',
+  ft_balances: 'principal_id',
+  stacking_terms: 'stacker_id',
+  cycle_stackers: 'stacker_id',
+  bond_positions: 'staker_id',
+  stakes: 'staker_id',
+  signer_keys: 'signer_id',
+};
+
+/** Tables with a copy of an asset's identifier. */
+const identifiers = ['ft_balances', 'nft_holdings'];
+
+export const copyChecks: readonly Check[] = [
+  ...Object.entries(addresses).map(([table, id]) =>
+    none<{ id: number; copy: string }>(
+      `addresses in ${table}`,
+      `SELECT t.${id} AS id, t.address AS copy FROM ${table} t LEFT JOIN principals p ON p.id = t.${id}
+        WHERE t.address IS NOT p.address`,
+      ({ id, copy }) => `principal ${id} is ${copy} there`,
+    ),
+  ),
+  ...identifiers.map((table) =>
+    none<{ asset_id: number; identifier: string }>(
+      `asset identifiers in ${table}`,
+      `SELECT t.asset_id, t.identifier FROM ${table} t LEFT JOIN assets a ON a.id = t.asset_id
+        WHERE t.identifier IS NOT a.identifier`,
+      ({ asset_id, identifier }) => `asset ${asset_id} is ${identifier} there`,
+    ),
+  ),
+];

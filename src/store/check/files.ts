@@ -6,7 +6,13 @@ import { onFile } from '../../base/system-errors.ts';
 import { SKIPPED_PATH, type SkippedMessage } from '../../chain/payload-reader.ts';
 import { openToRead } from '../files/connection.ts';
 import { journalPath } from '../files/database.ts';
-import { JOURNAL_SCHEMA, JournalDamagedError, type JournalReader, openJournalReader, requirePresentVersion } from '../files/journal.ts';
+import {
+  JOURNAL_SCHEMA,
+  JournalDamagedError,
+  type JournalReader,
+  openJournalReader,
+  requirePresentVersion,
+} from '../files/journal.ts';
 import { fitOf } from '../files/journal-link.ts';
 import { missingListIndexes, schema } from '../files/list-indexes.ts';
 import { snapshotHolding } from '../files/newest-snapshot.ts';

@@ -3,6 +3,7 @@ import type { Database, SQLQueryBindings } from 'bun:sqlite';
 import { existsSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { OperatorError } from '../../base/errors.ts';
+import { onFile } from '../../base/system-errors.ts';
 import type { SendManySetting } from '../../chain/memo-transfers.ts';
 import { openToRead } from '../files/connection.ts';
 import { indexPath, journalPath, openReader } from '../files/database.ts';
@@ -13,9 +14,8 @@ import { openIngest } from '../ingest/ingest.ts';
 import type { ComposeMachine } from '../ingest/state-machine.ts';
 import type { Head } from '../log/entry.ts';
 import { recordedSendMany } from '../queries/send-many.ts';
-import type { Value } from './row-digests.ts';
 import type { CheckRun } from './checks.ts';
-import { onFile } from '../../base/system-errors.ts';
+import type { Value } from './row-digests.ts';
 
 /** The local tables, which are no function of the log, each with the reason. All others can be made again from its entries. */
 export const localTables: Readonly<Record<string, string>> = {

@@ -24,7 +24,7 @@ import { hookReads, hookStore } from '../hooks/store.ts';
 import type { OwnEntries } from '../log/shared-log.ts';
 import type { ValueIndexChoice } from '../model/value-index.ts';
 import { recordedSendMany } from '../queries/send-many.ts';
-import { valueIndexes } from '../queries/value-indexes.ts';
+import { valueIndexes } from '../queries/value-search.ts';
 import { upserter } from '../rows/table.ts';
 import { sendManyContractsTable } from '../rows/tables.ts';
 import { blockPayloads } from './block-payloads.ts';

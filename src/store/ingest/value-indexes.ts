@@ -10,7 +10,7 @@ import { type ClarityFields, fieldsOf, fieldsOfCall } from '../../codec/clarity-
 import { entryWriter } from '../effects/value-index-writer.ts';
 import { StoreUnavailableError } from '../files/store-failure.ts';
 import { type EventPosition, isWhole, type ValueIndex, type ValueIndexChoice } from '../model/value-index.ts';
-import { storedSubject, valueIndexes } from '../queries/value-indexes.ts';
+import { storedSubject, valueIndexes } from '../queries/value-search.ts';
 import { numberedInserter } from '../rows/table.ts';
 import { valueIndexesTable } from '../rows/tables.ts';
 import { type CallColumns, callArguments } from '../rows/value-keys.ts';

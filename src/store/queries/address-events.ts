@@ -2,8 +2,8 @@
 import type { Database } from 'bun:sqlite';
 import type { Turns } from '../../base/turns.ts';
 import type { AssetEvent, PlacedEvent, TransactionEvent } from '../model/event.ts';
-import { prepared, TooMuchWorkError } from '../rows/statement.ts';
-import { EVENT_KIND, kindMask, TOKEN } from '../rows/words.ts';
+import { TooMuchWorkError, prepared } from '../rows/statement.ts';
+import { EVENT_KIND, TOKEN, kindMask } from '../rows/words.ts';
 import { type EventRow, eventColumns, eventJoins, eventOf } from './events.ts';
 
 const asset = `e.kind >= ${EVENT_KIND.stx_transfer} AND (e.sender_id = ?2 OR e.recipient_id = ?2)`;

@@ -1,14 +1,14 @@
 /** What is asked of tokens by the texts that name them: principals and asset identifiers to their numbers. */
 
-import type { Database } from 'bun:sqlite';
+import type { Database, SQLQueryBindings } from 'bun:sqlite';
 import type { BalanceChange } from '../model/account.ts';
-import type { Cursor, Page } from '../model/page.ts';
+import type { Cursor, CursorKey, Page } from '../model/page.ts';
 import type { FtTransfer, Holder, Move, NftInstance, StxTransfer } from '../model/token.ts';
 import { decimalOf } from '../rows/amounts.ts';
 import { prepared } from '../rows/statement.ts';
-import { balanceChangeQueries } from './balance-changes.ts';
-import { balanceList } from './balance-lists.ts';
+import { AFFECTED, storedToken } from '../rows/words.ts';
 import { nftQueries } from './nfts.ts';
+import { equalThenBeyond, keysetPage, numberAt, textAt } from './page.ts';
 import { transferQueries } from './transfers.ts';
 
 export const sql = {
@@ -107,4 +107,189 @@ export function assetReaders(db: Database) {
         transfers.nft(assetOf(asset), value, limit, at),
     },
   };
+}
+
+export const balanceChangesSql = {
+  stx: `SELECT pt.position, pt.affected, pt.stx_sent, pt.stx_received
+          FROM transactions t JOIN principal_transactions pt ON pt.principal_id = ?1 AND pt.position = t.position
+         WHERE t.tx_id = ?2 ORDER BY t.position DESC LIMIT 1`,
+  tokens: `SELECT c.token, a.identifier, c.sent, c.received
+             FROM token_changes c JOIN assets a ON a.id = c.asset_id WHERE c.principal_id = ?1 AND c.position = ?2`,
+};
+
+interface StxRow {
+  position: number;
+  affected: number;
+  stx_sent: string;
+  stx_received: string;
+}
+
+interface TokenRow {
+  token: number;
+  identifier: string;
+  sent: string;
+  received: string;
+}
+
+/** A change with the key that orders it: position, kind of asset, identifier. */
+interface Keyed {
+  position: number;
+  kind: number;
+  identifier: string;
+  change: BalanceChange;
+}
+
+const STX_KIND = 0;
+
+const keyOf = ({ position, kind, identifier }: Keyed): CursorKey => [position, kind, identifier];
+
+/** Newest transaction first, then kind and identifier, both ascending. */
+const order = (a: Pick<Keyed, 'position' | 'kind' | 'identifier'>, b: typeof a): number =>
+  b.position - a.position ||
+  a.kind - b.kind ||
+  (a.identifier < b.identifier ? -1 : Number(a.identifier > b.identifier));
+
+const partsOf = (key: CursorKey) => ({
+  position: numberAt(key, 0),
+  kind: numberAt(key, 1),
+  identifier: textAt(key, 2),
+});
+
+export function balanceChangeQueries(db: Database) {
+  const stx = prepared<StxRow, [number, Uint8Array]>(db, balanceChangesSql.stx);
+  const tokens = prepared<TokenRow, [number, number]>(db, balanceChangesSql.tokens);
+
+  function ofTransaction(principal: number, txId: Uint8Array): Keyed[] {
+    const row = stx.get(principal, txId);
+    if (row === null) return [];
+    const { position } = row;
+    const changes: Keyed[] = tokens.all(principal, position).map(({ token, identifier, sent, received }) => ({
+      position,
+      kind: token,
+      identifier,
+      change: {
+        txId,
+        asset: { type: storedToken.wordOf(token), identifier },
+        sent: BigInt(sent),
+        received: BigInt(received),
+      },
+    }));
+    if ((row.affected & AFFECTED.stxMoved) !== 0) {
+      const [sent, received] = [BigInt(row.stx_sent), BigInt(row.stx_received)];
+      changes.push({
+        position,
+        kind: STX_KIND,
+        identifier: '',
+        change: { txId, asset: { type: 'stx' }, sent, received },
+      });
+    }
+    return changes;
+  }
+
+  return {
+    /** The changes of some transactions. They are few, so the list is made whole and the page cut from it. */
+    page(principal: number, txIds: readonly Uint8Array[], limit: number, at: Cursor | null): Page<BalanceChange> {
+      const unique = new Map(txIds.map((txId) => [txId.toHex(), txId]));
+      const all = [...unique.values()].flatMap((txId) => ofTransaction(principal, txId)).sort(order);
+      const placeOf = (key: CursorKey): number => {
+        const parts = partsOf(key);
+        const place = all.findIndex((row) => order(row, parts) >= 0);
+        return place < 0 ? all.length : place;
+      };
+      return keysetPage<Keyed, BalanceChange>({
+        limit,
+        at,
+        total: all.length,
+        rowsFrom: (key, count) => {
+          const start = key === null ? 0 : placeOf(key);
+          return all.slice(start, start + count);
+        },
+        rowsBefore: (key, count) => {
+          const end = placeOf(key);
+          return all.slice(Math.max(0, end - count), end).reverse();
+        },
+        keyOf,
+        itemOf: ({ change }) => change,
+      });
+    },
+  };
+}
+
+/**
+ * The statements of such a list. Descending by one column and ascending by another is no order that one comparison of
+ * the key can find, so rows of the key's own balance are asked for apart from those below and above it.
+ * Every statement says `balance > 'A0'`, or the partial indexes don't serve it. SQLite seeks by the first of two lower
+ * bounds and only filters by the second, so the key's stands before it.
+ * @param owner the column whose value the list is of, null where there is one list
+ */
+const statements = (table: string, owner: string | null, text: string) => {
+  const of = owner === null ? '' : `${owner} = ?1 AND `;
+  const select = `SELECT balance, ${text} AS text FROM ${table} WHERE ${of}`;
+  const positive = "balance > 'A0'";
+  return {
+    head: `${select}${positive} ORDER BY balance DESC, ${text} LIMIT ?2`,
+    equalFrom: `${select}balance = ?3 AND ${text} >= ?4 AND ${positive} ORDER BY ${text} LIMIT ?2`,
+    below: `${select}balance < ?3 AND ${positive} ORDER BY balance DESC, ${text} LIMIT ?2`,
+    equalBefore: `${select}balance = ?3 AND ${text} < ?4 AND ${positive} ORDER BY ${text} DESC LIMIT ?2`,
+    above: `${select}balance > ?3 AND ${positive} ORDER BY balance, ${text} DESC LIMIT ?2`,
+  };
+};
+
+const lists = {
+  stxHolders: statements('accounts', null, 'address'),
+  ftHolders: statements('ft_balances', 'asset_id', 'address'),
+  ftBalances: statements('ft_balances', 'principal_id', 'identifier'),
+};
+export type BalanceList = keyof typeof lists;
+
+export const balanceListsSql: Readonly<Record<string, string>> = Object.fromEntries(
+  Object.entries(lists).flatMap(([list, named]) =>
+    Object.entries(named).map(([name, statement]) => [`${list}.${name}`, statement]),
+  ),
+);
+
+interface Row {
+  /** Balance in the form that sorts. */
+  balance: string;
+  text: string;
+}
+
+/** A list of one owner, by its number; 0 for the list that has none. */
+export function balanceList(db: Database, list: BalanceList) {
+  const prepare = (statement: string) => prepared<Row, SQLQueryBindings[]>(db, statement);
+  const named = lists[list];
+  const [head, equalFrom, below] = [prepare(named.head), prepare(named.equalFrom), prepare(named.below)];
+  const [equalBefore, above] = [prepare(named.equalBefore), prepare(named.above)];
+
+  return <Item>(
+    owner: number,
+    total: number,
+    limit: number,
+    at: Cursor | null,
+    itemOf: (text: string, balance: string) => Item,
+  ): Page<Item> =>
+    keysetPage<Row, Item>({
+      limit,
+      at,
+      total,
+      rowsFrom(key, count) {
+        if (key === null) return head.all(owner, count);
+        const [balance, text] = [textAt(key, 0), textAt(key, 1)];
+        return equalThenBeyond(
+          count,
+          (most) => equalFrom.all(owner, most, balance, text),
+          (most) => below.all(owner, most, balance),
+        );
+      },
+      rowsBefore(key, count) {
+        const [balance, text] = [textAt(key, 0), textAt(key, 1)];
+        return equalThenBeyond(
+          count,
+          (most) => equalBefore.all(owner, most, balance, text),
+          (most) => above.all(owner, most, balance),
+        );
+      },
+      keyOf: ({ balance, text }) => [balance, text],
+      itemOf: ({ balance, text }) => itemOf(text, decimalOf(balance)),
+    });
 }

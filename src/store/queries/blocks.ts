@@ -1,11 +1,40 @@
 /** Blocks of the canonical chain. Their heights have no gaps, so lists of them are found by arithmetic. */
 import type { Database } from 'bun:sqlite';
-import type { BlockId, ChainBlock } from '../model/block.ts';
+import type { ExecutionCost } from '../../chain/block.ts';
+import type { BlockId, ChainBlock, TenureLoad } from '../model/block.ts';
 import type { Cursor, CursorSide, OffsetPage, OffsetStart, Page } from '../model/page.ts';
+import { heightIn } from '../rows/expressions.ts';
 import { prepared } from '../rows/statement.ts';
+import { PAYLOAD } from '../rows/words.ts';
 import type { ChainQueries } from './chain.ts';
-import { type CostRow, costColumns, costOf } from './costs.ts';
 import { keysetPage, numberAt, pageBeyond } from './page.ts';
+
+export interface CostRow {
+  cost_runtime: string;
+  cost_read_count: string;
+  cost_read_length: string;
+  cost_write_count: string;
+  cost_write_length: string;
+}
+
+/** @param table the alias of what has the columns */
+export const costColumns = (table: string): string =>
+  ['runtime', 'read_count', 'read_length', 'write_count', 'write_length']
+    .map((name) => `CAST(${table}.cost_${name} AS TEXT) AS cost_${name}`)
+    .join(', ');
+
+const exact = (text: string): number | bigint => {
+  const number = Number(text);
+  return Number.isSafeInteger(number) ? number : BigInt(text);
+};
+
+export const costOf = (row: CostRow): ExecutionCost => ({
+  runtime: exact(row.cost_runtime),
+  readCount: exact(row.cost_read_count),
+  readLength: exact(row.cost_read_length),
+  writeCount: exact(row.cost_write_count),
+  writeLength: exact(row.cost_write_length),
+});
 
 const columns = `b.height, b.block_hash, b.index_block_hash, b.parent_block_hash, b.parent_index_block_hash, b.block_time,
   coalesce(b.tenure_height, iif(b.signer_bits IS NULL, b.height, -1)) AS tenure_height, b.burn_block_hash,
@@ -182,6 +211,33 @@ export function blockQueries(db: Database, chain: ChainQueries) {
         items.push(all.subarray(at * SIGNATURE, (at + 1) * SIGNATURE));
       }
       return { items, total: all.length / SIGNATURE };
+    },
+  };
+}
+
+export const tenuresSql = {
+  // 7: a tenure change, of whatever cause, from which on the node counts anew.
+  starts: `SELECT ${heightIn('position')} AS height FROM transactions WHERE type = ${PAYLOAD.tenure_change} ORDER BY position DESC LIMIT ?1`,
+  load: `SELECT count(*) AS blocks, total(cost_runtime) AS runtime, total(cost_read_count) AS readCount,
+                total(cost_read_length) AS readLength, total(cost_write_count) AS writeCount,
+                total(cost_write_length) AS writeLength, total(size) AS size
+           FROM blocks WHERE height >= ?1 AND height < ?2`,
+};
+
+export function tenureQueries(db: Database) {
+  const starts = prepared<{ height: number }, [number]>(db, tenuresSql.starts);
+  const load = prepared<TenureLoad, [number, number]>(db, tenuresSql.load);
+  return {
+    /** The present one and up to so many before it, newest first; none before the first change of tenure. */
+    async loads(completed: number): Promise<TenureLoad[]> {
+      const loads: TenureLoad[] = [];
+      let end = Number.MAX_SAFE_INTEGER;
+      for (const { height } of starts.all(completed + 1)) {
+        const found = load.get(height, end);
+        if (found !== null && found.blocks > 0) loads.push(found);
+        end = height;
+      }
+      return loads;
     },
   };
 }

@@ -1,13 +1,14 @@
 /** What a contract logged, newest first, by topic, height and decoded values. */
 import type { Database } from 'bun:sqlite';
 import { heightOf } from '../../chain/position.ts';
-import { fieldsOf } from '../../codec/clarity-fields.ts';
-import type { FoundLog, LogFilter } from '../model/contract-search.ts';
+import { fieldsOf, fieldsOfCall } from '../../codec/clarity-fields.ts';
+import type { CallFilter, FoundCall, FoundLog, LogFilter } from '../model/contract-search.ts';
 import type { Cursor, Page } from '../model/page.ts';
 import type { EventPosition } from '../model/value-index.ts';
 import { heightIn, shownTime } from '../rows/expressions.ts';
 import { prepared } from '../rows/statement.ts';
-import { EVENT_KIND } from '../rows/words.ts';
+import { type CallColumns, callArguments } from '../rows/value-keys.ts';
+import { EVENT_KIND, PAYLOAD, storedTransactionStatus } from '../rows/words.ts';
 import { type Span, spanOf, type ValueSearch, type Walk } from './value-search.ts';
 
 const logs = `FROM events WHERE contract_id = ?1 AND kind = ${EVENT_KIND.log}`;
@@ -83,6 +84,129 @@ export function contractLogSearch(db: Database, search: ValueSearch) {
         all: walk(id, span),
         count: (most) => count.get(id, span.first, span.last, most)?.logs ?? 0,
         read: (place) => read(place, topic),
+      },
+      limit,
+      cursor,
+    );
+  };
+}
+
+const calls = `FROM transactions WHERE contract_id = ?1 AND type = ${PAYLOAD.contract_call}`;
+const ofName = 'AND function_name = ?4';
+const inside = 'AND position BETWEEN ?2 AND ?3';
+
+export const contractCallSearchSql = {
+  contract: `SELECT p.id, coalesce(a.calls, 0) AS calls FROM principals p LEFT JOIN accounts a ON a.principal_id = p.id
+              WHERE p.address = ?1`,
+  allDown: `SELECT position ${calls} ${inside} ORDER BY position DESC LIMIT ?4`,
+  allUp: `SELECT position ${calls} ${inside} ORDER BY position LIMIT ?4`,
+  namedDown: `SELECT position ${calls} ${inside} ${ofName} ORDER BY position DESC LIMIT ?5`,
+  namedUp: `SELECT position ${calls} ${inside} ${ofName} ORDER BY position LIMIT ?5`,
+  countAll: `SELECT count(*) AS calls FROM (SELECT 1 ${calls} ${inside} LIMIT ?4)`,
+  countNamed: `SELECT count(*) AS calls FROM (SELECT 1 ${calls} ${inside} ${ofName} LIMIT ?5)`,
+  at: `SELECT t.tx_id, t.status, t.function_name, sender.address AS sender, sponsor.address AS sponsor,
+              d.function_args, d.raw, d.result, ${shownTime} AS time
+         FROM transactions t JOIN transaction_bodies d ON d.position = t.position
+         JOIN blocks b ON b.height = ${heightIn('t.position')}
+         JOIN principals sender ON sender.id = t.sender_id LEFT JOIN principals sponsor ON sponsor.id = t.sponsor_id
+        WHERE t.position = ?1`,
+};
+
+interface CallRow extends CallColumns {
+  tx_id: Uint8Array;
+  status: number;
+  function_name: string | null;
+  sender: string;
+  sponsor: string | null;
+  result: Uint8Array;
+  time: number;
+}
+
+interface CallPlaceRow {
+  position: number;
+}
+
+/** @param search pages through what it is given */
+export function contractCallSearch(db: Database, search: ValueSearch) {
+  const contract = prepared<{ id: number; calls: number }, [string]>(db, contractCallSearchSql.contract);
+  type Of = [number, number, number];
+  const all = {
+    down: prepared<CallPlaceRow, [...Of, number]>(db, contractCallSearchSql.allDown),
+    up: prepared<CallPlaceRow, [...Of, number]>(db, contractCallSearchSql.allUp),
+  };
+  const named = {
+    down: prepared<CallPlaceRow, [...Of, string, number]>(db, contractCallSearchSql.namedDown),
+    up: prepared<CallPlaceRow, [...Of, string, number]>(db, contractCallSearchSql.namedUp),
+  };
+  const countAll = prepared<{ calls: number }, [number, number, number, number]>(db, contractCallSearchSql.countAll);
+  const countNamed = prepared<{ calls: number }, [number, number, number, string, number]>(
+    db,
+    contractCallSearchSql.countNamed,
+  );
+  const at = prepared<CallRow, [number]>(db, contractCallSearchSql.at);
+
+  function walk(id: number, { first, last }: Span, name: string | null): Walk {
+    function places(from: number, to: number, direction: 'down' | 'up', most: number): EventPosition[] {
+      const rows =
+        name === null ? all[direction].all(id, from, to, most) : named[direction].all(id, from, to, name, most);
+      return rows.map(({ position }) => ({ position, eventIndex: 0 }));
+    }
+    return {
+      down: ({ position }, most) => places(first, position, 'down', most),
+      // Nothing but the call itself stands at its position.
+      up: ({ position }, most) => places(position + 1, last, 'up', most),
+    };
+  }
+
+  function read(position: number, { functionName, statuses }: CallFilter) {
+    const row = at.get(position);
+    if (row === null) throw new Error(`no call at position ${position}`);
+    const call: FoundCall = {
+      txId: row.tx_id,
+      height: heightOf(position),
+      time: row.time,
+      sender: row.sender,
+      sponsor: row.sponsor,
+      status: storedTransactionStatus.wordOf(row.status),
+      functionName: row.function_name ?? '',
+      functionArgs: callArguments(row),
+      result: row.result,
+    };
+    const isAsked =
+      (statuses === null || statuses.includes(call.status)) &&
+      (functionName === null || functionName === call.functionName);
+    return {
+      item: isAsked ? call : null,
+      bytes: row.raw.length + row.result.length,
+      fields: () => fieldsOfCall(call.functionName, call.functionArgs),
+    };
+  }
+
+  /** @throws TooMuchWorkError where the page isn't found in as much as one request may look at */
+  return async (
+    contractId: string,
+    filter: CallFilter,
+    limit: number,
+    cursor: Cursor | null,
+  ): Promise<Page<FoundCall, number | null>> => {
+    const { functionName, statuses, heights, fields } = filter;
+    const { id, calls } = contract.get(contractId) ?? { id: 0, calls: 0 };
+    const span = spanOf(heights);
+    const isWhole = functionName === null && statuses === null && heights.from === null && heights.to === null;
+    const count = (most: number) =>
+      functionName === null
+        ? countAll.get(id, span.first, span.last, most)
+        : countNamed.get(id, span.first, span.last, functionName, most);
+    return search(
+      {
+        subject: 'calls',
+        contract: contractId,
+        fields,
+        span,
+        total: isWhole ? calls : null,
+        all: walk(id, span, functionName),
+        count: (most) => count(most)?.calls ?? 0,
+        read: ({ position }) => read(position, filter),
       },
       limit,
       cursor,

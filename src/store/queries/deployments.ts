@@ -1,9 +1,15 @@
 /** Deployments of contracts as v1 shows them: of any fork, and by what their interfaces declare. */
 import type { Database } from 'bun:sqlite';
 import { heightOf } from '../../chain/position.ts';
-import type { ContractDeployment } from '../model/contract.ts';
+import { contractFunctions } from '../../codec/abi.ts';
+import { splitPrincipal } from '../../codec/address.ts';
+import type { ContractDeployment, ContractFunctions, Deployment, SmartContract } from '../model/contract.ts';
+import { heightIn, shownTime } from '../rows/expressions.ts';
 import { prepared, TooMuchWorkError } from '../rows/statement.ts';
+import { MEMPOOL_STATE, PAYLOAD, STATUS, storedTransactionStatus } from '../rows/words.ts';
+import type { KeptTransactions } from './kept-transactions.ts';
 import type { OrphanedTransaction, OrphanQueries } from './orphans.ts';
+import { type MadeByRow, madeByOf } from './transfers.ts';
 
 const columns = 'p.address, t.position, t.tx_id, t.clarity_version, d.contract_interface, d.raw';
 
@@ -149,3 +155,83 @@ const tooManyDeclare = (most: number): TooMuchWorkError =>
     `The page is not among the ${most} newest contracts that declare the rarest of these functions; give a lower ` +
       'offset, or a trait with a function that fewer contracts declare',
   );
+
+export const contractsSql = {
+  find: `SELECT t.position, t.tx_id, t.tx_index, ${shownTime} AS block_time,
+                b.block_hash, b.index_block_hash, b.burn_block_height, b.burn_block_time, t.clarity_version,
+                d.raw
+           FROM principals p JOIN contracts c ON c.contract_id = p.id
+           JOIN transactions t ON t.position = c.position JOIN transaction_bodies d ON d.position = c.position
+           JOIN blocks b ON b.height = ${heightIn('c.position')}
+          WHERE p.address = ?1 AND t.status = ${STATUS.success} ORDER BY c.position DESC LIMIT 1`,
+  mined: `SELECT t.position, t.tx_id, t.status
+            FROM principals p JOIN contracts c ON c.contract_id = p.id JOIN transactions t ON t.position = c.position
+           WHERE p.address = ?1 ORDER BY c.position DESC LIMIT 1`,
+  principal: 'SELECT id FROM principals WHERE address = ?1',
+  // Whoever deploys a contract is its address.
+  waiting: `SELECT tx_id FROM mempool_transactions
+             WHERE state = ${MEMPOOL_STATE.pending} AND sender_id = ?1 AND contract_id = ?2 AND type IN (${PAYLOAD.smart_contract}, ${PAYLOAD.versioned_smart_contract}) ORDER BY nonce LIMIT 1`,
+};
+
+interface ContractRow extends MadeByRow {
+  clarity_version: number | null;
+  raw: Uint8Array;
+}
+
+export function contractQueries(db: Database) {
+  const find = prepared<ContractRow, [string]>(db, contractsSql.find);
+  const mined = prepared<{ position: number; tx_id: Uint8Array; status: number }, [string]>(db, contractsSql.mined);
+  const principal = prepared<{ id: number }, [string]>(db, contractsSql.principal);
+  const waiting = prepared<{ tx_id: Uint8Array }, [number, number]>(db, contractsSql.waiting);
+  return {
+    /** Undefined where none of that id was deployed with success. */
+    async find(contractId: string): Promise<SmartContract | undefined> {
+      const row = find.get(contractId);
+      if (row === null) return undefined;
+      return { ...madeByOf(row), contractId, clarityVersion: row.clarity_version, raw: row.raw };
+    },
+
+    /**
+     * The newest deployment that was mined, whatever came of it, else the first that waits; undefined where there is
+     * none.
+     */
+    async deployment(contractId: string): Promise<Deployment | undefined> {
+      const row = mined.get(contractId);
+      if (row !== null)
+        return { status: storedTransactionStatus.wordOf(row.status), txId: row.tx_id, height: heightOf(row.position) };
+      const [deployer, contract] = [principal.get(splitPrincipal(contractId).address), principal.get(contractId)];
+      const pending = deployer === null || contract === null ? null : waiting.get(deployer.id, contract.id);
+      return pending === null ? undefined : { status: 'pending', txId: pending.tx_id };
+    },
+  };
+}
+
+export const contractFunctionsSql = {
+  newest: `SELECT t.tx_id, c.position FROM principals p JOIN contracts c ON c.contract_id = p.id
+             JOIN transaction_bodies d ON d.position = c.position JOIN transactions t ON t.position = c.position
+            WHERE p.address = ?1 AND d.contract_interface IS NOT NULL ORDER BY c.position DESC LIMIT 1`,
+  interface: 'SELECT contract_interface FROM transaction_bodies WHERE position = ?1',
+};
+
+/** Interfaces kept in memory, parsed; most calls go to few contracts. */
+const CACHED = 500;
+
+export function contractFunctionQueries(db: Database, kept: KeptTransactions) {
+  const newest = prepared<{ tx_id: Uint8Array; position: number }, [string]>(db, contractFunctionsSql.newest);
+  const interfaceAt = prepared<{ contract_interface: string | null }, [number]>(db, contractFunctionsSql.interface);
+  /** Functions by the deployment's transaction id: a deployment declares the same in every fork. */
+  const known = new Map<string, ContractFunctions>();
+
+  const functionsOf = kept.onceEach(CACHED, (contractId): ContractFunctions | undefined => {
+    const deployment = newest.get(contractId);
+    if (deployment === null) return undefined;
+    const key = deployment.tx_id.toHex();
+    const cached = known.get(key);
+    if (cached !== undefined) return cached;
+    const functions = contractFunctions(interfaceAt.get(deployment.position)?.contract_interface ?? '{}');
+    if (known.size >= CACHED) known.clear();
+    known.set(key, functions);
+    return functions;
+  });
+  return async (contractId: string): Promise<ContractFunctions | undefined> => functionsOf(contractId);
+}

@@ -1,11 +1,20 @@
 /** Transactions that wait, or were dropped while they did. */
 import type { Database } from 'bun:sqlite';
-import type { Cursor, OffsetPage, Page } from '../model/page.ts';
-import type { OfferedFee, PendingTransaction, PendingTransactionDetail } from '../model/transaction.ts';
+import type { TransactionType } from '../../codec/transaction.ts';
+import type { Cursor, CursorKey, OffsetPage, Page } from '../model/page.ts';
+import type {
+  FeeRank,
+  OfferedFee,
+  PendingFeeAndSize,
+  PendingFilter,
+  PendingOrder,
+  PendingTransaction,
+  PendingTransactionDetail,
+} from '../model/transaction.ts';
 import { decimalOf } from '../rows/amounts.ts';
 import { prepared } from '../rows/statement.ts';
-import { MEMPOOL_STATE, mempoolStatus, typeWord } from '../rows/words.ts';
-import { bytesAt, keysetPage, numberAt } from './page.ts';
+import { MEMPOOL_STATE, mempoolStatus, PAYLOAD, typeNumbers, typeWord } from '../rows/words.ts';
+import { bytesAt, keysetPage, numberAt, textAt } from './page.ts';
 import { mined, type SpentRow, spentOf, waiting } from './summary.ts';
 
 /** The columns of {@link PendingRow}. */
@@ -172,5 +181,219 @@ export function mempoolQueries(db: Database) {
     },
 
     state: (txId: Uint8Array): number | undefined => state.get(txId)?.state,
+  };
+}
+
+/** The most transactions with a higher fee that are counted, so that an answer costs no more where more than these wait. */
+const MOST_COUNTED = 10_000;
+
+const higher = `SELECT 1 FROM mempool_transactions WHERE state = ${MEMPOOL_STATE.pending}`;
+
+export const pendingRankSql = {
+  pending: `SELECT type, fee FROM mempool_transactions WHERE tx_id = ?1 AND state = ${MEMPOOL_STATE.pending}`,
+  // Fees are length-prefixed, so that their texts compare as numbers.
+  ahead: `SELECT count(*) AS n FROM (${higher} AND fee > ?1 LIMIT ?2)`,
+  aheadOfType: `SELECT count(*) AS n FROM (${higher} AND type = ?3 AND fee > ?1 LIMIT ?2)`,
+};
+
+/** @param most transactions that are counted; another number than usual is for tests */
+export function pendingRank(db: Database, most = MOST_COUNTED) {
+  const pending = prepared<{ type: number; fee: string }, [Uint8Array]>(db, pendingRankSql.pending);
+  const ahead = prepared<{ n: number }, [string, number]>(db, pendingRankSql.ahead);
+  const aheadOfType = prepared<{ n: number }, [string, number, number]>(db, pendingRankSql.aheadOfType);
+
+  const placeAfter = (higherFees: number): number | null => (higherFees > most ? null : higherFees + 1);
+
+  return {
+    /** Where the fee of a pending transaction stands; null for what doesn't wait. */
+    async feeRank(txId: Uint8Array): Promise<FeeRank | null> {
+      const row = pending.get(txId);
+      if (row === null) return null;
+      const ofType = typeNumbers(typeWord(row.type)).map(
+        (number) => aheadOfType.get(row.fee, most + 1, number)?.n ?? 0,
+      );
+      return {
+        ofAll: placeAfter(ahead.get(row.fee, most + 1)?.n ?? 0),
+        ofType: placeAfter(ofType.reduce((sum, n) => sum + n, 0)),
+      };
+    },
+  };
+}
+
+const pendingOfOneType = `SELECT ${pendingColumns}, m.size FROM mempool_transactions m ${waiting.joins}
+                  WHERE m.state = ${MEMPOOL_STATE.pending} AND m.type = ?1`;
+/**
+ * The columns of the index that follow the type, and then the id, by which the few that are alike are sorted. Fees are
+ * length-prefixed, so that their texts compare as numbers.
+ */
+const key = '(m.fee, m.receipt_block_height, m.size, m.tx_id)';
+
+export const pendingOfTypeSql = {
+  count: `SELECT count(*) AS n FROM mempool_transactions WHERE state = ${MEMPOOL_STATE.pending} AND type = ?1`,
+  first: `${pendingOfOneType} ORDER BY m.fee DESC, m.receipt_block_height DESC, m.size DESC, m.tx_id DESC LIMIT ?2`,
+  from: `${pendingOfOneType} AND ${key} <= (?3, ?4, ?5, ?6)
+          ORDER BY m.fee DESC, m.receipt_block_height DESC, m.size DESC, m.tx_id DESC LIMIT ?2`,
+  before: `${pendingOfOneType} AND ${key} > (?3, ?4, ?5, ?6)
+            ORDER BY m.fee, m.receipt_block_height, m.size, m.tx_id LIMIT ?2`,
+  oldest: `SELECT tx_id, received_at FROM mempool_transactions
+            WHERE state = ${MEMPOOL_STATE.pending} ORDER BY received_at, tx_id LIMIT 1`,
+};
+
+interface Row extends PendingRow {
+  size: number;
+}
+
+type Key = [fee: string, height: number, size: number, txId: string];
+type Sought = [fee: string, height: number, size: number, txId: Uint8Array];
+
+const keyOf = ({ fee, receipt_block_height, size, tx_id }: Row): Key => [
+  fee,
+  receipt_block_height,
+  size,
+  tx_id.toHex(),
+];
+const soughtBy = (key: CursorKey): Sought => [textAt(key, 0), numberAt(key, 1), numberAt(key, 2), bytesAt(key, 3)];
+
+/** Compares keys part by part: negative where the first is less. */
+function compared(a: Key, b: Key): number {
+  const at = a.findIndex((part, index) => part !== b[index]);
+  if (at === -1) return 0;
+  return (a[at] ?? 0) < (b[at] ?? 0) ? -1 : 1;
+}
+
+export function pendingOfType(db: Database) {
+  const count = prepared<{ n: number }, [number]>(db, pendingOfTypeSql.count);
+  const first = prepared<Row, [number, number]>(db, pendingOfTypeSql.first);
+  const from = prepared<Row, [number, number, ...Sought]>(db, pendingOfTypeSql.from);
+  const before = prepared<Row, [number, number, ...Sought]>(db, pendingOfTypeSql.before);
+  const oldest = prepared<{ tx_id: Uint8Array; received_at: number }, []>(db, pendingOfTypeSql.oldest);
+
+  /** The page of a type whose payloads have one or several wire ids: the rows of each are merged. */
+  function page(type: TransactionType, limit: number, at: Cursor | null): Page<PendingTransaction> {
+    const numbers = typeNumbers(type);
+    const merged = (sign: 1 | -1, most: number, rowsOf: (number: number) => Row[]): Row[] =>
+      numbers
+        .flatMap(rowsOf)
+        .sort((a, b) => sign * compared(keyOf(a), keyOf(b)))
+        .slice(0, most);
+    return keysetPage<Row, PendingTransaction>({
+      limit,
+      at,
+      total: numbers.reduce((sum, number) => sum + (count.get(number)?.n ?? 0), 0),
+      rowsFrom: (key, most) =>
+        merged(-1, most, (number) =>
+          key === null ? first.all(number, most) : from.all(number, most, ...soughtBy(key)),
+        ),
+      rowsBefore: (key, most) => merged(1, most, (number) => before.all(number, most, ...soughtBy(key))),
+      keyOf,
+      itemOf: pendingOf,
+    });
+  }
+
+  return {
+    /** Pending transactions of a type, the highest fee first. */
+    ofType: async (type: TransactionType, limit: number, at: Cursor | null): Promise<Page<PendingTransaction>> =>
+      page(type, limit, at),
+
+    /** What waits the longest, since a time in Unix seconds; null where nothing waits. */
+    async oldest(): Promise<{ txId: Uint8Array; receiptTime: number } | null> {
+      const row = oldest.get();
+      return row === null ? null : { txId: row.tx_id, receiptTime: Math.round(row.received_at / MICROSECONDS) };
+    },
+  };
+}
+
+const searchColumns = 'm.tx_id, m.received_at, m.fee, m.size';
+const all = (order: string) =>
+  `SELECT m.tx_id FROM mempool_transactions m WHERE m.state = ${MEMPOOL_STATE.pending} ORDER BY ${order} LIMIT ?1 OFFSET ?2`;
+
+const lists = {
+  'age.asc': all('m.received_at, m.tx_id'),
+  'age.desc': all('m.received_at DESC, m.tx_id DESC'),
+  'size.asc': all('m.size, m.tx_id'),
+  'size.desc': all('m.size DESC, m.tx_id DESC'),
+  'fee.asc': all('m.fee, m.tx_id'),
+  'fee.desc': all('m.fee DESC, m.tx_id DESC'),
+};
+
+export const pendingSearchSql = {
+  ...lists,
+  total: 'SELECT mempool_pending AS total FROM progress',
+  principal: 'SELECT id FROM principals WHERE address = ?1',
+  ofSender: `SELECT ${searchColumns} FROM mempool_transactions m WHERE m.state = ${MEMPOOL_STATE.pending} AND m.sender_id = ?1
+              AND (?2 IS NULL OR (m.recipient_id = ?2 AND m.type = ${PAYLOAD.token_transfer}))`,
+  ofRecipient: `SELECT ${searchColumns} FROM mempool_transactions m WHERE m.state = ${MEMPOOL_STATE.pending} AND m.recipient_id = ?1 AND m.type = ${PAYLOAD.token_transfer}`,
+  ofPrincipal: `SELECT ${searchColumns} FROM pending_principals p JOIN mempool_transactions m ON m.tx_id = p.tx_id
+                 WHERE p.principal_id = ?1`,
+  feesAndSizes: `SELECT type, fee, receipt_block_height, size FROM mempool_transactions WHERE state = ${MEMPOOL_STATE.pending}`,
+};
+
+interface KeyRow {
+  tx_id: Uint8Array;
+  received_at: number;
+  fee: string;
+  size: number;
+}
+
+const ascending: Readonly<Record<PendingOrder['by'], (a: KeyRow, b: KeyRow) => number>> = {
+  age: (a, b) => a.received_at - b.received_at,
+  size: (a, b) => a.size - b.size,
+  fee: (a, b) => (a.fee < b.fee ? -1 : a.fee > b.fee ? 1 : 0),
+};
+
+export function pendingSearch(db: Database, mempool: MempoolQueries) {
+  const pages = new Map(
+    Object.entries(lists).map(([name, text]) => [name, prepared<{ tx_id: Uint8Array }, [number, number]>(db, text)]),
+  );
+  const totalOf = prepared<{ total: number }, []>(db, pendingSearchSql.total);
+  const principal = prepared<{ id: number }, [string]>(db, pendingSearchSql.principal);
+  const ofSender = prepared<KeyRow, [number, number | null]>(db, pendingSearchSql.ofSender);
+  const ofRecipient = prepared<KeyRow, [number]>(db, pendingSearchSql.ofRecipient);
+  const ofPrincipal = prepared<KeyRow, [number]>(db, pendingSearchSql.ofPrincipal);
+  const feesAndSizes = prepared<{ type: number; fee: string; receipt_block_height: number; size: number }, []>(
+    db,
+    pendingSearchSql.feesAndSizes,
+  );
+
+  const idOf = (address: string): number | undefined => principal.get(address)?.id;
+  const detailsOf = (rows: readonly { tx_id: Uint8Array }[]): PendingTransactionDetail[] =>
+    rows.flatMap(({ tx_id }) => mempool.find(tx_id) ?? []);
+
+  /** All that pass, in no order; null where nothing narrows. What waits for one account is few. */
+  function narrowed(filter: PendingFilter): KeyRow[] | null {
+    const ids = [filter.sender, filter.recipient, filter.principal].map((of) => (of === null ? null : idOf(of)));
+    // A principal that the index never met has nothing waiting.
+    if (ids.includes(undefined)) return [];
+    const [sender, recipient, party] = ids;
+    if (sender != null) return ofSender.all(sender, recipient ?? null);
+    if (recipient != null) return ofRecipient.all(recipient);
+    return party == null ? null : ofPrincipal.all(party);
+  }
+
+  return {
+    async search(
+      filter: PendingFilter,
+      { by, direction }: PendingOrder,
+      limit: number,
+      offset: number,
+    ): Promise<OffsetPage<PendingTransactionDetail>> {
+      const rows = narrowed(filter);
+      if (rows === null) {
+        const page = pages.get(`${by}.${direction}`)?.all(limit, offset) ?? [];
+        return { items: detailsOf(page), total: totalOf.get()?.total ?? 0 };
+      }
+      const sign = direction === 'asc' ? 1 : -1;
+      rows.sort((a, b) => sign * (ascending[by](a, b) || Buffer.compare(a.tx_id, b.tx_id)));
+      return { items: detailsOf(rows.slice(offset, offset + limit)), total: rows.length };
+    },
+
+    /** Fee and size of each transaction that waits. */
+    feesAndSizes: async (): Promise<PendingFeeAndSize[]> =>
+      feesAndSizes.all().map(({ type, fee, receipt_block_height, size }) => ({
+        type: typeWord(type),
+        fee: Number(decimalOf(fee)),
+        receiptBlockHeight: receipt_block_height,
+        size,
+      })),
   };
 }

@@ -1,14 +1,14 @@
 /** The name system: names, with what other files say of namespaces, zonefiles and subdomains. */
-import type { Database } from 'bun:sqlite';
-import type { Turns } from '../../base/turns.ts';
-import { NAME_ASSETS, nameOfToken, nameToken, type PriceFunction } from '../../chain/name-system.ts';
-import { positionsOf } from '../../chain/position.ts';
+import type { Database, Statement } from 'bun:sqlite';
+import type { Pause, Turns } from '../../base/turns.ts';
+import { LONGEST, NAME_ASSETS, nameOfToken, nameToken, type PriceFunction } from '../../chain/name-system.ts';
+import { heightOf, positionsOf } from '../../chain/position.ts';
+import { sha256 } from '../../codec/hash.ts';
+import { lossyText } from '../../codec/utf8.ts';
 import { NAMES_OF_PAGE, type NameInfo, type SubdomainInfo } from '../model/name.ts';
+import { heightIn } from '../rows/expressions.ts';
 import { prepared } from '../rows/statement.ts';
 import { PAYLOAD, storedNameOperation } from '../rows/words.ts';
-import { FIRST, namespaceQueries } from './namespaces.ts';
-import { allNames, isSubdomain, type NameRow, parentOf, STRETCH, subdomainQueries } from './subdomains.ts';
-import { zonefileQueries } from './zonefiles.ts';
 
 /** The condition that nothing was done on the chain with a name from before it. */
 const untouched = 'NOT EXISTS (SELECT 1 FROM names n WHERE n.name = o.name)';
@@ -187,6 +187,262 @@ export function nameQueries(db: Database, turns: Turns) {
     version: async (): Promise<string> => {
       const row = version.get();
       return `${row?.attachment ?? 0}-${row?.old ?? 0}`;
+    },
+  };
+}
+
+const [IMPORT, REGISTER, RENEWAL] = (['name-import', 'name-register', 'name-renewal'] as const).map(
+  storedNameOperation.numberOf,
+);
+
+/** Height from which on what was before the chain counts. */
+export const FIRST = 1;
+
+export const namespacesSql = {
+  namespaces: 'SELECT namespace FROM namespaces UNION SELECT namespace FROM old_namespaces ORDER BY namespace',
+  namespace: `SELECT position, lifetime FROM namespaces WHERE namespace = ?1
+               ORDER BY position DESC, event_index DESC LIMIT 1`,
+  price: `SELECT base, coefficient, exponents, nonalpha_discount, no_vowel_discount FROM namespace_prices
+           WHERE namespace = ?1 ORDER BY position DESC, event_index DESC LIMIT 1`,
+  oldNamespace: `SELECT lifetime, base, coefficient, exponents, nonalpha_discount, no_vowel_discount
+                   FROM old_namespaces WHERE namespace = ?1`,
+  leased: `SELECT position, operation FROM name_operations
+            WHERE name = ?1 AND operation IN (${IMPORT}, ${REGISTER}, ${RENEWAL})
+            ORDER BY position DESC, event_index DESC LIMIT 1`,
+};
+
+interface PriceRow {
+  base: string;
+  coefficient: string;
+  exponents: string;
+  nonalpha_discount: string;
+  no_vowel_discount: string;
+}
+
+export function namespaceQueries(db: Database) {
+  const namespaces = prepared<{ namespace: string }, []>(db, namespacesSql.namespaces);
+  const namespace = prepared<{ position: number; lifetime: number }, [string]>(db, namespacesSql.namespace);
+  const price = prepared<PriceRow, [string]>(db, namespacesSql.price);
+  const oldNamespace = prepared<PriceRow & { lifetime: number }, [string]>(db, namespacesSql.oldNamespace);
+  const leased = prepared<{ position: number; operation: number }, [string]>(db, namespacesSql.leased);
+
+  /** @param opened where its namespace was launched; null where it was before the chain, or isn't yet */
+  function leaseStart(name: string, opened: number | null, isOld: boolean): number | null {
+    const lease = leased.get(name);
+    if (lease === null) return isOld ? FIRST : null;
+    if (lease.operation !== IMPORT) return heightOf(lease.position);
+    return opened === null ? null : heightOf(opened);
+  }
+
+  return {
+    /** Namespaces that are open, in order. */
+    all: (): string[] => namespaces.all().map((row) => row.namespace),
+
+    isOpen: (its: string): boolean => namespace.get(its) !== null || oldNamespace.get(its) !== null,
+
+    /** Undefined where the namespace is not open. */
+    price(its: string): PriceFunction | undefined {
+      const row = price.get(its) ?? oldNamespace.get(its);
+      if (row === null) return undefined;
+      return {
+        base: BigInt(row.base),
+        coefficient: BigInt(row.coefficient),
+        exponents: row.exponents.split(' ').map(BigInt),
+        nonalphaDiscount: BigInt(row.nonalpha_discount),
+        noVowelDiscount: BigInt(row.no_vowel_discount),
+      };
+    },
+
+    /**
+     * Height at which the lease of a name of the namespace ends; 0 while the namespace is not open. The contract leases a
+     * name from its registration or renewal on, an imported one from its namespace's launch.
+     * @param isOld whether there was such a name before the chain
+     */
+    leaseEnd(name: string, its: string, isOld: boolean): number {
+      const opened = namespace.get(its);
+      const lifetime = opened?.lifetime ?? oldNamespace.get(its)?.lifetime;
+      const start = leaseStart(name, opened?.position ?? null, isOld);
+      return lifetime === undefined || start === null ? 0 : Math.min(start + lifetime, LONGEST);
+    },
+  };
+}
+
+/** A subdomain counts while the transaction that declared it is where its attachment says. */
+const declared = `subdomains s JOIN attachments a ON a.id = s.attachment_id
+  CROSS JOIN transactions t ON t.tx_id = a.tx_id
+  CROSS JOIN blocks b ON b.height = ${heightIn('t.position')} AND b.index_block_hash = a.index_block_hash`;
+
+export const subdomainsSql = {
+  oldSubdomain: 'SELECT owner, resolver, zonefile_hash, zonefile FROM old_subdomains WHERE subdomain = ?1',
+  oldSubdomainsOfOwner:
+    'SELECT subdomain AS name FROM old_subdomains WHERE owner = ?1 AND subdomain > ?2 ORDER BY subdomain LIMIT ?3',
+  oldResolver: 'SELECT resolver FROM old_subdomains WHERE name = ?1 ORDER BY subdomain DESC LIMIT 1',
+  // The newest declaration; of several in one zonefile the last.
+  subdomain: `SELECT s.owner, s.resolver, s.zonefile, t.tx_id FROM ${declared}
+               WHERE s.subdomain = ?1 ORDER BY t.position DESC, s.record DESC LIMIT 1`,
+  // The query returns as many rows as were ever declared for one subdomain.
+  declarations: `SELECT s.zonefile FROM ${declared} WHERE s.subdomain = ?1 ORDER BY t.position DESC, s.record DESC`,
+  subdomainsOfName: `SELECT s.subdomain AS name FROM ${declared} WHERE s.name = ?1 AND s.subdomain > ?2
+                     UNION SELECT subdomain FROM old_subdomains WHERE name = ?1 AND subdomain > ?2
+                     ORDER BY name LIMIT ?3`,
+  subdomainsOfOwner: `SELECT DISTINCT s.subdomain AS name FROM ${declared} WHERE s.owner = ?1 AND s.subdomain > ?2
+                       ORDER BY s.subdomain LIMIT ?3`,
+  // By the updates of the name, newest first: it may have declared any number of subdomains.
+  resolver: `SELECT s.resolver
+               FROM name_operations o CROSS JOIN transactions t ON t.position = o.position
+               CROSS JOIN blocks b ON b.height = ${heightIn('o.position')}
+               CROSS JOIN attachments a ON a.tx_id = t.tx_id AND a.content_hash = o.zonefile_hash
+                                       AND a.index_block_hash = b.index_block_hash
+               CROSS JOIN subdomains s ON s.attachment_id = a.id AND s.name = o.name
+              WHERE o.name = ?1 ORDER BY o.position DESC, o.event_index DESC LIMIT 1`,
+};
+
+interface SubdomainRow {
+  owner: string;
+  resolver: string;
+  zonefile: Uint8Array;
+  tx_id: Uint8Array;
+}
+
+interface OldSubdomainRow {
+  owner: string;
+  resolver: string;
+  zonefile_hash: Uint8Array;
+  zonefile: string;
+}
+
+export interface NameRow {
+  name: string;
+}
+
+/** Names that are read at once. */
+export const STRETCH = 200;
+
+/**
+ * The names that a statement finds of a subject, in order, by stretches between which others have their turn.
+ * @param stretch is given the subject, the name before the first one, and their number
+ */
+export async function allNames(
+  stretch: Statement<NameRow, [string, string, number]>,
+  subject: string,
+  pause: Pause,
+): Promise<string[]> {
+  const names: string[] = [];
+  for (;;) {
+    const rows = stretch.all(subject, names.at(-1) ?? '', STRETCH);
+    names.push(...rows.map(({ name }) => name));
+    if (rows.length < STRETCH) return names;
+    await pause();
+  }
+}
+
+/** Hash of a subdomain's zonefile, which is shorter than that of a name's. */
+const subdomainHash = (zonefile: Uint8Array): Uint8Array => sha256(zonefile).subarray(16);
+
+/** The name that a subdomain is part of: its last two labels. */
+export const parentOf = (subdomain: string): string => subdomain.split('.').slice(-2).join('.');
+
+export const isSubdomain = (name: string): boolean => name.split('.').length > 2;
+
+/**
+ * Queries on subdomains of names that are not revoked. @param genesisId the transaction that stands for what was
+ * before the chain
+ */
+export function subdomainQueries(db: Database, genesisId: () => Uint8Array | null) {
+  const subdomain = prepared<SubdomainRow, [string]>(db, subdomainsSql.subdomain);
+  const declarations = prepared<{ zonefile: Uint8Array }, [string]>(db, subdomainsSql.declarations);
+  const ofName = prepared<NameRow, [string, string, number]>(db, subdomainsSql.subdomainsOfName);
+  const ofOwner = prepared<NameRow, [string, string, number]>(db, subdomainsSql.subdomainsOfOwner);
+  const resolver = prepared<{ resolver: string }, [string]>(db, subdomainsSql.resolver);
+  const oldSubdomain = prepared<OldSubdomainRow, [string]>(db, subdomainsSql.oldSubdomain);
+  const oldOfOwner = prepared<NameRow, [string, string, number]>(db, subdomainsSql.oldSubdomainsOfOwner);
+  const oldResolver = prepared<{ resolver: string }, [string]>(db, subdomainsSql.oldResolver);
+
+  function findOld(name: string): SubdomainInfo | undefined {
+    const row = oldSubdomain.get(name);
+    if (row === null) return undefined;
+    const { owner, resolver: url, zonefile_hash, zonefile } = row;
+    return { owner, txId: genesisId(), resolver: url, zonefileHash: zonefile_hash, zonefile };
+  }
+
+  return {
+    find(name: string): SubdomainInfo | undefined {
+      const row = subdomain.get(name);
+      if (row === null) return findOld(name);
+      const { owner, resolver: url, zonefile, tx_id } = row;
+      const text = lossyText(zonefile);
+      return { owner, txId: tx_id, resolver: url, zonefileHash: subdomainHash(zonefile), zonefile: text };
+    },
+
+    /** Undefined where there is no such subdomain, or none with that zonefile. @param hash null for the newest */
+    zonefile(name: string, hash: Uint8Array | null): string | undefined {
+      const isAsked = (found: Uint8Array): boolean => hash === null || Buffer.compare(found, hash) === 0;
+      const found = declarations.all(name).find(({ zonefile }) => isAsked(subdomainHash(zonefile)));
+      if (found !== undefined) return lossyText(found.zonefile);
+      const old = oldSubdomain.get(name);
+      return old !== null && isAsked(old.zonefile_hash) ? old.zonefile : undefined;
+    },
+
+    /** Who resolves the subdomains of a name that are not declared; undefined where none is. */
+    resolverOf: (name: string): string | undefined => (resolver.get(name) ?? oldResolver.get(name))?.resolver,
+
+    /** Subdomains of a name, in order. */
+    ofName: (name: string, pause: Pause): Promise<string[]> => allNames(ofName, name, pause),
+
+    /** Subdomains that were ever declared for an address, each once. */
+    everOf: async (address: string, pause: Pause): Promise<Set<string>> =>
+      new Set([...(await allNames(ofOwner, address, pause)), ...(await allNames(oldOfOwner, address, pause))]),
+  };
+}
+
+export const zonefilesSql = {
+  oldZonefile: 'SELECT content FROM old_zonefiles WHERE hash = ?1',
+  zonefileHash: `SELECT position, zonefile_hash FROM name_operations WHERE name = ?1 AND zonefile_hash IS NOT NULL
+                  ORDER BY position DESC, event_index DESC LIMIT 1`,
+  zonefileOfHash: `SELECT position, zonefile_hash FROM name_operations WHERE name = ?1 AND zonefile_hash = ?2
+                    ORDER BY position DESC, event_index DESC LIMIT 1`,
+  attachment: `SELECT a.content FROM transactions t JOIN blocks b ON b.height = ${heightIn('t.position')}
+                 JOIN attachments a ON a.tx_id = t.tx_id AND a.content_hash = ?2
+                                   AND a.index_block_hash = b.index_block_hash
+                WHERE t.position = ?1 LIMIT 1`,
+  oldHash: 'SELECT zonefile_hash FROM old_names WHERE name = ?1',
+};
+
+interface HashRow {
+  position: number;
+  zonefile_hash: Uint8Array;
+}
+
+export function zonefileQueries(db: Database) {
+  const newestHash = prepared<HashRow, [string]>(db, zonefilesSql.zonefileHash);
+  const withHash = prepared<HashRow, [string, Uint8Array]>(db, zonefilesSql.zonefileOfHash);
+  const attachment = prepared<{ content: Uint8Array }, [number, Uint8Array]>(db, zonefilesSql.attachment);
+  const oldZonefile = prepared<{ content: string }, [Uint8Array]>(db, zonefilesSql.oldZonefile);
+  const oldHash = prepared<{ zonefile_hash: Uint8Array }, [string]>(db, zonefilesSql.oldHash);
+
+  const oldText = (hash: Uint8Array): string => oldZonefile.get(hash)?.content ?? '';
+
+  /** The text of a zonefile that an operation named; empty where it never reached us. */
+  function textOf(row: HashRow): string {
+    const found = attachment.get(row.position, row.zonefile_hash);
+    return found === null ? oldText(row.zonefile_hash) : lossyText(found.content);
+  }
+
+  return {
+    /** An operation without a zonefile leaves the one before in place. The hash is null where there never was one. */
+    newest(name: string): { hash: Uint8Array | null; text: string } {
+      const row = newestHash.get(name);
+      if (row !== null) return { hash: row.zonefile_hash, text: textOf(row) };
+      const hash = oldHash.get(name)?.zonefile_hash ?? null;
+      return { hash, text: hash === null ? '' : oldText(hash) };
+    },
+
+    /** Undefined where the name never had a zonefile of this hash. */
+    withHash(name: string, hash: Uint8Array): string | undefined {
+      const row = withHash.get(name, hash);
+      if (row !== null) return textOf(row);
+      const old = oldHash.get(name)?.zonefile_hash;
+      return old !== undefined && Buffer.compare(old, hash) === 0 ? oldText(old) : undefined;
     },
   };
 }

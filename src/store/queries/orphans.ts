@@ -4,8 +4,14 @@ import type { Block, ChainTransaction } from '../../chain/block.ts';
 import { networkOf, TESTNET_CHAIN_ID } from '../../chain/network.ts';
 import { blockOfPayload, type EntryReader } from '../files/payload-source.ts';
 import type { BlockSearch } from '../model/block.ts';
+import type { TransactionEvent } from '../model/event.ts';
+import type { FoundInForks } from '../model/transaction.ts';
 import { prepared } from '../rows/statement.ts';
 import type { ChainQueries } from './chain.ts';
+import { type DetailQueries, detailInBlock, indexedEvents } from './details.ts';
+import type { EventQueries } from './events.ts';
+import type { MempoolQueries } from './mempool.ts';
+import type { StreamedQueries } from './streamed.ts';
 
 const found = 'SELECT index_block_hash, height FROM orphaned_blocks';
 
@@ -100,3 +106,39 @@ export function orphanQueries(db: Database, chain: Pick<ChainQueries, 'chainId'>
         .flatMap((row) => held(row, row.tx_id) ?? []),
   };
 }
+
+interface Sources {
+  details: DetailQueries;
+  events: EventQueries;
+  mempool: MempoolQueries;
+  orphans: OrphanQueries;
+  streamed: StreamedQueries;
+}
+
+export const inForks =
+  ({ details, events, mempool, orphans, streamed }: Sources) =>
+  async (
+    txId: Uint8Array,
+    { limit, offset }: { limit: number; offset: number },
+    withStreamed: boolean,
+  ): Promise<FoundInForks | undefined> => {
+    const part = (of: TransactionEvent[]) => of.slice(offset, offset + limit);
+    const canonical = details.find(txId);
+    if (canonical !== undefined) {
+      return { mined: true, transaction: canonical, events: events.slice(txId, limit, offset) };
+    }
+    const waiting = withStreamed ? streamed.find(txId) : undefined;
+    if (waiting !== undefined) {
+      return { mined: true, transaction: waiting.detail, events: part(indexedEvents(waiting.transaction)) };
+    }
+    const pending = mempool.find(txId);
+    if (pending !== undefined) return { mined: false, transaction: pending };
+    const orphan = orphans.transaction(txId);
+    if (orphan === undefined) return undefined;
+    const { block, transaction } = orphan;
+    return {
+      mined: true,
+      transaction: detailInBlock(transaction, block, false),
+      events: part(indexedEvents(transaction)),
+    };
+  };

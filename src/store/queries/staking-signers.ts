@@ -1,21 +1,28 @@
 /** Signers of pox-5, by themselves and in a reward cycle, and who stakes through them. */
 import type { Database } from 'bun:sqlite';
 import { heightOf, positionOf } from '../../chain/position.ts';
-import type { Cursor, Page } from '../model/page.ts';
+import type { Cursor, CursorKey, Page } from '../model/page.ts';
 import type {
+  Bond,
+  BondAllowance,
+  BondDetail,
+  BondPosition,
+  BondRegistration,
   ManagedSigner,
+  Rewards,
   SignerManager,
   SignerStaker,
   StakingSigner,
   StakingSignerDetail,
+  StakingSummary,
 } from '../model/staking.ts';
 import { decimalOf } from '../rows/amounts.ts';
 import { heightIn } from '../rows/expressions.ts';
 import { prepared } from '../rows/statement.ts';
 import { KEY_ACTION } from '../rows/words.ts';
-import { type MadeByRow, madeBy, madeByOf } from './made-by.ts';
 import { bytesAt, equalThenBeyond, keysetPage, numberAt, textAt } from './page.ts';
-import type { RewardCycleQueries } from './reward-cycles.ts';
+import type { RewardCycleQueries } from './stacking.ts';
+import { type MadeByRow, madeBy, madeByOf } from './transfers.ts';
 
 const staking = `SELECT address FROM stakes
                   WHERE signer_id = ?1 AND current = 1 AND amount <> '0' AND unlock_height > ?2`;
@@ -229,6 +236,324 @@ export function stakingSignerQueries(db: Database, cycles: RewardCycleQueries) {
           managers: managersOf(signer_key, anchor, end),
         }),
       });
+    },
+  };
+}
+
+const position = `SELECT p.bond_index, p.early_exit, p.active, t.tx_id, p.btc_locked, p.stx_locked,
+                         coalesce(r.accrued, '0') AS accrued, coalesce(r.claimed, '0') AS claimed
+                    FROM bond_positions p JOIN transactions t ON t.position = p.enrolled_at
+                    LEFT JOIN staking_rewards r ON r.staker_id = p.staker_id AND r.bond_index = p.bond_index`;
+
+export const stakingPrincipalsSql = {
+  principal: 'SELECT id FROM principals WHERE address = ?1',
+  tip: 'SELECT burn_block_height FROM progress',
+  stake:
+    'SELECT amount, unlock_height FROM stakes WHERE staker_id = ?1 ORDER BY position DESC, event_index DESC LIMIT 1',
+  // A principal has a bond or two at a time.
+  locked: 'SELECT btc_locked, stx_locked FROM bond_positions WHERE staker_id = ?1 AND current = 1',
+  rewards: 'SELECT bond_index, accrued, claimed FROM staking_rewards WHERE staker_id = ?1',
+  count: 'SELECT count(*) AS total FROM bond_positions WHERE staker_id = ?1 AND current = 1',
+  from: `${position} WHERE p.staker_id = ?1 AND p.current = 1 AND p.bond_index >= ?2 ORDER BY p.bond_index LIMIT ?3`,
+  before: `${position} WHERE p.staker_id = ?1 AND p.current = 1 AND p.bond_index < ?2
+            ORDER BY p.bond_index DESC LIMIT ?3`,
+};
+
+interface PositionRow {
+  bond_index: number;
+  early_exit: number;
+  active: number;
+  tx_id: Uint8Array;
+  btc_locked: string;
+  stx_locked: string;
+  accrued: string;
+  claimed: string;
+}
+
+const bondPositionOf = (row: PositionRow): BondPosition => ({
+  bond: row.bond_index,
+  earlyExit: row.early_exit === 1,
+  active: row.active === 1,
+  enrolledBy: row.tx_id,
+  btcLocked: row.btc_locked,
+  stxLocked: row.stx_locked,
+  rewards: { accrued: BigInt(row.accrued), claimed: BigInt(row.claimed) },
+});
+
+export function stakingPrincipalQueries(db: Database) {
+  const principal = prepared<{ id: number }, [string]>(db, stakingPrincipalsSql.principal);
+  const tip = prepared<{ burn_block_height: number }, []>(db, stakingPrincipalsSql.tip);
+  const stake = prepared<{ amount: string; unlock_height: number }, [number]>(db, stakingPrincipalsSql.stake);
+  const locked = prepared<{ btc_locked: string; stx_locked: string }, [number]>(db, stakingPrincipalsSql.locked);
+  const rewards = prepared<{ bond_index: number; accrued: string; claimed: string }, [number]>(
+    db,
+    stakingPrincipalsSql.rewards,
+  );
+  const count = prepared<{ total: number }, [number]>(db, stakingPrincipalsSql.count);
+  const from = prepared<PositionRow, [number, number, number]>(db, stakingPrincipalsSql.from);
+  const before = prepared<PositionRow, [number, number, number]>(db, stakingPrincipalsSql.before);
+
+  return {
+    async summary(staker: string): Promise<StakingSummary> {
+      const id = principal.get(staker)?.id ?? NOBODY;
+      const none = (): Rewards => ({ accrued: 0n, claimed: 0n });
+      const stx = { locked: 0n, rewards: none() };
+      const bonds = { count: 0, btcLocked: 0n, stxLocked: 0n, rewards: none() };
+      const last = stake.get(id);
+      if (last !== null && last.unlock_height > (tip.get()?.burn_block_height ?? 0)) stx.locked = BigInt(last.amount);
+      for (const row of locked.all(id)) {
+        bonds.count += 1;
+        bonds.btcLocked += BigInt(row.btc_locked);
+        bonds.stxLocked += BigInt(row.stx_locked);
+      }
+      for (const { bond_index, accrued, claimed } of rewards.all(id)) {
+        const of = bond_index < 0 ? stx.rewards : bonds.rewards;
+        of.accrued += BigInt(accrued);
+        of.claimed += BigInt(claimed);
+      }
+      return { stx, bonds };
+    },
+
+    /** Positions in bonds, by the bond's index. */
+    async positions(staker: string, limit: number, at: Cursor | null): Promise<Page<BondPosition>> {
+      const id = principal.get(staker)?.id ?? NOBODY;
+      return keysetPage<PositionRow, BondPosition>({
+        limit,
+        at,
+        total: count.get(id)?.total ?? 0,
+        rowsFrom: (key, most) => from.all(id, key === null ? 0 : numberAt(key, 0), most),
+        rowsBefore: (key, most) => before.all(id, numberAt(key, 0), most),
+        keyOf: ({ bond_index }) => [bond_index],
+        itemOf: bondPositionOf,
+      });
+    },
+  };
+}
+
+const bond = {
+  columns: `o.bond_index, o.target_rate, o.stx_value_ratio, o.minimum_stx_ratio, o.first_cycle, o.start_height,
+            o.unlock_cycle, o.unlock_height, coalesce(n.allowed, 0) AS allowed, coalesce(n.capacity, '0') AS capacity,
+            coalesce(n.registered, 0) AS registered, coalesce(n.btc_locked, '0') AS btc_locked,
+            coalesce(n.stx_locked, '0') AS stx_locked, coalesce(n.paid_out, '0') AS paid_out`,
+  totals: 'LEFT JOIN bond_totals n ON n.bond_index = o.bond_index',
+};
+const allowance = `SELECT a.position, a.event_index, s.address AS staker, a.sats
+                     FROM bond_allowances a JOIN principals s ON s.id = a.staker_id`;
+const registration = {
+  columns: `r.position, r.event_index, s.address AS staker, g.address AS signer, p.registered_sats AS sats,
+            p.stx_locked AS stx, r.outputs, t.tx_id`,
+  // CROSS: in this order, whatever the tables' sizes are.
+  joins: `CROSS JOIN bond_positions p ON p.staker_id = r.staker_id AND p.bond_index = r.bond_index AND p.current = 1
+          JOIN principals s ON s.id = r.staker_id JOIN principals g ON g.id = p.signer_id
+          JOIN transactions t ON t.position = r.position`,
+};
+
+export const bondsSql = {
+  totals: 'SELECT bonds FROM staking_totals',
+  from: `SELECT ${bond.columns} FROM bonds o ${bond.totals}
+          WHERE o.bond_index <= ?1 ORDER BY o.bond_index DESC LIMIT ?2`,
+  before: `SELECT ${bond.columns} FROM bonds o ${bond.totals}
+            WHERE o.bond_index > ?1 ORDER BY o.bond_index LIMIT ?2`,
+  find: `SELECT ${bond.columns}, ${madeBy.columns} FROM bonds o ${madeBy.joins} ${bond.totals}
+          WHERE o.bond_index = ?1`,
+  counts: 'SELECT allowed, registered FROM bond_totals WHERE bond_index = ?1',
+  principal: 'SELECT id FROM principals WHERE address = ?1',
+  allowances: `${allowance} WHERE a.bond_index = ?1 ORDER BY a.position DESC, a.event_index LIMIT ?2`,
+  allowancesEqualFrom: `${allowance} WHERE a.bond_index = ?1 AND a.position = ?3 AND a.event_index >= ?4
+                         ORDER BY a.event_index LIMIT ?2`,
+  allowancesBelow: `${allowance} WHERE a.bond_index = ?1 AND a.position < ?3
+                     ORDER BY a.position DESC, a.event_index LIMIT ?2`,
+  allowancesEqualBefore: `${allowance} WHERE a.bond_index = ?1 AND a.position = ?3 AND a.event_index < ?4
+                           ORDER BY a.event_index DESC LIMIT ?2`,
+  allowancesAbove: `${allowance} WHERE a.bond_index = ?1 AND a.position > ?3
+                     ORDER BY a.position, a.event_index DESC LIMIT ?2`,
+  allowance: `${allowance} WHERE a.bond_index = ?1 AND a.staker_id = ?2
+               ORDER BY a.position DESC, a.event_index DESC LIMIT 1`,
+  registrationsFrom: `SELECT ${registration.columns} FROM bond_registrations r ${registration.joins}
+                       WHERE r.bond_index = ?1 AND (r.position, r.event_index) <= (?3, ?4)
+                       ORDER BY r.position DESC, r.event_index DESC LIMIT ?2`,
+  registrationsBefore: `SELECT ${registration.columns} FROM bond_registrations r ${registration.joins}
+                         WHERE r.bond_index = ?1 AND (r.position, r.event_index) > (?3, ?4)
+                         ORDER BY r.position, r.event_index LIMIT ?2`,
+  registration: `SELECT ${registration.columns} FROM bond_registrations r ${registration.joins}
+                  WHERE r.bond_index = ?1 AND r.staker_id = ?2
+                  ORDER BY r.position DESC, r.event_index DESC LIMIT 1`,
+};
+
+interface BondRow {
+  bond_index: number;
+  target_rate: number;
+  stx_value_ratio: number;
+  minimum_stx_ratio: number;
+  first_cycle: number;
+  start_height: number;
+  unlock_cycle: number;
+  unlock_height: number;
+  allowed: number;
+  capacity: string;
+  registered: number;
+  btc_locked: string;
+  stx_locked: string;
+  paid_out: string;
+}
+
+interface AllowanceRow {
+  position: number;
+  event_index: number;
+  staker: string;
+  sats: string;
+}
+
+interface RegistrationRow {
+  position: number;
+  event_index: number;
+  staker: string;
+  signer: string;
+  sats: string;
+  stx: string;
+  outputs: Uint8Array | null;
+  tx_id: Uint8Array;
+}
+
+const bondOf = (row: BondRow): Bond => ({
+  index: row.bond_index,
+  targetRate: row.target_rate,
+  stxValueRatio: row.stx_value_ratio,
+  minimumStxRatio: row.minimum_stx_ratio,
+  firstCycle: row.first_cycle,
+  startHeight: row.start_height,
+  unlockCycle: row.unlock_cycle,
+  unlockHeight: row.unlock_height,
+  allowed: row.allowed,
+  btcCapacity: row.capacity,
+  registered: row.registered,
+  btcLocked: row.btc_locked,
+  stxLocked: row.stx_locked,
+  paidOut: row.paid_out,
+});
+
+const allowanceOf = ({ staker, sats }: AllowanceRow): BondAllowance => ({ staker, sats });
+
+const TX_ID = 32;
+const OUTPUT = TX_ID + 4;
+
+/** Takes apart what `effects/` puts together: outputs of a lock on Bitcoin. */
+function outputsOf(bytes: Uint8Array): { txId: Uint8Array; index: number }[] {
+  const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.length);
+  return Array.from({ length: bytes.length / OUTPUT }, (_, i) => ({
+    txId: bytes.subarray(i * OUTPUT, i * OUTPUT + TX_ID),
+    index: view.getUint32(i * OUTPUT + TX_ID),
+  }));
+}
+
+const registrationOf = (row: RegistrationRow): BondRegistration => ({
+  staker: row.staker,
+  signer: row.signer,
+  sats: row.sats,
+  stx: row.stx,
+  txId: row.tx_id,
+  outputs: row.outputs === null ? null : outputsOf(row.outputs),
+});
+
+/** A number before every first key, and one behind every last. */
+const HIGHEST = Number.MAX_SAFE_INTEGER;
+
+const keyOf = ({ position, event_index }: { position: number; event_index: number }): CursorKey => [
+  position,
+  event_index,
+];
+
+export function bondQueries(db: Database) {
+  const totals = prepared<{ bonds: number }, []>(db, bondsSql.totals);
+  const from = prepared<BondRow, [number, number]>(db, bondsSql.from);
+  const before = prepared<BondRow, [number, number]>(db, bondsSql.before);
+  const find = prepared<BondRow & MadeByRow, [number]>(db, bondsSql.find);
+  const counts = prepared<{ allowed: number; registered: number }, [number]>(db, bondsSql.counts);
+  const principal = prepared<{ id: number }, [string]>(db, bondsSql.principal);
+  type At = [bond: number, count: number, position: number, index: number];
+  const allowances = prepared<AllowanceRow, [number, number]>(db, bondsSql.allowances);
+  const allowancesEqualFrom = prepared<AllowanceRow, At>(db, bondsSql.allowancesEqualFrom);
+  const allowancesBelow = prepared<AllowanceRow, [number, number, number]>(db, bondsSql.allowancesBelow);
+  const allowancesEqualBefore = prepared<AllowanceRow, At>(db, bondsSql.allowancesEqualBefore);
+  const allowancesAbove = prepared<AllowanceRow, [number, number, number]>(db, bondsSql.allowancesAbove);
+  const allowance = prepared<AllowanceRow, [number, number]>(db, bondsSql.allowance);
+  const registrationsFrom = prepared<RegistrationRow, At>(db, bondsSql.registrationsFrom);
+  const registrationsBefore = prepared<RegistrationRow, At>(db, bondsSql.registrationsBefore);
+  const registration = prepared<RegistrationRow, [number, number]>(db, bondsSql.registration);
+
+  return {
+    /** Highest index first. */
+    async bonds(limit: number, at: Cursor | null): Promise<Page<Bond>> {
+      return keysetPage<BondRow, Bond>({
+        limit,
+        at,
+        total: totals.get()?.bonds ?? 0,
+        rowsFrom: (key, count) => from.all(key === null ? HIGHEST : numberAt(key, 0), count),
+        rowsBefore: (key, count) => before.all(numberAt(key, 0), count),
+        keyOf: ({ bond_index }) => [bond_index],
+        itemOf: bondOf,
+      });
+    },
+
+    async bond(index: number): Promise<BondDetail | undefined> {
+      const row = find.get(index);
+      return row === null ? undefined : { ...bondOf(row), madeBy: madeByOf(row) };
+    },
+
+    /** Newest transaction first, inside it in the order of its events. */
+    async allowances(bond: number, limit: number, at: Cursor | null): Promise<Page<BondAllowance>> {
+      return keysetPage<AllowanceRow, BondAllowance>({
+        limit,
+        at,
+        total: counts.get(bond)?.allowed ?? 0,
+        rowsFrom(key, count) {
+          if (key === null) return allowances.all(bond, count);
+          const [position, index] = [numberAt(key, 0), numberAt(key, 1)];
+          return equalThenBeyond(
+            count,
+            (most) => allowancesEqualFrom.all(bond, most, position, index),
+            (most) => allowancesBelow.all(bond, most, position),
+          );
+        },
+        rowsBefore(key, count) {
+          const [position, index] = [numberAt(key, 0), numberAt(key, 1)];
+          return equalThenBeyond(
+            count,
+            (most) => allowancesEqualBefore.all(bond, most, position, index),
+            (most) => allowancesAbove.all(bond, most, position),
+          );
+        },
+        keyOf,
+        itemOf: allowanceOf,
+      });
+    },
+
+    async allowance(bond: number, staker: string): Promise<BondAllowance | undefined> {
+      const id = principal.get(staker)?.id;
+      const row = id === undefined ? null : allowance.get(bond, id);
+      return row === null ? undefined : allowanceOf(row);
+    },
+
+    /** Newest first. */
+    async registrations(bond: number, limit: number, at: Cursor | null): Promise<Page<BondRegistration>> {
+      return keysetPage<RegistrationRow, BondRegistration>({
+        limit,
+        at,
+        total: counts.get(bond)?.registered ?? 0,
+        rowsFrom: (key, count) =>
+          key === null
+            ? registrationsFrom.all(bond, count, HIGHEST, HIGHEST)
+            : registrationsFrom.all(bond, count, numberAt(key, 0), numberAt(key, 1)),
+        rowsBefore: (key, count) => registrationsBefore.all(bond, count, numberAt(key, 0), numberAt(key, 1)),
+        keyOf,
+        itemOf: registrationOf,
+      });
+    },
+
+    async registration(bond: number, staker: string): Promise<BondRegistration | undefined> {
+      const id = principal.get(staker)?.id;
+      const row = id === undefined ? null : registration.get(bond, id);
+      return row === null ? undefined : registrationOf(row);
     },
   };
 }

@@ -22,9 +22,11 @@ import {
   type ValueSubject,
 } from '../model/value-index.ts';
 import { prepared, TooMuchWorkError } from '../rows/statement.ts';
+import type { Stored } from '../rows/table.ts';
+import type { valueIndexesTable } from '../rows/tables.ts';
 import { type KeyRange, keyRange, pathKey } from '../rows/value-keys.ts';
+import { storedWords } from '../rows/words.ts';
 import { longKeysetPage, numberAt } from './page.ts';
-import { valueIndexes } from './value-indexes.ts';
 
 /** How much one request may look at. */
 export interface ValueSearchLimits {
@@ -383,3 +385,30 @@ export function valueSearch(db: Database, turns: Turns, limits: ValueSearchLimit
 }
 
 export type ValueSearch = ReturnType<typeof valueSearch>;
+
+export const valueIndexesSql = {
+  all: 'SELECT id, subject, contract, scope, wanted, from_position, from_event FROM value_indexes ORDER BY id',
+};
+
+type IndexRow = Stored<
+  typeof valueIndexesTable,
+  'id' | 'subject' | 'contract' | 'scope' | 'wanted' | 'from_position' | 'from_event'
+>;
+
+/** value_indexes.subject. */
+export const storedSubject = storedWords<ValueSubject>('value_indexes', 'subject', { logs: 1, calls: 2 });
+
+const indexOf = (row: IndexRow): ValueIndex => ({
+  id: row.id,
+  subject: storedSubject.wordOf(row.subject, row.id),
+  contract: row.contract,
+  scope: row.scope,
+  wanted: row.wanted === 1,
+  from: { position: row.from_position, eventIndex: row.from_event },
+});
+
+/** What reads all indexes, in the order in which they were asked for. */
+export function valueIndexes(db: Database): () => ValueIndex[] {
+  const all = prepared<IndexRow, []>(db, valueIndexesSql.all);
+  return () => all.all().map(indexOf);
+}
