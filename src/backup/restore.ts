@@ -5,18 +5,33 @@
 import { readFileSync, statfsSync, writeFileSync } from 'node:fs';
 import { type FileHandle, open } from 'node:fs/promises';
 import { join } from 'node:path';
-import { OperatorError, hasCode } from '../base/errors.ts';
+import { hasCode, OperatorError } from '../base/errors.ts';
 import { syncDirectory, wholeFile } from '../base/files.ts';
 import { onFile, operatorErrorOf } from '../base/system-errors.ts';
 import { chainIdText } from '../chain/network.ts';
+import { standingOf } from '../store/files/backup.ts';
 import { lockForRestore } from '../store/files/lock.ts';
 import { noteSnapshot } from '../store/files/newest-snapshot.ts';
 import { FILE_MODE, makePrivateDirectory, makePrivateFile } from '../store/files/private-files.ts';
-import { keptManifestPath, restoreWorkshop } from 'src/store/files/restore-marker.ts';
 import { clearDoneRestore, isInPlace, requireNoData, takeRestoredFiles } from '../store/files/restore.ts';
-import { standingOf } from '../store/files/backup.ts';
-import { type ReportBytes, inParallel } from './backup.ts';
-import { LONGEST_MANIFEST, MANIFEST, type Manifest, PartDamagedError, type PlacedPart, type SnapshotFile, type SnapshotSource, contentOfPart, hashOfPart, manifestBytes, partName, partsOf, readManifest, requireReadable } from './manifest.ts';
+import { keptManifestPath, restoreWorkshop } from '../store/files/restore-marker.ts';
+import { inParallel, type ReportBytes } from './backup.ts';
+import {
+  contentOfPart,
+  hashOfPart,
+  LONGEST_MANIFEST,
+  MANIFEST,
+  type Manifest,
+  manifestBytes,
+  PartDamagedError,
+  type PlacedPart,
+  partName,
+  partsOf,
+  readManifest,
+  requireReadable,
+  type SnapshotFile,
+  type SnapshotSource,
+} from './manifest.ts';
 
 /** Parts that are fetched at a time. Each has twice its bytes in memory. */
 const AT_A_TIME = 4;

@@ -5,7 +5,7 @@ import { SEND_MANY, type SendManySetting } from '../chain/memo-transfers.ts';
 import { chainIdText, MAINNET_CHAIN_ID, TESTNET_CHAIN_ID } from '../chain/network.ts';
 import { canonicalPrincipal } from '../codec/address.ts';
 import { isWithin } from '../codec/clarity-fields.ts';
-import type { ValueIndexChoice } from '../store/model/value-index.ts';
+import type { ValueIndexChoice } from '../store/model/contract.ts';
 import { group, integer, servers, setting, textOrNone, yesOrNo } from './setting.ts';
 
 /** The reference API's words for modes, and ours. */

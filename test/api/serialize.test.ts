@@ -13,8 +13,7 @@ import { smartContract } from '../../src/api/v3/serialize/smart-contract.ts';
 import { ftBalance, nftInstance } from '../../src/api/v3/serialize/token.ts';
 import { pendingSummary, transactionSummary } from '../../src/api/v3/serialize/transaction.ts';
 import { ftTransfer, nftMove, stxTransfer } from '../../src/api/v3/serialize/transfer.ts';
-import type { TransactionEvent } from '../../src/store/model/event.ts';
-import type { SummaryPayload } from '../../src/store/model/transaction.ts';
+import type { SummaryPayload, TransactionEvent } from '../../src/store/model/transaction.ts';
 import { ADDRESS, bytes, CONTRACT, hash, NFT, OTHER, TOKEN } from './sample-chain.ts';
 import {
   changesOf,

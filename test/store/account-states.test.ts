@@ -9,7 +9,7 @@ import { memoTransfers, SEND_MANY } from '../../src/chain/memo-transfers.ts';
 import { checkpointProblems } from '../../src/store/check/checkpoints.ts';
 import { openWriter } from '../../src/store/files/database.ts';
 import type { AccountState, TokenSums } from '../../src/store/model/account.ts';
-import { accountStates } from '../../src/store/queries/account-states.ts';
+import { accountStates } from '../../src/store/queries/accounts/account-states.ts';
 import { blocks as anyBlocks } from '../support/arbitrary-block.ts';
 import { dataDirectory } from '../support/data-directory.ts';
 import { assertProperty, Seen, timeout } from '../support/property.ts';

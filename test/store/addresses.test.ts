@@ -11,7 +11,7 @@ import { checkDirectory } from '../../src/store/check/check.ts';
 import { indexPath } from '../../src/store/files/database.ts';
 import type { AddressTransaction } from '../../src/store/model/account.ts';
 import type { Cursor, OffsetPage, Page } from '../../src/store/model/page.ts';
-import { addressEventQueries } from '../../src/store/queries/address-transactions.ts';
+import { addressEventQueries } from '../../src/store/queries/accounts/address-transactions.ts';
 import type { Reader } from '../../src/store/read/index-reader.ts';
 import { openSnapshots, type Snapshots } from '../../src/store/read/snapshots.ts';
 import { decimalOf } from '../../src/store/rows/amounts.ts';

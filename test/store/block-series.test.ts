@@ -1,7 +1,7 @@
 /** Blocks as charts show them, against a recount. */
 import { Database } from 'bun:sqlite';
 import { expect, test } from 'bun:test';
-import { blockSeries } from '../../src/store/queries/block-series.ts';
+import { blockSeries } from '../../src/store/queries/blocks/block-series.ts';
 
 const DAY = 86_400;
 

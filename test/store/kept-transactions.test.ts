@@ -5,7 +5,7 @@ import { createApp } from '../../src/commands/serve/app.ts';
 import { SimulatedChain } from '../../src/devnet/chain.ts';
 import { jsonOf, writtenOnce } from '../../src/http/json.ts';
 import { openReader } from '../../src/store/files/database.ts';
-import { keptTransactions, sharedTransactions } from '../../src/store/queries/kept-transactions.ts';
+import { keptTransactions, sharedTransactions } from '../../src/store/queries/transactions/kept-transactions.ts';
 import { type Reader, readerOf } from '../../src/store/read/index-reader.ts';
 import { openNew, received } from '../support/ingest.ts';
 import { noEntries } from '../support/memory-index.ts';

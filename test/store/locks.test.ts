@@ -3,7 +3,7 @@ import { Database } from 'bun:sqlite';
 import { expect, test } from 'bun:test';
 import { checkDirectory } from '../../src/store/check/check.ts';
 import { indexPath } from '../../src/store/files/database.ts';
-import { forcedUnlockQuery } from '../../src/store/queries/locks.ts';
+import { forcedUnlockQuery } from '../../src/store/queries/accounts/locks.ts';
 import { openSnapshots } from '../../src/store/read/snapshots.ts';
 import { alice, block, bob, type MadeBlock, transfer } from '../support/handmade.ts';
 import { openNew } from '../support/ingest.ts';

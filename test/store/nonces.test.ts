@@ -5,7 +5,7 @@ import fc from 'fast-check';
 import { networks } from '../../src/devnet/network.ts';
 import { type Account, accounts } from '../../src/devnet/wallet.ts';
 import { checkDirectory } from '../../src/store/check/check.ts';
-import { MOST_NONCES, noncesBetween } from '../../src/store/queries/principals.ts';
+import { MOST_NONCES, noncesBetween } from '../../src/store/queries/accounts/principals.ts';
 import { openSnapshots } from '../../src/store/read/snapshots.ts';
 import { openApi } from '../support/api.ts';
 import { alice, announcement, block, bob, type MadeBlock, type Transaction, transfer } from '../support/handmade.ts';

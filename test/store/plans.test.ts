@@ -1,8 +1,8 @@
 /** No request scans a table or sorts one: every statement of the queries, by the plan SQLite makes for it. */
 import { Database } from 'bun:sqlite';
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
-import { readdirSync } from 'node:fs';
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
+import { Glob } from 'bun';
 import { devnetEvents } from '../../src/devnet/scenario.ts';
 import { indexPath, openWriter } from '../../src/store/files/database.ts';
 import type { DataDirectory } from '../support/data-directory.ts';
@@ -25,7 +25,7 @@ const sortedShort = Object.fromEntries(
     narrowed
       .flatMap((by) => [`${by}.fee`, `${by}.burn_block_time`])
       .map((list) => [
-        `transaction-search-sql.index.${list}.${direction}`,
+        `transaction-search.index.${list}.${direction}`,
         [{ step: /^USE TEMP B-TREE FOR ORDER BY$/, reason: 'sorts a list that is known to be short' }],
       ]),
   ),
@@ -55,10 +55,10 @@ const walkedRows = Object.fromEntries(
     const byTime = [{ step: /^SCAN a USING COVERING INDEX anchor_burn_blocks_by_time$/, reason: UP_TO_A_LIMIT }];
     const inner = { step: /^SCAN t$/, reason: 'the rows of the inner query, which has a limit' };
     return [
-      [`transaction-search-sql.walk.fee.${direction}`, [inner, ...byFee('')]],
-      [`transaction-search-sql.walk.burn_block_time.${direction}`, [inner]],
-      [`transaction-search-sql.all.fee.${direction}`, byFee('COVERING ')],
-      [`transaction-search-sql.all.burn_block_time.${direction}`, byTime],
+      [`transaction-search.walk.fee.${direction}`, [inner, ...byFee('')]],
+      [`transaction-search.walk.burn_block_time.${direction}`, [inner]],
+      [`transaction-search.all.fee.${direction}`, byFee('COVERING ')],
+      [`transaction-search.all.burn_block_time.${direction}`, byTime],
     ];
   }),
 );
@@ -77,7 +77,7 @@ const mayScan: Readonly<Record<string, Exception[]>> = {
   'pending-rank.ahead': [{ step: /^SCAN \(subquery-1\)$/, reason: 'counts up to a limit' }],
   'pending-rank.aheadOfType': [{ step: /^SCAN \(subquery-1\)$/, reason: 'counts up to a limit' }],
   ...Object.fromEntries(
-    ['contract-log-search.count', 'contract-call-search.countAll', 'contract-call-search.countNamed'].map((name) => [
+    ['contract-search.count', 'contract-call-search.countAll', 'contract-call-search.countNamed'].map((name) => [
       name,
       [{ step: /^SCAN \(subquery-1\)$/, reason: 'counts up to a limit' }],
     ]),
@@ -85,10 +85,10 @@ const mayScan: Readonly<Record<string, Exception[]>> = {
   'value-indexes.all': [{ step: /^SCAN value_indexes$/, reason: 'a row for each index that the operator asks for' }],
   'deployments.size': [{ step: /^SCAN \(subquery-1\)$/, reason: 'counts up to a limit' }],
   ...walkedRows,
-  'transaction-search-sql.nonce': [{ step: /^SCAN \(subquery-1\)$/, reason: 'counts up to a limit' }],
-  'transaction-search-sql.call': [{ step: /^SCAN \(subquery-1\)$/, reason: 'counts up to a limit' }],
+  'transaction-search.nonce': [{ step: /^SCAN \(subquery-1\)$/, reason: 'counts up to a limit' }],
+  'transaction-search.call': [{ step: /^SCAN \(subquery-1\)$/, reason: 'counts up to a limit' }],
   'send-many.recorded': [{ step: /^SCAN send_many_contracts$/, reason: 'a row for each network at most' }],
-  'transaction-search-sql.all': [{ step: /^SCAN totals$/, reason: 'one row' }],
+  'transaction-search.all': [{ step: /^SCAN totals$/, reason: 'one row' }],
   'chain.chainId': [{ step: /^SCAN progress$/, reason: 'one row' }],
   'streamed.tip': [fromTheEnd('blocks')],
   'streamed.onTip': [fromTheEnd('blocks')],
@@ -152,9 +152,9 @@ const mayScan: Readonly<Record<string, Exception[]>> = {
   'reward-cycles.newest': [{ step: /^SCAN c$/, reason: 'walks the cycles from their end and stops at the first' }],
   'bonds.totals': [{ step: /^SCAN staking_totals$/, reason: 'one row' }],
   'staking-principals.tip': [{ step: /^SCAN progress$/, reason: 'one row' }],
-  'staking-signers.totals': [{ step: /^SCAN staking_totals$/, reason: 'one row' }],
-  'staking-signers.tip': [{ step: /^SCAN progress$/, reason: 'one row' }],
-  'staking-signers.stakerCount': [
+  'staking.totals': [{ step: /^SCAN staking_totals$/, reason: 'one row' }],
+  'staking.tip': [{ step: /^SCAN progress$/, reason: 'one row' }],
+  'staking.stakerCount': [
     {
       step: /^SCAN \(subquery-2\)$/,
       reason: 'stakes end with the height of Bitcoin, so that no counter holds; of one signer',
@@ -200,10 +200,16 @@ for (const [prefix, directory] of [
   ['', folder],
   ['hooks/', hooksFolder],
 ] as const) {
-  for (const file of readdirSync(directory)) {
-    const module: { sql?: Record<string, string> } = await import(join(directory, file));
-    for (const [name, text] of Object.entries(module.sql ?? {})) {
-      statements.set(`${prefix}${file.replace(/\.ts$/, '')}.${name}`, text);
+  for (const file of new Glob('**/*.ts').scanSync(directory)) {
+    const module: Record<string, unknown> = await import(join(directory, file));
+    for (const [exported, texts] of Object.entries(module)) {
+      // `sql` is named by its file, `burnRewardsSql` by itself.
+      const named = /^(?:sql|(.+)Sql)$/.exec(exported);
+      if (named === null) continue;
+      const name = named[1]?.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`) ?? basename(file, '.ts');
+      for (const [statement, text] of Object.entries(texts as Record<string, string>)) {
+        statements.set(`${prefix}${name}.${statement}`, text);
+      }
     }
   }
 }
@@ -231,19 +237,9 @@ function badSteps(name: string): string[] {
 }
 
 test('every module of queries names its statements here', () => {
-  const modules = readdirSync(folder).map((file) => file.replace(/\.ts$/, ''));
+  const modules = [...new Glob('**/*.ts').scanSync(folder)].map((file) => basename(file, '.ts'));
   const withStatements = new Set([...statements.keys()].map((name) => name.split('.')[0]));
-  expect(modules.filter((name) => !withStatements.has(name)).sort()).toEqual([
-    'costs',
-    'in-forks',
-    'made-by',
-    'page',
-    'payload-details',
-    'streamed-search',
-    'summary',
-    'transaction-filter',
-    'transaction-search',
-  ]);
+  expect(modules.filter((name) => !withStatements.has(name)).sort()).toEqual(['page', 'summary']);
 });
 
 test('every exception is one of a statement that needs it', () => {

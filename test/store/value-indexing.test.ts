@@ -3,7 +3,7 @@ import { expect, test } from 'bun:test';
 import { StoreUnavailableError } from '../../src/store/files/store-failure.ts';
 import type { LocalWrite } from '../../src/store/ingest/commands.ts';
 import { startValueIndexing, type ValueIndexEvent } from '../../src/store/ingest/value-indexes.ts';
-import type { ValueIndex } from '../../src/store/model/value-index.ts';
+import type { ValueIndex } from '../../src/store/model/contract.ts';
 import { heldClock } from '../support/held-clock.ts';
 import { until } from '../support/until.ts';
 

@@ -3,7 +3,7 @@ import { Type } from '@sinclair/typebox';
 import { utcMicroseconds } from '../../base/utc-time.ts';
 import { ParameterError } from '../../http/errors.ts';
 import { InvalidValue } from '../../http/value-reader.ts';
-import type { Bound, Period } from '../../store/model/history.ts';
+import type { Bound, Period } from '../../store/model/account.ts';
 import { example } from '../shared/examples/examples.ts';
 
 const SECONDS_OF_A_DAY = 86_400;

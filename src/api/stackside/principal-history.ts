@@ -7,7 +7,7 @@ import { ApiError, Problem } from '../../http/errors.ts';
 import { jsonOf } from '../../http/json.ts';
 import { route } from '../../http/route.ts';
 import { Streamed } from '../../http/streamed.ts';
-import type { HistoryWalk, Movement as StoredMovement } from '../../store/model/history.ts';
+import type { HistoryWalk, Movement as StoredMovement } from '../../store/model/account.ts';
 import { ChainReplacedError } from '../../store/model/read-errors.ts';
 import type { Reader } from '../../store/read/index-reader.ts';
 import type { Snapshots } from '../../store/read/snapshots.ts';

@@ -3,7 +3,7 @@ import { Type } from '@sinclair/typebox';
 import { ConditionError, conditionOf } from '../../codec/value-condition.ts';
 import { ParameterError } from '../../http/errors.ts';
 import { textsUnder } from '../../http/parameters.ts';
-import type { FieldFilter, HeightSpan } from '../../store/model/contract-search.ts';
+import type { FieldFilter, HeightSpan } from '../../store/model/contract.ts';
 import { example } from '../shared/examples/examples.ts';
 
 /** Names and conditions of one request, and characters of a name. */

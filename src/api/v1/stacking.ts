@@ -13,7 +13,7 @@ import {
 import { listOf } from '../../http/pagination.ts';
 import { pathSegment } from '../../http/request-url.ts';
 import { Redirect, type Route, route } from '../../http/route.ts';
-import type { StackingVersion } from '../../store/model/stacking.ts';
+import type { StackingVersion } from '../../store/model/staking.ts';
 import { example } from '../shared/examples/examples.ts';
 import { HexHash, Principal, unanchored } from '../shared/legacy-parameters.ts';
 import { Delegation, StackingEvent } from './schemas/stacking.ts';

@@ -5,7 +5,7 @@ import { chainTip } from '../../http/etag.ts';
 import { MaybeWritten, serializedLate } from '../../http/json.ts';
 import { legacyOffsetQuery } from '../../http/offset-pagination.ts';
 import { route } from '../../http/route.ts';
-import type { TransactionEvent as Event } from '../../store/model/event.ts';
+import type { TransactionEvent as Event } from '../../store/model/transaction.ts';
 import { Principal } from '../shared/legacy-parameters.ts';
 import { TxId } from '../shared/parameters.ts';
 import { TransactionEvent } from '../shared/schemas/event.ts';

@@ -5,7 +5,7 @@ import { notFound } from '../../http/errors.ts';
 import { chainTip } from '../../http/etag.ts';
 import { legacyOffsetQuery, OffsetPage, offsetPage, offsetQuery } from '../../http/offset-pagination.ts';
 import { route } from '../../http/route.ts';
-import type { RewardCycle } from '../../store/model/stacking.ts';
+import type { RewardCycle } from '../../store/model/staking.ts';
 import type { Reader } from '../../store/read/index-reader.ts';
 import { example } from '../shared/examples/examples.ts';
 import { PoxCycle, PoxSigner, PoxStacker } from './schemas/stacking.ts';

@@ -2,7 +2,7 @@ import { Type } from '@sinclair/typebox';
 import { chainTip, mempool } from '../../http/etag.ts';
 import { FlatPage, flatPage, flatQuery, flatStart, type ItemName, NO_CURSOR } from '../../http/flat-pagination.ts';
 import { route } from '../../http/route.ts';
-import type { EventPlace } from '../../store/model/event.ts';
+import type { EventPlace } from '../../store/model/transaction.ts';
 import { example } from '../shared/examples/examples.ts';
 import { ContractLog } from '../shared/schemas/contract-log.ts';
 import { contractLog } from '../shared/serialize/contract-log.ts';

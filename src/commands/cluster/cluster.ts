@@ -14,7 +14,7 @@ import type { JournalReader } from '../../store/files/journal.ts';
 import { openWholeJournal } from '../../store/files/journal-link.ts';
 import { lockWriter } from '../../store/files/lock.ts';
 import { directoryStatus } from '../../store/files/status.ts';
-import { hookSecrets } from '../../store/hooks/secrets.ts';
+import { hookSecrets } from '../../store/hooks/store.ts';
 import { type ClusterStatus, clusterStatus, type SeenHost } from '../../store/log/cluster-status.ts';
 import {
   dropTables,

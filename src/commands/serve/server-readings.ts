@@ -12,7 +12,7 @@ import { absentText, helpOf, printedName, printedValue } from '../../settings/de
 import { defaultOf, type Source } from '../../settings/setting.ts';
 import { openJournalReader } from '../../store/files/journal.ts';
 import { fileSizes, freeBytes } from '../../store/files/status.ts';
-import { isWhole, lowestWholeHeight, type ValueIndex } from '../../store/model/value-index.ts';
+import { isWhole, lowestWholeHeight, type ValueIndex } from '../../store/model/contract.ts';
 import { serverVersion } from '../cli/this-program.ts';
 
 export interface ServerStatusOptions {

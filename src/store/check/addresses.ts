@@ -1,5 +1,5 @@
 /** What the lists of addresses and tokens by offset are counted by, against the events they are made of. */
-import { sendManyOf } from '../queries/send-many.ts';
+import { sendManyOf } from '../queries/contracts/send-many.ts';
 import { decimalOf } from '../rows/amounts.ts';
 import { firstPositionIn } from '../rows/expressions.ts';
 import { AFFECTED, EVENT_KIND, PAYLOAD } from '../rows/words.ts';

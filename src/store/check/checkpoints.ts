@@ -1,7 +1,7 @@
 /** Checkpoints of accounts and tokens, against the whole history of each account that has one. */
 import type { Database } from 'bun:sqlite';
 import { heightOf } from '../../chain/position.ts';
-import { CHECKPOINT_EVERY } from '../queries/account-states.ts';
+import { CHECKPOINT_EVERY } from '../queries/accounts/account-states.ts';
 import { decimalOf } from '../rows/amounts.ts';
 import { heightIn } from '../rows/expressions.ts';
 import { AFFECTED, PAYLOAD } from '../rows/words.ts';

@@ -1,4 +1,4 @@
-/** What a check of the index looks at and found, and the two forms most checks have. */
+/** What a check of the index looks at and found, the two forms most checks have, and a run of them. */
 import { type Database, SQLiteError } from 'bun:sqlite';
 import { OperatorError } from '../../base/errors.ts';
 import { unavailable } from '../files/store-failure.ts';

@@ -1,4 +1,4 @@
-/** Counters and totals of the chain, the mempool and deliveries against the rows that they count. */
+/** Counters, totals, copies of texts and balances against the rows that they count or are made of. */
 
 import type { Database } from 'bun:sqlite';
 import { heightOf } from '../../chain/position.ts';
@@ -295,7 +295,7 @@ const supplyOfBlocks: Check = {
 };
 
 /** Sums over what moved STX, and what they were after each block. */
-export const balanceChecks: readonly Check[] = [balances, supply, supplyOfBlocks];
+const balanceChecks: readonly Check[] = [balances, supply, supplyOfBlocks];
 
 /** What is counted against a recount, and balances with it. */
 export const countChecks: readonly Check[] = [

@@ -147,7 +147,7 @@ const skippedWords = (texts: readonly string[]): string =>
     .map((message) => `${message?.id ?? '?'} (${message?.path ?? '?'})`)
     .join(', ');
 
-export interface JournalCheck {
+interface JournalCheck {
   /** Where the index stands; null where it can't be read. */
   place: Head | null;
   /** The entries after this one are verified, and not the file's pages; null for the whole journal. */

@@ -12,7 +12,7 @@ import { journaledTables, keyOf, rowsOf, type Table } from './tables.ts';
 const ROWS_OF_A_SLICE = 2_000;
 
 /** The digest of a table, or how far it has been read. */
-export type Digested = { table: string; rows: number; digest: null } | { table: string; digest: TableDigest };
+type Digested = { table: string; rows: number; digest: null } | { table: string; digest: TableDigest };
 
 export interface IndexSnapshot extends Disposable {
   /** The last entry that the index holds. */

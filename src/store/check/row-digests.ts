@@ -114,7 +114,7 @@ export function tableDigester() {
 }
 
 /** Rows of which some differ, by their numbers from 1 on. */
-export interface RowRange {
+interface RowRange {
   first: number;
   last: number;
 }

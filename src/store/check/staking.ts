@@ -1,10 +1,10 @@
-/** Reward cycles, their signers and stackers, and what Bitcoin paid, against the rows they are sums of. */
+/** Reward cycles, stackers, bonds, positions and rewards once more from what they are sums of, and locks against all of them. */
 
 import type { Database } from 'bun:sqlite';
 import type { ChainEvent } from '../../chain/block.ts';
 import { poxReading } from '../../chain/pox/reading.ts';
 import type { StakingChange } from '../../chain/pox/staking.ts';
-import { lockQuery } from '../queries/locks.ts';
+import { lockQuery } from '../queries/accounts/locks.ts';
 import { decimalOf } from '../rows/amounts.ts';
 import { EVENT_KIND, KEY_ACTION, NO_BOND, TERM } from '../rows/words.ts';
 import { type Check, equal, none } from './checks.ts';

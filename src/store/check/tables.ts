@@ -13,7 +13,7 @@ import { lockWriter } from '../files/lock.ts';
 import { openIngest } from '../ingest/ingest.ts';
 import type { ComposeMachine } from '../ingest/state-machine.ts';
 import type { Head } from '../log/entry.ts';
-import { recordedSendMany } from '../queries/send-many.ts';
+import { recordedSendMany } from '../queries/contracts/send-many.ts';
 import type { CheckRun } from './checks.ts';
 import type { Value } from './row-digests.ts';
 

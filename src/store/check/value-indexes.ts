@@ -2,8 +2,8 @@
 import type { Database } from 'bun:sqlite';
 import { fieldsOf, fieldsOfCall } from '../../codec/clarity-fields.ts';
 import { entriesOf } from '../effects/value-index-writer.ts';
-import type { ValueIndex } from '../model/value-index.ts';
-import { valueIndexes } from '../queries/value-search.ts';
+import type { ValueIndex } from '../model/contract.ts';
+import { valueIndexes } from '../queries/contracts/value-search.ts';
 import { type CallColumns, callArguments } from '../rows/value-keys.ts';
 import { EVENT_KIND, PAYLOAD } from '../rows/words.ts';
 import type { Check } from './checks.ts';

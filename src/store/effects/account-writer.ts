@@ -1,7 +1,7 @@
 /** Accounts: their STX and the totals of their lists, and checkpoints of what their history came to. */
 import type { Database } from 'bun:sqlite';
 import type { EffectOf } from '../../chain/effect.ts';
-import { accountStates } from '../queries/account-states.ts';
+import { accountStates } from '../queries/accounts/account-states.ts';
 import { decimalOf, isPositive, sortable } from '../rows/amounts.ts';
 import { keptRows, type Row } from '../rows/kept-rows.ts';
 import { table } from '../rows/table.ts';

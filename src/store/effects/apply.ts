@@ -2,7 +2,7 @@
 import type { Database } from 'bun:sqlite';
 import { collecting } from '../../base/garbage.ts';
 import type { Effect, EffectOf } from '../../chain/effect.ts';
-import { CHECKPOINT_EVERY } from '../queries/account-states.ts';
+import { CHECKPOINT_EVERY } from '../queries/accounts/account-states.ts';
 import { accountWriter, type BusyRows, busyRows, checkpointWriter } from './account-writer.ts';
 import {
   anchorWriter,

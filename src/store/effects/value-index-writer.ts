@@ -2,8 +2,8 @@
 import type { Database } from 'bun:sqlite';
 import type { EffectOf, Sign } from '../../chain/effect.ts';
 import { type ClarityFields, fieldsOf, fieldsOfCall, isWithin } from '../../codec/clarity-fields.ts';
-import { compared, type EventPosition, type ValueIndex, type ValueSubject } from '../model/value-index.ts';
-import { valueIndexes } from '../queries/value-search.ts';
+import { compared, type EventPosition, type ValueIndex, type ValueSubject } from '../model/contract.ts';
+import { valueIndexes } from '../queries/contracts/value-search.ts';
 import { table } from '../rows/table.ts';
 import { valueIndexEntriesTable } from '../rows/tables.ts';
 import { pathKey, valueKey } from '../rows/value-keys.ts';

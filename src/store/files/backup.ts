@@ -5,7 +5,7 @@ import { OperatorError } from '../../base/errors.ts';
 import { operatorErrorOf } from '../../base/system-errors.ts';
 import { compressed, type Head, withheld } from '../log/entry.ts';
 import { type FileKind, openToRead, openToWrite, prepared, requireKind, versionOf } from './connection.ts';
-import { INDEX, indexPath, journalPath, openReader } from './database.ts';
+import { INDEX, indexPath, journalPath, openReader, openWriter } from './database.ts';
 import { JOURNAL, JOURNAL_VERSION, openJournalReader, requireEnds, requirePresentVersion } from './journal.ts';
 import { makePrivateDirectory, makePrivateFile } from './private-files.ts';
 import { unavailable } from './store-failure.ts';
@@ -147,4 +147,38 @@ export function standingOf(directory: string): Standing {
     schema: { index: versionOf(db), journal: journal.version },
     journalChain: journal.journalChain,
   };
+}
+
+/** The tables that commands make, which a journal without its commands doesn't. */
+const tablesOfCommands = [
+  'hooks',
+  'hook_secrets',
+  'hook_deliveries',
+  'hook_bodies',
+  'hook_attempts',
+  'hook_ledger',
+  'hook_backfills',
+  'faucet_requests',
+  'old_namespaces',
+  'old_names',
+  'old_zonefiles',
+  'old_subdomains',
+];
+
+/**
+ * Removes all that commands made from an index, which may be published then: the chainhooks with their secrets, who asked the
+ * faucets, and the names from before the chain.
+ */
+export function forgetPrivateData(directory: string): void {
+  const db = openWriter(directory);
+  try {
+    // The bytes of what is deleted are overwritten.
+    db.run('PRAGMA secure_delete = ON');
+    db.transaction(() => {
+      for (const table of tablesOfCommands) db.run(`DELETE FROM ${table}`);
+      db.run('UPDATE hook_progress SET epoch = 0');
+    })();
+  } finally {
+    db.close();
+  }
 }

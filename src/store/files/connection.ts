@@ -4,7 +4,7 @@ import { existsSync, rmSync, statfsSync, statSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { OperatorError, PassingError } from '../../base/errors.ts';
-import { syncDirectory } from '../../base/whole-file.ts';
+import { syncDirectory } from '../../base/files.ts';
 import { makePrivateFile } from './private-files.ts';
 
 /** Milliseconds that a statement waits for a lock of another connection. */

@@ -20,7 +20,7 @@ import {
 } from './connection.ts';
 import { leaveOutListIndexes, schema } from './list-indexes.ts';
 import { makePrivateDirectory } from './private-files.ts';
-import { requireRestored } from './restore.ts';
+import { requireRestored } from './restore-marker.ts';
 
 /** Indexes, whose tables schema.sql makes. */
 export const INDEX: FileKind = { name: 'an index', id: 0x53_54_49_58, earlier: ['progress', 'journal_id'] };

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { OperatorError } from '../../base/errors.ts';
 import { openLocked } from './connection.ts';
 import { makePrivateDirectory } from './private-files.ts';
-import { requireRestored } from './restore.ts';
+import { requireRestored } from './restore-marker.ts';
 
 /** Another process has a lock of a data directory. */
 export class LockTakenError extends OperatorError {

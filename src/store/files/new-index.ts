@@ -9,7 +9,7 @@ import { join } from 'node:path';
 import { OperatorError } from '../../base/errors.ts';
 import { syncDirectory } from '../../base/files.ts';
 import { kindOf, named, openToCheckpoint, openToRead, openWithoutTrace, requireKind, versionOf } from './connection.ts';
-import { INDEX, SCHEMA_VERSION, indexPath, journalPath, openWriter } from './database.ts';
+import { INDEX, indexPath, journalPath, openWriter, SCHEMA_VERSION } from './database.ts';
 import { openJournalReader } from './journal.ts';
 import { fitOf, placeIn } from './journal-link.ts';
 import { LockTakenError, lockRebuild } from './lock.ts';

@@ -6,9 +6,10 @@ import { existsSync, renameSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { OperatorError } from '../../base/errors.ts';
 import { syncDirectory } from '../../base/files.ts';
+import { removeLog } from './connection.ts';
 import { indexPath, journalPath } from './database.ts';
-import { isBeingRestored, keptManifestPath, restoreWorkshop } from 'src/store/files/restore-marker.ts';
-import { removeLog } from './settled-log.ts';
+
+import { isBeingRestored, keptManifestPath, restoreWorkshop } from './restore-marker.ts';
 
 /** @throws OperatorError where a directory holds data that no restore brought there */
 export function requireNoData(directory: string): void {

@@ -41,7 +41,7 @@ export interface HookProgress {
   evaluatedAt: number | null;
 }
 
-export interface ToldBlock {
+interface ToldBlock {
   height: number;
   /** Hex with 0x. */
   index_block_hash: string;

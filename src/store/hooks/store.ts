@@ -1,11 +1,13 @@
-/** All that is kept of chainhooks. */
+/** The tables of chainhooks: what is read of them and written, with the ledger of what hooks were sent of which blocks, and secrets. */
 import type { Database } from 'bun:sqlite';
+import { prepared } from '../rows/statement.ts';
+import { type Stored, upserter } from '../rows/table.ts';
+import { hookLedgerTable } from '../rows/tables.ts';
 import { backfillReads, hookBackfills } from './backfills.ts';
 import { hookCandidates } from './candidates.ts';
 import { deliveryReads, hookDeliveries } from './delivery-queue.ts';
-import { hookLedger } from './ledger.ts';
+import type { LedgerEntry, Secrets } from './model.ts';
 import { hookRecords, recordReads } from './records.ts';
-import { hookSecrets, secretReads } from './secrets.ts';
 
 /** What is read of chainhooks through a connection, as it is committed, or as a snapshot has it. */
 export const hookReads = (db: Database) => ({
@@ -27,3 +29,99 @@ export const hookStore = (db: Database) => ({
   candidates: hookCandidates(db),
 });
 export type HookStore = ReturnType<typeof hookStore>;
+
+type Row = Stored<typeof hookLedgerTable, 'hook_id' | 'index_block_hash' | 'height' | 'places'>;
+
+/** Statements by name; the plan test reads them. */
+export const ledgerSql = {
+  ofBlock: `SELECT l.hook_id, l.index_block_hash, l.height, l.places FROM hook_ledger l
+             WHERE l.index_block_hash = ?1 ORDER BY l.hook_id`,
+  // By the orphans, which are few, and not by all that the hook was told.
+  orphansOf: `SELECT l.hook_id, l.index_block_hash, l.height, l.places
+                FROM orphaned_blocks o CROSS JOIN hook_ledger l
+                  ON l.index_block_hash = o.index_block_hash AND l.hook_id = ?1
+               WHERE o.height >= (SELECT min(height) FROM hook_ledger WHERE hook_id = ?1)
+               ORDER BY o.height DESC`,
+};
+
+const entryOf = ({ hook_id, index_block_hash, height, places }: Row): LedgerEntry => ({
+  hookId: hook_id,
+  indexBlockHash: index_block_hash,
+  height,
+  txIndexes: JSON.parse(places) as number[],
+});
+
+function hookLedger(db: Database) {
+  const add = upserter(db, hookLedgerTable, { replaced: ['places'] });
+  const remove = db.prepare<null, [Uint8Array, number]>(
+    'DELETE FROM hook_ledger WHERE index_block_hash = ?1 AND hook_id = ?2',
+  );
+  const removeOf = db.prepare<null, [number]>('DELETE FROM hook_ledger WHERE hook_id = ?1');
+  const ofBlock = prepared<Row, [Uint8Array]>(db, ledgerSql.ofBlock);
+  const orphansOf = prepared<Row, [number]>(db, ledgerSql.orphansOf);
+  // What left the chain and was not taken back yet stays, however old.
+  const forget = db.prepare<null, [number, number]>(
+    `DELETE FROM hook_ledger WHERE (index_block_hash, hook_id) IN (
+       SELECT l.index_block_hash, l.hook_id FROM hook_ledger l
+         JOIN blocks b ON b.index_block_hash = l.index_block_hash
+        WHERE l.burn_block_height < ?1 ORDER BY l.burn_block_height, l.index_block_hash, l.hook_id LIMIT ?2)`,
+  );
+  return {
+    add: (hash: Uint8Array, hookId: number, height: number, burnBlockHeight: number, txIndexes: readonly number[]) => {
+      add({
+        index_block_hash: hash,
+        hook_id: hookId,
+        height,
+        burn_block_height: burnBlockHeight,
+        places: JSON.stringify(txIndexes),
+      });
+    },
+    remove: (hash: Uint8Array, hookId: number) => {
+      remove.run(hash, hookId);
+    },
+    removeAll: (hookId: number) => {
+      removeOf.run(hookId);
+    },
+    ofBlock: (hash: Uint8Array): LedgerEntry[] => ofBlock.all(hash).map(entryOf),
+    /** Entries of a hook whose blocks left the chain, highest first. */
+    orphansOf: (hookId: number): LedgerEntry[] => orphansOf.all(hookId).map(entryOf),
+    /** Forgets what stands too deep in the chain to leave it. @returns how many */
+    forgetBelow: (burnBlockHeight: number, limit: number): number => forget.run(burnBlockHeight, limit).changes,
+  };
+}
+
+/** The secrets, as they are read through a connection. */
+function secretReads(db: Database) {
+  const find = prepared<{ secret: Uint8Array; previous: Uint8Array | null; rotated_at: number }, [string]>(
+    db,
+    'SELECT secret, previous, rotated_at FROM hook_secrets WHERE consumer = ?1',
+  );
+  const all = db.prepare<{ consumer: string; secret: Uint8Array }, []>('SELECT consumer, secret FROM hook_secrets');
+  return {
+    /** The newest secret of everybody who has one. */
+    all: (): { consumer: string; secret: Uint8Array }[] => all.all(),
+    find: (consumer: string): Secrets | undefined => {
+      const row = find.get(consumer);
+      return row === null ? undefined : { secret: row.secret, previous: row.previous, rotatedAt: row.rotated_at };
+    },
+  };
+}
+
+/** The secrets, through the connection that writes. */
+export function hookSecrets(db: Database) {
+  const set = db.prepare<null, [string, Uint8Array, number]>(
+    `INSERT INTO hook_secrets VALUES (?1, ?2, NULL, ?3)
+     ON CONFLICT (consumer) DO UPDATE SET previous = secret, secret = ?2, rotated_at = ?3`,
+  );
+  const remove = db.prepare<null, [string]>('DELETE FROM hook_secrets WHERE consumer = ?1');
+  return {
+    ...secretReads(db),
+    /** The one that was there is the previous one then. */
+    set: (consumer: string, secret: Uint8Array, now: number) => {
+      set.run(consumer, secret, now);
+    },
+    remove: (consumer: string) => {
+      remove.run(consumer);
+    },
+  };
+}

@@ -20,7 +20,7 @@ import { dictionaries } from '../effects/dictionary.ts';
 import { microblockWriter } from '../effects/microblock-writer.ts';
 import type { Journal } from '../files/journal.ts';
 import type { Change } from '../model/change.ts';
-import { sendManyOf } from '../queries/send-many.ts';
+import { sendManyOf } from '../queries/contracts/send-many.ts';
 import { inserter, inserterIfAbsent } from '../rows/table.ts';
 import { attachmentsTable, subdomainsTable } from '../rows/tables.ts';
 import { DROPPED_FOR_UNKNOWN_REASON, droppedState } from '../rows/words.ts';
@@ -40,7 +40,7 @@ const MOST_SAID = 25;
 /** Characters of a kind that are logged and remembered. */
 const LONGEST_REASON = 200;
 
-export interface RouterOptions {
+interface RouterOptions {
   db: Database;
   journal: Journal;
   identity: ChainIdentity;

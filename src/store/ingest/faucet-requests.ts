@@ -6,7 +6,7 @@ import { faucetRequestsTable } from '../rows/tables.ts';
 export type Currency = 'stx' | 'btc' | 'sbtc';
 
 /** The table of requests, through a connection; what writes is called in a transaction. */
-export interface FaucetRequestRows {
+interface FaucetRequestRows {
   /** How many there were of an address since a time, in Unix milliseconds. */
   count(currency: Currency, address: string, since: number): number;
   /** @param at Unix milliseconds */

@@ -20,7 +20,7 @@ export type JournalKeeperEvent =
   | { event: 'journal_trimmed'; entries: number; up_to: number; snapshot: string }
   | { event: 'journal_not_trimmed'; reason: string };
 
-export interface JournalKeeperOptions {
+interface JournalKeeperOptions {
   directory: string;
   keep: JournalKeep;
   log: (event: JournalKeeperEvent) => void;

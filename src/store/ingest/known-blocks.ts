@@ -19,13 +19,13 @@ export class UnknownParentError extends Error {
 }
 
 /** Heights of blocks, both ends included. */
-export interface MissingBlocks {
+interface MissingBlocks {
   from: number;
   to: number;
 }
 
 /** What of a branch is not canonical, from the fork up, and the height of the last block below that is. */
-export interface Branch {
+interface Branch {
   forkHeight: number;
   hashes: Uint8Array[];
 }

@@ -28,7 +28,6 @@ import { isStorageError, type StoreFailure, StoreUnavailableError, unavailable }
 import { type Entry, type Head, headAfter, nextChain, sameChain } from '../log/entry.ts';
 import type { Appended } from '../log/shared-log.ts';
 import { COMMAND_PATH, type EntryCommands, type SentCommand } from './commands.ts';
-import type { CommitCount } from './commit-count.ts';
 import type { IngestLog, Outcome, Participant, ReceivedEvent } from './event.ts';
 import type { Applied, EventRouter } from './event-router.ts';
 import { UnknownParentError } from './known-blocks.ts';
@@ -103,7 +102,7 @@ const LOOK_BACK = 1_000;
  */
 type State = 'unsettled' | 'idle' | 'held' | 'open';
 
-export interface WriterOptions {
+interface WriterOptions {
   index: Database;
   journal: Journal;
   /** The place of the index, as its open transaction has it. */
@@ -744,7 +743,7 @@ export class Writer {
   }
 }
 
-export interface TakenCommand {
+interface TakenCommand {
   /** What the command's function returned, or whether the work of a slice is done. */
   result: unknown;
   /** Whether the host appended an entry for it. */
@@ -854,4 +853,36 @@ export function writerHealth(log: IngestLog) {
     /** How often writes failed since the start, by reason. */
     failures: (): ReadonlyMap<StoreFailure, number> => failures,
   };
+}
+
+/** Counts the commits of the process that writes, in memory that its threads share. */
+export class CommitCount {
+  /** Odd while a commit is made, and greater by two after it. */
+  readonly #count: Int32Array<SharedArrayBuffer>;
+
+  /** @param memory of another thread's count; else memory of its own */
+  constructor(memory = new SharedArrayBuffer(Int32Array.BYTES_PER_ELEMENT)) {
+    this.#count = new Int32Array(memory);
+  }
+
+  /** What another thread makes its count of. */
+  get memory(): SharedArrayBuffer {
+    return this.#count.buffer;
+  }
+
+  /** Counts what commits; one that fails, too, since it may be done all the same. @throws what `commit` throws */
+  around(commit: () => void): void {
+    Atomics.add(this.#count, 0, 1);
+    try {
+      commit();
+    } finally {
+      Atomics.add(this.#count, 0, 1);
+    }
+  }
+
+  /** Changes with each commit; null while one is made, when nobody can say whether a snapshot has it. */
+  now(): number | null {
+    const count = Atomics.load(this.#count, 0);
+    return count % 2 === 0 ? count : null;
+  }
 }

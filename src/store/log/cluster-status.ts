@@ -6,7 +6,7 @@ import type { PostgresLog } from './postgres-log.ts';
 import type { OwnEntries } from './shared-log.ts';
 
 /** Where the journal of a data directory stands. */
-export interface DirectoryPosition {
+interface DirectoryPosition {
   /** The newest entry of the journal. */
   entry: number;
   /** Whether journal and log hold the same entries, as far as both go; null for a trimmed journal that begins after the log's end. */
@@ -166,7 +166,7 @@ export async function readHosts({ engine, tables }: EngineAccess): Promise<SeenH
 // ── Which server is written, and whether a commit waits for another disk ──
 
 /** A server that copies the one which is written. */
-export interface Standby {
+interface Standby {
   name: string;
   /** `streaming` where it is up to date; null where the role may not see it. */
   state: string | null;
@@ -174,7 +174,7 @@ export interface Standby {
   sync: string | null;
 }
 
-export interface EngineStatus {
+interface EngineStatus {
   /** Host and port of the server that takes writes. */
   server: string;
   version: string;

@@ -17,7 +17,7 @@ export interface LeaseOptions {
 }
 
 /** What names a lease that was given. */
-export type LeaseKey = Pick<LeaseOptions, 'name' | 'holder'> & { epoch: number };
+type LeaseKey = Pick<LeaseOptions, 'name' | 'holder'> & { epoch: number };
 
 /** The lease is another host's. */
 export interface TakenLease {

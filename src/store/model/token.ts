@@ -1,7 +1,7 @@
 /** Balances, holders and transfers of STX and tokens, as queries answer them. */
-import type { AssetEvent, PlacedEvent } from './event.ts';
+
 import type { OffsetPage } from './page.ts';
-import type { TransactionDetail, TransactionPlace } from './transaction.ts';
+import type { AssetEvent, PlacedEvent, TransactionDetail, TransactionPlace } from './transaction.ts';
 
 /** Base units, decimal. */
 export interface FtBalance {

@@ -1,9 +1,8 @@
-/** Transactions as queries answer them, in a block or waiting for one. */
-import type { ExecutionCost, Signer, TransactionStatus } from '../../chain/block.ts';
+/** What queries of transactions and their events answer. */
+import type { ChainEvent, ExecutionCost, Signer, TransactionStatus } from '../../chain/block.ts';
 import type { TenureChangeCause, TransactionType } from '../../codec/transaction.ts';
 import type { MempoolStatus } from '../rows/words.ts';
 import type { PlaceInBlock } from './block.ts';
-import type { TransactionEvent } from './event.ts';
 
 export type SummaryPayload =
   | { type: 'token_transfer'; recipient: string; amount: string; memo: Uint8Array | null }
@@ -158,4 +157,20 @@ export interface OfferedFee {
   type: TransactionType;
   fee: bigint;
   transactions: number;
+}
+
+export type TransactionEvent = ChainEvent & { index: number };
+
+/** One that moved an asset. */
+export type AssetEvent = Extract<TransactionEvent, { kind: 'stx' | 'ft' | 'nft' }>;
+
+/** Where an event stands in the chain. */
+export interface EventPlace extends PlaceInBlock {
+  height: number;
+  eventIndex: number;
+}
+
+export interface PlacedEvent<Event = TransactionEvent> {
+  txId: Uint8Array;
+  event: Event;
 }

@@ -1,4 +1,4 @@
-/** Transactions that wait, or were dropped while they did. */
+/** Transactions that wait, or were dropped while they did: look-ups, lists by type and filter, and their places by fee. */
 import type { Database } from 'bun:sqlite';
 import type { TransactionType } from '../../codec/transaction.ts';
 import type { Cursor, CursorKey, OffsetPage, Page } from '../model/page.ts';
@@ -15,10 +15,10 @@ import { decimalOf } from '../rows/amounts.ts';
 import { prepared } from '../rows/statement.ts';
 import { MEMPOOL_STATE, mempoolStatus, PAYLOAD, typeNumbers, typeWord } from '../rows/words.ts';
 import { bytesAt, keysetPage, numberAt, textAt } from './page.ts';
-import { mined, type SpentRow, spentOf, waiting } from './summary.ts';
+import { mined, type SpentRow, spentOf, waiting } from './transactions/summary.ts';
 
 /** The columns of {@link PendingRow}. */
-export const pendingColumns = `${waiting.columns}, m.state, m.received_at, m.receipt_block_height`;
+const pendingColumns = `${waiting.columns}, m.state, m.received_at, m.receipt_block_height`;
 const pending = `SELECT ${pendingColumns} FROM mempool_transactions m ${waiting.joins}`;
 const pendingOfPrincipal = `SELECT ${pendingColumns} FROM pending_principals pp
                               JOIN mempool_transactions m ON m.tx_id = pp.tx_id ${waiting.joins}`;
@@ -54,7 +54,7 @@ export const sql = {
 };
 
 /** A pending transaction as its table has it. */
-export interface PendingRow extends SpentRow {
+interface PendingRow extends SpentRow {
   state: number;
   received_at: number;
   receipt_block_height: number;
@@ -71,7 +71,7 @@ const MICROSECONDS = 1_000_000;
 const LAST_ID = new Uint8Array(33).fill(0xff);
 
 /** The pending transaction of a row. */
-export const pendingOf = (row: PendingRow): PendingTransaction => ({
+const pendingOf = (row: PendingRow): PendingTransaction => ({
   ...spentOf(row),
   status: mempoolStatus(row.state),
   receiptTime: Math.round(row.received_at / MICROSECONDS),

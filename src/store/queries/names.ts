@@ -1,4 +1,4 @@
-/** The name system: names, with what other files say of namespaces, zonefiles and subdomains. */
+/** The name system: names, namespaces, zonefiles and subdomains. */
 import type { Database, Statement } from 'bun:sqlite';
 import type { Pause, Turns } from '../../base/turns.ts';
 import { LONGEST, NAME_ASSETS, nameOfToken, nameToken, type PriceFunction } from '../../chain/name-system.ts';
@@ -196,7 +196,7 @@ const [IMPORT, REGISTER, RENEWAL] = (['name-import', 'name-register', 'name-rene
 );
 
 /** Height from which on what was before the chain counts. */
-export const FIRST = 1;
+const FIRST = 1;
 
 export const namespacesSql = {
   namespaces: 'SELECT namespace FROM namespaces UNION SELECT namespace FROM old_namespaces ORDER BY namespace',
@@ -219,7 +219,7 @@ interface PriceRow {
   no_vowel_discount: string;
 }
 
-export function namespaceQueries(db: Database) {
+function namespaceQueries(db: Database) {
   const namespaces = prepared<{ namespace: string }, []>(db, namespacesSql.namespaces);
   const namespace = prepared<{ position: number; lifetime: number }, [string]>(db, namespacesSql.namespace);
   const price = prepared<PriceRow, [string]>(db, namespacesSql.price);
@@ -311,18 +311,18 @@ interface OldSubdomainRow {
   zonefile: string;
 }
 
-export interface NameRow {
+interface NameRow {
   name: string;
 }
 
 /** Names that are read at once. */
-export const STRETCH = 200;
+const STRETCH = 200;
 
 /**
  * The names that a statement finds of a subject, in order, by stretches between which others have their turn.
  * @param stretch is given the subject, the name before the first one, and their number
  */
-export async function allNames(
+async function allNames(
   stretch: Statement<NameRow, [string, string, number]>,
   subject: string,
   pause: Pause,
@@ -340,15 +340,15 @@ export async function allNames(
 const subdomainHash = (zonefile: Uint8Array): Uint8Array => sha256(zonefile).subarray(16);
 
 /** The name that a subdomain is part of: its last two labels. */
-export const parentOf = (subdomain: string): string => subdomain.split('.').slice(-2).join('.');
+const parentOf = (subdomain: string): string => subdomain.split('.').slice(-2).join('.');
 
-export const isSubdomain = (name: string): boolean => name.split('.').length > 2;
+const isSubdomain = (name: string): boolean => name.split('.').length > 2;
 
 /**
  * Queries on subdomains of names that are not revoked. @param genesisId the transaction that stands for what was
  * before the chain
  */
-export function subdomainQueries(db: Database, genesisId: () => Uint8Array | null) {
+function subdomainQueries(db: Database, genesisId: () => Uint8Array | null) {
   const subdomain = prepared<SubdomainRow, [string]>(db, subdomainsSql.subdomain);
   const declarations = prepared<{ zonefile: Uint8Array }, [string]>(db, subdomainsSql.declarations);
   const ofName = prepared<NameRow, [string, string, number]>(db, subdomainsSql.subdomainsOfName);
@@ -413,7 +413,7 @@ interface HashRow {
   zonefile_hash: Uint8Array;
 }
 
-export function zonefileQueries(db: Database) {
+function zonefileQueries(db: Database) {
   const newestHash = prepared<HashRow, [string]>(db, zonefilesSql.zonefileHash);
   const withHash = prepared<HashRow, [string, Uint8Array]>(db, zonefilesSql.zonefileOfHash);
   const attachment = prepared<{ content: Uint8Array }, [number, Uint8Array]>(db, zonefilesSql.attachment);

@@ -8,7 +8,11 @@ import { indexPath, journalPath, openReader, SCHEMA_VERSION } from '../files/dat
 import { type JournalReader, openJournalReader } from '../files/journal.ts';
 import { requireListIndexes } from '../files/list-indexes.ts';
 import { IndexUnavailableError } from '../model/read-errors.ts';
-import { type KeptTransactions, keptTransactions, sharedTransactions } from '../queries/kept-transactions.ts';
+import {
+  type KeptTransactions,
+  keptTransactions,
+  sharedTransactions,
+} from '../queries/transactions/kept-transactions.ts';
 import { type Reader, readerOf, type WorkLimits } from './index-reader.ts';
 
 /** A connection with a snapshot of its own. */

@@ -22,7 +22,7 @@ export interface Snapshots {
  * The runtime also reads what arrives during a turn, so a snapshot is shared for {@link SHARED_MS} at most: so much later a
  * request may see what another process committed.
  */
-export interface Sharing {
+interface Sharing {
   turn: Clock['turn'];
   /**
    * Changes with each commit of this process, of whichever thread: whoever reads after one of them sees it. Null while
@@ -37,7 +37,7 @@ export type SnapshotEvent =
   | { event: 'index_reopened' }
   | { event: 'snapshot_cut_off'; seconds: number };
 
-export interface SnapshotOptions {
+interface SnapshotOptions {
   log?: (event: SnapshotEvent) => void;
   /** The clock, in milliseconds since any moment. */
   now?: () => number;

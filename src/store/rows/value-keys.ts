@@ -6,7 +6,7 @@
 import { decodeClarity } from '../../codec/clarity.ts';
 import { type ClarityField, unwrapped } from '../../codec/clarity-fields.ts';
 import { sha256 } from '../../codec/hash.ts';
-import { payloadOf } from '../../codec/raw-payload.ts';
+import { payloadOf } from '../../codec/transaction.ts';
 import { utf8Bytes } from '../../codec/utf8.ts';
 import type { ValueCondition } from '../../codec/value-condition.ts';
 import { sortable } from './amounts.ts';

@@ -1,13 +1,15 @@
 /** Views of events, and of what they did to principals. */
 import { EVENT_KIND, storedEventKind } from '../rows/words.ts';
-import { joinBlock, placeColumns, positionOf } from './common.ts';
 import {
   amount,
   boolean,
   clarityValue,
   hexOrNull,
   integer,
+  joinBlock,
   optionalHex,
+  placeColumns,
+  positionOf,
   text,
   type ViewColumn,
   view,

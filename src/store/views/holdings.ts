@@ -1,7 +1,18 @@
 /** Views of what principals own, and of what they were paid. */
 
-import { placeColumns } from './common.ts';
-import { amount, bytes, clarityValue, hex, inBlock, integer, sortableAmount, text, time, view } from './view.ts';
+import {
+  amount,
+  bytes,
+  clarityValue,
+  hex,
+  inBlock,
+  integer,
+  placeColumns,
+  sortableAmount,
+  text,
+  time,
+  view,
+} from './view.ts';
 
 const { block_height, position, tx_id, tx_id_bytes, block_time } = placeColumns;
 

@@ -8,8 +8,21 @@ import {
   storedState,
   storedStatus,
 } from '../rows/words.ts';
-import { PER_SECOND, spentColumns, spentJoins } from './common.ts';
-import { boolean, bytes, fineTime, hex, integer, optionalHex, text, type ViewColumn, view, word } from './view.ts';
+import {
+  boolean,
+  bytes,
+  fineTime,
+  hex,
+  integer,
+  optionalHex,
+  PER_SECOND,
+  spentColumns,
+  spentJoins,
+  text,
+  type ViewColumn,
+  view,
+  word,
+} from './view.ts';
 
 export const mempool = view({
   name: 'mempool_transactions',

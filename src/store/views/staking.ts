@@ -1,6 +1,17 @@
 /** Views of reward cycles, of who stacks in them, and of the bonds and stakes of pox-5. */
-import { positionOf } from './common.ts';
-import { amount, boolean, bytes, hex, inBlock, integer, optionalHex, text, unsigned, view } from './view.ts';
+import {
+  amount,
+  boolean,
+  bytes,
+  hex,
+  inBlock,
+  integer,
+  optionalHex,
+  positionOf,
+  text,
+  unsigned,
+  view,
+} from './view.ts';
 
 /**
  * Bitcoin blocks of a cycle, and the height of the first one: those of mainnet, and elsewhere what a bond tells, whose

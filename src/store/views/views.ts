@@ -1,7 +1,6 @@
 /** The views for analysts: all of them, and making them in a file. */
 import type { Database } from 'bun:sqlite';
-import { bitcoinViews, chain } from './bitcoin.ts';
-import { chainViews } from './chain.ts';
+import { bitcoinViews, chain, chainViews } from './chain.ts';
 import { eventViews } from './events.ts';
 import { holdingViews } from './holdings.ts';
 import { serviceViews } from './service.ts';

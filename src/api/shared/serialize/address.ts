@@ -9,8 +9,7 @@ import type {
   StxHistory,
   TokenHistory,
 } from '../../../store/model/account.ts';
-import type { AssetEvent, PlacedEvent } from '../../../store/model/event.ts';
-import type { TransactionDetail } from '../../../store/model/transaction.ts';
+import type { AssetEvent, PlacedEvent, TransactionDetail } from '../../../store/model/transaction.ts';
 import type {
   AddressTransactionEvent,
   AddressTransaction as AddressTransactionSchema,

@@ -1,5 +1,5 @@
 /** A signer's share of its reward cycle, in percent. */
-import type { CycleShare } from '../../../store/model/stacking.ts';
+import type { CycleShare } from '../../../store/model/staking.ts';
 
 /** A signer's share of the cycle's weight in percent. The order of the operations is fixed, since clients compare the doubles. */
 export const weightPercent = ({ signer, cycle }: CycleShare): number =>

@@ -1,6 +1,6 @@
 import type { Static } from '@sinclair/typebox';
 import { toHex } from '../../../codec/hex.ts';
-import type { TransactionEvent } from '../../../store/model/event.ts';
+import type { TransactionEvent } from '../../../store/model/transaction.ts';
 import type { TransactionEvent as EventSchema } from '../schemas/event.ts';
 import { clarity } from './values.ts';
 

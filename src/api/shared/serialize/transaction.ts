@@ -7,8 +7,12 @@ import { decodePostConditions } from '../../../codec/post-conditions.ts';
 import { decodedTransaction, payloadOf } from '../../../codec/transaction.ts';
 import { serializedLate, type Written, written } from '../../../http/json.ts';
 import type { ContractFunctions } from '../../../store/model/contract.ts';
-import type { TransactionEvent } from '../../../store/model/event.ts';
-import type { PendingTransactionDetail, SummaryPayload, TransactionDetail } from '../../../store/model/transaction.ts';
+import type {
+  PendingTransactionDetail,
+  SummaryPayload,
+  TransactionDetail,
+  TransactionEvent,
+} from '../../../store/model/transaction.ts';
 import type { MempoolTransaction, Transaction } from '../schemas/transaction.ts';
 import { transactionEvent } from './event.ts';
 import { poisonMicroblock } from './poison-microblock.ts';

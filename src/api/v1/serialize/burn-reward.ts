@@ -1,6 +1,6 @@
 import type { Static } from '@sinclair/typebox';
 import { toHex } from '../../../codec/hex.ts';
-import type { BurnReward, RewardSlot } from '../../../store/model/stacking.ts';
+import type { BurnReward, RewardSlot } from '../../../store/model/staking.ts';
 import type { BurnReward as RewardSchema, RewardSlot as SlotSchema } from '../schemas/burn-reward.ts';
 
 const place = ({ hash, height }: BurnReward['burnBlock']) => ({

@@ -2,7 +2,7 @@ import type { Static } from '@sinclair/typebox';
 import type { StackingPrint } from '../../../chain/pox/stacking.ts';
 import { poxAddressRaw } from '../../../codec/bitcoin-address.ts';
 import { toHex } from '../../../codec/hex.ts';
-import type { StackingEvent } from '../../../store/model/stacking.ts';
+import type { StackingEvent } from '../../../store/model/staking.ts';
 import { bitcoinAddress } from '../../shared/serialize/bitcoin-address.ts';
 import { exactNumber } from '../../shared/serialize/values.ts';
 import type { Delegation, StackingEvent as EventSchema } from '../schemas/stacking.ts';

@@ -1,6 +1,6 @@
 import type { Static } from '@sinclair/typebox';
 import { toHex } from '../../../codec/hex.ts';
-import type { CycleStacker, PoxOutput, RewardCycle, StackingSigner } from '../../../store/model/stacking.ts';
+import type { CycleStacker, PoxOutput, RewardCycle, StackingSigner } from '../../../store/model/staking.ts';
 import { bitcoinAddress } from '../../shared/serialize/bitcoin-address.ts';
 import { stackedPercent, weightPercent } from '../../shared/serialize/cycle-share.ts';
 import type { PoxCycle, PoxSigner, PoxStacker, PoxTransaction } from '../schemas/stacking.ts';

@@ -1,5 +1,5 @@
 import type { Static } from '@sinclair/typebox';
-import type { TransactionEvent } from '../../../store/model/event.ts';
+import type { TransactionEvent } from '../../../store/model/transaction.ts';
 import { clarity, memo } from '../../shared/serialize/values.ts';
 import type { TransactionEvent as EventSchema } from '../schemas/event.ts';
 

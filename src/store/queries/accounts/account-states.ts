@@ -1,0 +1,280 @@
+/**
+ * What an account's history came to at any height: the last checkpoint at or before it, and the few transactions and
+ * rewards that follow that. The writer makes each checkpoint in the same way of the one before.
+ */
+import type { Database } from 'bun:sqlite';
+import { positionsOf } from '../../../chain/position.ts';
+import type { AccountState, TokenSums } from '../../model/account.ts';
+import { decimalOf, exactInteger } from '../../rows/amounts.ts';
+import { prepared } from '../../rows/statement.ts';
+import { AFFECTED, PAYLOAD } from '../../rows/words.ts';
+
+/** A checkpoint is set by the block in which an account's transactions and rewards reach or pass a multiple of this. */
+export const CHECKPOINT_EVERY = 64;
+
+export const sql = {
+  checkpoint: `SELECT height, transactions, sponsored_only, events, locks, inbound, CAST(last_nonce AS TEXT) AS last_nonce,
+                      sent, received, fees, mined
+                 FROM account_checkpoints WHERE principal_id = ?1 AND height <= ?2 ORDER BY height DESC LIMIT 1`,
+  transactions: `SELECT pt.affected, pt.events, pt.stx_sent, pt.stx_received, t.fee, t.sender_id, t.sponsor_id,
+                        CAST(t.nonce AS TEXT) AS nonce, CAST(t.sponsor_nonce AS TEXT) AS sponsor_nonce
+                   FROM principal_transactions pt JOIN transactions t ON t.position = pt.position
+                  WHERE pt.principal_id = ?1 AND pt.position BETWEEN ?2 AND ?3`,
+  involvements: `SELECT count(*) AS transactions, coalesce(sum(affected & ${AFFECTED.sponsorOnly} <> 0), 0) AS sponsored_only,
+                        coalesce(sum(events), 0) AS events
+                   FROM principal_transactions WHERE principal_id = ?1 AND position BETWEEN ?2 AND ?3`,
+  rewards: `SELECT coinbase, fees_anchored, fees_streamed_confirmed, fees_streamed_produced
+              FROM miner_rewards WHERE recipient_id = ?1 AND height BETWEEN ?2 AND ?3`,
+  locks: `SELECT count(*) AS found FROM stx_locks
+           WHERE principal_id = ?1 AND position BETWEEN ?2 AND ?3 AND amount IS NOT NULL`,
+  transfers: `SELECT count(*) AS found FROM transactions
+               WHERE recipient_id = ?1 AND type = ${PAYLOAD.token_transfer} AND position BETWEEN ?2 AND ?3`,
+  memoTransfers: 'SELECT count(*) AS found FROM memo_transfers WHERE principal_id = ?1 AND position BETWEEN ?2 AND ?3',
+  tokenChanges: `SELECT token, asset_id, sent, received FROM token_changes
+                  WHERE principal_id = ?1 AND position BETWEEN ?2 AND ?3`,
+  nextToken: `SELECT token, asset_id FROM token_checkpoints
+               WHERE principal_id = ?1 AND (token, asset_id) > (?2, ?3) ORDER BY token, asset_id LIMIT 1`,
+  tokenCheckpoint: `SELECT sent, received FROM token_checkpoints
+                     WHERE principal_id = ?1 AND token = ?2 AND asset_id = ?3 AND height <= ?4
+                     ORDER BY height DESC LIMIT 1`,
+};
+
+interface CheckpointRow {
+  height: number;
+  transactions: number;
+  sponsored_only: number;
+  events: number;
+  locks: number;
+  inbound: number;
+  /** Decimal, as every nonce here: numbers are exact below 2^53 alone. */
+  last_nonce: string | null;
+  sent: string;
+  received: string;
+  fees: string;
+  mined: string;
+}
+
+interface TransactionRow {
+  affected: number;
+  events: number;
+  stx_sent: string;
+  stx_received: string;
+  fee: string;
+  nonce: string | null;
+  sponsor_nonce: string | null;
+  sender_id: number;
+  sponsor_id: number | null;
+}
+
+interface RewardRow {
+  coinbase: string;
+  fees_anchored: string;
+  fees_streamed_confirmed: string;
+  fees_streamed_produced: string;
+}
+
+interface TokenRow {
+  token: number;
+  asset_id: number;
+}
+
+interface SumsRow {
+  sent: string;
+  received: string;
+}
+
+type InvolvementsRow = Pick<CheckpointRow, 'transactions' | 'sponsored_only' | 'events'>;
+
+/** What a list of an account has, of what checkpoints count. */
+const counted = {
+  transactions: ({ transactions }: CheckpointRow) => transactions,
+  moreThanSponsored: (row: CheckpointRow) => row.transactions - row.sponsored_only,
+  eventsAndLocks: ({ events, locks }: CheckpointRow) => events + locks,
+  inbound: ({ inbound }: CheckpointRow) => inbound,
+} as const;
+export type Counted = keyof typeof counted;
+
+/** Where a list that is read newest first is to be entered, and how many of its items to pass over from there. */
+export interface Entry {
+  last: number;
+  offset: number;
+}
+
+/** Sums of one token of a principal, by its numbers in the index. */
+interface NumberedTokenSums extends TokenSums {
+  token: number;
+  assetId: number;
+}
+
+export type AccountStates = ReturnType<typeof accountStates>;
+
+/** The last checkpoint at or before a height, and the range of what follows it up to that height. */
+function tails(db: Database) {
+  const checkpoint = prepared<CheckpointRow, [number, number]>(db, sql.checkpoint);
+  return (principal: number, height: number) => {
+    const last = checkpoint.get(principal, height);
+    const from = (last?.height ?? -1) + 1;
+    return { last, from, first: positionsOf(from).first, end: positionsOf(height).last };
+  };
+}
+type TailOf = ReturnType<typeof tails>;
+
+/** What a principal's tokens came to at any height, through this connection. */
+function tokenStates(db: Database, tailOf: TailOf) {
+  const tokenChanges = prepared<TokenRow & SumsRow, [number, number, number]>(db, sql.tokenChanges);
+  const nextToken = prepared<TokenRow, [number, number, number]>(db, sql.nextToken);
+  const tokenCheckpoint = prepared<SumsRow, [number, number, number, number]>(db, sql.tokenCheckpoint);
+
+  /** What tokens changed by since the last checkpoint, up to a height. */
+  function changedTokens(principal: number, height: number): Map<string, NumberedTokenSums> {
+    const { first, end } = tailOf(principal, height);
+    const sums = new Map<string, NumberedTokenSums>();
+    for (const { token, asset_id: assetId, sent, received } of tokenChanges.iterate(principal, first, end)) {
+      const key = `${token} ${assetId}`;
+      const known = sums.get(key) ?? { token, assetId, sent: 0n, received: 0n };
+      sums.set(key, known);
+      known.sent += BigInt(sent);
+      known.received += BigInt(received);
+    }
+    return sums;
+  }
+
+  /** Sums at the last checkpoint of a token, up to a height; null where there is none. */
+  function tokenSums(principal: number, token: number, assetId: number, height: number): TokenSums | null {
+    const row = tokenCheckpoint.get(principal, token, assetId, height);
+    return row === null ? null : { sent: BigInt(row.sent), received: BigInt(row.received) };
+  }
+
+  const sum = (a: TokenSums | null, b: TokenSums | null | undefined): TokenSums => ({
+    sent: (a?.sent ?? 0n) + (b?.sent ?? 0n),
+    received: (a?.received ?? 0n) + (b?.received ?? 0n),
+  });
+
+  return {
+    sumsAtCheckpoint: tokenSums,
+
+    /** Whole sums of the tokens that changed since the last checkpoint, up to a height. */
+    changed: (principal: number, height: number): NumberedTokenSums[] =>
+      [...changedTokens(principal, height).values()].map((change) => {
+        const { token, assetId } = change;
+        return { token, assetId, ...sum(tokenSums(principal, token, assetId, height), change) };
+      }),
+
+    /** Every token that the principal took part in an event of, up to a height. */
+    tokens(principal: number, height: number): NumberedTokenSums[] {
+      const found = changedTokens(principal, height);
+      for (
+        let row = nextToken.get(principal, 0, 0);
+        row !== null;
+        row = nextToken.get(principal, row.token, row.asset_id)
+      ) {
+        const { token, asset_id: assetId } = row;
+        const before = tokenSums(principal, token, assetId, height);
+        if (before === null) continue;
+        const key = `${token} ${assetId}`;
+        found.set(key, { token, assetId, ...sum(before, found.get(key)) });
+      }
+      return [...found.values()];
+    },
+  };
+}
+
+export function accountStates(db: Database) {
+  const checkpoint = prepared<CheckpointRow, [number, number]>(db, sql.checkpoint);
+  const tailOf = tails(db);
+  const transactions = prepared<TransactionRow, [number, number, number]>(db, sql.transactions);
+  const involvements = prepared<InvolvementsRow, [number, number, number]>(db, sql.involvements);
+  const rewards = prepared<RewardRow, [number, number, number]>(db, sql.rewards);
+  const locks = prepared<{ found: number }, [number, number, number]>(db, sql.locks);
+  const transfers = prepared<{ found: number }, [number, number, number]>(db, sql.transfers);
+  const memoTransfers = prepared<{ found: number }, [number, number, number]>(db, sql.memoTransfers);
+
+  /** Transfers to a principal from one position to another. */
+  const inboundBetween = (principal: number, first: number, last: number): number =>
+    (transfers.get(principal, first, last)?.found ?? 0) + (memoTransfers.get(principal, first, last)?.found ?? 0);
+
+  const locksBetween = (principal: number, first: number, last: number): number =>
+    locks.get(principal, first, last)?.found ?? 0;
+
+  /** The items of each list from one position to another. */
+  const between: Record<Counted, (principal: number, first: number, last: number) => number> = {
+    transactions: (...range) => involvements.get(...range)?.transactions ?? 0,
+    moreThanSponsored(...range) {
+      const found = involvements.get(...range);
+      return found === null ? 0 : found.transactions - found.sponsored_only;
+    },
+    eventsAndLocks: (...range) => (involvements.get(...range)?.events ?? 0) + locksBetween(...range),
+    inbound: inboundBetween,
+  };
+
+  /** The items of a list up to a height, that height included. */
+  function total(principal: number, height: number, list: Counted): number {
+    const { last, first, end } = tailOf(principal, height);
+    return (last === null ? 0 : counted[list](last)) + between[list](principal, first, end);
+  }
+
+  /** What transactions and rewards up to a height came to, that height included. */
+  function at(principal: number, height: number): AccountState {
+    const { last, from, first, end } = tailOf(principal, height);
+    const state: AccountState = {
+      transactions: last?.transactions ?? 0,
+      sponsoredOnly: last?.sponsored_only ?? 0,
+      events: last?.events ?? 0,
+      locks: (last?.locks ?? 0) + locksBetween(principal, first, end),
+      inbound: (last?.inbound ?? 0) + inboundBetween(principal, first, end),
+      lastNonce: exactInteger(last?.last_nonce ?? null),
+      sent: BigInt(last?.sent ?? 0),
+      received: BigInt(last?.received ?? 0),
+      fees: BigInt(last?.fees ?? 0),
+      mined: BigInt(last?.mined ?? 0),
+    };
+    const used = (text: string | null) => {
+      const nonce = exactInteger(text);
+      if (nonce !== null && (state.lastNonce === null || nonce > state.lastNonce)) state.lastNonce = nonce;
+    };
+    for (const row of transactions.iterate(principal, first, end)) {
+      const fee = (row.sponsor_id ?? row.sender_id) === principal ? BigInt(decimalOf(row.fee)) : 0n;
+      state.transactions += 1;
+      state.sponsoredOnly += (row.affected & AFFECTED.sponsorOnly) === 0 ? 0 : 1;
+      state.events += row.events;
+      state.fees += fee;
+      state.sent += BigInt(row.stx_sent) - fee;
+      state.received += BigInt(row.stx_received);
+      if (row.sender_id === principal) used(row.nonce);
+      if (row.sponsor_id === principal) used(row.sponsor_nonce);
+    }
+    for (const row of rewards.iterate(principal, from, height)) {
+      for (const part of Object.values(row)) state.mined += BigInt(part);
+    }
+    return state;
+  }
+
+  /**
+   * Enters a list up to a height by its offset: at the oldest checkpoint that has the page's first item below it, which
+   * is then among the few that follow.
+   * @param total items of the list
+   */
+  function enter(principal: number, height: number, list: Counted, total: number, offset: number): Entry {
+    const countOf = counted[list];
+    let found: CheckpointRow | null = null;
+    let [low, high] = [0, height];
+    while (offset > CHECKPOINT_EVERY && low < high) {
+      const middle = Math.floor((low + high) / 2);
+      const row = checkpoint.get(principal, middle);
+      if (row !== null && countOf(row) >= total - offset) {
+        found = row;
+        high = row.height;
+      } else low = middle + 1;
+    }
+    if (found === null) return { last: positionsOf(height).last, offset };
+    return { last: positionsOf(found.height).last, offset: offset - (total - countOf(found)) };
+  }
+
+  return {
+    at,
+    total,
+    enter,
+    inboundBetween,
+    ...tokenStates(db, tailOf),
+  };
+}

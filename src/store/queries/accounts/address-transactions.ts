@@ -1,0 +1,325 @@
+/** The transactions of a principal, its events and the STX on their way to it, newest first, by offset or by position. */
+import type { Database } from 'bun:sqlite';
+import type { Turns } from '../../../base/turns.ts';
+import { heightOf, positionsOf } from '../../../chain/position.ts';
+import type { AddressTransaction, ReceivedStx } from '../../model/account.ts';
+import type { Heights } from '../../model/block.ts';
+import type { OffsetStart, Page } from '../../model/page.ts';
+import type { AssetEvent, PlacedEvent, TransactionEvent, TransactionKey } from '../../model/transaction.ts';
+import { prepared, TooMuchWorkError } from '../../rows/statement.ts';
+import { AFFECTED, EVENT_KIND, kindMask, PAYLOAD, TOKEN } from '../../rows/words.ts';
+import { isBehind, keysetPage, movedTo, numberAt, pageBeyond } from '../page.ts';
+import type { DetailQueries } from '../transactions/details.ts';
+import { type EventRow, eventColumns, eventJoins, eventOf } from '../transactions/events.ts';
+import type { Entry } from './account-states.ts';
+import { LAST_HEIGHT, placeQuery } from './places.ts';
+
+const { sponsorOnly } = AFFECTED;
+const ofPrincipal = 'FROM principal_transactions WHERE principal_id = ?1 AND position BETWEEN ?2 AND ?3';
+const newest = 'ORDER BY position DESC LIMIT ?4 OFFSET ?5';
+
+export const sql = {
+  list: `SELECT position ${ofPrincipal} ${newest}`,
+  // Passes over those of which the principal is only the sponsor, one by one: they are many for few principals.
+  concerning: `SELECT position ${ofPrincipal} AND affected & ${sponsorOnly} = 0 ${newest}`,
+  count: `SELECT count(*) AS transactions, coalesce(sum(affected & ${sponsorOnly} <> 0), 0) AS sponsored ${ofPrincipal}`,
+  one: `SELECT affected, stx_sent, stx_received FROM principal_transactions WHERE principal_id = ?1 AND position = ?2`,
+  newer: `SELECT position FROM principal_transactions WHERE principal_id = ?1 AND position > ?2
+           ORDER BY position LIMIT ?3`,
+  height: 'SELECT height FROM blocks WHERE index_block_hash = ?1',
+  byId: 'SELECT position FROM transactions WHERE tx_id = ?1 ORDER BY position DESC LIMIT 1',
+};
+
+/** A number behind every position. */
+const NEWEST = Number.MAX_SAFE_INTEGER;
+
+interface PositionRow {
+  position: number;
+}
+
+interface Involvement {
+  affected: number;
+  stx_sent: string;
+  stx_received: string;
+}
+
+/** Positions of which a list is, newest first, and how many of its items to pass over. */
+export interface Range extends Entry {
+  first: number;
+}
+
+/** First and last position of some blocks. */
+export const positionsIn = ({ first, last }: Heights) => ({
+  first: positionsOf(Math.min(first, LAST_HEIGHT)).first,
+  last: positionsOf(Math.min(last, LAST_HEIGHT)).last,
+});
+
+export function addressTransactionQueries(db: Database, details: DetailQueries, events: AddressEventQueries) {
+  type Part = [number, number, number, number, number];
+  const list = prepared<PositionRow, Part>(db, sql.list);
+  const concerning = prepared<PositionRow, Part>(db, sql.concerning);
+  const count = prepared<{ transactions: number; sponsored: number }, [number, number, number]>(db, sql.count);
+  const one = prepared<Involvement, [number, number]>(db, sql.one);
+  const newer = prepared<PositionRow, [number, number, number]>(db, sql.newer);
+  const heightByHash = prepared<{ height: number }, [Uint8Array]>(db, sql.height);
+  const byId = prepared<PositionRow, [Uint8Array]>(db, sql.byId);
+  const transactionAt = placeQuery(db);
+
+  function withEvents(principal: number, positions: readonly number[]): AddressTransaction[] {
+    return details.at(positions).map((transaction, index) => {
+      const position = positions[index] ?? 0;
+      const part = one.get(principal, position);
+      return {
+        transaction,
+        stx: { sent: BigInt(part?.stx_sent ?? 0), received: BigInt(part?.stx_received ?? 0) },
+        events: events.ofTransaction(principal, position),
+      };
+    });
+  }
+
+  /**
+   * Where a page starts: the position to enter the list at, and how many of its items to pass over from there; undefined
+   * where that is in a block that is none of the chain.
+   */
+  function entryOf(
+    { cursor, item, offset }: OffsetStart<TransactionKey>,
+    enter: (offset: number) => Entry,
+  ): Entry | undefined {
+    if (cursor !== null) return { last: numberAt(cursor.key, 0) - (isBehind(cursor) ? 1 : 0), offset };
+    if (item === null) return enter(offset);
+    const height = heightByHash.get(item.indexBlockHash)?.height;
+    return height === undefined ? undefined : { last: transactionAt({ ...item, height }).position, offset };
+  }
+
+  return {
+    positions: (principal: number, { first, last, offset }: Range, limit: number): number[] =>
+      list.all(principal, first, last, limit, offset).map(({ position }) => position),
+
+    /**
+     * Transactions of which the principal is not only the sponsor. A page has the greatest index of each block first, in
+     * whichever microblock; which page a transaction is on is as in other lists.
+     */
+    concerning(principal: number, { first, last, offset }: Range, limit: number): AddressTransaction[] {
+      const found = concerning.all(principal, first, last, limit, offset).map(({ position }) => position);
+      return withEvents(principal, found).sort(
+        ({ transaction: a }, { transaction: b }) => b.block.height - a.block.height || b.txIndex - a.txIndex,
+      );
+    },
+
+    /** Counts in a range of a few blocks. */
+    count(principal: number, heights: Heights): { transactions: number; sponsored: number } {
+      const { first, last } = positionsIn(heights);
+      return count.get(principal, first, last) ?? { transactions: 0, sponsored: 0 };
+    },
+
+    /** The position of a canonical transaction. */
+    find: (txId: Uint8Array): number | undefined => byId.get(txId)?.position,
+
+    /** Undefined where the transaction is none of the principal's, or it is only its sponsor. */
+    ofPrincipal(principal: number, position: number): AddressTransaction | undefined {
+      const part = one.get(principal, position);
+      if (part === null || (part.affected & sponsorOnly) !== 0) return undefined;
+      return withEvents(principal, [position])[0];
+    },
+
+    /**
+     * All of a principal; undefined where the page should start in a block that is none of the chain.
+     * @param enter where to enter the whole list by an offset
+     */
+    page(
+      principal: number,
+      total: number,
+      limit: number,
+      start: OffsetStart<TransactionKey>,
+      enter: (offset: number) => Entry,
+    ): Page<AddressTransaction> | undefined {
+      let at = start.cursor;
+      if (start.item !== null || start.offset > 0) {
+        const entry = entryOf(start, enter);
+        if (entry === undefined) return undefined;
+        const first = list.all(principal, 0, entry.last, 1, entry.offset)[0];
+        if (first === undefined) return pageBeyond(total);
+        at = movedTo([first.position], start.cursor);
+      }
+      const { items: found, ...page } = keysetPage({
+        limit,
+        at,
+        total,
+        rowsFrom: (key, rows) => list.all(principal, 0, key === null ? NEWEST : numberAt(key, 0), rows, 0),
+        rowsBefore: (key, rows) => newer.all(principal, numberAt(key, 0), rows),
+        keyOf: ({ position }) => [position],
+        itemOf: ({ position }) => position,
+      });
+      return { ...page, items: withEvents(principal, found) };
+    },
+  };
+}
+
+/** Merged as they are read, since both are in the order of the chain. */
+const inboundOfPrincipal = `
+  SELECT position, 0 AS event_index, NULL AS printed FROM transactions
+   WHERE recipient_id = ?1 AND type = ${PAYLOAD.token_transfer} AND position BETWEEN ?2 AND ?3
+   UNION ALL
+  SELECT position, event_index, printed FROM memo_transfers WHERE principal_id = ?1 AND position BETWEEN ?2 AND ?3`;
+
+export const inboundTransfersSql = {
+  list: `${inboundOfPrincipal} ORDER BY position DESC, event_index DESC LIMIT ?4 OFFSET ?5`,
+  transaction: `SELECT t.tx_id, t.tx_index, t.amount, t.memo, p.address AS sender
+                  FROM transactions t JOIN principals p ON p.id = t.sender_id WHERE t.position = ?1`,
+  event: `SELECT t.tx_id, t.tx_index, e.amount, e.value AS memo, p.address AS sender
+            FROM events e JOIN transactions t ON t.position = e.position LEFT JOIN principals p ON p.id = e.sender_id
+           WHERE e.position = ?1 AND e.event_index = ?2`,
+  printed: 'SELECT value AS memo FROM events WHERE position = ?1 AND event_index = ?2',
+};
+
+interface KeyRow {
+  position: number;
+  event_index: number;
+  /** Null of a transaction that is a transfer. */
+  printed: number | null;
+}
+
+interface Row {
+  tx_id: Uint8Array;
+  tx_index: number;
+  amount: string | null;
+  memo: Uint8Array | null;
+  sender: string | null;
+}
+
+export function inboundTransferQuery(db: Database) {
+  const list = prepared<KeyRow, [number, number, number, number, number]>(db, inboundTransfersSql.list);
+  const transaction = prepared<Row, [number]>(db, inboundTransfersSql.transaction);
+  const event = prepared<Row, [number, number]>(db, inboundTransfersSql.event);
+  const printed = prepared<{ memo: Uint8Array | null }, [number, number]>(db, inboundTransfersSql.printed);
+
+  function transferAt({ position, event_index, printed: hasPrint }: KeyRow): ReceivedStx {
+    const row = hasPrint === null ? transaction.get(position) : event.get(position, event_index);
+    if (row === null) throw new Error(`no transfer at position ${position}`);
+    return {
+      memoOf: hasPrint === null ? 'transaction' : hasPrint === 1 ? 'print' : 'event',
+      txId: row.tx_id,
+      txIndex: row.tx_index,
+      blockHeight: heightOf(position),
+      sender: row.sender ?? '',
+      amount: row.amount ?? '0',
+      memo: hasPrint === 1 ? (printed.get(position, event_index + 1)?.memo ?? null) : row.memo,
+    };
+  }
+
+  return (principal: number, { first, last, offset }: Range, limit: number): ReceivedStx[] =>
+    list.all(principal, first, last, limit, offset).map(transferAt);
+}
+
+const asset = `e.kind >= ${EVENT_KIND.stx_transfer} AND (e.sender_id = ?2 OR e.recipient_id = ?2)`;
+/** The condition on kinds: ?3 has a bit for each kind that is asked for. */
+const asked = `(?3 >> e.kind) & 1
+   AND (${asset} OR e.kind = ${EVENT_KIND.lock} AND e.sender_id = ?2 OR e.kind = ${EVENT_KIND.log} AND e.contract_id = ?2)`;
+
+/** Transactions with such events of a principal; a constant condition keeps out what isn't asked for. */
+const having = (kind: TransactionEvent['kind'], list: string): string =>
+  `SELECT position ${list} AND (?3 & ${kindMask([kind])}) <> 0`;
+
+export const addressEventsSql = {
+  // Each list is in the order of the chain, so they are merged as they are read.
+  transactions: `${[
+    having(
+      'stx',
+      `FROM events WHERE recipient_id = ?1 AND kind IN (${EVENT_KIND.stx_transfer}, ${EVENT_KIND.stx_mint}) AND position <= ?2`,
+    ),
+    having(
+      'stx',
+      `FROM events WHERE sender_id = ?1 AND kind IN (${EVENT_KIND.stx_transfer}, ${EVENT_KIND.stx_burn}) AND position <= ?2`,
+    ),
+    having('ft', `FROM token_changes WHERE principal_id = ?1 AND position <= ?2 AND token = ${TOKEN.ft}`),
+    having('nft', `FROM token_changes WHERE principal_id = ?1 AND position <= ?2 AND token = ${TOKEN.nft}`),
+    having('stx_lock', 'FROM stx_locks WHERE principal_id = ?1 AND position <= ?2 AND amount IS NOT NULL'),
+    having('contract_log', `FROM events WHERE contract_id = ?1 AND kind = ${EVENT_KIND.log} AND position <= ?2`),
+  ].join(' UNION ')} ORDER BY position DESC LIMIT ?4`,
+  count: `SELECT count(*) AS found FROM events e WHERE e.position = ?1 AND ${asked}`,
+  newestFirst: `SELECT ${eventColumns} FROM events e ${eventJoins}
+                 WHERE e.position = ?1 AND ${asked} ORDER BY e.event_index DESC`,
+  assets: `SELECT ${eventColumns} FROM events e ${eventJoins}
+            WHERE e.position = ?1 AND ${asset} ORDER BY e.event_index`,
+  txId: 'SELECT tx_id FROM transactions WHERE position = ?1',
+};
+
+function assetEventOf(row: EventRow): AssetEvent {
+  const event = eventOf(row);
+  if ('action' in event) return event;
+  throw new Error('an event that moves no asset');
+}
+
+/** The most transactions whose events a request counts to find its page. */
+const MOST_LOOKED_AT = 20_000;
+/** Transactions that are read at once. */
+const STRETCH = 100;
+
+export type AddressEventQueries = ReturnType<typeof addressEventQueries>;
+
+/**
+ * @param turns shares the thread
+ * @param most transactions that are looked at; others than usual are for tests
+ */
+export function addressEventQueries(db: Database, turns: Turns, most = MOST_LOOKED_AT) {
+  const transactions = prepared<{ position: number }, [number, number, number, number]>(
+    db,
+    addressEventsSql.transactions,
+  );
+  const count = prepared<{ found: number }, [number, number, number]>(db, addressEventsSql.count);
+  const newestFirst = prepared<EventRow, [number, number, number]>(db, addressEventsSql.newestFirst);
+  const assets = prepared<EventRow, [number, number]>(db, addressEventsSql.assets);
+  const txIdAt = prepared<{ tx_id: Uint8Array }, [number]>(db, addressEventsSql.txId);
+
+  return {
+    /** Asset events of one transaction, in order. */
+    ofTransaction: (principal: number, position: number): AssetEvent[] =>
+      assets.all(position, principal).map(assetEventOf),
+
+    /**
+     * Events of some kinds, of transactions up to a position: those that name the principal, and those that it logged.
+     * What the offset passes over is only counted.
+     * @throws TooMuchWorkError where too many transactions must be looked at to find the page
+     */
+    async newest(
+      principal: number,
+      kinds: readonly TransactionEvent['kind'][],
+      last: number,
+      limit: number,
+      offset: number,
+    ): Promise<PlacedEvent[]> {
+      const mask = kindMask(kinds);
+      const pause = turns.longWork();
+      const stretch = Math.min(STRETCH, limit + offset + 1);
+      const found: PlacedEvent<TransactionEvent>[] = [];
+      let [end, looked, left] = [last, 0, offset];
+      for (;;) {
+        const positions = transactions.all(principal, end, mask, stretch);
+        for (const { position } of positions) {
+          if (found.length >= limit) return found.slice(0, limit);
+          if (looked === most) throw tooManyBefore(most);
+          looked += 1;
+          await pause();
+          if (left > 0) {
+            const passed = count.get(position, principal, mask)?.found ?? 0;
+            if (passed <= left) {
+              left -= passed;
+              continue;
+            }
+          }
+          const txId = txIdAt.get(position)?.tx_id ?? new Uint8Array(0);
+          for (const row of newestFirst.all(position, principal, mask).slice(left))
+            found.push({ txId, event: eventOf(row) });
+          left = 0;
+        }
+        if (positions.length < stretch) return found.slice(0, limit);
+        end = (positions.at(-1)?.position ?? 0) - 1;
+      }
+    },
+  };
+}
+
+const tooManyBefore = (most: number): TooMuchWorkError =>
+  new TooMuchWorkError(
+    `querystring/offset must be lower: the page is not among the events of the newest ${most} transactions`,
+  );

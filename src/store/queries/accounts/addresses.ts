@@ -1,0 +1,317 @@
+/** What v1 and v2 ask of addresses and tokens, by the texts that name them, and the lists of holders. */
+
+import type { Database, SQLQueryBindings } from 'bun:sqlite';
+import type { Turns } from '../../../base/turns.ts';
+import type { AddressTransaction, ReceivedStx, TokenHistory } from '../../model/account.ts';
+import type { Heights } from '../../model/block.ts';
+import type { OffsetPage, OffsetStart, Page } from '../../model/page.ts';
+import type { FtBalance, Holder, HolderPage, NftEvent, NftHolding } from '../../model/token.ts';
+import type {
+  AssetEvent,
+  PendingTransactionDetail,
+  PlacedEvent,
+  TransactionDetail,
+  TransactionEvent,
+  TransactionKey,
+} from '../../model/transaction.ts';
+import { decimalOf } from '../../rows/amounts.ts';
+import { prepared } from '../../rows/statement.ts';
+import { storedToken } from '../../rows/words.ts';
+import type { MempoolQueries } from '../mempool.ts';
+import { nftListQueries } from '../tokens/nfts.ts';
+import type { DetailQueries } from '../transactions/details.ts';
+import { type AccountStates, accountStates, type Counted } from './account-states.ts';
+import {
+  type AddressEventQueries,
+  addressEventQueries,
+  addressTransactionQueries,
+  inboundTransferQuery,
+  positionsIn,
+  type Range,
+} from './address-transactions.ts';
+import { LAST_HEIGHT } from './places.ts';
+
+export const sql = {
+  principal: 'SELECT id FROM principals WHERE address = ?1',
+  asset: 'SELECT id FROM assets WHERE identifier = ?1',
+  identifier: 'SELECT identifier FROM assets WHERE id = ?1',
+};
+
+/** No principal or asset has this number: what is asked of it is empty. */
+const NONE = 0;
+
+/** Kinds of events that move assets or lock STX. */
+const MOVES = ['stx', 'ft', 'nft', 'stx_lock'] as const;
+
+/** The numbers of principals and assets by the texts that name them. */
+function numbers(db: Database) {
+  const principalId = prepared<{ id: number }, [string]>(db, sql.principal);
+  const assetId = prepared<{ id: number }, [string]>(db, sql.asset);
+  return {
+    principalOf: (address: string): number => principalId.get(address)?.id ?? NONE,
+    assetOf: (asset: string): number => assetId.get(asset)?.id ?? NONE,
+  };
+}
+
+const untilOf = (height: number): number => Math.min(height, LAST_HEIGHT);
+const isOneBlock = ({ first, last }: Heights): boolean => first === last;
+
+/** Lists of transactions and inbound transfers of a principal, by offset. */
+function transactionLists(db: Database, details: DetailQueries, events: AddressEventQueries, states: AccountStates) {
+  const { principalOf } = numbers(db);
+  const transactions = addressTransactionQueries(db, details, events);
+  const inbound = inboundTransferQuery(db);
+
+  /** Where a list is entered by an offset. One block is short enough to be walked. */
+  function entered(id: number, heights: Heights, list: Counted, total: number, offset: number): Range {
+    const range = positionsIn(heights);
+    if (isOneBlock(heights)) return { ...range, offset };
+    return { first: range.first, ...states.enter(id, untilOf(heights.last), list, total, offset) };
+  }
+
+  return {
+    async inboundTransfers(
+      principal: string,
+      heights: Heights,
+      limit: number,
+      offset: number,
+    ): Promise<OffsetPage<ReceivedStx>> {
+      const id = principalOf(principal);
+      const range = positionsIn(heights);
+      const total = isOneBlock(heights)
+        ? states.inboundBetween(id, range.first, range.last)
+        : states.total(id, untilOf(heights.last), 'inbound');
+      return {
+        items: offset >= total ? [] : inbound(id, entered(id, heights, 'inbound', total, offset), limit),
+        total,
+      };
+    },
+
+    async transactions(
+      principal: string,
+      heights: Heights,
+      limit: number,
+      offset: number,
+    ): Promise<OffsetPage<TransactionDetail>> {
+      const id = principalOf(principal);
+      const total = isOneBlock(heights)
+        ? transactions.count(id, heights).transactions
+        : states.total(id, untilOf(heights.last), 'transactions');
+      if (offset >= total) return { items: [], total };
+      const range = entered(id, heights, 'transactions', total, offset);
+      return { items: details.at(transactions.positions(id, range, limit)), total };
+    },
+
+    /** Transactions of which the principal is not only the sponsor; those of one block all at once. */
+    async transactionsWithTransfers(
+      principal: string,
+      heights: Heights,
+      limit: number,
+      offset: number,
+    ): Promise<OffsetPage<AddressTransaction>> {
+      const id = principalOf(principal);
+      if (isOneBlock(heights)) {
+        const { transactions: all, sponsored } = transactions.count(id, heights);
+        const items = transactions.concerning(id, { ...positionsIn(heights), offset: 0 }, all);
+        return { items, total: all - sponsored };
+      }
+      const total = states.total(id, untilOf(heights.last), 'moreThanSponsored');
+      if (offset >= total) return { items: [], total };
+      const range = entered(id, heights, 'moreThanSponsored', total, offset);
+      return { items: transactions.concerning(id, range, limit), total };
+    },
+
+    /** Undefined where the principal has no part in the transaction, or is only its sponsor. */
+    async transactionWithTransfers(principal: string, txId: Uint8Array): Promise<AddressTransaction | undefined> {
+      const position = transactions.find(txId);
+      return position === undefined ? undefined : transactions.ofPrincipal(principalOf(principal), position);
+    },
+
+    /** Undefined where the page should start in a block that is none of the chain. */
+    async chainPage(
+      principal: string,
+      limit: number,
+      start: OffsetStart<TransactionKey>,
+    ): Promise<Page<AddressTransaction> | undefined> {
+      const id = principalOf(principal);
+      const total = states.total(id, LAST_HEIGHT, 'transactions');
+      return transactions.page(id, total, limit, start, (offset) =>
+        states.enter(id, LAST_HEIGHT, 'transactions', total, offset),
+      );
+    },
+
+    /** Events in order; undefined where the transaction is none of the chain. */
+    async eventsOfTransaction(
+      principal: string,
+      txId: Uint8Array,
+      limit: number,
+      offset: number,
+    ): Promise<OffsetPage<AssetEvent> | undefined> {
+      const position = transactions.find(txId);
+      if (position === undefined) return undefined;
+      const all = events.ofTransaction(principalOf(principal), position);
+      return { items: all.slice(offset, offset + limit), total: all.length };
+    },
+  };
+}
+
+/**
+ * Lists of a principal by offset, newest first. Heights beyond the tip's are the tip's.
+ * @param turns shares the thread
+ */
+export function addressReader(db: Database, details: DetailQueries, mempool: MempoolQueries, turns: Turns) {
+  const { principalOf } = numbers(db);
+  const identifier = prepared<{ identifier: string }, [number]>(db, sql.identifier);
+  const states = accountStates(db);
+  const events = addressEventQueries(db, turns);
+  const holders = holderListQueries(db);
+
+  /** Events that moved its assets, and locks of its STX, up to a height. */
+  async function assetEvents(
+    principal: string,
+    height: number,
+    limit: number,
+    offset: number,
+  ): Promise<OffsetPage<PlacedEvent>> {
+    const id = principalOf(principal);
+    const until = untilOf(height);
+    const total = states.total(id, until, 'eventsAndLocks');
+    if (offset >= total) return { items: [], total };
+    const entry = states.enter(id, until, 'eventsAndLocks', total, offset);
+    return { items: await events.newest(id, MOVES, entry.last, limit, entry.offset), total };
+  }
+
+  return {
+    ...transactionLists(db, details, events, states),
+    assetEvents,
+    /** Events of some kinds that name it, and what it logged as a contract. */
+    async events(
+      principal: string,
+      kinds: readonly TransactionEvent['kind'][],
+      limit: number,
+      offset: number,
+    ): Promise<PlacedEvent[]> {
+      const logs = kinds.includes('contract_log') && principal.includes('.');
+      // The checkpoints of an account count these.
+      if (!logs && MOVES.every((kind) => kinds.includes(kind)))
+        return (await assetEvents(principal, LAST_HEIGHT, limit, offset)).items;
+      return events.newest(principalOf(principal), kinds, Number.MAX_SAFE_INTEGER, limit, offset);
+    },
+
+    /** History of each token that the principal took part in an event of. */
+    async tokens(principal: string, height: number): Promise<TokenHistory[]> {
+      return states.tokens(principalOf(principal), untilOf(height)).map(({ token, assetId: id, sent, received }) => ({
+        token: storedToken.wordOf(token),
+        asset: identifier.get(id)?.identifier ?? '',
+        sent,
+        received,
+      }));
+    },
+
+    /** Pending ones, newest receipt first. */
+    mempool: async (principal: string, limit: number, offset: number): Promise<OffsetPage<PendingTransactionDetail>> =>
+      mempool.detailsOfPrincipal(principal, limit, offset),
+    /** Balances of fungible tokens that the principal has some of, by identifier in either case. */
+    ftBalances: async (principal: string, limit: number, offset: number): Promise<OffsetPage<FtBalance>> =>
+      holders.tokensOf(principalOf(principal), limit, offset),
+  };
+}
+
+/** Lists of tokens by offset. */
+export function tokenListReader(db: Database, details: DetailQueries) {
+  const { principalOf, assetOf } = numbers(db);
+  const holders = holderListQueries(db);
+  const nfts = nftListQueries(db, details);
+  return {
+    /** Greatest balance first, then by address, with those who have nothing left. */
+    stxHolders: async (limit: number, offset: number): Promise<HolderPage> => holders.stx(limit, offset),
+    ftHolders: async (asset: string, limit: number, offset: number): Promise<HolderPage> =>
+      holders.ft(assetOf(asset), limit, offset),
+    /** Newest first. @param assets null for all */
+    async nftHoldings(
+      principal: string,
+      assets: readonly string[] | null,
+      limit: number,
+      offset: number,
+      withTransactions: boolean,
+    ): Promise<OffsetPage<NftHolding>> {
+      const numbered = assets === null ? null : new Map(assets.map((asset) => [asset, assetOf(asset)]));
+      return nfts.ofOwner(principalOf(principal), numbered, limit, offset, withTransactions);
+    },
+    nftHistory: async (
+      asset: string,
+      value: Uint8Array,
+      limit: number,
+      offset: number,
+      withTransactions: boolean,
+    ): Promise<OffsetPage<NftEvent>> => nfts.history(assetOf(asset), value, limit, offset, withTransactions),
+    nftMints: async (
+      asset: string,
+      limit: number,
+      offset: number,
+      withTransactions: boolean,
+    ): Promise<OffsetPage<NftEvent>> => nfts.mints(assetOf(asset), limit, offset, withTransactions),
+  };
+}
+
+const page = 'ORDER BY balance DESC, address LIMIT ?2 OFFSET ?3';
+
+export const holderListsSql = {
+  stx: `SELECT address, balance FROM accounts WHERE balance > 'A0' ${page}`,
+  stxSpent: `SELECT address, balance FROM accounts WHERE balance <= 'A0' AND stx_moves > 0 ${page}`,
+  stxTotals: 'SELECT stx_holders AS holders, stx_accounts AS accounts, stx_balances AS supply FROM totals',
+  ft: `SELECT address, balance FROM ft_balances WHERE asset_id = ?1 AND balance > 'A0' ${page}`,
+  ftSpent: `SELECT address, balance FROM ft_balances WHERE asset_id = ?1 AND balance <= 'A0' ${page}`,
+  ftTotals: 'SELECT holders, accounts, supply FROM ft_tokens WHERE asset_id = ?1',
+  ofPrincipal: `SELECT identifier, balance FROM ft_balances INDEXED BY ft_balances_by_identifier
+                 WHERE principal_id = ?1 AND balance > 'A0' ORDER BY identifier COLLATE NOCASE LIMIT ?2 OFFSET ?3`,
+  ofPrincipalTotal: 'SELECT ft_tokens AS total FROM accounts WHERE principal_id = ?1',
+};
+
+interface Row {
+  address: string;
+  balance: string;
+}
+
+interface Totals {
+  holders: number;
+  accounts: number;
+  supply: string;
+}
+
+const holderOf = ({ address, balance }: Row): Holder => ({ principal: address, balance: decimalOf(balance) });
+
+function holderListQueries(db: Database) {
+  const list = (statement: string) => prepared<Row, SQLQueryBindings[]>(db, statement);
+  const stx = { having: list(holderListsSql.stx), spent: list(holderListsSql.stxSpent) };
+  const ft = { having: list(holderListsSql.ft), spent: list(holderListsSql.ftSpent) };
+  const stxTotals = prepared<Totals, []>(db, holderListsSql.stxTotals);
+  const ftTotals = prepared<Totals, [number]>(db, holderListsSql.ftTotals);
+  const ofPrincipal = prepared<{ identifier: string; balance: string }, [number, number, number]>(
+    db,
+    holderListsSql.ofPrincipal,
+  );
+  const ofPrincipalTotal = prepared<{ total: number }, [number]>(db, holderListsSql.ofPrincipalTotal);
+
+  function holders(of: typeof stx, asset: number, totals: Totals | null, limit: number, offset: number): HolderPage {
+    if (totals === null) return { items: [], total: 0, supply: '0' };
+    const rows = offset < totals.holders ? of.having.all(asset, limit, offset) : [];
+    if (rows.length < limit && offset < totals.accounts) {
+      rows.push(...of.spent.all(asset, limit - rows.length, Math.max(0, offset - totals.holders)));
+    }
+    return { items: rows.map(holderOf), total: totals.accounts, supply: totals.supply };
+  }
+
+  return {
+    stx: (limit: number, offset: number): HolderPage => holders(stx, 0, stxTotals.get(), limit, offset),
+    ft: (asset: number, limit: number, offset: number): HolderPage =>
+      holders(ft, asset, ftTotals.get(asset), limit, offset),
+
+    /** Tokens of which a principal has some, by their names in either case. */
+    tokensOf(principal: number, limit: number, offset: number): OffsetPage<FtBalance> {
+      const total = ofPrincipalTotal.get(principal)?.total ?? 0;
+      const rows = offset >= total ? [] : ofPrincipal.all(principal, limit, offset);
+      return { items: rows.map(({ identifier: asset, balance }) => ({ asset, balance: decimalOf(balance) })), total };
+    },
+  };
+}

@@ -1,0 +1,101 @@
+/** What of a principal's STX was locked when a block was the tip. */
+import type { Database } from 'bun:sqlite';
+import { heightOf, positionsOf } from '../../../chain/position.ts';
+import type { StxBalance } from '../../model/account.ts';
+import { heightIn } from '../../rows/expressions.ts';
+import { prepared } from '../../rows/statement.ts';
+
+const poxVersions = [1, 2, 3, 4] as const;
+
+/** The value of a pox version's forced unlock: that of the newest block above ?1 that says it. */
+const unlockHeight = (version: number): string =>
+  `(SELECT pox_${version}_unlock_height FROM blocks WHERE pox_${version}_unlock_height IS NOT NULL AND height > ?1
+     ORDER BY height DESC LIMIT 1)`;
+
+export const sql = {
+  last: `SELECT l.amount, l.unlock_height, l.pox_version, l.position, l.event_index, t.tx_id, b.burn_block_height
+           FROM stx_locks l JOIN transactions t ON t.position = l.position
+           JOIN blocks b ON b.height = ${heightIn('l.position')}
+          WHERE l.principal_id = ?1 AND (?2 OR l.amount IS NOT NULL) AND l.position <= ?3
+          ORDER BY l.position DESC, l.event_index DESC LIMIT 1`,
+  block: 'SELECT height, burn_block_height FROM blocks WHERE height <= ?1 ORDER BY height DESC LIMIT 1',
+  tip: 'SELECT height, index_block_hash AS hash FROM blocks ORDER BY height DESC LIMIT 1',
+  hash: 'SELECT index_block_hash AS hash FROM blocks WHERE height = ?1',
+  forcedUnlocks: `SELECT ${poxVersions.map((version) => `${unlockHeight(version)} AS pox_${version}`).join(', ')}`,
+};
+
+interface LockRow {
+  amount: string | null;
+  unlock_height: number;
+  pox_version: number;
+  position: number;
+  tx_id: Uint8Array;
+  burn_block_height: number;
+}
+
+/** By version: the Bitcoin height of the forced unlock; 0 is none, and null where no block says it. */
+type ForcedUnlocks = Record<`pox_${(typeof poxVersions)[number]}`, number | null>;
+
+const UNSAID: ForcedUnlocks = { pox_1: null, pox_2: null, pox_3: null, pox_4: null };
+
+/**
+ * What reads the heights at which locks are ended by force, as the chain says them. Nodes before 2.1 say none, and those
+ * before 4.0 not that of pox-4, so that the newest block that says one may be any: each block is looked at once.
+ */
+export function forcedUnlockQuery(db: Database): () => ForcedUnlocks {
+  const tipBlock = prepared<{ height: number; hash: Uint8Array }, []>(db, sql.tip);
+  const hashAt = prepared<{ hash: Uint8Array }, [number]>(db, sql.hash);
+  const saidAbove = prepared<ForcedUnlocks, [number]>(db, sql.forcedUnlocks);
+  const isAt = (height: number, hash: Uint8Array): boolean => {
+    const found = hashAt.get(height);
+    return found !== null && Buffer.compare(found.hash, hash) === 0;
+  };
+  /** What a block's chain says, up to it. */
+  let known: { height: number; hash: Uint8Array; said: ForcedUnlocks } | null = null;
+
+  return () => {
+    const tip = tipBlock.get();
+    if (tip === null) return UNSAID;
+    if (known !== null && !isAt(known.height, known.hash)) known = null;
+    if (known?.height === tip.height) return known.said;
+    const before = known?.said ?? UNSAID;
+    const above = saidAbove.get(known?.height ?? -1) ?? UNSAID;
+    const said = Object.fromEntries(
+      Object.entries(before).map(([version, height]) => [version, above[version as keyof ForcedUnlocks] ?? height]),
+    ) as ForcedUnlocks;
+    known = { ...tip, said };
+    return said;
+  };
+}
+
+export function lockQuery(db: Database) {
+  const lastLock = prepared<LockRow, [number, number, number]>(db, sql.last);
+  const block = prepared<{ height: number; burn_block_height: number }, [number]>(db, sql.block);
+  const forcedUnlocks = forcedUnlockQuery(db);
+
+  /**
+   * The node's rule: a lock ends as soon as its height, or the forced one of its version, is reached.
+   * @param height of the block; of the tip for a greater one
+   */
+  return (principal: number, height: number): StxBalance['locked'] => {
+    const tip = block.get(height);
+    if (tip === null) return null;
+    const { last: position } = positionsOf(tip.height);
+    const { burn_block_height: burnHeight } = tip;
+    const last = lastLock.get(principal, 1, position);
+    if (last === null || last.unlock_height <= burnHeight) return null;
+    const forced = forcedUnlocks()[`pox_${last.pox_version}` as keyof ForcedUnlocks] ?? 0;
+    if (forced > 0 && forced <= burnHeight) return null;
+    // An early end of a lock says no amount: the lock itself does.
+    const row = last.amount === null ? lastLock.get(principal, 0, position) : last;
+    if (row?.amount == null || row.amount === '0') return null;
+    return {
+      amount: BigInt(row.amount),
+      poxVersion: row.pox_version,
+      txId: row.tx_id,
+      blockHeight: heightOf(row.position),
+      burnBlockHeight: row.burn_block_height,
+      unlockHeight: last.unlock_height,
+    };
+  };
+}

@@ -1,0 +1,33 @@
+/** Transactions by where they stand in their block. */
+import type { Database } from 'bun:sqlite';
+import { ANCHORED_SEQUENCE } from '../../../chain/block.ts';
+import { positionsOf } from '../../../chain/position.ts';
+import type { PlaceInBlock } from '../../model/block.ts';
+import { prepared } from '../../rows/statement.ts';
+
+export const sql = {
+  // Looks through the transactions of one block at most.
+  transaction: `SELECT position, tx_index, coalesce(microblock_sequence, ${ANCHORED_SEQUENCE}) AS sequence
+                  FROM transactions
+                 WHERE position BETWEEN ?1 AND ?2
+                   AND (coalesce(microblock_sequence, ${ANCHORED_SEQUENCE}), tx_index) <= (?3, ?4)
+                 ORDER BY position DESC LIMIT 1`,
+};
+
+/** A height behind every block. */
+export const LAST_HEIGHT = 2 ** 32;
+
+export function placeQuery(db: Database) {
+  const transaction = prepared<
+    { position: number; tx_index: number; sequence: number },
+    [number, number, number, number]
+  >(db, sql.transaction);
+
+  /** The position of the last transaction at or before a place, or that before the block; and whether it is there. */
+  return ({ height, microblockSequence, txIndex }: PlaceInBlock & { height: number }) => {
+    const { first, last } = positionsOf(Math.min(height, LAST_HEIGHT));
+    const found = transaction.get(first, last, microblockSequence, txIndex);
+    if (found === null) return { position: first - 1, exact: false };
+    return { position: found.position, exact: found.sequence === microblockSequence && found.tx_index === txIndex };
+  };
+}

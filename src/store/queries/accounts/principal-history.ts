@@ -1,0 +1,328 @@
+/**
+ * Every movement of a principal's assets, oldest first, with the balance after it. A walk is read in steps of bounded cost,
+ * each in a snapshot of its own, so that nobody's snapshot lasts as long as a slow client takes.
+ */
+import type { Database } from 'bun:sqlite';
+import { heightOf, positionsOf } from '../../../chain/position.ts';
+import type {
+  Bound,
+  HistoryPlace,
+  HistoryWalk,
+  MovedAsset,
+  Movement,
+  MovementKind,
+  Period,
+  TokenSums,
+} from '../../model/account.ts';
+import { ChainReplacedError } from '../../model/read-errors.ts';
+import { decimalOf } from '../../rows/amounts.ts';
+import { heightIn, shownTime } from '../../rows/expressions.ts';
+import { prepared } from '../../rows/statement.ts';
+import { assetEventOf, EVENT_KIND, storedToken, TOKEN } from '../../rows/words.ts';
+import { accountStates } from './account-states.ts';
+
+/** Seconds that a block's time may lie before an earlier block's: those of Stacks 2.x follow Bitcoin's clock. */
+const CLOCK_RUNS_BACK = 4 * 60 * 60;
+
+export const sql = {
+  tip: 'SELECT max(height) AS height FROM blocks',
+  hash: 'SELECT index_block_hash FROM blocks WHERE height = ?1',
+  // The lowest height and not the least time: the periods of two times that follow each other share no block then.
+  since: `SELECT min(b.height) AS height
+            FROM (SELECT block_time AS least FROM blocks WHERE block_time >= ?1 ORDER BY block_time LIMIT 1)
+            JOIN blocks b ON b.block_time BETWEEN least AND least + ${CLOCK_RUNS_BACK}`,
+  principal: 'SELECT id FROM principals WHERE address = ?1',
+  asset: 'SELECT identifier FROM assets WHERE id = ?1',
+  transactions: `SELECT pt.position, pt.events, t.tx_id, ${shownTime} AS time, t.fee, t.event_count,
+                        coalesce(t.sponsor_id, t.sender_id) AS payer_id
+                   FROM principal_transactions pt JOIN transactions t ON t.position = pt.position
+                   JOIN blocks b ON b.height = ${heightIn('pt.position')}
+                  WHERE pt.principal_id = ?1 AND pt.position BETWEEN ?2 AND ?3 ORDER BY pt.position`,
+  events: `SELECT e.event_index, e.kind, e.sender_id, e.recipient_id, sender.address AS sender,
+                  recipient.address AS recipient, e.asset_id, a.identifier, e.amount,
+                  iif(e.kind >= ${EVENT_KIND.nft_transfer}, e.value, NULL) AS value
+             FROM events e LEFT JOIN principals sender ON sender.id = e.sender_id
+             LEFT JOIN principals recipient ON recipient.id = e.recipient_id LEFT JOIN assets a ON a.id = e.asset_id
+            WHERE e.position = ?1 AND e.event_index BETWEEN ?2 AND ?3 AND e.kind >= ${EVENT_KIND.stx_transfer}
+              AND (e.sender_id = ?4 OR e.recipient_id = ?4)
+            ORDER BY e.event_index`,
+  rewards: `SELECT r.height, r.reward_index, b.block_time AS time, r.coinbase, r.fees_anchored,
+                   r.fees_streamed_confirmed, r.fees_streamed_produced
+              FROM miner_rewards r JOIN blocks b ON b.height = r.height
+             WHERE r.recipient_id = ?1 AND r.height BETWEEN ?2 AND ?4 AND (r.height > ?2 OR r.reward_index >= ?3)
+             ORDER BY r.height`,
+};
+
+interface TransactionRow {
+  position: number;
+  /** How many of its asset events concern the principal. */
+  events: number;
+  tx_id: Uint8Array;
+  time: number;
+  fee: string;
+  event_count: number;
+  payer_id: number;
+}
+
+interface EventRow {
+  event_index: number;
+  kind: number;
+  sender_id: number | null;
+  recipient_id: number | null;
+  sender: string | null;
+  recipient: string | null;
+  asset_id: number | null;
+  identifier: string | null;
+  amount: string | null;
+  value: Uint8Array | null;
+}
+
+interface RewardRow {
+  height: number;
+  reward_index: number;
+  time: number;
+  coinbase: string;
+  fees_anchored: string;
+  fees_streamed_confirmed: string;
+  fees_streamed_produced: string;
+}
+
+/** Transactions and events that one step looks at, about; the step lasts some milliseconds. */
+const ROWS_OF_A_STEP = 1000;
+
+/** Bytes of values that count as much as an event. */
+const BYTES_OF_A_ROW = 1_000;
+
+/** No principal has this number. */
+const NOBODY = 0;
+
+const STX: MovedAsset = { type: 'stx' };
+const STX_KEY = 'stx';
+const keyOf = (asset: MovedAsset): string => (asset.type === 'stx' ? STX_KEY : `${asset.type} ${asset.identifier}`);
+
+/** A movement without what its balance comes to, and the number of its token. */
+type Moved = Omit<Movement, 'balance'> & { assetId: number | null };
+
+const rewardOf = (row: RewardRow): bigint =>
+  BigInt(row.coinbase) +
+  BigInt(row.fees_anchored) +
+  BigInt(row.fees_streamed_confirmed) +
+  BigInt(row.fees_streamed_produced);
+
+const rewardMovement = (row: RewardRow): Moved => ({
+  kind: 'mining_reward',
+  height: row.height,
+  time: row.time,
+  txId: null,
+  eventIndex: null,
+  asset: STX,
+  assetId: null,
+  value: null,
+  counterparty: null,
+  amount: rewardOf(row),
+});
+
+const inTransaction = ({ position, time, tx_id }: TransactionRow) => ({
+  height: heightOf(position),
+  time,
+  txId: tx_id,
+});
+
+/** The fee, where the principal pays one. */
+function feeMovement(principal: number, row: TransactionRow): Moved[] {
+  const fee = BigInt(decimalOf(row.fee));
+  if (row.payer_id !== principal || fee === 0n) return [];
+  const place = { ...inTransaction(row), eventIndex: null, counterparty: null };
+  return [{ ...place, kind: 'fee', asset: STX, assetId: null, value: null, amount: -fee }];
+}
+
+/** What an event takes from the principal, then what it gives. */
+function eventMovements(principal: number, transaction: TransactionRow, row: EventRow): Moved[] {
+  const { asset: type, action } = assetEventOf(row.kind);
+  const asset: MovedAsset = type === 'stx' ? STX : { type, identifier: row.identifier ?? '' };
+  const amount = type === 'nft' ? 1n : BigInt(row.amount ?? 0);
+  const kind: MovementKind = action;
+  const common = { ...inTransaction(transaction), kind, asset, assetId: row.asset_id, value: row.value };
+  const moved: Moved[] = [];
+  if (row.sender_id === principal) {
+    moved.push({ ...common, eventIndex: row.event_index, counterparty: row.recipient, amount: -amount });
+  }
+  if (row.recipient_id === principal) {
+    moved.push({ ...common, eventIndex: row.event_index, counterparty: row.sender, amount });
+  }
+  return moved;
+}
+
+/** The heights that a period's ends mean. */
+function boundQueries(db: Database) {
+  const tip = prepared<{ height: number | null }, []>(db, sql.tip);
+  const since = prepared<{ height: number | null }, [number]>(db, sql.since);
+
+  /** The first height whose time is this or later; undefined where no block's is. */
+  const firstSince = (time: number): number | undefined => since.get(time)?.height ?? undefined;
+  const firstOf = (bound: Bound, above: number): number =>
+    'height' in bound ? bound.height : (firstSince(bound.time) ?? above);
+  const lastOf = (bound: Bound, above: number): number =>
+    'height' in bound ? bound.height : (firstSince(bound.time + 1) ?? above) - 1;
+
+  /** Null before the first block. */
+  return ({ from, to }: Period): { first: number; last: number } | null => {
+    const highest = tip.get()?.height ?? null;
+    if (highest === null) return null;
+    return {
+      first: from === null ? 0 : firstOf(from, highest + 1),
+      last: to === null ? highest : Math.min(lastOf(to, highest + 1), highest),
+    };
+  };
+}
+
+/** What a principal's balances were before a height, by the key of the asset; those of other tokens, one by one. */
+function openings(db: Database) {
+  const states = accountStates(db);
+  const difference = ({ sent, received }: TokenSums): bigint => received - sent;
+  return {
+    /** Balances of STX, and of the tokens that changed since the last checkpoint before the height. */
+    known(principal: number, height: number, keyOfToken: (token: number, assetId: number) => string) {
+      const { sent, received, fees, mined } = states.at(principal, height - 1);
+      const balances = new Map([[STX_KEY, received + mined - sent - fees]]);
+      for (const sums of states.changed(principal, height - 1)) {
+        balances.set(keyOfToken(sums.token, sums.assetId), difference(sums));
+      }
+      return balances;
+    },
+    /** The balance of a token that did not change since then. */
+    ofToken(principal: number, type: 'ft' | 'nft', assetId: number, height: number): bigint {
+      const sums = states.sumsAtCheckpoint(principal, TOKEN[type], assetId, height - 1);
+      return sums === null ? 0n : difference(sums);
+    },
+  };
+}
+
+/** The statements that a walk reads by. */
+function steps(db: Database, rowsOfAStep: number) {
+  const transactions = prepared<TransactionRow, [number, number, number]>(db, sql.transactions);
+  const events = prepared<EventRow, [number, number, number, number]>(db, sql.events);
+  const rewards = prepared<RewardRow, [number, number, number, number]>(db, sql.rewards);
+
+  /** Transactions and rewards from a place on; a block's rewards follow its transactions. */
+  function* entries(principal: number, { position, reward }: HistoryPlace, last: number) {
+    const [height, index] = reward;
+    const rest = rewards.iterate(principal, height, index, last);
+    try {
+      let waiting = rest.next();
+      for (const transaction of transactions.iterate(principal, position, positionsOf(last).last)) {
+        for (; waiting.done !== true && waiting.value.height < heightOf(transaction.position); waiting = rest.next()) {
+          yield { reward: waiting.value };
+        }
+        yield { transaction };
+      }
+      for (; waiting.done !== true; waiting = rest.next()) yield { reward: waiting.value };
+    } finally {
+      rest.return?.();
+    }
+  }
+
+  /** The movements of a transaction from a place in it on, as far as the rows of this step go. */
+  function inside(principal: number, row: TransactionRow, place: HistoryPlace, rows: number) {
+    const moved = place.event === 0 ? feeMovement(principal, row) : [];
+    if (place.found >= row.events) return { moved, event: row.event_count, found: place.found, read: 0 };
+    let end = Math.min(place.event + rows, row.event_count);
+    let [found, bytes] = [place.found, 0];
+    for (const event of events.iterate(row.position, place.event, end - 1, principal)) {
+      moved.push(...eventMovements(principal, row, event));
+      found += 1;
+      bytes += event.value?.length ?? 0;
+      if (bytes < rows * BYTES_OF_A_ROW) continue;
+      end = event.event_index + 1;
+      break;
+    }
+    return { moved, event: end, found, read: end - place.event + Math.floor(bytes / BYTES_OF_A_ROW) };
+  }
+
+  /** The next movements of a walk, and the place behind them; null where it is at its end. */
+  return (principal: number, from: HistoryPlace, last: number): { moved: Moved[]; place: HistoryPlace } | null => {
+    const all: Moved[] = [];
+    let place = from;
+    let rows = 0;
+    for (const { transaction, reward } of entries(principal, from, last)) {
+      if (rows >= rowsOfAStep) return { moved: all, place };
+      rows += 1;
+      if (reward !== undefined) {
+        all.push(rewardMovement(reward));
+        place = { ...place, reward: [reward.height, reward.reward_index + 1] };
+        continue;
+      }
+      const isBegun = place.position === transaction.position;
+      const at = isBegun ? place : { ...place, position: transaction.position, event: 0, found: 0 };
+      const { moved, event, found, read } = inside(principal, transaction, at, rowsOfAStep);
+      all.push(...moved);
+      rows += read;
+      place = { ...at, event, found };
+      if (event < transaction.event_count && found < transaction.events) return { moved: all, place };
+      place = { ...place, position: transaction.position + 1, event: 0, found: 0 };
+    }
+    return rows === 0 ? null : { moved: all, place };
+  };
+}
+
+/**
+ * @param file names the index's file, as a reader does
+ * @param rows that one step looks at; others than usual are for tests
+ */
+export function principalHistoryQueries(db: Database, file: number, rows = ROWS_OF_A_STEP) {
+  const heightsOf = boundQueries(db);
+  const hashAt = prepared<{ index_block_hash: Uint8Array }, [number]>(db, sql.hash);
+  const principalId = prepared<{ id: number }, [string]>(db, sql.principal);
+  const assetOf = prepared<{ identifier: string }, [number]>(db, sql.asset);
+  const opening = openings(db);
+  const stepFrom = steps(db, rows);
+
+  const idOf = (principal: string): number => principalId.get(principal)?.id ?? NOBODY;
+  const keyOfToken = (token: number, assetId: number): string =>
+    keyOf({ type: storedToken.wordOf(token), identifier: assetOf.get(assetId)?.identifier ?? '' });
+
+  /** Adds a movement to the balance of its asset. */
+  function balanced(walk: HistoryWalk, principal: number, { assetId, ...movement }: Moved): Movement {
+    const { asset, amount } = movement;
+    const key = keyOf(asset);
+    let before = walk.balances.get(key);
+    if (before === undefined) {
+      before =
+        asset.type === 'stx' || assetId === null ? 0n : opening.ofToken(principal, asset.type, assetId, walk.first);
+    }
+    const balance = before + amount;
+    walk.balances.set(key, balance);
+    return { ...movement, balance };
+  }
+
+  return {
+    /** A walk at its begin; null where the period has no block. */
+    async begin(principal: string, period: Period): Promise<HistoryWalk | null> {
+      const heights = heightsOf(period);
+      if (heights === null || heights.first > heights.last) return null;
+      const { first, last } = heights;
+      const lastHash = hashAt.get(last)?.index_block_hash;
+      if (lastHash === undefined) return null;
+      const place = { position: positionsOf(first).first, event: 0, found: 0, reward: [first, 0] as const };
+      const balances = opening.known(idOf(principal), first, keyOfToken);
+      return { principal, first, last, lastHash, file, place, balances };
+    },
+
+    /**
+     * The next movements, which may be none; null at the end.
+     * @throws ChainReplacedError where the walk's last block left the chain, or another file stands in the index's place
+     */
+    async next(walk: HistoryWalk): Promise<Movement[] | null> {
+      const { principal, last, lastHash } = walk;
+      const hash = hashAt.get(last)?.index_block_hash;
+      if (walk.file !== file || hash === undefined || Buffer.compare(hash, lastHash) !== 0) {
+        throw new ChainReplacedError(`The block at height ${last} is no longer the one that the history began with`);
+      }
+      const id = idOf(principal);
+      const step = stepFrom(id, walk.place, last);
+      if (step === null) return null;
+      walk.place = step.place;
+      return step.moved.map((moved) => balanced(walk, id, moved));
+    },
+  };
+}

@@ -1,0 +1,160 @@
+/** What a principal has, and had at any height, and the nonces it used, has waiting or left out. */
+import type { Database } from 'bun:sqlite';
+import type { Nonces, PendingStx, StxBalance, StxHistory } from '../../model/account.ts';
+import { decimalOf, exactInteger } from '../../rows/amounts.ts';
+import { prepared } from '../../rows/statement.ts';
+import { MEMPOOL_STATE } from '../../rows/words.ts';
+import { accountStates } from './account-states.ts';
+import { lockQuery } from './locks.ts';
+import { LAST_HEIGHT } from './places.ts';
+
+export const sql = {
+  id: 'SELECT id FROM principals WHERE address = ?1',
+  known: `SELECT 1 AS known FROM principals p JOIN accounts a ON a.principal_id = p.id
+           WHERE p.address = ?1 AND a.transactions > 0`,
+  balance: 'SELECT balance FROM accounts WHERE principal_id = ?1',
+  pendingInbound: `SELECT amount FROM mempool_transactions
+                    WHERE state = ${MEMPOOL_STATE.pending} AND recipient_id = ?1 AND amount IS NOT NULL`,
+  pendingSent: `SELECT amount, fee, sponsor_id IS NULL AS pays FROM mempool_transactions
+                 WHERE state = ${MEMPOOL_STATE.pending} AND sender_id = ?1`,
+  pendingSponsored: `SELECT fee FROM mempool_transactions WHERE state = ${MEMPOOL_STATE.pending} AND sponsor_id = ?1`,
+};
+
+const NONE: PendingStx = { any: false, inbound: 0n, outbound: 0n };
+
+/** No principal has this number: what is asked of it is empty. */
+const NOBODY = 0;
+
+export function principalQueries(db: Database) {
+  const id = prepared<{ id: number }, [string]>(db, sql.id);
+  const known = prepared<{ known: number }, [string]>(db, sql.known);
+  const balance = prepared<{ balance: string }, [number]>(db, sql.balance);
+  const locked = lockQuery(db);
+  const states = accountStates(db);
+  const nonces = nonceQueries(db);
+  const pendingInbound = prepared<{ amount: string }, [number]>(db, sql.pendingInbound);
+  const pendingSent = prepared<{ amount: string | null; fee: string; pays: number }, [number]>(db, sql.pendingSent);
+  const pendingSponsored = prepared<{ fee: string }, [number]>(db, sql.pendingSponsored);
+
+  function pending(principal: number): PendingStx {
+    let inbound = 0n;
+    let outbound = 0n;
+    const received = pendingInbound.all(principal);
+    const sent = pendingSent.all(principal);
+    for (const { amount } of received) inbound += BigInt(amount);
+    for (const { amount, fee, pays } of sent) {
+      outbound += BigInt(amount ?? 0) + (pays === 1 ? BigInt(decimalOf(fee)) : 0n);
+    }
+    const sponsored = pendingSponsored.all(principal);
+    for (const { fee } of sponsored) outbound += BigInt(decimalOf(fee));
+    return { any: received.length + sent.length + sponsored.length > 0, inbound, outbound };
+  }
+
+  return {
+    /** Whether a transaction of the canonical chain concerns it. */
+    isKnown: async (principal: string): Promise<boolean> => known.get(principal) !== null,
+
+    async stxBalance(principal: string): Promise<StxBalance> {
+      const found = id.get(principal)?.id;
+      if (found === undefined) return { balance: 0n, locked: null, pending: NONE };
+      const row = balance.get(found);
+      return {
+        balance: row === null ? 0n : BigInt(decimalOf(row.balance)),
+        locked: locked(found, LAST_HEIGHT),
+        pending: pending(found),
+      };
+    },
+
+    /** History of STX up to a block, or to the tip where that is below the height. */
+    async stxHistory(principal: string, height: number): Promise<StxHistory> {
+      const found = id.get(principal)?.id ?? NOBODY;
+      const until = Math.min(height, LAST_HEIGHT);
+      return { ...states.at(found, until), locked: locked(found, until), pending: pending(found) };
+    },
+
+    nonces: async (principal: string): Promise<Nonces> => nonces(principal),
+  };
+}
+
+// Nonces are read as text: they may be any below 2^63, and numbers are exact below 2^53 alone.
+export const noncesSql = {
+  id: 'SELECT id FROM principals WHERE address = ?1',
+  used: 'SELECT CAST(max(nonce) AS TEXT) AS nonce FROM transactions WHERE sender_id = ?1 AND nonce IS NOT NULL',
+  sponsored: 'SELECT CAST(max(sponsor_nonce) AS TEXT) AS nonce FROM transactions WHERE sponsor_id = ?1',
+  waiting: `SELECT CAST(max(nonce) AS TEXT) AS nonce FROM mempool_transactions WHERE state = ${MEMPOOL_STATE.pending} AND sender_id = ?1`,
+  waitingSponsored: `SELECT CAST(max(sponsor_nonce) AS TEXT) AS nonce FROM mempool_transactions
+                      WHERE state = ${MEMPOOL_STATE.pending} AND sponsor_id = ?1`,
+  between: `SELECT CAST(nonce AS TEXT) AS nonce FROM mempool_transactions
+             WHERE state = ${MEMPOOL_STATE.pending} AND sender_id = ?1 AND nonce > ?2 AND nonce < ?3`,
+  betweenSponsored: `SELECT CAST(sponsor_nonce AS TEXT) AS nonce FROM mempool_transactions
+                      WHERE state = ${MEMPOOL_STATE.pending} AND sponsor_id = ?1 AND sponsor_nonce > ?2 AND sponsor_nonce < ?3`,
+};
+
+/** So many are listed at most: a node lets an account have 25 transactions wait. The lowest, which are to be used first. */
+export const MOST_NONCES = 1_000;
+
+interface NonceRow {
+  nonce: string | null;
+}
+
+const greater = (a: bigint | null, b: bigint | null): bigint | null => (a === null || (b !== null && b > a) ? b : a);
+
+const following = (nonce: bigint | null): bigint => (nonce === null ? 0n : nonce + 1n);
+
+/**
+ * The nonces between two, by whether they wait. The work is bounded by how many wait and how many are listed, however
+ * far apart the two are.
+ * @param lastConfirmed null where none is: nonces begin at 0
+ * @param waiting those that wait between the two, ascending
+ */
+export function noncesBetween(
+  lastConfirmed: bigint | null,
+  lastPending: bigint,
+  waiting: Iterable<bigint>,
+): Pick<Nonces, 'pending' | 'missing'> {
+  const pending: bigint[] = [];
+  const missing: bigint[] = [];
+  let next = following(lastConfirmed);
+  const missUpTo = (end: bigint) => {
+    for (; next < end && missing.length < MOST_NONCES; next++) missing.push(next);
+    next = end + 1n;
+  };
+  for (const nonce of waiting) {
+    missUpTo(nonce);
+    if (pending.length < MOST_NONCES) pending.push(nonce);
+  }
+  missUpTo(lastPending);
+  return { pending, missing: missing.reverse() };
+}
+
+function nonceQueries(db: Database) {
+  const id = prepared<{ id: number }, [string]>(db, noncesSql.id);
+  const used = prepared<NonceRow, [number]>(db, noncesSql.used);
+  const sponsored = prepared<NonceRow, [number]>(db, noncesSql.sponsored);
+  const waiting = prepared<NonceRow, [number]>(db, noncesSql.waiting);
+  const waitingSponsored = prepared<NonceRow, [number]>(db, noncesSql.waitingSponsored);
+  const between = prepared<{ nonce: string }, [number, bigint, bigint]>(db, noncesSql.between);
+  const betweenSponsored = prepared<{ nonce: string }, [number, bigint, bigint]>(db, noncesSql.betweenSponsored);
+  const nonceOf = (row: NonceRow | null): bigint | null => exactInteger(row?.nonce ?? null);
+
+  /** Pending nonces between two, as origin or as sponsor, ascending. */
+  const waitingBetween = (principal: number, after: bigint, before: bigint): bigint[] => {
+    const rows = [between, betweenSponsored].flatMap((rowsOf) => rowsOf.all(principal, after, before));
+    return [...new Set(rows.map(({ nonce }) => BigInt(nonce)))].sort((a, b) => (a < b ? -1 : 1));
+  };
+
+  return (principal: string): Nonces => {
+    const found = id.get(principal)?.id;
+    if (found === undefined) return { next: 0n, lastConfirmed: null, lastPending: null, pending: [], missing: [] };
+    const lastConfirmed = greater(nonceOf(used.get(found)), nonceOf(sponsored.get(found)));
+    const lastPending = greater(nonceOf(waiting.get(found)), nonceOf(waitingSponsored.get(found)));
+    const last = greater(lastConfirmed, lastPending);
+    const lists =
+      lastPending === null
+        ? { pending: [], missing: [] }
+        : noncesBetween(lastConfirmed, lastPending, waitingBetween(found, lastConfirmed ?? -1n, lastPending));
+    // Without a confirmed nonce the API's lists of those that wait have always been empty.
+    if (lastConfirmed === null) lists.pending = [];
+    return { next: following(last), lastConfirmed, lastPending, ...lists };
+  };
+}

@@ -1,0 +1,243 @@
+/** Blocks of the canonical chain, their costs and tenures. Their heights have no gaps, so lists of them are found by arithmetic. */
+import type { Database } from 'bun:sqlite';
+import type { ExecutionCost } from '../../../chain/block.ts';
+import type { BlockId, ChainBlock, TenureLoad } from '../../model/block.ts';
+import type { Cursor, CursorSide, OffsetPage, OffsetStart, Page } from '../../model/page.ts';
+import { heightIn } from '../../rows/expressions.ts';
+import { prepared } from '../../rows/statement.ts';
+import { PAYLOAD } from '../../rows/words.ts';
+import { keysetPage, numberAt, pageBeyond } from '../page.ts';
+import type { ChainQueries } from './chain.ts';
+
+export interface CostRow {
+  cost_runtime: string;
+  cost_read_count: string;
+  cost_read_length: string;
+  cost_write_count: string;
+  cost_write_length: string;
+}
+
+/** @param table the alias of what has the columns */
+export const costColumns = (table: string): string =>
+  ['runtime', 'read_count', 'read_length', 'write_count', 'write_length']
+    .map((name) => `CAST(${table}.cost_${name} AS TEXT) AS cost_${name}`)
+    .join(', ');
+
+const exact = (text: string): number | bigint => {
+  const number = Number(text);
+  return Number.isSafeInteger(number) ? number : BigInt(text);
+};
+
+export const costOf = (row: CostRow): ExecutionCost => ({
+  runtime: exact(row.cost_runtime),
+  readCount: exact(row.cost_read_count),
+  readLength: exact(row.cost_read_length),
+  writeCount: exact(row.cost_write_count),
+  writeLength: exact(row.cost_write_length),
+});
+
+const columns = `b.height, b.block_hash, b.index_block_hash, b.parent_block_hash, b.parent_index_block_hash, b.block_time,
+  coalesce(b.tenure_height, iif(b.signer_bits IS NULL, b.height, -1)) AS tenure_height, b.burn_block_hash,
+  b.burn_block_height, b.burn_block_time, b.miner_tx_id, b.announced_transactions, ${costColumns('b')}`;
+
+export const sql = {
+  range: `SELECT ${columns} FROM blocks b WHERE b.height BETWEEN ?1 AND ?2 ORDER BY b.height DESC`,
+  // Of those that share a time, the first: the one with which that time began.
+  at: `SELECT ${columns} FROM blocks b
+        WHERE b.block_time = (SELECT max(block_time) FROM blocks WHERE block_time <= ?1) ORDER BY b.height LIMIT 1`,
+  tip: 'SELECT height FROM blocks ORDER BY height DESC LIMIT 1',
+  height: 'SELECT height FROM blocks WHERE index_block_hash = ?1',
+  time: 'SELECT block_time FROM blocks WHERE height = ?1',
+  since: 'SELECT height FROM blocks WHERE block_time >= ?1 ORDER BY block_time, height LIMIT 1',
+  firstOfTenure: 'SELECT height FROM blocks WHERE tenure_height = ?1 ORDER BY height LIMIT 1',
+  lastOfTenure: 'SELECT height FROM blocks WHERE tenure_height = ?1 ORDER BY height DESC LIMIT 1',
+  // Before tenures had heights, each block was one.
+  blockAsTenure: 'SELECT height FROM blocks WHERE height = ?1 AND tenure_height IS NULL AND signer_bits IS NULL',
+  signatures: 'SELECT signer_signatures FROM blocks WHERE height = ?1',
+};
+
+/** Bytes of one. */
+const SIGNATURE = 65;
+const NO_BYTES = new Uint8Array(0);
+
+interface Row extends CostRow {
+  height: number;
+  block_hash: Uint8Array;
+  index_block_hash: Uint8Array;
+  parent_block_hash: Uint8Array;
+  parent_index_block_hash: Uint8Array;
+  block_time: number;
+  tenure_height: number;
+  burn_block_hash: Uint8Array;
+  burn_block_height: number;
+  burn_block_time: number;
+  miner_tx_id: Uint8Array;
+  announced_transactions: number;
+}
+
+interface HeightRow {
+  height: number;
+}
+
+/** Heights of neighbours, both ends included; empty where the last is below the first. */
+interface Heights {
+  first: number;
+  last: number;
+}
+
+const blockOf = (row: Row): ChainBlock => ({
+  height: row.height,
+  hash: row.block_hash,
+  indexHash: row.index_block_hash,
+  parentHash: row.parent_block_hash,
+  parentIndexHash: row.parent_index_block_hash,
+  time: row.block_time,
+  tenureHeight: row.tenure_height,
+  burnBlock: { hash: row.burn_block_hash, height: row.burn_block_height, time: row.burn_block_time },
+  minerTxId: row.miner_tx_id,
+  transactions: row.announced_transactions,
+  cost: costOf(row),
+});
+
+const NO_HEIGHTS: Heights = { first: 1, last: 0 };
+/** A height below every block. */
+const NO_HEIGHT = -1;
+
+export type BlockRange = (first: number, last: number) => ChainBlock[];
+
+export function blockQueries(db: Database, chain: ChainQueries) {
+  const rows = prepared<Row, [number, number]>(db, sql.range);
+  const at = prepared<Row, [number]>(db, sql.at);
+  const tip = prepared<HeightRow, []>(db, sql.tip);
+  const heightByHash = prepared<HeightRow, [Uint8Array]>(db, sql.height);
+  const blockTime = prepared<{ block_time: number }, [number]>(db, sql.time);
+  const since = prepared<HeightRow, [number]>(db, sql.since);
+  const firstOfTenure = prepared<HeightRow, [number]>(db, sql.firstOfTenure);
+  const lastOfTenure = prepared<HeightRow, [number]>(db, sql.lastOfTenure);
+  const blockAsTenure = prepared<HeightRow, [number]>(db, sql.blockAsTenure);
+  const signatures = prepared<{ signer_signatures: Uint8Array | null }, [number]>(db, sql.signatures);
+
+  /** Highest first. */
+  const range: BlockRange = (first, last) => rows.all(first, last).map(blockOf);
+  const tipHeight = (): number => tip.get()?.height ?? 0;
+
+  function tenure(tenureHeight: number): Heights {
+    const first = firstOfTenure.get(tenureHeight)?.height;
+    const last = lastOfTenure.get(tenureHeight)?.height;
+    if (first !== undefined && last !== undefined) return { first, last };
+    const height = blockAsTenure.get(tenureHeight)?.height;
+    return height === undefined ? NO_HEIGHTS : { first: height, last: height };
+  }
+
+  /** The page that a start names; undefined where it names no block of the heights, or the offset leads to none. */
+  function placeIn(
+    { first, last }: Heights,
+    { cursor, item, offset }: OffsetStart<Uint8Array>,
+  ): Cursor | null | undefined {
+    const moved = (side: CursorSide, height: number): Cursor | undefined =>
+      height - offset >= first && height - offset <= last ? { side, key: [height - offset] } : undefined;
+    if (item !== null) {
+      const height = heightByHash.get(item)?.height ?? NO_HEIGHT;
+      return height >= first && height <= last ? moved('from', height) : undefined;
+    }
+    if (offset === 0) return cursor;
+    return cursor === null ? moved('from', last) : moved(cursor.side, numberAt(cursor.key, 0));
+  }
+
+  function page(heights: Heights, limit: number, start: OffsetStart<Uint8Array>): Page<ChainBlock> | undefined {
+    const { first, last } = heights;
+    const total = last - first + 1;
+    const at = placeIn(heights, start);
+    if (at === undefined) return start.cursor === null && start.item === null ? pageBeyond(total) : undefined;
+    return keysetPage({
+      limit,
+      at,
+      total,
+      rowsFrom(key, count) {
+        const from = key === null ? last : Math.min(last, numberAt(key, 0));
+        return range(Math.max(first, from - count + 1), from);
+      },
+      rowsBefore(key, count) {
+        const from = Math.max(first, numberAt(key, 0) + 1);
+        return range(from, Math.min(last, from + count - 1)).reverse();
+      },
+      keyOf: ({ height }) => [height],
+      itemOf: (block: ChainBlock) => block,
+    });
+  }
+
+  return {
+    range,
+    /** The canonical chain, highest first; undefined where the start, by index block hash, is no block of it. */
+    page: async (limit: number, start: OffsetStart<Uint8Array>) => page({ first: 1, last: tipHeight() }, limit, start),
+    /** Blocks of a tenure, in the order of a page; none of an unknown tenure. */
+    ofTenure: async (tenureHeight: number, limit: number, start: OffsetStart<Uint8Array>) =>
+      page(tenure(tenureHeight), limit, start),
+
+    async find(id: BlockId): Promise<ChainBlock | undefined> {
+      const height = chain.block(id)?.height;
+      return height === undefined ? undefined : range(height, height)[0];
+    },
+
+    /** The newest at or before a time, in Unix seconds. */
+    async at(time: number): Promise<ChainBlock | undefined> {
+      const row = at.get(time);
+      return row === null ? undefined : blockOf(row);
+    },
+
+    /**
+     * Mean seconds between the blocks since each of some times, in Unix seconds; 0 where there are fewer than two. What
+     * is older than the earliest of them counts for none.
+     */
+    async averageTimes(times: readonly number[]): Promise<number[]> {
+      const last = tipHeight();
+      const timeOf = (height: number): number => blockTime.get(height)?.block_time ?? 0;
+      const earliest = since.get(Math.min(...times))?.height ?? last;
+      return times.map((time) => {
+        // The differences between neighbours add up to that between the ends.
+        const first = Math.max(since.get(time)?.height ?? last + 1, earliest + 1);
+        return first > last ? 0 : (timeOf(last) - timeOf(first - 1)) / (last - first + 1);
+      });
+    },
+
+    /** Signatures of a block's signers, in order; undefined where there is no such canonical block. */
+    async signatures(id: BlockId, limit: number, offset: number): Promise<OffsetPage<Uint8Array> | undefined> {
+      const height = chain.block(id)?.height;
+      const found = height === undefined ? null : signatures.get(height);
+      if (found === null) return undefined;
+      const all = found.signer_signatures ?? NO_BYTES;
+      const items: Uint8Array[] = [];
+      for (let at = offset; at < offset + limit && at * SIGNATURE < all.length; at++) {
+        items.push(all.subarray(at * SIGNATURE, (at + 1) * SIGNATURE));
+      }
+      return { items, total: all.length / SIGNATURE };
+    },
+  };
+}
+
+export const tenuresSql = {
+  // 7: a tenure change, of whatever cause, from which on the node counts anew.
+  starts: `SELECT ${heightIn('position')} AS height FROM transactions WHERE type = ${PAYLOAD.tenure_change} ORDER BY position DESC LIMIT ?1`,
+  load: `SELECT count(*) AS blocks, total(cost_runtime) AS runtime, total(cost_read_count) AS readCount,
+                total(cost_read_length) AS readLength, total(cost_write_count) AS writeCount,
+                total(cost_write_length) AS writeLength, total(size) AS size
+           FROM blocks WHERE height >= ?1 AND height < ?2`,
+};
+
+export function tenureQueries(db: Database) {
+  const starts = prepared<{ height: number }, [number]>(db, tenuresSql.starts);
+  const load = prepared<TenureLoad, [number, number]>(db, tenuresSql.load);
+  return {
+    /** The present one and up to so many before it, newest first; none before the first change of tenure. */
+    async loads(completed: number): Promise<TenureLoad[]> {
+      const loads: TenureLoad[] = [];
+      let end = Number.MAX_SAFE_INTEGER;
+      for (const { height } of starts.all(completed + 1)) {
+        const found = load.get(height, end);
+        if (found !== null && found.blocks > 0) loads.push(found);
+        end = height;
+      }
+      return loads;
+    },
+  };
+}

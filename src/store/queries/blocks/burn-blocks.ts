@@ -1,0 +1,259 @@
+/**
+ * Bitcoin blocks that canonical blocks are anchored to, and what Bitcoin blocks paid to stackers. Both are numbered without
+ * gaps, so that pages are ranges and totals the last number.
+ */
+import type { Database } from 'bun:sqlite';
+import { cycleLength, MAINNET_CHAIN_ID, networkOf } from '../../../chain/network.ts';
+import type { AnchorBurnBlock, BlockId, ChainBlock } from '../../model/block.ts';
+import type { OffsetPage } from '../../model/page.ts';
+import type { BurnReward, PoxOutput, RewardSlot } from '../../model/staking.ts';
+import { prepared } from '../../rows/statement.ts';
+import { forcedUnlockQuery } from '../accounts/locks.ts';
+import type { BlockRange } from './blocks.ts';
+
+const columns = 'ordinal, hash, height, time, first_block, blocks, transactions';
+
+export const sql = {
+  newest: `SELECT ${columns} FROM anchor_burn_blocks ORDER BY ordinal DESC LIMIT 1`,
+  byHeight: `SELECT ${columns} FROM anchor_burn_blocks WHERE height = ?1 ORDER BY ordinal DESC LIMIT 1`,
+  byHash: `SELECT ${columns} FROM anchor_burn_blocks WHERE hash = ?1 ORDER BY ordinal DESC LIMIT 1`,
+  range: `SELECT ${columns} FROM anchor_burn_blocks WHERE ordinal BETWEEN ?1 AND ?2 ORDER BY ordinal DESC`,
+  blocks: 'SELECT block_hash, block_time FROM blocks WHERE height BETWEEN ?1 AND ?2 ORDER BY height DESC',
+};
+
+interface Row {
+  ordinal: number;
+  hash: Uint8Array;
+  height: number;
+  time: number;
+  first_block: number;
+  blocks: number;
+  transactions: number;
+}
+
+export function burnBlockQueries(db: Database, blockRange: BlockRange) {
+  const newest = prepared<Row, []>(db, sql.newest);
+  const byHeight = prepared<Row, [number]>(db, sql.byHeight);
+  const byHash = prepared<Row, [Uint8Array]>(db, sql.byHash);
+  const range = prepared<Row, [number, number]>(db, sql.range);
+  const anchored = prepared<{ block_hash: Uint8Array; block_time: number }, [number, number]>(db, sql.blocks);
+
+  function row(id: BlockId): Row | null {
+    if (id === 'latest') return newest.get();
+    return 'height' in id ? byHeight.get(id.height) : byHash.get(id.hash);
+  }
+
+  function burnBlockOf({ hash, height, time, first_block, blocks, transactions }: Row): AnchorBurnBlock {
+    const found = anchored.all(first_block, first_block + blocks - 1);
+    const [last, first] = [found[0]?.block_time ?? 0, found.at(-1)?.block_time ?? 0];
+    return {
+      hash,
+      height,
+      time,
+      blocks: found.map(({ block_hash }) => block_hash),
+      averageBlockTime: blocks > 1 ? (last - first) / (blocks - 1) : 0,
+      transactions,
+    };
+  }
+
+  return {
+    /** Bitcoin blocks that canonical blocks are anchored to, highest first. */
+    async page(limit: number, offset: number): Promise<OffsetPage<AnchorBurnBlock>> {
+      const total = newest.get()?.ordinal ?? 0;
+      const last = total - offset;
+      return { items: range.all(last - limit + 1, last).map(burnBlockOf), total };
+    },
+
+    async find(id: BlockId): Promise<AnchorBurnBlock | undefined> {
+      const found = row(id);
+      return found === null ? undefined : burnBlockOf(found);
+    },
+
+    /** The blocks anchored to one, highest first. */
+    async blocks(id: BlockId, limit: number, offset: number): Promise<OffsetPage<ChainBlock> | undefined> {
+      const found = row(id);
+      if (found === null) return undefined;
+      const { first_block, blocks } = found;
+      const last = first_block + blocks - 1 - offset;
+      return { items: blockRange(Math.max(first_block, last - limit + 1), last), total: blocks };
+    },
+  };
+}
+
+const reward = `SELECT r.height, b.hash, r.burn_amount, r.recipient, r.amount, r.reward_index AS item
+                  FROM burn_rewards r JOIN burn_blocks b ON b.height = r.height`;
+const slot = `SELECT r.height, b.hash, r.address, r.slot_index AS item
+                FROM burn_slot_holders r JOIN burn_blocks b ON b.height = r.height`;
+const output = `SELECT r.height, b.hash, r.tx_id, r.output_index, r.recipient, r.amount
+                  FROM pox_transactions r JOIN burn_blocks b ON b.height = r.height`;
+
+export const burnRewardsSql = {
+  newest: 'SELECT hash FROM burn_blocks ORDER BY height DESC LIMIT 1',
+  chainId: 'SELECT chain_id FROM progress',
+  firstUnpaid: `SELECT height FROM burn_blocks b WHERE height >= ?1
+                   AND NOT EXISTS (SELECT 1 FROM burn_slot_holders s WHERE s.height = b.height) ORDER BY height LIMIT 1`,
+  rewardTotal: 'SELECT ordinal AS total FROM burn_rewards WHERE height < ?1 ORDER BY height DESC, ordinal DESC LIMIT 1',
+  rewards: `${reward} WHERE r.ordinal BETWEEN ?1 AND ?2 ORDER BY r.ordinal DESC`,
+  rewardTotalOf: `SELECT recipient_ordinal AS total, recipient_total AS amount FROM burn_rewards
+                   WHERE recipient = ?1 AND height < ?2 ORDER BY recipient_ordinal DESC LIMIT 1`,
+  rewardsOf: `${reward} WHERE r.recipient = ?1 AND r.recipient_ordinal BETWEEN ?2 AND ?3
+               ORDER BY r.recipient_ordinal DESC`,
+  slotTotal:
+    'SELECT ordinal AS total FROM burn_slot_holders WHERE height < ?1 ORDER BY height DESC, ordinal DESC LIMIT 1',
+  slots: `${slot} WHERE r.ordinal BETWEEN ?1 AND ?2 ORDER BY r.ordinal DESC`,
+  slotTotalOf: `SELECT address_ordinal AS total FROM burn_slot_holders
+                 WHERE address = ?1 AND height < ?2 ORDER BY address_ordinal DESC LIMIT 1`,
+  slotsOf: `${slot} WHERE r.address = ?1 AND r.address_ordinal BETWEEN ?2 AND ?3 ORDER BY r.address_ordinal DESC`,
+  newestOutput: 'SELECT height FROM pox_transactions ORDER BY height DESC LIMIT 1',
+  byHash: 'SELECT height FROM burn_blocks WHERE hash = ?1 ORDER BY height DESC LIMIT 1',
+  outputCount: 'SELECT count(*) AS total FROM pox_transactions WHERE height = ?1',
+  outputs: `${output} WHERE r.height = ?1 ORDER BY r.tx_id, r.output_index LIMIT ?2 OFFSET ?3`,
+  outputTotalOf: `SELECT recipient_ordinal AS total FROM pox_transactions
+                   WHERE recipient = ?1 ORDER BY recipient_ordinal DESC LIMIT 1`,
+  outputsOf: `${output} WHERE r.recipient = ?1 AND r.recipient_ordinal BETWEEN ?2 AND ?3
+               ORDER BY r.recipient_ordinal DESC`,
+};
+
+interface PayingBlockRow {
+  height: number;
+  hash: Uint8Array;
+}
+
+interface RewardRow extends PayingBlockRow {
+  burn_amount: string;
+  recipient: string;
+  amount: string;
+  item: number;
+}
+
+interface SlotRow extends PayingBlockRow {
+  address: string;
+  item: number;
+}
+
+interface OutputRow extends PayingBlockRow {
+  tx_id: Uint8Array;
+  output_index: number;
+  recipient: string;
+  amount: string;
+}
+
+const burnBlock = ({ hash, height }: PayingBlockRow) => ({ hash, height });
+
+const rewardOf = (row: RewardRow): BurnReward => ({
+  burnBlock: burnBlock(row),
+  burnAmount: row.burn_amount,
+  recipient: row.recipient,
+  amount: row.amount,
+  index: row.item,
+});
+
+const slotOf = (row: SlotRow): RewardSlot => ({ burnBlock: burnBlock(row), address: row.address, index: row.item });
+
+const outputOf = (row: OutputRow): PoxOutput => ({
+  burnBlock: burnBlock(row),
+  txId: row.tx_id,
+  outputIndex: row.output_index,
+  recipient: row.recipient,
+  amount: row.amount,
+});
+
+/** The start of the first reward cycle of mainnet that starts at a Bitcoin height or after it. */
+const mainnetCycleFrom = (height: number): number => {
+  const length = cycleLength(networkOf(MAINNET_CHAIN_ID));
+  return FIRST_CYCLE + Math.max(0, Math.ceil((height - FIRST_CYCLE) / length)) * length;
+};
+
+/** The Bitcoin height at which mainnet's reward cycle 0 started. */
+const FIRST_CYCLE = 666_050;
+
+/** No end is known, or none is set. */
+const WITHOUT_END = Number.MAX_SAFE_INTEGER;
+
+export function burnRewardQueries(db: Database) {
+  const newest = prepared<{ hash: Uint8Array }, []>(db, burnRewardsSql.newest);
+  const chainId = prepared<{ chain_id: number | null }, []>(db, burnRewardsSql.chainId);
+  const forcedUnlocks = forcedUnlockQuery(db);
+  const firstUnpaid = prepared<{ height: number }, [number]>(db, burnRewardsSql.firstUnpaid);
+  const rewardTotal = prepared<{ total: number }, [number]>(db, burnRewardsSql.rewardTotal);
+  const rewards = prepared<RewardRow, [number, number]>(db, burnRewardsSql.rewards);
+  const rewardTotalOf = prepared<{ total: number; amount: string }, [string, number]>(db, burnRewardsSql.rewardTotalOf);
+  const rewardsOf = prepared<RewardRow, [string, number, number]>(db, burnRewardsSql.rewardsOf);
+  const slotTotal = prepared<{ total: number }, [number]>(db, burnRewardsSql.slotTotal);
+  const slots = prepared<SlotRow, [number, number]>(db, burnRewardsSql.slots);
+  const slotTotalOf = prepared<{ total: number }, [string, number]>(db, burnRewardsSql.slotTotalOf);
+  const slotsOf = prepared<SlotRow, [string, number, number]>(db, burnRewardsSql.slotsOf);
+  const newestOutput = prepared<{ height: number }, []>(db, burnRewardsSql.newestOutput);
+  const byHash = prepared<{ height: number }, [Uint8Array]>(db, burnRewardsSql.byHash);
+  const outputCount = prepared<{ total: number }, [number]>(db, burnRewardsSql.outputCount);
+  const outputs = prepared<OutputRow, [number, number, number]>(db, burnRewardsSql.outputs);
+  const outputTotalOf = prepared<{ total: number }, [string]>(db, burnRewardsSql.outputTotalOf);
+  const outputsOf = prepared<OutputRow, [string, number, number]>(db, burnRewardsSql.outputsOf);
+
+  /**
+   * The first Bitcoin height that pays nobody for stacking in pox to pox-4. In the reward cycle in which pox-4's locks end,
+   * its reward set is paid on. Mainnet's cycles are known; those of other networks end with the prepare phase, in which
+   * nobody is paid.
+   */
+  function endHeight(): number {
+    const height = forcedUnlocks().pox_4;
+    if (!height) return WITHOUT_END;
+    if (chainId.get()?.chain_id === MAINNET_CHAIN_ID) return mainnetCycleFrom(height);
+    return firstUnpaid.get(height)?.height ?? WITHOUT_END;
+  }
+
+  /** A page of rows numbered from 1, the last of them first. */
+  const numbered = <R, T>(
+    total: number,
+    limit: number,
+    offset: number,
+    rows: (first: number, last: number) => R[],
+    itemOf: (row: R) => T,
+  ) => ({ items: rows(total - offset - limit + 1, total - offset).map(itemOf), total });
+
+  return {
+    /** Hash of the newest Bitcoin block that was announced; null where none was. */
+    async newestHash(): Promise<Uint8Array | null> {
+      return newest.get()?.hash ?? null;
+    },
+
+    async rewards(recipient: string | null, limit: number, offset: number): Promise<OffsetPage<BurnReward>> {
+      if (recipient === null) {
+        const total = rewardTotal.get(endHeight())?.total ?? 0;
+        return numbered(total, limit, offset, (first, last) => rewards.all(first, last), rewardOf);
+      }
+      const total = rewardTotalOf.get(recipient, endHeight())?.total ?? 0;
+      return numbered(total, limit, offset, (first, last) => rewardsOf.all(recipient, first, last), rewardOf);
+    },
+
+    /** Sats, decimal. */
+    async total(recipient: string): Promise<string> {
+      return rewardTotalOf.get(recipient, endHeight())?.amount ?? '0';
+    },
+
+    async slots(address: string | null, limit: number, offset: number): Promise<OffsetPage<RewardSlot>> {
+      if (address === null) {
+        const total = slotTotal.get(endHeight())?.total ?? 0;
+        return numbered(total, limit, offset, (first, last) => slots.all(first, last), slotOf);
+      }
+      const total = slotTotalOf.get(address, endHeight())?.total ?? 0;
+      return numbered(total, limit, offset, (first, last) => slotsOf.all(address, first, last), slotOf);
+    },
+
+    /** Outputs of a Bitcoin block, or of the newest that has some. */
+    async outputsOf(id: BlockId, limit: number, offset: number): Promise<OffsetPage<PoxOutput>> {
+      const height =
+        id === 'latest' ? newestOutput.get()?.height : 'height' in id ? id.height : byHash.get(id.hash)?.height;
+      if (height === undefined) return { items: [], total: 0 };
+      return {
+        items: outputs.all(height, limit, offset).map(outputOf),
+        total: outputCount.get(height)?.total ?? 0,
+      };
+    },
+
+    async outputsTo(recipient: string, limit: number, offset: number): Promise<OffsetPage<PoxOutput>> {
+      const total = outputTotalOf.get(recipient)?.total ?? 0;
+      return numbered(total, limit, offset, (first, last) => outputsOf.all(recipient, first, last), outputOf);
+    },
+  };
+}

@@ -1,0 +1,82 @@
+/** The tip, and blocks by what names them. */
+import type { Database } from 'bun:sqlite';
+import type { BlockId, ChainTip } from '../../model/block.ts';
+import { prepared } from '../../rows/statement.ts';
+import { type KeptTransactions, nothingKept } from '../transactions/kept-transactions.ts';
+
+export const sql = {
+  chainId: 'SELECT chain_id FROM progress',
+  tip: `SELECT b.height, b.block_hash, b.index_block_hash, p.burn_block_height,
+               m.microblock_hash, m.sequence AS microblock_sequence
+          FROM blocks b CROSS JOIN progress p
+          LEFT JOIN streamed_microblocks m
+                 ON m.microblock_hash = (SELECT microblock_hash FROM streamed_microblocks
+                                          WHERE parent_index_block_hash = b.index_block_hash AND accepted = 1
+                                          ORDER BY sequence DESC LIMIT 1)
+         ORDER BY b.height DESC LIMIT 1`,
+  // In the order they came, which is that of their rows.
+  newestArrival: `SELECT index_block_hash FROM block_payloads
+                   WHERE rowid = (SELECT max(rowid) FROM block_payloads)`,
+  newest: 'SELECT height, index_block_hash, transactions FROM blocks ORDER BY height DESC LIMIT 1',
+  byHeight: 'SELECT height, index_block_hash, transactions FROM blocks WHERE height = ?1',
+  byIndexBlockHash: 'SELECT height, index_block_hash, transactions FROM blocks WHERE index_block_hash = ?1',
+  byBlockHash:
+    'SELECT height, index_block_hash, transactions FROM blocks WHERE block_hash = ?1 ORDER BY height DESC LIMIT 1',
+};
+
+interface TipRow {
+  height: number;
+  block_hash: Uint8Array;
+  index_block_hash: Uint8Array;
+  burn_block_height: number;
+  microblock_hash: Uint8Array | null;
+  microblock_sequence: number | null;
+}
+
+interface BlockRow {
+  height: number;
+  index_block_hash: Uint8Array;
+  /** Number of transactions that lists of the block show. */
+  transactions: number;
+}
+
+export type ChainQueries = ReturnType<typeof chainQueries>;
+
+/** @param kept keeps the tip while the file stays as it is */
+export function chainQueries(db: Database, kept: KeptTransactions = nothingKept) {
+  const chainId = prepared<{ chain_id: number | null }, []>(db, sql.chainId);
+  const tip = prepared<TipRow, []>(db, sql.tip);
+  const newestArrival = prepared<Pick<BlockRow, 'index_block_hash'>, []>(db, sql.newestArrival);
+  const newest = prepared<BlockRow, []>(db, sql.newest);
+  const byHeight = prepared<BlockRow, [number]>(db, sql.byHeight);
+  const byIndexBlockHash = prepared<BlockRow, [Uint8Array]>(db, sql.byIndexBlockHash);
+  const byBlockHash = prepared<BlockRow, [Uint8Array]>(db, sql.byBlockHash);
+
+  /** The canonical block, null where there is none. */
+  function block(id: BlockId): BlockRow | null {
+    if (id === 'latest') return newest.get();
+    if ('height' in id) return byHeight.get(id.height);
+    return byIndexBlockHash.get(id.hash) ?? byBlockHash.get(id.hash);
+  }
+
+  return {
+    block,
+    /** The chain id, null before the first event. */
+    chainId: (): number | null => chainId.get()?.chain_id ?? null,
+    newestArrival: kept.once((): Uint8Array | undefined => newestArrival.get()?.index_block_hash),
+    tip: kept.once((): ChainTip | null => {
+      const row = tip.get();
+      if (row === null) return null;
+      return {
+        height: row.height,
+        blockHash: row.block_hash,
+        indexBlockHash: row.index_block_hash,
+        burnBlockHeight: row.burn_block_height,
+        microblock:
+          row.microblock_hash === null || row.microblock_sequence === null
+            ? null
+            : { hash: row.microblock_hash, sequence: row.microblock_sequence },
+      };
+    }),
+  };
+}

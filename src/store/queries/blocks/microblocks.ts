@@ -1,0 +1,100 @@
+/** Microblocks of the canonical chain (Stacks 2.x), and those that wait on its tip. */
+import type { Database } from 'bun:sqlite';
+import { positionsOf } from '../../../chain/position.ts';
+import type { ChainMicroblock } from '../../model/block.ts';
+import type { OffsetPage } from '../../model/page.ts';
+import { prepared } from '../../rows/statement.ts';
+import type { StreamedQueries } from './streamed.ts';
+
+// The first block of an index has no parent in it: what it says itself of its parent is all that is known.
+const columns = `m.hash, m.parent_hash, m.sequence, m.height, b.block_hash, b.parent_block_hash, p.burn_block_hash,
+  coalesce(p.burn_block_height, 0) AS burn_block_height,
+  coalesce(p.burn_block_time, b.parent_burn_block_time, 0) AS burn_block_time`;
+const from = `FROM microblocks m CROSS JOIN blocks b ON b.height = m.height LEFT JOIN blocks p ON p.height = m.height - 1`;
+
+export const sql = {
+  total: 'SELECT max(ordinal) AS total FROM microblocks',
+  range: `SELECT ${columns} ${from} WHERE m.ordinal BETWEEN ?1 AND ?2 ORDER BY m.ordinal DESC`,
+  byHash: `SELECT ${columns} ${from} WHERE m.hash = ?1 ORDER BY m.ordinal DESC LIMIT 1`,
+  transactions: `SELECT tx_id FROM transactions WHERE position BETWEEN ?1 AND ?2 AND microblock_hash = ?3
+                  ORDER BY position`,
+};
+
+interface Row {
+  hash: Uint8Array;
+  parent_hash: Uint8Array;
+  sequence: number;
+  height: number;
+  block_hash: Uint8Array;
+  parent_block_hash: Uint8Array;
+  /** Null where the index doesn't have the parent. */
+  burn_block_hash: Uint8Array | null;
+  burn_block_height: number;
+  burn_block_time: number;
+}
+
+/** Bytes of a hash that nobody knows. */
+const NO_HASH = new Uint8Array(0);
+
+export function microblockQueries(db: Database, streamed: StreamedQueries) {
+  const total = prepared<{ total: number | null }, []>(db, sql.total);
+  const range = prepared<Row, [number, number]>(db, sql.range);
+  const byHash = prepared<Row, [Uint8Array]>(db, sql.byHash);
+  const transactions = prepared<{ tx_id: Uint8Array }, [number, number, Uint8Array]>(db, sql.transactions);
+
+  function confirmed(row: Row): ChainMicroblock {
+    const { first, last } = positionsOf(row.height);
+    return {
+      hash: row.hash,
+      parentHash: row.parent_hash,
+      sequence: row.sequence,
+      height: row.height,
+      blockHash: row.block_hash,
+      parentBlock: {
+        hash: row.parent_block_hash,
+        burnBlock: {
+          hash: row.burn_block_hash ?? NO_HASH,
+          height: row.burn_block_height,
+          time: row.burn_block_time,
+        },
+      },
+      txIds: transactions.all(first, last, row.hash).map(({ tx_id }) => tx_id),
+    };
+  }
+
+  /** Microblocks that wait, the last first. */
+  function waiting(): ChainMicroblock[] {
+    const parent = streamed.parent();
+    if (parent === null) return [];
+    return streamed
+      .microblocks()
+      .map(({ hash, parentHash, sequence, burnBlock, transactions: held }) => ({
+        hash,
+        parentHash,
+        sequence,
+        height: parent.height + 1,
+        blockHash: null,
+        parentBlock: { hash: parent.block_hash, burnBlock },
+        txIds: held.map(({ txId }) => txId),
+      }))
+      .reverse();
+  }
+
+  return {
+    /** Newest first. */
+    async page(limit: number, offset: number): Promise<OffsetPage<ChainMicroblock>> {
+      const ahead = waiting();
+      const items = ahead.slice(offset, offset + limit);
+      const ordinals = total.get()?.total ?? 0;
+      const last = ordinals - Math.max(0, offset - ahead.length);
+      const first = last - (limit - items.length) + 1;
+      return { items: [...items, ...range.all(first, last).map(confirmed)], total: ahead.length + ordinals };
+    },
+
+    async find(hash: Uint8Array): Promise<ChainMicroblock | undefined> {
+      const row = byHash.get(hash);
+      if (row !== null) return confirmed(row);
+      return waiting().find((of) => Buffer.compare(of.hash, hash) === 0);
+    },
+  };
+}

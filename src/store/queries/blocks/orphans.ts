@@ -1,0 +1,143 @@
+/** Blocks that are known and not canonical, with their transactions, and a transaction by its id wherever it is. */
+import type { Database } from 'bun:sqlite';
+import type { Block, ChainTransaction } from '../../../chain/block.ts';
+import { networkOf, TESTNET_CHAIN_ID } from '../../../chain/network.ts';
+import { blockOfPayload, type EntryReader } from '../../files/payload-source.ts';
+import type { BlockSearch } from '../../model/block.ts';
+import type { FoundInForks, TransactionEvent } from '../../model/transaction.ts';
+import { prepared } from '../../rows/statement.ts';
+import type { MempoolQueries } from '../mempool.ts';
+import { type DetailQueries, detailInBlock, indexedEvents } from '../transactions/details.ts';
+import type { EventQueries } from '../transactions/events.ts';
+import type { ChainQueries } from './chain.ts';
+import type { StreamedQueries } from './streamed.ts';
+
+const found = 'SELECT index_block_hash, height FROM orphaned_blocks';
+
+export const sql = {
+  byHeight: `${found} WHERE height = ?1 LIMIT 1`,
+  byHash: `${found} WHERE block_hash = ?1 ORDER BY height DESC LIMIT 1`,
+  byIndexHash: `${found} WHERE index_block_hash = ?1`,
+  byBurnHash: `${found} WHERE burn_block_hash = ?1 ORDER BY height DESC LIMIT 1`,
+  byBurnHeight: `${found} WHERE burn_block_height = ?1 ORDER BY height DESC LIMIT 1`,
+  // Few forks hold the same transaction.
+  ofTransaction: `SELECT t.index_block_hash, b.height FROM orphaned_transactions t
+                    JOIN orphaned_blocks b ON b.index_block_hash = t.index_block_hash WHERE t.tx_id = ?1`,
+  ofContract: `SELECT t.index_block_hash, b.height, t.tx_id FROM orphaned_transactions t
+                 JOIN orphaned_blocks b ON b.index_block_hash = t.index_block_hash WHERE t.contract = ?1`,
+  payload: 'SELECT journal_id FROM block_payloads WHERE index_block_hash = ?1',
+};
+
+interface Row {
+  index_block_hash: Uint8Array;
+  height: number;
+}
+
+export interface OrphanedTransaction {
+  block: Block;
+  transaction: ChainTransaction;
+}
+
+const highestFirst = (a: Row, b: Row): number => b.height - a.height;
+
+export type OrphanQueries = ReturnType<typeof orphanQueries>;
+
+/**
+ * @param chain says which chain it is
+ * @param journal holds the payloads
+ */
+export function orphanQueries(db: Database, chain: Pick<ChainQueries, 'chainId'>, journal: EntryReader) {
+  const byHeight = prepared<Row, [number]>(db, sql.byHeight);
+  const byHash = prepared<Row, [Uint8Array]>(db, sql.byHash);
+  const byIndexHash = prepared<Row, [Uint8Array]>(db, sql.byIndexHash);
+  const byBurnHash = prepared<Row, [Uint8Array]>(db, sql.byBurnHash);
+  const byBurnHeight = prepared<Row, [number]>(db, sql.byBurnHeight);
+  const ofTransaction = prepared<Row, [Uint8Array]>(db, sql.ofTransaction);
+  const ofContract = prepared<Row & { tx_id: Uint8Array }, [string]>(db, sql.ofContract);
+  const payload = prepared<{ journal_id: number }, [Uint8Array]>(db, sql.payload);
+
+  const network = () => networkOf(chain.chainId() ?? TESTNET_CHAIN_ID);
+
+  /** Undefined where its payload is kept no more. */
+  function read(indexBlockHash: Uint8Array): Block | undefined {
+    const source = payload.get(indexBlockHash);
+    const text = source === null ? undefined : journal.read(source.journal_id)?.text;
+    return text === undefined ? undefined : blockOfPayload(text, indexBlockHash, network());
+  }
+
+  function rowOf(search: BlockSearch): Row | null {
+    if ('height' in search) return byHeight.get(search.height);
+    if ('hash' in search) return byHash.get(search.hash);
+    if ('indexHash' in search) return byIndexHash.get(search.indexHash);
+    if ('burnHash' in search) return byBurnHash.get(search.burnHash);
+    return byBurnHeight.get(search.burnHeight);
+  }
+
+  function held({ index_block_hash }: Row, txId: Uint8Array): OrphanedTransaction | undefined {
+    const block = read(index_block_hash);
+    const transaction = block?.transactions.find((of) => Buffer.compare(of.txId, txId) === 0);
+    return block === undefined || transaction === undefined ? undefined : { block, transaction };
+  }
+
+  return {
+    network,
+
+    /** Whether there is such a block. */
+    has: (search: BlockSearch): boolean => rowOf(search) !== null,
+
+    /** The highest orphaned block that a search finds. */
+    block(search: BlockSearch): Block | undefined {
+      const row = rowOf(search);
+      return row === null ? undefined : read(row.index_block_hash);
+    },
+
+    /** An orphaned transaction in the highest block that holds it. */
+    transaction(txId: Uint8Array): OrphanedTransaction | undefined {
+      const row = ofTransaction.all(txId).sort(highestFirst)[0];
+      return row === undefined ? undefined : held(row, txId);
+    },
+
+    /** Deployments of a contract, the highest first. */
+    deployments: (contractId: string): OrphanedTransaction[] =>
+      ofContract
+        .all(contractId)
+        .sort(highestFirst)
+        .flatMap((row) => held(row, row.tx_id) ?? []),
+  };
+}
+
+interface Sources {
+  details: DetailQueries;
+  events: EventQueries;
+  mempool: MempoolQueries;
+  orphans: OrphanQueries;
+  streamed: StreamedQueries;
+}
+
+export const inForks =
+  ({ details, events, mempool, orphans, streamed }: Sources) =>
+  async (
+    txId: Uint8Array,
+    { limit, offset }: { limit: number; offset: number },
+    withStreamed: boolean,
+  ): Promise<FoundInForks | undefined> => {
+    const part = (of: TransactionEvent[]) => of.slice(offset, offset + limit);
+    const canonical = details.find(txId);
+    if (canonical !== undefined) {
+      return { mined: true, transaction: canonical, events: events.slice(txId, limit, offset) };
+    }
+    const waiting = withStreamed ? streamed.find(txId) : undefined;
+    if (waiting !== undefined) {
+      return { mined: true, transaction: waiting.detail, events: part(indexedEvents(waiting.transaction)) };
+    }
+    const pending = mempool.find(txId);
+    if (pending !== undefined) return { mined: false, transaction: pending };
+    const orphan = orphans.transaction(txId);
+    if (orphan === undefined) return undefined;
+    const { block, transaction } = orphan;
+    return {
+      mined: true,
+      transaction: detailInBlock(transaction, block, false),
+      events: part(indexedEvents(transaction)),
+    };
+  };

@@ -1,0 +1,193 @@
+/** Blocks of any fork with what they hold, as v1 shows them. */
+import type { Database } from 'bun:sqlite';
+import type { Turns } from '../../../base/turns.ts';
+import type { Block } from '../../../chain/block.ts';
+import { positionsOf } from '../../../chain/position.ts';
+import type { AnnouncedBlock, BlockSearch, ConfirmedMicroblock, WholeBlock } from '../../model/block.ts';
+import type { OffsetPage } from '../../model/page.ts';
+import type { TransactionDetail } from '../../model/transaction.ts';
+import { prepared } from '../../rows/statement.ts';
+import type { DetailQueries } from '../transactions/details.ts';
+import type { BlockRange } from './blocks.ts';
+import type { OrphanQueries } from './orphans.ts';
+
+const ofAnchor = 'SELECT first_block + blocks - 1 AS height FROM anchor_burn_blocks';
+
+export const sql = {
+  byHeight: 'SELECT height FROM blocks WHERE height = ?1',
+  byHash: 'SELECT height FROM blocks WHERE block_hash = ?1 ORDER BY height DESC LIMIT 1',
+  byIndexHash: 'SELECT height FROM blocks WHERE index_block_hash = ?1',
+  // Ordinals ascend with the chain: the highest block is that of the last.
+  byBurnHash: `${ofAnchor} WHERE hash = ?1 ORDER BY ordinal DESC LIMIT 1`,
+  byBurnHeight: `${ofAnchor} WHERE height = ?1 ORDER BY ordinal DESC LIMIT 1`,
+  tip: 'SELECT height FROM blocks ORDER BY height DESC LIMIT 1',
+  parentMicroblock: `SELECT parent_microblock_hash AS hash, parent_microblock_sequence AS sequence
+                       FROM blocks WHERE height = ?1`,
+  holds: 'SELECT tx_id, microblock_hash FROM transactions WHERE position BETWEEN ?1 AND ?2 ORDER BY position',
+  confirmed: 'SELECT hash FROM microblocks WHERE height = ?1 ORDER BY ordinal',
+  waiting: `SELECT microblock_hash AS hash FROM streamed_microblocks
+             WHERE parent_index_block_hash = ?1 AND accepted = 1 ORDER BY sequence`,
+  count: 'SELECT transactions FROM blocks WHERE height = ?1',
+  ascending: `SELECT position FROM transactions WHERE position BETWEEN ?1 AND ?2
+               ORDER BY position LIMIT ?3 OFFSET ?4`,
+  descending: `SELECT position FROM transactions WHERE position BETWEEN ?1 AND ?2
+                ORDER BY position DESC LIMIT ?3 OFFSET ?4`,
+};
+
+interface HeightRow {
+  height: number;
+}
+
+interface HashRow {
+  hash: Uint8Array;
+}
+
+type Microblock = NonNullable<WholeBlock['parentMicroblock']>;
+
+/** A block that confirms no microblock names 32 zero bytes. */
+const parentMicroblock = (of: Microblock | null): Microblock | null =>
+  of === null || of.hash.every((byte) => byte === 0) ? null : of;
+
+/** A block beside the chain. What it holds counts for nothing. */
+const beside = (block: WholeBlock): WholeBlock => ({
+  ...block,
+  canonical: false,
+  txIds: [],
+  confirmed: [],
+  streamed: [],
+});
+
+/** What a block holds, from its payload. */
+const ofPayload = (block: Block): WholeBlock => ({
+  canonical: true,
+  height: block.height,
+  hash: block.blockHash,
+  indexHash: block.indexBlockHash,
+  parentHash: block.parentBlockHash,
+  parentIndexHash: block.parentIndexBlockHash,
+  time: block.blockTime,
+  tenureHeight: block.tenureHeight ?? (block.signerBits === null ? block.height : -1),
+  burnBlock: { hash: block.burnBlockHash, height: block.burnBlockHeight, time: block.burnBlockTime },
+  minerTxId: block.minerTxId,
+  transactions: block.announcedTransactions,
+  cost: block.cost,
+  parentMicroblock: parentMicroblock({ hash: block.parentMicroblockHash, sequence: block.parentMicroblockSequence }),
+  txIds: block.transactions.map(({ txId }) => txId),
+  confirmed: confirmedBy(block.transactions.map(({ microblock }) => microblock?.hash ?? null)),
+  streamed: [],
+});
+
+/** @param hashes the microblock of each transaction, null in the anchor block, whose transactions come last */
+function confirmedBy(hashes: readonly (Uint8Array | null)[]): ConfirmedMicroblock[] {
+  const microblocks = new Map<string, ConfirmedMicroblock>();
+  for (const hash of hashes) {
+    if (hash === null) break;
+    const known = microblocks.get(hash.toHex());
+    if (known === undefined) microblocks.set(hash.toHex(), { hash, transactions: 1 });
+    else known.transactions += 1;
+  }
+  return [...microblocks.values()];
+}
+
+export function wholeBlockQueries(
+  db: Database,
+  {
+    range,
+    orphans,
+    details,
+    turns,
+  }: { range: BlockRange; orphans: OrphanQueries; details: DetailQueries; turns: Turns },
+) {
+  const byHeight = prepared<HeightRow, [number]>(db, sql.byHeight);
+  const byHash = prepared<HeightRow, [Uint8Array]>(db, sql.byHash);
+  const byIndexHash = prepared<HeightRow, [Uint8Array]>(db, sql.byIndexHash);
+  const byBurnHash = prepared<HeightRow, [Uint8Array]>(db, sql.byBurnHash);
+  const byBurnHeight = prepared<HeightRow, [number]>(db, sql.byBurnHeight);
+  const tip = prepared<HeightRow, []>(db, sql.tip);
+  const parentOf = prepared<Microblock, [number]>(db, sql.parentMicroblock);
+  const holds = prepared<{ tx_id: Uint8Array; microblock_hash: Uint8Array | null }, [number, number]>(db, sql.holds);
+  const streamedOn = prepared<HashRow, [number]>(db, sql.confirmed);
+  const waiting = prepared<HashRow, [Uint8Array]>(db, sql.waiting);
+  const count = prepared<{ transactions: number }, [number]>(db, sql.count);
+  const ascending = prepared<{ position: number }, [number, number, number, number]>(db, sql.ascending);
+  const descending = prepared<{ position: number }, [number, number, number, number]>(db, sql.descending);
+
+  function canonicalHeight(search: BlockSearch): number | undefined {
+    if ('height' in search) return byHeight.get(search.height)?.height;
+    if ('hash' in search) return byHash.get(search.hash)?.height;
+    if ('indexHash' in search) return byIndexHash.get(search.indexHash)?.height;
+    if ('burnHash' in search) return byBurnHash.get(search.burnHash)?.height;
+    return byBurnHeight.get(search.burnHeight)?.height;
+  }
+
+  function whole(height: number, tipHeight: number): WholeBlock | undefined {
+    const block = range(height, height)[0];
+    if (block === undefined) return undefined;
+    const { first, last } = positionsOf(height);
+    const rows = holds.all(first, last);
+    return {
+      ...block,
+      canonical: true,
+      parentMicroblock: parentMicroblock(parentOf.get(height)),
+      txIds: rows.map(({ tx_id }) => tx_id),
+      confirmed: confirmedBy(rows.map(({ microblock_hash }) => microblock_hash)),
+      streamed: (height === tipHeight ? waiting.all(block.indexHash) : streamedOn.all(height + 1)).map(
+        ({ hash }) => hash,
+      ),
+    };
+  }
+
+  const tipHeight = (): number => tip.get()?.height ?? 0;
+
+  return {
+    /** The canonical one, else the highest orphan. */
+    async whole(search: BlockSearch): Promise<WholeBlock | undefined> {
+      const height = canonicalHeight(search);
+      if (height !== undefined) return whole(height, tipHeight());
+      const orphan = orphans.block(search);
+      return orphan === undefined ? undefined : beside(ofPayload(orphan));
+    },
+
+    /**
+     * A block as it came onto the chain, or beside it, wherever it stands by now.
+     * @returns undefined where it is an orphan that is too old to be kept
+     */
+    async announced(indexHash: Uint8Array, canonical: boolean): Promise<AnnouncedBlock | undefined> {
+      const height = canonicalHeight({ indexHash });
+      const orphan = height === undefined ? orphans.block({ indexHash }) : undefined;
+      const block = height === undefined ? orphan && ofPayload(orphan) : whole(height, tipHeight());
+      if (block === undefined) return undefined;
+      return { block: canonical ? block : beside(block), isOnChain: height !== undefined };
+    },
+
+    /** The canonical chain, highest first. A block may hold thousands of transactions: others have their turn between two. */
+    async wholePage(limit: number, offset: number): Promise<OffsetPage<WholeBlock>> {
+      const pause = turns.longWork();
+      const last = tipHeight();
+      const items: WholeBlock[] = [];
+      for (let height = last - offset; height > 0 && items.length < limit; height--) {
+        const block = whole(height, last);
+        if (block !== undefined) items.push(block);
+        await pause();
+      }
+      return { items, total: last };
+    },
+
+    /** The transactions of a block; an orphaned one has none. Undefined where no fork has such a block. */
+    async transactions(
+      search: BlockSearch,
+      order: 'asc' | 'desc',
+      limit: number,
+      offset: number,
+    ): Promise<OffsetPage<TransactionDetail> | undefined> {
+      const height = canonicalHeight(search);
+      if (height === undefined) return orphans.has(search) ? { items: [], total: 0 } : undefined;
+      const { first, last } = positionsOf(height);
+      const rows = (order === 'asc' ? ascending : descending).all(first, last, limit, offset);
+      return {
+        items: details.at(rows.map(({ position }) => position)),
+        total: count.get(height)?.transactions ?? 0,
+      };
+    },
+  };
+}

@@ -1,0 +1,108 @@
+/** What contracts logged, newest first. */
+import type { Database } from 'bun:sqlite';
+import type { ContractLog } from '../../model/contract.ts';
+import type { Cursor, CursorKey, OffsetStart, Page } from '../../model/page.ts';
+import type { EventPlace } from '../../model/transaction.ts';
+import { prepared } from '../../rows/statement.ts';
+import { EVENT_KIND } from '../../rows/words.ts';
+import { placeQuery } from '../accounts/places.ts';
+import { isBehind, keysetPage, movedTo, numberAt, pageBeyond } from '../page.ts';
+
+const logs = `SELECT e.position, e.event_index, t.tx_id, e.topic, e.value
+                FROM events e JOIN transactions t ON t.position = e.position
+               WHERE e.contract_id = ?1 AND e.kind = ${EVENT_KIND.log}`;
+const newest = 'ORDER BY e.position DESC, e.event_index DESC';
+
+export const sql = {
+  contract: 'SELECT id FROM principals WHERE address = ?1',
+  total: 'SELECT logs AS total FROM contract_logs WHERE contract_id = ?1',
+  from: `${logs} AND (e.position, e.event_index) <= (?2, ?3) ${newest} LIMIT ?4`,
+  before: `${logs} AND (e.position, e.event_index) > (?2, ?3) ORDER BY e.position, e.event_index LIMIT ?4`,
+  behind: `SELECT e.position, e.event_index FROM events e
+            WHERE e.contract_id = ?1 AND e.kind = ${EVENT_KIND.log} AND (e.position, e.event_index) <= (?2, ?3)
+            ${newest} LIMIT 1 OFFSET ?4`,
+};
+
+interface KeyRow {
+  position: number;
+  event_index: number;
+}
+
+interface Row extends KeyRow {
+  tx_id: Uint8Array;
+  topic: string | null;
+  value: Uint8Array | null;
+}
+
+/** An index behind every event of a transaction. */
+const LAST_EVENT = Number.MAX_SAFE_INTEGER;
+const NEWEST: KeyRow = { position: Number.MAX_SAFE_INTEGER, event_index: LAST_EVENT };
+const NO_BYTES = new Uint8Array(0);
+
+const logOf = (row: Row): ContractLog => ({
+  txId: row.tx_id,
+  eventIndex: row.event_index,
+  topic: row.topic ?? '',
+  value: row.value ?? NO_BYTES,
+});
+
+const keyOf = ({ position, event_index }: KeyRow): CursorKey => [position, event_index];
+
+const rowKey = (key: CursorKey): KeyRow => ({ position: numberAt(key, 0), event_index: numberAt(key, 1) });
+
+/** The first key behind a cursor's place. */
+function edgeOf(cursor: Cursor): KeyRow {
+  const { position, event_index } = rowKey(cursor.key);
+  return { position, event_index: isBehind(cursor) ? event_index - 1 : event_index };
+}
+
+export function contractLogQueries(db: Database) {
+  const contract = prepared<{ id: number }, [string]>(db, sql.contract);
+  const total = prepared<{ total: number }, [number]>(db, sql.total);
+  const transactionAt = placeQuery(db);
+  const from = prepared<Row, [number, number, number, number]>(db, sql.from);
+  const before = prepared<Row, [number, number, number, number]>(db, sql.before);
+  const behind = prepared<KeyRow, [number, number, number, number]>(db, sql.behind);
+
+  /** The last event that may stand at or before a place. */
+  function keyAt(place: EventPlace): KeyRow {
+    const { position, exact } = transactionAt(place);
+    return { position, event_index: exact ? place.eventIndex : LAST_EVENT };
+  }
+
+  /** The page that a start names, null for the newest; undefined where the offset leads to no log. */
+  function placeOf(id: number, { item, offset, ...start }: OffsetStart<EventPlace>): Cursor | null | undefined {
+    const cursor: Cursor | null = item === null ? start.cursor : { side: 'from', key: keyOf(keyAt(item)) };
+    if (offset === 0) return cursor;
+    const { position, event_index } = cursor === null ? NEWEST : edgeOf(cursor);
+    const first = behind.get(id, position, event_index, offset);
+    return first === null ? undefined : movedTo(keyOf(first), cursor);
+  }
+
+  return async (
+    contractId: string,
+    limit: number,
+    start: OffsetStart<EventPlace>,
+  ): Promise<Page<ContractLog> | undefined> => {
+    const id = contract.get(contractId)?.id ?? 0;
+    const logs = total.get(id)?.total ?? 0;
+    const at = placeOf(id, start);
+    if (at === undefined) return pageBeyond(logs);
+    const page = keysetPage<Row, ContractLog>({
+      limit,
+      at,
+      total: logs,
+      rowsFrom(key, count) {
+        const { position, event_index } = key === null ? NEWEST : rowKey(key);
+        return from.all(id, position, event_index, count);
+      },
+      rowsBefore(key, count) {
+        const { position, event_index } = rowKey(key);
+        return before.all(id, position, event_index, count);
+      },
+      keyOf,
+      itemOf: logOf,
+    });
+    return start.item !== null && page.items.length === 0 ? undefined : page;
+  };
+}

@@ -1,0 +1,237 @@
+/** Deployed contracts, the functions that their interfaces declare, and deployments of any fork as v1 shows them. */
+import type { Database } from 'bun:sqlite';
+import { heightOf } from '../../../chain/position.ts';
+import { contractFunctions } from '../../../codec/abi.ts';
+import { splitPrincipal } from '../../../codec/address.ts';
+import type { ContractDeployment, ContractFunctions, Deployment, SmartContract } from '../../model/contract.ts';
+import { heightIn, shownTime } from '../../rows/expressions.ts';
+import { prepared, TooMuchWorkError } from '../../rows/statement.ts';
+import { MEMPOOL_STATE, PAYLOAD, STATUS, storedTransactionStatus } from '../../rows/words.ts';
+import type { OrphanedTransaction, OrphanQueries } from '../blocks/orphans.ts';
+import { type MadeByRow, madeByOf } from '../tokens/transfers.ts';
+import type { KeptTransactions } from '../transactions/kept-transactions.ts';
+
+const columns = 'p.address, t.position, t.tx_id, t.clarity_version, d.contract_interface, d.raw';
+
+export const sql = {
+  newest: `SELECT ${columns}
+                FROM principals p JOIN contracts c ON c.contract_id = p.id
+                JOIN transactions t ON t.position = c.position JOIN transaction_bodies d ON d.position = c.position
+               WHERE p.address = ?1 ORDER BY c.position DESC LIMIT 1`,
+  newestWhole: `SELECT ${columns}
+                FROM principals p JOIN contracts c ON c.contract_id = p.id
+                JOIN transactions t ON t.position = c.position JOIN transaction_bodies d ON d.position = c.position
+               WHERE p.address = ?1 AND d.contract_interface IS NOT NULL ORDER BY c.position DESC LIMIT 1`,
+  // Deployments by position: the transactions that make a contract.
+  at: `SELECT ${columns}
+         FROM transactions t JOIN principals p ON p.id = t.contract_id
+         JOIN transaction_bodies d ON d.position = t.position WHERE t.position = ?1`,
+  interface: 'SELECT contract_interface FROM transaction_bodies WHERE position = ?1',
+  size: 'SELECT count(*) AS size FROM (SELECT 1 FROM declared_functions WHERE name = ?1 LIMIT ?2)',
+  declaring: 'SELECT position FROM declared_functions WHERE name = ?1 ORDER BY position DESC LIMIT ?2',
+  declares: 'SELECT 1 AS found FROM declared_functions WHERE name = ?1 AND position = ?2',
+  deployments: `SELECT position FROM transactions INDEXED BY transactions_by_type WHERE type = ?1
+                 ORDER BY position DESC LIMIT ?2`,
+};
+
+interface Row {
+  address: string;
+  position: number;
+  tx_id: Uint8Array;
+  clarity_version: number | null;
+  contract_interface: string | null;
+  raw: Uint8Array;
+}
+
+const canonicalOf = (row: Row): ContractDeployment => ({
+  contractId: row.address,
+  txId: row.tx_id,
+  canonical: true,
+  height: heightOf(row.position),
+  clarityVersion: row.clarity_version,
+  raw: row.raw,
+  contractInterface: row.contract_interface,
+});
+
+const orphanOf = (contractId: string, { block, transaction }: OrphanedTransaction): ContractDeployment => ({
+  contractId,
+  txId: transaction.txId,
+  canonical: false,
+  height: block.height,
+  clarityVersion: transaction.payload.type === 'smart_contract' ? transaction.payload.clarityVersion : null,
+  raw: transaction.raw,
+  contractInterface: transaction.contractInterface,
+});
+
+/** Number of deployments below which a function's name is rare enough to search by. */
+const RARE = 1_000;
+
+/** The most deployments whose interfaces a request looks at: as many as take a twentieth of a second. */
+const MOST_LOOKED_AT = 4_000;
+
+/** The payload types of deployments. */
+const VERSIONED = 6;
+const UNVERSIONED = 1;
+
+/** @param most deployments that are looked at; others than usual are for tests */
+export function deploymentQueries(db: Database, orphans: OrphanQueries, most = MOST_LOOKED_AT) {
+  const newest = prepared<Row, [string]>(db, sql.newest);
+  const newestWhole = prepared<Row, [string]>(db, sql.newestWhole);
+  const interfaceAt = prepared<{ contract_interface: string | null }, [number]>(db, sql.interface);
+  const declares = prepared<{ found: number }, [string, number]>(db, sql.declares);
+  const at = prepared<Row, [number]>(db, sql.at);
+  const size = prepared<{ size: number }, [string, number]>(db, sql.size);
+  const declaring = prepared<{ position: number }, [string, number]>(db, sql.declaring);
+  const deployments = prepared<{ position: number }, [number, number]>(db, sql.deployments);
+
+  /** The function that the fewest deployments declare; undefined where none is named. */
+  function rarestOf(names: readonly string[]): string | undefined {
+    let rarest: { name: string; size: number } | undefined;
+    for (const name of names) {
+      const found = size.get(name, RARE)?.size ?? 0;
+      if (rarest === undefined || found < rarest.size) rarest = { name, size: found };
+    }
+    return rarest?.name;
+  }
+
+  /** Positions of deployments that may declare all of the functions, the newest first; one more than are looked at. */
+  function candidates(names: readonly string[]): number[] {
+    const rarest = rarestOf(names);
+    if (rarest !== undefined) return declaring.all(rarest, most + 1).map(({ position }) => position);
+    // Both kinds, in one order.
+    const kinds = [VERSIONED, UNVERSIONED].map((type) => deployments.all(type, most + 1));
+    return kinds
+      .flat()
+      .map(({ position }) => position)
+      .sort((a, b) => b - a)
+      .slice(0, most + 1);
+  }
+
+  return {
+    /** The newest whose interface is known, canonical before orphaned, else the newest; undefined where there is none. */
+    async anyDeployment(contractId: string): Promise<ContractDeployment | undefined> {
+      const whole = newestWhole.get(contractId);
+      if (whole !== null) return canonicalOf(whole);
+      const orphaned = orphans.deployments(contractId).map((of) => orphanOf(contractId, of));
+      const known = orphaned.find((of) => of.contractInterface !== null);
+      if (known !== undefined) return known;
+      const row = newest.get(contractId);
+      return row === null ? orphaned[0] : canonicalOf(row);
+    },
+
+    /**
+     * Deployments of the canonical chain whose interface passes, newest first.
+     * @param names functions that it must declare, to look for it by
+     * @throws TooMuchWorkError where too many must be looked at to find the page
+     */
+    async withInterface(
+      names: readonly string[],
+      passes: (contractInterface: unknown) => boolean,
+      limit: number,
+      offset: number,
+    ): Promise<ContractDeployment[]> {
+      const found: ContractDeployment[] = [];
+      let left = offset;
+      for (const [looked, position] of candidates(names).entries()) {
+        if (found.length >= limit) break;
+        if (looked === most) throw tooManyDeclare(most);
+        if (!names.every((name) => declares.get(name, position) !== null)) continue;
+        const text = interfaceAt.get(position)?.contract_interface ?? null;
+        if (text === null || !passes(JSON.parse(text))) continue;
+        if (left > 0) {
+          left -= 1;
+          continue;
+        }
+        const row = at.get(position);
+        if (row !== null) found.push(canonicalOf(row));
+      }
+      return found;
+    },
+  };
+}
+
+const tooManyDeclare = (most: number): TooMuchWorkError =>
+  new TooMuchWorkError(
+    `The page is not among the ${most} newest contracts that declare the rarest of these functions; give a lower ` +
+      'offset, or a trait with a function that fewer contracts declare',
+  );
+
+export const contractsSql = {
+  find: `SELECT t.position, t.tx_id, t.tx_index, ${shownTime} AS block_time,
+                b.block_hash, b.index_block_hash, b.burn_block_height, b.burn_block_time, t.clarity_version,
+                d.raw
+           FROM principals p JOIN contracts c ON c.contract_id = p.id
+           JOIN transactions t ON t.position = c.position JOIN transaction_bodies d ON d.position = c.position
+           JOIN blocks b ON b.height = ${heightIn('c.position')}
+          WHERE p.address = ?1 AND t.status = ${STATUS.success} ORDER BY c.position DESC LIMIT 1`,
+  mined: `SELECT t.position, t.tx_id, t.status
+            FROM principals p JOIN contracts c ON c.contract_id = p.id JOIN transactions t ON t.position = c.position
+           WHERE p.address = ?1 ORDER BY c.position DESC LIMIT 1`,
+  principal: 'SELECT id FROM principals WHERE address = ?1',
+  // Whoever deploys a contract is its address.
+  waiting: `SELECT tx_id FROM mempool_transactions
+             WHERE state = ${MEMPOOL_STATE.pending} AND sender_id = ?1 AND contract_id = ?2 AND type IN (${PAYLOAD.smart_contract}, ${PAYLOAD.versioned_smart_contract}) ORDER BY nonce LIMIT 1`,
+};
+
+interface ContractRow extends MadeByRow {
+  clarity_version: number | null;
+  raw: Uint8Array;
+}
+
+export function contractQueries(db: Database) {
+  const find = prepared<ContractRow, [string]>(db, contractsSql.find);
+  const mined = prepared<{ position: number; tx_id: Uint8Array; status: number }, [string]>(db, contractsSql.mined);
+  const principal = prepared<{ id: number }, [string]>(db, contractsSql.principal);
+  const waiting = prepared<{ tx_id: Uint8Array }, [number, number]>(db, contractsSql.waiting);
+  return {
+    /** Undefined where none of that id was deployed with success. */
+    async find(contractId: string): Promise<SmartContract | undefined> {
+      const row = find.get(contractId);
+      if (row === null) return undefined;
+      return { ...madeByOf(row), contractId, clarityVersion: row.clarity_version, raw: row.raw };
+    },
+
+    /**
+     * The newest deployment that was mined, whatever came of it, else the first that waits; undefined where there is
+     * none.
+     */
+    async deployment(contractId: string): Promise<Deployment | undefined> {
+      const row = mined.get(contractId);
+      if (row !== null)
+        return { status: storedTransactionStatus.wordOf(row.status), txId: row.tx_id, height: heightOf(row.position) };
+      const [deployer, contract] = [principal.get(splitPrincipal(contractId).address), principal.get(contractId)];
+      const pending = deployer === null || contract === null ? null : waiting.get(deployer.id, contract.id);
+      return pending === null ? undefined : { status: 'pending', txId: pending.tx_id };
+    },
+  };
+}
+
+export const contractFunctionsSql = {
+  newest: `SELECT t.tx_id, c.position FROM principals p JOIN contracts c ON c.contract_id = p.id
+             JOIN transaction_bodies d ON d.position = c.position JOIN transactions t ON t.position = c.position
+            WHERE p.address = ?1 AND d.contract_interface IS NOT NULL ORDER BY c.position DESC LIMIT 1`,
+  interface: 'SELECT contract_interface FROM transaction_bodies WHERE position = ?1',
+};
+
+/** Interfaces kept in memory, parsed; most calls go to few contracts. */
+const CACHED = 500;
+
+export function contractFunctionQueries(db: Database, kept: KeptTransactions) {
+  const newest = prepared<{ tx_id: Uint8Array; position: number }, [string]>(db, contractFunctionsSql.newest);
+  const interfaceAt = prepared<{ contract_interface: string | null }, [number]>(db, contractFunctionsSql.interface);
+  /** Functions by the deployment's transaction id: a deployment declares the same in every fork. */
+  const known = new Map<string, ContractFunctions>();
+
+  const functionsOf = kept.onceEach(CACHED, (contractId): ContractFunctions | undefined => {
+    const deployment = newest.get(contractId);
+    if (deployment === null) return undefined;
+    const key = deployment.tx_id.toHex();
+    const cached = known.get(key);
+    if (cached !== undefined) return cached;
+    const functions = contractFunctions(interfaceAt.get(deployment.position)?.contract_interface ?? '{}');
+    if (known.size >= CACHED) known.clear();
+    known.set(key, functions);
+    return functions;
+  });
+  return async (contractId: string): Promise<ContractFunctions | undefined> => functionsOf(contractId);
+}

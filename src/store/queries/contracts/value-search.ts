@@ -1,0 +1,415 @@
+/**
+ * Lists of what contracts did, newest first, of which decoded values must meet conditions.
+ *
+ * A list is read by the entries of the condition that fewest meet. The entries of one value stand in the order of the
+ * chain, and are walked. The entries of a range stand in the order of their values: where they are few they are sorted.
+ * Where there are many, the first page is likely to be full after few logs, which are walked in the order of the chain; if
+ * it isn't, as many entries as may be are sorted. No request looks at more than {@link ValueSearchLimits} say, however
+ * long the chain is.
+ */
+import type { Database } from 'bun:sqlite';
+import type { Pause, Turns } from '../../../base/turns.ts';
+import { positionsOf } from '../../../chain/position.ts';
+import { type ClarityFields, isWithin } from '../../../codec/clarity-fields.ts';
+import { meets } from '../../../codec/value-condition.ts';
+import {
+  compared,
+  type EventPosition,
+  type FieldFilter,
+  type HeightSpan,
+  lowestWholeHeight,
+  type ValueIndex,
+  type ValueSubject,
+} from '../../model/contract.ts';
+import type { Cursor, CursorKey, Page } from '../../model/page.ts';
+import { prepared, TooMuchWorkError } from '../../rows/statement.ts';
+import type { Stored } from '../../rows/table.ts';
+import type { valueIndexesTable } from '../../rows/tables.ts';
+import { type KeyRange, keyRange, pathKey } from '../../rows/value-keys.ts';
+import { storedWords } from '../../rows/words.ts';
+import { longKeysetPage, numberAt } from '../page.ts';
+
+/** How much one request may look at. */
+export interface ValueSearchLimits {
+  /** Logs or calls that are decoded where no index has their values. */
+  unindexed: number;
+  /** Entries of a range that are sorted at once. */
+  few: number;
+  /** Logs or calls that are walked before more entries are sorted. */
+  quick: number;
+  /** Entries of a range that are sorted in the end. */
+  sorted: number;
+  /** Logs or calls that are read. */
+  rows: number;
+  /** Bytes of them. */
+  bytes: number;
+}
+
+export const VALUE_SEARCH_LIMITS: ValueSearchLimits = {
+  unindexed: 1_000,
+  few: 500,
+  quick: 500,
+  sorted: 20_000,
+  rows: 5_000,
+  bytes: 16_000_000,
+};
+
+const entries = 'FROM value_index_entries WHERE index_id = ?1 AND path = ?2';
+const ofValue = `SELECT position, event_index ${entries} AND value = ?6`;
+
+export const sql = {
+  down: `${ofValue} AND (position, event_index) <= (?3, ?4) AND position >= ?5
+          ORDER BY position DESC, event_index DESC LIMIT ?7`,
+  up: `${ofValue} AND (position, event_index) > (?3, ?4) AND position <= ?5
+        ORDER BY position, event_index LIMIT ?7`,
+  range: `SELECT value, position, event_index ${entries} AND (value, position, event_index) > (?3, ?4, ?5) AND value <= ?6
+           ORDER BY value, position, event_index LIMIT ?7`,
+};
+
+interface EntryRow {
+  position: number;
+  event_index: number;
+}
+
+/** Entries of a range, and places of a walk, that are read at once. */
+const STRETCH = 500;
+
+/** The places of a span, both ends included. */
+export interface Span {
+  first: number;
+  last: number;
+}
+
+/** Heights beyond this have no position that is an integer. */
+const HIGHEST = 2 ** 32;
+
+export function spanOf({ from, to }: HeightSpan): Span {
+  return {
+    first: positionsOf(Math.min(from ?? 0, HIGHEST)).first,
+    last: positionsOf(Math.min(to ?? HIGHEST, HIGHEST)).last,
+  };
+}
+
+/**
+ * What is walked, in the order of the list and in the other one. A walk lasts for several turns, in which other requests may
+ * use the same connection: it is read by stretches, none of which is left in its middle.
+ */
+export interface Walk {
+  /** Up to `count` places from a place on, and with it, the newest first. */
+  down(from: EventPosition, count: number): EventPosition[];
+  /** Up to `count` places behind a place, the oldest first. */
+  up(after: EventPosition, count: number): EventPosition[];
+}
+
+/** The places of a walk, stretch by stretch. @param count places of the first one */
+function* stretches(walk: Walk, side: keyof Walk, from: EventPosition, count: number): Generator<EventPosition[]> {
+  let places = walk[side](from, count);
+  for (let last = places.at(-1); last !== undefined; last = places.at(-1)) {
+    yield places;
+    const end = last;
+    places = walk[side](end, STRETCH).filter((place) => compared(place, end) !== 0);
+  }
+}
+
+/** An event behind all of a transaction. */
+const LAST_EVENT = Number.MAX_SAFE_INTEGER;
+
+const placeOf = ({ position, event_index }: EntryRow): EventPosition => ({ position, eventIndex: event_index });
+
+/** Walks places that are in memory, in parts of which each is sorted. */
+function sortedWalk(parts: readonly EventPosition[][]): Walk {
+  return {
+    down: (from, count) =>
+      parts
+        .flatMap((part) => part.filter((one) => compared(one, from) <= 0).slice(-count))
+        .sort((a, b) => compared(b, a))
+        .slice(0, count),
+    up: (after, count) =>
+      parts
+        .flatMap((part) => part.filter((one) => compared(one, after) > 0).slice(0, count))
+        .sort(compared)
+        .slice(0, count),
+  };
+}
+
+/** A way to find a page: what is walked for it, and the most logs or calls that are read meanwhile. */
+interface Way {
+  walk: Walk;
+  rows: number;
+}
+
+/** The keys of a field, and the index that has them. */
+interface KeyedField extends KeyRange {
+  id: number;
+  path: string;
+}
+
+/** The ways to find what meets all conditions of fields that are indexed. */
+function entryWays(db: Database, limits: ValueSearchLimits) {
+  type OfValue = [number, string, number, number, number, string, number];
+  const down = prepared<EntryRow, OfValue>(db, sql.down);
+  const up = prepared<EntryRow, OfValue>(db, sql.up);
+  const range = prepared<EntryRow & { value: string }, [number, string, string, number, number, string, number]>(
+    db,
+    sql.range,
+  );
+  const isOneValue = ({ low, high }: KeyRange): boolean => low === high;
+
+  const ofValue = ({ id, path, low }: KeyedField, { first, last }: Span): Walk => ({
+    down: ({ position, eventIndex }, count) => down.all(id, path, position, eventIndex, first, low, count).map(placeOf),
+    up: ({ position, eventIndex }, count) => up.all(id, path, position, eventIndex, last, low, count).map(placeOf),
+  });
+
+  /** The places of a field's entries, in sorted parts; null where there are more entries than so many. */
+  async function upTo(
+    { id, path, low, high }: KeyedField,
+    { first, last }: Span,
+    most: number,
+    pause: Pause,
+  ): Promise<EventPosition[][] | null> {
+    const parts: EventPosition[][] = [];
+    let [at, place] = [low, { position: -1, event_index: -1 }];
+    for (let left = most + 1; left > 0; ) {
+      const asked = Math.min(left, STRETCH);
+      const rows = range.all(id, path, at, place.position, place.event_index, high, asked);
+      const inSpan = rows.filter(({ position }) => position >= first && position <= last);
+      parts.push(inSpan.map(placeOf).sort(compared));
+      const end = rows.at(-1);
+      if (end === undefined || rows.length < asked) return parts;
+      left -= rows.length;
+      [at, place] = [end.value, end];
+      await pause();
+    }
+    return null;
+  }
+
+  /** @param all walks everything, whatever its values are */
+  return async function* (
+    fields: readonly KeyedField[],
+    span: Span,
+    all: Walk,
+    pause: Pause,
+  ): AsyncGenerator<Way, void> {
+    const { few, quick, sorted, rows } = limits;
+    if (fields.some(({ low, high }) => low > high)) return;
+    const [only] = fields;
+    if (only !== undefined && fields.length === 1 && isOneValue(only)) {
+      yield { walk: ofValue(only, span), rows };
+      return;
+    }
+    const measured: EventPosition[][][] = [];
+    for (const field of fields) {
+      const found = await upTo(field, span, few, pause);
+      if (found !== null) measured.push(found);
+    }
+    const [least] = measured.sort((a, b) => a.flat().length - b.flat().length);
+    if (least !== undefined) {
+      yield { walk: sortedWalk(least), rows };
+      return;
+    }
+    yield { walk: all, rows: quick };
+    const one = fields.find(isOneValue);
+    if (one !== undefined) {
+      yield { walk: ofValue(one, span), rows };
+      return;
+    }
+    for (const field of fields) {
+      const found = await upTo(field, span, sorted, pause);
+      if (found === null) continue;
+      yield { walk: sortedWalk(found), rows };
+      return;
+    }
+    yield { walk: all, rows };
+  };
+}
+
+/** A list of one contract. */
+interface Searched<Item> {
+  subject: ValueSubject;
+  contract: string;
+  fields: readonly FieldFilter[];
+  span: Span;
+  /** Items in the whole list; null where it isn't counted. */
+  total: number | null;
+  /** All of the list in its order, but for conditions. */
+  all: Walk;
+  /** How many those are, up to a number. */
+  count(most: number): number;
+  /** What stands at a place, with how many bytes were read for it; a null item doesn't belong to the list. */
+  read(place: EventPosition): { item: Item | null; bytes: number; fields: () => ClarityFields };
+}
+
+/** The index that has the values of a field. */
+const indexFor = (all: readonly ValueIndex[], { path }: FieldFilter): ValueIndex | undefined =>
+  all.find(({ scope }) => isWithin(path, scope));
+
+const meetsAll = (filters: readonly FieldFilter[], fields: ClarityFields): boolean =>
+  filters.every(({ path, conditions }) => {
+    const field = fields.get(path);
+    return field !== undefined && conditions.every((condition) => meets(field, condition));
+  });
+
+/** The words for what an operator sets for a field. */
+function settingFor(subject: ValueSubject, contract: string, { path }: FieldFilter): string {
+  return subject === 'logs'
+    ? `--log-index ${contract}${path === '' ? '' : `:${path}`}`
+    : `--call-index ${contract}:${path.split('.')[0]}`;
+}
+
+function unindexed({ subject, contract }: Searched<unknown>, filter: FieldFilter, most: number): TooMuchWorkError {
+  return new TooMuchWorkError(
+    `${filter.named} is not indexed, and there are more than ${most} ${subject} of ${contract} between these heights; ` +
+      `give a narrower range by from_height and to_height, or have the operator start the server with ${settingFor(subject, contract, filter)}`,
+  );
+}
+
+function unfinished({ subject, contract }: Searched<unknown>, index: ValueIndex, named: string): TooMuchWorkError {
+  const height = lowestWholeHeight(index);
+  return new TooMuchWorkError(
+    `The index for ${named} of the ${subject} of ${contract} is being made and has the blocks from height ${height} on; ` +
+      `give from_height=${height} or more, or try again later`,
+  );
+}
+
+const tooMuch = ({ rows, bytes }: ValueSearchLimits): TooMuchWorkError =>
+  new TooMuchWorkError(
+    `The page is not among the first ${rows} logs or calls, or the first ${bytes / 1_000_000} MB of them; give a narrower range by ` +
+      'from_height and to_height, or a condition that fewer of them meet',
+  );
+
+/** What stands at a place of a list. */
+interface Row<Item> {
+  place: EventPosition;
+  item: Item;
+}
+
+/**
+ * Looks for up to a number of items of a list on a walk.
+ * @param limits how much may be read
+ * @returns null where that is not enough to find as many
+ */
+async function taken<Item>(
+  stretches: Iterable<EventPosition[]>,
+  { read, fields }: Searched<Item>,
+  count: number,
+  limits: { rows: number; bytes: number },
+  pause: Pause,
+): Promise<Row<Item>[] | null> {
+  const taken: Row<Item>[] = [];
+  let { rows, bytes } = limits;
+  for (const places of stretches) {
+    for (const place of places) {
+      if (taken.length === count) return taken;
+      const { item, bytes: size, fields: decode } = read(place);
+      rows -= 1;
+      bytes -= size;
+      if (rows < 0 || bytes < 0) return null;
+      if (item !== null && (fields.length === 0 || meetsAll(fields, decode()))) taken.push({ place, item });
+      await pause();
+    }
+  }
+  return taken;
+}
+
+const placeAt = (key: CursorKey): EventPosition => ({ position: numberAt(key, 0), eventIndex: numberAt(key, 1) });
+const lower = (a: EventPosition, b: EventPosition): EventPosition => (compared(a, b) < 0 ? a : b);
+
+/**
+ * What pages through lists, in small steps, so that a search holds up nobody.
+ * @param turns shares the thread
+ * @param limits others than usual are for tests
+ */
+export function valueSearch(db: Database, turns: Turns, limits: ValueSearchLimits = VALUE_SEARCH_LIMITS) {
+  const all = valueIndexes(db);
+  const ways = entryWays(db, limits);
+
+  /** The ways to find a page, the likeliest first. @throws TooMuchWorkError where nothing bounds them */
+  function waysTo(searched: Searched<unknown>, pause: Pause): Iterable<Way> | AsyncIterable<Way> {
+    const { subject, contract, fields, span } = searched;
+    const everything: Way[] = [{ walk: searched.all, rows: limits.rows }];
+    if (fields.length === 0) return everything;
+    const own = all().filter((one) => one.wanted && one.subject === subject && one.contract === contract);
+    const start = { position: span.first, eventIndex: 0 };
+    const keyed: KeyedField[] = [];
+    for (const filter of fields) {
+      const index = indexFor(own, filter);
+      if (index !== undefined && compared(index.from, start) <= 0) {
+        keyed.push({ id: index.id, path: pathKey(filter.path), ...keyRange(filter.conditions) });
+      } else if (searched.count(limits.unindexed + 1) <= limits.unindexed) {
+        return everything;
+      } else {
+        throw index === undefined
+          ? unindexed(searched, filter, limits.unindexed)
+          : unfinished(searched, index, filter.named);
+      }
+    }
+    return ways(keyed, span, searched.all, pause);
+  }
+
+  /** What is found on the way from a place. */
+  async function found<Item>(
+    searched: Searched<Item>,
+    count: number,
+    side: keyof Walk,
+    from: EventPosition,
+    pause: Pause,
+  ): Promise<Row<Item>[]> {
+    let isTried = false;
+    for await (const { walk, rows } of waysTo(searched, pause)) {
+      isTried = true;
+      const places = stretches(walk, side, from, count);
+      const page = await taken(places, searched, count, { rows, bytes: limits.bytes }, pause);
+      if (page !== null) return page;
+    }
+    if (isTried) throw tooMuch(limits);
+    return [];
+  }
+
+  /** @throws TooMuchWorkError where the page isn't found in as much as may be looked at */
+  return <Item>(searched: Searched<Item>, limit: number, at: Cursor | null): Promise<Page<Item, number | null>> => {
+    const pause = turns.longWork();
+    const { first, last } = searched.span;
+    const newest = { position: last, eventIndex: LAST_EVENT };
+    const beforeOldest = { position: first - 1, eventIndex: LAST_EVENT };
+    const behind = (place: EventPosition) => (compared(place, beforeOldest) > 0 ? place : beforeOldest);
+    return longKeysetPage<Row<Item>, Item, number | null>({
+      limit,
+      at,
+      total: searched.total,
+      rowsFrom: (key, count) =>
+        found(searched, count, 'down', key === null ? newest : lower(placeAt(key), newest), pause),
+      rowsBefore: (key, count) => found(searched, count, 'up', behind(placeAt(key)), pause),
+      keyOf: ({ place }) => [place.position, place.eventIndex],
+      itemOf: ({ item }) => item,
+    });
+  };
+}
+
+export type ValueSearch = ReturnType<typeof valueSearch>;
+
+export const valueIndexesSql = {
+  all: 'SELECT id, subject, contract, scope, wanted, from_position, from_event FROM value_indexes ORDER BY id',
+};
+
+type IndexRow = Stored<
+  typeof valueIndexesTable,
+  'id' | 'subject' | 'contract' | 'scope' | 'wanted' | 'from_position' | 'from_event'
+>;
+
+/** value_indexes.subject. */
+export const storedSubject = storedWords<ValueSubject>('value_indexes', 'subject', { logs: 1, calls: 2 });
+
+const indexOf = (row: IndexRow): ValueIndex => ({
+  id: row.id,
+  subject: storedSubject.wordOf(row.subject, row.id),
+  contract: row.contract,
+  scope: row.scope,
+  wanted: row.wanted === 1,
+  from: { position: row.from_position, eventIndex: row.from_event },
+});
+
+/** What reads all indexes, in the order in which they were asked for. */
+export function valueIndexes(db: Database): () => ValueIndex[] {
+  const all = prepared<IndexRow, []>(db, valueIndexesSql.all);
+  return () => all.all().map(indexOf);
+}

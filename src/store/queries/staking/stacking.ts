@@ -1,0 +1,251 @@
+/** Stacking by pox to pox-4, reward cycles and their signers. */
+
+import type { Database } from 'bun:sqlite';
+import { type Network, networkOf, TESTNET_CHAIN_ID } from '../../../chain/network.ts';
+import { heightOf, positionOf } from '../../../chain/position.ts';
+import { poxReading } from '../../../chain/pox/reading.ts';
+import type { StackingPrint } from '../../../chain/pox/stacking.ts';
+import { addressOfKey } from '../../../codec/address.ts';
+import type { OffsetPage } from '../../model/page.ts';
+import type {
+  CycleStacker,
+  DelegationsAt,
+  RewardCycle,
+  StackingEvent,
+  StackingSigner,
+  StackingVersion,
+} from '../../model/staking.ts';
+import { decimalOf } from '../../rows/amounts.ts';
+import { prepared } from '../../rows/statement.ts';
+import { storedTerm } from '../../rows/words.ts';
+
+const columns = 's.position, s.event_index, t.tx_id, t.tx_index, e.value, contract.address AS contract';
+const joins = `JOIN transactions t ON t.position = s.position
+               JOIN events e ON e.position = s.position AND e.event_index = s.event_index
+               JOIN principals contract ON contract.id = e.contract_id`;
+
+/**
+ * The delegations to a pool that hold at a height: of each stacker the last that had not ended, unless that is a
+ * revocation. One that has ended is passed over, so that an earlier one without an end holds again.
+ */
+const holding = `s.pox_version = ?1 AND s.pool_id = ?2 AND s.position >= ?3 AND s.position < ?4
+                 AND s.revoked = 0 AND (s.unlock_height IS NULL OR s.unlock_height > ?5)
+                 AND NOT EXISTS (SELECT 1 FROM delegations n
+                                  WHERE n.pox_version = ?1 AND n.pool_id = ?2 AND n.stacker_id = s.stacker_id
+                                    AND n.position < ?4 AND (n.position, n.event_index) > (s.position, s.event_index)
+                                    AND (n.unlock_height IS NULL OR n.unlock_height > ?5))`;
+
+export const sql = {
+  total: 'SELECT max(ordinal) AS total FROM stacking_events WHERE pox_version = ?1',
+  range: `SELECT ${columns} FROM stacking_events s ${joins}
+           WHERE s.pox_version = ?1 AND s.ordinal BETWEEN ?2 AND ?3 ORDER BY s.ordinal DESC`,
+  transaction: 'SELECT position FROM transactions WHERE tx_id = ?1 ORDER BY position DESC LIMIT 1',
+  ofTransaction: `SELECT ${columns} FROM stacking_events s ${joins}
+                   WHERE s.pox_version = ?1 AND s.position = ?2 ORDER BY s.event_index DESC`,
+  principal: 'SELECT id FROM principals WHERE address = ?1',
+  ofStacker: `SELECT ${columns} FROM stacking_events s ${joins}
+               WHERE s.pox_version = ?1 AND s.stacker_id = ?2 ORDER BY s.ordinal DESC`,
+  block: 'SELECT height, burn_block_height FROM blocks WHERE height = ?1',
+  delegations: `SELECT ${columns} FROM delegations s ${joins}
+                 WHERE ${holding} ORDER BY s.position DESC, s.event_index DESC LIMIT ?6 OFFSET ?7`,
+  delegationCount: `SELECT count(*) AS total FROM delegations s WHERE ${holding}`,
+};
+
+interface Row {
+  position: number;
+  event_index: number;
+  tx_id: Uint8Array;
+  tx_index: number;
+  value: Uint8Array;
+  contract: string;
+}
+
+/** A print that was read when its block came, read again. */
+function printOf({ contract, value }: Pick<Row, 'contract' | 'value'>): StackingPrint {
+  const reading = poxReading({ kind: 'contract_log', contractId: contract, topic: 'print', value });
+  if (reading?.kind !== 'stacking') throw new Error(`a print of ${contract} can be read no more`);
+  return reading.print;
+}
+
+const eventOf = (row: Row): StackingEvent => ({
+  txId: row.tx_id,
+  txIndex: row.tx_index,
+  blockHeight: heightOf(row.position),
+  eventIndex: row.event_index,
+  print: printOf(row),
+});
+
+export function stackingQueries(db: Database) {
+  const total = prepared<{ total: number | null }, [number]>(db, sql.total);
+  const range = prepared<Row, [number, number, number]>(db, sql.range);
+  const transaction = prepared<{ position: number }, [Uint8Array]>(db, sql.transaction);
+  const ofTransaction = prepared<Row, [number, number]>(db, sql.ofTransaction);
+  const principal = prepared<{ id: number }, [string]>(db, sql.principal);
+  const ofStacker = prepared<Row, [number, number]>(db, sql.ofStacker);
+  const block = prepared<{ height: number; burn_block_height: number }, [number]>(db, sql.block);
+  type Held = [number, number, number, number, number];
+  const delegations = prepared<Row, [...Held, number, number]>(db, sql.delegations);
+  const delegationCount = prepared<{ total: number }, Held>(db, sql.delegationCount);
+
+  return {
+    /** What a contract printed, newest first. */
+    async events(version: StackingVersion, limit: number, offset: number): Promise<OffsetPage<StackingEvent>> {
+      const count = total.get(version)?.total ?? 0;
+      const last = count - offset;
+      return { items: range.all(version, last - limit + 1, last).map(eventOf), total: count };
+    },
+
+    /** Stacking events of a transaction, newest first; undefined where the id is not of a canonical one. */
+    async ofTransaction(version: StackingVersion, txId: Uint8Array): Promise<StackingEvent[] | undefined> {
+      const found = transaction.get(txId);
+      return found === null ? undefined : ofTransaction.all(version, found.position).map(eventOf);
+    },
+
+    /** All that was ever said of a stacker, newest first. */
+    async ofStacker(version: StackingVersion, stacker: string): Promise<StackingEvent[]> {
+      const found = principal.get(stacker);
+      return found === null ? [] : ofStacker.all(version, found.id).map(eventOf);
+    },
+
+    /** The delegations to a pool that hold, one for each stacker, newest first; undefined where there is no such block. */
+    async delegations(
+      version: StackingVersion,
+      pool: string,
+      { height, afterHeight }: DelegationsAt,
+      limit: number,
+      offset: number,
+    ): Promise<OffsetPage<StackingEvent> | undefined> {
+      const at = block.get(height);
+      if (at === null) return undefined;
+      const id = principal.get(pool)?.id ?? 0;
+      const [first, end] = [positionOf(afterHeight + 1, 0), positionOf(at.height + 1, 0)];
+      const of = [version, id, first, end, at.burn_block_height] as const;
+      return {
+        items: delegations.all(...of, limit, offset).map(eventOf),
+        total: delegationCount.get(...of)?.total ?? 0,
+      };
+    },
+  };
+}
+
+const cycle = `SELECT c.cycle, c.height, c.signers, c.weight, c.stacked, b.index_block_hash
+                 FROM reward_cycles c JOIN blocks b ON b.height = c.height`;
+const signer = `SELECT s.signer_key, s.weight, s.stacked, coalesce(n.solo, 0) AS solo, coalesce(n.pooled, 0) AS pooled
+                  FROM cycle_signers s
+                  LEFT JOIN cycle_stacker_counts n ON n.cycle = s.cycle AND n.signer_key = s.signer_key`;
+
+export const rewardCyclesSql = {
+  totals: 'SELECT cycles FROM staking_totals',
+  chain: 'SELECT chain_id FROM progress',
+  page: `${cycle} ORDER BY c.cycle DESC LIMIT ?1 OFFSET ?2`,
+  find: `${cycle} WHERE c.cycle = ?1`,
+  newest: `${cycle} ORDER BY c.cycle DESC LIMIT 1`,
+  signers: `${signer} WHERE s.cycle = ?1
+             ORDER BY s.weight DESC, s.stacked DESC, s.signer_key LIMIT ?2 OFFSET ?3`,
+  signerCount: 'SELECT signers AS total FROM reward_cycles WHERE cycle = ?1',
+  signer: `${signer} WHERE s.cycle = ?1 AND s.signer_key = ?2`,
+  stackers: `SELECT k.address, k.role, e.value, contract.address AS contract
+               FROM cycle_stackers k
+               JOIN events e ON e.position = k.position AND e.event_index = k.event_index
+               JOIN principals contract ON contract.id = e.contract_id
+              WHERE k.cycle = ?1 AND k.signer_key = ?2
+              ORDER BY k.locked DESC, k.address, k.role LIMIT ?3 OFFSET ?4`,
+  stackerCount: 'SELECT solo + pooled AS total FROM cycle_stacker_counts WHERE cycle = ?1 AND signer_key = ?2',
+};
+
+interface CycleRow {
+  cycle: number;
+  height: number;
+  signers: number;
+  weight: number;
+  stacked: string;
+  index_block_hash: Uint8Array;
+}
+
+interface SignerRow {
+  signer_key: Uint8Array;
+  weight: number;
+  stacked: string;
+  solo: number;
+  pooled: number;
+}
+
+interface StackerRow {
+  address: string;
+  role: number;
+  value: Uint8Array;
+  contract: string;
+}
+
+const cycleOf = (row: CycleRow): RewardCycle => ({
+  cycle: row.cycle,
+  blockHeight: row.height,
+  indexHash: row.index_block_hash,
+  signers: row.signers,
+  weight: row.weight,
+  stacked: BigInt(row.stacked),
+});
+
+const signerOf = (row: SignerRow, network: Network): StackingSigner => ({
+  address: addressOfKey(row.signer_key, network.kind),
+  key: row.signer_key,
+  weight: row.weight,
+  stacked: BigInt(decimalOf(row.stacked)),
+  soloStackers: row.solo,
+  pooledStackers: row.pooled,
+});
+
+export type RewardCycleQueries = ReturnType<typeof rewardCycleQueries>;
+
+export function rewardCycleQueries(db: Database) {
+  const totals = prepared<{ cycles: number }, []>(db, rewardCyclesSql.totals);
+  const chain = prepared<{ chain_id: number | null }, []>(db, rewardCyclesSql.chain);
+  const page = prepared<CycleRow, [number, number]>(db, rewardCyclesSql.page);
+  const find = prepared<CycleRow, [number]>(db, rewardCyclesSql.find);
+  const newest = prepared<CycleRow, []>(db, rewardCyclesSql.newest);
+  const signers = prepared<SignerRow, [number, number, number]>(db, rewardCyclesSql.signers);
+  const signerCount = prepared<{ total: number }, [number]>(db, rewardCyclesSql.signerCount);
+  const one = prepared<SignerRow, [number, Uint8Array]>(db, rewardCyclesSql.signer);
+  const stackers = prepared<StackerRow, [number, Uint8Array, number, number]>(db, rewardCyclesSql.stackers);
+  const stackerCount = prepared<{ total: number }, [number, Uint8Array]>(db, rewardCyclesSql.stackerCount);
+
+  const network = (): Network => networkOf(chain.get()?.chain_id ?? TESTNET_CHAIN_ID);
+
+  return {
+    /** Highest first. */
+    async page(limit: number, offset: number): Promise<OffsetPage<RewardCycle>> {
+      return { items: page.all(limit, offset).map(cycleOf), total: totals.get()?.cycles ?? 0 };
+    },
+
+    /** `current` is the highest whose signers are chosen: in a prepare phase that is the one to come. */
+    async find(cycle: number | 'current'): Promise<RewardCycle | undefined> {
+      const row = cycle === 'current' ? newest.get() : find.get(cycle);
+      return row === null ? undefined : cycleOf(row);
+    },
+
+    /** Heaviest first, then most stacked, then by key. */
+    async signers(cycle: number, limit: number, offset: number): Promise<OffsetPage<StackingSigner>> {
+      return {
+        items: signers.all(cycle, limit, offset).map((row) => signerOf(row, network())),
+        total: signerCount.get(cycle)?.total ?? 0,
+      };
+    },
+
+    async signer(cycle: number, key: Uint8Array): Promise<StackingSigner | undefined> {
+      const row = one.get(cycle, key);
+      return row === null ? undefined : signerOf(row, network());
+    },
+
+    /** Most locked first, then by address. */
+    async stackers(cycle: number, key: Uint8Array, limit: number, offset: number): Promise<OffsetPage<CycleStacker>> {
+      return {
+        items: stackers.all(cycle, key, limit, offset).map((row) => ({
+          stacker: row.address,
+          pooled: storedTerm.wordOf(row.role) === 'pooled',
+          print: printOf(row),
+        })),
+        total: stackerCount.get(cycle, key)?.total ?? 0,
+      };
+    },
+  };
+}

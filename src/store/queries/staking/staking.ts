@@ -1,0 +1,559 @@
+/** Staking by pox-5: signers, who stakes through them, what a principal staked and earned, and bonds. */
+import type { Database } from 'bun:sqlite';
+import { heightOf, positionOf } from '../../../chain/position.ts';
+import type { Cursor, CursorKey, Page } from '../../model/page.ts';
+import type {
+  Bond,
+  BondAllowance,
+  BondDetail,
+  BondPosition,
+  BondRegistration,
+  ManagedSigner,
+  Rewards,
+  SignerManager,
+  SignerStaker,
+  StakingSigner,
+  StakingSignerDetail,
+  StakingSummary,
+} from '../../model/staking.ts';
+import { decimalOf } from '../../rows/amounts.ts';
+import { heightIn } from '../../rows/expressions.ts';
+import { prepared } from '../../rows/statement.ts';
+import { KEY_ACTION } from '../../rows/words.ts';
+import { bytesAt, equalThenBeyond, keysetPage, numberAt, textAt } from '../page.ts';
+import { type MadeByRow, madeBy, madeByOf } from '../tokens/transfers.ts';
+import type { RewardCycleQueries } from './stacking.ts';
+
+const staking = `SELECT address FROM stakes
+                  WHERE signer_id = ?1 AND current = 1 AND amount <> '0' AND unlock_height > ?2`;
+const inBond = 'SELECT address FROM bond_positions WHERE signer_id = ?1 AND current = 1';
+const signer = `SELECT signer_key, weight, stacked FROM cycle_signers INDEXED BY cycle_signers_by_weight
+                 WHERE cycle = ?1`;
+const key = `SELECT o.position, o.signer_key, o.auth_id, o.action, t.tx_id, b.burn_block_height
+               FROM signer_keys o JOIN transactions t ON t.position = o.position
+               JOIN blocks b ON b.height = ${heightIn('o.position')}`;
+
+export const sql = {
+  totals: 'SELECT signers FROM staking_totals',
+  from: 'SELECT address, signer_key FROM signer_keys WHERE current = 1 AND address >= ?1 ORDER BY address LIMIT ?2',
+  before:
+    'SELECT address, signer_key FROM signer_keys WHERE current = 1 AND address < ?1 ORDER BY address DESC LIMIT ?2',
+  find: `SELECT o.address, o.signer_key, ${madeBy.columns} FROM signer_keys o ${madeBy.joins}
+          WHERE o.current = 1 AND o.address = ?1`,
+  tip: 'SELECT burn_block_height FROM progress',
+  principal: 'SELECT id FROM principals WHERE address = ?1',
+  stakersFrom: `${staking} AND address >= ?3 UNION ${inBond} AND address >= ?3 ORDER BY address LIMIT ?4`,
+  stakersBefore: `${staking} AND address < ?3 UNION ${inBond} AND address < ?3 ORDER BY address DESC LIMIT ?4`,
+  stakerCount: `SELECT count(*) AS total FROM (${staking} UNION ${inBond} ORDER BY address)`,
+  isStaking: `${staking} AND address = ?3 LIMIT 1`,
+  isInBond: `${inBond} AND address = ?2 LIMIT 1`,
+  cycleSigners: `${signer} ORDER BY weight DESC, signer_key LIMIT ?2`,
+  cycleSignersEqualFrom: `${signer} AND weight = ?3 AND signer_key >= ?4 ORDER BY signer_key LIMIT ?2`,
+  cycleSignersBelow: `${signer} AND weight < ?3 ORDER BY weight DESC, signer_key LIMIT ?2`,
+  cycleSignersEqualBefore: `${signer} AND weight = ?3 AND signer_key < ?4 ORDER BY signer_key DESC LIMIT ?2`,
+  cycleSignersAbove: `${signer} AND weight > ?3 ORDER BY weight, signer_key DESC LIMIT ?2`,
+  chosenIn: 'SELECT height FROM reward_cycles WHERE cycle = ?1',
+  registrants: `SELECT signer_id, address FROM signer_keys
+                 WHERE action = ${KEY_ACTION.register} AND signer_key = ?1 AND position < ?2`,
+  newestKey: `${key} WHERE o.signer_id = ?1 AND o.action = ${KEY_ACTION.register} AND o.position >= ?2 AND o.position < ?3
+               ORDER BY o.position DESC, o.event_index DESC LIMIT 1`,
+  grants: `${key} WHERE o.signer_id = ?1 AND o.action > ${KEY_ACTION.register} AND o.position < ?2
+            ORDER BY o.position, o.event_index`,
+};
+
+interface SignerRow {
+  address: string;
+  signer_key: Uint8Array;
+}
+
+interface CycleSignerRow {
+  signer_key: Uint8Array;
+  weight: number;
+  stacked: string;
+}
+
+interface KeyRow {
+  position: number;
+  signer_key: Uint8Array;
+  auth_id: string | null;
+  action: number;
+  tx_id: Uint8Array;
+  burn_block_height: number;
+}
+
+const same = (a: Uint8Array, b: Uint8Array): boolean => Buffer.compare(a, b) === 0;
+
+const signerOf = ({ address, signer_key }: SignerRow): StakingSigner => ({ signer: address, key: signer_key });
+
+/** The part of a key of a cycle's signers that says which cycle. */
+const CYCLE_PART = 2;
+/** No principal has this number. */
+const NOBODY = 0;
+/** A number behind every position. */
+const END = Number.MAX_SAFE_INTEGER;
+
+/** What finds the contracts that manage a signer's key, through this connection. */
+function signerManagers(db: Database) {
+  const registrants = prepared<{ signer_id: number; address: string }, [Uint8Array, number]>(db, sql.registrants);
+  const newestKey = prepared<KeyRow, [number, number, number]>(db, sql.newestKey);
+  const grants = prepared<KeyRow, [number, number]>(db, sql.grants);
+
+  /** Keys that a signer may use, of what was said of them before a position. */
+  function grantsOf(signer: number, end: number): SignerManager['grants'] {
+    const live = new Map<string, SignerManager['grants'][number]>();
+    for (const { signer_key, action, auth_id, tx_id } of grants.all(signer, end)) {
+      const name = signer_key.toHex();
+      if (action === KEY_ACTION.grant) live.set(name, { key: signer_key, authId: auth_id ?? '0', txId: tx_id });
+      else live.delete(name);
+    }
+    return [...live.values()].sort((a, b) => Buffer.compare(a.key, b.key));
+  }
+
+  /**
+   * The contracts whose last registration before the block that chose the cycle's signers is of the key.
+   * @param anchor the first position in that block
+   * @param end the first position that the cycle knows nothing of: in the block that chose the next cycle's
+   */
+  return (signerKey: Uint8Array, anchor: number, end: number): SignerManager[] => {
+    const candidates = new Map(registrants.all(signerKey, anchor).map((row) => [row.signer_id, row.address]));
+    const managers: SignerManager[] = [];
+    for (const [id, address] of candidates) {
+      const bound = newestKey.get(id, 0, anchor);
+      if (bound === null || !same(bound.signer_key, signerKey)) continue;
+      const later = newestKey.get(id, anchor, end);
+      managers.push({
+        signer: address,
+        registered: { height: heightOf(bound.position), burnHeight: bound.burn_block_height, txId: bound.tx_id },
+        grants: grantsOf(id, end),
+        pending:
+          later === null || same(later.signer_key, signerKey) ? null : { key: later.signer_key, txId: later.tx_id },
+      });
+    }
+    return managers.sort((a, b) => (a.signer < b.signer ? -1 : 1));
+  };
+}
+
+export function stakingSignerQueries(db: Database, cycles: RewardCycleQueries) {
+  const totals = prepared<{ signers: number }, []>(db, sql.totals);
+  const from = prepared<SignerRow, [string, number]>(db, sql.from);
+  const before = prepared<SignerRow, [string, number]>(db, sql.before);
+  const find = prepared<SignerRow & MadeByRow, [string]>(db, sql.find);
+  const tip = prepared<{ burn_block_height: number }, []>(db, sql.tip);
+  const principal = prepared<{ id: number }, [string]>(db, sql.principal);
+  const stakersFrom = prepared<{ address: string }, [number, number, string, number]>(db, sql.stakersFrom);
+  const stakersBefore = prepared<{ address: string }, [number, number, string, number]>(db, sql.stakersBefore);
+  const stakerCount = prepared<{ total: number }, [number, number]>(db, sql.stakerCount);
+  const isStaking = prepared<{ address: string }, [number, number, string]>(db, sql.isStaking);
+  const isInBond = prepared<{ address: string }, [number, string]>(db, sql.isInBond);
+  type At = [cycle: number, count: number, weight: number, key: Uint8Array];
+  const cycleSigners = prepared<CycleSignerRow, [number, number]>(db, sql.cycleSigners);
+  const cycleSignersEqualFrom = prepared<CycleSignerRow, At>(db, sql.cycleSignersEqualFrom);
+  const cycleSignersBelow = prepared<CycleSignerRow, [number, number, number]>(db, sql.cycleSignersBelow);
+  const cycleSignersEqualBefore = prepared<CycleSignerRow, At>(db, sql.cycleSignersEqualBefore);
+  const cycleSignersAbove = prepared<CycleSignerRow, [number, number, number]>(db, sql.cycleSignersAbove);
+  const chosenIn = prepared<{ height: number }, [number]>(db, sql.chosenIn);
+  const managersOf = signerManagers(db);
+
+  return {
+    /** Every signer that ever registered a key, by address. */
+    async signers(limit: number, at: Cursor | null): Promise<Page<StakingSigner>> {
+      return keysetPage<SignerRow, StakingSigner>({
+        limit,
+        at,
+        total: totals.get()?.signers ?? 0,
+        rowsFrom: (key, count) => from.all(key === null ? '' : textAt(key, 0), count),
+        rowsBefore: (key, count) => before.all(textAt(key, 0), count),
+        keyOf: ({ address }) => [address],
+        itemOf: signerOf,
+      });
+    },
+
+    async signer(address: string): Promise<StakingSignerDetail | undefined> {
+      const row = find.get(address);
+      return row === null ? undefined : { ...signerOf(row), madeBy: madeByOf(row) };
+    },
+
+    /** Who stakes through a signer now, by address. */
+    async stakers(address: string, limit: number, at: Cursor | null): Promise<Page<SignerStaker>> {
+      const id = principal.get(address)?.id ?? NOBODY;
+      const height = tip.get()?.burn_block_height ?? 0;
+      return keysetPage<{ address: string }, SignerStaker>({
+        limit,
+        at,
+        total: stakerCount.get(id, height)?.total ?? 0,
+        rowsFrom: (key, count) => stakersFrom.all(id, height, key === null ? '' : textAt(key, 0), count),
+        rowsBefore: (key, count) => stakersBefore.all(id, height, textAt(key, 0), count),
+        keyOf: (row) => [row.address],
+        itemOf: ({ address: staker }) => ({
+          staker,
+          stx: isStaking.get(id, height, staker) !== null,
+          btc: isInBond.get(id, staker) !== null,
+        }),
+      });
+    },
+
+    /**
+     * Heaviest first, then by key; undefined where there is no such cycle. A walk of the current cycle stays in the cycle
+     * that it began in.
+     */
+    async cycleSigners(
+      asked: number | 'current',
+      limit: number,
+      at: Cursor | null,
+    ): Promise<Page<ManagedSigner> | undefined> {
+      const begun = asked === 'current' && at !== null && at.key.length > 0;
+      const cycle = await cycles.find(begun ? numberAt(at.key, CYCLE_PART) : asked);
+      if (cycle === undefined) return undefined;
+      const { cycle: number } = cycle;
+      const anchor = positionOf(cycle.blockHeight, 0);
+      const next = chosenIn.get(number + 1);
+      const end = next === null ? END : positionOf(next.height, 0);
+      return keysetPage<CycleSignerRow, ManagedSigner>({
+        limit,
+        at,
+        total: cycle.signers,
+        rowsFrom(key, count) {
+          if (key === null) return cycleSigners.all(number, count);
+          const [weight, signerKey] = [numberAt(key, 0), bytesAt(key, 1)];
+          return equalThenBeyond(
+            count,
+            (most) => cycleSignersEqualFrom.all(number, most, weight, signerKey),
+            (most) => cycleSignersBelow.all(number, most, weight),
+          );
+        },
+        rowsBefore(key, count) {
+          const [weight, signerKey] = [numberAt(key, 0), bytesAt(key, 1)];
+          return equalThenBeyond(
+            count,
+            (most) => cycleSignersEqualBefore.all(number, most, weight, signerKey),
+            (most) => cycleSignersAbove.all(number, most, weight),
+          );
+        },
+        keyOf: ({ weight, signer_key }) => [weight, signer_key.toHex(), number],
+        itemOf: ({ signer_key, weight, stacked }) => ({
+          cycle,
+          signer: { key: signer_key, weight, stacked: BigInt(decimalOf(stacked)) },
+          managers: managersOf(signer_key, anchor, end),
+        }),
+      });
+    },
+  };
+}
+
+const position = `SELECT p.bond_index, p.early_exit, p.active, t.tx_id, p.btc_locked, p.stx_locked,
+                         coalesce(r.accrued, '0') AS accrued, coalesce(r.claimed, '0') AS claimed
+                    FROM bond_positions p JOIN transactions t ON t.position = p.enrolled_at
+                    LEFT JOIN staking_rewards r ON r.staker_id = p.staker_id AND r.bond_index = p.bond_index`;
+
+export const stakingPrincipalsSql = {
+  principal: 'SELECT id FROM principals WHERE address = ?1',
+  tip: 'SELECT burn_block_height FROM progress',
+  stake:
+    'SELECT amount, unlock_height FROM stakes WHERE staker_id = ?1 ORDER BY position DESC, event_index DESC LIMIT 1',
+  // A principal has a bond or two at a time.
+  locked: 'SELECT btc_locked, stx_locked FROM bond_positions WHERE staker_id = ?1 AND current = 1',
+  rewards: 'SELECT bond_index, accrued, claimed FROM staking_rewards WHERE staker_id = ?1',
+  count: 'SELECT count(*) AS total FROM bond_positions WHERE staker_id = ?1 AND current = 1',
+  from: `${position} WHERE p.staker_id = ?1 AND p.current = 1 AND p.bond_index >= ?2 ORDER BY p.bond_index LIMIT ?3`,
+  before: `${position} WHERE p.staker_id = ?1 AND p.current = 1 AND p.bond_index < ?2
+            ORDER BY p.bond_index DESC LIMIT ?3`,
+};
+
+interface PositionRow {
+  bond_index: number;
+  early_exit: number;
+  active: number;
+  tx_id: Uint8Array;
+  btc_locked: string;
+  stx_locked: string;
+  accrued: string;
+  claimed: string;
+}
+
+const bondPositionOf = (row: PositionRow): BondPosition => ({
+  bond: row.bond_index,
+  earlyExit: row.early_exit === 1,
+  active: row.active === 1,
+  enrolledBy: row.tx_id,
+  btcLocked: row.btc_locked,
+  stxLocked: row.stx_locked,
+  rewards: { accrued: BigInt(row.accrued), claimed: BigInt(row.claimed) },
+});
+
+export function stakingPrincipalQueries(db: Database) {
+  const principal = prepared<{ id: number }, [string]>(db, stakingPrincipalsSql.principal);
+  const tip = prepared<{ burn_block_height: number }, []>(db, stakingPrincipalsSql.tip);
+  const stake = prepared<{ amount: string; unlock_height: number }, [number]>(db, stakingPrincipalsSql.stake);
+  const locked = prepared<{ btc_locked: string; stx_locked: string }, [number]>(db, stakingPrincipalsSql.locked);
+  const rewards = prepared<{ bond_index: number; accrued: string; claimed: string }, [number]>(
+    db,
+    stakingPrincipalsSql.rewards,
+  );
+  const count = prepared<{ total: number }, [number]>(db, stakingPrincipalsSql.count);
+  const from = prepared<PositionRow, [number, number, number]>(db, stakingPrincipalsSql.from);
+  const before = prepared<PositionRow, [number, number, number]>(db, stakingPrincipalsSql.before);
+
+  return {
+    async summary(staker: string): Promise<StakingSummary> {
+      const id = principal.get(staker)?.id ?? NOBODY;
+      const none = (): Rewards => ({ accrued: 0n, claimed: 0n });
+      const stx = { locked: 0n, rewards: none() };
+      const bonds = { count: 0, btcLocked: 0n, stxLocked: 0n, rewards: none() };
+      const last = stake.get(id);
+      if (last !== null && last.unlock_height > (tip.get()?.burn_block_height ?? 0)) stx.locked = BigInt(last.amount);
+      for (const row of locked.all(id)) {
+        bonds.count += 1;
+        bonds.btcLocked += BigInt(row.btc_locked);
+        bonds.stxLocked += BigInt(row.stx_locked);
+      }
+      for (const { bond_index, accrued, claimed } of rewards.all(id)) {
+        const of = bond_index < 0 ? stx.rewards : bonds.rewards;
+        of.accrued += BigInt(accrued);
+        of.claimed += BigInt(claimed);
+      }
+      return { stx, bonds };
+    },
+
+    /** Positions in bonds, by the bond's index. */
+    async positions(staker: string, limit: number, at: Cursor | null): Promise<Page<BondPosition>> {
+      const id = principal.get(staker)?.id ?? NOBODY;
+      return keysetPage<PositionRow, BondPosition>({
+        limit,
+        at,
+        total: count.get(id)?.total ?? 0,
+        rowsFrom: (key, most) => from.all(id, key === null ? 0 : numberAt(key, 0), most),
+        rowsBefore: (key, most) => before.all(id, numberAt(key, 0), most),
+        keyOf: ({ bond_index }) => [bond_index],
+        itemOf: bondPositionOf,
+      });
+    },
+  };
+}
+
+const bond = {
+  columns: `o.bond_index, o.target_rate, o.stx_value_ratio, o.minimum_stx_ratio, o.first_cycle, o.start_height,
+            o.unlock_cycle, o.unlock_height, coalesce(n.allowed, 0) AS allowed, coalesce(n.capacity, '0') AS capacity,
+            coalesce(n.registered, 0) AS registered, coalesce(n.btc_locked, '0') AS btc_locked,
+            coalesce(n.stx_locked, '0') AS stx_locked, coalesce(n.paid_out, '0') AS paid_out`,
+  totals: 'LEFT JOIN bond_totals n ON n.bond_index = o.bond_index',
+};
+const allowance = `SELECT a.position, a.event_index, s.address AS staker, a.sats
+                     FROM bond_allowances a JOIN principals s ON s.id = a.staker_id`;
+const registration = {
+  columns: `r.position, r.event_index, s.address AS staker, g.address AS signer, p.registered_sats AS sats,
+            p.stx_locked AS stx, r.outputs, t.tx_id`,
+  // CROSS: in this order, whatever the tables' sizes are.
+  joins: `CROSS JOIN bond_positions p ON p.staker_id = r.staker_id AND p.bond_index = r.bond_index AND p.current = 1
+          JOIN principals s ON s.id = r.staker_id JOIN principals g ON g.id = p.signer_id
+          JOIN transactions t ON t.position = r.position`,
+};
+
+export const bondsSql = {
+  totals: 'SELECT bonds FROM staking_totals',
+  from: `SELECT ${bond.columns} FROM bonds o ${bond.totals}
+          WHERE o.bond_index <= ?1 ORDER BY o.bond_index DESC LIMIT ?2`,
+  before: `SELECT ${bond.columns} FROM bonds o ${bond.totals}
+            WHERE o.bond_index > ?1 ORDER BY o.bond_index LIMIT ?2`,
+  find: `SELECT ${bond.columns}, ${madeBy.columns} FROM bonds o ${madeBy.joins} ${bond.totals}
+          WHERE o.bond_index = ?1`,
+  counts: 'SELECT allowed, registered FROM bond_totals WHERE bond_index = ?1',
+  principal: 'SELECT id FROM principals WHERE address = ?1',
+  allowances: `${allowance} WHERE a.bond_index = ?1 ORDER BY a.position DESC, a.event_index LIMIT ?2`,
+  allowancesEqualFrom: `${allowance} WHERE a.bond_index = ?1 AND a.position = ?3 AND a.event_index >= ?4
+                         ORDER BY a.event_index LIMIT ?2`,
+  allowancesBelow: `${allowance} WHERE a.bond_index = ?1 AND a.position < ?3
+                     ORDER BY a.position DESC, a.event_index LIMIT ?2`,
+  allowancesEqualBefore: `${allowance} WHERE a.bond_index = ?1 AND a.position = ?3 AND a.event_index < ?4
+                           ORDER BY a.event_index DESC LIMIT ?2`,
+  allowancesAbove: `${allowance} WHERE a.bond_index = ?1 AND a.position > ?3
+                     ORDER BY a.position, a.event_index DESC LIMIT ?2`,
+  allowance: `${allowance} WHERE a.bond_index = ?1 AND a.staker_id = ?2
+               ORDER BY a.position DESC, a.event_index DESC LIMIT 1`,
+  registrationsFrom: `SELECT ${registration.columns} FROM bond_registrations r ${registration.joins}
+                       WHERE r.bond_index = ?1 AND (r.position, r.event_index) <= (?3, ?4)
+                       ORDER BY r.position DESC, r.event_index DESC LIMIT ?2`,
+  registrationsBefore: `SELECT ${registration.columns} FROM bond_registrations r ${registration.joins}
+                         WHERE r.bond_index = ?1 AND (r.position, r.event_index) > (?3, ?4)
+                         ORDER BY r.position, r.event_index LIMIT ?2`,
+  registration: `SELECT ${registration.columns} FROM bond_registrations r ${registration.joins}
+                  WHERE r.bond_index = ?1 AND r.staker_id = ?2
+                  ORDER BY r.position DESC, r.event_index DESC LIMIT 1`,
+};
+
+interface BondRow {
+  bond_index: number;
+  target_rate: number;
+  stx_value_ratio: number;
+  minimum_stx_ratio: number;
+  first_cycle: number;
+  start_height: number;
+  unlock_cycle: number;
+  unlock_height: number;
+  allowed: number;
+  capacity: string;
+  registered: number;
+  btc_locked: string;
+  stx_locked: string;
+  paid_out: string;
+}
+
+interface AllowanceRow {
+  position: number;
+  event_index: number;
+  staker: string;
+  sats: string;
+}
+
+interface RegistrationRow {
+  position: number;
+  event_index: number;
+  staker: string;
+  signer: string;
+  sats: string;
+  stx: string;
+  outputs: Uint8Array | null;
+  tx_id: Uint8Array;
+}
+
+const bondOf = (row: BondRow): Bond => ({
+  index: row.bond_index,
+  targetRate: row.target_rate,
+  stxValueRatio: row.stx_value_ratio,
+  minimumStxRatio: row.minimum_stx_ratio,
+  firstCycle: row.first_cycle,
+  startHeight: row.start_height,
+  unlockCycle: row.unlock_cycle,
+  unlockHeight: row.unlock_height,
+  allowed: row.allowed,
+  btcCapacity: row.capacity,
+  registered: row.registered,
+  btcLocked: row.btc_locked,
+  stxLocked: row.stx_locked,
+  paidOut: row.paid_out,
+});
+
+const allowanceOf = ({ staker, sats }: AllowanceRow): BondAllowance => ({ staker, sats });
+
+const TX_ID = 32;
+const OUTPUT = TX_ID + 4;
+
+/** Takes apart what `effects/` puts together: outputs of a lock on Bitcoin. */
+function outputsOf(bytes: Uint8Array): { txId: Uint8Array; index: number }[] {
+  const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.length);
+  return Array.from({ length: bytes.length / OUTPUT }, (_, i) => ({
+    txId: bytes.subarray(i * OUTPUT, i * OUTPUT + TX_ID),
+    index: view.getUint32(i * OUTPUT + TX_ID),
+  }));
+}
+
+const registrationOf = (row: RegistrationRow): BondRegistration => ({
+  staker: row.staker,
+  signer: row.signer,
+  sats: row.sats,
+  stx: row.stx,
+  txId: row.tx_id,
+  outputs: row.outputs === null ? null : outputsOf(row.outputs),
+});
+
+/** A number before every first key, and one behind every last. */
+const HIGHEST = Number.MAX_SAFE_INTEGER;
+
+const keyOf = ({ position, event_index }: { position: number; event_index: number }): CursorKey => [
+  position,
+  event_index,
+];
+
+export function bondQueries(db: Database) {
+  const totals = prepared<{ bonds: number }, []>(db, bondsSql.totals);
+  const from = prepared<BondRow, [number, number]>(db, bondsSql.from);
+  const before = prepared<BondRow, [number, number]>(db, bondsSql.before);
+  const find = prepared<BondRow & MadeByRow, [number]>(db, bondsSql.find);
+  const counts = prepared<{ allowed: number; registered: number }, [number]>(db, bondsSql.counts);
+  const principal = prepared<{ id: number }, [string]>(db, bondsSql.principal);
+  type At = [bond: number, count: number, position: number, index: number];
+  const allowances = prepared<AllowanceRow, [number, number]>(db, bondsSql.allowances);
+  const allowancesEqualFrom = prepared<AllowanceRow, At>(db, bondsSql.allowancesEqualFrom);
+  const allowancesBelow = prepared<AllowanceRow, [number, number, number]>(db, bondsSql.allowancesBelow);
+  const allowancesEqualBefore = prepared<AllowanceRow, At>(db, bondsSql.allowancesEqualBefore);
+  const allowancesAbove = prepared<AllowanceRow, [number, number, number]>(db, bondsSql.allowancesAbove);
+  const allowance = prepared<AllowanceRow, [number, number]>(db, bondsSql.allowance);
+  const registrationsFrom = prepared<RegistrationRow, At>(db, bondsSql.registrationsFrom);
+  const registrationsBefore = prepared<RegistrationRow, At>(db, bondsSql.registrationsBefore);
+  const registration = prepared<RegistrationRow, [number, number]>(db, bondsSql.registration);
+
+  return {
+    /** Highest index first. */
+    async bonds(limit: number, at: Cursor | null): Promise<Page<Bond>> {
+      return keysetPage<BondRow, Bond>({
+        limit,
+        at,
+        total: totals.get()?.bonds ?? 0,
+        rowsFrom: (key, count) => from.all(key === null ? HIGHEST : numberAt(key, 0), count),
+        rowsBefore: (key, count) => before.all(numberAt(key, 0), count),
+        keyOf: ({ bond_index }) => [bond_index],
+        itemOf: bondOf,
+      });
+    },
+
+    async bond(index: number): Promise<BondDetail | undefined> {
+      const row = find.get(index);
+      return row === null ? undefined : { ...bondOf(row), madeBy: madeByOf(row) };
+    },
+
+    /** Newest transaction first, inside it in the order of its events. */
+    async allowances(bond: number, limit: number, at: Cursor | null): Promise<Page<BondAllowance>> {
+      return keysetPage<AllowanceRow, BondAllowance>({
+        limit,
+        at,
+        total: counts.get(bond)?.allowed ?? 0,
+        rowsFrom(key, count) {
+          if (key === null) return allowances.all(bond, count);
+          const [position, index] = [numberAt(key, 0), numberAt(key, 1)];
+          return equalThenBeyond(
+            count,
+            (most) => allowancesEqualFrom.all(bond, most, position, index),
+            (most) => allowancesBelow.all(bond, most, position),
+          );
+        },
+        rowsBefore(key, count) {
+          const [position, index] = [numberAt(key, 0), numberAt(key, 1)];
+          return equalThenBeyond(
+            count,
+            (most) => allowancesEqualBefore.all(bond, most, position, index),
+            (most) => allowancesAbove.all(bond, most, position),
+          );
+        },
+        keyOf,
+        itemOf: allowanceOf,
+      });
+    },
+
+    async allowance(bond: number, staker: string): Promise<BondAllowance | undefined> {
+      const id = principal.get(staker)?.id;
+      const row = id === undefined ? null : allowance.get(bond, id);
+      return row === null ? undefined : allowanceOf(row);
+    },
+
+    /** Newest first. */
+    async registrations(bond: number, limit: number, at: Cursor | null): Promise<Page<BondRegistration>> {
+      return keysetPage<RegistrationRow, BondRegistration>({
+        limit,
+        at,
+        total: counts.get(bond)?.registered ?? 0,
+        rowsFrom: (key, count) =>
+          key === null
+            ? registrationsFrom.all(bond, count, HIGHEST, HIGHEST)
+            : registrationsFrom.all(bond, count, numberAt(key, 0), numberAt(key, 1)),
+        rowsBefore: (key, count) => registrationsBefore.all(bond, count, numberAt(key, 0), numberAt(key, 1)),
+        keyOf,
+        itemOf: registrationOf,
+      });
+    },
+
+    async registration(bond: number, staker: string): Promise<BondRegistration | undefined> {
+      const id = principal.get(staker)?.id;
+      const row = id === undefined ? null : registration.get(bond, id);
+      return row === null ? undefined : registrationOf(row);
+    },
+  };
+}

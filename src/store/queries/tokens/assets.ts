@@ -1,0 +1,295 @@
+/** Tokens by the texts that name them: lists by balance, and what transactions did to a principal's assets. */
+
+import type { Database, SQLQueryBindings } from 'bun:sqlite';
+import type { BalanceChange } from '../../model/account.ts';
+import type { Cursor, CursorKey, Page } from '../../model/page.ts';
+import type { FtTransfer, Holder, Move, NftInstance, StxTransfer } from '../../model/token.ts';
+import { decimalOf } from '../../rows/amounts.ts';
+import { prepared } from '../../rows/statement.ts';
+import { AFFECTED, storedToken } from '../../rows/words.ts';
+import { equalThenBeyond, keysetPage, numberAt, textAt } from '../page.ts';
+import { nftQueries } from './nfts.ts';
+import { transferQueries } from './transfers.ts';
+
+export const sql = {
+  principal: 'SELECT id FROM principals WHERE address = ?1',
+  asset: 'SELECT id FROM assets WHERE identifier = ?1',
+  ftTokens: 'SELECT ft_tokens AS total FROM accounts WHERE principal_id = ?1',
+  ftBalance: 'SELECT balance FROM ft_balances WHERE asset_id = ?1 AND principal_id = ?2',
+  ftToken: 'SELECT supply, holders FROM ft_tokens WHERE asset_id = ?1',
+  stx: 'SELECT stx_supply, stx_holders FROM totals',
+  stxSupplyAt: 'SELECT supply FROM stx_supplies WHERE height <= ?1 ORDER BY height DESC LIMIT 1',
+};
+
+/** No principal or asset has this number: what is asked of it is empty. */
+const NONE = 0;
+
+export function assetReaders(db: Database) {
+  const principalId = prepared<{ id: number }, [string]>(db, sql.principal);
+  const assetId = prepared<{ id: number }, [string]>(db, sql.asset);
+  const ftTokens = prepared<{ total: number }, [number]>(db, sql.ftTokens);
+  const ftBalance = prepared<{ balance: string }, [number, number]>(db, sql.ftBalance);
+  const ftToken = prepared<{ supply: string; holders: number }, [number]>(db, sql.ftToken);
+  const stx = prepared<{ stx_supply: string; stx_holders: number }, []>(db, sql.stx);
+  const stxSupplyAt = prepared<{ supply: string }, [number]>(db, sql.stxSupplyAt);
+  const ftBalanceList = balanceList(db, 'ftBalances');
+  const stxHolderList = balanceList(db, 'stxHolders');
+  const ftHolderList = balanceList(db, 'ftHolders');
+  const nfts = nftQueries(db);
+  const changes = balanceChangeQueries(db);
+  const transfers = transferQueries(db);
+
+  const principalOf = (address: string): number => principalId.get(address)?.id ?? NONE;
+  const assetOf = (identifier: string): number => assetId.get(identifier)?.id ?? NONE;
+  const holder = (principal: string, balance: string) => ({ principal, balance });
+
+  return {
+    principals: {
+      /** Tokens of which there is some: greatest balance first, then by identifier. */
+      async ftBalances(
+        principal: string,
+        limit: number,
+        at: Cursor | null,
+      ): Promise<Page<{ asset: string; balance: string }>> {
+        const id = principalOf(principal);
+        const total = ftTokens.get(id)?.total ?? 0;
+        return ftBalanceList(id, total, limit, at, (asset, balance) => ({ asset, balance }));
+      },
+      /** Base units, decimal; `0` where there are none. */
+      async ftBalance(principal: string, asset: string): Promise<string> {
+        const row = ftBalance.get(assetOf(asset), principalOf(principal));
+        return row === null ? '0' : decimalOf(row.balance);
+      },
+      /** Non-fungible tokens by asset identifier, then value; those of one asset where that is given. */
+      nftBalances: async (
+        principal: string,
+        asset: string | null,
+        limit: number,
+        at: Cursor | null,
+      ): Promise<Page<NftInstance>> => nfts.ofOwner(principalOf(principal), asset, limit, at),
+      /** Newest transaction first; of each STX, then fungible, then non-fungible tokens by identifier. */
+      balanceChanges: async (
+        principal: string,
+        txIds: readonly Uint8Array[],
+        limit: number,
+        at: Cursor | null,
+      ): Promise<Page<BalanceChange>> => changes.page(principalOf(principal), txIds, limit, at),
+    },
+    transfers: {
+      stx: async (
+        principal: string,
+        direction: 'inbound' | 'outbound',
+        limit: number,
+        at: Cursor | null,
+      ): Promise<Page<StxTransfer>> => transfers.stx(principalOf(principal), direction, limit, at),
+      ft: async (principal: string, asset: string, limit: number, at: Cursor | null): Promise<Page<FtTransfer>> =>
+        transfers.ft(assetOf(asset), principalOf(principal), limit, at),
+      /** Transfers, mints and burns of a token by anybody, newest first. */
+      ftOfAsset: async (asset: string, limit: number, at: Cursor | null): Promise<Page<FtTransfer, null>> =>
+        transfers.ftOfAsset(assetOf(asset), limit, at),
+    },
+    tokens: {
+      /** micro-STX ever minted and mined, less burnt; decimal. */
+      stxSupply: async (): Promise<string> => stx.get()?.stx_supply ?? '0',
+      /** STX supply after the block of a height. */
+      stxSupplyAt: async (height: number): Promise<string> => stxSupplyAt.get(height)?.supply ?? '0',
+      /** Base units, decimal; `0` for an unknown token. */
+      ftSupply: async (asset: string): Promise<string> => ftToken.get(assetOf(asset))?.supply ?? '0',
+      /** Greatest balance first, then by address. */
+      stxHolders: async (limit: number, at: Cursor | null): Promise<Page<Holder>> =>
+        stxHolderList(NONE, stx.get()?.stx_holders ?? 0, limit, at, holder),
+      async ftHolders(asset: string, limit: number, at: Cursor | null): Promise<Page<Holder>> {
+        const id = assetOf(asset);
+        return ftHolderList(id, ftToken.get(id)?.holders ?? 0, limit, at, holder);
+      },
+      /** Every event of an instance, newest first. */
+      nftHistory: async (asset: string, value: Uint8Array, limit: number, at: Cursor | null): Promise<Page<Move>> =>
+        transfers.nft(assetOf(asset), value, limit, at),
+    },
+  };
+}
+
+export const balanceChangesSql = {
+  stx: `SELECT pt.position, pt.affected, pt.stx_sent, pt.stx_received
+          FROM transactions t JOIN principal_transactions pt ON pt.principal_id = ?1 AND pt.position = t.position
+         WHERE t.tx_id = ?2 ORDER BY t.position DESC LIMIT 1`,
+  tokens: `SELECT c.token, a.identifier, c.sent, c.received
+             FROM token_changes c JOIN assets a ON a.id = c.asset_id WHERE c.principal_id = ?1 AND c.position = ?2`,
+};
+
+interface StxRow {
+  position: number;
+  affected: number;
+  stx_sent: string;
+  stx_received: string;
+}
+
+interface TokenRow {
+  token: number;
+  identifier: string;
+  sent: string;
+  received: string;
+}
+
+/** A change with the key that orders it: position, kind of asset, identifier. */
+interface Keyed {
+  position: number;
+  kind: number;
+  identifier: string;
+  change: BalanceChange;
+}
+
+const STX_KIND = 0;
+
+const keyOf = ({ position, kind, identifier }: Keyed): CursorKey => [position, kind, identifier];
+
+/** Newest transaction first, then kind and identifier, both ascending. */
+const order = (a: Pick<Keyed, 'position' | 'kind' | 'identifier'>, b: typeof a): number =>
+  b.position - a.position ||
+  a.kind - b.kind ||
+  (a.identifier < b.identifier ? -1 : Number(a.identifier > b.identifier));
+
+const partsOf = (key: CursorKey) => ({
+  position: numberAt(key, 0),
+  kind: numberAt(key, 1),
+  identifier: textAt(key, 2),
+});
+
+function balanceChangeQueries(db: Database) {
+  const stx = prepared<StxRow, [number, Uint8Array]>(db, balanceChangesSql.stx);
+  const tokens = prepared<TokenRow, [number, number]>(db, balanceChangesSql.tokens);
+
+  function ofTransaction(principal: number, txId: Uint8Array): Keyed[] {
+    const row = stx.get(principal, txId);
+    if (row === null) return [];
+    const { position } = row;
+    const changes: Keyed[] = tokens.all(principal, position).map(({ token, identifier, sent, received }) => ({
+      position,
+      kind: token,
+      identifier,
+      change: {
+        txId,
+        asset: { type: storedToken.wordOf(token), identifier },
+        sent: BigInt(sent),
+        received: BigInt(received),
+      },
+    }));
+    if ((row.affected & AFFECTED.stxMoved) !== 0) {
+      const [sent, received] = [BigInt(row.stx_sent), BigInt(row.stx_received)];
+      changes.push({
+        position,
+        kind: STX_KIND,
+        identifier: '',
+        change: { txId, asset: { type: 'stx' }, sent, received },
+      });
+    }
+    return changes;
+  }
+
+  return {
+    /** The changes of some transactions. They are few, so the list is made whole and the page cut from it. */
+    page(principal: number, txIds: readonly Uint8Array[], limit: number, at: Cursor | null): Page<BalanceChange> {
+      const unique = new Map(txIds.map((txId) => [txId.toHex(), txId]));
+      const all = [...unique.values()].flatMap((txId) => ofTransaction(principal, txId)).sort(order);
+      const placeOf = (key: CursorKey): number => {
+        const parts = partsOf(key);
+        const place = all.findIndex((row) => order(row, parts) >= 0);
+        return place < 0 ? all.length : place;
+      };
+      return keysetPage<Keyed, BalanceChange>({
+        limit,
+        at,
+        total: all.length,
+        rowsFrom: (key, count) => {
+          const start = key === null ? 0 : placeOf(key);
+          return all.slice(start, start + count);
+        },
+        rowsBefore: (key, count) => {
+          const end = placeOf(key);
+          return all.slice(Math.max(0, end - count), end).reverse();
+        },
+        keyOf,
+        itemOf: ({ change }) => change,
+      });
+    },
+  };
+}
+
+/**
+ * The statements of such a list. Descending by one column and ascending by another is no order that one comparison of
+ * the key can find, so rows of the key's own balance are asked for apart from those below and above it.
+ * Every statement says `balance > 'A0'`, or the partial indexes don't serve it. SQLite seeks by the first of two lower
+ * bounds and only filters by the second, so the key's stands before it.
+ * @param owner the column whose value the list is of, null where there is one list
+ */
+const statements = (table: string, owner: string | null, text: string) => {
+  const of = owner === null ? '' : `${owner} = ?1 AND `;
+  const select = `SELECT balance, ${text} AS text FROM ${table} WHERE ${of}`;
+  const positive = "balance > 'A0'";
+  return {
+    head: `${select}${positive} ORDER BY balance DESC, ${text} LIMIT ?2`,
+    equalFrom: `${select}balance = ?3 AND ${text} >= ?4 AND ${positive} ORDER BY ${text} LIMIT ?2`,
+    below: `${select}balance < ?3 AND ${positive} ORDER BY balance DESC, ${text} LIMIT ?2`,
+    equalBefore: `${select}balance = ?3 AND ${text} < ?4 AND ${positive} ORDER BY ${text} DESC LIMIT ?2`,
+    above: `${select}balance > ?3 AND ${positive} ORDER BY balance, ${text} DESC LIMIT ?2`,
+  };
+};
+
+const lists = {
+  stxHolders: statements('accounts', null, 'address'),
+  ftHolders: statements('ft_balances', 'asset_id', 'address'),
+  ftBalances: statements('ft_balances', 'principal_id', 'identifier'),
+};
+type BalanceList = keyof typeof lists;
+
+export const balanceListsSql: Readonly<Record<string, string>> = Object.fromEntries(
+  Object.entries(lists).flatMap(([list, named]) =>
+    Object.entries(named).map(([name, statement]) => [`${list}.${name}`, statement]),
+  ),
+);
+
+interface Row {
+  /** Balance in the form that sorts. */
+  balance: string;
+  text: string;
+}
+
+/** A list of one owner, by its number; 0 for the list that has none. */
+function balanceList(db: Database, list: BalanceList) {
+  const prepare = (statement: string) => prepared<Row, SQLQueryBindings[]>(db, statement);
+  const named = lists[list];
+  const [head, equalFrom, below] = [prepare(named.head), prepare(named.equalFrom), prepare(named.below)];
+  const [equalBefore, above] = [prepare(named.equalBefore), prepare(named.above)];
+
+  return <Item>(
+    owner: number,
+    total: number,
+    limit: number,
+    at: Cursor | null,
+    itemOf: (text: string, balance: string) => Item,
+  ): Page<Item> =>
+    keysetPage<Row, Item>({
+      limit,
+      at,
+      total,
+      rowsFrom(key, count) {
+        if (key === null) return head.all(owner, count);
+        const [balance, text] = [textAt(key, 0), textAt(key, 1)];
+        return equalThenBeyond(
+          count,
+          (most) => equalFrom.all(owner, most, balance, text),
+          (most) => below.all(owner, most, balance),
+        );
+      },
+      rowsBefore(key, count) {
+        const [balance, text] = [textAt(key, 0), textAt(key, 1)];
+        return equalThenBeyond(
+          count,
+          (most) => equalBefore.all(owner, most, balance, text),
+          (most) => above.all(owner, most, balance),
+        );
+      },
+      keyOf: ({ balance, text }) => [balance, text],
+      itemOf: ({ balance, text }) => itemOf(text, decimalOf(balance)),
+    });
+}

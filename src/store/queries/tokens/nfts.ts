@@ -1,0 +1,222 @@
+/** Non-fungible tokens: what a principal owns, the history of an instance, and the mints of an asset. */
+import type { Database } from 'bun:sqlite';
+import { heightOf } from '../../../chain/position.ts';
+import type { Cursor, OffsetPage, Page } from '../../model/page.ts';
+import type { NftEvent, NftHolding, NftInstance } from '../../model/token.ts';
+import type { TransactionDetail } from '../../model/transaction.ts';
+import { prepared } from '../../rows/statement.ts';
+import { EVENT_KIND } from '../../rows/words.ts';
+import { bytesAt, keysetPage, textAt } from '../page.ts';
+import type { DetailQueries } from '../transactions/details.ts';
+import { type EventRow, eventColumns, eventJoins, eventOf } from '../transactions/events.ts';
+
+export const sql = {
+  total: 'SELECT nfts AS total FROM accounts WHERE principal_id = ?1',
+  totalOfAsset: 'SELECT instances AS total FROM nft_holdings WHERE owner_id = ?1 AND identifier = ?2',
+  assetsFrom: `SELECT identifier, asset_id FROM nft_holdings WHERE owner_id = ?1 AND identifier >= ?2
+                ORDER BY identifier LIMIT ?3`,
+  assetsBefore: `SELECT identifier, asset_id FROM nft_holdings WHERE owner_id = ?1 AND identifier <= ?2
+                  ORDER BY identifier DESC LIMIT ?3`,
+  valuesFrom: `SELECT value FROM nft_instances WHERE owner_id = ?1 AND asset_id = ?2 AND value >= ?3
+                ORDER BY value LIMIT ?4`,
+  valuesBefore: `SELECT value FROM nft_instances WHERE owner_id = ?1 AND asset_id = ?2 AND value < ?3
+                  ORDER BY value DESC LIMIT ?4`,
+  lastValues: `SELECT value FROM nft_instances WHERE owner_id = ?1 AND asset_id = ?2 ORDER BY value DESC LIMIT ?3`,
+};
+
+interface AssetRow {
+  identifier: string;
+  asset_id: number;
+}
+
+interface ValueRow {
+  value: Uint8Array;
+}
+
+const NO_BYTES = new Uint8Array(0);
+
+export function nftQueries(db: Database) {
+  const total = prepared<{ total: number }, [number]>(db, sql.total);
+  const totalOfAsset = prepared<{ total: number }, [number, string]>(db, sql.totalOfAsset);
+  const assetsFrom = prepared<AssetRow, [number, string, number]>(db, sql.assetsFrom);
+  const assetsBefore = prepared<AssetRow, [number, string, number]>(db, sql.assetsBefore);
+  const valuesFrom = prepared<ValueRow, [number, number, Uint8Array, number]>(db, sql.valuesFrom);
+  const valuesBefore = prepared<ValueRow, [number, number, Uint8Array, number]>(db, sql.valuesBefore);
+  const lastValues = prepared<ValueRow, [number, number, number]>(db, sql.lastValues);
+
+  /**
+   * Instances across assets in the order of their identifiers. Each asset that is looked at has an instance on the page,
+   * but for the first, so there are never more look-ups than rows and one.
+   */
+  function across(
+    assets: AssetRow[],
+    only: string | null,
+    count: number,
+    valuesOf: (asset: AssetRow, left: number) => ValueRow[],
+  ): NftInstance[] {
+    const found: NftInstance[] = [];
+    for (const asset of assets) {
+      if (found.length >= count) break;
+      if (only !== null && asset.identifier !== only) continue;
+      for (const { value } of valuesOf(asset, count - found.length)) found.push({ asset: asset.identifier, value });
+    }
+    return found;
+  }
+
+  return {
+    /** @param asset the one asset to list; null for all */
+    ofOwner(owner: number, asset: string | null, limit: number, at: Cursor | null): Page<NftInstance> {
+      const counted = asset === null ? total.get(owner) : totalOfAsset.get(owner, asset);
+      return keysetPage<NftInstance, NftInstance>({
+        limit,
+        at,
+        total: counted?.total ?? 0,
+        rowsFrom(key, count) {
+          const identifier = key === null ? (asset ?? '') : textAt(key, 0);
+          const first = key === null ? NO_BYTES : bytesAt(key, 1);
+          return across(assetsFrom.all(owner, identifier, count + 1), asset, count, (row, left) =>
+            valuesFrom.all(owner, row.asset_id, row.identifier === identifier ? first : NO_BYTES, left),
+          );
+        },
+        rowsBefore(key, count) {
+          const identifier = textAt(key, 0);
+          return across(assetsBefore.all(owner, identifier, count + 1), asset, count, (row, left) =>
+            row.identifier === identifier
+              ? valuesBefore.all(owner, row.asset_id, bytesAt(key, 1), left)
+              : lastValues.all(owner, row.asset_id, left),
+          );
+        },
+        keyOf: ({ asset: identifier, value }) => [identifier, value.toHex()],
+        itemOf: (row) => row,
+      });
+    },
+  };
+}
+
+const newest = 'ORDER BY position DESC, event_index DESC LIMIT';
+const instance = 'SELECT asset_id, value, position, event_index FROM nft_instances WHERE owner_id = ?1';
+
+/** Instances of as many assets, whose numbers follow the first three parameters: merged, since each list is in the order of the chain. */
+function ownedOf(assets: number): string {
+  const lists = Array.from({ length: assets }, (_, at) => `${instance} AND asset_id = ?${at + 4}`);
+  return `${lists.join(' UNION ALL ')} ${newest} ?2 OFFSET ?3`;
+}
+
+export const nftListsSql = {
+  owned: `${instance} ${newest} ?2 OFFSET ?3`,
+  ownedTotal: 'SELECT nfts AS total FROM accounts WHERE principal_id = ?1',
+  ownedOfAsset: ownedOf(1),
+  ownedOfAssets: ownedOf(3),
+  ownedOfAssetTotal: 'SELECT instances AS total FROM nft_holdings WHERE owner_id = ?1 AND identifier = ?2',
+  history: `SELECT position, event_index FROM events
+             WHERE asset_id = ?1 AND value = ?2 AND kind >= ${EVENT_KIND.nft_transfer} ${newest} ?3 OFFSET ?4`,
+  historyTotal: 'SELECT events AS total FROM nft_instances WHERE asset_id = ?1 AND value = ?2',
+  mints: `SELECT position, event_index FROM events WHERE asset_id = ?1 AND kind = ${EVENT_KIND.nft_mint} ${newest} ?2 OFFSET ?3`,
+  mintsTotal: 'SELECT mints AS total FROM nft_mints WHERE asset_id = ?1',
+  event: `SELECT ${eventColumns}, t.tx_id FROM events e JOIN transactions t ON t.position = e.position ${eventJoins}
+           WHERE e.position = ?1 AND e.event_index = ?2`,
+  identifier: 'SELECT identifier FROM assets WHERE id = ?1',
+  txId: 'SELECT tx_id FROM transactions WHERE position = ?1',
+};
+
+interface KeyRow {
+  position: number;
+  event_index: number;
+}
+
+interface InstanceRow extends KeyRow {
+  asset_id: number;
+  value: Uint8Array;
+}
+
+interface TotalRow {
+  total: number;
+}
+
+export function nftListQueries(db: Database, details: DetailQueries) {
+  const owned = prepared<InstanceRow, [number, number, number]>(db, nftListsSql.owned);
+  const ownedTotal = prepared<TotalRow, [number]>(db, nftListsSql.ownedTotal);
+  const ownedOfAsset = prepared<InstanceRow, number[]>(db, nftListsSql.ownedOfAsset);
+  const ownedOfAssetTotal = prepared<TotalRow, [number, string]>(db, nftListsSql.ownedOfAssetTotal);
+  const history = prepared<KeyRow, [number, Uint8Array, number, number]>(db, nftListsSql.history);
+  const historyTotal = prepared<TotalRow, [number, Uint8Array]>(db, nftListsSql.historyTotal);
+  const mints = prepared<KeyRow, [number, number, number]>(db, nftListsSql.mints);
+  const mintsTotal = prepared<TotalRow, [number]>(db, nftListsSql.mintsTotal);
+  const eventAt = prepared<EventRow & { tx_id: Uint8Array }, [number, number]>(db, nftListsSql.event);
+  const identifier = prepared<{ identifier: string }, [number]>(db, nftListsSql.identifier);
+  const txIdAt = prepared<{ tx_id: Uint8Array }, [number]>(db, nftListsSql.txId);
+
+  const transactionAt = (position: number, wanted: boolean): TransactionDetail | null =>
+    wanted ? (details.at([position])[0] ?? null) : null;
+
+  const eventsAt = (keys: readonly KeyRow[], withTransactions: boolean): NftEvent[] =>
+    keys.map(({ position, event_index }) => {
+      const row = eventAt.get(position, event_index);
+      const event = row === null ? null : eventOf(row);
+      if (row === null || event?.kind !== 'nft') throw new Error(`no event of an instance at position ${position}`);
+      return { txId: row.tx_id, event, transaction: transactionAt(position, withTransactions) };
+    });
+
+  /** Instances of some assets, of which the owner has some each. */
+  function instancesOf(owner: number, assets: readonly number[], limit: number, offset: number): InstanceRow[] {
+    if (assets.length === 1) return ownedOfAsset.all(owner, limit, offset, ...assets);
+    // As many statements as there are numbers of assets would be too many to keep.
+    const list = prepared<InstanceRow, number[]>(db, ownedOf(assets.length));
+    try {
+      return list.all(owner, limit, offset, ...assets);
+    } finally {
+      list.finalize();
+    }
+  }
+
+  /** Of some assets, those of which the owner has some. */
+  function heldOf(owner: number, assets: ReadonlyMap<string, number>) {
+    const counts = [...assets].map(([name, asset]) => ({ asset, of: ownedOfAssetTotal.get(owner, name)?.total ?? 0 }));
+    const held = counts.filter(({ of }) => of > 0);
+    return { assets: held.map(({ asset }) => asset), total: held.reduce((sum, { of }) => sum + of, 0) };
+  }
+
+  return {
+    /** @param assets numbers of the assets to list, by their identifiers; null for all */
+    ofOwner(
+      owner: number,
+      assets: ReadonlyMap<string, number> | null,
+      limit: number,
+      offset: number,
+      withTransactions: boolean,
+    ): OffsetPage<NftHolding> {
+      const held = assets === null ? null : heldOf(owner, assets);
+      const total = held === null ? (ownedTotal.get(owner)?.total ?? 0) : held.total;
+      if (offset >= total) return { items: [], total };
+      const rows = held === null ? owned.all(owner, limit, offset) : instancesOf(owner, held.assets, limit, offset);
+      const items = rows.map(
+        ({ asset_id, value, position }): NftHolding => ({
+          asset: identifier.get(asset_id)?.identifier ?? '',
+          value,
+          txId: txIdAt.get(position)?.tx_id ?? new Uint8Array(0),
+          blockHeight: heightOf(position),
+          transaction: transactionAt(position, withTransactions),
+        }),
+      );
+      return { items, total };
+    },
+
+    history(
+      asset: number,
+      value: Uint8Array,
+      limit: number,
+      offset: number,
+      withTransactions: boolean,
+    ): OffsetPage<NftEvent> {
+      const total = historyTotal.get(asset, value)?.total ?? 0;
+      const keys = offset >= total ? [] : history.all(asset, value, limit, offset);
+      return { items: eventsAt(keys, withTransactions), total };
+    },
+
+    mints(asset: number, limit: number, offset: number, withTransactions: boolean): OffsetPage<NftEvent> {
+      const total = mintsTotal.get(asset)?.total ?? 0;
+      const keys = offset >= total ? [] : mints.all(asset, limit, offset);
+      return { items: eventsAt(keys, withTransactions), total };
+    },
+  };
+}

@@ -1,0 +1,176 @@
+/** Everything of a transaction that lists leave out, from its rows or from the payload that announced it. */
+import type { Database } from 'bun:sqlite';
+import type { Block, ChainTransaction } from '../../../chain/block.ts';
+import type { SummaryPayload, TransactionDetail, TransactionEvent, TransactionState } from '../../model/transaction.ts';
+import { heightIn } from '../../rows/expressions.ts';
+import { prepared } from '../../rows/statement.ts';
+import { storedTransactionStatus } from '../../rows/words.ts';
+import { type CostRow, costColumns, costOf } from '../blocks/blocks.ts';
+import { type KeptTransactions, nothingKept } from './kept-transactions.ts';
+import { type SummaryRow, summary, summaryOf } from './summary.ts';
+
+const select = `SELECT ${summary.columns}, t.event_count, t.microblock_hash, t.microblock_sequence, b.parent_block_hash,
+       coalesce(d.genesis_parent_index_block_hash, b.parent_index_block_hash) AS parent_index_block_hash,
+       iif(d.genesis_parent_index_block_hash IS NULL, b.parent_burn_block_time, d.genesis_parent_burn_block_time)
+         AS parent_burn_block_time, d.anchor_mode, ${costColumns('d')}, d.vm_error, d.result, d.post_conditions,
+       d.function_args, d.raw
+  FROM transactions t JOIN transaction_bodies d ON d.position = t.position ${summary.joins}`;
+
+export const sql = {
+  byId: 'SELECT position FROM transactions WHERE tx_id = ?1 ORDER BY position DESC LIMIT 1',
+  stateAt: `SELECT t.status, b.index_block_hash FROM transactions t JOIN blocks b ON b.height = ${heightIn('t.position')}
+             WHERE t.position = ?1`,
+  at: `${select} WHERE t.position = ?1`,
+};
+
+interface Row extends SummaryRow, CostRow {
+  event_count: number;
+  microblock_hash: Uint8Array | null;
+  microblock_sequence: number | null;
+  parent_block_hash: Uint8Array;
+  parent_index_block_hash: Uint8Array;
+  parent_burn_block_time: number | null;
+  anchor_mode: number;
+  vm_error: string | null;
+  result: Uint8Array;
+  post_conditions: Uint8Array;
+  function_args: Uint8Array | null;
+  raw: Uint8Array;
+}
+
+const detailOf = (row: Row): TransactionDetail => ({
+  ...summaryOf(row),
+  canonical: true,
+  microblock:
+    row.microblock_hash === null || row.microblock_sequence === null
+      ? null
+      : { hash: row.microblock_hash, sequence: row.microblock_sequence },
+  anchorMode: row.anchor_mode,
+  parentBlock: { hash: row.parent_block_hash, indexHash: row.parent_index_block_hash },
+  parentBurnBlockTime: row.parent_burn_block_time,
+  eventCount: row.event_count,
+  cost: costOf(row),
+  vmError: row.vm_error,
+  result: row.result,
+  postConditions: row.post_conditions,
+  raw: row.raw,
+  functionArgs: row.function_args,
+});
+
+/** The approximate size of a kept transaction: its bytes, the texts that are made of them, and what each has. */
+const bytesOf = ({ raw, result, postConditions }: TransactionDetail): number =>
+  4_000 + 8 * (raw.length + result.length + postConditions.length);
+
+export type DetailQueries = ReturnType<typeof detailQueries>;
+
+/** @param kept keeps them while the chain only grows */
+export function detailQueries(db: Database, kept: KeptTransactions = nothingKept) {
+  const byId = prepared<Pick<Row, 'position'>, [Uint8Array]>(db, sql.byId);
+  const at = prepared<Row, [number]>(db, sql.at);
+  const stateAt = prepared<{ status: number; index_block_hash: Uint8Array }, [number]>(db, sql.stateAt);
+
+  function detailAt(position: number): TransactionDetail {
+    const known = kept.ofChain().details;
+    const before = known.get(position);
+    if (before !== undefined) return before;
+    const row = at.get(position);
+    if (row === null) throw new Error(`no transaction at position ${position}`);
+    const found = detailOf(row);
+    known.set(position, found, bytesOf(found));
+    return found;
+  }
+
+  return {
+    /** The newest canonical one of an id. */
+    find(txId: Uint8Array): TransactionDetail | undefined {
+      const row = byId.get(txId);
+      return row === null ? undefined : detailAt(row.position);
+    },
+
+    /** What identifies the present state of the newest canonical one of an id. */
+    state(txId: Uint8Array): TransactionState | undefined {
+      const row = byId.get(txId);
+      if (row === null) return undefined;
+      const known = kept.ofChain().details.get(row.position);
+      if (known !== undefined) return { indexBlockHash: known.block.indexHash, status: known.status };
+      const found = stateAt.get(row.position);
+      if (found === null) throw new Error(`no transaction at position ${row.position}`);
+      return { indexBlockHash: found.index_block_hash, status: storedTransactionStatus.wordOf(found.status) };
+    },
+
+    /** Transactions at positions that exist, in the order of the positions given. */
+    at: (positions: readonly number[]): TransactionDetail[] => positions.map(detailAt),
+  };
+}
+
+function summaryPayload({ payload, sender }: ChainTransaction): SummaryPayload {
+  const { type } = payload;
+  switch (type) {
+    case 'token_transfer':
+      return { type, recipient: payload.recipient, amount: payload.amount.toString(), memo: payload.memo };
+    case 'smart_contract': {
+      const { clarityVersion, contractName } = payload;
+      return { type, contractId: `${sender.address}.${contractName}`, clarityVersion };
+    }
+    case 'contract_call':
+      return { type, contractId: payload.contractId, functionName: payload.functionName };
+    case 'poison_microblock':
+    case 'unknown':
+      return { type };
+    case 'coinbase':
+      return { type, altRecipient: payload.altRecipient };
+    case 'tenure_change':
+      return { type, cause: payload.cause };
+  }
+}
+
+type Surroundings = Pick<
+  TransactionDetail,
+  'canonical' | 'block' | 'burnBlock' | 'parentBlock' | 'parentBurnBlockTime' | 'microblock'
+>;
+
+/** @param surroundings where it stands */
+export const detailFromPayload = (transaction: ChainTransaction, surroundings: Surroundings): TransactionDetail => ({
+  txId: transaction.txId,
+  // Operations made on Bitcoin use no nonce; clients are shown 0.
+  sender: transaction.bitcoinOperation ? { ...transaction.sender, nonce: 0n } : transaction.sender,
+  sponsor: transaction.sponsor,
+  fee: transaction.fee.toString(),
+  payload: summaryPayload(transaction),
+  txIndex: transaction.txIndex,
+  status: transaction.status,
+  anchorMode: transaction.anchorMode,
+  eventCount: transaction.events.length,
+  cost: transaction.cost,
+  vmError: transaction.vmError,
+  result: transaction.result,
+  postConditions: transaction.postConditions,
+  raw: transaction.raw,
+  functionArgs:
+    transaction.bitcoinOperation && transaction.payload.type === 'contract_call'
+      ? transaction.payload.functionArgs
+      : null,
+  ...surroundings,
+});
+
+/** @param canonical whether the block is */
+export const detailInBlock = (transaction: ChainTransaction, block: Block, canonical: boolean): TransactionDetail =>
+  detailFromPayload(transaction, {
+    canonical,
+    block: {
+      height: block.height,
+      hash: block.blockHash,
+      indexHash: block.indexBlockHash,
+      time: transaction.genesis?.blockTime || block.blockTime,
+    },
+    burnBlock: { height: block.burnBlockHeight, time: block.burnBlockTime },
+    parentBlock: {
+      hash: block.parentBlockHash,
+      indexHash: transaction.genesis?.parentIndexBlockHash ?? block.parentIndexBlockHash,
+    },
+    parentBurnBlockTime: (transaction.genesis ?? block).parentBurnBlockTime,
+    microblock: transaction.microblock,
+  });
+
+export const indexedEvents = ({ events }: ChainTransaction): TransactionEvent[] =>
+  Array.from(events, (event, index) => ({ ...event, index }));

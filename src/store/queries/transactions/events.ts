@@ -1,0 +1,109 @@
+/** What a transaction did, in order. */
+import type { Database } from 'bun:sqlite';
+import type { Cursor, Page } from '../../model/page.ts';
+import type { TransactionEvent } from '../../model/transaction.ts';
+import { prepared } from '../../rows/statement.ts';
+import { assetEventOf, EVENT_KIND, kindMask } from '../../rows/words.ts';
+import { keysetPage, numberAt } from '../page.ts';
+
+/** Columns for a query whose FROM has `events e`. */
+export const eventColumns = `e.event_index, e.kind, sender.address AS sender, recipient.address AS recipient,
+  asset.identifier AS asset, contract.address AS contract, e.topic, e.amount, e.unlock_height, e.value`;
+export const eventJoins = `LEFT JOIN principals sender ON sender.id = e.sender_id
+  LEFT JOIN principals recipient ON recipient.id = e.recipient_id
+  LEFT JOIN assets asset ON asset.id = e.asset_id
+  LEFT JOIN principals contract ON contract.id = e.contract_id`;
+
+export const sql = {
+  transaction: 'SELECT position, event_count FROM transactions WHERE tx_id = ?1 ORDER BY position DESC LIMIT 1',
+  from: `SELECT ${eventColumns} FROM events e ${eventJoins}
+          WHERE e.position = ?1 AND e.event_index >= ?2 ORDER BY e.event_index LIMIT ?3`,
+  downwards: `SELECT ${eventColumns} FROM events e ${eventJoins}
+               WHERE e.position = ?1 AND (?2 >> e.kind) & 1 ORDER BY e.event_index DESC LIMIT ?3 OFFSET ?4`,
+  before: `SELECT ${eventColumns} FROM events e ${eventJoins}
+            WHERE e.position = ?1 AND e.event_index < ?2 ORDER BY e.event_index DESC LIMIT ?3`,
+};
+
+export interface EventRow {
+  event_index: number;
+  kind: number;
+  sender: string | null;
+  recipient: string | null;
+  asset: string | null;
+  contract: string | null;
+  topic: string | null;
+  amount: string | null;
+  unlock_height: number | null;
+  value: Uint8Array | null;
+}
+
+const NO_BYTES = new Uint8Array(0);
+
+export function eventOf(row: EventRow): TransactionEvent {
+  const { event_index: index, sender, recipient } = row;
+  const amount = row.amount ?? '0';
+  const value = row.value ?? NO_BYTES;
+  const asset = row.asset ?? '';
+  switch (row.kind) {
+    case EVENT_KIND.log:
+      return { index, kind: 'contract_log', contractId: row.contract ?? '', topic: row.topic ?? '', value };
+    case EVENT_KIND.lock: {
+      const unlockHeight = row.unlock_height ?? 0;
+      return { index, kind: 'stx_lock', address: sender ?? '', amount, unlockHeight, contractName: row.topic ?? '' };
+    }
+    case EVENT_KIND.unknown:
+      return { index, kind: 'unknown', type: row.topic ?? '', json: new TextDecoder().decode(value) };
+    default: {
+      const { asset: kind, action } = assetEventOf(row.kind);
+      if (kind === 'stx') return { index, kind, action, sender, recipient, amount, memo: row.value };
+      if (kind === 'ft') return { index, kind, action, asset, sender, recipient, amount };
+      return { index, kind, action, asset, sender, recipient, value };
+    }
+  }
+}
+
+export type EventQueries = ReturnType<typeof eventQueries>;
+
+export function eventQueries(db: Database) {
+  const transaction = prepared<{ position: number; event_count: number }, [Uint8Array]>(db, sql.transaction);
+  const from = prepared<EventRow, [number, number, number]>(db, sql.from);
+  const downwards = prepared<EventRow, [number, number, number, number]>(db, sql.downwards);
+  const before = prepared<EventRow, [number, number, number]>(db, sql.before);
+  return {
+    /** Events of a canonical transaction from an offset on; none where the id is not of one. */
+    slice(txId: Uint8Array, limit: number, offset: number): TransactionEvent[] {
+      const found = transaction.get(txId);
+      return found === null ? [] : from.all(found.position, offset, limit).map(eventOf);
+    },
+
+    /** Events of some kinds, the last first; none where the id is not of a canonical transaction. */
+    async lastFirst(
+      txId: Uint8Array,
+      kinds: readonly TransactionEvent['kind'][],
+      limit: number,
+      offset: number,
+    ): Promise<TransactionEvent[]> {
+      const found = transaction.get(txId);
+      return found === null ? [] : downwards.all(found.position, kindMask(kinds), limit, offset).map(eventOf);
+    },
+
+    /** Events in the order they happened; undefined where the id is not of a canonical transaction. */
+    async ofTransaction(
+      txId: Uint8Array,
+      limit: number,
+      at: Cursor | null,
+    ): Promise<Page<TransactionEvent> | undefined> {
+      const found = transaction.get(txId);
+      if (found === null) return undefined;
+      return keysetPage<EventRow, TransactionEvent>({
+        limit,
+        at,
+        total: found.event_count,
+        rowsFrom: (key, count) => from.all(found.position, key === null ? 0 : numberAt(key, 0), count),
+        rowsBefore: (key, count) => before.all(found.position, numberAt(key, 0), count),
+        keyOf: (row) => [row.event_index],
+        itemOf: eventOf,
+      });
+    },
+  };
+}

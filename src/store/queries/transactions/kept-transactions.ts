@@ -1,0 +1,149 @@
+/**
+ * Transactions of the canonical chain that were read, kept by their position. What a block holds never changes, so they
+ * stay what they are while the chain only grows; a fork makes a thread forget them all.
+ *
+ * Who asks for a transaction again gets the same object, so that what is made of it can be kept with it.
+ */
+import type { Database } from 'bun:sqlite';
+
+import { type Recent, recent } from '../../../base/cache.ts';
+import type { TransactionDetail, TransactionSummary } from '../../model/transaction.ts';
+import { prepared } from '../../rows/statement.ts';
+
+export const sql = {
+  newest: 'SELECT height, index_block_hash FROM blocks ORDER BY height DESC LIMIT 1',
+  hashAt: 'SELECT index_block_hash FROM blocks WHERE height = ?1',
+};
+
+/** Transactions of one chain, by their position. */
+interface OfChain {
+  readonly details: Recent<number, TransactionDetail>;
+  readonly summaries: Recent<number, TransactionSummary>;
+}
+
+/** What is kept, with the last block of its chain: none of the transactions is of a later one. */
+interface Kept {
+  readonly chain: OfChain;
+  readonly tip: TipRow;
+}
+
+/** Bytes of memory that kept transactions may take, with the texts that are made of them, about. */
+const DETAIL_BYTES = 32_000_000;
+const SUMMARY_BYTES = 20_000_000;
+
+const ofChain = (details: number, summaries: number): OfChain => ({
+  details: recent(details / 2),
+  summaries: recent(summaries / 2),
+});
+const nothing = ofChain(0, 0);
+
+interface TipRow {
+  height: number;
+  index_block_hash: Uint8Array;
+}
+
+/** What the connections to one file share: what a thread keeps doesn't grow with the number of its connections. */
+type SharedTransactions = ReturnType<typeof sharedTransactions>;
+
+export function sharedTransactions() {
+  let kept: Kept | null = null;
+  return {
+    /** What is kept now; another object with each chain and each tip of it. */
+    kept: (): Kept | null => kept,
+    /**
+     * Goes on with the chain of a snapshot: with what is kept where the snapshot has its last block, and so all blocks
+     * before, and with nothing where it hasn't. Other snapshots go on with what they have.
+     * @param has whether the snapshot's chain has a block
+     * @param tip of the snapshot; null before its first block
+     */
+    follow(has: (block: TipRow) => boolean, tip: TipRow | null): void {
+      if (tip === null) kept = null;
+      else if (kept === null || !has(kept.tip)) kept = { chain: ofChain(DETAIL_BYTES, SUMMARY_BYTES), tip };
+      else if (tip.height !== kept.tip.height) kept = { chain: kept.chain, tip };
+    },
+  };
+}
+
+/** What one connection uses of it, and what it keeps by itself until the file changes. */
+export interface KeptTransactions {
+  /** The kept transactions of the snapshot's chain. */
+  ofChain(): OfChain;
+  /** Makes a function that looks something up once in each state of the file. */
+  once<T>(look: () => T): () => T;
+  /** Does the same for what is found by a key. @param most how many values are kept */
+  onceEach<T>(most: number, look: (key: string) => T): (key: string) => T;
+  /**
+   * Follows the chain of the snapshot. To be called when one begins.
+   * @throws SQLiteError
+   */
+  followChain(): void;
+  /** Lets go of the chain's transactions, which others may have forgotten. To be called when the snapshot ends. */
+  leaveChain(): void;
+}
+
+/** What connections use that don't say when a snapshot begins. */
+export const nothingKept: KeptTransactions = {
+  ofChain: () => nothing,
+  once: (look) => look,
+  onceEach: (_, look) => look,
+  followChain: () => {},
+  leaveChain: () => {},
+};
+
+export function keptTransactions(db: Database, shared: SharedTransactions): KeptTransactions {
+  const version = db.prepare<{ data_version: number }, []>('PRAGMA data_version');
+  const newest = prepared<TipRow, []>(db, sql.newest);
+  const hashAt = prepared<Pick<TipRow, 'index_block_hash'>, [number]>(db, sql.hashAt);
+  /** What to forget with any change of the file. */
+  const looks: { clear(): void }[] = [];
+  /** The file's version in the snapshot before. */
+  let seen: number | undefined;
+  /** What was kept when this connection followed it last. */
+  let followed: Kept | null = null;
+  let chain = nothing;
+
+  function has({ height, index_block_hash: hash }: TipRow): boolean {
+    const found = hashAt.get(height)?.index_block_hash;
+    return found !== undefined && Buffer.compare(found, hash) === 0;
+  }
+
+  return {
+    ofChain: () => chain,
+    once<T>(look: () => T): () => T {
+      let found: { value: T } | null = null;
+      looks.push({ clear: () => (found = null) });
+      return () => {
+        found ??= { value: look() };
+        return found.value;
+      };
+    },
+    onceEach<T>(most: number, look: (key: string) => T): (key: string) => T {
+      const known = recent<string, { value: T }>(most / 2);
+      looks.push(known);
+      return (key) => {
+        const before = known.get(key);
+        if (before !== undefined) return before.value;
+        const value = look(key);
+        known.set(key, { value }, 1);
+        return value;
+      };
+    },
+    followChain() {
+      const now = version.get()?.data_version;
+      if (now !== seen) {
+        for (const look of looks) look.clear();
+        seen = now;
+        followed = null;
+      }
+      // Another connection may have read another chain since this one looked, whichever of them is the newer.
+      if (followed === null || shared.kept() !== followed) {
+        shared.follow(has, newest.get());
+        followed = shared.kept();
+      }
+      chain = followed?.chain ?? nothing;
+    },
+    leaveChain() {
+      chain = nothing;
+    },
+  };
+}

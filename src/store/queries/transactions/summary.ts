@@ -1,0 +1,124 @@
+/** Rows of transactions, mined or waiting, to what lists show of them. */
+import { heightOf } from '../../../chain/position.ts';
+import type { TenureChangeCause } from '../../../codec/tenure-change.ts';
+import type { SummaryPayload, TransactionSummary } from '../../model/transaction.ts';
+import { decimalOf } from '../../rows/amounts.ts';
+import { heightIn, shownTime } from '../../rows/expressions.ts';
+import { storedTenureCause, storedTransactionStatus, typeWord } from '../../rows/words.ts';
+
+/** What a mined and a waiting transaction have in common. */
+export interface SpentRow {
+  tx_id: Uint8Array;
+  type: number;
+  sender: string;
+  /** Decimal, as every nonce here: numbers are exact below 2^53 alone. */
+  nonce: string | null;
+  sponsor: string | null;
+  sponsor_nonce: string | null;
+  fee: string;
+  recipient: string | null;
+  amount: string | null;
+  memo: Uint8Array | null;
+  contract: string | null;
+  function_name: string | null;
+  clarity_version: number | null;
+}
+
+export interface SummaryRow extends SpentRow {
+  position: number;
+  tx_index: number;
+  status: number;
+  tenure_change_cause: number | null;
+  block_hash: Uint8Array;
+  index_block_hash: Uint8Array;
+  block_time: number;
+  burn_block_height: number;
+  burn_block_time: number;
+}
+
+const spentColumns = (t: string): string =>
+  `${t}.tx_id, ${t}.type, sender.address AS sender, CAST(${t}.nonce AS TEXT) AS nonce,
+   sponsor.address AS sponsor, CAST(${t}.sponsor_nonce AS TEXT) AS sponsor_nonce, ${t}.fee, recipient.address AS recipient, ${t}.amount, ${t}.memo, contract.address AS contract,
+   ${t}.function_name, ${t}.clarity_version`;
+
+const spentJoins = (t: string): string =>
+  `JOIN principals sender ON sender.id = ${t}.sender_id
+   LEFT JOIN principals sponsor ON sponsor.id = ${t}.sponsor_id
+   LEFT JOIN principals recipient ON recipient.id = ${t}.recipient_id
+   LEFT JOIN principals contract ON contract.id = ${t}.contract_id`;
+
+/** Columns and joins for a query whose FROM has `transactions t`. */
+export const summary = {
+  columns: `t.position, ${spentColumns('t')}, t.tx_index, t.status, t.tenure_change_cause,
+   b.block_hash, b.index_block_hash, ${shownTime} AS block_time, b.burn_block_height, b.burn_block_time`,
+  joins: `JOIN blocks b ON b.height = ${heightIn('t.position')} ${spentJoins('t')}`,
+};
+
+/** Columns and joins for a query whose FROM has `mempool_transactions m`. */
+export const waiting = { columns: spentColumns('m'), joins: spentJoins('m') };
+
+/** What {@link waiting} has, for a query whose FROM has `transactions t`. */
+export const mined = { columns: spentColumns('t'), joins: spentJoins('t') };
+
+/** A column that this kind of row always has. */
+function present<T>(value: T | null, column: string): T {
+  if (value === null) throw new Error(`a transaction's row lacks ${column}`);
+  return value;
+}
+
+/** @param number undefined in the mempool, which has no such column: no node broadcasts a change of tenure */
+const causeOf = (number: number | null | undefined): TenureChangeCause =>
+  number === undefined ? 'block_found' : storedTenureCause.wordOf(present(number, 'tenure_change_cause'));
+
+function payloadOf(row: SpentRow & { tenure_change_cause?: number | null }): SummaryPayload {
+  const type = typeWord(row.type);
+  switch (type) {
+    case 'token_transfer':
+      return {
+        type,
+        recipient: present(row.recipient, 'recipient_id'),
+        amount: present(row.amount, 'amount'),
+        memo: row.memo,
+      };
+    case 'smart_contract':
+      return { type, contractId: present(row.contract, 'contract_id'), clarityVersion: row.clarity_version };
+    case 'contract_call':
+      return {
+        type,
+        contractId: present(row.contract, 'contract_id'),
+        functionName: present(row.function_name, 'function_name'),
+      };
+    case 'poison_microblock':
+    case 'unknown':
+      return { type };
+    case 'coinbase':
+      return { type, altRecipient: row.recipient };
+    case 'tenure_change':
+      return { type, cause: causeOf(row.tenure_change_cause) };
+  }
+}
+
+export const spentOf = (row: SpentRow & { tenure_change_cause?: number | null }) => ({
+  txId: row.tx_id,
+  // Operations made on Bitcoin use no nonce; clients are shown 0.
+  sender: { address: row.sender, nonce: BigInt(row.nonce ?? 0) },
+  sponsor:
+    row.sponsor === null || row.sponsor_nonce === null
+      ? null
+      : { address: row.sponsor, nonce: BigInt(row.sponsor_nonce) },
+  fee: decimalOf(row.fee),
+  payload: payloadOf(row),
+});
+
+export const summaryOf = (row: SummaryRow): TransactionSummary => ({
+  ...spentOf(row),
+  txIndex: row.tx_index,
+  status: storedTransactionStatus.wordOf(row.status),
+  block: {
+    height: heightOf(row.position),
+    hash: row.block_hash,
+    indexHash: row.index_block_hash,
+    time: row.block_time,
+  },
+  burnBlock: { height: row.burn_block_height, time: row.burn_block_time },
+});

@@ -1,0 +1,463 @@
+/**
+ * The canonical chain's transactions, filtered and ordered as v1 offers it.
+ *
+ * Each filter that can narrow much has an index and a count, and so has each order. A list is read by the index of its
+ * narrowest filter where that is in its order, or short enough to be sorted; else it is walked in its order, leaving out
+ * what the filters refuse, so that a page is full after few rows. Whichever way, no more than {@link SearchLimits} say is looked
+ * at, however long the chain is.
+ */
+import type { Database, Statement } from 'bun:sqlite';
+import { positionsOf } from '../../../chain/position.ts';
+import type { TransactionType } from '../../../codec/transaction.ts';
+import type { OffsetPage } from '../../model/page.ts';
+import type { TransactionDetail, TransactionFilter, TransactionOrder } from '../../model/transaction.ts';
+import { firstPositionIn, heightIn } from '../../rows/expressions.ts';
+import { MOST_ENTRIES, prepared, TooMuchWorkError } from '../../rows/statement.ts';
+import { PAYLOAD, typeNumbers } from '../../rows/words.ts';
+import type { DetailQueries } from './details.ts';
+
+/** How much one request may look at. */
+export interface SearchLimits {
+  /** Rows that are walked before a list that could be sorted is, and that are always sorted. */
+  sorted: number;
+  /** Rows that are read. */
+  rows: number;
+  /** Entries of an index that are counted. */
+  entries: number;
+}
+
+const LIMITS: SearchLimits = { sorted: 5_000, rows: 20_000, entries: MOST_ENTRIES };
+
+/** Lets everything through. */
+export const NO_FILTER: TransactionFilter = {
+  types: null,
+  sender: null,
+  recipient: null,
+  contract: null,
+  functionName: null,
+  nonce: null,
+  since: null,
+  until: null,
+};
+
+type Page = OffsetPage<number>;
+
+/** Statements of the search by their names, each prepared when it is first needed. */
+function statementCache(db: Database) {
+  const statements = new Map<string, Statement<{ position: number; total: number }, Value[]>>();
+  return (name: string) => {
+    let known = statements.get(name);
+    if (known === undefined) {
+      const text = sql[name];
+      if (text === undefined) throw new Error(`no statement ${name}`);
+      known = prepared(db, text);
+      statements.set(name, known);
+    }
+    return known;
+  };
+}
+
+/** Pages of the whole chain in its order, found without counting what stands before them. */
+function ordinalPages(db: Database) {
+  const blockOfOrdinal = prepared<{ height: number; preceding: number }, [number]>(db, sql.byOrdinal!);
+  const rowsFromOrdinal = prepared<{ position: number }, [number, number, number]>(db, sql.fromOrdinal!);
+
+  return (all: number, direction: TransactionOrder['direction'], count: number, offset: number): number[] => {
+    const first = direction === 'asc' ? offset + 1 : all - offset - count + 1;
+    const block = blockOfOrdinal.get(first);
+    if (block === null) return [];
+    const rows = rowsFromOrdinal.all(positionsOf(block.height).first, count, first - block.preceding - 1);
+    const positions = rows.map(({ position }) => position);
+    return direction === 'asc' ? positions : positions.reverse();
+  };
+}
+
+const tooManyPass = (limit: number): TooMuchWorkError =>
+  new TooMuchWorkError(
+    `Each of the filters matches more than ${limit} transactions; add one that matches fewer, such as a shorter range of time`,
+  );
+
+/** @param limits others than usual, for tests of each way */
+export function transactionSearch(db: Database, details: DetailQueries, limits: SearchLimits = LIMITS) {
+  const statement = statementCache(db);
+  const sizeOfAll = prepared<{ size: number }, []>(db, sizes.all);
+  const measure = filterMeasure(db, limits.rows);
+  const ordinals = ordinalPages(db);
+
+  const positionsFrom = (name: string, ...values: Value[]): number[] =>
+    statement(name)
+      .all(...values)
+      .map(({ position }) => position);
+
+  /** The parameters behind the page's own, for the statements that seek by types one by one. */
+  const typeValues = (name: Narrowing, types: readonly number[]): Value[] =>
+    name === 'types' ? Array.from({ length: TYPE_PLACES }, (_, place) => types[place] ?? -1) : [];
+
+  /** @throws TooMuchWorkError where too many would have to be counted */
+  function totalOf({ narrowest: { name, size }, whole, values, types, contract }: Search): number {
+    if (whole && name !== 'senderNonce') {
+      if (size <= limits.rows || (name !== 'nonce' && name !== 'call')) return size;
+      const entries = limits.entries + 1;
+      const [, , , , functionName, nonce] = values;
+      const counted =
+        name === 'nonce'
+          ? measure.countOfNonce(Number(nonce), entries)
+          : measure.countOfCall(contract ?? 0, String(functionName), entries);
+      if (counted > limits.entries) throw tooManyPass(limits.entries);
+      return counted;
+    }
+    if (size > limits.rows) throw tooManyPass(limits.rows);
+    // The page's own parameters stand between these and the types.
+    const page = name === 'types' ? [null, null] : [];
+    return statement(`count.${name}`).get(...values, ...page, ...typeValues(name, types))?.total ?? 0;
+  }
+
+  function byIndex(search: Search, { by, direction }: TransactionOrder, limit: number, offset: number): number[] {
+    const { narrowest, values, types } = search;
+    const name = `index.${narrowest.name}.${by}.${direction}`;
+    return positionsFrom(name, ...values, limit, offset, ...typeValues(narrowest.name, types));
+  }
+
+  /**
+   * @param limit of a page that is full
+   * @throws TooMuchWorkError where the page isn't found in as many rows as may be looked at
+   */
+  function pageOf(search: Search, order: TransactionOrder, limit: number, offset: number): number[] {
+    const { narrowest, values } = search;
+    if (order.by === 'block_height') return byIndex(search, order, limit, offset);
+    const walked = (rows: number) =>
+      positionsFrom(`walk.${order.by}.${order.direction}`, ...values, limit, offset, rows);
+    if (narrowest.size > limits.sorted) {
+      const page = walked(narrowest.size <= limits.rows ? limits.sorted : limits.rows);
+      if (page.length === limit) return page;
+    }
+    if (narrowest.size <= limits.rows) return byIndex(search, order, limit, offset);
+    throw new TooMuchWorkError(
+      `The page is not among the first ${limits.rows} transactions in this order; sort by block_height, or add a ` +
+        'filter that matches fewer transactions',
+    );
+  }
+
+  function unfiltered({ by, direction }: TransactionOrder, limit: number, offset: number): Page {
+    const total = sizeOfAll.get()?.size ?? 0;
+    const count = Math.min(limit, total - offset);
+    if (count <= 0) return { items: [], total };
+    if (by === 'block_height') return { items: ordinals(total, direction, count, offset), total };
+    return { items: positionsFrom(`all.${by}.${direction}`, count, offset), total };
+  }
+
+  function filtered(filter: TransactionFilter, order: TransactionOrder, limit: number, offset: number): Page {
+    const search = measure.searchOf(filter);
+    if (search === null) return { items: [], total: 0 };
+    const total = totalOf(search);
+    const count = Math.min(limit, total - offset);
+    return { items: count <= 0 ? [] : pageOf(search, order, count, offset), total };
+  }
+
+  /** @throws TooMuchWorkError for filters that pass many transactions each, and few together or too many to count */
+  return (
+    filter: TransactionFilter,
+    order: TransactionOrder,
+    limit: number,
+    offset: number,
+  ): OffsetPage<TransactionDetail> => {
+    const isFiltered = Object.values(filter).some((part) => part !== null);
+    const { items, total } = isFiltered ? filtered(filter, order, limit, offset) : unfiltered(order, limit, offset);
+    return { items: details.at(items), total };
+  };
+}
+
+type Value = number | string | null;
+type Filter = 'types' | 'sender' | 'recipient' | 'contract' | 'functionName' | 'nonce' | 'span';
+
+/** The filters that an index finds by itself. */
+const found: Readonly<Record<Narrowing, readonly Filter[]>> = {
+  types: ['types'],
+  sender: ['sender'],
+  senderNonce: ['sender', 'nonce'],
+  recipient: ['recipient'],
+  contract: ['contract'],
+  functionName: ['functionName'],
+  call: ['contract', 'functionName'],
+  nonce: ['nonce'],
+  span: ['span'],
+};
+
+interface Narrowed {
+  name: Narrowing;
+  /** How many transactions it finds; of `nonce` and `call` no more than one above the rows that are read. */
+  size: number;
+}
+
+/** A search that may find something. */
+interface Search {
+  narrowest: Narrowed;
+  /** Whether the narrowest index finds all that the filters ask for. */
+  whole: boolean;
+  /** The parameters ?1 to ?10. */
+  values: Value[];
+  types: readonly number[];
+  contract: number | null;
+}
+
+/** The type that other filters ask for; null for any, undefined where two of them ask for different ones. */
+function impliedType({ recipient, contract, functionName }: TransactionFilter): TransactionType | null | undefined {
+  const called = contract !== null || functionName !== null;
+  if (recipient === null) return called ? 'contract_call' : null;
+  return called ? undefined : 'token_transfer';
+}
+
+/** The filter that lets the fewest through; of equals the one that finds most of what is asked for. */
+function narrowestOf(narrowed: readonly Narrowed[]): Narrowed | null {
+  const order = (a: Narrowed, b: Narrowed) => a.size - b.size || found[b.name].length - found[a.name].length;
+  return narrowed.toSorted(order)[0] ?? null;
+}
+
+interface PrincipalRow {
+  id: number;
+  sent: number;
+  paid: number;
+  calls: number;
+}
+
+/** The parts of a filter as the index knows them; null where they aren't given, or nothing of the name is known. */
+interface Parts {
+  types: readonly number[] | null;
+  sender: PrincipalRow | null;
+  recipient: PrincipalRow | null;
+  contract: PrincipalRow | null;
+  /** The blocks of a span of time. */
+  span: { first: number | null; last: number | null; size: number } | null;
+}
+
+/** The parameters ?1 to ?10 of every statement. */
+const valuesOf = (
+  { functionName, nonce, since, until }: TransactionFilter,
+  { types, sender, recipient, contract, span }: Parts,
+): Value[] => [
+  types === null ? null : types.reduce((mask, type) => mask | (1 << type), 0),
+  sender?.id ?? null,
+  recipient?.id ?? null,
+  contract?.id ?? null,
+  functionName,
+  nonce,
+  since,
+  until,
+  span?.first == null ? 0 : positionsOf(span.first).first,
+  span?.last == null ? Number.MAX_SAFE_INTEGER : positionsOf(span.last).last,
+];
+
+/** What measures filters, through this connection. @param mostRows that are read of a list; more are counted by one alone */
+function filterMeasure(db: Database, mostRows: number) {
+  const sizeOfType = prepared<{ size: number }, [number]>(db, sizes.type);
+  const principalOf = prepared<PrincipalRow, [string]>(db, sizes.principal);
+  const sizeOfFunction = prepared<{ size: number }, [string]>(db, sizes.functionName);
+  const sizeOfNonce = prepared<{ size: number }, [number, number]>(db, sizes.nonce);
+  const sizeOfCall = prepared<{ size: number }, [number, string, number]>(db, sizes.call);
+  const between = prepared<{ first: number | null; last: number | null; size: number }, [number, number]>(
+    db,
+    sizes.between,
+  );
+
+  /** How many transactions each filter lets pass that narrows the search. */
+  function narrowedBy(filter: TransactionFilter, parts: Parts): Narrowed[] {
+    const { functionName, nonce } = filter;
+    const { types, sender, recipient, contract, span } = parts;
+    const narrowed: Narrowed[] = [];
+    const add = (name: Narrowing, size: number) => narrowed.push({ name, size });
+    if (types !== null) {
+      add(
+        'types',
+        types.reduce((sum, type) => sum + (sizeOfType.get(type)?.size ?? 0), 0),
+      );
+    }
+    if (filter.sender !== null) add('sender', sender?.sent ?? 0);
+    if (filter.recipient !== null) add('recipient', recipient?.paid ?? 0);
+    if (filter.contract !== null) add('contract', contract?.calls ?? 0);
+    if (functionName !== null) add('functionName', sizeOfFunction.get(functionName)?.size ?? 0);
+    if (contract !== null && functionName !== null) {
+      add('call', sizeOfCall.get(contract.id, functionName, mostRows + 1)?.size ?? 0);
+    }
+    if (nonce !== null) add('nonce', sizeOfNonce.get(nonce, mostRows + 1)?.size ?? 0);
+    if (filter.since !== null || filter.until !== null) add('span', span?.size ?? 0);
+    // A nonce is spent once.
+    if (nonce !== null && sender !== null) add('senderNonce', Math.min(1, sender.sent));
+    return narrowed;
+  }
+
+  /** The parts of a filter as the index knows them; null where nothing passes two of them. */
+  function partsOf(filter: TransactionFilter): Parts | null {
+    const { since, until } = filter;
+    const implied = impliedType(filter);
+    if (implied === undefined || (implied !== null && filter.types?.includes(implied) === false)) return null;
+    const given = implied === null ? filter.types : null;
+    const found = (principal: string | null) => (principal === null ? null : principalOf.get(principal));
+    return {
+      types: given === null ? null : [...new Set(given.flatMap((type) => typeNumbers(type)))],
+      sender: found(filter.sender),
+      recipient: found(filter.recipient),
+      contract: found(filter.contract),
+      span: since === null && until === null ? null : between.get(since ?? 0, until ?? Number.MAX_SAFE_INTEGER),
+    };
+  }
+
+  return {
+    /** What the filters come to; null where nothing passes them. */
+    searchOf(filter: TransactionFilter): Search | null {
+      const parts = partsOf(filter);
+      if (parts === null) return null;
+      const narrowed = narrowedBy(filter, parts);
+      const narrowest = narrowestOf(narrowed);
+      if (narrowest === null || narrowest.size === 0) return null;
+      const filters = new Set(narrowed.flatMap(({ name }) => found[name]));
+      return {
+        narrowest,
+        whole: [...filters].every((one) => found[narrowest.name].includes(one)),
+        values: valuesOf(filter, parts),
+        types: parts.types ?? [],
+        contract: parts.contract?.id ?? null,
+      };
+    },
+
+    /** Transactions with a nonce, counted up to a limit. */
+    countOfNonce: (nonce: number, limit: number): number => sizeOfNonce.get(nonce, limit)?.size ?? 0,
+    /** Calls of a function of a contract, counted up to a limit. */
+    countOfCall: (contract: number, functionName: string, limit: number): number =>
+      sizeOfCall.get(contract, functionName, limit)?.size ?? 0,
+  };
+}
+
+/** The conditions: ?1 is a bit for each payload type; ?9 and ?10 bound the positions that can match. */
+const matches = `(?1 IS NULL OR (?1 >> t.type) & 1)
+   AND (?2 IS NULL OR t.sender_id = ?2)
+   AND (?3 IS NULL OR (t.type = ${PAYLOAD.token_transfer} AND t.recipient_id = ?3))
+   AND (?4 IS NULL OR (t.type = ${PAYLOAD.contract_call} AND t.contract_id = ?4))
+   AND (?5 IS NULL OR (t.type = ${PAYLOAD.contract_call} AND t.function_name = ?5))
+   AND (?6 IS NULL OR t.nonce = ?6)
+   AND (?7 IS NULL OR (SELECT b.burn_block_time FROM blocks b WHERE b.height = ${heightIn('t.position')}) >= ?7)
+   AND (?8 IS NULL OR (SELECT b.burn_block_time FROM blocks b WHERE b.height = ${heightIn('t.position')}) <= ?8)
+   AND t.position BETWEEN ?9 AND ?10`;
+/** What these look at. */
+const looked = 't.position, t.type, t.sender_id, t.recipient_id, t.contract_id, t.function_name, t.nonce';
+
+/** The index of each filter that narrows, and how it is sought. */
+const narrowing = {
+  types: ['INDEXED BY transactions_by_type', 't.type IN (?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20, ?21)'],
+  sender: ['INDEXED BY transactions_by_sender', 't.sender_id = ?2'],
+  senderNonce: ['INDEXED BY transactions_by_sender_nonce', 't.sender_id = ?2 AND t.nonce = ?6'],
+  recipient: ['INDEXED BY transactions_by_recipient', `t.type = ${PAYLOAD.token_transfer} AND t.recipient_id = ?3`],
+  contract: ['INDEXED BY transactions_by_called_contract', `t.type = ${PAYLOAD.contract_call} AND t.contract_id = ?4`],
+  functionName: ['INDEXED BY transactions_by_function', `t.type = ${PAYLOAD.contract_call} AND t.function_name = ?5`],
+  call: [
+    'INDEXED BY transactions_by_call',
+    `t.type = ${PAYLOAD.contract_call} AND t.contract_id = ?4 AND t.function_name = ?5`,
+  ],
+  nonce: ['INDEXED BY transactions_by_nonce', 't.nonce = ?6'],
+  // The positions of ?9 and ?10.
+  span: ['NOT INDEXED', 'true'],
+} as const;
+type Narrowing = keyof typeof narrowing;
+
+/** The most payload types there are; a place in the statements for each. */
+const TYPE_PLACES = 9;
+
+const directions = { asc: '', desc: ' DESC' } as const;
+type By = TransactionOrder['by'];
+const bys = ['block_height', 'burn_block_time', 'fee'] as const satisfies readonly By[];
+
+const orderOf = (by: By, down: string): string => {
+  const first = { block_height: '', fee: `t.fee${down}, `, burn_block_time: `a.burn_block_time${down}, ` }[by];
+  return `ORDER BY ${first}t.position${down} LIMIT ?11 OFFSET ?12`;
+};
+
+/** Each type is in the order of the chain; SQLite merges them. */
+const typesInOrder = (down: string): string => {
+  const ofType = (_: unknown, place: number) =>
+    `SELECT t.position AS position FROM transactions t INDEXED BY transactions_by_type
+      WHERE t.type = ?${13 + place} AND ${matches}`;
+  const terms = Array.from({ length: TYPE_PLACES }, ofType);
+  return `${terms.join(' UNION ALL ')} ORDER BY position${down} LIMIT ?11 OFFSET ?12`;
+};
+
+/** The list by the index of a filter. It is sorted, unless the index is in its order. */
+const byIndex = (name: Narrowing, by: By, down: string): string => {
+  if (name === 'types' && by === 'block_height') return typesInOrder(down);
+  const [index, sought] = narrowing[name];
+  const times = by === 'burn_block_time' ? `CROSS JOIN blocks a ON a.height = ${heightIn('t.position')}` : '';
+  return `SELECT t.position FROM transactions t ${index} ${times} WHERE ${sought} AND ${matches} ${orderOf(by, down)}`;
+};
+
+/** All transactions in an order that isn't the chain's; in that they are counted by block. */
+type Sorted = Exclude<By, 'block_height'>;
+const sorted = ['burn_block_time', 'fee'] as const satisfies readonly Sorted[];
+
+const inOrder = (by: Sorted, down: string): { from: string; order: string } =>
+  by === 'fee'
+    ? { from: 'transactions t INDEXED BY transactions_by_fee', order: `t.fee${down}, t.position${down}` }
+    : {
+        // Bitcoin's clock may run back a little, so that time goes by its blocks.
+        from: `anchor_burn_blocks a INDEXED BY anchor_burn_blocks_by_time CROSS JOIN transactions t
+                 ON t.position >= ${firstPositionIn('a.first_block')} AND t.position < ${firstPositionIn('(a.first_block + a.blocks)')}`,
+        order: `a.time${down}, a.ordinal${down}, t.position${down}`,
+      };
+
+/** The first ?13 rows in an order, without what the filters refuse. */
+const walk = (by: Sorted, down: string): string => {
+  const { from, order } = inOrder(by, down);
+  const span =
+    by === 'burn_block_time' ? 'WHERE a.time BETWEEN coalesce(?7, 0) AND coalesce(?8, 9007199254740991)' : '';
+  return `SELECT t.position FROM (SELECT ${looked} FROM ${from} ${span} ORDER BY ${order} LIMIT ?13) t
+           WHERE ${matches} LIMIT ?11 OFFSET ?12`;
+};
+
+const all = (by: Sorted, down: string): string => {
+  const { from, order } = inOrder(by, down);
+  return `SELECT t.position FROM ${from} ORDER BY ${order} LIMIT ?1 OFFSET ?2`;
+};
+
+type Statements = Readonly<Record<string, string>>;
+
+const lists: Statements = Object.fromEntries(
+  Object.entries(directions).flatMap(([direction, down]) => [
+    ...sorted.flatMap((by) => [
+      [`all.${by}.${direction}`, all(by, down)],
+      [`walk.${by}.${direction}`, walk(by, down)],
+    ]),
+    ...bys.flatMap((by) =>
+      Object.keys(narrowing).map((name) => [`index.${name}.${by}.${direction}`, byIndex(name as Narrowing, by, down)]),
+    ),
+  ]),
+);
+
+const counts: Statements = Object.fromEntries(
+  Object.entries(narrowing).map(([name, [index, sought]]) => [
+    `count.${name}`,
+    `SELECT count(*) AS total FROM transactions t ${index} WHERE ${sought} AND ${matches}`,
+  ]),
+);
+
+/** How many each filter lets through by itself. */
+export const sizes = {
+  all: 'SELECT transactions AS size FROM totals',
+  type: 'SELECT transactions AS size FROM transaction_types WHERE type = ?1',
+  principal: `SELECT p.id, a.sent, a.paid, a.calls FROM principals p JOIN accounts a ON a.principal_id = p.id
+               WHERE p.address = ?1`,
+  functionName: 'SELECT calls AS size FROM called_functions WHERE name = ?1',
+  // These two aren't kept: they are counted up to a limit, in the index alone.
+  nonce: 'SELECT count(*) AS size FROM (SELECT 1 FROM transactions WHERE nonce = ?1 LIMIT ?2)',
+  call: `SELECT count(*) AS size FROM (SELECT 1 FROM transactions INDEXED BY transactions_by_call
+                                        WHERE type = ${PAYLOAD.contract_call} AND contract_id = ?1 AND function_name = ?2 LIMIT ?3)`,
+  // The blocks of a span of time, with few others: Bitcoin's clock may run back a little.
+  between: `SELECT min(first_block) AS first, max(first_block + blocks - 1) AS last, coalesce(sum(rows), 0) AS size
+              FROM anchor_burn_blocks WHERE time BETWEEN ?1 AND ?2`,
+} satisfies Statements;
+
+export const sql: Statements = {
+  ...lists,
+  ...counts,
+  ...sizes,
+  // The block that holds the n-th transaction of the chain, by how many come before the block.
+  byOrdinal: `SELECT height, preceding_transactions AS preceding FROM blocks WHERE preceding_transactions < ?1
+               ORDER BY preceding_transactions DESC, height DESC LIMIT 1`,
+  fromOrdinal: 'SELECT position FROM transactions WHERE position >= ?1 ORDER BY position LIMIT ?2 OFFSET ?3',
+};
