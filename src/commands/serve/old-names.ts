@@ -27,7 +27,7 @@ const FILES = {
 const REMEDY = 'Get the export again, with the .sha256 files beside its four files, or leave the setting out.';
 
 const broken = (file: string, line: number, what: string): OperatorError =>
-  new OperatorError(`${file}, line ${line}: ${what}`, REMEDY);
+  new OperatorError(`${file}, line ${line}: ${what}.`, REMEDY);
 
 function requireFile(path: string): void {
   if (!existsSync(path)) throw new OperatorError(`File does not exist: ${path}`, REMEDY);
@@ -49,7 +49,7 @@ async function checkFile(path: string): Promise<void> {
   const hasher = new Bun.CryptoHasher('sha256');
   for await (const chunk of createReadStream(path)) hasher.update(chunk);
   if (hasher.digest('hex') !== publishedHash(path))
-    throw new OperatorError(`${path} has another SHA-256 than its .sha256`, REMEDY);
+    throw new OperatorError(`${path} has another SHA-256 than its .sha256.`, REMEDY);
 }
 
 interface Line {
