@@ -1,7 +1,7 @@
 /** The commands with their options as a manual and completions need them, from the declarations of commands and settings. */
 import type { TSchema } from '@sinclair/typebox';
 import type { Argument, Command, Option } from 'commander';
-import { exampleOf } from '../src/commands/cli/command.ts';
+import { OwnCommand } from '../src/commands/cli/command.ts';
 import { createProgram } from '../src/commands/cli/program.ts';
 import { settings } from '../src/settings/config.ts';
 import type { Grouped } from '../src/settings/setting.ts';
@@ -95,7 +95,7 @@ function commandEntry(command: Command, words: readonly string[]): CommandEntry 
   return {
     words,
     summary: command.summary() || command.description(),
-    example: exampleOf(command),
+    example: command instanceof OwnCommand ? command.example : null,
     arguments: command.registeredArguments.map(argumentEntry),
     options: helper.visibleOptions(command).map(optionEntry),
     commands: command.commands.map((below) => commandEntry(below, [...words, below.name()])),

@@ -43,33 +43,42 @@ function optionOf(flag: string, declared: Grouped, command: CommandName): Option
   return option.helpGroup(`${declared.group}:`);
 }
 
-const BY_VARIABLES = 'Set by variables only:';
-
-/** Adds the settings without a flag to the help of a command. */
-function listVariables(made: Command, command: CommandName): void {
-  const hidden = settingsTakenBy(command).filter(([, { flag }]) => flag === null);
-  if (hidden.length === 0) return;
-  const longest = Math.max(...hidden.map(([, { variables }]) => variables[0].length));
-  made.configureHelp({
-    padWidth: (shown, helper) => Math.max(longest, Help.prototype.padWidth.call(helper, shown, helper)),
-    formatHelp(shown, helper) {
-      const width = helper.padWidth(shown, helper);
-      const items = hidden.map(([, declared]) => {
-        const [own = '', ...others] = variableNames(declared);
-        const text = [descriptionOf(declared, command), ...(others.length === 0 ? [] : [others.join(', ')])].join('\n');
-        return helper.formatItem(own, width, text, helper);
-      });
-      const list = helper.formatItemList(BY_VARIABLES, items, helper);
-      return `${Help.prototype.formatHelp.call(helper, shown, helper)}\n${list.join('\n')}`;
-    },
-  });
+/** A setting without a flag, as help shows it. */
+interface VariableHelp {
+  variable: string;
+  description: string;
 }
+
+const variablesOf = (command: CommandName): VariableHelp[] =>
+  settingsTakenBy(command).flatMap(([, declared]) => {
+    if (declared.flag !== null) return [];
+    const [variable = '', ...others] = variableNames(declared);
+    const description = descriptionOf(declared, command);
+    return [{ variable, description: others.length === 0 ? description : `${description}\n${others.join(', ')}` }];
+  });
 
 /** Columns by which a description is indented that stands below its term. */
 const BELOW = 6;
 
-/** Help that fits into the width of the terminal, or into 80 columns: descriptions stand below terms that leave too little room. */
-class FittingHelp extends Help {
+/** Help with the settings that only variables set. It fits into the width of the terminal, or into 80 columns. */
+class CommandHelp extends Help {
+  constructor(private readonly variables: readonly VariableHelp[]) {
+    super();
+  }
+
+  override padWidth(made: Command, helper: Help): number {
+    return Math.max(super.padWidth(made, helper), ...this.variables.map(({ variable }) => variable.length));
+  }
+
+  override formatHelp(made: Command, helper: Help): string {
+    const help = super.formatHelp(made, helper);
+    if (this.variables.length === 0) return help;
+    const width = helper.padWidth(made, helper);
+    const items = this.variables.map((one) => helper.formatItem(one.variable, width, one.description, helper));
+    return `${help}\n${helper.formatItemList('Set by variables only:', items, helper).join('\n')}`;
+  }
+
+  /** Puts descriptions below terms that leave too little room beside them. */
   override formatItem(term: string, termWidth: number, description: string, helper: Help): string {
     const width = this.helpWidth ?? 80;
     // What Commander puts around both columns: two blanks before each.
@@ -87,12 +96,17 @@ const COMMANDER_ERROR = /^error: (.*?)(?:\n\((.*)\))?$/s;
 
 /** A command that answers a wrong command line as every other mistake of an operator: with the problem and a remedy. */
 export class OwnCommand extends Command {
-  override createCommand(name?: string): Command {
+  /** The example in its help; null where its declaration has none. */
+  example: string | null = null;
+  /** The command whose settings it takes; null for none. */
+  takes: CommandName | null = null;
+
+  override createCommand(name?: string): OwnCommand {
     return new OwnCommand(name);
   }
 
   override createHelp(): Help {
-    return Object.assign(new FittingHelp(), this.configureHelp());
+    return Object.assign(new CommandHelp(this.takes === null ? [] : variablesOf(this.takes)), this.configureHelp());
   }
 
   override error(message: string): never {
@@ -129,11 +143,6 @@ const givenBy = (made: Command, flags: readonly SettingFlag[]): Record<string, u
       .map(([setting, attribute]) => [setting, made.getOptionValue(attribute)]),
   );
 
-const examples = new WeakMap<Command, string>();
-
-/** The example in the help of a command; null where its declaration has none. */
-export const exampleOf = (made: Command): string | null => examples.get(made) ?? null;
-
 /** Declares a command: keeps the types of its settings, options and arguments. */
 export const command = <C extends CommandName, Options = unknown, Arguments extends readonly unknown[] = []>(
   declared: Declaration<C, Options, Arguments>,
@@ -149,14 +158,14 @@ const writing: ReadonlySet<CommandName> = new Set(['serve', 'demo', 'import']);
 
 /** Adds a command to those of the program, or of another command. */
 export function addCommand<C extends CommandName, Options, Arguments extends readonly unknown[]>(
-  parent: Command,
+  parent: OwnCommand,
   declared: Declaration<C, Options, Arguments>,
 ): void {
   const { name, summary, example, takes, arguments: expected = [], options = [], logs = false, run } = declared;
   const made = parent.command(name).summary(summary).description(summary);
   if (example !== undefined) {
     made.addHelpText('after', `\nExample:\n  ${example}`);
-    examples.set(made, example);
+    made.example = example;
   }
   for (const [syntax, help] of expected) made.argument(syntax, help);
   for (const option of options) made.addOption(option);
@@ -166,7 +175,7 @@ export function addCommand<C extends CommandName, Options, Arguments extends rea
   for (const { option } of flags) made.addOption(option);
   const writes = writing.has(takes);
   if (writes) made.addOption(new Option(NO_JOURNAL).hideHelp());
-  listVariables(made, takes);
+  made.takes = takes;
 
   made.action(async (...received: unknown[]) => {
     // Commander passes the arguments, then the options and the command.

@@ -1,5 +1,4 @@
 /** The command line, a table of contents: one line per command. */
-import type { Command } from 'commander';
 import { EXIT } from '../../base/errors.ts';
 import type { CommandName } from '../../settings/setting.ts';
 import { addClusterCommands } from '../cluster/commands.ts';
@@ -39,7 +38,7 @@ Example:
 /** A command of the program, with those below it. */
 interface Listed {
   name: string;
-  add(program: Command): void;
+  add(program: OwnCommand): void;
 }
 
 const listed = <C extends CommandName, Options, Arguments extends readonly unknown[]>(
@@ -72,7 +71,7 @@ const commands: readonly Listed[] = [
  * @param first the first argument of the command line. Where it names a command, the program has no other one: nobody
  * would see it, and a start is quicker without the options of all
  */
-export function createProgram(first?: string): Command {
+export function createProgram(first?: string): OwnCommand {
   const program = new OwnCommand('stackside')
     .description('The Stacks chain-data API beside your node: one executable, one data directory.')
     .version(serverVersion)

@@ -1,7 +1,6 @@
 /** `stackside cluster …`: the log that several hosts share. */
-import type { Command } from 'commander';
 import { EXIT } from '../../base/errors.ts';
-import { addCommand, command, formatOption, type OutputFormat, switchOption } from '../cli/command.ts';
+import { addCommand, command, formatOption, type OutputFormat, type OwnCommand, switchOption } from '../cli/command.ts';
 
 const init = command({
   name: 'init',
@@ -30,7 +29,7 @@ const status = command({
 });
 
 /** Adds the commands to the program. */
-export function addClusterCommands(program: Command): void {
+export function addClusterCommands(program: OwnCommand): void {
   const summary = 'Make and inspect the log that several hosts share';
   const cluster = program
     .command('cluster')

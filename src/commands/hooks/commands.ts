@@ -1,8 +1,16 @@
 /** `stackside hooks …`: chainhooks of a running Stackside. */
-import { type Command, Option } from 'commander';
+import { Option } from 'commander';
 import { settings } from '../../settings/config.ts';
 import type { Connection } from '../cli/client.ts';
-import { addCommand, checked, command, LONGEST_SECONDS, numberOption, switchOption } from '../cli/command.ts';
+import {
+  addCommand,
+  checked,
+  command,
+  LONGEST_SECONDS,
+  numberOption,
+  type OwnCommand,
+  switchOption,
+} from '../cli/command.ts';
 import type { BackfillChoice, DeliveryChoice, RedeliverChoice, TryChoice } from './hooks.ts';
 import type { ListenChoice } from './listen.ts';
 
@@ -169,7 +177,7 @@ const listen = command({
 });
 
 /** Adds `hooks` and the commands below it. */
-export function addHookCommands(program: Command): void {
+export function addHookCommands(program: OwnCommand): void {
   const hooks = program
     .command('hooks')
     .summary('Chainhooks of a running Stackside: list, add, show, try, backfill, deliveries, redeliver')
