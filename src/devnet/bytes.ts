@@ -1,6 +1,5 @@
-import { utf8Bytes } from '../codec/utf8.ts';
-
 /** Big-endian integers and byte strings, as the wire formats of SIP-005 are made of. */
+import { utf8Bytes } from '../codec/utf8.ts';
 
 export function u8(value: number): Uint8Array {
   return Uint8Array.of(value);

@@ -484,13 +484,13 @@ function bootReceipt(
 }
 
 /** Attachments that a block's transactions named. */
-interface Named {
+interface NamedAttachment {
   readonly txId: string;
   readonly attachment: Attachment;
 }
 
 /** The block that named an attachment. */
-interface Place {
+interface AttachmentPlace {
   readonly indexBlockHash: string;
   readonly height: number;
 }
@@ -505,11 +505,11 @@ class Attachments {
   constructor(readonly prng: Prng) {}
 
   /** The posts that come before a block, of what it names and of what blocks before it did. @param time Unix ms */
-  announce(receipts: readonly Receipt[], place: Place, time: number): NodeEvent[] {
+  announce(receipts: readonly Receipt[], place: AttachmentPlace, time: number): NodeEvent[] {
     const due = this.#waiting.filter(() => this.prng.chance(0.6));
     this.#waiting = this.#waiting.filter((body) => !due.includes(body));
     for (const { txId, attachments = [] } of receipts) {
-      for (const attachment of attachments) this.#take(payload({ txId, attachment }, place), due);
+      for (const attachment of attachments) this.#take(attachmentPayload({ txId, attachment }, place), due);
     }
     return due.length === 0 ? [] : [nodeEvent('/attachments/new', due, time)];
   }
@@ -538,7 +538,10 @@ class Attachments {
   }
 }
 
-const payload = ({ txId, attachment }: Named, { indexBlockHash, height }: Place): object => ({
+const attachmentPayload = (
+  { txId, attachment }: NamedAttachment,
+  { indexBlockHash, height }: AttachmentPlace,
+): object => ({
   attachment_index: attachment.index,
   block_height: height,
   content: toHex(attachment.content),

@@ -49,6 +49,7 @@ export function connectionGuard(
   };
 }
 
+/** The protocols of realtime, as metrics and the log name them. */
 export type Protocol = 'websocket' | 'socket_io';
 
 /** Metrics of the connections of one protocol. */
@@ -64,6 +65,7 @@ export interface ConnectionMetrics {
   sent(kind: TopicKind): void;
 }
 
+/** Metrics of realtime, of both protocols. */
 export interface LiveMetrics {
   connections(protocol: Protocol): ConnectionMetrics;
   /** Registers the gauge of subscriptions. @param counts reads the number of subscriptions by topic */

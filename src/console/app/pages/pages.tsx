@@ -1,7 +1,7 @@
 /** Each page of the console with its component. */
 import type { ComponentChild } from 'preact';
 import type { PageName } from '../../page-paths.ts';
-import { usePart } from '../api/use-part.ts';
+import { usePart } from '../api/use-answer.ts';
 import { Page, Show } from '../ui/parts.tsx';
 import { current, type Params } from '../ui/router.ts';
 import { Contract } from './account/contract.tsx';

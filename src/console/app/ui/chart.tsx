@@ -2,7 +2,7 @@
 
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
 import type uPlot from 'uplot';
-import { usePart } from '../api/use-part.ts';
+import { usePart } from '../api/use-answer.ts';
 import { type ChartSeries, chartInWords, newestOf, sampledPlaces, type TimeScale, timeLabel } from '../chain/chart.ts';
 import { exactTime } from '../chain/format.ts';
 import { Empty, Failed, Table } from './parts.tsx';

@@ -2,7 +2,6 @@
 import { useRef, useState } from 'preact/hooks';
 import type { Answer } from '../../api/answer.ts';
 import { api, bodyOf } from '../../api/api.ts';
-import { actingFor } from '../../api/consumer.ts';
 import { tip } from '../../api/live.ts';
 import type { paths } from '../../api/openapi.d.ts';
 import { useAnswer } from '../../api/use-answer.ts';
@@ -23,6 +22,7 @@ import {
 import { useAction } from '../../ui/actions.tsx';
 import { Page, Panel, Scrollable, Show } from '../../ui/parts.tsx';
 import { go, pathTo, place } from '../../ui/router.ts';
+import { actingFor } from './hooks.tsx';
 
 type Definition = paths['/chainhooks/me']['post']['requestBody']['content']['application/json'];
 

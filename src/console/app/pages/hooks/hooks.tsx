@@ -1,6 +1,5 @@
 /** All chainhooks with how they do, of one consumer or, for the operator, of all; and the secret that signs deliveries. */
 import { api, bodyOf, doneOf } from '../../api/api.ts';
-import { actingFor } from '../../api/consumer.ts';
 import { tipVersion } from '../../api/live.ts';
 import { session, signOut } from '../../api/session.ts';
 import { useAnswer } from '../../api/use-answer.ts';
@@ -295,3 +294,9 @@ const READ_EVERY = 3;
 
 /** The version of the state of chainhooks: it changes with each block, and every few seconds. */
 export const hookVersion = (): string => `${tipVersion.value} ${Math.floor(now.value / READ_EVERY)}`;
+
+/** Whose chainhooks the operator sees and manages. */
+
+/** Headers of a request for a consumer. @param consumer null for the one that the browser signed in as */
+export const actingFor = (consumer: string | null): Record<string, string> =>
+  consumer === null ? {} : { 'x-chainhook-consumer': consumer };
