@@ -488,7 +488,6 @@ CREATE TABLE miner_rewards (
   fees_anchored            TEXT NOT NULL,
   fees_streamed_confirmed  TEXT NOT NULL,
   fees_streamed_produced   TEXT NOT NULL,
-  from_block_hash          BLOB NOT NULL,
   from_index_block_hash    BLOB NOT NULL,
   PRIMARY KEY (height, reward_index)
 ) STRICT, WITHOUT ROWID;

@@ -134,7 +134,6 @@ export interface MinerReward {
   feesAnchored: bigint;
   feesStreamedConfirmed: bigint;
   feesStreamedProduced: bigint;
-  fromBlockHash: Uint8Array;
   fromIndexBlockHash: Uint8Array;
 }
 

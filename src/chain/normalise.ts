@@ -226,7 +226,6 @@ export function blockOf(payload: ReadBlock, network: Network): Block {
       feesAnchored: BigInt(reward.tx_fees_anchored),
       feesStreamedConfirmed: BigInt(reward.tx_fees_streamed_confirmed),
       feesStreamedProduced: BigInt(reward.tx_fees_streamed_produced),
-      fromBlockHash: fromHex(reward.from_stacks_block_hash),
       fromIndexBlockHash: fromHex(reward.from_index_consensus_hash),
     })),
     poxUnlockHeights: [

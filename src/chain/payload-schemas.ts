@@ -134,7 +134,6 @@ const MinerRewardPayload = Type.Object({
   tx_fees_anchored: Amount,
   tx_fees_streamed_confirmed: Amount,
   tx_fees_streamed_produced: Amount,
-  from_stacks_block_hash: Hash,
   from_index_consensus_hash: Hash,
 });
 

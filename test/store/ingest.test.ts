@@ -178,7 +178,6 @@ const needed = {
     'tx_fees_anchored',
     'tx_fees_streamed_confirmed',
     'tx_fees_streamed_produced',
-    'from_stacks_block_hash',
     'from_index_consensus_hash',
   ],
   /** Of the body of every type of event, all but these. */

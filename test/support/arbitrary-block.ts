@@ -185,7 +185,6 @@ const reward: fc.Arbitrary<MinerReward> = fc.record({
   feesAnchored: amount,
   feesStreamedConfirmed: amount,
   feesStreamedProduced: amount,
-  fromBlockHash: hash,
   fromIndexBlockHash: hash,
 });
 

@@ -82,7 +82,6 @@ export function minerRewardWriter(db: Database, { principals }: Dictionaries) {
       fees_anchored: reward.feesAnchored.toString(),
       fees_streamed_confirmed: reward.feesStreamedConfirmed.toString(),
       fees_streamed_produced: reward.feesStreamedProduced.toString(),
-      from_block_hash: reward.fromBlockHash,
       from_index_block_hash: reward.fromIndexBlockHash,
     });
   };

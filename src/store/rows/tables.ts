@@ -290,7 +290,6 @@ export const minerRewardsTable = tableShape('miner_rewards', ['height', 'reward_
   fees_anchored: 'text',
   fees_streamed_confirmed: 'text',
   fees_streamed_produced: 'text',
-  from_block_hash: 'blob',
   from_index_block_hash: 'blob',
 });
 
