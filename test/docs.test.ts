@@ -9,6 +9,7 @@ import manifest from '../package.json';
 import { type Demo, demo } from './demo/demo.ts';
 import { command } from './e2e/stackside.ts';
 import { type DataDirectory, dataDirectory } from './support/data-directory.ts';
+import { describeWith } from './support/system-servers.ts';
 
 const ROOT = join(import.meta.dir, '..');
 const textOf = (path: string): string => readFileSync(join(ROOT, path), 'utf8');
@@ -97,7 +98,9 @@ describe('the examples', () => {
       expect([name, ...unmarked, ...indented.filter((line) => COMMAND.test(line.trim()))]).toEqual([name]);
     }
   });
+});
 
+describeWith('curl', Bun.which('curl') !== null, () => {
   let directory: DataDirectory;
   let server: Demo;
   let environment: Record<string, string>;
@@ -150,7 +153,7 @@ describe('the examples', () => {
   for (const { name, blocks } of shown) {
     const examples = blocks.filter(({ info }) => info === 'sh');
     if (examples.length === 0) continue;
-    test(`those of ${name} run as printed`, async () => {
+    test(`the examples of ${name} run as printed`, async () => {
       for (const { code } of examples) await run(code);
     });
   }

@@ -33,14 +33,14 @@ export function programNamed(name: string): string | null {
   return Bun.which(name, { PATH: [...debianFolders(), process.env.PATH ?? '', '/usr/sbin'].join(':') });
 }
 
-/** Tests against a server, as one group with its name, which .ci/run counts. Without the server they are skipped. */
+/** Tests that need an installed program, as one group with its name, which .ci/run counts. They are skipped without it. */
 export function describeWith(
-  server: 'PostgreSQL' | 'Redis' | 'nginx' | 'HAProxy',
+  program: 'PostgreSQL' | 'Redis' | 'nginx' | 'HAProxy' | 'curl',
   isInstalled: boolean,
   tests: () => void,
 ): void {
-  describe.skipIf(!isInstalled)(server, tests);
-  if (!isInstalled) afterAll(() => void process.stderr.write(`${server} is not installed: its tests are skipped.\n`));
+  describe.skipIf(!isInstalled)(program, tests);
+  if (!isInstalled) afterAll(() => void process.stderr.write(`${program} is not installed: its tests are skipped.\n`));
 }
 
 /** Runs a program of a server to its end. @throws Error with what it printed, where it fails */
