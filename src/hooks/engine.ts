@@ -22,8 +22,7 @@ import type { Lane } from '../store/rows/words.ts';
 import { type HookTimers, newCounters } from './counters.ts';
 import { type ActiveHook, activeHook, evaluationsLeft, isUsedUp } from './definition/definition.ts';
 import { type Counted, type EngineTransaction, Notifications } from './evaluation/notifications.ts';
-import { liveHooks } from './evaluation/roster.ts';
-import { chainSteps, type Step, stepOfChange } from './evaluation/steps.ts';
+import { chainSteps, liveHooks, type Step, stepOfChange } from './evaluation/steps.ts';
 import type { HookEvent, HookLog } from './log-event.ts';
 import { Matcher } from './matching/matching.ts';
 
@@ -39,7 +38,7 @@ export interface HookEnd {
 }
 
 /** Who is told of what the engine did, once it is committed. */
-export interface EngineListeners extends Pick<HookTimers, 'evaluated'> {
+interface EngineListeners extends Pick<HookTimers, 'evaluated'> {
   /** A lane has more to send. */
   queued: (hookId: number, lane: Lane) => void;
   /** A hook has to catch up, or a backfill has room for more. */

@@ -40,7 +40,7 @@ function timedCommands<R extends CommandRegistry>(engine: HookEngine, commands: 
 }
 
 /** What is around a machine. */
-export interface MachineSurroundings {
+interface MachineSurroundings {
   log: HookLog;
 }
 

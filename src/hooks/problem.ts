@@ -16,7 +16,7 @@ export const titles = {
   429: 'Too many requests',
   503: 'Unavailable',
 } as const;
-export type ProblemStatus = keyof typeof titles;
+type ProblemStatus = keyof typeof titles;
 
 /** The caller's mistake, or a state that doesn't allow what it asks. Its texts are part of the API. */
 export class HookProblem extends ApiError {

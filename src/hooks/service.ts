@@ -9,9 +9,15 @@ import { type Commander, commandsOf } from '../store/ingest/commands.ts';
 import type { Ingest } from '../store/ingest/ingest.ts';
 import { type HookCounters, type HookTimers, untimedHooks } from './counters.ts';
 import { alerts, noAlerts } from './delivery/alerts.ts';
-import { type DeliveryIdentity, type DeliveryRules, deliveryRequest, type Result } from './delivery/attempt.ts';
+import {
+  type DeliveryIdentity,
+  type DeliveryRules,
+  deliveryRequest,
+  type Post,
+  type Result,
+  post as sendPost,
+} from './delivery/attempt.ts';
 import { type Dispatcher, dispatcher } from './delivery/dispatcher.ts';
-import { type Post, post as sendPost } from './delivery/post.ts';
 import { deliveryResults, markWriter } from './delivery/results.ts';
 import { openedSecrets, type Sealing } from './delivery/sealing.ts';
 import { type TargetGuard, type TargetRules, targetGuard } from './delivery/target.ts';
@@ -31,7 +37,7 @@ export interface HookRules extends DeliveryRules {
 }
 
 /** What may be set for tests. */
-export interface HookOptions {
+interface HookOptions {
   ingest: Ingest;
   rules: HookRules;
   log: HookLog;

@@ -18,7 +18,7 @@ const MOST_BACKFILLED = 100;
 const RETRY_MS = 1_000;
 
 /** What the tasks work with. */
-export interface TaskOptions {
+interface TaskOptions {
   store: HookReads;
   commands: CommandsOf<HookCommands>;
   log: HookLog;

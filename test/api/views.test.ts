@@ -5,7 +5,7 @@ import { fromHex, toHex } from '../../src/codec/hex.ts';
 import { transactionId } from '../../src/codec/transaction.ts';
 import { cycles as chainCycles } from '../../src/devnet/pox.ts';
 import { devnetEvents } from '../../src/devnet/scenario.ts';
-import { serializedDelivery, serializedHook } from '../../src/hooks/routes/serialize.ts';
+import { serializedDelivery, serializedHook } from '../../src/hooks/routes/schemas.ts';
 import { indexPath } from '../../src/store/files/database.ts';
 import { deliveryLog, everyDelivery } from '../../src/store/hooks/delivery-log.ts';
 import { hookRecords } from '../../src/store/hooks/records.ts';

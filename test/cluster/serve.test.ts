@@ -10,7 +10,7 @@ import { realEnvironment } from '../../src/commands/serve/environment.ts';
 import { serveUntilSignal, startServing } from '../../src/commands/serve/serve.ts';
 import { devnetEvents } from '../../src/devnet/scenario.ts';
 import { readAdminKey } from '../../src/hooks/access/keys.ts';
-import type { PostOptions } from '../../src/hooks/delivery/post.ts';
+import type { PostOptions } from '../../src/hooks/delivery/attempt.ts';
 import type { LogEvent } from '../../src/log.ts';
 import { readSettings } from '../../src/settings/config.ts';
 import { CHAIN_START, nextChain } from '../../src/store/log/entry.ts';

@@ -14,7 +14,7 @@ import { recordingRow } from '../../src/chain/recording.ts';
 import { runExport } from '../../src/commands/data/export.ts';
 import { runImport } from '../../src/commands/data/import.ts';
 import { adminKeyFile, adminKeyOf } from '../../src/hooks/access/keys.ts';
-import { keptSealing, madeSealing, secretsKeyFile } from '../../src/hooks/delivery/secrets-key.ts';
+import { keptSealing, madeSealing, secretsKeyFile } from '../../src/hooks/delivery/sealing.ts';
 import { silentMachine } from '../../src/hooks/machine.ts';
 import { readSettings } from '../../src/settings/config.ts';
 import { checkDirectory } from '../../src/store/check/check.ts';

@@ -1,4 +1,5 @@
 /** Who may manage hooks: whoever has a key, or, where it is open, whoever is on this machine and no page of another origin. */
+
 import { describe, expect, test } from 'bun:test';
 import { chmodSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import http from 'node:http';
@@ -7,9 +8,8 @@ import fc from 'fast-check';
 import { OperatorError } from '../../src/base/errors.ts';
 import { requireLoopback } from '../../src/commands/serve/start-checks.ts';
 import { type Access, access } from '../../src/hooks/access/access.ts';
-import { adminKeyFile, adminKeyOf, keyOf, readAdminKey, readKeys } from '../../src/hooks/access/keys.ts';
+import { adminKeyFile, adminKeyOf, keyOf, readAdminKey, readKeys, wrongKeys } from '../../src/hooks/access/keys.ts';
 import { openSessions } from '../../src/hooks/access/sessions.ts';
-import { wrongKeys } from '../../src/hooks/access/wrong-keys.ts';
 import type { HookEvent } from '../../src/hooks/log-event.ts';
 import { HookProblem, TooManyTries } from '../../src/hooks/problem.ts';
 import { dataDirectory } from '../support/data-directory.ts';

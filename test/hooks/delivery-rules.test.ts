@@ -1,11 +1,11 @@
 /** What deliveries hold to whatever receivers answer and whatever is asked meanwhile. The test's own clock. */
+
 import { describe, expect, test } from 'bun:test';
 import net from 'node:net';
 import { systemClock } from '../../src/base/clock.ts';
-import { attempt } from '../../src/hooks/delivery/attempt.ts';
-import { post } from '../../src/hooks/delivery/post.ts';
+import { attempt, post } from '../../src/hooks/delivery/attempt.ts';
 import { targetGuard } from '../../src/hooks/delivery/target.ts';
-import { serializedDelivery } from '../../src/hooks/routes/serialize.ts';
+import { serializedDelivery } from '../../src/hooks/routes/schemas.ts';
 import { dataDirectory } from '../support/data-directory.ts';
 import { eventsOf } from '../support/forked-chain.ts';
 import { heldClock } from '../support/held-clock.ts';

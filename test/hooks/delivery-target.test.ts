@@ -1,8 +1,7 @@
 /** Where deliveries may go. */
 import { describe, expect, test } from 'bun:test';
 import { type Clock, systemClock } from '../../src/base/clock.ts';
-import { attempt } from '../../src/hooks/delivery/attempt.ts';
-import { post } from '../../src/hooks/delivery/post.ts';
+import { attempt, post } from '../../src/hooks/delivery/attempt.ts';
 import { type Address, parseNetworks, systemResolve, targetGuard } from '../../src/hooks/delivery/target.ts';
 import { heldClock } from '../support/held-clock.ts';
 import { receiver } from './server.ts';

@@ -3,7 +3,7 @@ import { Database, SQLiteError } from 'bun:sqlite';
 import { join } from 'node:path';
 import { type Every, systemClock } from '../../src/base/clock.ts';
 import type { Lease } from '../../src/cluster/lease-keeper.ts';
-import { type Post, post as sendPost } from '../../src/hooks/delivery/post.ts';
+import { type Post, post as sendPost } from '../../src/hooks/delivery/attempt.ts';
 import type { Sealing } from '../../src/hooks/delivery/sealing.ts';
 import { parseNetworks, type TargetGuard, targetGuard } from '../../src/hooks/delivery/target.ts';
 import { hookBackfills } from '../../src/hooks/routes/backfills.ts';

@@ -1,4 +1,5 @@
 /** What each filter matches: all its parameters, a miss of each, and the index of all against a plain reading of the rules. */
+
 import { describe, expect, test } from 'bun:test';
 import fc from 'fast-check';
 import type { Block, ChainEvent, ChainTransaction } from '../../src/chain/block.ts';
@@ -11,7 +12,7 @@ import { toHex } from '../../src/codec/hex.ts';
 import { devnetEvents } from '../../src/devnet/scenario.ts';
 import { type Filter, type FilterType, filterSchemas } from '../../src/hooks/definition/filter-schemas.ts';
 import { conditionsOf, Matcher, ownTransactions } from '../../src/hooks/matching/matching.ts';
-import { sampleBlock } from '../../src/hooks/routes/sample.ts';
+import { sampleBlock } from '../../src/hooks/routes/trials.ts';
 import { assertProperty, Seen } from '../support/property.ts';
 
 const network = networkOf(0x8000_0000);

@@ -2,7 +2,7 @@
 import { expect, test } from 'bun:test';
 import type { Lease, LeasedWork } from '../../src/cluster/lease-keeper.ts';
 import type { Mark, Marks } from '../../src/hooks/commands/deliveries.ts';
-import type { Answer, PostOptions } from '../../src/hooks/delivery/post.ts';
+import type { Answer, PostOptions } from '../../src/hooks/delivery/attempt.ts';
 import { markWriter } from '../../src/hooks/delivery/results.ts';
 import { StoreUnavailableError } from '../../src/store/files/store-failure.ts';
 import { LogUnavailableError } from '../../src/store/log/shared-log.ts';

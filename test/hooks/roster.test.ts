@@ -1,7 +1,7 @@
 /** What the live hooks in memory are read again for, once a transaction is undone. */
 import { expect, test } from 'bun:test';
 import type { Block } from '../../src/chain/block.ts';
-import { liveHooks } from '../../src/hooks/evaluation/roster.ts';
+import { liveHooks } from '../../src/hooks/evaluation/steps.ts';
 import type { HookProgress } from '../../src/store/hooks/model.ts';
 
 /** A roster over tables of no hooks, in which nothing is committed. */

@@ -1,12 +1,12 @@
 /** Signing secrets: sealed wherever they stand, and what waits while they can't be opened. */
+
 import { describe, expect, spyOn, test } from 'bun:test';
 import { createHmac } from 'node:crypto';
 import { chmodSync, cpSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import fc from 'fast-check';
 import { list } from '../../src/commands/hooks/hooks.ts';
-import { sealingWith } from '../../src/hooks/delivery/sealing.ts';
-import { secretsKeyFile } from '../../src/hooks/delivery/secrets-key.ts';
+import { sealingWith, secretsKeyFile } from '../../src/hooks/delivery/sealing.ts';
 import { silentMachine } from '../../src/hooks/machine.ts';
 import { dataDirectory } from '../support/data-directory.ts';
 import { eventsOf } from '../support/forked-chain.ts';

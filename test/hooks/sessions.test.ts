@@ -2,9 +2,8 @@
 import { afterAll, describe, expect, test } from 'bun:test';
 import { join } from 'node:path';
 import { access } from '../../src/hooks/access/access.ts';
-import { keyOf, readAdminKey } from '../../src/hooks/access/keys.ts';
+import { keyOf, readAdminKey, wrongKeys } from '../../src/hooks/access/keys.ts';
 import { openSessions } from '../../src/hooks/access/sessions.ts';
-import { wrongKeys } from '../../src/hooks/access/wrong-keys.ts';
 import { HookProblem } from '../../src/hooks/problem.ts';
 import { stacksideIn } from '../e2e/stackside.ts';
 import { dataDirectory } from '../support/data-directory.ts';

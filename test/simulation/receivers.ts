@@ -2,7 +2,7 @@
 
 import { createHmac } from 'node:crypto';
 import type { Prng } from '../../src/devnet/prng.ts';
-import type { Answer, PostOptions } from '../../src/hooks/delivery/post.ts';
+import type { Answer, PostOptions } from '../../src/hooks/delivery/attempt.ts';
 import type { World } from './world.ts';
 
 /** What becomes of a request. */

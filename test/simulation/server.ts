@@ -9,7 +9,7 @@ import '../../src/live/socket-io.ts';
 import { startServing } from '../../src/commands/serve/serve.ts';
 import type { Running } from '../../src/commands/terminal/presenter.ts';
 import type { Prng } from '../../src/devnet/prng.ts';
-import { secretsKeyFile } from '../../src/hooks/delivery/secrets-key.ts';
+import { secretsKeyFile } from '../../src/hooks/delivery/sealing.ts';
 import { silentMachine } from '../../src/hooks/machine.ts';
 import type { HttpListenerOptions, Listen } from '../../src/http/listener.ts';
 import type { LogEvent } from '../../src/log.ts';

@@ -13,7 +13,7 @@ import { type Account, accounts } from '../../src/devnet/wallet.ts';
 import type { Faucets } from '../../src/faucets/faucets.ts';
 import type { HookReader } from '../../src/hooks/routes/family.ts';
 import { type HookApi, hookRoutes, management } from '../../src/hooks/routes/hooks.ts';
-import { serializedBackfill, serializedDelivery } from '../../src/hooks/routes/serialize.ts';
+import { serializedBackfill, serializedDelivery } from '../../src/hooks/routes/schemas.ts';
 import type { Chainhooks } from '../../src/hooks/service.ts';
 import type { Route } from '../../src/http/route.ts';
 import { indexPath } from '../../src/store/files/database.ts';

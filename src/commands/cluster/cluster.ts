@@ -6,8 +6,13 @@ import { fillHole, fillLog, type LogFault, type VerifiedTo, verifyStretch } from
 import { OtherChainError } from '../../cluster/host.ts';
 import { hostOf } from '../../cluster/lease-keeper.ts';
 import { toHex } from '../../codec/hex.ts';
-import { openedSecrets } from '../../hooks/delivery/sealing.ts';
-import { type KeyPlace, keptSealing, madeSealing, secretsKeyFile } from '../../hooks/delivery/secrets-key.ts';
+import {
+  type KeyPlace,
+  keptSealing,
+  madeSealing,
+  openedSecrets,
+  secretsKeyFile,
+} from '../../hooks/delivery/sealing.ts';
 import type { SettingsOf } from '../../settings/config.ts';
 import { indexPath, journalPath, openReader } from '../../store/files/database.ts';
 import type { JournalReader } from '../../store/files/journal.ts';

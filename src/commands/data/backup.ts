@@ -9,7 +9,7 @@ import { systemClock } from '../../base/clock.ts';
 import { OperatorError } from '../../base/errors.ts';
 import { isInside } from '../../base/files.ts';
 import { ADMIN_KEY } from '../../hooks/access/keys.ts';
-import { SECRETS_KEY } from '../../hooks/delivery/secrets-key.ts';
+import { SECRETS_KEY } from '../../hooks/delivery/sealing.ts';
 import { silentMachine } from '../../hooks/machine.ts';
 import type { SettingsOf } from '../../settings/config.ts';
 import { sizeReport, sizeText } from '../cli/progress.ts';

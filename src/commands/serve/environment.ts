@@ -2,7 +2,7 @@
 import { type Chance, systemChance } from '../../base/chance.ts';
 import { type Clock, systemClock } from '../../base/clock.ts';
 import { type LossyOutputs, lossyOutputs } from '../../base/lossy-output.ts';
-import { type Post, post } from '../../hooks/delivery/post.ts';
+import { type Post, post } from '../../hooks/delivery/attempt.ts';
 import { type Listen, listenHttp } from '../../http/listener.ts';
 import { createLog, type Level, type Log } from '../../log.ts';
 import { type Connect, openToWrite, WAL_LIMIT_BYTES } from '../../store/files/connection.ts';

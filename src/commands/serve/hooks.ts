@@ -2,11 +2,10 @@
 import { OperatorError } from '../../base/errors.ts';
 import type { Lease } from '../../cluster/lease-keeper.ts';
 import { type Access, access } from '../../hooks/access/access.ts';
-import { adminKeyOf, keysOf, namedAdminKey, OPERATOR } from '../../hooks/access/keys.ts';
+import { adminKeyOf, keysOf, namedAdminKey, OPERATOR, type WrongKeys, wrongKeys } from '../../hooks/access/keys.ts';
 import { openSessions, type Sessions } from '../../hooks/access/sessions.ts';
-import { type WrongKeys, wrongKeys } from '../../hooks/access/wrong-keys.ts';
 import type { HookTimers } from '../../hooks/counters.ts';
-import { servedSealing } from '../../hooks/delivery/secrets-key.ts';
+import { servedSealing } from '../../hooks/delivery/sealing.ts';
 import { parseNetworks } from '../../hooks/delivery/target.ts';
 import type { HookMachine } from '../../hooks/machine.ts';
 import { hookBackfills } from '../../hooks/routes/backfills.ts';

@@ -5,9 +5,8 @@
  */
 import { type HostRules, hostCheck, isFromOtherPage, isFromOwnPage } from '../../http/hosts.ts';
 import { HookProblem, TooManyTries } from '../problem.ts';
-import { type Caller, findKey, type Key, keyOf, OPERATOR } from './keys.ts';
+import { type Caller, findKey, type Key, keyOf, OPERATOR, type WrongKeys } from './keys.ts';
 import { type Session, type Sessions, sessionCookie } from './sessions.ts';
-import type { WrongKeys } from './wrong-keys.ts';
 
 /** Names the consumer that the operator acts for. */
 export const CONSUMER_HEADER = 'x-chainhook-consumer';
@@ -15,7 +14,7 @@ export const CONSUMER_HEADER = 'x-chainhook-consumer';
 const UNGUESSABLE = 32;
 
 /** Who may manage hooks. */
-export interface AccessRules {
+interface AccessRules {
   /** Null where no key is needed. */
   keys: { consumers: readonly Key[]; admin: string } | null;
   hosts: HostRules['names'];

@@ -13,7 +13,7 @@ import { scanner } from '../matching/scan.ts';
 import { HookProblem, unknownHook } from '../problem.ts';
 
 /** A backfill, by the id of its hook and its own uuid. */
-export interface BackfillName {
+interface BackfillName {
   hook: number;
   job: string;
 }

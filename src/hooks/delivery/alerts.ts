@@ -16,7 +16,7 @@ const ATTEMPTS = 3;
 const MOST_WAITING = 1_000;
 
 /** What alerts are sent with. */
-export interface AlertOptions extends Outgoing {
+interface AlertOptions extends Outgoing {
   url: string;
   secrets: OpenedSecrets;
   rules: DeliveryRules;
@@ -26,7 +26,7 @@ export interface AlertOptions extends Outgoing {
 }
 
 /** The sender of alerts, which sends nothing of what happens before `start`. */
-export interface Alerts {
+interface Alerts {
   /** Also once it has stopped. */
   start(): void;
   /** Returns at once. */

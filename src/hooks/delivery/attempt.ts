@@ -3,15 +3,16 @@
  * the rules for the next try.
  */
 
+import http, { type ClientRequest, type IncomingMessage } from 'node:http';
+import https from 'node:https';
 import type { Clock } from '../../base/clock.ts';
 import { utcMicroseconds } from '../../base/utc-time.ts';
 import type { Attempt, Delivery, HookRecord } from '../../store/hooks/model.ts';
 import type { Lane, Reason } from '../../store/rows/words.ts';
 import { definitionOf } from '../definition/definition.ts';
-import type { Post } from './post.ts';
 import type { OpenedSecrets } from './sealing.ts';
 import { secretHeaders } from './signature.ts';
-import { type TargetGuard, TargetRefused, TargetUnresolved } from './target.ts';
+import { type Target, type TargetGuard, TargetRefused, TargetUnresolved } from './target.ts';
 
 /** How deliveries are tried: times, retries and how many at once. */
 export interface DeliveryRules {
@@ -62,7 +63,7 @@ export interface Result extends Attempt {
 }
 
 /** The request of an attempt. */
-export interface Sending {
+interface Sending {
   url: string;
   headers: Record<string, string>;
   body: Uint8Array;
@@ -172,7 +173,7 @@ export interface DeliveryIdentity extends Pick<Delivery, 'webhookId' | 'sequence
   reason: Reason | 'test';
 }
 
-export interface RequestOptions extends Outgoing {
+interface RequestOptions extends Outgoing {
   secrets: OpenedSecrets;
   rules: DeliveryRules;
   userAgent: string;
@@ -217,3 +218,106 @@ export function deliveryRequest(options: RequestOptions): DeliveryRequest {
     return attempt({ url, headers, body, timeoutMs, connectTimeoutMs, signal }, { guard, clock, post });
   };
 }
+
+/** Bytes of an answer's body that are read. */
+const MOST_READ = 4096;
+/** How long the rest of an answer is waited for once its status is known. */
+const ANSWER_MS = 1_000;
+/** Answers before the answer (1xx) that are put up with. */
+const MOST_INTERIM = 100;
+
+export interface PostOptions extends Target {
+  headers: Record<string, string>;
+  body: Uint8Array;
+  /** Milliseconds until the connection must be open. */
+  connectTimeoutMs: number;
+  /** How long the rest of an answer is waited for once its status is known; a second where it isn't given. */
+  answerMs?: number;
+  signal: AbortSignal;
+  clock: Clock;
+}
+
+export interface Answer {
+  status: number;
+  retryAfter: string | null;
+  /** How its body begins. */
+  text: string;
+}
+
+/**
+ * Connects to the checked addresses alone, without a proxy and without following redirects; the name stands in the Host
+ * header and is what a certificate must be for.
+ * @throws Error where there is no answer: of the connection, of its parser, or because the signal ended it
+ */
+export function post(options: PostOptions): Promise<Answer> {
+  const { url, connectTimeoutMs, answerMs = ANSWER_MS, signal, clock } = options;
+  const { promise, resolve, reject } = Promise.withResolvers<Answer>();
+  const request = begun(options);
+  const endConnecting = clock.after(connectTimeoutMs, () =>
+    fail(new Error(`no connection within ${connectTimeoutMs / 1000} s`)),
+  );
+  let interim = 0;
+  let read: (() => void) | null = null;
+
+  function answered(response: IncomingMessage): void {
+    const { statusCode: status = 0, headers } = response;
+    let text = '';
+    const finish = () => {
+      stopWaiting();
+      resolve({ status, retryAfter: headers['retry-after'] ?? null, text });
+      request.destroy();
+    };
+    // The status decides; what is said besides is only for the log.
+    const stopWaiting = clock.after(answerMs, finish);
+    read = finish;
+    response.setEncoding('utf8');
+    response.on('data', (part: string) => {
+      text += part;
+      if (text.length > MOST_READ) finish();
+    });
+    for (const event of ['end', 'error', 'close']) response.on(event, finish);
+  }
+
+  function fail(error: Error): void {
+    reject(error);
+    request.destroy();
+  }
+
+  // Not left to the request: it says nothing more once the other side took over its connection.
+  const ended = () => (read === null ? fail(new Error('the attempt was ended')) : read());
+  if (signal.aborted) ended();
+  signal.addEventListener('abort', ended, { once: true });
+  request.on('socket', (socket) => socket.once('connect', endConnecting));
+  request.on('response', answered);
+  request.on('information', () => {
+    interim += 1;
+    if (interim > MOST_INTERIM) fail(new Error(`more than ${MOST_INTERIM} interim answers from ${url.host}`));
+  });
+  request.on('upgrade', (response, socket) => {
+    socket.destroy();
+    answered(response);
+    read?.();
+  });
+  request.on('error', fail);
+  request.end(options.body);
+  return promise.finally(() => {
+    endConnecting();
+    signal.removeEventListener('abort', ended);
+  });
+}
+
+function begun({ url, addresses, headers, body }: PostOptions): ClientRequest {
+  return (url.protocol === 'https:' ? https : http).request(url, {
+    method: 'POST',
+    agent: false,
+    headers: { ...headers, 'content-length': body.length },
+    lookup: (_host, options, found) => {
+      const [first] = addresses;
+      if (options.all === true) found(null, addresses);
+      else if (first !== undefined) found(null, first.address, first.family);
+    },
+  });
+}
+
+/** What carries a request to its receiver: {@link post}, or a network of a test's own. */
+export type Post = typeof post;

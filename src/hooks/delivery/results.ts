@@ -20,7 +20,7 @@ const LONGEST_MS = 20;
 /** Milliseconds until marks are written again that the log of a cluster did not take. */
 const RETRY_MS = 500;
 
-export interface MarkWriterOptions {
+interface MarkWriterOptions {
   /** Writes marks down, all or none. @returns for each whether it counts */
   write: (marks: Marks) => Promise<boolean[]>;
   /** Whether requests are under way, whose marks may go together with those that wait. */
@@ -129,7 +129,7 @@ export function markWriter({ write, areMoreComing, clock }: MarkWriterOptions) {
   };
 }
 
-export interface ResultOptions {
+interface ResultOptions {
   marks: Pick<MarkWriter, 'write'>;
   rules: DeliveryRules;
   counters: HookCounters;

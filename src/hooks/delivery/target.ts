@@ -102,7 +102,7 @@ export interface Address {
 }
 
 /** All addresses of a name. */
-export type Resolve = (host: string) => Promise<Address[]>;
+type Resolve = (host: string) => Promise<Address[]>;
 
 /** The addresses of a host by the system's resolver. @throws the resolver's error */
 export const systemResolve: Resolve = async (host) => {

@@ -196,7 +196,7 @@ export class Notifications {
 }
 
 /** A delivery that somebody asked for: one block that a hook matches, in a lane beside the live one. */
-export interface RequestedDelivery {
+interface RequestedDelivery {
   lane: 'backfill' | 'evaluate';
   /** What the delivery belongs to; {@link webhookId} makes the id of it. */
   source: string;

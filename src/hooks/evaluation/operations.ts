@@ -30,7 +30,7 @@ const nftCurrency = (asset: string, value: Uint8Array) => ({
 export type FindFunction = (contractId: string, functionName: string) => AbiFunction | undefined;
 
 /** What operations show beyond what every filter needs. */
-export interface Detail {
+interface Detail {
   options: Options;
   findFunction: FindFunction;
 }

@@ -114,7 +114,7 @@ export const ownTransactions = (block: Block): readonly ChainTransaction[] =>
   block.height === 1 ? block.transactions.filter(({ genesis }) => genesis === null) : block.transactions;
 
 /** The transactions that match, by hook: indexes in {@link ownTransactions}, ascending. */
-export type Matches = Map<number, number[]>;
+type Matches = Map<number, number[]>;
 
 /** The filters of many hooks, matched against a block in one pass over its events. */
 export class Matcher {

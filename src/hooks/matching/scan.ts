@@ -91,7 +91,7 @@ const MOST_WAITING = 16;
 const SLICE_MS = 10;
 
 /** Where a search for the newest match ended. */
-export interface Found {
+interface Found {
   /** Null where nothing matched. */
   matched: MatchedBlock | null;
   /** The lowest height that was looked at; null where there was none to look at. */

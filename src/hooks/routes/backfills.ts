@@ -8,14 +8,13 @@ import { ownHook } from '../commands/hooks.ts';
 import { invalidField } from '../problem.ts';
 import type { Chainhooks } from '../service.ts';
 import type { HookFamily, HookReader, ReadHooks } from './family.ts';
-import { BackfillBody, BackfillResponse, Uuid } from './schemas.ts';
-import { serializedBackfill } from './serialize.ts';
+import { BackfillBody, BackfillResponse, serializedBackfill, Uuid } from './schemas.ts';
 
 /** Backfills of a hook that are not done yet. */
 const MOST_BACKFILLS = 100;
 
 /** The blocks of a backfill. */
-export interface BackfillRange {
+interface BackfillRange {
   from: number;
   /** The tip where it isn't given. */
   to: number | undefined;

@@ -11,8 +11,14 @@ import { ownHook } from '../commands/hooks.ts';
 import { unknownHook } from '../problem.ts';
 import type { Chainhooks } from '../service.ts';
 import type { HookFamily, HookReader, ReadHooks } from './family.ts';
-import { DeliveryDetail, DeliverySummary, RedeliverBody, Uuid } from './schemas.ts';
-import { serializedAttempts, serializedDelivery } from './serialize.ts';
+import {
+  DeliveryDetail,
+  DeliverySummary,
+  RedeliverBody,
+  serializedAttempts,
+  serializedDelivery,
+  Uuid,
+} from './schemas.ts';
 
 /** Deliveries that one request queues again at most before others may be served. */
 const BATCH = 500;

@@ -20,9 +20,8 @@ import type { Chainhooks } from '../service.ts';
 import { type Backfills, backfillRoutes } from './backfills.ts';
 import { type DeliveryLog, deliveryRoutes } from './deliveries.ts';
 import { type HookCallers, type HookFamily, type HookReader, hookFamily, PREFIXES, type ReadHooks } from './family.ts';
-import { BulkBody, EnabledBody, EvaluateBody, HookPage, HookResponse, Uuid } from './schemas.ts';
+import { BulkBody, EnabledBody, EvaluateBody, HookPage, HookResponse, serializedHook, Uuid } from './schemas.ts';
 import { type ConsumerSecrets, secretRoutes } from './secret.ts';
-import { serializedHook } from './serialize.ts';
 import { type Trials, trialRoutes } from './trials.ts';
 
 /** Maximum on-demand evaluations of a hook that may wait for its receiver. */

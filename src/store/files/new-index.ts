@@ -8,12 +8,21 @@ import { existsSync, renameSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { OperatorError } from '../../base/errors.ts';
 import { syncDirectory } from '../../base/files.ts';
-import { kindOf, named, openToCheckpoint, openToRead, openWithoutTrace, requireKind, versionOf } from './connection.ts';
+import {
+  kindOf,
+  named,
+  openToCheckpoint,
+  openToRead,
+  openWithoutTrace,
+  removeLog,
+  requireKind,
+  settle,
+  versionOf,
+} from './connection.ts';
 import { INDEX, indexPath, journalPath, openWriter, SCHEMA_VERSION } from './database.ts';
 import { openJournalReader } from './journal.ts';
 import { fitOf, placeIn } from './journal-link.ts';
 import { LockTakenError, lockRebuild } from './lock.ts';
-import { removeLog, settle } from './settled-log.ts';
 import { type StoreFailure, unavailable } from './store-failure.ts';
 
 /** Where the new index is made, inside the data directory. */
