@@ -1,0 +1,36 @@
+/** Runs the whole suite, with the arguments of `bun test`, and prints its slowest files at the end. */
+import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+
+const SLOWEST = 20;
+
+/** The files of a JUnit report by the seconds of their tests, slowest first. */
+function slowestFiles(report: string): { file: string; seconds: number }[] {
+  const suites = report.matchAll(/<testsuite name="([^"]*)" file="([^"]*)"[^>]* time="([\d.]+)"/g);
+  // A file is a suite whose name is its path; the groups inside it are suites, too.
+  return [...suites]
+    .filter(([, name, file]) => name === file)
+    .map(([, , file = '', seconds]) => ({ file, seconds: Number(seconds) }))
+    .sort((a, b) => b.seconds - a.seconds)
+    .slice(0, SLOWEST);
+}
+
+const directory = mkdtempSync(join(tmpdir(), 'stackside-suite-'));
+const report = join(directory, 'junit.xml');
+const suite = Bun.spawn(
+  [
+    process.execPath,
+    ...['test', '--parallel', '--no-isolate', '--timeout', '3600000'],
+    ...['--reporter=junit', `--reporter-outfile=${report}`],
+    ...process.argv.slice(2),
+  ],
+  { stdio: ['inherit', 'inherit', 'inherit'] },
+);
+const status = await suite.exited;
+// A suite that was killed leaves no report.
+const files = existsSync(report) ? slowestFiles(readFileSync(report, 'utf8')) : [];
+rmSync(directory, { recursive: true });
+process.stdout.write(`\nThe slowest ${files.length} files, in seconds of their tests:\n`);
+for (const { file, seconds } of files) process.stdout.write(`${seconds.toFixed(1).padStart(7)}  ${file}\n`);
+process.exitCode = status;
