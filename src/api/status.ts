@@ -4,7 +4,7 @@ import { toHex } from '../codec/hex.ts';
 import { chainAndBurnTip } from '../http/etag.ts';
 import { Redirect, route } from '../http/route.ts';
 import type { ChainTip } from '../store/model/block.ts';
-import { Hash, Height } from './shared/schemas/values.ts';
+import { Hash, Height } from './shared/values.ts';
 
 const Tip = Type.Object(
   {

@@ -3,11 +3,10 @@
  * Nothing is polled while there is no subscriber.
  */
 
-import { declarationsFor } from '../api/shared/declarations.ts';
-import { stxBalanceWithTotals, withStxTransfers } from '../api/shared/serialize/address.ts';
-import { block as blockObject, microblock as microblockObject } from '../api/shared/serialize/block.ts';
-import { mempoolTransaction, transaction as transactionObject } from '../api/shared/serialize/transaction.ts';
-import { clarity } from '../api/shared/serialize/values.ts';
+import { stxBalanceWithTotals, withStxTransfers } from '../api/shared/address.ts';
+import { block as blockObject, microblock as microblockObject } from '../api/shared/block.ts';
+import { declarationsFor, mempoolTransaction, transaction as transactionObject } from '../api/shared/transaction.ts';
+import { clarity } from '../api/shared/values.ts';
 import { type Clock, pause, systemClock } from '../base/clock.ts';
 import { TURN_MS, turnAfter } from '../base/turns.ts';
 import { toHex } from '../codec/hex.ts';

@@ -1,7 +1,7 @@
 /** Parsing and checking, apart from any route. */
 import { describe, expect, test } from 'bun:test';
 import { type TProperties, Type } from '@sinclair/typebox';
-import { words } from '../../src/api/shared/schemas/values.ts';
+import { words } from '../../src/api/shared/values.ts';
 import { ParameterError } from '../../src/http/errors.ts';
 import { pathReader, queryReader, refuseUnknown } from '../../src/http/parameters.ts';
 

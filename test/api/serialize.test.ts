@@ -1,18 +1,17 @@
 /** From domain objects to the JSON that clients see: members, their order, and exact numbers. */
 import { describe, expect, test } from 'bun:test';
-import { transactionEvent } from '../../src/api/v3/serialize/event.ts';
-import { fullTransaction, type includable } from '../../src/api/v3/serialize/full-transaction.ts';
 import {
   balanceChange,
   nonces,
   principalTransaction,
   stxBalance,
   transactionBalanceChange,
-} from '../../src/api/v3/serialize/principal.ts';
-import { smartContract } from '../../src/api/v3/serialize/smart-contract.ts';
-import { ftBalance, nftInstance } from '../../src/api/v3/serialize/token.ts';
-import { pendingSummary, transactionSummary } from '../../src/api/v3/serialize/transaction.ts';
-import { ftTransfer, nftMove, stxTransfer } from '../../src/api/v3/serialize/transfer.ts';
+} from '../../src/api/v3/principals.ts';
+import { smartContract } from '../../src/api/v3/smart-contracts.ts';
+import { ftBalance, nftInstance } from '../../src/api/v3/tokens.ts';
+import { fullTransaction, type includable, pendingSummary, transactionSummary } from '../../src/api/v3/transaction.ts';
+import { transactionEvent } from '../../src/api/v3/transactions.ts';
+import { ftTransfer, nftMove, stxTransfer } from '../../src/api/v3/transfers.ts';
 import type { SummaryPayload, TransactionEvent } from '../../src/store/model/transaction.ts';
 import { ADDRESS, bytes, CONTRACT, hash, NFT, OTHER, TOKEN } from './sample-chain.ts';
 import {

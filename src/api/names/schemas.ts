@@ -1,6 +1,6 @@
 /** The bodies of the name system's routes. */
 import { Type } from '@sinclair/typebox';
-import { words } from '../shared/schemas/values.ts';
+import { words } from '../shared/values.ts';
 
 export const NameList = Type.Array(Type.String(), { $id: 'NameList' });
 

@@ -4,8 +4,8 @@ import { isPrincipal } from '../../codec/address.ts';
 import { fromHex, toHex } from '../../codec/hex.ts';
 import { InvalidValue } from '../../http/value-reader.ts';
 import { example } from './examples/examples.ts';
-import { typeWords } from './schemas/transaction.ts';
-import { words } from './schemas/values.ts';
+import { typeWords } from './transaction.ts';
+import { words } from './values.ts';
 
 const ADDRESS = '[0123456789ABCDEFGHJKMNPQRSTVWXYZ]{28,41}';
 const CONTRACT = '\\.[a-zA-Z][a-zA-Z0-9_-]{0,127}';

@@ -6,7 +6,7 @@ import { fromHex, toHex } from '../../codec/hex.ts';
 import { InvalidValue } from '../../http/value-reader.ts';
 import type { BlockId } from '../../store/model/block.ts';
 import { example } from './examples/examples.ts';
-import { words } from './schemas/values.ts';
+import { words } from './values.ts';
 
 const ADDRESS = '[0123456789ABCDEFGHJKMNPQRSTVWXYZ]{28,41}';
 const CONTRACT_NAME = '[a-zA-Z][a-zA-Z0-9_-]{0,39}';

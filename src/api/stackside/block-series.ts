@@ -2,7 +2,7 @@
 import { Type } from '@sinclair/typebox';
 import { chainTip } from '../../http/etag.ts';
 import { route } from '../../http/route.ts';
-import { Height, UnixTime } from '../shared/schemas/values.ts';
+import { Height, UnixTime } from '../shared/values.ts';
 
 const HOUR = 3_600;
 /** Blocks of an hour that come every five seconds, as the fastest of mainnet do. */

@@ -8,8 +8,7 @@ import { cursorPage, cursorQuery, pageCursor, UncountedCursorPage } from '../../
 import { route } from '../../http/route.ts';
 import type { ContractFunctions, FieldFilter, FoundCall, FoundLog } from '../../store/model/contract.ts';
 import { ContractParameter } from '../shared/parameters.ts';
-import { ClarityPair, Hash, Height, IsoTime, nullable, words } from '../shared/schemas/values.ts';
-import { clarity, isoTime } from '../shared/serialize/values.ts';
+import { ClarityPair, clarity, Hash, Height, IsoTime, isoTime, nullable, words } from '../shared/values.ts';
 import { conditionParameter, conditionsUnder, heightsOf, heightsQuery } from './value-query.ts';
 
 const Log = Type.Object(

@@ -3,7 +3,7 @@ import { type Static, Type } from '@sinclair/typebox';
 import { ApiError, Problem } from '../../http/errors.ts';
 import { route } from '../../http/route.ts';
 import { Streamed } from '../../http/streamed.ts';
-import { Hash, nullable } from '../shared/schemas/values.ts';
+import { Hash, nullable } from '../shared/values.ts';
 import type { OperatorFamily } from './operator-family.ts';
 
 export const TableDigest = Type.Object(

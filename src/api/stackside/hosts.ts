@@ -1,7 +1,7 @@
 /** The hosts that share a log with this one, for the operator. Stackside's own. */
 import { type Static, Type } from '@sinclair/typebox';
 import { route } from '../../http/route.ts';
-import { Hash, nullable } from '../shared/schemas/values.ts';
+import { Hash, nullable } from '../shared/values.ts';
 import type { OperatorFamily } from './operator-family.ts';
 
 const text = (description: string) => Type.Union([Type.String(), Type.Null()], { description });

@@ -2,7 +2,7 @@
 import { type Static, Type } from '@sinclair/typebox';
 import { ApiError } from '../../http/errors.ts';
 import { route } from '../../http/route.ts';
-import { nullable, UnixTime, words } from '../shared/schemas/values.ts';
+import { nullable, UnixTime, words } from '../shared/values.ts';
 import { digestRoute, type MakeDigests } from './digests.ts';
 import type { OperatorFamily } from './operator-family.ts';
 

@@ -4,7 +4,7 @@ import { toHex } from '../../codec/hex.ts';
 import { ApiError, Problem } from '../../http/errors.ts';
 import { route } from '../../http/route.ts';
 import { Streamed } from '../../http/streamed.ts';
-import { Hash } from '../shared/schemas/values.ts';
+import { Hash } from '../shared/values.ts';
 import type { OperatorFamily } from './operator-family.ts';
 
 const Entry = Type.Object(

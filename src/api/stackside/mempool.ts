@@ -6,8 +6,8 @@ import { mempool as mempoolTag } from '../../http/etag.ts';
 import { route } from '../../http/route.ts';
 import type { OfferedFee } from '../../store/model/transaction.ts';
 import { TxId } from '../shared/parameters.ts';
-import { waitingStatuses } from '../shared/schemas/status.ts';
-import { Hash, nullable, UnixTime } from '../shared/schemas/values.ts';
+import { waitingStatuses } from '../shared/transaction-parts.ts';
+import { Hash, nullable, UnixTime } from '../shared/values.ts';
 
 /** Least fees of the ranges in micro-STX, each about three times the one before; the last range has no end. */
 const BOUNDS = [0, 300, 1_000, 3_000, 10_000, 30_000, 100_000, 300_000, 1_000_000];

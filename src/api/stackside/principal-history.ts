@@ -12,8 +12,18 @@ import { ChainReplacedError } from '../../store/model/read-errors.ts';
 import type { Reader } from '../../store/read/index-reader.ts';
 import type { Snapshots } from '../../store/read/snapshots.ts';
 import { PrincipalParameter } from '../shared/parameters.ts';
-import { Asset, ClarityPair, Hash, Height, IsoTime, nullable, SignedAmount, words } from '../shared/schemas/values.ts';
-import { clarity, isoTime } from '../shared/serialize/values.ts';
+import {
+  Asset,
+  ClarityPair,
+  clarity,
+  Hash,
+  Height,
+  IsoTime,
+  isoTime,
+  nullable,
+  SignedAmount,
+  words,
+} from '../shared/values.ts';
 import { periodOf, periodQuery } from './period.ts';
 
 const STX_DECIMALS = 6;

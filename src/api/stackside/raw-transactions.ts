@@ -5,7 +5,7 @@ import { notFound } from '../../http/errors.ts';
 import { transaction as transactionTag } from '../../http/etag.ts';
 import { route } from '../../http/route.ts';
 import { TxId } from '../shared/parameters.ts';
-import { Hash, Hex } from '../shared/schemas/values.ts';
+import { Hash, Hex } from '../shared/values.ts';
 
 const UNKNOWN = 'Transaction not found';
 

@@ -1,7 +1,7 @@
 /** What the operator alone may see and do: settings, files, log events and inspections of the index. Stackside's own. */
 import { type Static, Type } from '@sinclair/typebox';
 import { type Access, route } from '../../http/route.ts';
-import { nullable } from '../shared/schemas/values.ts';
+import { nullable } from '../shared/values.ts';
 import { type HostsState, hostsRoute } from './hosts.ts';
 import { type Inspections, inspectionRoutes } from './inspections.ts';
 import { type JournalStretch, journalRoute } from './journal.ts';

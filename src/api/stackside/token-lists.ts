@@ -10,8 +10,7 @@ import { cursorPage, cursorQuery, pageCursor, UncountedCursorPage } from '../../
 import { route } from '../../http/route.ts';
 import type { FtTransfer, NftEvent } from '../../store/model/token.ts';
 import { AssetParameter, NftAssetParameter } from '../shared/parameters.ts';
-import { Amount, ClarityPair, EventPosition, Hash, Height, IsoTime } from '../shared/schemas/values.ts';
-import { clarity, isoTime } from '../shared/serialize/values.ts';
+import { Amount, ClarityPair, clarity, EventPosition, Hash, Height, IsoTime, isoTime } from '../shared/values.ts';
 
 const Mint = Type.Object(
   {

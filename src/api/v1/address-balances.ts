@@ -6,10 +6,9 @@ import { principalAndMempool } from '../../http/etag.ts';
 import { route } from '../../http/route.ts';
 import type { Nonces as NonceState } from '../../store/model/account.ts';
 import type { BlockId } from '../../store/model/block.ts';
+import { Balances, balances, Nonces, nonces, StxBalanceWithTotals, stxBalanceWithTotals } from '../shared/address.ts';
 import { example } from '../shared/examples/examples.ts';
 import { Principal } from '../shared/legacy-parameters.ts';
-import { Balances, Nonces, StxBalanceWithTotals } from '../shared/schemas/address.ts';
-import { balances, nonces, stxBalanceWithTotals } from '../shared/serialize/address.ts';
 import { NO_BLOCK, untilHeight, untilQuery } from './heights.ts';
 
 const tag = 'Addresses';

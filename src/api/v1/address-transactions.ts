@@ -3,13 +3,22 @@ import { notFound } from '../../http/errors.ts';
 import { principalAndMempool, principal as principalTag, transaction as transactionTag } from '../../http/etag.ts';
 import { legacyOffsetQuery, OffsetPage, offsetPage } from '../../http/offset-pagination.ts';
 import { route } from '../../http/route.ts';
-import { declarationsFor } from '../shared/declarations.ts';
+import {
+  concernsStx,
+  TransactionWithStxTransfers,
+  TransactionWithTransfers,
+  withStxTransfers,
+  withTransfers,
+} from '../shared/address.ts';
 import { excludeFunctionArgs, Principal } from '../shared/legacy-parameters.ts';
 import { TxId } from '../shared/parameters.ts';
-import { TransactionWithStxTransfers, TransactionWithTransfers } from '../shared/schemas/address.ts';
-import { ListedTransaction, MempoolTransaction } from '../shared/schemas/transaction.ts';
-import { concernsStx, withStxTransfers, withTransfers } from '../shared/serialize/address.ts';
-import { listedTransaction, mempoolTransaction } from '../shared/serialize/transaction.ts';
+import {
+  declarationsFor,
+  ListedTransaction,
+  listedTransaction,
+  MempoolTransaction,
+  mempoolTransaction,
+} from '../shared/transaction.ts';
 import { heightQuery, heightsOf, NO_BLOCK, untilQuery } from './heights.ts';
 
 const tag = 'Addresses';

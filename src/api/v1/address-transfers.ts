@@ -2,10 +2,9 @@
 import { memos, principal as principalTag } from '../../http/etag.ts';
 import { legacyOffsetQuery, OffsetPage, offsetPage } from '../../http/offset-pagination.ts';
 import { route } from '../../http/route.ts';
+import { InboundTransfer, inboundTransfer, listedEvent } from '../shared/address.ts';
+import { TransactionEvent } from '../shared/event.ts';
 import { Principal } from '../shared/legacy-parameters.ts';
-import { InboundTransfer } from '../shared/schemas/address.ts';
-import { TransactionEvent } from '../shared/schemas/event.ts';
-import { inboundTransfer, listedEvent } from '../shared/serialize/address.ts';
 import { heightQuery, heightsOf, NO_BLOCK, untilHeight, untilQuery } from './heights.ts';
 
 const tag = 'Addresses';

@@ -7,11 +7,9 @@ import { route } from '../../http/route.ts';
 import type { OffsetPage as Found } from '../../store/model/page.ts';
 import type { TransactionDetail } from '../../store/model/transaction.ts';
 import type { Reader } from '../../store/read/index-reader.ts';
-import { declarationsFor } from '../shared/declarations.ts';
 import { BlockHeight, excludeFunctionArgs, HexHash } from '../shared/legacy-parameters.ts';
 import { BlockParameter } from '../shared/parameters.ts';
-import { ListedTransaction } from '../shared/schemas/transaction.ts';
-import { listedTransaction } from '../shared/serialize/transaction.ts';
+import { declarationsFor, ListedTransaction, listedTransaction } from '../shared/transaction.ts';
 
 const tag = 'Transactions (v1)';
 const response = OffsetPage(ListedTransaction);

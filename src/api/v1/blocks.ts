@@ -7,9 +7,8 @@ import { legacyOffsetQuery, OffsetPage, offsetPage } from '../../http/offset-pag
 import { route } from '../../http/route.ts';
 import type { BlockSearch } from '../../store/model/block.ts';
 import type { Reader } from '../../store/read/index-reader.ts';
+import { Block, block } from '../shared/block.ts';
 import { BlockHeight, HexHash } from '../shared/legacy-parameters.ts';
-import { Block } from '../shared/schemas/block.ts';
-import { block } from '../shared/serialize/block.ts';
 
 const tag = 'Blocks (v1)';
 

@@ -8,9 +8,8 @@ import { serializedLate } from '../../http/json.ts';
 import { legacyOffsetQuery, UncountedPage } from '../../http/offset-pagination.ts';
 import { route } from '../../http/route.ts';
 import { InvalidValue } from '../../http/value-reader.ts';
+import { contractLog, TransactionEvent } from '../shared/event.ts';
 import { example } from '../shared/examples/examples.ts';
-import { TransactionEvent } from '../shared/schemas/event.ts';
-import { contractLog } from '../shared/serialize/contract-log.ts';
 import { Contract } from './schemas/contract.ts';
 import { contract } from './serialize/contract.ts';
 

@@ -4,11 +4,9 @@ import { ApiError } from '../../http/errors.ts';
 import { mempool as mempoolTag } from '../../http/etag.ts';
 import { legacyOffsetQuery, OffsetPage, offsetPage } from '../../http/offset-pagination.ts';
 import { route } from '../../http/route.ts';
-import { declarationsFor } from '../shared/declarations.ts';
 import { excludeFunctionArgs, Principal, unanchored } from '../shared/legacy-parameters.ts';
-import { MempoolTransaction } from '../shared/schemas/transaction.ts';
-import { words } from '../shared/schemas/values.ts';
-import { mempoolTransaction } from '../shared/serialize/transaction.ts';
+import { declarationsFor, MempoolTransaction, mempoolTransaction } from '../shared/transaction.ts';
+import { words } from '../shared/values.ts';
 import { MempoolStats } from './schemas/mempool.ts';
 import { mempoolStats } from './serialize/mempool.ts';
 

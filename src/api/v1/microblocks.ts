@@ -7,12 +7,9 @@ import { serializedLate } from '../../http/json.ts';
 import { legacyOffsetQuery, OffsetPage, offsetPage } from '../../http/offset-pagination.ts';
 import { listOf } from '../../http/pagination.ts';
 import { route } from '../../http/route.ts';
-import { declarationsFor } from '../shared/declarations.ts';
+import { Microblock, microblock } from '../shared/block.ts';
 import { HexHash } from '../shared/legacy-parameters.ts';
-import { Microblock } from '../shared/schemas/block.ts';
-import { Transaction } from '../shared/schemas/transaction.ts';
-import { microblock } from '../shared/serialize/block.ts';
-import { transaction } from '../shared/serialize/transaction.ts';
+import { declarationsFor, Transaction, transaction } from '../shared/transaction.ts';
 
 const tag = 'Microblocks (v1)';
 const deprecated = { replacement: null };

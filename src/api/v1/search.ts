@@ -7,11 +7,10 @@ import { ShapedError } from '../../http/errors.ts';
 import { route } from '../../http/route.ts';
 import type { FoundInForks, TransactionDetail } from '../../store/model/transaction.ts';
 import type { Reader } from '../../store/read/index-reader.ts';
-import { declarationsFor } from '../shared/declarations.ts';
+import { stxBalanceWithTotals } from '../shared/address.ts';
+import { block } from '../shared/block.ts';
 import { example } from '../shared/examples/examples.ts';
-import { stxBalanceWithTotals } from '../shared/serialize/address.ts';
-import { block } from '../shared/serialize/block.ts';
-import { mempoolTransaction, transaction } from '../shared/serialize/transaction.ts';
+import { declarationsFor, mempoolTransaction, transaction } from '../shared/transaction.ts';
 import { NothingFound, Search } from './schemas/search.ts';
 
 type Found = Static<typeof Search>;

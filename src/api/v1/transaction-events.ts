@@ -6,11 +6,10 @@ import { MaybeWritten, serializedLate } from '../../http/json.ts';
 import { legacyOffsetQuery } from '../../http/offset-pagination.ts';
 import { route } from '../../http/route.ts';
 import type { TransactionEvent as Event } from '../../store/model/transaction.ts';
+import { TransactionEvent, transactionEvent } from '../shared/event.ts';
 import { Principal } from '../shared/legacy-parameters.ts';
 import { TxId } from '../shared/parameters.ts';
-import { TransactionEvent } from '../shared/schemas/event.ts';
-import { words } from '../shared/schemas/values.ts';
-import { transactionEvent } from '../shared/serialize/event.ts';
+import { words } from '../shared/values.ts';
 
 const kinds = {
   smart_contract_log: 'contract_log',

@@ -11,13 +11,18 @@ import { route } from '../../http/route.ts';
 import { spelling } from '../../http/spelling.ts';
 import type { FoundInForks, TransactionFilter, TransactionOrder } from '../../store/model/transaction.ts';
 import type { Reader } from '../../store/read/index-reader.ts';
-import { declarationsFor } from '../shared/declarations.ts';
 import { example } from '../shared/examples/examples.ts';
 import { Address, excludeFunctionArgs, Principal, TransactionTypes, unanchored } from '../shared/legacy-parameters.ts';
 import { SpelledTxId, TxId } from '../shared/parameters.ts';
-import { FoundTransaction, ListedTransaction } from '../shared/schemas/transaction.ts';
-import { Hash, Hex, words } from '../shared/schemas/values.ts';
-import { listedTransaction, mempoolTransaction, transaction } from '../shared/serialize/transaction.ts';
+import {
+  declarationsFor,
+  FoundTransaction,
+  ListedTransaction,
+  listedTransaction,
+  mempoolTransaction,
+  transaction,
+} from '../shared/transaction.ts';
+import { Hash, Hex, words } from '../shared/values.ts';
 
 const tag = 'Transactions (v1)';
 const UNKNOWN = 'could not find transaction by ID';

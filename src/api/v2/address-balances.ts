@@ -3,11 +3,10 @@ import { Type } from '@sinclair/typebox';
 import { principalAndMempool, principal as principalTag } from '../../http/etag.ts';
 import { legacyOffsetQuery, OffsetPage, offsetPage } from '../../http/offset-pagination.ts';
 import { route } from '../../http/route.ts';
+import { AddressFtBalance, StxBalance, stxBalance } from '../shared/address.ts';
 import { example } from '../shared/examples/examples.ts';
 import { Principal } from '../shared/legacy-parameters.ts';
-import { AddressFtBalance, StxBalance } from '../shared/schemas/address.ts';
-import { SignedAmount } from '../shared/schemas/values.ts';
-import { stxBalance } from '../shared/serialize/address.ts';
+import { SignedAmount } from '../shared/values.ts';
 
 const tag = 'Addresses';
 const params = { principal: Principal };

@@ -7,11 +7,15 @@ import { FlatPage, flatCursor, flatPage, flatStart, type ItemName, NO_CURSOR } f
 import { legacyOffsetQuery, OffsetPage, offsetPage } from '../../http/offset-pagination.ts';
 import { route } from '../../http/route.ts';
 import type { TransactionKey } from '../../store/model/transaction.ts';
+import {
+  AddressTransaction,
+  AddressTransactionEvent,
+  addressTransaction,
+  addressTransactionEvent,
+} from '../shared/address.ts';
 import { example } from '../shared/examples/examples.ts';
 import { excludeFunctionArgs } from '../shared/legacy-parameters.ts';
 import { TxId } from '../shared/parameters.ts';
-import { AddressTransaction, AddressTransactionEvent } from '../shared/schemas/address.ts';
-import { addressTransaction, addressTransactionEvent } from '../shared/serialize/address.ts';
 
 const tag = 'Addresses';
 const UNKNOWN = 'Transaction not found';

@@ -5,11 +5,10 @@ import { blockAt, block as blockTag, chainTip } from '../../http/etag.ts';
 import { FlatPage, flatPage, flatQuery, flatStart, type ItemName, NO_CURSOR } from '../../http/flat-pagination.ts';
 import { OffsetPage, offsetPage, offsetQuery } from '../../http/offset-pagination.ts';
 import { type Route, route } from '../../http/route.ts';
+import { ChainBlock, chainBlock } from '../shared/block.ts';
 import { example } from '../shared/examples/examples.ts';
 import { BlockParameter } from '../shared/parameters.ts';
-import { ChainBlock } from '../shared/schemas/chain-block.ts';
-import { Hex } from '../shared/schemas/values.ts';
-import { chainBlock } from '../shared/serialize/chain-block.ts';
+import { Hex } from '../shared/values.ts';
 import { AverageTimes } from './schemas/block.ts';
 import { averageTimes } from './serialize/block.ts';
 

@@ -2,9 +2,8 @@ import { notFound } from '../../http/errors.ts';
 import { chainTip } from '../../http/etag.ts';
 import { OffsetPage, offsetPage, offsetQuery } from '../../http/offset-pagination.ts';
 import { route } from '../../http/route.ts';
+import { ChainBlock, chainBlock } from '../shared/block.ts';
 import { BurnBlockParameter } from '../shared/parameters.ts';
-import { ChainBlock } from '../shared/schemas/chain-block.ts';
-import { chainBlock } from '../shared/serialize/chain-block.ts';
 import { BurnBlock } from './schemas/block.ts';
 import { burnBlock } from './serialize/block.ts';
 

@@ -3,9 +3,8 @@ import { chainTip, mempool } from '../../http/etag.ts';
 import { FlatPage, flatPage, flatQuery, flatStart, type ItemName, NO_CURSOR } from '../../http/flat-pagination.ts';
 import { route } from '../../http/route.ts';
 import type { EventPlace } from '../../store/model/transaction.ts';
+import { ContractLog, contractLog } from '../shared/event.ts';
 import { example } from '../shared/examples/examples.ts';
-import { ContractLog } from '../shared/schemas/contract-log.ts';
-import { contractLog } from '../shared/serialize/contract-log.ts';
 import { ContractStatuses } from './schemas/smart-contract.ts';
 import { contractStatus } from './serialize/smart-contract.ts';
 

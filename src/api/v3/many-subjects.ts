@@ -6,13 +6,10 @@ import { route } from '../../http/route.ts';
 import { textReader } from '../../http/value-reader.ts';
 import type { Reader } from '../../store/read/index-reader.ts';
 import { AssetParameter, PrincipalParameter, TxId } from '../shared/parameters.ts';
-import { Hash, Height, nullable, words } from '../shared/schemas/values.ts';
-import { StxBalance } from './schemas/principal.ts';
-import { FtBalance } from './schemas/token.ts';
-import { FoundTransaction } from './schemas/transaction.ts';
-import { fullTransaction, includable } from './serialize/full-transaction.ts';
-import { stxBalance } from './serialize/principal.ts';
-import { ftBalance } from './serialize/token.ts';
+import { Hash, Height, nullable, words } from '../shared/values.ts';
+import { StxBalance, stxBalance } from './principals.ts';
+import { FtBalance, ftBalance } from './tokens.ts';
+import { FoundTransaction, fullTransaction, includable } from './transaction.ts';
 
 const tag = 'Stackside';
 const MOST_SUBJECTS = 50;

@@ -1,11 +1,150 @@
-import { principalAndMempool, principal as principalTag } from '../../http/etag.ts';
+/** What principals have and did: balances, nonces, transactions and what these changed. */
+import { type Static, Type } from '@sinclair/typebox';
+import { exactNumber } from '../../base/json.ts';
+import { toHex } from '../../codec/hex.ts';
+import { principalAndMempool, principal as principalTag, transaction } from '../../http/etag.ts';
 import { CursorPage, cursorPage, cursorQuery, pageCursor } from '../../http/pagination.ts';
 import { route } from '../../http/route.ts';
-import { AddressParameter, PrincipalParameter } from '../shared/parameters.ts';
-import { Nonces, PrincipalTransaction } from './schemas/principal.ts';
-import { PendingSummary } from './schemas/transaction.ts';
-import { nonces, principalTransaction } from './serialize/principal.ts';
-import { pendingSummary } from './serialize/transaction.ts';
+import type {
+  BalanceChange as StoredBalanceChange,
+  Nonces as StoredNonces,
+  PrincipalTransaction as StoredPrincipalTransaction,
+  StxBalance as StoredStxBalance,
+} from '../../store/model/account.ts';
+import { AddressParameter, AssetParameter, NftAssetParameter, PrincipalParameter, TxId } from '../shared/parameters.ts';
+import { Amount, Asset, Hash, Height, nullable, SignedAmount, Uint64, words } from '../shared/values.ts';
+import { FtBalance, ftBalance, NftInstance, nftInstance } from './tokens.ts';
+import { ListedTransaction, listedTransaction, PendingSummary, pendingSummary } from './transaction.ts';
+
+export const StxBalance = Type.Object(
+  {
+    balance: Amount,
+    available: Type.String({ pattern: '^-?[0-9]+$', description: 'Balance less the locked amount, in micro-STX' }),
+    locked: nullable(
+      Type.Object({
+        amount: Amount,
+        pox_version: Type.Integer(),
+        lock_tx_id: Hash,
+        stacks_lock_height: Height,
+        burn_lock_height: Height,
+        burn_unlock_height: Height,
+      }),
+    ),
+    mempool: nullable(
+      Type.Object({
+        estimated_balance: Type.String({
+          pattern: '^-?[0-9]+$',
+          description: 'Available balance once all pending transactions are mined, in micro-STX',
+        }),
+        inbound: Amount,
+        outbound: Amount,
+      }),
+    ),
+  },
+  { $id: 'StxBalance' },
+);
+
+export const Nonces = Type.Object(
+  {
+    next_nonce: Uint64,
+    last_confirmed_nonce: nullable(Uint64),
+    mempool: Type.Object({
+      last_nonce: nullable(Uint64),
+      pending_nonces: Type.Array(Uint64),
+      missing_nonces: Type.Array(Uint64),
+    }),
+  },
+  { $id: 'Nonces' },
+);
+
+const AssetChange = Type.Object({ sent: Amount, received: Amount, net: SignedAmount }, { $id: 'AssetChange' });
+
+/**
+ * The change of one asset: STX with the fee in `sent`, base units of a fungible token, or the number of a non-fungible token's
+ * events.
+ */
+export const BalanceChange = Type.Object({ asset: Asset, balance_change: AssetChange }, { $id: 'BalanceChange' });
+
+export const TransactionBalanceChange = Type.Object(
+  { tx_id: Hash, asset: Asset, balance_change: AssetChange },
+  { $id: 'TransactionBalanceChange' },
+);
+
+export const PrincipalTransaction = Type.Object(
+  {
+    transaction: ListedTransaction,
+    involvement: words('sender', 'sponsor', 'affected'),
+    balance_changes: Type.Object({ stx: AssetChange }),
+    affected_balances: Type.Object({ stx: Type.Boolean(), ft: Type.Boolean(), nft: Type.Boolean() }),
+  },
+  { $id: 'PrincipalTransaction' },
+);
+
+/** A principal's STX balance, in micro-STX. */
+export function stxBalance({ balance, locked, pending }: StoredStxBalance): Static<typeof StxBalance> {
+  const available = balance - (locked?.amount ?? 0n);
+  const { any, inbound, outbound } = pending;
+  return {
+    balance: String(balance),
+    available: String(available),
+    locked: locked === null ? null : lock(locked),
+    mempool: any
+      ? {
+          estimated_balance: String(available + inbound - outbound),
+          inbound: String(inbound),
+          outbound: String(outbound),
+        }
+      : null,
+  };
+}
+
+const lock = (locked: NonNullable<StoredStxBalance['locked']>) => ({
+  amount: String(locked.amount),
+  pox_version: locked.poxVersion,
+  lock_tx_id: toHex(locked.txId),
+  stacks_lock_height: locked.blockHeight,
+  burn_lock_height: locked.burnBlockHeight,
+  burn_unlock_height: locked.unlockHeight,
+});
+
+/** Nonces of an address; a nonce beyond 2^53 keeps every digit. */
+export const nonces = (of: StoredNonces): Static<typeof Nonces> => ({
+  next_nonce: exactNumber(of.next),
+  last_confirmed_nonce: of.lastConfirmed === null ? null : exactNumber(of.lastConfirmed),
+  mempool: {
+    last_nonce: of.lastPending === null ? null : exactNumber(of.lastPending),
+    pending_nonces: of.pending.map(exactNumber),
+    missing_nonces: of.missing.map(exactNumber),
+  },
+});
+
+const change = ({ sent, received }: { sent: bigint; received: bigint }) => ({
+  sent: String(sent),
+  received: String(received),
+  net: String(received - sent),
+});
+
+/** What a transaction did to one asset of a principal. */
+export const balanceChange = ({ asset, ...of }: StoredBalanceChange): Static<typeof BalanceChange> => ({
+  asset,
+  balance_change: change(of),
+});
+
+/** What a transaction did to one asset of a principal, with the transaction's id. */
+export const transactionBalanceChange = (of: StoredBalanceChange): Static<typeof TransactionBalanceChange> => ({
+  tx_id: toHex(of.txId),
+  ...balanceChange(of),
+});
+
+/** A transaction with a principal's part in it. */
+export function principalTransaction(of: StoredPrincipalTransaction): Static<typeof PrincipalTransaction> {
+  return {
+    transaction: listedTransaction(of.transaction),
+    involvement: of.involvement,
+    balance_changes: { stx: change(of.stx) },
+    affected_balances: { stx: of.affected.stx, ft: of.affected.ft, nft: of.affected.nft },
+  };
+}
 
 const tag = 'Principals';
 
@@ -55,5 +194,113 @@ export const principals = [
     response: Nonces,
     etag: principalAndMempool,
     handle: async ({ params: { principal }, read }) => nonces(await read.principals.nonces(principal)),
+  }),
+];
+
+export const balances = [
+  route({
+    path: '/extended/v3/principals/{principal}/balances/stx',
+    operationId: 'getPrincipalStxBalance',
+    summary: 'STX balance of a principal',
+    description:
+      'Returns the STX a principal holds, how much of it is locked, and how pending transactions will change it. Unknown principals have a balance of zero.',
+    tag,
+    params: { principal: PrincipalParameter },
+    response: StxBalance,
+    etag: principalAndMempool,
+    handle: async ({ params: { principal }, read }) => stxBalance(await read.principals.stxBalance(principal)),
+  }),
+  route({
+    path: '/extended/v3/principals/{principal}/balances/ft',
+    operationId: 'getPrincipalFtBalances',
+    summary: 'Fungible token balances of a principal',
+    description: 'Returns the fungible tokens a principal holds, largest balance first.',
+    tag,
+    params: { principal: PrincipalParameter },
+    query: cursorQuery,
+    response: CursorPage(FtBalance),
+    etag: principalTag,
+    handle: async ({ params: { principal }, query: { limit, cursor }, read }) => {
+      const list = `principal-ft-balances ${principal}`;
+      const page = await read.principals.ftBalances(principal, limit, pageCursor(list, cursor));
+      return cursorPage(list, limit, page, ftBalance);
+    },
+  }),
+  route({
+    path: '/extended/v3/principals/{principal}/balances/ft/{asset_identifier}',
+    operationId: 'getPrincipalFtBalance',
+    summary: 'Balance of one fungible token',
+    description: "Returns a principal's balance of one fungible token. Unknown tokens have a balance of zero.",
+    tag,
+    params: { principal: PrincipalParameter, asset_identifier: AssetParameter },
+    response: FtBalance,
+    etag: principalTag,
+    handle: async ({ params: { principal, asset_identifier: asset }, read }) =>
+      ftBalance({ asset, balance: await read.principals.ftBalance(principal, asset) }),
+  }),
+  route({
+    path: '/extended/v3/principals/{principal}/balances/nft',
+    operationId: 'getPrincipalNftBalances',
+    summary: 'Non-fungible tokens of a principal',
+    description:
+      'Returns the instances of non-fungible tokens that a principal owns, ordered by asset identifier, then by value.',
+    tag,
+    params: { principal: PrincipalParameter },
+    query: { asset_identifier: Type.Optional(NftAssetParameter), ...cursorQuery },
+    response: CursorPage(NftInstance),
+    etag: principalTag,
+    handle: async ({ params: { principal }, query: { asset_identifier: asset = null, limit, cursor }, read }) => {
+      const list = `principal-nft-balances ${principal} ${asset ?? ''}`;
+      const page = await read.principals.nftBalances(principal, asset, limit, pageCursor(list, cursor));
+      return cursorPage(list, limit, page, nftInstance);
+    },
+  }),
+];
+
+/** The list's name for cursors: equal for the same transactions in any order, however often each is given. */
+const listOf = (principal: string, txIds: readonly Uint8Array[]) =>
+  `balance-changes ${principal} ${[...new Set(txIds.map(toHex))].sort().join(' ')}`;
+
+export const balanceChanges = [
+  route({
+    path: '/extended/v3/principals/{principal}/transactions/{tx_id}/balance-changes',
+    operationId: 'getPrincipalTransactionBalanceChanges',
+    summary: 'Balance changes of a principal in one transaction',
+    description:
+      'Returns how one transaction changed the balance of each asset of a principal. A transaction that changed none of them returns an empty list.',
+    tag,
+    params: { principal: PrincipalParameter, tx_id: TxId },
+    query: cursorQuery,
+    response: CursorPage(BalanceChange),
+    etag: transaction,
+    handle: async ({ params: { principal, tx_id }, query: { limit, cursor }, read }) => {
+      const list = `transaction-${listOf(principal, [tx_id])}`;
+      const page = await read.principals.balanceChanges(principal, [tx_id], limit, pageCursor(list, cursor));
+      return cursorPage(list, limit, page, balanceChange);
+    },
+  }),
+  route({
+    path: '/extended/v3/principals/{principal}/balance-changes',
+    operationId: 'getPrincipalBalanceChanges',
+    summary: 'Balance changes of a principal in several transactions',
+    description:
+      'Returns how each of the given transactions changed the balance of each asset of a principal, newest transaction first.',
+    tag,
+    params: { principal: PrincipalParameter },
+    query: {
+      tx_id: Type.Array(TxId, {
+        minItems: 1,
+        maxItems: 20,
+        description: 'Transaction ids, separated by commas or as repeated keys',
+      }),
+      ...cursorQuery,
+    },
+    response: CursorPage(TransactionBalanceChange),
+    etag: principalTag,
+    handle: async ({ params: { principal }, query: { tx_id, limit, cursor }, read }) => {
+      const list = listOf(principal, tx_id);
+      const page = await read.principals.balanceChanges(principal, tx_id, limit, pageCursor(list, cursor));
+      return cursorPage(list, limit, page, transactionBalanceChange);
+    },
   }),
 ];

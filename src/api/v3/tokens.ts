@@ -1,13 +1,44 @@
-/** Tokens by themselves: how much there is, who has it, what became of it. */
+/** Tokens: who has how much of what. */
+import { type Static, Type } from '@sinclair/typebox';
 import { toHex } from '../../codec/hex.ts';
 import { chainTip } from '../../http/etag.ts';
 import { CursorPage, cursorPage, cursorQuery, pageCursor } from '../../http/pagination.ts';
 import { route } from '../../http/route.ts';
+import type {
+  FtBalance as StoredFtBalance,
+  Holder as StoredHolder,
+  NftInstance as StoredNftInstance,
+} from '../../store/model/token.ts';
 import { AssetParameter, NftAssetParameter, NftValueParameter } from '../shared/parameters.ts';
-import { FtSupply, Holder, StxSupply } from './schemas/token.ts';
-import { NftMove } from './schemas/transfer.ts';
-import { holder } from './serialize/token.ts';
-import { nftMove } from './serialize/transfer.ts';
+import { Amount, ClarityPair, clarity, Principal } from '../shared/values.ts';
+import { NftMove, nftMove } from './transfers.ts';
+
+const asset_identifier = Type.String();
+
+export const FtBalance = Type.Object({ asset_identifier, balance: Amount }, { $id: 'FtBalance' });
+
+export const NftInstance = Type.Object({ asset_identifier, value: ClarityPair }, { $id: 'NftInstance' });
+
+export const Holder = Type.Object({ principal: Principal, balance: Amount }, { $id: 'Holder' });
+
+export const StxSupply = Type.Object({ total: Amount, projected_total_2050: Amount }, { $id: 'StxSupply' });
+
+export const FtSupply = Type.Object({ asset_identifier, total: Amount }, { $id: 'FtSupply' });
+
+/** A balance of a fungible token, in base units. */
+export const ftBalance = ({ asset, balance }: StoredFtBalance): Static<typeof FtBalance> => ({
+  asset_identifier: asset,
+  balance,
+});
+
+/** An instance of a non-fungible token. */
+export const nftInstance = ({ asset, value }: StoredNftInstance): Static<typeof NftInstance> => ({
+  asset_identifier: asset,
+  value: clarity(value),
+});
+
+/** A principal that holds a token, with its balance in base units. */
+export const holder = ({ principal, balance }: StoredHolder): Static<typeof Holder> => ({ principal, balance });
 
 const tag = 'Tokens';
 

@@ -1,14 +1,134 @@
+/** Routes of transactions: of the chain, a block and the mempool, one alone, and the events of one. */
+import { type Static, type TProperties, Type } from '@sinclair/typebox';
 import { toHex } from '../../codec/hex.ts';
 import { notFound } from '../../http/errors.ts';
-import { chainTip, transaction } from '../../http/etag.ts';
+import { block, chainTip, mempool as mempoolTag, transaction } from '../../http/etag.ts';
 import { CursorPage, cursorPage, cursorQuery, pageCursor } from '../../http/pagination.ts';
 import { route } from '../../http/route.ts';
-import { includeQuery, TxId } from '../shared/parameters.ts';
-import { TransactionEvent } from './schemas/event.ts';
-import { FoundTransaction, ListedTransaction } from './schemas/transaction.ts';
-import { transactionEvent } from './serialize/event.ts';
-import { fullTransaction, includable } from './serialize/full-transaction.ts';
-import { listedTransaction } from './serialize/transaction.ts';
+import type { BlockId } from '../../store/model/block.ts';
+import type { TransactionEvent as StoredTransactionEvent } from '../../store/model/transaction.ts';
+import { LoggedValue, UnknownEvent } from '../shared/event.ts';
+import { BlockParameter, includeQuery, TxId } from '../shared/parameters.ts';
+import { Amount, ClarityPair, clarity, Height, Memo, memo, nullable, Principal, words } from '../shared/values.ts';
+import {
+  FoundTransaction,
+  fullTransaction,
+  includable,
+  ListedTransaction,
+  listedTransaction,
+  PendingSummary,
+  pendingSummary,
+} from './transaction.ts';
+
+const index = { event_index: Type.Integer({ minimum: 0 }) };
+
+/** A transfer has both sides, a mint no sender, a burn no recipient. */
+const movement = <M extends TProperties, T extends TProperties>($id: string, moved: M, transferOnly: T) =>
+  Type.Union(
+    [
+      Type.Object({
+        type: Type.Literal('transfer'),
+        sender: Principal,
+        recipient: Principal,
+        ...moved,
+        ...transferOnly,
+      }),
+      Type.Object({ type: Type.Literal('mint'), recipient: Principal, ...moved }),
+      Type.Object({ type: Type.Literal('burn'), sender: Principal, ...moved }),
+    ],
+    { $id },
+  );
+
+const asset_identifier = Type.String();
+
+export const TransactionEvent = Type.Union(
+  [
+    Type.Object({
+      ...index,
+      type: Type.Literal('contract_log'),
+      contract_log: LoggedValue,
+    }),
+    Type.Object({
+      ...index,
+      type: Type.Literal('stx_lock'),
+      stx_lock: Type.Object({ amount: Amount, unlock_bitcoin_height: Height, address: Principal }),
+    }),
+    Type.Object({
+      ...index,
+      type: Type.Literal('stx_asset'),
+      stx_asset: movement('StxMovement', { amount: Amount }, { memo: nullable(Memo) }),
+    }),
+    Type.Object({
+      ...index,
+      type: Type.Literal('ft_asset'),
+      ft_asset: movement('FtMovement', { asset_identifier, amount: Amount }, {}),
+    }),
+    Type.Object({ ...index, type: Type.Literal('unknown'), unknown: UnknownEvent }),
+    Type.Object({
+      ...index,
+      type: Type.Literal('nft_asset'),
+      nft_asset: movement('NftMovement', { asset_identifier, value: ClarityPair }, {}),
+    }),
+  ],
+  { $id: 'TransactionEvent' },
+);
+
+type SerializedEvent = Static<typeof TransactionEvent>;
+
+/** An event of a transaction as v3 returns it. */
+export function transactionEvent(event: StoredTransactionEvent): SerializedEvent {
+  const event_index = event.index;
+  switch (event.kind) {
+    case 'contract_log': {
+      const { contractId, topic } = event;
+      return {
+        event_index,
+        type: 'contract_log',
+        contract_log: { contract_id: contractId, topic, value: clarity(event.value) },
+      };
+    }
+    case 'stx_lock': {
+      const { amount, unlockHeight, address } = event;
+      return { event_index, type: 'stx_lock', stx_lock: { amount, unlock_bitcoin_height: unlockHeight, address } };
+    }
+    case 'unknown':
+      return { event_index, type: 'unknown', unknown: { type: event.type, json: event.json } };
+    case 'stx':
+      return {
+        event_index,
+        type: 'stx_asset',
+        stx_asset: moved(event, { amount: event.amount }, { memo: memo(event.memo) }),
+      };
+    case 'ft': {
+      const { asset, amount } = event;
+      return { event_index, type: 'ft_asset', ft_asset: moved(event, { asset_identifier: asset, amount }, {}) };
+    }
+    case 'nft': {
+      const { asset, value } = event;
+      const token = { asset_identifier: asset, value: clarity(value) };
+      return { event_index, type: 'nft_asset', nft_asset: moved(event, token, {}) };
+    }
+  }
+}
+
+type Movement = Extract<StoredTransactionEvent, { action: unknown }>;
+
+/** What moved, between the sides that its action has. */
+function moved<M, T>({ action, sender, recipient }: Movement, what: M, transferOnly: T) {
+  switch (action) {
+    case 'transfer':
+      return { type: action, sender: side(sender), recipient: side(recipient), ...what, ...transferOnly };
+    case 'mint':
+      return { type: action, recipient: side(recipient), ...what };
+    case 'burn':
+      return { type: action, sender: side(sender), ...what };
+  }
+}
+
+function side(principal: string | null): string {
+  if (principal === null) throw new Error('an event without one of the sides of its action');
+  return principal;
+}
 
 const tag = 'Transactions';
 const UNKNOWN = 'Transaction not found';
@@ -63,6 +183,76 @@ export const transactions = [
       const page = await read.events.ofTransaction(tx_id, limit, pageCursor(list, cursor));
       if (page === undefined) throw notFound(UNKNOWN);
       return cursorPage(list, limit, page, transactionEvent);
+    },
+  }),
+];
+
+const UNKNOWN_BLOCK = 'Block not found';
+
+/** The list's name for cursors, by the id that was asked for. */
+const listOf = (id: BlockId) =>
+  `block-transactions ${id === 'latest' ? id : 'height' in id ? id.height : toHex(id.hash)}`;
+
+export const blocks = [
+  route({
+    path: '/extended/v3/blocks/{height_or_hash}/transactions',
+    operationId: 'getBlockTransactions',
+    summary: 'Transactions of a block',
+    description: 'Returns the transactions of a block of the canonical chain, starting with the last one in the block.',
+    tag: 'Blocks',
+    params: { height_or_hash: BlockParameter },
+    query: cursorQuery,
+    response: CursorPage(ListedTransaction),
+    notFound: UNKNOWN_BLOCK,
+    etag: block,
+    handle: async ({ params: { height_or_hash }, query: { limit, cursor }, read }) => {
+      const list = listOf(height_or_hash);
+      const page = await read.transactions.ofBlock(height_or_hash, limit, pageCursor(list, cursor));
+      if (page === undefined) throw notFound(UNKNOWN_BLOCK);
+      return cursorPage(list, limit, page, listedTransaction);
+    },
+  }),
+];
+
+const LIST = 'mempool-transactions';
+const LIST_OF_TYPE = 'mempool-of-type';
+
+/** Types that a node admits to its mempool. */
+const PENDING_TYPES = ['token_transfer', 'contract_call', 'smart_contract'] as const;
+
+export const mempool = [
+  route({
+    path: '/extended/v3/mempool/transactions',
+    operationId: 'getMempoolTransactions',
+    summary: 'Pending transactions',
+    description: 'Returns the transactions in the mempool, starting with the one received last.',
+    tag: 'Mempool',
+    query: cursorQuery,
+    response: CursorPage(PendingSummary),
+    etag: mempoolTag,
+    handle: async ({ query: { limit, cursor }, read }) => {
+      const page = await read.mempool.page(limit, pageCursor(LIST, cursor));
+      return cursorPage(LIST, limit, page, pendingSummary);
+    },
+  }),
+  // Stackside's own: the items are those of v3.
+  route({
+    path: '/stackside/v1/mempool/transactions',
+    operationId: 'getMempoolTransactionsOfType',
+    summary: 'Pending transactions of one type',
+    description:
+      'Returns the transactions of one type in the mempool, starting with the one that offers the highest fee. The items are those of `/extended/v3/mempool/transactions`.',
+    tag: 'Stackside',
+    query: {
+      type: { ...words(...PENDING_TYPES), description: 'Type of the transactions' },
+      ...cursorQuery,
+    },
+    response: CursorPage(PendingSummary),
+    etag: mempoolTag,
+    handle: async ({ query: { type, limit, cursor }, read }) => {
+      // A cursor leads through the list of its type alone.
+      const list = `${LIST_OF_TYPE} ${type}`;
+      return cursorPage(list, limit, await read.mempool.ofType(type, limit, pageCursor(list, cursor)), pendingSummary);
     },
   }),
 ];

@@ -1,10 +1,59 @@
-/** Events that moved a principal's tokens: one item an event, so that one transaction may have several. */
+/** Events that moved tokens, one an item. */
+import { type Static, Type } from '@sinclair/typebox';
+import { toHex } from '../../codec/hex.ts';
 import { memos, principal as principalTag } from '../../http/etag.ts';
 import { CursorPage, cursorPage, cursorQuery, pageCursor } from '../../http/pagination.ts';
 import { route } from '../../http/route.ts';
+import type {
+  Move,
+  FtTransfer as StoredFtTransfer,
+  StxTransfer as StoredStxTransfer,
+} from '../../store/model/token.ts';
 import { AssetParameter, PrincipalParameter } from '../shared/parameters.ts';
-import { FtTransfer, StxTransfer } from './schemas/transfer.ts';
-import { ftTransfer, stxTransfer } from './serialize/transfer.ts';
+import { Amount, EventPosition, Memo, memo, nullable, Principal } from '../shared/values.ts';
+import { Block, block } from './transaction.ts';
+
+/** A mint has no sender, a burn no recipient. */
+const Sides = { sender: nullable(Principal), recipient: nullable(Principal) };
+
+const Origin = {
+  transaction: EventPosition,
+  block: Block,
+};
+
+export const StxTransfer = Type.Object(
+  { ...Sides, amount: Amount, memo: nullable(Memo), ...Origin },
+  { $id: 'StxTransfer' },
+);
+
+export const FtTransfer = Type.Object({ ...Sides, amount: Amount, ...Origin }, { $id: 'FtTransfer' });
+
+export const NftMove = Type.Object({ ...Sides, ...Origin }, { $id: 'NftTransfer' });
+
+const sides = ({ sender, recipient }: Move) => ({ sender, recipient });
+
+const origin = (move: Move) => ({
+  transaction: { tx_id: toHex(move.txId), event_index: move.eventIndex },
+  block: block(move),
+});
+
+/** A transfer, mint or burn of STX, in micro-STX. */
+export const stxTransfer = (transfer: StoredStxTransfer): Static<typeof StxTransfer> => ({
+  ...sides(transfer),
+  amount: transfer.amount,
+  memo: memo(transfer.memo),
+  ...origin(transfer),
+});
+
+/** A transfer, mint or burn of a fungible token, in base units. */
+export const ftTransfer = (transfer: StoredFtTransfer): Static<typeof FtTransfer> => ({
+  ...sides(transfer),
+  amount: transfer.amount,
+  ...origin(transfer),
+});
+
+/** A transfer, mint or burn of an instance. */
+export const nftMove = (move: Move): Static<typeof NftMove> => ({ ...sides(move), ...origin(move) });
 
 const tag = 'Principals';
 

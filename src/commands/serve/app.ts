@@ -1,4 +1,5 @@
 /** The table of contents of the API: its conventions in order, then one line per resource. */
+
 import { type AnyElysia, Elysia } from 'elysia';
 import { devnetRoutes } from '../../api/devnet.ts';
 import type { Steering } from '../../api/devnet-shared.ts';
@@ -44,16 +45,12 @@ import { mempoolFees } from '../../api/v2/mempool.ts';
 import { poxCycles } from '../../api/v2/pox-cycles.ts';
 import { poxTransactions } from '../../api/v2/pox-transactions.ts';
 import { contractRoutes } from '../../api/v2/smart-contracts.ts';
-import { balanceChanges } from '../../api/v3/balance-changes.ts';
-import { balances } from '../../api/v3/balances.ts';
-import { blocks } from '../../api/v3/blocks.ts';
 import { manySubjects } from '../../api/v3/many-subjects.ts';
-import { mempool } from '../../api/v3/mempool.ts';
-import { principals } from '../../api/v3/principals.ts';
+import { balanceChanges, balances, principals } from '../../api/v3/principals.ts';
 import { smartContracts } from '../../api/v3/smart-contracts.ts';
 import { staking } from '../../api/v3/staking.ts';
 import { tokens } from '../../api/v3/tokens.ts';
-import { transactions } from '../../api/v3/transactions.ts';
+import { blocks, mempool, transactions } from '../../api/v3/transactions.ts';
 import { transfers } from '../../api/v3/transfers.ts';
 import { type Clock, systemClock } from '../../base/clock.ts';
 import { atMost, Turns } from '../../base/turns.ts';

@@ -2,8 +2,7 @@
  * What a transaction did, as the operations of a payload: first what it says, then what its events tell; and the declarations of
  * called functions, as they were when the call was made.
  */
-import { poisonMicroblockFields } from '../../api/shared/serialize/poison-microblock.ts';
-import { tenureChangeFields } from '../../api/shared/serialize/tenure-change.ts';
+import { poisonMicroblockFields, tenureChangeFields } from '../../api/shared/transaction-parts.ts';
 import type { Block, ChainEvent, ChainTransaction } from '../../chain/block.ts';
 import { type AbiFunction, contractFunctions, typedArguments } from '../../codec/abi.ts';
 import { decodeClarity } from '../../codec/clarity.ts';

@@ -1,6 +1,6 @@
 /** What Bitcoin blocks paid to stackers. */
 import { Type } from '@sinclair/typebox';
-import { Hash, Height, Sats } from '../../shared/schemas/values.ts';
+import { Hash, Height, Sats } from '../../shared/values.ts';
 
 const BitcoinAddress = Type.String({ description: 'Bitcoin address' });
 

@@ -1,5 +1,5 @@
 import { Type } from '@sinclair/typebox';
-import { Hash, Height, nullable } from '../../shared/schemas/values.ts';
+import { Hash, Height, nullable } from '../../shared/values.ts';
 
 export const Contract = Type.Object(
   {

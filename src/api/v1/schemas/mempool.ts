@@ -1,5 +1,5 @@
 import { Type } from '@sinclair/typebox';
-import { nullable } from '../../shared/schemas/values.ts';
+import { nullable } from '../../shared/values.ts';
 
 /** The types whose pending transactions are counted. */
 export const countedTypes = ['token_transfer', 'smart_contract', 'contract_call', 'poison_microblock'] as const;

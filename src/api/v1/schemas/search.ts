@@ -1,8 +1,8 @@
 import { Type } from '@sinclair/typebox';
-import { StxBalanceWithTotals } from '../../shared/schemas/address.ts';
-import { Block } from '../../shared/schemas/block.ts';
-import { FoundTransaction, MempoolTransaction, Transaction, typeWords } from '../../shared/schemas/transaction.ts';
-import { Hash, Height, Hex, Principal, UnixTime, words } from '../../shared/schemas/values.ts';
+import { StxBalanceWithTotals } from '../../shared/address.ts';
+import { Block } from '../../shared/block.ts';
+import { FoundTransaction, MempoolTransaction, Transaction, typeWords } from '../../shared/transaction.ts';
+import { Hash, Height, Hex, Principal, UnixTime, words } from '../../shared/values.ts';
 
 const tx_type = { ...words(...typeWords), $id: 'TransactionTypeV1' };
 const minedData = {

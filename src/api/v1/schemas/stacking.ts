@@ -1,6 +1,6 @@
 /** What the contracts pox-2 to pox-4 printed. */
 import { type TProperties, Type } from '@sinclair/typebox';
-import { Amount, Hash, Height, Hex, nullable, Principal, Uint64 } from '../../shared/schemas/values.ts';
+import { Amount, Hash, Height, Hex, nullable, Principal, Uint64 } from '../../shared/values.ts';
 
 const Integer = Type.String({ $id: 'IntegerText', pattern: '^[0-9]+$' });
 const BurnHeight = Type.String({

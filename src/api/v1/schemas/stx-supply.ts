@@ -1,5 +1,5 @@
 import { Type } from '@sinclair/typebox';
-import { Height } from '../../shared/schemas/values.ts';
+import { Height } from '../../shared/values.ts';
 
 const Stx = Type.String({
   $id: 'StxText',

@@ -1,8 +1,8 @@
 /** What v1 shows of tokens. */
 import { type TProperties, Type } from '@sinclair/typebox';
 import { OffsetPage } from '../../../http/offset-pagination.ts';
-import { Transaction } from '../../shared/schemas/transaction.ts';
-import { ClarityPair, Hash, Height, nullable, Principal, SignedAmount, words } from '../../shared/schemas/values.ts';
+import { Transaction } from '../../shared/transaction.ts';
+import { ClarityPair, Hash, Height, nullable, Principal, SignedAmount, words } from '../../shared/values.ts';
 
 const Holder = Type.Object({ address: Principal, balance: SignedAmount }, { $id: 'HolderV1' });
 

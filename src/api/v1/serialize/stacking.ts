@@ -3,8 +3,7 @@ import type { StackingPrint } from '../../../chain/pox/stacking.ts';
 import { poxAddressRaw } from '../../../codec/bitcoin-address.ts';
 import { toHex } from '../../../codec/hex.ts';
 import type { StackingEvent } from '../../../store/model/staking.ts';
-import { bitcoinAddress } from '../../shared/serialize/bitcoin-address.ts';
-import { exactNumber } from '../../shared/serialize/values.ts';
+import { bitcoinAddress, exactNumber } from '../../shared/values.ts';
 import type { Delegation, StackingEvent as EventSchema } from '../schemas/stacking.ts';
 
 function text(value: StackingPrint['data'][string]): string | null {

@@ -4,8 +4,8 @@ import { toHex } from '../../../codec/hex.ts';
 import { offsetPage } from '../../../http/offset-pagination.ts';
 import type { HolderPage, NftEvent, NftHolding } from '../../../store/model/token.ts';
 import type { TransactionDetail } from '../../../store/model/transaction.ts';
-import { type Declarations, transaction } from '../../shared/serialize/transaction.ts';
-import { clarity } from '../../shared/serialize/values.ts';
+import { type Declarations, transaction } from '../../shared/transaction.ts';
+import { clarity } from '../../shared/values.ts';
 import type { Holders, NftHolding as HoldingSchema, NftHistoryEvent, NftMint } from '../schemas/token.ts';
 
 /** A page of a token's holders with the supply, in base units. */

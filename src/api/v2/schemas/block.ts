@@ -1,5 +1,5 @@
 import { Type } from '@sinclair/typebox';
-import { Hash, Height, IsoTime, UnixTime } from '../../shared/schemas/values.ts';
+import { Hash, Height, IsoTime, UnixTime } from '../../shared/values.ts';
 
 const seconds = Type.Number({ minimum: 0 });
 

@@ -1,5 +1,5 @@
 import { Type } from '@sinclair/typebox';
-import { Uint64 } from '../../shared/schemas/values.ts';
+import { Uint64 } from '../../shared/values.ts';
 
 /** micro-STX. */
 const Priorities = Type.Object(

@@ -1,5 +1,5 @@
 import { type Static, Type } from '@sinclair/typebox';
-import { Hash, Height, words } from '../../shared/schemas/values.ts';
+import { Hash, Height, words } from '../../shared/values.ts';
 
 const ContractStatus = Type.Union(
   [

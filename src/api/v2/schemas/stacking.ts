@@ -1,6 +1,6 @@
 /** Reward cycles with their signers and stackers, and what Bitcoin transactions paid. */
 import { Type } from '@sinclair/typebox';
-import { Amount, Hash, Height, Hex, nullable, Principal, Sats, words } from '../../shared/schemas/values.ts';
+import { Amount, Hash, Height, Hex, nullable, Principal, Sats, words } from '../../shared/values.ts';
 
 const percent = Type.Number({ minimum: 0, maximum: 100 });
 

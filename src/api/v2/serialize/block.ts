@@ -1,7 +1,7 @@
 import type { Static } from '@sinclair/typebox';
 import { toHex } from '../../../codec/hex.ts';
 import type { AnchorBurnBlock } from '../../../store/model/block.ts';
-import { isoTime } from '../../shared/serialize/values.ts';
+import { isoTime } from '../../shared/values.ts';
 import type { AverageTimes, BurnBlock } from '../schemas/block.ts';
 
 const hundredths = (seconds: number): number => Math.round(seconds * 100) / 100;

@@ -1,7 +1,7 @@
 /** What pending transactions offer, as fees to choose from. */
 import type { Static } from '@sinclair/typebox';
 import type { OfferedFee } from '../../../store/model/transaction.ts';
-import { exactNumber } from '../../shared/serialize/values.ts';
+import { exactNumber } from '../../shared/values.ts';
 import type { Fees } from '../schemas/fees.ts';
 
 const TYPES = ['token_transfer', 'contract_call', 'smart_contract'] as const;

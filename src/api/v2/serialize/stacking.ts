@@ -1,8 +1,7 @@
 import type { Static } from '@sinclair/typebox';
 import { toHex } from '../../../codec/hex.ts';
 import type { CycleStacker, PoxOutput, RewardCycle, StackingSigner } from '../../../store/model/staking.ts';
-import { bitcoinAddress } from '../../shared/serialize/bitcoin-address.ts';
-import { stackedPercent, weightPercent } from '../../shared/serialize/cycle-share.ts';
+import { bitcoinAddress, stackedPercent, weightPercent } from '../../shared/values.ts';
 import type { PoxCycle, PoxSigner, PoxStacker, PoxTransaction } from '../schemas/stacking.ts';
 
 /** A reward cycle; amounts are in micro-STX. */

@@ -1,6 +1,12 @@
-/** The small schemas that bodies are made of. */
+/** The small schemas that bodies are made of, and what writes their values. */
 import { type TSchema, Type } from '@sinclair/typebox';
-import type { RawNumber } from '../../../base/json.ts';
+import type { RawNumber } from '../../base/json.ts';
+import type { StackingPrint } from '../../chain/pox/stacking.ts';
+import { poxAddressText } from '../../codec/bitcoin-address.ts';
+import { clarityRepr } from '../../codec/clarity-text.ts';
+import { toHex } from '../../codec/hex.ts';
+import { memoText } from '../../codec/utf8.ts';
+import type { CycleShare } from '../../store/model/staking.ts';
 
 const HEX = '^0x([0-9a-f]{2})*$';
 export const Hex = Type.String({ $id: 'Hex', pattern: HEX });
@@ -61,3 +67,36 @@ export const EventPosition = Type.Object(
   { tx_id: Hash, event_index: Type.Integer({ minimum: 0 }) },
   { $id: 'EventPosition' },
 );
+
+export { exactNumber } from '../../base/json.ts';
+
+/** A Clarity value in hex and as text. @param value the serialized bytes */
+export const clarity = (value: Uint8Array) => ({ hex: toHex(value), repr: clarityRepr(value) });
+
+/** A memo in hex and as text without its padding; null where there is none. */
+export const memo = (bytes: Uint8Array | null) =>
+  bytes === null ? null : { hex: toHex(bytes), repr: memoText(bytes) };
+
+/** @param time Unix seconds */
+export const isoTime = (time: number): string => new Date(time * 1000).toISOString();
+
+/** Empty for a time that is unknown. @param time Unix seconds, 0 or less where it is unknown */
+export const timeText = (time: number): string => (time > 0 ? isoTime(time) : '');
+
+/** Null where there is none, or one of a form that Bitcoin doesn't know. */
+export const bitcoinAddress = ({ poxAddress, network }: StackingPrint): string | null =>
+  poxAddress === null ? null : poxAddressText(poxAddress, network);
+
+/** A signer's share of the cycle's weight in percent. The order of the operations is fixed, since clients compare the doubles. */
+export const weightPercent = ({ signer, cycle }: CycleShare): number =>
+  cycle.weight === 0 ? 0 : (signer.weight / cycle.weight) * 100;
+
+/** Decimal places of a quotient. */
+const PLACES = 20n;
+
+/** The quotient as decimal with 20 places, rounded half up, times 100, as the nearest double. */
+export function stackedPercent({ signer, cycle }: CycleShare): number {
+  if (cycle.stacked === 0n) return 0;
+  const scaled = (2n * signer.stacked * 10n ** PLACES + cycle.stacked) / (2n * cycle.stacked);
+  return Number(`${scaled}e-${PLACES - 2n}`);
+}

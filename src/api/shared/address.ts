@@ -1,30 +1,161 @@
 /** What v1 and v2 show of addresses. */
-
-import type { Static } from '@sinclair/typebox';
-import { toHex } from '../../../codec/hex.ts';
+import { type Static, type TProperties, type TSchema, Type } from '@sinclair/typebox';
+import { toHex } from '../../codec/hex.ts';
 import type {
-  AddressTransaction,
-  Nonces,
   ReceivedStx,
+  AddressTransaction as StoredAddressTransaction,
+  Nonces as StoredNonces,
   StxHistory,
   TokenHistory,
-} from '../../../store/model/account.ts';
-import type { AssetEvent, PlacedEvent, TransactionDetail } from '../../../store/model/transaction.ts';
-import type {
-  AddressTransactionEvent,
-  AddressTransaction as AddressTransactionSchema,
-  Balances,
-  InboundTransfer,
-  Nonces as NoncesSchema,
-  StxBalance,
-  StxBalanceWithTotals,
-  TransactionWithStxTransfers,
-  TransactionWithTransfers,
-} from '../schemas/address.ts';
-import type { TransactionEvent } from '../schemas/event.ts';
-import { transactionEvent } from './event.ts';
-import { type Declarations, listedTransaction } from './transaction.ts';
-import { clarity, exactNumber } from './values.ts';
+} from '../../store/model/account.ts';
+import type { AssetEvent, PlacedEvent, TransactionDetail } from '../../store/model/transaction.ts';
+import { type TransactionEvent, transactionEvent } from './event.ts';
+import { type Declarations, ListedTransaction, listedTransaction } from './transaction.ts';
+import {
+  ClarityPair,
+  clarity,
+  exactNumber,
+  Hash,
+  Height,
+  Hex,
+  nullable,
+  Principal,
+  SignedAmount,
+  Uint64,
+  words,
+} from './values.ts';
+
+const lock = {
+  lock_tx_id: Type.String({ description: 'Transaction that locked the STX; empty if nothing is locked' }),
+  locked: SignedAmount,
+  lock_height: Height,
+  burnchain_lock_height: Height,
+  burnchain_unlock_height: Height,
+};
+
+const pending = {
+  estimated_balance: Type.Optional(SignedAmount),
+  pending_balance_inbound: Type.Optional(SignedAmount),
+  pending_balance_outbound: Type.Optional(SignedAmount),
+};
+
+/** micro-STX. */
+export const StxBalance = Type.Object(
+  {
+    balance: SignedAmount,
+    ...pending,
+    total_miner_rewards_received: SignedAmount,
+    ...lock,
+  },
+  { $id: 'AddressStxBalance' },
+);
+
+export const StxBalanceWithTotals = Type.Object(
+  {
+    ...StxBalance.properties,
+    total_sent: SignedAmount,
+    total_received: SignedAmount,
+    total_fees_sent: SignedAmount,
+  },
+  { $id: 'AddressStxBalanceWithTotals', extends: StxBalance },
+);
+
+const totals = { total_sent: SignedAmount, total_received: SignedAmount };
+const byAsset = <P extends TProperties>($id: string, sums: P) =>
+  Type.Record(Type.String(), Type.Object({ ...sums, ...totals }, { $id }));
+
+export const Balances = Type.Object(
+  {
+    stx: StxBalanceWithTotals,
+    fungible_tokens: byAsset('AddressFtTotals', { balance: SignedAmount }),
+    non_fungible_tokens: byAsset('AddressNftTotals', { count: SignedAmount }),
+  },
+  { $id: 'AddressBalances' },
+);
+
+export const Nonces = Type.Object(
+  {
+    last_mempool_tx_nonce: nullable(Uint64),
+    last_executed_tx_nonce: nullable(Uint64),
+    possible_next_nonce: Uint64,
+    detected_missing_nonces: Type.Array(Uint64),
+    detected_mempool_nonces: Type.Array(Uint64),
+  },
+  { $id: 'AddressNonces' },
+);
+
+export const InboundTransfer = Type.Object(
+  {
+    sender: Principal,
+    amount: SignedAmount,
+    memo: Type.Union([Hex, Type.Literal('')], { description: 'Memo of the transfer; empty if it has none' }),
+    block_height: Height,
+    tx_id: Hash,
+    transfer_type: words('bulk-send', 'stx-transfer', 'stx-transfer-memo'),
+    tx_index: Type.Integer(),
+  },
+  { $id: 'InboundTransfer' },
+);
+
+const Sides = {
+  sender: Type.String({ description: 'Sending principal; empty for a mint' }),
+  recipient: Type.String({ description: 'Receiving principal; empty for a burn' }),
+};
+const Sums = { stx_sent: SignedAmount, stx_received: SignedAmount };
+const stx_transfers = Type.Array(Type.Object({ amount: SignedAmount, ...Sides }, { $id: 'AddressStxTransfer' }));
+
+export const TransactionWithStxTransfers = Type.Object(
+  { tx: ListedTransaction, ...Sums, stx_transfers },
+  { $id: 'TransactionWithStxTransfers' },
+);
+
+export const TransactionWithTransfers = Type.Object(
+  {
+    tx: ListedTransaction,
+    ...Sums,
+    stx_transfers,
+    ft_transfers: Type.Array(
+      Type.Object({ asset_identifier: Type.String(), amount: SignedAmount, ...Sides }, { $id: 'AddressFtTransfer' }),
+    ),
+    nft_transfers: Type.Array(
+      Type.Object({ asset_identifier: Type.String(), value: ClarityPair, ...Sides }, { $id: 'AddressNftTransfer' }),
+    ),
+  },
+  { $id: 'TransactionWithTransfers' },
+);
+
+const counts = Type.Object(
+  { transfer: Type.Integer(), mint: Type.Integer(), burn: Type.Integer() },
+  { $id: 'EventCounts' },
+);
+
+export const AddressTransaction = Type.Object(
+  {
+    tx: ListedTransaction,
+    ...Sums,
+    events: Type.Object({ stx: counts, ft: counts, nft: counts }),
+  },
+  { $id: 'AddressTransaction' },
+);
+
+const parties = { sender: Type.Optional(Principal), recipient: Type.Optional(Principal) };
+const type = words('transfer', 'mint', 'burn');
+const event = <const W extends string, D extends TSchema>(word: W, data: D) =>
+  Type.Object({ type: Type.Literal(word), event_index: Type.Integer(), data });
+
+export const AddressTransactionEvent = Type.Union(
+  [
+    event('stx', Type.Object({ type, amount: SignedAmount, ...parties })),
+    event('ft', Type.Object({ type, amount: SignedAmount, asset_identifier: Type.String(), ...parties })),
+    event('nft', Type.Object({ type, asset_identifier: Type.String(), value: ClarityPair, ...parties })),
+  ],
+  { $id: 'AddressTransactionEvent' },
+);
+
+export const AddressFtBalance = Type.Object(
+  { token: Type.String(), balance: SignedAmount },
+  { $id: 'AddressFtBalance' },
+);
 
 /** @param withPending also what waits */
 export function stxBalance(of: StxHistory, withPending: boolean): Static<typeof StxBalance> {
@@ -85,7 +216,7 @@ export function balances(
 }
 
 /** Nonces of an address; a nonce beyond 2^53 keeps every digit. */
-export const nonces = (of: Nonces): Static<typeof NoncesSchema> => ({
+export const nonces = (of: StoredNonces): Static<typeof Nonces> => ({
   last_mempool_tx_nonce: of.lastPending === null ? null : exactNumber(of.lastPending),
   last_executed_tx_nonce: of.lastConfirmed === null ? null : exactNumber(of.lastConfirmed),
   possible_next_nonce: exactNumber(of.next),
@@ -117,11 +248,14 @@ export const inboundTransfer = (of: ReceivedStx): Static<typeof InboundTransfer>
 /** A missing side is the empty string. */
 const sides = ({ sender, recipient }: AssetEvent) => ({ sender: sender ?? '', recipient: recipient ?? '' });
 
-const sums = ({ stx }: AddressTransaction) => ({ stx_sent: String(stx.sent), stx_received: String(stx.received) });
+const sums = ({ stx }: StoredAddressTransaction) => ({
+  stx_sent: String(stx.sent),
+  stx_received: String(stx.received),
+});
 
 /** A transaction with the STX it moved for an address, and the transfers of STX. */
 export function withStxTransfers(
-  of: AddressTransaction,
+  of: StoredAddressTransaction,
   declarations: Declarations,
 ): Static<typeof TransactionWithStxTransfers> {
   return {
@@ -135,7 +269,7 @@ export function withStxTransfers(
 
 /** A transaction with the STX it moved for an address, and the transfers of STX and tokens. */
 export function withTransfers(
-  of: AddressTransaction,
+  of: StoredAddressTransaction,
   declarations: Declarations,
 ): Static<typeof TransactionWithTransfers> {
   const newestFirst = of.events.toReversed();
@@ -157,10 +291,10 @@ const declarations: Declarations = new Map();
 
 /** @param principal whose part it is: a transfer to itself counts twice */
 export function addressTransaction(
-  of: AddressTransaction,
+  of: StoredAddressTransaction,
   principal: string,
   withoutArguments: boolean,
-): Static<typeof AddressTransactionSchema> {
+): Static<typeof AddressTransaction> {
   const events = { stx: noEvents(), ft: noEvents(), nft: noEvents() };
   for (const { kind, action, sender, recipient } of of.events) {
     events[kind][action] += Number(sender === principal) + Number(recipient === principal);
@@ -187,7 +321,7 @@ export function addressTransactionEvent(of: AssetEvent): Static<typeof AddressTr
 }
 
 /** Whether v1 shows a principal a transaction of which it is more than the sponsor: not for the sake of tokens alone. */
-export function concernsStx({ transaction: of, events }: AddressTransaction, principal: string): boolean {
+export function concernsStx({ transaction: of, events }: StoredAddressTransaction, principal: string): boolean {
   return events.some(({ kind }) => kind === 'stx') || partiesOf(of).includes(principal);
 }
 

@@ -1,0 +1,140 @@
+/** What transactions of every version of the API are made of: statuses, post-conditions, tenure changes, poison microblocks. */
+
+import { Type } from '@sinclair/typebox';
+import { toHex } from '../../codec/hex.ts';
+import type { Payload } from '../../codec/payload.ts';
+import { tenureChangeCauses } from '../../codec/tenure-change.ts';
+import { payloadOf } from '../../codec/transaction.ts';
+import { Amount, ClarityPair, Hash, Hex, words } from './values.ts';
+
+/** Statuses of a transaction that a block holds; `unknown` is one that a newer node gave. */
+export const executedStatuses = {
+  ...words('success', 'abort_by_response', 'abort_by_post_condition', 'problematic_skipped', 'unknown'),
+  $id: 'TransactionStatus',
+};
+/** Statuses of a transaction that is pending, or was dropped from the mempool. */
+export const waitingStatuses = {
+  ...words(
+    'pending',
+    'dropped_replace_by_fee',
+    'dropped_replace_across_fork',
+    'dropped_too_expensive',
+    'dropped_stale_garbage_collect',
+    'dropped_problematic',
+  ),
+  $id: 'MempoolTransactionStatus',
+};
+
+export const tenureChangeCause = { ...words(...tenureChangeCauses), $id: 'TenureChangeCause' };
+
+export const TenureChange = Type.Object(
+  {
+    tenure_consensus_hash: Hex,
+    prev_tenure_consensus_hash: Hex,
+    burn_view_consensus_hash: Hex,
+    previous_tenure_end: Hash,
+    previous_tenure_blocks: Type.Integer(),
+    cause: tenureChangeCause,
+    pubkey_hash: Hex,
+  },
+  { $id: 'TenureChange' },
+);
+
+export const PoisonMicroblock = Type.Object(
+  { microblock_header_1: Hex, microblock_header_2: Hex },
+  { $id: 'PoisonMicroblock' },
+);
+
+const principal = Type.Union(
+  [
+    Type.Object({ type_id: Type.Literal('principal_origin') }, { $id: 'OriginPrincipal' }),
+    Type.Object({ type_id: Type.Literal('principal_standard'), address: Type.String() }, { $id: 'StandardPrincipal' }),
+    Type.Object(
+      {
+        type_id: Type.Literal('principal_contract'),
+        contract_name: Type.String(),
+        address: Type.String(),
+      },
+      { $id: 'ContractPrincipal' },
+    ),
+  ],
+  { $id: 'PostConditionPrincipal' },
+);
+
+const asset = Type.Object(
+  {
+    contract_name: Type.String(),
+    asset_name: Type.String(),
+    contract_address: Type.String(),
+  },
+  { $id: 'PostConditionAsset' },
+);
+
+const amountCode = {
+  ...words(
+    'sent_equal_to',
+    'sent_greater_than',
+    'sent_greater_than_or_equal_to',
+    'sent_less_than',
+    'sent_less_than_or_equal_to',
+  ),
+  $id: 'SentCondition',
+};
+
+const PostCondition = Type.Union(
+  [
+    Type.Object({ type: words('stx', 'staking'), condition_code: amountCode, amount: Amount, principal }),
+    Type.Object({ type: Type.Literal('fungible'), condition_code: amountCode, amount: Amount, principal, asset }),
+    Type.Object({
+      type: Type.Literal('non_fungible'),
+      condition_code: words('sent', 'not_sent', 'maybe_sent'),
+      principal,
+      asset,
+      asset_value: ClarityPair,
+    }),
+    Type.Object({
+      type: Type.Literal('pox'),
+      condition_code: words('not_performed', 'maybe_performed', 'performed'),
+      principal,
+    }),
+    Type.Object(
+      { type: Type.Literal('unknown'), hex: Hex },
+      {
+        description:
+          'A condition of a kind that this version does not know, with all that follows it in the transaction',
+      },
+    ),
+  ],
+  { $id: 'PostCondition' },
+);
+
+export const PostConditions = Type.Array(PostCondition);
+
+type TenureChange = Extract<Payload, { type: 'tenure_change' }>;
+
+/** The fields of a tenure change, as every version of the API and chainhooks return them. */
+export function tenureChangeFields(payload: TenureChange) {
+  return {
+    tenure_consensus_hash: toHex(payload.tenureConsensusHash),
+    prev_tenure_consensus_hash: toHex(payload.prevTenureConsensusHash),
+    burn_view_consensus_hash: toHex(payload.burnViewConsensusHash),
+    previous_tenure_end: toHex(payload.previousTenureEnd),
+    previous_tenure_blocks: payload.previousTenureBlocks,
+    cause: payload.cause,
+    pubkey_hash: toHex(payload.pubkeyHash),
+  };
+}
+
+/** The tenure change that a raw transaction carries. */
+export const tenureChange = (raw: Uint8Array) => tenureChangeFields(payloadOf(raw, 'tenure_change'));
+
+type PoisonMicroblock = Extract<Payload, { type: 'poison_microblock' }>;
+
+/** The two microblock headers that conflict, as every version of the API and chainhooks return them. */
+export const poisonMicroblockFields = ({ header1, header2 }: PoisonMicroblock) => ({
+  microblock_header_1: toHex(header1),
+  microblock_header_2: toHex(header2),
+});
+
+/** The conflicting headers that a raw transaction carries. */
+export const poisonMicroblock = (raw: Uint8Array) => poisonMicroblockFields(payloadOf(raw, 'poison_microblock'));
