@@ -1,21 +1,292 @@
-/** Routes that steer the simulated node, for tests of apps. They exist beside a simulated node alone. */
+/** Steering of the simulated node: blocks, forks, time, accounts and transactions. */
 import { Type } from '@sinclair/typebox';
+import { principalBytes } from '../codec/address.ts';
+import { decodeClarity } from '../codec/clarity.ts';
+import { fromHex, toHex } from '../codec/hex.ts';
+import { utf8Bytes } from '../codec/utf8.ts';
+import type { Block } from '../devnet/block.ts';
 import type { BurnBlock } from '../devnet/burn-chain.ts';
-import { MAX_FORK_DEPTH, type SimulatedNode } from '../devnet/node.ts';
+import { literalOf, readForms, SourceError } from '../devnet/contract-source.ts';
+import { MAX_FORK_DEPTH, RefusedTransaction, type SimulatedNode } from '../devnet/node.ts';
 import { cycles } from '../devnet/pox.ts';
 import { templates } from '../devnet/traffic.ts';
-import { type Route, route } from '../http/route.ts';
-import {
+import { contractCall, smartContract, tokenTransfer, versionedSmartContract } from '../devnet/transaction.ts';
+import type { Account } from '../devnet/wallet.ts';
+import { ApiError, type ErrorShape, ParameterError, problems } from '../http/errors.ts';
+import { hostCheck, isFromOtherPage } from '../http/hosts.ts';
+import { isLoopback, parseAddress } from '../http/ip-address.ts';
+import { type Access, type Route, route } from '../http/route.ts';
+
+/** The simulated node that a server was started with. */
+export interface Steering {
+  readonly node: SimulatedNode;
+  /** Names of this server besides `localhost`. */
+  readonly hosts: readonly string[];
+}
+
+/** Lets programs of this machine steer, and pages of this server. */
+function accessTo(steering: Steering | null): Access<object, SimulatedNode> {
+  const isOurs = hostCheck({ names: steering?.hosts ?? [], addresses: 'loopback' });
+  return (request, clientAddress) => {
+    const peer = parseAddress(clientAddress);
+    if (peer === null || !isLoopback(peer))
+      throw new ApiError(403, 'Only programs on the same machine can control the simulated chain');
+    if (!isOurs(request.headers.get('host'))) {
+      throw new ApiError(421, 'The Host of the request is not a name of this server; --allowed-hosts adds names');
+    }
+    if (isFromOtherPage(request))
+      throw new ApiError(403, "Web pages of other origins can't control the simulated chain");
+    return () => {
+      if (steering === null) throw new ApiError(503, 'This process has no simulated node');
+      return steering.node;
+    };
+  };
+}
+
+const Hash = Type.String();
+const ShownBlock = Type.Object({
+  height: Type.Integer(),
+  hash: Hash,
+  index_block_hash: Hash,
+  parent_index_block_hash: Type.Union([Hash, Type.Null()]),
+  time: Type.Integer({ description: 'Unix seconds' }),
+  tenure_height: Type.Integer(),
+  bitcoin_height: Type.Integer({ description: 'The Bitcoin block that elected the tenure' }),
+  bitcoin_hash: Hash,
+  transactions: Type.Array(Hash, { description: 'Ids, the bookkeeping of the block included' }),
+});
+
+/** A block as answers show it. */
+const shown = (block: Block) => ({
+  height: block.height,
+  hash: block.blockHash,
+  index_block_hash: block.indexBlockHash,
+  parent_index_block_hash: block.parent,
+  time: block.time,
+  tenure_height: block.tenure.height,
+  bitcoin_height: block.burn.height,
+  bitcoin_hash: block.burn.hash,
+  transactions: block.receipts.map(({ txId }) => txId),
+});
+
+/** Bodies refuse fields that they don't have. */
+const closed = { additionalProperties: false };
+
+/** A principal of the node's network. @param field the field of the body @throws ParameterError */
+function requirePrincipal(text: string, { chain }: SimulatedNode, field: string): string {
+  const versions = chain.network.name === 'mainnet' ? [22, 20] : [26, 21];
+  if (versions.includes(principalBytes(text)?.[0] ?? -1)) return text;
+  throw new ParameterError({ place: 'body', path: [field] }, `must be a principal of ${chain.network.name}`);
+}
+
+/** An amount in the body of a request. */
+const MicroStx = Type.String({
+  pattern: '^[1-9]\\d{0,18}$',
+  rule: 'a whole number of micro-STX above 0, of at most 19 digits, as text',
+  description: 'Micro-STX, in decimal',
+});
+
+/** What most routes say, with the field that is wrong, and the node's reason for refusing a transaction. */
+const steeringErrors: ErrorShape = {
+  ...problems,
+  body: (error) => ({
+    ...problems.body(error),
+    ...(error instanceof ParameterError && error.path.length > 0 ? { field: error.path.join('.') } : {}),
+    ...(error instanceof RefusedTransaction ? { reason: error.reason } : {}),
+  }),
+};
+
+/** What all routes have in common. */
+const familyOf = (steering: Steering | null) =>
+  ({
+    tag: 'Simulated node',
+    hidden: true,
+    access: accessTo(steering),
+    errors: steeringErrors,
+    etag: null,
+    snapshot: false,
+    mainThread: true,
+  }) as const;
+
+const MEMO_BYTES = 34;
+/** The byte that ends a private key whose public key is compressed. */
+const COMPRESSED = '01';
+
+const AccountName = Type.String({
+  pattern: '^[a-zA-Z0-9_-]{1,40}$',
+  rule: 'a name of 1 to 40 letters, digits, _ and -',
+});
+const sender = Type.Optional(AccountName);
+const ContractName = Type.String({
+  pattern: '^[a-zA-Z][a-zA-Z0-9_-]{0,39}$',
+  rule: 'a name of 1 to 40 letters, digits, _ and -, with a letter first',
+});
+
+const NamedAccount = Type.Object({ name: AccountName }, closed);
+const Transfer = Type.Object(
+  {
+    sender,
+    recipient: Type.String(),
+    amount: MicroStx,
+    memo: Type.Optional(Type.String({ maxLength: MEMO_BYTES, default: '' })),
+  },
   closed,
-  familyOf,
-  Hash,
-  MicroStx,
-  requirePrincipal,
-  ShownBlock,
-  type Steering,
-  shown,
-} from './devnet-shared.ts';
-import { senders } from './devnet-transactions.ts';
+);
+const Deploy = Type.Object(
+  {
+    sender,
+    name: ContractName,
+    source: Type.String({ minLength: 1, maxLength: 100_000 }),
+    clarity_version: Type.Optional(Type.Integer({ minimum: 1, maximum: 4 })),
+  },
+  closed,
+);
+const Call = Type.Object(
+  {
+    sender,
+    contract: Type.String(),
+    function: Type.String({ minLength: 1, maxLength: 128 }),
+    arguments: Type.Optional(Type.Array(Type.String({ maxLength: 100_000 }), { maxItems: 100 })),
+  },
+  closed,
+);
+
+/** A transaction that was signed here and mined. */
+const Sent = Type.Object({
+  tx_id: Hash,
+  status: Type.String(),
+  result: Type.String({ description: 'The serialized Clarity value, in hex' }),
+  error: Type.Union([Type.String(), Type.Null()], { description: 'Why a contract failed at run time' }),
+  sender: Type.String(),
+  block: ShownBlock,
+});
+
+/** The account that signs: the faucet where none is named. */
+const signerOf = (node: SimulatedNode, name: string | undefined): Account =>
+  name === undefined ? node.faucet : node.account(name);
+
+/** Signs and mines a payload. @returns the answer of the route */
+async function sent(node: SimulatedNode, account: Account, payload: Uint8Array) {
+  const { id, block } = await node.send(account, payload);
+  return { ...outcomeOf(id, block), sender: account.address, block: shown(block) };
+}
+
+/** What became of a transaction in its block. @throws ApiError where the block doesn't have it */
+function outcomeOf(id: string, { receipts }: Block) {
+  const receipt = receipts.find(({ txId }) => txId === id);
+  if (receipt === undefined) {
+    throw new ApiError(
+      409,
+      `${id} stays in the mempool: after its earlier pending transactions, the account can't pay for this one`,
+    );
+  }
+  return { tx_id: id, status: receipt.status, result: toHex(receipt.result), error: receipt.vmError };
+}
+
+/** The bytes of an argument: a literal as a Clarity source has it, or `0x` and a serialized value. @throws ParameterError */
+function argumentBytes(text: string, at: number, contract: string): Uint8Array {
+  const value = text.startsWith('0x') ? serializedValue(text) : literalValue(text, contract);
+  if (value !== null) return value;
+  throw new ParameterError(
+    { place: 'body', path: ['arguments', String(at)] },
+    'must be a literal (u1, true, none, "text", \'ST…), or 0x and the hex digits of a serialized Clarity value',
+  );
+}
+
+function serializedValue(text: string): Uint8Array | null {
+  if (!/^0x([0-9a-fA-F]{2})+$/.test(text)) return null;
+  const bytes = fromHex(text);
+  return decodeClarity(bytes).ok ? bytes : null;
+}
+
+function literalValue(text: string, contract: string): Uint8Array | null {
+  try {
+    const forms = readForms(text);
+    return forms.length === 1 ? (literalOf(forms[0], contract)?.value ?? null) : null;
+  } catch (error) {
+    if (!(error instanceof SourceError)) throw error;
+    return null;
+  }
+}
+
+/** The id of a contract. @throws ParameterError */
+function requireContract(text: string, node: SimulatedNode): string {
+  if (!text.includes('.')) {
+    throw new ParameterError(
+      { place: 'body', path: ['contract'] },
+      'must be a contract identifier: an address, a dot and a name',
+    );
+  }
+  return requirePrincipal(text, node, 'contract');
+}
+
+/** @throws ParameterError */
+function requireMemo(text: string): string {
+  if (utf8Bytes(text).length <= MEMO_BYTES) return text;
+  throw new ParameterError({ place: 'body', path: ['memo'] }, `must have at most ${MEMO_BYTES} bytes`);
+}
+
+/** Routes that sign and mine. @param family what all routes of the simulated node have in common */
+const senders = (family: ReturnType<typeof familyOf>): Route[] => {
+  const post = { ...family, method: 'POST' } as const;
+  return [
+    route({
+      ...post,
+      path: '/devnet/account',
+      operationId: 'getSimulatedAccount',
+      summary: 'An account by a name of your choice, with its key',
+      body: NamedAccount,
+      response: Type.Object({ address: Type.String(), private_key: Type.String() }),
+      handle: ({ caller: node, body: { name } }) => {
+        const { address, privateKey } = node.account(name);
+        return { address, private_key: `${privateKey.toHex()}${COMPRESSED}` };
+      },
+    }),
+    route({
+      ...post,
+      path: '/devnet/transfer',
+      operationId: 'transfer',
+      summary: 'Send STX from an account, in a block of its own',
+      body: Transfer,
+      response: Sent,
+      handle: ({ caller: node, body: { sender: name, recipient, amount, memo = '' } }) => {
+        const payload = tokenTransfer(
+          requirePrincipal(recipient, node, 'recipient'),
+          BigInt(amount),
+          requireMemo(memo),
+        );
+        return sent(node, signerOf(node, name), payload);
+      },
+    }),
+    route({
+      ...post,
+      path: '/devnet/deploy',
+      operationId: 'deploy',
+      summary: 'Deploy a contract, in a block of its own',
+      body: Deploy,
+      response: Sent,
+      handle: ({ caller: node, body: { sender: who, name, source, clarity_version: version } }) => {
+        const payload =
+          version === undefined ? smartContract(name, source) : versionedSmartContract(version, name, source);
+        return sent(node, signerOf(node, who), payload);
+      },
+    }),
+    route({
+      ...post,
+      path: '/devnet/call',
+      operationId: 'call',
+      summary: 'Call a function of a contract, in a block of its own',
+      body: Call,
+      response: Sent,
+      handle: ({ caller: node, body }) => {
+        const contract = requireContract(body.contract, node);
+        const [deployer = ''] = contract.split('.');
+        const values = (body.arguments ?? []).map((text, at) => argumentBytes(text, at, deployer));
+        return sent(node, signerOf(node, body.sender), contractCall(contract, body.function, values));
+      },
+    }),
+  ];
+};
 
 const ShownBitcoinBlock = Type.Object({ height: Type.Integer(), hash: Hash, time: Type.Integer() });
 const Blocks = Type.Object({ blocks: Type.Array(ShownBlock) });

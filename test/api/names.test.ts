@@ -1,6 +1,6 @@
 /** The routes of the name system: their parameters, answers, and what they say where there is nothing. */
 import { describe, expect, test } from 'bun:test';
-import { namePrice, namespacePrice } from '../../src/api/names/prices.ts';
+import { namePrice, namespacePrice } from '../../src/api/names/names.ts';
 import type { PriceFunction } from '../../src/chain/name-system.ts';
 import { openSnapshots } from '../../src/store/read/snapshots.ts';
 import { bob, carol } from '../support/handmade.ts';

@@ -1,6 +1,6 @@
 /** The supply, block times and fee rate of v1. */
 import { describe, expect, test } from 'bun:test';
-import { stxText } from '../../src/api/v1/serialize/stx-supply.ts';
+import { stxText } from '../../src/api/v1/stx-supply.ts';
 import { alice, block, receipt, transfer } from '../support/handmade.ts';
 import { memoryIndex } from '../support/memory-index.ts';
 import { testApp } from './test-app.ts';

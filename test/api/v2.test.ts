@@ -1,6 +1,6 @@
 /** The routes of v2: their parameters, answers and 404s. */
 import { describe, expect, test } from 'bun:test';
-import { fees } from '../../src/api/v2/serialize/fees.ts';
+import { fees } from '../../src/api/v2/mempool.ts';
 import type { OfferedFee } from '../../src/store/model/transaction.ts';
 import { announcement, bob, deployment, receipt } from '../support/handmade.ts';
 import { memoryIndex } from '../support/memory-index.ts';

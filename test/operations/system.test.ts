@@ -1,8 +1,7 @@
 /** What the operator alone sees and does, and what a server remembers of its last hour. */
 import { afterAll, beforeAll, expect, test } from 'bun:test';
 import { Registry } from 'prom-client';
-import type { InspectionsState } from '../../src/api/stackside/inspections.ts';
-import type { SystemLog, SystemState } from '../../src/api/stackside/system.ts';
+import type { InspectionsState, SystemLog, SystemState } from '../../src/api/stackside/system.ts';
 import type { OwnProcess } from '../../src/commands/cli/this-program.ts';
 import { inspections } from '../../src/commands/serve/inspections.ts';
 import { recentLog, systemLog } from '../../src/commands/serve/recent-log.ts';

@@ -1,7 +1,6 @@
 /** What the operator sees of a server that has run for an hour: this process would show something else each time. */
-import type { HostsState } from '../../src/api/stackside/hosts.ts';
-import type { InspectionsState } from '../../src/api/stackside/inspections.ts';
-import type { SystemApi } from '../../src/api/stackside/system.ts';
+import type { HostsState } from '../../src/api/stackside/server.ts';
+import type { InspectionsState, SystemApi } from '../../src/api/stackside/system.ts';
 
 const INSPECTED: InspectionsState = {
   check: {

@@ -1,20 +1,141 @@
-/** Names, subdomains and their zonefiles. */
+/** The Bitcoin name system (BNS): names, subdomains, namespaces, zonefiles and prices. */
 import { Type } from '@sinclair/typebox';
-import { NAME_CONTRACTS } from '../../chain/name-system.ts';
-import { toHex } from '../../codec/hex.ts';
+import { NAME_CONTRACTS, type PriceFunction } from '../../chain/name-system.ts';
+import { fromHex, toHex } from '../../codec/hex.ts';
 import { ApiError, bareErrors, notFound } from '../../http/errors.ts';
 import { chainTipAndAttachments } from '../../http/etag.ts';
 import { Redirect, route } from '../../http/route.ts';
 import { type SentText, spelling } from '../../http/spelling.ts';
-import type { NameInfo, SubdomainInfo } from '../../store/model/name.ts';
+import { NAMES_OF_PAGE, type NameInfo, type SubdomainInfo } from '../../store/model/name.ts';
 import type { Reader } from '../../store/read/index-reader.ts';
+import { MOST_ENTRIES } from '../../store/rows/statement.ts';
 import { example } from '../shared/examples/examples.ts';
 import { PrincipalParameter } from '../shared/parameters.ts';
-import { Name, paged, unanchored, ZonefileHash } from './parameters.ts';
-import { NameList, NameOrSubdomain, Zonefile } from './schemas.ts';
+import { words } from '../shared/values.ts';
+
+const NameList = Type.Array(Type.String(), { $id: 'NameList' });
+
+const found = {
+  address: Type.String({ description: 'Address of the owner' }),
+  blockchain: Type.Literal('stacks'),
+  last_txid: Type.String({
+    pattern: '^(0x[0-9a-f]{64})?$',
+    description: 'Transaction of the last operation; empty for names imported at genesis',
+  }),
+  zonefile: Type.String({ description: 'Text of the zonefile; empty if this server never received it' }),
+  zonefile_hash: Type.String({ pattern: '^[0-9a-f]*$', description: 'Hash of the zonefile in hex, without 0x' }),
+};
+
+const NameState = Type.Object(
+  {
+    ...found,
+    status: words('name-import', 'name-register', 'name-update', 'name-transfer', 'name-renewal', 'name-revoke'),
+    expire_block: Type.Integer({ minimum: 0, description: 'Bitcoin height at which the lease of the name ends' }),
+  },
+  { $id: 'Name' },
+);
+
+const Subdomain = Type.Object(
+  {
+    ...found,
+    status: Type.Literal('registered_subdomain'),
+    resolver: Type.String({ description: 'URL of the resolver for subdomains; may be empty' }),
+  },
+  { $id: 'Subdomain' },
+);
+
+const NameOrSubdomain = Type.Union([NameState, Subdomain], { $id: 'NameOrSubdomain' });
+
+const Zonefile = Type.Object({ zonefile: Type.String() }, { $id: 'Zonefile' });
+
+const Price = Type.Object(
+  {
+    units: Type.Literal('STX'),
+    amount: Type.String({ pattern: '^[0-9]+$', description: 'Price in micro-STX' }),
+  },
+  { $id: 'NamePrice' },
+);
+
+/** Any text: what is no name is one that nobody has. */
+const NameParameter = Type.String({
+  description: 'Name with its namespace, such as `alice.btc`, or subdomain, such as `joe.alice.btc`',
+  examples: example('name'),
+});
+
+const Namespace = Type.String({ description: 'Namespace, such as `btc`', examples: example('namespace') });
+
+const ZonefileHash = Type.Transform(
+  Type.String({
+    pattern: '^(0x)?([a-fA-F0-9]{2})+$',
+    description: 'Hash of the zonefile in hex, with or without 0x',
+    examples: example('zonefile_hash'),
+  }),
+)
+  .Decode(fromHex)
+  .Encode(toHex);
+
+/** Microblocks, which it asked for, are no more: it changes nothing. */
+const unanchored = {
+  unanchored: Type.Boolean({
+    default: false,
+    description: 'Once included unconfirmed microblocks (Stacks 2.x); has no effect',
+  }),
+};
+
+const paged = {
+  page: Type.Integer({
+    minimum: 0,
+    maximum: MOST_ENTRIES / NAMES_OF_PAGE,
+    default: 0,
+    description: `Number of the page, from 0; a page has ${NAMES_OF_PAGE} names`,
+  }),
+};
+
+/** micro-STX by the number of bytes, from 1 on; longer ones cost as the last says. */
+const NAMESPACE_PRICES = [
+  640_000_000_000n,
+  64_000_000_000n,
+  64_000_000_000n,
+  6_400_000_000n,
+  6_400_000_000n,
+  6_400_000_000n,
+  6_400_000_000n,
+  640_000_000n,
+] as const;
+const LONGEST_NAMESPACE = 20;
+const LONGEST_NAME = 48;
+/** A name costs this many micro-STX for each unit of its price function. */
+const PER_UNIT = 10n;
+
+const bytesOf = (text: string): number => Buffer.byteLength(text);
+
+/** @returns micro-STX; undefined where no namespace can have that name */
+export function namespacePrice(namespace: string): bigint | undefined {
+  const length = bytesOf(namespace);
+  if (length === 0 || length > LONGEST_NAMESPACE) return undefined;
+  return NAMESPACE_PRICES[Math.min(length, NAMESPACE_PRICES.length) - 1];
+}
+
+/** Largest number of the contract's arithmetic: beyond it a call fails. */
+const MAX_UINT = 2n ** 128n - 1n;
+
+/** @param label the name without its namespace. @returns micro-STX; undefined where the contract gives no price */
+export function namePrice(label: string, price: PriceFunction): bigint | undefined {
+  const length = bytesOf(label);
+  if (length === 0 || length > LONGEST_NAME) return undefined;
+  const exponent = price.exponents[Math.min(length, price.exponents.length) - 1];
+  // An exponent beyond 128 overflows with any base but 0 and 1, for which all exponents above 0 are one.
+  if (exponent === undefined || (exponent > 128n && price.base > 1n)) return undefined;
+  const power = price.base ** (exponent > 128n ? 1n : exponent);
+  const noVowel = /[aeiouy]/.test(label) ? 1n : price.noVowelDiscount;
+  const nonalpha = /[0-9_-]/.test(label) ? price.nonalphaDiscount : 1n;
+  const discount = noVowel > nonalpha ? noVowel : nonalpha;
+  if (discount === 0n || power > MAX_UINT || power * price.coefficient > MAX_UINT) return undefined;
+  return ((price.coefficient * power) / discount) * PER_UNIT;
+}
 
 /** What all routes of the name system have in common. */
-export const family = {
+const family = {
   tag: 'Names',
   deprecated: { replacement: null },
   etag: chainTipAndAttachments,
@@ -22,7 +143,7 @@ export const family = {
 };
 
 /** A page of names. @throws ApiError for one behind the last */
-export function pageOf(names: string[], page: number): string[] {
+function pageOf(names: string[], page: number): string[] {
   if (names.length === 0 && page > 0) throw new ApiError(400, 'Invalid page');
   return names;
 }
@@ -81,7 +202,7 @@ export const names = [
     summary: 'One name or subdomain',
     description:
       'Returns the owner, the zonefile and the last operation of a name or a subdomain. Expired names are returned like others; revoked ones are not found.',
-    params: { name: Name },
+    params: { name: NameParameter },
     query: unanchored,
     response: NameOrSubdomain,
     notFound: 'Name not found, or it is revoked',
@@ -102,7 +223,7 @@ export const names = [
     operationId: 'getNameSubdomains',
     summary: 'Subdomains of a name',
     description: 'Returns the subdomains that the zonefiles of a name declared, in alphabetical order.',
-    params: { name: Name },
+    params: { name: NameParameter },
     query: unanchored,
     response: NameList,
     long: true,
@@ -114,7 +235,7 @@ export const names = [
     operationId: 'getNameZonefile',
     summary: 'Zonefile of a name',
     description: 'Returns the newest zonefile of a name or a subdomain.',
-    params: { name: Name },
+    params: { name: NameParameter },
     query: unanchored,
     response: Zonefile,
     notFound: 'Name not found, or it is revoked',
@@ -130,7 +251,7 @@ export const names = [
     operationId: 'getNameZonefileByHash',
     summary: 'Zonefile by hash',
     description: 'Returns a current or former zonefile of a name or a subdomain by its hash.',
-    params: { name: Name, zoneFileHash: ZonefileHash },
+    params: { name: NameParameter, zoneFileHash: ZonefileHash },
     query: unanchored,
     response: Zonefile,
     notFound: 'Zonefile not found: the name is unknown, revoked, or never had it',
@@ -175,6 +296,67 @@ export const namesOfAddress = [
     handle: async ({ params: { blockchain, address }, read }) => {
       if (blockchain !== 'stacks') throw new ApiError(400, 'Unsupported blockchain');
       return { names: (await read.names.ofOwner(address)).sort() };
+    },
+  }),
+];
+
+const inMicroStx = (amount: bigint) => ({ units: 'STX' as const, amount: amount.toString() });
+
+export const namespaces = [
+  route({
+    ...family,
+    path: '/v1/namespaces',
+    operationId: 'getAllNamespaces',
+    summary: 'Namespaces',
+    description: 'Returns the namespaces that are open for registration, in alphabetical order.',
+    query: unanchored,
+    response: Type.Object({ namespaces: NameList }, { $id: 'Namespaces' }),
+    handle: async ({ read }) => ({ namespaces: await read.names.namespaces() }),
+  }),
+  route({
+    ...family,
+    path: '/v1/namespaces/{tld}/names',
+    operationId: 'getNamespaceNames',
+    summary: 'Names of a namespace',
+    description:
+      'Returns the names of a namespace that are not revoked, in alphabetical order, 100 on a page. A page after the last one is an error.',
+    params: { tld: Namespace },
+    query: { ...unanchored, ...paged },
+    response: NameList,
+    handle: async ({ params: { tld }, query: { page }, read }) => {
+      const names = await read.names.ofNamespace(tld, page);
+      if (names === undefined) throw new ApiError(400, 'No such namespace');
+      return pageOf(names, page);
+    },
+  }),
+  route({
+    ...family,
+    path: '/v2/prices/namespaces/{tld}',
+    operationId: 'getNamespacePrice',
+    summary: 'Price of a namespace',
+    description: 'Returns the price of a namespace in micro-STX, which depends on the length of its name.',
+    params: { tld: Namespace },
+    response: Price,
+    handle: ({ params: { tld } }) => {
+      const price = namespacePrice(tld);
+      if (price === undefined) throw new ApiError(400, 'Invalid namespace');
+      return inMicroStx(price);
+    },
+  }),
+  route({
+    ...family,
+    path: '/v2/prices/names/{name}',
+    operationId: 'getNamePrice',
+    summary: 'Price of a name',
+    description: 'Returns the price of a name in micro-STX, computed from the price function of its namespace.',
+    params: { name: NameParameter },
+    response: Price,
+    handle: async ({ params: { name }, read }) => {
+      const [label = '', namespace = '', ...more] = name.split('.');
+      const set = more.length > 0 ? undefined : await read.names.price(namespace);
+      const price = set === undefined ? undefined : namePrice(label, set);
+      if (price === undefined) throw new ApiError(400, 'Invalid name');
+      return inMicroStx(price);
     },
   }),
 ];

@@ -110,7 +110,7 @@ const waiting = {
   receipt_time_iso: IsoTime,
 };
 
-export const FunctionArgument = Type.Object(
+const FunctionArgument = Type.Object(
   {
     hex: Hex,
     repr: Type.String(),
@@ -199,7 +199,7 @@ export async function declarationsFor(
 /** What the called contracts declare, by contract identifier. */
 export type Declarations = ReadonlyMap<string, ContractFunctions>;
 
-export interface TransactionContext {
+interface TransactionContext {
   declarations: Declarations;
   /** Leaves out the arguments of calls. */
   withoutArguments?: boolean;

@@ -1,14 +1,27 @@
-/** Blocks of v1: with the ids of what they hold, and of any fork where nothing canonical answers. */
+/** Blocks of v1, their transactions, and microblocks. */
 
+import { Type } from '@sinclair/typebox';
 import { notFound } from '../../http/errors.ts';
-import { anyFork, chainTip } from '../../http/etag.ts';
+import { anyFork, block as blockTag, chainTip } from '../../http/etag.ts';
 import { ANY_TEXT, prefixed } from '../../http/hex-prefix.ts';
+import { serializedLate } from '../../http/json.ts';
 import { legacyOffsetQuery, OffsetPage, offsetPage } from '../../http/offset-pagination.ts';
+import { listOf } from '../../http/pagination.ts';
 import { route } from '../../http/route.ts';
 import type { BlockSearch } from '../../store/model/block.ts';
+import type { OffsetPage as Found } from '../../store/model/page.ts';
+import type { TransactionDetail } from '../../store/model/transaction.ts';
 import type { Reader } from '../../store/read/index-reader.ts';
-import { Block, block } from '../shared/block.ts';
-import { BlockHeight, HexHash } from '../shared/legacy-parameters.ts';
+import { Block, block, Microblock, microblock } from '../shared/block.ts';
+import { BlockHeight, excludeFunctionArgs, HexHash } from '../shared/legacy-parameters.ts';
+import { BlockParameter } from '../shared/parameters.ts';
+import {
+  declarationsFor,
+  ListedTransaction,
+  listedTransaction,
+  Transaction,
+  transaction,
+} from '../shared/transaction.ts';
 
 const tag = 'Blocks (v1)';
 
@@ -93,5 +106,136 @@ export const blocks = [
     notFound: 'Block not found: none is anchored to this Bitcoin block',
     etag: anyFork,
     handle: ({ params, read }) => one(read, { burnHash: params.burn_block_hash }, UNKNOWN.burnHash),
+  }),
+];
+
+const TRANSACTIONS_TAG = 'Transactions (v1)';
+const response = OffsetPage(ListedTransaction);
+
+interface Asked {
+  limit: number;
+  offset: number;
+  exclude_function_args?: boolean;
+}
+
+async function serialized(read: Reader, page: Found<TransactionDetail>, asked: Asked) {
+  const { limit, offset, exclude_function_args: withoutArguments = false } = asked;
+  const declarations = await declarationsFor(read, page.items);
+  const results = serializedLate(page.items, (item) => listedTransaction(item, { declarations, withoutArguments }));
+  return { limit, offset, total: page.total, results };
+}
+
+export const blockTransactions = [
+  route({
+    path: '/extended/v1/tx/block/{block_hash}',
+    operationId: 'getTransactionsByBlockHash',
+    summary: 'Transactions of a block by hash',
+    description:
+      'Returns the transactions of a block, starting with the last one in the block. Orphaned blocks return an empty list.',
+    tag: TRANSACTIONS_TAG,
+    deprecated: { replacement: '/extended/v3/blocks/{block_hash}/transactions' },
+    params: { block_hash: HexHash },
+    query: { ...legacyOffsetQuery({ maximum: 200, default: 20 }), exclude_function_args: excludeFunctionArgs },
+    response,
+    notFound: 'Block not found',
+    etag: anyFork,
+    handle: async ({ params: { block_hash }, query, read }) => {
+      const page = await read.transactions.inBlock({ hash: block_hash }, 'desc', query.limit, query.offset);
+      if (page === undefined) throw notFound('no block found by hash');
+      return serialized(read, page, query);
+    },
+  }),
+  route({
+    path: '/extended/v1/tx/block_height/{height}',
+    operationId: 'getTransactionsByBlockHeight',
+    summary: 'Transactions of a block by height',
+    description:
+      'Returns the transactions of the canonical block at a height, starting with the last one in the block.',
+    tag: TRANSACTIONS_TAG,
+    deprecated: { replacement: '/extended/v3/blocks/{height}/transactions' },
+    params: { height: BlockHeight },
+    query: { ...legacyOffsetQuery({ maximum: 50, default: 20 }), exclude_function_args: excludeFunctionArgs },
+    response,
+    notFound: 'Block not found',
+    etag: anyFork,
+    handle: async ({ params: { height }, query, read }) => {
+      const page = await read.transactions.inBlock({ height }, 'desc', query.limit, query.offset);
+      if (page === undefined) throw notFound(`no block found at height ${height}`);
+      return serialized(read, page, query);
+    },
+  }),
+  route({
+    path: '/extended/v2/blocks/{height_or_hash}/transactions',
+    operationId: 'getBlockTransactionsV2',
+    summary: 'Transactions of a block (v2)',
+    description: 'Returns the transactions of a block, starting with the first one in the block.',
+    tag: 'Blocks (v2)',
+    deprecated: { replacement: '/extended/v3/blocks/{height_or_hash}/transactions' },
+    params: { height_or_hash: BlockParameter },
+    query: legacyOffsetQuery({ maximum: 50, default: 20 }),
+    response,
+    notFound: 'Block not found',
+    etag: blockTag,
+    handle: async ({ params: { height_or_hash }, query, read }) => {
+      const block = await read.blocks.find(height_or_hash);
+      const page =
+        block && (await read.transactions.inBlock({ height: block.height }, 'asc', query.limit, query.offset));
+      if (page === undefined) throw notFound('Block not found');
+      return serialized(read, page, query);
+    },
+  }),
+];
+
+const MICROBLOCKS_TAG = 'Microblocks (v1)';
+const deprecated = { replacement: null };
+const UNKNOWN_MICROBLOCK = 'cannot find microblock by hash';
+
+export const microblocks = [
+  route({
+    path: '/extended/v1/microblock',
+    operationId: 'getMicroblockList',
+    summary: 'Recent microblocks',
+    description: 'Returns the microblocks of the canonical chain, newest first. Only Stacks 2.x had microblocks.',
+    tag: MICROBLOCKS_TAG,
+    deprecated,
+    query: legacyOffsetQuery({ maximum: 200, default: 20 }),
+    response: OffsetPage(Microblock),
+    etag: chainTip,
+    handle: async ({ query, read }) =>
+      offsetPage(query, await read.microblocks.page(query.limit, query.offset), microblock),
+  }),
+  route({
+    path: '/extended/v1/microblock/unanchored/txs',
+    operationId: 'getUnanchoredTransactions',
+    summary: 'Unconfirmed microblock transactions',
+    description:
+      'Returns the transactions in microblocks that no block has confirmed yet, newest first. Only Stacks 2.x had microblocks, so on newer chains the list is empty.',
+    tag: MICROBLOCKS_TAG,
+    deprecated,
+    response: listOf(Type.Object({ total: Type.Integer() }, { $id: 'WholeList' }), Transaction),
+    etag: chainTip,
+    handle: async ({ read }) => {
+      const waiting = await read.microblocks.transactions();
+      const declarations = await declarationsFor(read, waiting);
+      return { total: waiting.length, results: serializedLate(waiting, (of) => transaction(of, { declarations })) };
+    },
+  }),
+  route({
+    path: '/extended/v1/microblock/{hash}',
+    operationId: 'getMicroblockByHash',
+    summary: 'One microblock',
+    description: 'Returns the microblock that has a hash. Only Stacks 2.x had microblocks.',
+    tag: MICROBLOCKS_TAG,
+    deprecated,
+    moved: prefixed(4, { shape: ANY_TEXT, keepQuery: false }),
+    params: { hash: HexHash },
+    response: Microblock,
+    notFound: 'Microblock not found',
+    etag: chainTip,
+    handle: async ({ params: { hash }, read }) => {
+      const found = await read.microblocks.find(hash);
+      if (found === undefined) throw notFound(UNKNOWN_MICROBLOCK);
+      return microblock(found);
+    },
   }),
 ];

@@ -1,6 +1,7 @@
-/** What Bitcoin paid to those who stacked by pox to pox-4. pox-5 pays through bonds, and nothing is added here. */
-import { Type } from '@sinclair/typebox';
+/** What Bitcoin blocks paid to stackers. */
+import { type Static, Type } from '@sinclair/typebox';
 import { isBitcoinAddress, stacksToBitcoin } from '../../codec/bitcoin-address.ts';
+import { toHex } from '../../codec/hex.ts';
 import { ApiError } from '../../http/errors.ts';
 import {
   legacyOffsetQuery,
@@ -11,10 +12,60 @@ import {
 } from '../../http/offset-pagination.ts';
 import { route } from '../../http/route.ts';
 import { type SentText, spelling } from '../../http/spelling.ts';
+import type { BurnReward as StoredBurnReward, RewardSlot as StoredRewardSlot } from '../../store/model/staking.ts';
 import { example } from '../shared/examples/examples.ts';
 import { AddressParameter } from '../shared/parameters.ts';
-import { BurnReward, RewardSlot, RewardTotal } from './schemas/burn-reward.ts';
-import { burnReward, rewardSlot } from './serialize/burn-reward.ts';
+import { Hash, Height, Sats } from '../shared/values.ts';
+
+const BitcoinAddress = Type.String({ description: 'Bitcoin address' });
+
+const Place = { canonical: Type.Literal(true), burn_block_hash: Hash, burn_block_height: Height };
+
+const RewardSlot = Type.Object(
+  { ...Place, address: BitcoinAddress, slot_index: Type.Integer() },
+  { $id: 'RewardSlot' },
+);
+
+const BurnReward = Type.Object(
+  {
+    ...Place,
+    burn_amount: Sats,
+    reward_recipient: BitcoinAddress,
+    reward_amount: Sats,
+    reward_index: Type.Integer(),
+  },
+  { $id: 'BurnReward' },
+);
+
+const RewardTotal = Type.Object({ reward_recipient: BitcoinAddress, reward_amount: Sats }, { $id: 'BurnRewardTotal' });
+
+const place = ({ hash, height }: StoredBurnReward['burnBlock']) => ({
+  canonical: true as const,
+  burn_block_hash: toHex(hash),
+  burn_block_height: height,
+});
+
+/** A slot of a Bitcoin block's rewards. */
+const rewardSlot = ({ burnBlock, address, index }: StoredRewardSlot): Static<typeof RewardSlot> => ({
+  ...place(burnBlock),
+  address,
+  slot_index: index,
+});
+
+/** A reward that a Bitcoin block paid, in satoshis. */
+const burnReward = ({
+  burnBlock,
+  burnAmount,
+  recipient,
+  amount,
+  index,
+}: StoredBurnReward): Static<typeof BurnReward> => ({
+  ...place(burnBlock),
+  burn_amount: burnAmount,
+  reward_recipient: recipient,
+  reward_amount: amount,
+  reward_index: index,
+});
 
 const tag = 'Burn rewards';
 

@@ -1,17 +1,55 @@
-/** Contracts of v1: with their interface, of any fork, and by the trait they implement. */
-import { Type } from '@sinclair/typebox';
+/** Contracts of v1 with their interface, and the events they print. */
+import { type Static, Type } from '@sinclair/typebox';
 import { parsedJson } from '../../base/json.ts';
 import { implementsTrait, type TraitFunction, traitFunctions } from '../../codec/abi.ts';
+import { toHex } from '../../codec/hex.ts';
+import { payloadOf } from '../../codec/transaction.ts';
 import { notFound } from '../../http/errors.ts';
 import { anyFork, chainTip } from '../../http/etag.ts';
 import { serializedLate } from '../../http/json.ts';
 import { legacyOffsetQuery, UncountedPage } from '../../http/offset-pagination.ts';
 import { route } from '../../http/route.ts';
 import { InvalidValue } from '../../http/value-reader.ts';
+import type { ContractDeployment } from '../../store/model/contract.ts';
 import { contractLog, TransactionEvent } from '../shared/event.ts';
 import { example } from '../shared/examples/examples.ts';
-import { Contract } from './schemas/contract.ts';
-import { contract } from './serialize/contract.ts';
+import { Hash, Height, nullable } from '../shared/values.ts';
+
+const Contract = Type.Object(
+  {
+    tx_id: Hash,
+    canonical: Type.Boolean(),
+    contract_id: Type.String(),
+    block_height: Height,
+    clarity_version: nullable(Type.Integer()),
+    source_code: Type.String(),
+    abi: nullable(Type.String({ description: 'Interface of the contract, as JSON text' })),
+  },
+  { $id: 'SmartContractV1' },
+);
+
+/**
+ * JSON text with the members of objects in the order in which PostgreSQL keeps them: shorter names first, then by their
+ * bytes. Clients compare interfaces as texts.
+ */
+function orderedJson(value: unknown): string {
+  if (Array.isArray(value)) return `[${value.map(orderedJson).join(',')}]`;
+  if (typeof value !== 'object' || value === null) return JSON.stringify(value);
+  const members = Object.entries(value).map(([name, member]) => ({ name, bytes: Buffer.from(name), member }));
+  members.sort((a, b) => a.bytes.length - b.bytes.length || Buffer.compare(a.bytes, b.bytes));
+  return `{${members.map(({ name, member }) => `${JSON.stringify(name)}:${orderedJson(member)}`).join(',')}}`;
+}
+
+/** A deployed contract with its source and interface. */
+const contract = (of: ContractDeployment): Static<typeof Contract> => ({
+  tx_id: toHex(of.txId),
+  canonical: of.canonical,
+  contract_id: of.contractId,
+  block_height: of.height,
+  clarity_version: of.clarityVersion,
+  source_code: payloadOf(of.raw, 'smart_contract').source,
+  abi: of.contractInterface === null ? null : orderedJson(JSON.parse(of.contractInterface)),
+});
 
 const tag = 'Smart contracts (v1)';
 const UNKNOWN = 'cannot find contract by ID';

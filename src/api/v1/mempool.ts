@@ -1,14 +1,76 @@
-/** The mempool of v1: what waits, filtered and ordered, and its statistics. */
-import { Type } from '@sinclair/typebox';
+/** Pending transactions of v1, statistics of the mempool, and the fee that v1 estimates. */
+import { type Static, Type } from '@sinclair/typebox';
 import { ApiError } from '../../http/errors.ts';
 import { mempool as mempoolTag } from '../../http/etag.ts';
 import { legacyOffsetQuery, OffsetPage, offsetPage } from '../../http/offset-pagination.ts';
 import { route } from '../../http/route.ts';
+import type { PendingFeeAndSize } from '../../store/model/transaction.ts';
 import { excludeFunctionArgs, Principal, unanchored } from '../shared/legacy-parameters.ts';
 import { declarationsFor, MempoolTransaction, mempoolTransaction } from '../shared/transaction.ts';
-import { words } from '../shared/values.ts';
-import { MempoolStats } from './schemas/mempool.ts';
-import { mempoolStats } from './serialize/mempool.ts';
+import { nullable, words } from '../shared/values.ts';
+
+/** The types whose pending transactions are counted. */
+const countedTypes = ['token_transfer', 'smart_contract', 'contract_call', 'poison_microblock'] as const;
+
+const ByType = <T>(of: T): Record<(typeof countedTypes)[number], T> => ({
+  token_transfer: of,
+  smart_contract: of,
+  contract_call: of,
+  poison_microblock: of,
+});
+
+const Percentile = nullable(Type.Number());
+const Percentiles = Type.Object(
+  { p25: Percentile, p50: Percentile, p75: Percentile, p95: Percentile },
+  { $id: 'Percentiles' },
+);
+
+/** Percentiles lie between two values where none is at their place; null where nothing of the type waits. */
+const MempoolStats = Type.Object(
+  {
+    tx_type_counts: Type.Object(ByType(Type.Integer())),
+    tx_simple_fee_averages: Type.Object(ByType(Percentiles), { description: 'Fees in micro-STX' }),
+    tx_ages: Type.Object(ByType(Percentiles), { description: 'Number of blocks since the transactions were received' }),
+    tx_byte_sizes: Type.Object(ByType(Percentiles)),
+  },
+  { $id: 'MempoolStatistics' },
+);
+
+/** @param ascending at least one value */
+function percentile(ascending: readonly number[], percent: number): number {
+  const place = (percent / 100) * (ascending.length - 1);
+  const below = ascending[Math.floor(place)] ?? 0;
+  const above = ascending[Math.ceil(place)] ?? below;
+  return below + (place - Math.floor(place)) * (above - below);
+}
+
+function percentiles(values: readonly number[]) {
+  if (values.length === 0) return { p25: null, p50: null, p75: null, p95: null };
+  const ascending = values.toSorted((a, b) => a - b);
+  const at = (percent: number) => percentile(ascending, percent);
+  return { p25: at(25), p50: at(50), p75: at(75), p95: at(95) };
+}
+
+function byType<T>(of: (type: (typeof countedTypes)[number]) => T) {
+  const [transfer, contract, call, poison] = countedTypes;
+  return {
+    token_transfer: of(transfer),
+    smart_contract: of(contract),
+    contract_call: of(call),
+    poison_microblock: of(poison),
+  };
+}
+
+/** @param nextHeight of the block that may hold them */
+function mempoolStats(pending: readonly PendingFeeAndSize[], nextHeight: number): Static<typeof MempoolStats> {
+  const of = (type: (typeof countedTypes)[number]) => pending.filter((one) => one.type === type);
+  return {
+    tx_type_counts: byType((type) => of(type).length),
+    tx_simple_fee_averages: byType((type) => percentiles(of(type).map(({ fee }) => fee))),
+    tx_ages: byType((type) => percentiles(of(type).map(({ receiptBlockHeight }) => nextHeight - receiptBlockHeight))),
+    tx_byte_sizes: byType((type) => percentiles(of(type).map(({ size }) => size))),
+  };
+}
 
 const tag = 'Mempool (v1)';
 
@@ -68,5 +130,27 @@ export const mempool = [
       const tip = await read.chain.tip();
       return mempoolStats(await read.mempool.feesAndSizes(), (tip?.height ?? 0) + 1);
     },
+  }),
+];
+
+/** micro-STX for each byte: what v1 has answered for every transaction, whatever the state of the mempool. */
+const FEE_RATE = 400;
+
+export const feeRate = [
+  route({
+    method: 'POST',
+    path: '/extended/v1/fee_rate',
+    operationId: 'fetchFeeRate',
+    summary: 'Fixed fee rate',
+    description:
+      'Returns one fixed fee rate for every transaction; nothing is estimated. Ask the node at `/v2/fees/transaction` for an estimate.',
+    tag: 'Fees',
+    deprecated: { replacement: '/v2/fees/transaction' },
+    body: Type.Object({
+      transaction: Type.String({ description: 'Serialized transaction in hex; its content has no effect' }),
+    }),
+    response: Type.Object({ fee_rate: Type.Integer() }, { $id: 'FeeRate' }),
+    etag: null,
+    handle: () => ({ fee_rate: FEE_RATE }),
   }),
 ];

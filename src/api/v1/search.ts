@@ -1,5 +1,4 @@
-/** What a text stands for: a transaction, a block, a contract or an address. */
-
+/** What an id is of. */
 import { type Static, Type } from '@sinclair/typebox';
 import { isPrincipal, splitPrincipal } from '../../codec/address.ts';
 import { fromHex, toHex } from '../../codec/hex.ts';
@@ -7,11 +6,86 @@ import { ShapedError } from '../../http/errors.ts';
 import { route } from '../../http/route.ts';
 import type { FoundInForks, TransactionDetail } from '../../store/model/transaction.ts';
 import type { Reader } from '../../store/read/index-reader.ts';
-import { stxBalanceWithTotals } from '../shared/address.ts';
-import { block } from '../shared/block.ts';
+import { StxBalanceWithTotals, stxBalanceWithTotals } from '../shared/address.ts';
+import { Block, block } from '../shared/block.ts';
 import { example } from '../shared/examples/examples.ts';
-import { declarationsFor, mempoolTransaction, transaction } from '../shared/transaction.ts';
-import { NothingFound, Search } from './schemas/search.ts';
+import {
+  declarationsFor,
+  FoundTransaction,
+  MempoolTransaction,
+  mempoolTransaction,
+  Transaction,
+  transaction,
+  typeWords,
+} from '../shared/transaction.ts';
+import { Hash, Height, Hex, Principal, UnixTime, words } from '../shared/values.ts';
+
+const tx_type = { ...words(...typeWords), $id: 'TransactionTypeV1' };
+const MinedData = {
+  canonical: Type.Boolean(),
+  block_hash: Hex,
+  burn_block_time: UnixTime,
+  block_height: Height,
+  tx_type,
+};
+
+const found = ($id: string, entity: Parameters<typeof Type.Object>[0]) =>
+  Type.Object({ found: Type.Literal(true), result: Type.Object(entity) }, { $id });
+
+const Search = Type.Union(
+  [
+    found('FoundMinedTransaction', {
+      entity_id: Hash,
+      entity_type: Type.Literal('tx_id'),
+      tx_data: Type.Object(MinedData),
+      metadata: Type.Optional(Transaction),
+    }),
+    found('FoundMempoolTransaction', {
+      entity_id: Hash,
+      entity_type: Type.Literal('mempool_tx_id'),
+      tx_data: Type.Object({ tx_type }),
+      metadata: Type.Optional(MempoolTransaction),
+    }),
+    found('FoundBlock', {
+      entity_id: Hash,
+      entity_type: Type.Literal('block_hash'),
+      block_data: Type.Object({
+        canonical: Type.Boolean(),
+        hash: Hash,
+        parent_block_hash: Hash,
+        burn_block_time: UnixTime,
+        height: Height,
+      }),
+      metadata: Type.Optional(Block),
+    }),
+    found('FoundContract', {
+      entity_id: Principal,
+      entity_type: Type.Literal('contract_address'),
+      tx_data: Type.Union([
+        Type.Object({ ...MinedData, tx_id: Hash }, { $id: 'MinedDeployment' }),
+        Type.Object({ tx_type, tx_id: Hash }, { $id: 'PendingDeployment' }),
+      ]),
+      metadata: Type.Optional(FoundTransaction),
+    }),
+    found('FoundAddress', {
+      entity_id: Principal,
+      entity_type: Type.Literal('standard_address'),
+      metadata: Type.Optional(StxBalanceWithTotals),
+    }),
+  ],
+  { $id: 'SearchResult' },
+);
+
+const NothingFound = Type.Object(
+  {
+    found: Type.Literal(false),
+    result: Type.Object({
+      entity_type: words('unknown_hash', 'invalid_term', 'contract_address', 'standard_address'),
+    }),
+    error: Type.String({ description: 'What is wrong' }),
+  },
+  { $id: 'NothingFound' },
+);
 
 type Found = Static<typeof Search>;
 

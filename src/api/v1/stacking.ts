@@ -1,5 +1,8 @@
 /** Stacking by pox-2 to pox-4, as their contracts' prints tell of it. */
-import { Type } from '@sinclair/typebox';
+import { type Static, type TProperties, Type } from '@sinclair/typebox';
+import type { StackingPrint } from '../../chain/pox/stacking.ts';
+import { poxAddressRaw } from '../../codec/bitcoin-address.ts';
+import { toHex } from '../../codec/hex.ts';
 import { notFound, UnknownRouteError } from '../../http/errors.ts';
 import { chainTip } from '../../http/etag.ts';
 import { serializedLate } from '../../http/json.ts';
@@ -13,11 +16,142 @@ import {
 import { listOf } from '../../http/pagination.ts';
 import { pathSegment } from '../../http/request-url.ts';
 import { Redirect, type Route, route } from '../../http/route.ts';
-import type { StackingVersion } from '../../store/model/staking.ts';
+import type { StackingVersion, StackingEvent as StoredStackingEvent } from '../../store/model/staking.ts';
 import { example } from '../shared/examples/examples.ts';
-import { HexHash, Principal, unanchored } from '../shared/legacy-parameters.ts';
-import { Delegation, StackingEvent } from './schemas/stacking.ts';
-import { delegation, stackingEvent } from './serialize/stacking.ts';
+import { HexHash, Principal as PrincipalParameter, unanchored } from '../shared/legacy-parameters.ts';
+import {
+  Amount,
+  bitcoinAddress,
+  exactNumber,
+  Hash,
+  Height,
+  Hex,
+  nullable,
+  Principal,
+  Uint64,
+} from '../shared/values.ts';
+
+const Integer = Type.String({ $id: 'IntegerText', pattern: '^[0-9]+$' });
+const BurnHeight = Type.String({
+  $id: 'BurnHeightText',
+  pattern: '^[0-9]+$',
+  description: 'Height of a Bitcoin block',
+});
+
+const cycles = {
+  start_cycle_id: Type.Union([Integer, Type.Null()], { $id: 'StartCycle' }),
+  end_cycle_id: Type.Union([Integer, Type.Null()], {
+    $id: 'EndCycle',
+    description: 'First reward cycle that is no longer covered',
+  }),
+};
+const signer_key = nullable(Hex);
+const delegator = Principal;
+const lock = {
+  lock_amount: Amount,
+  lock_period: Integer,
+  start_burn_height: BurnHeight,
+  unlock_burn_height: BurnHeight,
+  ...cycles,
+};
+const increase = { increase_by: Amount, total_locked: Amount, ...cycles };
+const extension = { extend_count: Integer, unlock_burn_height: BurnHeight, ...cycles };
+const aggregation = { reward_cycle: Integer, amount_ustx: Amount, ...cycles };
+
+const BitcoinAddress = Type.Union([Type.String(), Type.Null()], { description: 'Bitcoin address' });
+
+const event = <const N extends string, P extends TProperties>(name: N, data: P) =>
+  Type.Object({
+    block_height: Height,
+    tx_id: Hash,
+    tx_index: Type.Integer(),
+    event_index: Type.Integer(),
+    stacker: Principal,
+    locked: Amount,
+    balance: Amount,
+    burnchain_unlock_height: BurnHeight,
+    pox_addr: BitcoinAddress,
+    pox_addr_raw: nullable(Hex),
+    name: Type.Literal(name),
+    data: Type.Object(data),
+  });
+
+const StackingEvent = Type.Union(
+  [
+    event('handle-unlock', { first_cycle_locked: Integer, first_unlocked_cycle: Integer }),
+    event('stack-stx', { ...lock, signer_key }),
+    event('stack-increase', { ...increase, signer_key }),
+    event('stack-extend', { ...extension, signer_key }),
+    event('delegate-stx', {
+      amount_ustx: Amount,
+      delegate_to: Principal,
+      unlock_burn_height: Type.Optional(BurnHeight),
+      ...cycles,
+    }),
+    event('delegate-stack-stx', { ...lock, delegator }),
+    event('delegate-stack-increase', { ...increase, delegator }),
+    event('delegate-stack-extend', { ...extension, delegator }),
+    event('stack-aggregation-commit', { ...aggregation, signer_key }),
+    event('stack-aggregation-commit-indexed', { ...aggregation, signer_key }),
+    event('stack-aggregation-increase', aggregation),
+    event('revoke-delegate-stx', { delegate_to: Principal, ...cycles }),
+  ],
+  { $id: 'PoxEvent' },
+);
+
+const Delegation = Type.Object(
+  {
+    stacker: Principal,
+    pox_addr: Type.Optional(Type.String({ description: 'Bitcoin address' })),
+    amount_ustx: Amount,
+    burn_block_unlock_height: Type.Optional(Uint64),
+    block_height: Height,
+    tx_id: Hash,
+  },
+  { $id: 'Delegation' },
+);
+
+function text(value: StackingPrint['data'][string]): string | null {
+  if (value === null) return null;
+  return value instanceof Uint8Array ? toHex(value) : String(value);
+}
+
+/** A print of a stacking contract with its fields. */
+function stackingEvent({ print, ...event }: StoredStackingEvent): Static<typeof StackingEvent> {
+  const data = Object.fromEntries(Object.entries(print.data).map(([name, value]) => [name, text(value)]));
+  const serialized = {
+    block_height: event.blockHeight,
+    tx_id: toHex(event.txId),
+    tx_index: event.txIndex,
+    event_index: event.eventIndex,
+    stacker: print.stacker,
+    locked: print.state.locked.toString(),
+    balance: print.state.balance.toString(),
+    burnchain_unlock_height: print.state.unlockHeight.toString(),
+    pox_addr: bitcoinAddress(print),
+    pox_addr_raw: print.poxAddress === null ? null : poxAddressRaw(print.poxAddress),
+    name: print.name,
+    data,
+  };
+  // The table of the contract's topics names the fields of each.
+  return serialized as Static<typeof StackingEvent>;
+}
+
+/** A delegation to a pool, in micro-STX. */
+function delegation({ print, blockHeight, txId }: StoredStackingEvent): Static<typeof Delegation> {
+  const address = bitcoinAddress(print);
+  const unlockHeight = print.data.unlock_burn_height;
+  return {
+    stacker: print.stacker,
+    ...(address === null ? {} : { pox_addr: address }),
+    amount_ustx: String(print.data.amount_ustx),
+    ...(typeof unlockHeight === 'bigint' && unlockHeight > 0n
+      ? { burn_block_unlock_height: exactNumber(unlockHeight) }
+      : {}),
+    block_height: blockHeight,
+    tx_id: toHex(txId),
+  };
+}
 
 const tag = 'Stacking';
 
@@ -84,7 +218,7 @@ export const stacking = [
     description:
       'Returns all events that a stacking contract printed about a stacker, newest first. For a pool these are its aggregation commits.',
     tag,
-    params: { pox, principal: Principal },
+    params: { pox, principal: PrincipalParameter },
     response: StackingEvents,
     moved: ofContract,
     etag: chainTip,
@@ -99,7 +233,7 @@ export const stacking = [
     description:
       'Returns the delegations to a pool that are in force at a block, one for each stacker, newest first. With `unanchored` and without `height` the next block is asked for, which is not found until it has arrived.',
     tag,
-    params: { pox, pool_principal: Principal },
+    params: { pox, pool_principal: PrincipalParameter },
     query: {
       ...legacyOffsetQuery(DELEGATIONS),
       after_block: Type.Optional(height('Only delegations made after the block at this height are returned')),

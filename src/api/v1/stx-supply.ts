@@ -1,11 +1,97 @@
-/** How many STX there are, in the forms of v1. */
+/** The supply of STX in the forms of v1. */
 import { Type } from '@sinclair/typebox';
 import { chainTip } from '../../http/etag.ts';
 import { route } from '../../http/route.ts';
 import type { Reader } from '../../store/read/index-reader.ts';
 import { example } from '../shared/examples/examples.ts';
-import { LegacyStxSupply, PlainStx, StxSupply } from './schemas/stx-supply.ts';
-import { legacyStxSupply, stxSupply, stxText } from './serialize/stx-supply.ts';
+import { Height } from '../shared/values.ts';
+
+const Stx = Type.String({
+  $id: 'StxText',
+  pattern: '^-?[0-9]+\\.[0-9]{6}$',
+  description: 'Amount in STX with six decimals',
+});
+const GroupedStx = Type.String({
+  $id: 'GroupedStxText',
+  pattern: '^-?[0-9,]+\\.[0-9]{6}$',
+  description: 'Amount in STX with six decimals and commas between thousands',
+});
+const Percent = Type.String({
+  pattern: '^[0-9]+\\.[0-9]{2}$',
+  description: 'Always `100.00`, or `0.00` before there are any STX',
+});
+
+const StxSupply = Type.Object(
+  {
+    unlocked_percent: Percent,
+    total_stx: Stx,
+    total_stx_year_2050: Stx,
+    unlocked_stx: Stx,
+    block_height: Height,
+  },
+  { $id: 'StxSupplyV1' },
+);
+
+const PlainStx = Stx;
+
+const LegacyStxSupply = Type.Object(
+  {
+    unlockedPercent: Percent,
+    totalStacks: Stx,
+    totalStacksFormatted: GroupedStx,
+    totalStacksYear2050: Stx,
+    totalStacksYear2050Formatted: GroupedStx,
+    unlockedSupply: Stx,
+    unlockedSupplyFormatted: GroupedStx,
+    blockHeight: Type.String({ pattern: '^[0-9]+$' }),
+  },
+  { $id: 'LegacyStxSupply' },
+);
+
+/** Amounts of STX as people read them. */
+
+const DECIMALS = 6;
+/** micro-STX that there will be in 2050, as it was announced. */
+const YEAR_2050 = '2318000000000000';
+
+/** STX with six decimals. @param microStx decimal */
+export function stxText(microStx: string): string {
+  const [sign, digits] = microStx.startsWith('-') ? ['-', microStx.slice(1)] : ['', microStx];
+  const padded = digits.padStart(DECIMALS + 1, '0');
+  return `${sign}${padded.slice(0, -DECIMALS)}.${padded.slice(-DECIMALS)}`;
+}
+
+const grouped = (stx: string): string => stx.replace(/\B(?=(\d{3})+\.)/g, ',');
+
+/** All STX are unlocked since the grants of genesis have vested. */
+const unlockedPercent = (microStx: string): string => (microStx === '0' ? '0.00' : '100.00');
+
+/** @param microStx the supply, decimal. @param height of the block after which it was that */
+function stxSupply(microStx: string, height: number) {
+  const stx = stxText(microStx);
+  return {
+    unlocked_percent: unlockedPercent(microStx),
+    total_stx: stx,
+    total_stx_year_2050: stxText(YEAR_2050),
+    unlocked_stx: stx,
+    block_height: height,
+  };
+}
+
+/** The supply with the field names of the first supply services. @param microStx the supply after the block at `height` */
+function legacyStxSupply(microStx: string, height: number) {
+  const [stx, later] = [stxText(microStx), stxText(YEAR_2050)];
+  return {
+    unlockedPercent: unlockedPercent(microStx),
+    totalStacks: stx,
+    totalStacksFormatted: grouped(stx),
+    totalStacksYear2050: later,
+    totalStacksYear2050Formatted: grouped(later),
+    unlockedSupply: stx,
+    unlockedSupplyFormatted: grouped(stx),
+    blockHeight: String(height),
+  };
+}
 
 const family = {
   tag: 'Tokens',

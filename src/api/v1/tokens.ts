@@ -1,21 +1,98 @@
-/** Tokens: who has them, and what became of instances. */
-
-import { Type } from '@sinclair/typebox';
+/** Tokens of v1: holders, and what became of non-fungible ones. */
+import { type Static, type TProperties, Type } from '@sinclair/typebox';
 import { decodeClarity } from '../../codec/clarity.ts';
 import { fromHex, toHex } from '../../codec/hex.ts';
 import { chainTip } from '../../http/etag.ts';
 import { legacyOffsetQuery, OffsetPage, offsetPage } from '../../http/offset-pagination.ts';
 import { route } from '../../http/route.ts';
 import { InvalidValue } from '../../http/value-reader.ts';
+import type { HolderPage, NftEvent, NftHolding as StoredNftHolding } from '../../store/model/token.ts';
 import type { TransactionDetail } from '../../store/model/transaction.ts';
 import type { Reader } from '../../store/read/index-reader.ts';
 import { example } from '../shared/examples/examples.ts';
-import { Principal } from '../shared/legacy-parameters.ts';
+import { Principal as PrincipalParameter } from '../shared/legacy-parameters.ts';
 import { NftAssetParameter } from '../shared/parameters.ts';
-import { declarationsFor } from '../shared/transaction.ts';
+import { type Declarations, declarationsFor, Transaction, transaction } from '../shared/transaction.ts';
+import { ClarityPair, clarity, Hash, Height, nullable, Principal, SignedAmount, words } from '../shared/values.ts';
 import { untilQuery } from './heights.ts';
-import { Holders, NftHistoryEvent, NftHolding, NftMint } from './schemas/token.ts';
-import { holders, nftHistoryEvent, nftHolding, nftMint } from './serialize/token.ts';
+
+const Holder = Type.Object({ address: Principal, balance: SignedAmount }, { $id: 'HolderV1' });
+
+const Holders = Type.Object(
+  {
+    total_supply: Type.String({ description: 'Sum of all balances, in micro-STX or base units of the token' }),
+    ...OffsetPage(Holder).properties,
+  },
+  { $id: 'HolderListV1' },
+);
+
+/** An item that names its transaction, or holds it where that is asked for. */
+const ofTransaction = <P extends TProperties>($id: string, item: P) =>
+  Type.Union(
+    [
+      Type.Object({ ...item, tx_id: Hash }, { $id: `${$id}WithTxId` }),
+      Type.Object({ ...item, tx: Transaction }, { $id: `${$id}WithTransaction` }),
+    ],
+    { $id },
+  );
+
+const NftHolding = ofTransaction('NftHolding', {
+  asset_identifier: Type.String(),
+  value: ClarityPair,
+  block_height: Height,
+});
+
+const NftHistoryEvent = ofTransaction('NftHistoryEvent', {
+  sender: nullable(Principal),
+  recipient: Type.Optional(Principal),
+  event_index: Type.Integer(),
+  asset_event_type: words('transfer', 'mint', 'burn'),
+});
+
+const NftMint = ofTransaction('NftMintV1', {
+  recipient: Type.Optional(Principal),
+  event_index: Type.Integer(),
+  value: ClarityPair,
+});
+
+/** A page of a token's holders with the supply, in base units. */
+const holders = (query: { limit: number; offset: number }, page: HolderPage): Static<typeof Holders> => ({
+  total_supply: page.supply,
+  ...offsetPage(query, page, ({ principal, balance }) => ({ address: principal, balance })),
+});
+
+/** The transaction where there is one, else its id. */
+const transactionOf = (
+  { txId, transaction: of }: { txId: Uint8Array; transaction: TransactionDetail | null },
+  declarations: Declarations,
+) => (of === null ? { tx_id: toHex(txId) } : { tx: transaction(of, { declarations }) });
+
+/** An instance that a principal holds, with the transaction that brought it, or that one's id alone. */
+const nftHolding = (of: StoredNftHolding, declarations: Declarations): Static<typeof NftHolding> => ({
+  asset_identifier: of.asset,
+  value: clarity(of.value),
+  block_height: of.blockHeight,
+  ...transactionOf(of, declarations),
+});
+
+const recipientOf = ({ recipient }: NftEvent['event']) => (recipient === null ? {} : { recipient });
+
+/** A mint, transfer or burn of an instance, with its transaction or that one's id alone. */
+const nftHistoryEvent = (of: NftEvent, declarations: Declarations): Static<typeof NftHistoryEvent> => ({
+  sender: of.event.sender,
+  ...recipientOf(of.event),
+  event_index: of.event.index,
+  asset_event_type: of.event.action,
+  ...transactionOf(of, declarations),
+});
+
+/** The mint of an instance, with its transaction or that one's id alone. */
+const nftMint = (of: NftEvent, declarations: Declarations): Static<typeof NftMint> => ({
+  ...recipientOf(of.event),
+  event_index: of.event.index,
+  value: clarity(of.event.value),
+  ...transactionOf(of, declarations),
+});
 
 const tag = 'Tokens';
 
@@ -88,7 +165,7 @@ export const tokensV1 = [
       'Returns the instances of non-fungible tokens that a principal owns, starting with the one received last.',
     tag,
     query: {
-      principal: Principal,
+      principal: PrincipalParameter,
       asset_identifiers: Type.Optional(
         Type.Array(NftAssetParameter, {
           description: 'Asset identifiers to return, separated by commas or as repeated keys',

@@ -1,16 +1,21 @@
-/** Transactions of v1: all of them filtered, one, several, and its bytes. */
-
+/** Transactions of v1: all of them filtered, one, several, its bytes, and the events of several. */
 import { Type } from '@sinclair/typebox';
 import { toHex } from '../../codec/hex.ts';
-import { notFound } from '../../http/errors.ts';
+import { ApiError, notFound } from '../../http/errors.ts';
 import { chainTip, mempoolAndAnyFork, transaction as transactionTag } from '../../http/etag.ts';
 import { HASH_DIGITS, prefixed } from '../../http/hex-prefix.ts';
-import { serializedLate } from '../../http/json.ts';
+import { MaybeWritten, serializedLate } from '../../http/json.ts';
 import { legacyOffsetQuery, limitOrDefault, OffsetPage } from '../../http/offset-pagination.ts';
 import { route } from '../../http/route.ts';
 import { spelling } from '../../http/spelling.ts';
-import type { FoundInForks, TransactionFilter, TransactionOrder } from '../../store/model/transaction.ts';
+import type {
+  TransactionEvent as Event,
+  FoundInForks,
+  TransactionFilter,
+  TransactionOrder,
+} from '../../store/model/transaction.ts';
 import type { Reader } from '../../store/read/index-reader.ts';
+import { TransactionEvent, transactionEvent } from '../shared/event.ts';
 import { example } from '../shared/examples/examples.ts';
 import { Address, excludeFunctionArgs, Principal, TransactionTypes, unanchored } from '../shared/legacy-parameters.ts';
 import { SpelledTxId, TxId } from '../shared/parameters.ts';
@@ -200,6 +205,66 @@ export const transactions = [
       const found = await read.transactions.findInForks(tx_id, { limit: 0, offset: 0 }, true);
       if (found === undefined) throw notFound(NO_RAW);
       return { raw_tx: toHex(found.transaction.raw) };
+    },
+  }),
+];
+
+const kinds = {
+  smart_contract_log: 'contract_log',
+  stx_lock: 'stx_lock',
+  stx_asset: 'stx',
+  fungible_token_asset: 'ft',
+  non_fungible_token_asset: 'nft',
+} as const satisfies Record<string, Event['kind']>;
+const types = [
+  'smart_contract_log',
+  'stx_lock',
+  'stx_asset',
+  'fungible_token_asset',
+  'non_fungible_token_asset',
+] as const;
+/** What is returned where no type is asked for: events that only a newer node knows, too. */
+const everyKind: readonly Event['kind'][] = [...Object.values(kinds), 'unknown'];
+
+export const transactionEvents = [
+  route({
+    path: '/extended/v1/tx/events',
+    operationId: 'getFilteredEvents',
+    summary: 'Events by transaction or address',
+    description:
+      'Returns the events of one transaction, or the events that name an address or were logged by it, newest first. Give either `tx_id` or `address`.',
+    tag: 'Transactions (v1)',
+    deprecated: { replacement: null },
+    query: {
+      tx_id: Type.Optional(TxId),
+      address: Type.Optional(Principal),
+      type: Type.Optional(
+        Type.Array(words(...types), { description: 'Event types to return, separated by commas or as repeated keys' }),
+      ),
+      ...legacyOffsetQuery({ maximum: 100, default: 20 }),
+    },
+    response: Type.Object(
+      {
+        limit: Type.Integer(),
+        offset: Type.Integer(),
+        events: Type.Array(MaybeWritten(TransactionEvent)),
+      },
+      { $id: 'FilteredEvents' },
+    ),
+    etag: chainTip,
+    long: true,
+    handle: async ({ query: { tx_id, address, type, limit, offset }, read }) => {
+      const asked = type?.map((word) => kinds[word]) ?? everyKind;
+      if (tx_id !== undefined && address !== undefined) {
+        throw new ApiError(400, "can't handle both 'address' and 'tx_id' in the same request");
+      }
+      if (tx_id !== undefined) {
+        const events = await read.events.lastFirst(tx_id, asked, limit, offset);
+        return { limit, offset, events: serializedLate(events, (event) => transactionEvent(tx_id, event)) };
+      }
+      if (address === undefined) throw new ApiError(400, "can not find 'address' or 'tx_id' in the request");
+      const events = await read.addresses.events(address, asked, limit, offset);
+      return { limit, offset, events: serializedLate(events, ({ txId, event }) => transactionEvent(txId, event)) };
     },
   }),
 ];

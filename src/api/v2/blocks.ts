@@ -1,16 +1,71 @@
-import { Type } from '@sinclair/typebox';
+/** Blocks of v2, Bitcoin blocks, and the mean times between blocks. */
+import { type Static, Type } from '@sinclair/typebox';
 import { fromHex, toHex } from '../../codec/hex.ts';
 import { notFound } from '../../http/errors.ts';
 import { blockAt, block as blockTag, chainTip } from '../../http/etag.ts';
 import { FlatPage, flatPage, flatQuery, flatStart, type ItemName, NO_CURSOR } from '../../http/flat-pagination.ts';
 import { OffsetPage, offsetPage, offsetQuery } from '../../http/offset-pagination.ts';
 import { type Route, route } from '../../http/route.ts';
+import type { AnchorBurnBlock } from '../../store/model/block.ts';
 import { ChainBlock, chainBlock } from '../shared/block.ts';
 import { example } from '../shared/examples/examples.ts';
-import { BlockParameter } from '../shared/parameters.ts';
-import { Hex } from '../shared/values.ts';
-import { AverageTimes } from './schemas/block.ts';
-import { averageTimes } from './serialize/block.ts';
+import { BlockParameter, BurnBlockParameter } from '../shared/parameters.ts';
+import { Hash, Height, Hex, IsoTime, isoTime, UnixTime } from '../shared/values.ts';
+
+const seconds = Type.Number({ minimum: 0 });
+
+/** Mean seconds between blocks. */
+const AverageTimes = Type.Object(
+  {
+    last_1h: seconds,
+    last_24h: seconds,
+    last_7d: seconds,
+    last_30d: seconds,
+  },
+  { $id: 'AverageBlockTimes' },
+);
+
+const BurnBlock = Type.Object(
+  {
+    burn_block_time: UnixTime,
+    burn_block_time_iso: IsoTime,
+    burn_block_hash: Hash,
+    burn_block_height: Height,
+    stacks_blocks: Type.Array(Hash, {
+      description: 'Hashes of the blocks anchored to the Bitcoin block, highest first',
+    }),
+    avg_block_time: Type.Integer({
+      description: 'Mean number of seconds between these blocks; 0 if there is only one',
+    }),
+    total_tx_count: Type.Integer({ minimum: 0, description: 'Number of transactions in these blocks' }),
+  },
+  { $id: 'BurnBlock' },
+);
+
+const hundredths = (seconds: number): number => Math.round(seconds * 100) / 100;
+
+/** Average seconds between blocks over the last hour, day, 7 and 30 days, rounded to hundredths. */
+function averageTimes([hour = 0, day = 0, week = 0, month = 0]: readonly number[]): Static<typeof AverageTimes> {
+  return {
+    last_1h: hundredths(hour),
+    last_24h: hundredths(day),
+    last_7d: hundredths(week),
+    last_30d: hundredths(month),
+  };
+}
+
+/** A Bitcoin block with the Stacks blocks anchored in it. The average time is in whole seconds. */
+function burnBlock(of: AnchorBurnBlock): Static<typeof BurnBlock> {
+  return {
+    burn_block_time: of.time,
+    burn_block_time_iso: isoTime(of.time),
+    burn_block_hash: toHex(of.hash),
+    burn_block_height: of.height,
+    stacks_blocks: of.blocks.map(toHex),
+    avg_block_time: Math.trunc(hundredths(of.averageBlockTime)),
+    total_tx_count: of.transactions,
+  };
+}
 
 const tag = 'Blocks';
 const BLOCKS = 'blocks';
@@ -137,6 +192,61 @@ export const blocks = (now: () => number): Route[] => [
       const list = `tenure-blocks ${tenure_height}`;
       const page = await read.blocks.ofTenure(tenure_height, query.limit, flatStart(list, blockName, query));
       return flatPage(list, query, page, chainBlock);
+    },
+  }),
+];
+
+const BURN_TAG = 'Burn blocks';
+const UNKNOWN_BURN_BLOCK = 'Burn block not found';
+
+const burnBlocksQuery = offsetQuery({ maximum: 30, default: 20 });
+
+export const burnBlocks = [
+  route({
+    path: '/extended/v2/burn-blocks',
+    operationId: 'getBurnBlocks',
+    summary: 'Recent Bitcoin blocks',
+    description: 'Returns the Bitcoin blocks to which blocks of the canonical chain are anchored, highest first.',
+    tag: BURN_TAG,
+    query: burnBlocksQuery,
+    response: OffsetPage(BurnBlock),
+    etag: chainTip,
+    handle: async ({ query, read }) => {
+      return offsetPage(query, await read.burnBlocks.page(query.limit, query.offset), burnBlock);
+    },
+  }),
+  route({
+    path: '/extended/v2/burn-blocks/{height_or_hash}',
+    operationId: 'getBurnBlock',
+    summary: 'One Bitcoin block',
+    description:
+      'Returns one Bitcoin block to which blocks of the canonical chain are anchored. A Bitcoin block without any is not found.',
+    tag: BURN_TAG,
+    params: { height_or_hash: BurnBlockParameter },
+    response: BurnBlock,
+    notFound: UNKNOWN_BURN_BLOCK,
+    etag: chainTip,
+    handle: async ({ params: { height_or_hash }, read }) => {
+      const found = await read.burnBlocks.find(height_or_hash);
+      if (found === undefined) throw notFound(UNKNOWN_BURN_BLOCK);
+      return burnBlock(found);
+    },
+  }),
+  route({
+    path: '/extended/v2/burn-blocks/{height_or_hash}/blocks',
+    operationId: 'getBurnBlockBlocks',
+    summary: 'Blocks of a Bitcoin block',
+    description: 'Returns the blocks of the canonical chain that are anchored to a Bitcoin block, highest first.',
+    tag: BURN_TAG,
+    params: { height_or_hash: BurnBlockParameter },
+    query: burnBlocksQuery,
+    response: OffsetPage(ChainBlock),
+    notFound: UNKNOWN_BURN_BLOCK,
+    etag: chainTip,
+    handle: async ({ params: { height_or_hash }, query, read }) => {
+      const page = await read.burnBlocks.blocks(height_or_hash, query.limit, query.offset);
+      if (page === undefined) throw notFound(UNKNOWN_BURN_BLOCK);
+      return offsetPage(query, page, chainBlock);
     },
   }),
 ];

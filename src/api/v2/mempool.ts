@@ -1,7 +1,83 @@
+/** Fees of pending transactions. */
+import { type Static, Type } from '@sinclair/typebox';
 import { mempool as mempoolTag } from '../../http/etag.ts';
 import { route } from '../../http/route.ts';
-import { Fees } from './schemas/fees.ts';
-import { fees } from './serialize/fees.ts';
+import type { OfferedFee } from '../../store/model/transaction.ts';
+import { exactNumber, Uint64 } from '../shared/values.ts';
+
+/** micro-STX. */
+const Priorities = Type.Object(
+  {
+    no_priority: Uint64,
+    low_priority: Uint64,
+    medium_priority: Uint64,
+    high_priority: Uint64,
+  },
+  { $id: 'FeePriorities' },
+);
+
+/** Fees of all pending transactions, and of each type that has a pending one. */
+const Fees = Type.Object(
+  {
+    all: Priorities,
+    token_transfer: Type.Optional(Priorities),
+    contract_call: Type.Optional(Priorities),
+    smart_contract: Type.Optional(Priorities),
+  },
+  { $id: 'MempoolFees' },
+);
+
+const TYPES = ['token_transfer', 'contract_call', 'smart_contract'] as const;
+
+/** The nearest integer, and of two as near the even one. Neither is negative. */
+function roundedQuotient(dividend: bigint, divisor: bigint): bigint {
+  const [quotient, twice] = [dividend / divisor, (dividend % divisor) * 2n];
+  const up = twice > divisor || (twice === divisor && quotient % 2n === 1n);
+  return up ? quotient + 1n : quotient;
+}
+
+/** The fee at a place of the list that has each fee as often as it is offered. @param fees ascending */
+function feeAt(fees: readonly OfferedFee[], place: number): bigint {
+  let behind = 0;
+  for (const { fee, transactions } of fees) {
+    behind += transactions;
+    if (place < behind) return fee;
+  }
+  return 0n;
+}
+
+/** The fee at a percentile, in micro-STX: in proportion between two fees where the percentile lies between them. */
+function percentile(fees: readonly OfferedFee[], count: number, percent: number) {
+  const hundredths = percent * Math.max(0, count - 1);
+  const place = Math.floor(hundredths / 100);
+  const below = feeAt(fees, place);
+  const above = hundredths % 100 === 0 ? below : feeAt(fees, place + 1);
+  return exactNumber(roundedQuotient(100n * below + BigInt(hundredths % 100) * (above - below), 100n));
+}
+
+function priorities(offered: readonly OfferedFee[]) {
+  const fees = offered.toSorted((a, b) => (a.fee < b.fee ? -1 : a.fee > b.fee ? 1 : 0));
+  const count = fees.reduce((sum, { transactions }) => sum + transactions, 0);
+  return {
+    no_priority: percentile(fees, count, 25),
+    low_priority: percentile(fees, count, 50),
+    medium_priority: percentile(fees, count, 75),
+    high_priority: percentile(fees, count, 95),
+  };
+}
+
+/**
+ * Fees to choose from, in micro-STX: percentiles 25, 50, 75 and 95 of what pending transactions offer, over all types and for
+ * each type.
+ */
+export function fees(offered: readonly OfferedFee[]): Static<typeof Fees> {
+  const serialized: Static<typeof Fees> = { all: priorities(offered) };
+  for (const type of TYPES) {
+    const ofType = offered.filter((of) => of.type === type);
+    if (ofType.length > 0) serialized[type] = priorities(ofType);
+  }
+  return serialized;
+}
 
 export const mempoolFees = [
   route({

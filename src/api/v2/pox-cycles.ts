@@ -1,15 +1,130 @@
-/** Reward cycles with their signers, and by pox-4 whose STX those sign for. */
-import { Type } from '@sinclair/typebox';
+/** Reward cycles with their signers and stackers, and what Bitcoin transactions paid. */
+import { type Static, Type } from '@sinclair/typebox';
 import { fromHex, toHex } from '../../codec/hex.ts';
 import { notFound } from '../../http/errors.ts';
-import { chainTip } from '../../http/etag.ts';
+import { chainAndBurnBlock, chainTip } from '../../http/etag.ts';
 import { legacyOffsetQuery, OffsetPage, offsetPage, offsetQuery } from '../../http/offset-pagination.ts';
 import { route } from '../../http/route.ts';
-import type { RewardCycle } from '../../store/model/staking.ts';
+import type { CycleStacker, PoxOutput, RewardCycle, StackingSigner } from '../../store/model/staking.ts';
 import type { Reader } from '../../store/read/index-reader.ts';
 import { example } from '../shared/examples/examples.ts';
-import { PoxCycle, PoxSigner, PoxStacker } from './schemas/stacking.ts';
-import { poxCycle, poxSigner, poxStacker } from './serialize/stacking.ts';
+import { BurnBlockParameter } from '../shared/parameters.ts';
+import {
+  Amount,
+  bitcoinAddress,
+  Hash,
+  Height,
+  Hex,
+  nullable,
+  Principal,
+  Sats,
+  stackedPercent,
+  weightPercent,
+  words,
+} from '../shared/values.ts';
+
+const percent = Type.Number({ minimum: 0, maximum: 100 });
+
+const PoxCycle = Type.Object(
+  {
+    block_height: Type.Integer({ description: 'Height of the block that chose the signers' }),
+    index_block_hash: Hash,
+    cycle_number: Type.Integer(),
+    total_weight: Type.Integer(),
+    total_stacked_amount: Amount,
+    total_signers: Type.Integer(),
+  },
+  { $id: 'PoxCycle' },
+);
+
+const PoxSigner = Type.Object(
+  {
+    signing_key: Hex,
+    signer_address: Type.String({ description: 'Stacks address derived from the hash of the key' }),
+    weight: Type.Integer(),
+    stacked_amount: Amount,
+    weight_percent: percent,
+    stacked_amount_percent: percent,
+    solo_stacker_count: Type.Integer({
+      description: 'Number of such stackers in pox-4; 0 in cycles of other versions',
+    }),
+    pooled_stacker_count: Type.Integer({
+      description: 'Number of such stackers in pox-4; 0 in cycles of other versions',
+    }),
+  },
+  { $id: 'PoxSigner' },
+);
+
+const PoxStacker = Type.Object(
+  {
+    stacker_address: Principal,
+    stacked_amount: Amount,
+    pox_address: nullable(Type.String({ description: 'Bitcoin address' })),
+    stacker_type: words('solo', 'pooled'),
+  },
+  { $id: 'PoxStacker' },
+);
+
+const PoxTransaction = Type.Object(
+  {
+    burn_block_height: Height,
+    burn_block_hash: Hash,
+    tx_id: Hash,
+    recipient: Type.String({ description: 'Bitcoin address' }),
+    utxo_idx: Type.Integer(),
+    amount: Sats,
+  },
+  { $id: 'PoxTransaction' },
+);
+
+/** A reward cycle; amounts are in micro-STX. */
+const poxCycle = (cycle: RewardCycle): Static<typeof PoxCycle> => ({
+  block_height: cycle.blockHeight,
+  index_block_hash: toHex(cycle.indexHash),
+  cycle_number: cycle.cycle,
+  total_weight: cycle.weight,
+  total_stacked_amount: cycle.stacked.toString(),
+  total_signers: cycle.signers,
+});
+
+/** A signer of a reward cycle, with its share in percent. */
+function poxSigner(signer: StackingSigner, cycle: RewardCycle): Static<typeof PoxSigner> {
+  const share = { signer, cycle };
+  return {
+    signing_key: toHex(signer.key),
+    signer_address: signer.address,
+    weight: signer.weight,
+    stacked_amount: signer.stacked.toString(),
+    weight_percent: weightPercent(share),
+    stacked_amount_percent: stackedPercent(share),
+    solo_stacker_count: signer.soloStackers,
+    pooled_stacker_count: signer.pooledStackers,
+  };
+}
+
+/** A principal that stacks with a signer in a cycle; amounts are in micro-STX. */
+const poxStacker = ({ stacker, pooled, print }: CycleStacker): Static<typeof PoxStacker> => ({
+  stacker_address: stacker,
+  stacked_amount: print.state.locked.toString(),
+  pox_address: bitcoinAddress(print),
+  stacker_type: pooled ? 'pooled' : 'solo',
+});
+
+/** A Bitcoin transaction that paid rewards, in satoshis. */
+const poxTransaction = ({
+  burnBlock,
+  txId,
+  outputIndex,
+  recipient,
+  amount,
+}: PoxOutput): Static<typeof PoxTransaction> => ({
+  burn_block_height: burnBlock.height,
+  burn_block_hash: toHex(burnBlock.hash),
+  tx_id: toHex(txId),
+  recipient,
+  utxo_idx: outputIndex,
+  amount,
+});
 
 const tag = 'Stacking';
 
@@ -118,6 +233,45 @@ export const poxCycles = [
       if (signer === undefined) throw notFound(UNKNOWN_SIGNER);
       const page = await read.rewardCycles.stackers(cycle_number, signer_key, query.limit, query.offset);
       return offsetPage(query, page, poxStacker);
+    },
+  }),
+];
+
+const query = offsetQuery({ maximum: 30, default: 20 });
+
+export const poxTransactions = [
+  route({
+    path: '/extended/v2/burn-blocks/{height_or_hash}/pox-transactions',
+    operationId: 'getBurnBlockPoxTransactions',
+    summary: 'Reward payments of a Bitcoin block',
+    description:
+      'Returns the rewards that the transactions of a Bitcoin block paid to stackers, ordered by transaction id. `latest` stands for the newest Bitcoin block that paid any.',
+    tag: 'Burn blocks',
+    params: { height_or_hash: BurnBlockParameter },
+    query,
+    response: OffsetPage(PoxTransaction),
+    etag: chainAndBurnBlock,
+    handle: async ({ params: { height_or_hash }, query, read }) =>
+      offsetPage(query, await read.burnRewards.outputsOf(height_or_hash, query.limit, query.offset), poxTransaction),
+  }),
+  route({
+    path: '/extended/v2/addresses/{burnchain_address}/pox-transactions',
+    operationId: 'getAddressPoxTransactions',
+    summary: 'Reward payments to an address',
+    description: 'Returns the rewards that Bitcoin transactions paid to an address, newest block first.',
+    tag: 'Burn blocks',
+    params: {
+      burnchain_address: Type.String({
+        description: 'Bitcoin address as the node writes it',
+        examples: example('bitcoin_address'),
+      }),
+    },
+    query,
+    response: OffsetPage(PoxTransaction),
+    etag: chainAndBurnBlock,
+    handle: async ({ params: { burnchain_address }, query, read }) => {
+      const page = await read.burnRewards.outputsTo(burnchain_address, query.limit, query.offset);
+      return offsetPage(query, page, poxTransaction);
     },
   }),
 ];

@@ -1,12 +1,53 @@
-import { Type } from '@sinclair/typebox';
+/** Deployment statuses of contracts, and what they logged. */
+import { type Static, Type } from '@sinclair/typebox';
+import { toHex } from '../../codec/hex.ts';
 import { chainTip, mempool } from '../../http/etag.ts';
 import { FlatPage, flatPage, flatQuery, flatStart, type ItemName, NO_CURSOR } from '../../http/flat-pagination.ts';
 import { route } from '../../http/route.ts';
+import type { Deployment } from '../../store/model/contract.ts';
 import type { EventPlace } from '../../store/model/transaction.ts';
 import { ContractLog, contractLog } from '../shared/event.ts';
 import { example } from '../shared/examples/examples.ts';
-import { ContractStatuses } from './schemas/smart-contract.ts';
-import { contractStatus } from './serialize/smart-contract.ts';
+import { Hash, Height, words } from '../shared/values.ts';
+
+const ContractStatus = Type.Union(
+  [
+    Type.Object(
+      {
+        found: Type.Literal(true),
+        result: Type.Object({
+          status: words(
+            'pending',
+            'success',
+            'abort_by_response',
+            'abort_by_post_condition',
+            'problematic_skipped',
+            'unknown',
+          ),
+          tx_id: Hash,
+          contract_id: Type.String(),
+          block_height: Type.Optional(Height),
+        }),
+      },
+      { $id: 'KnownContractStatus' },
+    ),
+    Type.Object({ found: Type.Literal(false) }, { $id: 'UnknownContractStatus' }),
+  ],
+  { $id: 'ContractStatus' },
+);
+
+/** Deployment statuses by contract identifier. */
+const ContractStatuses = Type.Unsafe<Record<string, Static<typeof ContractStatus>>>(
+  Type.Object({}, { $id: 'ContractStatuses', additionalProperties: ContractStatus }),
+);
+
+/** What became of a contract's deployment. */
+function contractStatus(contractId: string, found: Deployment | undefined): Static<typeof ContractStatuses>[string] {
+  if (found === undefined) return { found: false };
+  const { status, txId } = found;
+  const result = { status, tx_id: toHex(txId), contract_id: contractId };
+  return { found: true, result: found.status === 'pending' ? result : { ...result, block_height: found.height } };
+}
 
 const tag = 'Smart contracts';
 

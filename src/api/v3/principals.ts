@@ -44,7 +44,7 @@ export const StxBalance = Type.Object(
   { $id: 'StxBalance' },
 );
 
-export const Nonces = Type.Object(
+const Nonces = Type.Object(
   {
     next_nonce: Uint64,
     last_confirmed_nonce: nullable(Uint64),
@@ -63,14 +63,14 @@ const AssetChange = Type.Object({ sent: Amount, received: Amount, net: SignedAmo
  * The change of one asset: STX with the fee in `sent`, base units of a fungible token, or the number of a non-fungible token's
  * events.
  */
-export const BalanceChange = Type.Object({ asset: Asset, balance_change: AssetChange }, { $id: 'BalanceChange' });
+const BalanceChange = Type.Object({ asset: Asset, balance_change: AssetChange }, { $id: 'BalanceChange' });
 
-export const TransactionBalanceChange = Type.Object(
+const TransactionBalanceChange = Type.Object(
   { tx_id: Hash, asset: Asset, balance_change: AssetChange },
   { $id: 'TransactionBalanceChange' },
 );
 
-export const PrincipalTransaction = Type.Object(
+const PrincipalTransaction = Type.Object(
   {
     transaction: ListedTransaction,
     involvement: words('sender', 'sponsor', 'affected'),

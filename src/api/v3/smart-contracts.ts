@@ -10,7 +10,7 @@ import { ContractParameter, includeQuery } from '../shared/parameters.ts';
 import { Hash, nullable } from '../shared/values.ts';
 import { BitcoinBlock, Block, block } from './transaction.ts';
 
-export const SmartContract = Type.Object(
+const SmartContract = Type.Object(
   {
     contract_id: Type.String(),
     clarity_version: nullable(Type.Integer()),

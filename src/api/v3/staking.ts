@@ -70,21 +70,18 @@ const bondMembers = {
   }),
 };
 
-export const Bond = Type.Object(bondMembers, { $id: 'Bond' });
-export const BondDetail = Type.Object(
+const Bond = Type.Object(bondMembers, { $id: 'Bond' });
+const BondDetail = Type.Object(
   { ...bondMembers, transaction: MadeByTransaction },
   { $id: 'BondDetail', extends: Bond },
 );
 
-export const BondAllowance = Type.Object({ staker: Principal, max_sats: Sats }, { $id: 'BondAllowance' });
+const BondAllowance = Type.Object({ staker: Principal, max_sats: Sats }, { $id: 'BondAllowance' });
 
 const registrationMembers = { signer: Principal, staker: Principal, balances };
 
-export const BondRegistration = Type.Object(
-  { ...registrationMembers, type: words('l1', 'l2') },
-  { $id: 'BondRegistration' },
-);
-export const BondRegistrationDetail = Type.Union(
+const BondRegistration = Type.Object({ ...registrationMembers, type: words('l1', 'l2') }, { $id: 'BondRegistration' });
+const BondRegistrationDetail = Type.Union(
   [
     Type.Object({
       ...registrationMembers,
@@ -115,7 +112,7 @@ const Rewards = Type.Object(
   { $id: 'StakingRewards' },
 );
 
-export const PrincipalStaking = Type.Object(
+const PrincipalStaking = Type.Object(
   {
     stx: Type.Object({ locked: MicroStx, rewards: Rewards }),
     bonds: Type.Object({ count: Type.Integer(), locked: balances, rewards: Rewards }),
@@ -123,7 +120,7 @@ export const PrincipalStaking = Type.Object(
   { $id: 'PrincipalStaking' },
 );
 
-export const BondPosition = Type.Object(
+const BondPosition = Type.Object(
   {
     bond_index: Type.Integer(),
     status: words('enrolled', 'running', 'early_exit', 'unlocked'),
@@ -135,7 +132,7 @@ export const BondPosition = Type.Object(
   { $id: 'BondPosition' },
 );
 
-export const CycleSigner = Type.Object(
+const CycleSigner = Type.Object(
   {
     signing_key: Hex,
     weight: Type.Object({ amount: Type.Integer(), percent: Percent }),
@@ -155,13 +152,13 @@ export const CycleSigner = Type.Object(
 
 const signer = { signer: Principal, signer_key: Hex };
 
-export const StakingSigner = Type.Object(signer, { $id: 'StakingSigner' });
-export const StakingSignerDetail = Type.Object(
+const StakingSigner = Type.Object(signer, { $id: 'StakingSigner' });
+const StakingSignerDetail = Type.Object(
   { ...signer, transaction: MadeByTransaction },
   { $id: 'StakingSignerDetail', extends: StakingSigner },
 );
 
-export const SignerStaker = Type.Object(
+const SignerStaker = Type.Object(
   {
     staker: Principal,
     types: Type.Array(words('stx', 'btc'), { description: '`stx` is a stake outside of bonds, `btc` one in bonds' }),
@@ -182,7 +179,7 @@ function bondStatus({ startHeight, unlockHeight }: StoredBond, burnHeight: numbe
 }
 
 /** @param burnHeight Bitcoin's, now */
-export const bond = (of: StoredBond, burnHeight: number): Static<typeof Bond> => ({
+const bond = (of: StoredBond, burnHeight: number): Static<typeof Bond> => ({
   index: of.index,
   pox_version: 'pox5',
   status: bondStatus(of, burnHeight),
@@ -201,13 +198,13 @@ export const bond = (of: StoredBond, burnHeight: number): Static<typeof Bond> =>
 });
 
 /** A bond with the transaction that set it up. @param burnHeight Bitcoin's height, by which the status is computed */
-export const bondDetail = (of: StoredBondDetail, burnHeight: number): Static<typeof BondDetail> => ({
+const bondDetail = (of: StoredBondDetail, burnHeight: number): Static<typeof BondDetail> => ({
   ...bond(of, burnHeight),
   transaction: madeBy(of.madeBy),
 });
 
 /** How many satoshis a staker may put into a bond. */
-export const bondAllowance = ({ staker, sats }: StoredBondAllowance): Static<typeof BondAllowance> => ({
+const bondAllowance = ({ staker, sats }: StoredBondAllowance): Static<typeof BondAllowance> => ({
   staker,
   max_sats: sats,
 });
@@ -219,13 +216,13 @@ const registration = ({ signer, staker, sats, stx }: StoredBondRegistration) => 
 });
 
 /** A staker's registration for a bond. */
-export const bondRegistration = (of: StoredBondRegistration): Static<typeof BondRegistration> => ({
+const bondRegistration = (of: StoredBondRegistration): Static<typeof BondRegistration> => ({
   ...registration(of),
   type: of.outputs === null ? 'l2' : 'l1',
 });
 
 /** A staker's registration for a bond, with what secures it. */
-export function bondRegistrationDetail(of: StoredBondRegistration): Static<typeof BondRegistrationDetail> {
+function bondRegistrationDetail(of: StoredBondRegistration): Static<typeof BondRegistrationDetail> {
   if (of.outputs === null) return { ...registration(of), type: 'l2', l2_lockup: { tx_id: toHex(of.txId) } };
   const transactions = of.outputs.map(({ txId, index }) => ({ tx_id: toHex(txId), output_index: index }));
   return { ...registration(of), type: 'l1', l1_lockup: { transactions } };
@@ -240,7 +237,7 @@ const rewards = ({ accrued, claimed }: StoredRewards) => ({
 });
 
 /** What a principal stakes: STX and bonds. */
-export const principalStaking = ({ stx, bonds }: StakingSummary): Static<typeof PrincipalStaking> => ({
+const principalStaking = ({ stx, bonds }: StakingSummary): Static<typeof PrincipalStaking> => ({
   stx: { locked: stx.locked.toString(), rewards: rewards(stx.rewards) },
   bonds: {
     count: bonds.count,
@@ -250,7 +247,7 @@ export const principalStaking = ({ stx, bonds }: StakingSummary): Static<typeof 
 });
 
 /** A principal's position in a bond. */
-export const bondPosition = (of: StoredBondPosition): Static<typeof BondPosition> => ({
+const bondPosition = (of: StoredBondPosition): Static<typeof BondPosition> => ({
   bond_index: of.bond,
   status: of.earlyExit ? 'early_exit' : 'enrolled',
   active: of.active,
@@ -282,7 +279,7 @@ const manager = ({ signer, registered, grants, pending }: SignerManager, key: st
 };
 
 /** A signer of a cycle, with its share in percent and the managers of its key. */
-export function cycleSigner(of: ManagedSigner): Static<typeof CycleSigner> {
+function cycleSigner(of: ManagedSigner): Static<typeof CycleSigner> {
   const { signer, cycle, managers } = of;
   const key = toHex(signer.key);
   return {
@@ -294,19 +291,19 @@ export function cycleSigner(of: ManagedSigner): Static<typeof CycleSigner> {
 }
 
 /** A staking signer with its key. */
-export const stakingSigner = ({ signer, key }: StoredStakingSigner): Static<typeof StakingSigner> => ({
+const stakingSigner = ({ signer, key }: StoredStakingSigner): Static<typeof StakingSigner> => ({
   signer,
   signer_key: toHex(key),
 });
 
 /** A staking signer with the transaction that registered its key. */
-export const stakingSignerDetail = (of: StoredStakingSignerDetail): Static<typeof StakingSignerDetail> => ({
+const stakingSignerDetail = (of: StoredStakingSignerDetail): Static<typeof StakingSignerDetail> => ({
   ...stakingSigner(of),
   transaction: madeBy(of.madeBy),
 });
 
 /** A principal that stakes with a signer, and what it stakes: STX, BTC or both. */
-export const signerStaker = ({ staker, stx, btc }: StoredSignerStaker): Static<typeof SignerStaker> => ({
+const signerStaker = ({ staker, stx, btc }: StoredSignerStaker): Static<typeof SignerStaker> => ({
   staker,
   types: [...(stx ? ['stx' as const] : []), ...(btc ? ['btc' as const] : [])],
 });

@@ -19,11 +19,11 @@ export const FtBalance = Type.Object({ asset_identifier, balance: Amount }, { $i
 
 export const NftInstance = Type.Object({ asset_identifier, value: ClarityPair }, { $id: 'NftInstance' });
 
-export const Holder = Type.Object({ principal: Principal, balance: Amount }, { $id: 'Holder' });
+const Holder = Type.Object({ principal: Principal, balance: Amount }, { $id: 'Holder' });
 
-export const StxSupply = Type.Object({ total: Amount, projected_total_2050: Amount }, { $id: 'StxSupply' });
+const StxSupply = Type.Object({ total: Amount, projected_total_2050: Amount }, { $id: 'StxSupply' });
 
-export const FtSupply = Type.Object({ asset_identifier, total: Amount }, { $id: 'FtSupply' });
+const FtSupply = Type.Object({ asset_identifier, total: Amount }, { $id: 'FtSupply' });
 
 /** A balance of a fungible token, in base units. */
 export const ftBalance = ({ asset, balance }: StoredFtBalance): Static<typeof FtBalance> => ({
@@ -38,7 +38,7 @@ export const nftInstance = ({ asset, value }: StoredNftInstance): Static<typeof 
 });
 
 /** A principal that holds a token, with its balance in base units. */
-export const holder = ({ principal, balance }: StoredHolder): Static<typeof Holder> => ({ principal, balance });
+const holder = ({ principal, balance }: StoredHolder): Static<typeof Holder> => ({ principal, balance });
 
 const tag = 'Tokens';
 

@@ -116,7 +116,7 @@ const bare = <T extends TProperties, const W extends string>(shared: T, type: W)
   Type.Object({ ...shared, type: Type.Literal(type) });
 
 const summary = { ...common, ...place };
-export const TransactionSummary = Type.Union(
+const TransactionSummary = Type.Union(
   [
     transferOf(summary),
     Type.Object({ ...summary, type: Type.Literal('smart_contract'), smart_contract: deployment }),
@@ -155,7 +155,7 @@ const full = {
   post_conditions: Type.Optional(PostConditions),
   result: Type.Optional(ClarityPair),
 };
-export const FullTransaction = Type.Union(
+const FullTransaction = Type.Union(
   [
     transferOf(full),
     Type.Object({ ...full, type: Type.Literal('smart_contract'), smart_contract: contractWithSource }),
@@ -187,7 +187,7 @@ const fullPending = {
   replaced_by_tx_id: nullable(Hash),
   post_conditions: Type.Optional(PostConditions),
 };
-export const FullPending = Type.Union(
+const FullPending = Type.Union(
   [
     transferOf(fullPending),
     Type.Object({ ...fullPending, type: Type.Literal('smart_contract'), smart_contract: contractWithSource }),
@@ -217,7 +217,7 @@ export function pendingSummary(transaction: PendingTransaction): Static<typeof P
 }
 
 /** What precedes the type and body of a mined transaction. */
-export function minedMembers(transaction: StoredTransactionSummary) {
+function minedMembers(transaction: StoredTransactionSummary) {
   const { burnBlock } = transaction;
   return {
     ...accountMembers(transaction),
@@ -228,7 +228,7 @@ export function minedMembers(transaction: StoredTransactionSummary) {
 }
 
 /** What precedes the type and body of a pending or dropped transaction. */
-export function pendingMembers(transaction: PendingTransaction) {
+function pendingMembers(transaction: PendingTransaction) {
   return {
     ...accountMembers(transaction),
     receipt_time: transaction.receiptTime,
@@ -249,7 +249,7 @@ function accountMembers({ txId, sender, sponsor, fee }: PendingTransaction | Sto
 const account = ({ address, nonce }: Signer) => ({ address, nonce: exactNumber(nonce) });
 
 /** The members that depend on the type of a transaction. */
-export function summaryBody(payload: SummaryPayload) {
+function summaryBody(payload: SummaryPayload) {
   switch (payload.type) {
     case 'coinbase':
       return { type: payload.type, coinbase: { alt_recipient: payload.altRecipient } };
@@ -261,7 +261,7 @@ export function summaryBody(payload: SummaryPayload) {
 }
 
 /** What the node makes for itself shows no body while it waits. */
-export function pendingBody(payload: SummaryPayload) {
+function pendingBody(payload: SummaryPayload) {
   switch (payload.type) {
     case 'coinbase':
       return { type: payload.type };
@@ -295,7 +295,7 @@ function userBody(payload: Exclude<SummaryPayload, { type: 'coinbase' | 'tenure_
 
 /** The parts too large to be shown unasked. One that doesn't apply to a transaction is ignored. */
 export const includable = ['function_args', 'source_code', 'post_conditions', 'result'] as const;
-export type Include = readonly (typeof includable)[number][];
+type Include = readonly (typeof includable)[number][];
 
 /** A transaction with all its members. @param include names of members that are returned only when asked for */
 export function fullTransaction(found: StoredFoundTransaction, include: Include) {

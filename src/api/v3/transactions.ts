@@ -41,7 +41,7 @@ const movement = <M extends TProperties, T extends TProperties>($id: string, mov
 
 const asset_identifier = Type.String();
 
-export const TransactionEvent = Type.Union(
+const TransactionEvent = Type.Union(
   [
     Type.Object({
       ...index,

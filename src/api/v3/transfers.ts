@@ -21,12 +21,9 @@ const Origin = {
   block: Block,
 };
 
-export const StxTransfer = Type.Object(
-  { ...Sides, amount: Amount, memo: nullable(Memo), ...Origin },
-  { $id: 'StxTransfer' },
-);
+const StxTransfer = Type.Object({ ...Sides, amount: Amount, memo: nullable(Memo), ...Origin }, { $id: 'StxTransfer' });
 
-export const FtTransfer = Type.Object({ ...Sides, amount: Amount, ...Origin }, { $id: 'FtTransfer' });
+const FtTransfer = Type.Object({ ...Sides, amount: Amount, ...Origin }, { $id: 'FtTransfer' });
 
 export const NftMove = Type.Object({ ...Sides, ...Origin }, { $id: 'NftTransfer' });
 

@@ -1,7 +1,7 @@
 /** Makes a serving process a host of a cluster by its settings, and the JSON of a cluster's state. */
 import { hostname } from 'node:os';
 import type { Registry } from 'prom-client';
-import type { ClusterLog, HostsState } from '../../api/stackside/hosts.ts';
+import type { ClusterLog, HostsState } from '../../api/stackside/server.ts';
 import type { Chance } from '../../base/chance.ts';
 import type { Clock } from '../../base/clock.ts';
 import { OperatorError, PassingError } from '../../base/errors.ts';

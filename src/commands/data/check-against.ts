@@ -1,6 +1,6 @@
 /** `stackside check --against`: the tables of this data against those of another directory or server, at one entry. */
 import { Value } from '@sinclair/typebox/value';
-import { Digests, LONGEST_WAIT } from '../../api/stackside/digests.ts';
+import { Digests, LONGEST_WAIT } from '../../api/stackside/journal.ts';
 import { type Clock, systemClock } from '../../base/clock.ts';
 import { OperatorError, PassingError } from '../../base/errors.ts';
 import { parsedJson } from '../../base/json.ts';

@@ -1,6 +1,6 @@
 /** Digests of the tables of a data directory at an entry, and their form in JSON. */
 import type { Static } from '@sinclair/typebox';
-import type { DigestStand, TableDigest as WireDigest } from '../../api/stackside/digests.ts';
+import type { DigestStand, TableDigest as WireDigest } from '../../api/stackside/journal.ts';
 import { type Clock, pause, systemClock } from '../../base/clock.ts';
 import { toHex } from '../../codec/hex.ts';
 import { type IndexSnapshot, snapshotIndex } from '../../store/check/index-snapshot.ts';

@@ -2,9 +2,9 @@
  * The API as a whole: its routes, the proxy to the node, and realtime. It runs in the main thread or in API threads.
  */
 import type { Registry } from 'prom-client';
-import type { Steering } from '../../api/devnet-shared.ts';
+import type { Steering } from '../../api/devnet.ts';
+import type { PrefixForward } from '../../api/forwarded.ts';
 import type { Operations } from '../../api/operations.ts';
-import type { PrefixForward } from '../../api/prefix-routes.ts';
 import type { SystemApi } from '../../api/stackside/system.ts';
 import { type Clock, systemClock } from '../../base/clock.ts';
 import { Turns } from '../../base/turns.ts';

@@ -4,14 +4,14 @@
  */
 import { type Static, type TSchema, Type } from '@sinclair/typebox';
 import { Value } from '@sinclair/typebox/value';
-import { type Digested, type DigestQuery, DigestStand, TableDigest } from '../../api/stackside/digests.ts';
+import { type Digested, type DigestQuery, DigestStand, TableDigest } from '../../api/stackside/journal.ts';
 import {
   CheckFinding,
   type InspectionKind,
   type Inspections,
   type InspectionsState,
   TableSize,
-} from '../../api/stackside/inspections.ts';
+} from '../../api/stackside/system.ts';
 import type { Clock } from '../../base/clock.ts';
 import { EXIT } from '../../base/errors.ts';
 import { parsedJson } from '../../base/json.ts';

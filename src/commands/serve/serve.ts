@@ -1,8 +1,8 @@
 /** `stackside serve`: takes the node's events and answers the API, until it is told to stop. */
 import { Registry } from 'prom-client';
-import type { Steering } from '../../api/devnet-shared.ts';
+import type { Steering } from '../../api/devnet.ts';
 import type { Operations } from '../../api/operations.ts';
-import type { HostsState } from '../../api/stackside/hosts.ts';
+import type { HostsState } from '../../api/stackside/server.ts';
 import type { SystemApi } from '../../api/stackside/system.ts';
 import { type Every, pause } from '../../base/clock.ts';
 import { DiskFullError, EXIT, OperatorError, PassingError } from '../../base/errors.ts';

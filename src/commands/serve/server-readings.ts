@@ -1,8 +1,7 @@
 /** Reads what the server tells of itself: `/stackside/v1/status`, `history`, `system` and `journal`. */
 import type { Operations } from '../../api/operations.ts';
-import type { ServerHistory } from '../../api/stackside/history.ts';
 import type { JournalStretch, StoredEntry } from '../../api/stackside/journal.ts';
-import type { ServerStatus } from '../../api/stackside/status.ts';
+import type { ServerHistory, ServerStatus } from '../../api/stackside/server.ts';
 import type { SystemState } from '../../api/stackside/system.ts';
 import type { Clock } from '../../base/clock.ts';
 import type { LastHour } from '../../metrics/last-hour.ts';

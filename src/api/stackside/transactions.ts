@@ -1,13 +1,13 @@
-/** What waits as a whole and one by one: how fees are spread, what waits the longest, and where one stands. Stackside's own. */
+/** Pending transactions as a whole and one by one (how fees are spread, what waits the longest, the position of one), and the bytes of any transaction. Stackside's own: the route of bytes that v1 has is deprecated, and its successor is the node's. */
 import { Type } from '@sinclair/typebox';
 import { toHex } from '../../codec/hex.ts';
 import { notFound } from '../../http/errors.ts';
-import { mempool as mempoolTag } from '../../http/etag.ts';
+import { mempool as mempoolTag, transaction as transactionTag } from '../../http/etag.ts';
 import { route } from '../../http/route.ts';
 import type { OfferedFee } from '../../store/model/transaction.ts';
 import { TxId } from '../shared/parameters.ts';
 import { waitingStatuses } from '../shared/transaction-parts.ts';
-import { Hash, nullable, UnixTime } from '../shared/values.ts';
+import { Hash, Hex, nullable, UnixTime } from '../shared/values.ts';
 
 /** Least fees of the ranges in micro-STX, each about three times the one before; the last range has no end. */
 const BOUNDS = [0, 300, 1_000, 3_000, 10_000, 30_000, 100_000, 300_000, 1_000_000];
@@ -110,6 +110,28 @@ export const mempoolState = [
         replaced_by_tx_id: replacedByTxId === null ? null : toHex(replacedByTxId),
         position_by_fee: rank === null ? null : { all: rank.ofAll, type: rank.ofType },
       };
+    },
+  }),
+];
+
+const UNKNOWN = 'Transaction not found';
+
+export const rawTransactions = [
+  route({
+    path: '/stackside/v1/transactions/{tx_id}/raw',
+    operationId: 'getTransactionBytes',
+    summary: 'Serialized transaction',
+    description:
+      'Returns the bytes of a transaction in hex, whether it is mined, pending or dropped. Transactions made on Bitcoin have none and return `0x00`.',
+    tag: 'Stackside',
+    params: { tx_id: TxId },
+    response: Type.Object({ tx_id: Hash, raw_tx: Hex }, { $id: 'TransactionBytes' }),
+    notFound: UNKNOWN,
+    etag: transactionTag,
+    handle: async ({ params: { tx_id }, read }) => {
+      const found = await read.transactions.findInForks(tx_id, { limit: 0, offset: 0 }, true);
+      if (found === undefined) throw notFound(UNKNOWN);
+      return { tx_id: toHex(tx_id), raw_tx: toHex(found.transaction.raw) };
     },
   }),
 ];

@@ -1,28 +1,94 @@
-/** Transactions of an address, and what they moved of its assets. */
+/** Addresses of v2: balances and transactions. */
 import { Type } from '@sinclair/typebox';
 import { fromHex } from '../../codec/hex.ts';
 import { notFound } from '../../http/errors.ts';
-import { principal as principalTag, transaction as transactionTag } from '../../http/etag.ts';
+import { principalAndMempool, principal as principalTag, transaction as transactionTag } from '../../http/etag.ts';
 import { FlatPage, flatCursor, flatPage, flatStart, type ItemName, NO_CURSOR } from '../../http/flat-pagination.ts';
 import { legacyOffsetQuery, OffsetPage, offsetPage } from '../../http/offset-pagination.ts';
 import { route } from '../../http/route.ts';
 import type { TransactionKey } from '../../store/model/transaction.ts';
 import {
+  AddressFtBalance,
   AddressTransaction,
   AddressTransactionEvent,
   addressTransaction,
   addressTransactionEvent,
+  StxBalance,
+  stxBalance,
 } from '../shared/address.ts';
 import { example } from '../shared/examples/examples.ts';
-import { excludeFunctionArgs } from '../shared/legacy-parameters.ts';
+import { excludeFunctionArgs, Principal } from '../shared/legacy-parameters.ts';
 import { TxId } from '../shared/parameters.ts';
+import { SignedAmount } from '../shared/values.ts';
 
 const tag = 'Addresses';
+const params = { principal: Principal };
+const balancesOfV3 = '/extended/v3/principals/{principal}/balances';
+
+/** Greater than any height. */
+const TIP = Number.MAX_SAFE_INTEGER;
+
+export const addressBalancesV2 = [
+  route({
+    path: '/extended/v2/addresses/{principal}/balances/stx',
+    operationId: 'getAddressStxBalance',
+    summary: 'STX balance of an address (v2)',
+    description:
+      'Returns the STX an address holds and how much of it is locked. With `include_mempool` the effect of pending transactions is added.',
+    tag,
+    params,
+    query: {
+      include_mempool: Type.Boolean({
+        default: false,
+        description: 'Whether to add the effect of pending transactions',
+      }),
+    },
+    response: StxBalance,
+    deprecated: { replacement: `${balancesOfV3}/stx` },
+    etag: principalAndMempool,
+    handle: async ({ params: { principal }, query: { include_mempool }, read }) =>
+      stxBalance(await read.principals.stxHistory(principal, TIP), include_mempool),
+  }),
+  route({
+    path: '/extended/v2/addresses/{principal}/balances/ft',
+    operationId: 'getAddressFtBalances',
+    summary: 'Fungible token balances of an address',
+    description: 'Returns the fungible tokens an address holds, ordered by asset identifier.',
+    tag,
+    params,
+    query: legacyOffsetQuery({ maximum: 200, default: 100 }),
+    response: OffsetPage(AddressFtBalance),
+    deprecated: { replacement: `${balancesOfV3}/ft` },
+    etag: principalTag,
+    handle: async ({ params: { principal }, query, read }) => {
+      const page = await read.addresses.ftBalances(principal, query.limit, query.offset);
+      return offsetPage(query, page, ({ asset: token, balance }) => ({ token, balance }));
+    },
+  }),
+  route({
+    path: '/extended/v2/addresses/{principal}/balances/ft/{token}',
+    operationId: 'getAddressFtBalance',
+    summary: 'Balance of one fungible token (v2)',
+    description:
+      "Returns an address's balance of one fungible token, or of STX if the token is `stx`. Unknown tokens have a balance of zero.",
+    tag,
+    params: { ...params, token: Type.String({ description: 'Asset identifier, or `stx`', examples: example('ft') }) },
+    response: Type.Object({ balance: SignedAmount }, { $id: 'AddressFtAmount' }),
+    deprecated: { replacement: `${balancesOfV3}/ft/{token}` },
+    etag: principalTag,
+    handle: async ({ params: { principal, token }, read }) => {
+      if (token !== 'stx') return { balance: await read.principals.ftBalance(principal, token) };
+      const { balance } = await read.principals.stxBalance(principal);
+      return { balance: String(balance) };
+    },
+  }),
+];
+
 const UNKNOWN = 'Transaction not found';
-const v3 = '/extended/v3/principals/{principal}/transactions';
+const transactionsOfV3 = '/extended/v3/principals/{principal}/transactions';
 
 /** Unlike those of other routes these are not held against their checksum: a mistyped one has no transactions. */
-const params = {
+const transactionParams = {
   principal: Type.String({
     pattern: '^[0123456789ABCDEFGHJKMNPQRSTVWXYZ]{28,41}(\\.[a-zA-Z][a-zA-Z0-9_-]{0,39})?$',
     description: 'Standard address or contract identifier',
@@ -53,11 +119,11 @@ export const addressTransactionsV2 = [
     description:
       'Returns the transactions of an address with the sums of the assets that each one moved, newest first. Contract calls are returned without function signatures and argument names.',
     tag,
-    params,
+    params: transactionParams,
     query: { ...page, cursor: flatCursor(transactionName), exclude_function_args: excludeFunctionArgs },
     response: FlatPage(AddressTransaction),
     notFound: NO_CURSOR,
-    deprecated: { replacement: v3 },
+    deprecated: { replacement: transactionsOfV3 },
     etag: principalTag,
     handle: async ({ params: { principal }, query, read }) => {
       const list = `address-transactions ${principal}`;
@@ -72,11 +138,11 @@ export const addressTransactionsV2 = [
     description:
       'Returns the events of one transaction that moved assets of an address, in the order in which they happened.',
     tag,
-    params: { ...params, tx_id: TxId },
+    params: { ...transactionParams, tx_id: TxId },
     query: page,
     response: OffsetPage(AddressTransactionEvent),
     notFound: UNKNOWN,
-    deprecated: { replacement: `${v3}/{tx_id}/balance-changes` },
+    deprecated: { replacement: `${transactionsOfV3}/{tx_id}/balance-changes` },
     etag: transactionTag,
     handle: async ({ params: { principal, tx_id }, query, read }) => {
       const found = await read.addresses.eventsOfTransaction(principal, tx_id, query.limit, query.offset);

@@ -1,8 +1,35 @@
-/** Routes of other services, which are passed on by a prefix of their paths. */
+/** Paths that others answer: the node's RPC interface, and services that the operator names by prefix. */
 import { Type } from '@sinclair/typebox';
 import { OperatorError } from '../base/errors.ts';
 import type { Forward } from '../http/forward.ts';
+import { pathSegment } from '../http/request-url.ts';
 import { type Route, route } from '../http/route.ts';
+
+/** Requests that are counted by themselves; the others by their first segment. */
+const COUNTED = new Set(['/v2/transactions', '/v2/fees/transaction', '/v2/info']);
+
+function countedAs({ url }: Request): string {
+  const { pathname } = new URL(url);
+  return COUNTED.has(pathname) ? pathname : `/${pathSegment(url, 1)}/*`;
+}
+
+/** Hidden routes that pass requests under `/v2` and `/v3` on to the node. @param proxy makes the node's answer */
+export const nodeRoutes = (proxy: Forward): Route[] =>
+  ['/v2', '/v2/*', '/v3', '/v3/*'].map((path) =>
+    route({
+      method: 'ALL',
+      path,
+      operationId: 'askNode',
+      summary: "The node's own interface",
+      tag: 'Node',
+      hidden: true,
+      response: Type.Unknown(),
+      etag: null,
+      snapshot: false,
+      countedAs,
+      handle: ({ request }) => proxy(request),
+    }),
+  );
 
 /** What answers below a prefix. */
 export interface PrefixForward {

@@ -1,0 +1,236 @@
+/** What a server says of itself: how it does, its last hours, and the hosts that share a log with it. Stackside's own. */
+
+import { type Static, Type } from '@sinclair/typebox';
+import { notFound } from '../../http/errors.ts';
+import type { Refusals } from '../../http/openapi.ts';
+import { type Access, route } from '../../http/route.ts';
+import { Hash, nullable } from '../shared/values.ts';
+
+export interface OperatorFamily {
+  tag: string;
+  /** Lets the operator pass alone. */
+  access: Access<object, undefined>;
+  refusals: Refusals;
+  etag: null;
+  snapshot: false;
+  mainThread: true;
+}
+
+const text = (description: string) => Type.Union([Type.String(), Type.Null()], { description });
+
+/** Schema of a host's own view: where it stands to its cluster's log. */
+const HostState = Type.Object(
+  {
+    name: Type.String(),
+    entry: Type.Integer({ description: 'Last entry of the log that this host has applied' }),
+    head: Type.Union([Type.Integer(), Type.Null()], {
+      description: 'Newest entry of the log, as far as this host knows; null before it reached the log',
+    }),
+    lag_seconds: Type.Number({
+      description: 'Seconds since this host was last known to have all entries; 0 while it is',
+    }),
+    reachable: Type.Boolean({ description: 'Whether the log answered when it was asked last' }),
+    conflicts: Type.Integer({
+      description: 'Events of this host, since its start, that met an entry of another host in the log',
+    }),
+    healed: Type.Integer({
+      description: 'Entries, since its start, that the log had lost and got back from this host',
+    }),
+    deliveries: Type.Union(
+      [
+        Type.Object({
+          held: Type.Boolean({ description: 'Whether this host delivers chainhooks' }),
+          holder: text('Name of the host that delivers, as far as this one knows; null before it asked'),
+          epoch: Type.Union([Type.Integer(), Type.Null()], {
+            description: 'Grows each time that a host begins to deliver; null before this host asked',
+          }),
+        }),
+        Type.Null(),
+      ],
+      { description: 'Who delivers chainhooks; null on a host that only reads' },
+    ),
+  },
+  { $id: 'HostState' },
+);
+
+/** A log with its hosts, as `stackside cluster status` shows it. */
+export const ClusterLog = Type.Object(
+  {
+    chain_id: Type.Union([Type.Integer(), Type.Null()], { description: 'Null until a host named it' }),
+    head: Type.Object({ entry: Type.Integer(), chain: Hash }),
+    log_bytes: Type.Integer({ description: 'Size of the log on the disk of PostgreSQL' }),
+    hosts: Type.Array(
+      Type.Object({
+        name: Type.String(),
+        entry: Type.Integer({ description: 'Last entry that the host had when it told of itself' }),
+        behind: Type.Integer({ description: 'Entries that the log has after it, those that came since among them' }),
+        lag_seconds: Type.Number({
+          description: 'Seconds since the first entry that it lacked came; 0 where it had all when it told of itself',
+        }),
+        version: Type.String(),
+        seen_seconds_ago: Type.Number({
+          description: 'Seconds since it told of itself, which it does every few seconds',
+        }),
+      }),
+      { description: 'Hosts that ever told of themselves, by name' },
+    ),
+    leases: Type.Array(
+      Type.Object({
+        name: Type.String({ description: 'What the lease is for' }),
+        holder: Type.String({ description: 'Name of the host that has it, or had it last' }),
+        epoch: Type.Integer({ description: 'Grows with each holder' }),
+        seconds_left: Type.Number({ description: '0 once it has ended' }),
+      }),
+    ),
+    engine: Type.Object({
+      server: Type.String({ description: 'Address of the server that takes writes' }),
+      version: Type.String(),
+      synchronous_standby_names: text('The setting of this name; null where there is none'),
+      standbys: Type.Array(
+        Type.Object({
+          name: Type.String(),
+          state: text('`streaming` where it is up to date; null where the role may not see it'),
+          sync: text('`sync` or `quorum` where commits wait for it; null where the role may not see it'),
+        }),
+      ),
+    }),
+    warnings: Type.Array(Type.String(), { description: 'What the operator should know of PostgreSQL, as sentences' }),
+  },
+  { $id: 'ClusterLog' },
+);
+export type ClusterLog = Static<typeof ClusterLog>;
+
+export const HostsState = Type.Object(
+  {
+    host: Type.Union([HostState, Type.Null()], { description: 'Null where this server shares no log' }),
+    log: nullable(ClusterLog),
+    problem: text('Why the log can’t be asked; null where it can'),
+  },
+  { $id: 'HostsState' },
+);
+/** The hosts of a cluster, as the route answers them. */
+export type HostsState = Static<typeof HostsState>;
+
+/** @param hosts asks the cluster's log */
+export const hostsRoute = (family: OperatorFamily, hosts: () => Promise<HostsState>) =>
+  route({
+    ...family,
+    path: '/stackside/v1/hosts',
+    operationId: 'getHosts',
+    summary: 'Hosts that share a log',
+    description:
+      'Returns where this host and the others of its cluster stand, with the log that they share, its leases and PostgreSQL’s replication, as `stackside cluster status` does. `host` is null in a server that shares no log. Only the admin key may ask.',
+    response: HostsState,
+    handle: hosts,
+  });
+
+const orNull = (type: 'Integer' | 'Number' | 'String', description: string) =>
+  Type.Union([Type[type](), Type.Null()], { description });
+
+export const ServerStatus = Type.Object(
+  {
+    server_version: Type.String(),
+    mode: Type.String({ description: 'What this process does: `full`, `read` or `write`' }),
+    uptime_seconds: Type.Integer(),
+    ready: Type.Boolean({ description: 'Whether answers are up to date, as `/ready` says it' }),
+    reason: orNull('String', 'Why the server is not ready; null where it is'),
+    index: Type.Object({
+      height: orNull('Integer', 'Height of the newest block; null before the first one'),
+      tip_age_seconds: orNull('Integer', 'Seconds since the time of the newest block; null before the first one'),
+    }),
+    node: Type.Object({
+      height: orNull('Integer', 'Height of the newest block of the node; null where the node can’t be asked'),
+    }),
+    events: Type.Union(
+      [
+        Type.Object({
+          endpoint: Type.String({
+            description: 'Address that the node posts its events to, as its configuration names it',
+          }),
+          per_second: Type.Number({ description: 'Events per second over the last minute' }),
+          last_received_at: orNull('Integer', 'Unix time of the last event since the start; null before the first one'),
+        }),
+        Type.Null(),
+      ],
+      { description: 'Events from the node; null in a process that takes none' },
+    ),
+    cluster: Type.Union([HostState, Type.Null()], {
+      description: 'Where this host of a cluster stands; null in a server that shares no log',
+    }),
+    memory_bytes: Type.Integer({ description: 'Memory of the process (resident set size)' }),
+    disk: Type.Object({
+      index_bytes: Type.Integer({ description: 'Size of the index with its write-ahead log' }),
+      journal_bytes: Type.Integer({ description: 'Size of the journal with its write-ahead log' }),
+      free_bytes: orNull('Integer', 'Free space on the disk of the data directory; null where it isn’t known'),
+    }),
+  },
+  { $id: 'ServerStatus' },
+);
+
+/** The status of a server, as the route answers it. */
+export type ServerStatus = Static<typeof ServerStatus>;
+
+/** @param status reads the status of this process; null where nothing can tell it, such as in tests of single routes */
+export const serverStatus = (status: (() => Promise<ServerStatus>) | null) => [
+  route({
+    path: '/stackside/v1/status',
+    operationId: 'getServerStatus',
+    summary: 'State of this server',
+    description:
+      'Returns how this server does: heights of its index and of the node, events from the node, memory and disk.',
+    tag: 'Stackside',
+    notFound: 'Status not found',
+    response: ServerStatus,
+    etag: null,
+    snapshot: false,
+    mainThread: true,
+    handle: async () => {
+      if (status === null) throw notFound('Status not found: this process has none of its own');
+      return status();
+    },
+  }),
+];
+
+const values = (description: string) => Type.Array(Type.Number(), { description });
+const gaps = (description: string) => Type.Array(Type.Union([Type.Number(), Type.Null()]), { description });
+
+export const ServerHistory = Type.Object(
+  {
+    interval_seconds: Type.Integer({ description: 'Seconds that each value is of' }),
+    times: Type.Array(Type.Integer(), { description: 'Ends of the intervals in Unix seconds, oldest first' }),
+    events_per_second: values('Events of the node per second'),
+    requests_per_second: values('Requests to the API per second'),
+    request_ms: gaps('Mean time of a request in milliseconds; null where there was none'),
+    deliveries_succeeded: values('Delivery attempts that succeeded'),
+    deliveries_failed: values('Delivery attempts that failed'),
+    delivery_ms: gaps('Mean time of a delivery attempt in milliseconds; null where there was none'),
+    slowest_delivery_ms: gaps('Time of the slowest delivery attempt in milliseconds; null where there was none'),
+    memory_bytes: values('Memory of the process (resident set size)'),
+    cpu_share: values('Processor time of all threads as a share of one processor'),
+  },
+  { $id: 'ServerHistory' },
+);
+
+/** The last hour of a server, as the route answers it. */
+export type ServerHistory = Static<typeof ServerHistory>;
+
+/** @param history reads what this process recorded; null where nothing does, such as in tests of single routes */
+export const serverHistory = (history: (() => ServerHistory) | null) => [
+  route({
+    path: '/stackside/v1/history',
+    operationId: 'getServerHistory',
+    summary: 'The last hour of this server',
+    description:
+      'Returns what the server did in each ten seconds of the last hour: events, requests, deliveries, memory and processor time. The figures are kept in memory and begin anew with each start.',
+    tag: 'Stackside',
+    notFound: 'History not found',
+    response: ServerHistory,
+    etag: null,
+    snapshot: false,
+    mainThread: true,
+    handle: () => {
+      if (history === null) throw notFound('History not found: this process records none');
+      return history();
+    },
+  }),
+];

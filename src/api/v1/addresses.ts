@@ -1,0 +1,280 @@
+/** Addresses of v1: balances, transfers and transactions. */
+import { Type } from '@sinclair/typebox';
+import { fromHex, toHex } from '../../codec/hex.ts';
+import { ApiError, notFound } from '../../http/errors.ts';
+import {
+  memos,
+  principalAndMempool,
+  principal as principalTag,
+  transaction as transactionTag,
+} from '../../http/etag.ts';
+import { legacyOffsetQuery, OffsetPage, offsetPage } from '../../http/offset-pagination.ts';
+import { route } from '../../http/route.ts';
+import type { Nonces as NonceState } from '../../store/model/account.ts';
+import type { BlockId } from '../../store/model/block.ts';
+import {
+  Balances,
+  balances,
+  concernsStx,
+  InboundTransfer,
+  inboundTransfer,
+  listedEvent,
+  Nonces,
+  nonces,
+  StxBalanceWithTotals,
+  stxBalanceWithTotals,
+  TransactionWithStxTransfers,
+  TransactionWithTransfers,
+  withStxTransfers,
+  withTransfers,
+} from '../shared/address.ts';
+import { TransactionEvent } from '../shared/event.ts';
+import { example } from '../shared/examples/examples.ts';
+import { excludeFunctionArgs, Principal } from '../shared/legacy-parameters.ts';
+import { TxId } from '../shared/parameters.ts';
+import {
+  declarationsFor,
+  ListedTransaction,
+  listedTransaction,
+  MempoolTransaction,
+  mempoolTransaction,
+} from '../shared/transaction.ts';
+import { heightQuery, heightsOf, NO_BLOCK, untilHeight, untilQuery } from './heights.ts';
+
+const tag = 'Addresses';
+const params = { principal: Principal };
+const v3 = '/extended/v3/principals/{principal}';
+
+/** What a 404 of the nonces means, with the block as it was asked for. */
+const noBlock = (asked: { height: number } | { hash: string }) =>
+  notFound(`No block found for ${JSON.stringify(asked)}`);
+
+const atBlock = (lastNonce: bigint | null): NonceState => ({
+  next: lastNonce === null ? 0n : lastNonce + 1n,
+  lastConfirmed: lastNonce,
+  lastPending: null,
+  pending: [],
+  missing: [],
+});
+
+export const addressBalances = [
+  route({
+    path: '/extended/v1/address/{principal}/stx',
+    operationId: 'getAccountStxBalance',
+    summary: 'STX balance of an address',
+    description:
+      'Returns the STX an address holds, how much of it is locked, and how much it has sent and received so far.',
+    tag,
+    params,
+    query: untilQuery,
+    response: StxBalanceWithTotals,
+    notFound: NO_BLOCK,
+    deprecated: { replacement: `${v3}/balances/stx` },
+    etag: principalAndMempool,
+    handle: async ({ params: { principal }, query, read }) => {
+      const history = await read.principals.stxHistory(principal, await untilHeight(read, query));
+      return stxBalanceWithTotals(history, query.until_block === undefined);
+    },
+  }),
+  route({
+    path: '/extended/v1/address/{principal}/balances',
+    operationId: 'getAccountBalance',
+    summary: 'All balances of an address',
+    description:
+      'Returns the STX and tokens an address holds, and how much it has sent and received of each. Every token that the address ever moved is listed, zero balances included.',
+    tag,
+    params,
+    query: untilQuery,
+    response: Balances,
+    notFound: NO_BLOCK,
+    deprecated: { replacement: [`${v3}/balances/stx`, `${v3}/balances/ft`, `${v3}/balances/nft`] },
+    etag: principalAndMempool,
+    handle: async ({ params: { principal }, query, read }) => {
+      const height = await untilHeight(read, query);
+      const [stx, tokens] = [
+        await read.principals.stxHistory(principal, height),
+        await read.addresses.tokens(principal, height),
+      ];
+      return balances(stx, tokens, query.until_block === undefined);
+    },
+  }),
+  route({
+    path: '/extended/v1/address/{principal}/nonces',
+    operationId: 'getAccountNonces',
+    summary: 'Nonces of an address',
+    description:
+      'Returns the last nonce an address used, the nonces of its pending transactions, and the nonce to use next. With `block_height` or `block_hash` the state after that block is returned.',
+    tag,
+    params,
+    query: {
+      block_height: Type.Optional(
+        Type.Integer({
+          minimum: 1,
+          description: 'Height of the last block that counts; give this or `block_hash`, not both',
+          examples: example('block_height'),
+        }),
+      ),
+      block_hash: Type.Optional(
+        Type.Transform(
+          Type.String({
+            pattern: '^0x[a-fA-F0-9]{64}$',
+            description: 'Hash of the last block that counts; give this or `block_height`, not both',
+            examples: example('block_hash'),
+          }),
+        )
+          .Decode(fromHex)
+          .Encode(toHex),
+      ),
+    },
+    response: Nonces,
+    notFound: 'Block not found',
+    deprecated: { replacement: `${v3}/nonces` },
+    etag: principalAndMempool,
+    handle: async ({ params: { principal }, query: { block_height: height, block_hash: hash }, read }) => {
+      if (height !== undefined && hash !== undefined) {
+        const message = "Multiple block query parameters specified: use one of 'block_height' and 'block_hash'";
+        throw new ApiError(400, message, 'VALIDATION');
+      }
+      const id: BlockId | null = height !== undefined ? { height } : hash !== undefined ? { hash } : null;
+      if (id === null) return nonces(await read.principals.nonces(principal));
+      const block = await read.blocks.find(id);
+      if (block === undefined)
+        throw noBlock(height !== undefined ? { height } : { hash: toHex(hash ?? new Uint8Array(0)) });
+      const { lastNonce } = await read.principals.stxHistory(principal, block.height);
+      return nonces(atBlock(lastNonce));
+    },
+  }),
+];
+
+export const addressTransfers = [
+  route({
+    path: '/extended/v1/address/{principal}/assets',
+    operationId: 'getAccountAssets',
+    summary: 'Asset events of an address',
+    description:
+      'Returns the events that moved assets of an address or locked its STX, newest first. A lock event has the amount and height 1 here; the events of its transaction state the real ones.',
+    tag,
+    params,
+    query: { ...legacyOffsetQuery({ maximum: 100, default: 20 }), ...untilQuery },
+    response: OffsetPage(TransactionEvent),
+    notFound: NO_BLOCK,
+    deprecated: { replacement: null },
+    etag: principalTag,
+    long: true,
+    handle: async ({ params: { principal }, query, read }) => {
+      const height = await untilHeight(read, query);
+      const page = await read.addresses.assetEvents(principal, height, query.limit, query.offset);
+      return offsetPage(query, page, listedEvent);
+    },
+  }),
+  route({
+    path: '/extended/v1/address/{principal}/stx_inbound',
+    operationId: 'getAccountInbound',
+    summary: 'STX received by an address',
+    description:
+      'Returns the STX transfers to an address with their memos, newest first. The list holds transfer transactions, failed ones included, and transfers with a memo made by contracts.',
+    tag,
+    params,
+    query: { ...legacyOffsetQuery({ maximum: 50, default: 20 }), ...heightQuery },
+    response: OffsetPage(InboundTransfer),
+    notFound: NO_BLOCK,
+    deprecated: { replacement: '/extended/v3/principals/{principal}/transfers/stx/inbound' },
+    etag: memos,
+    handle: async ({ params: { principal }, query, read }) => {
+      const heights = await heightsOf(read, query);
+      const page = await read.addresses.inboundTransfers(principal, heights, query.limit, query.offset);
+      return offsetPage(query, page, inboundTransfer);
+    },
+  }),
+];
+
+const UNKNOWN = 'No matching transaction found';
+
+const page = legacyOffsetQuery({ maximum: 50, default: 20 });
+const { unanchored } = untilQuery;
+
+export const addressTransactions = [
+  route({
+    path: '/extended/v1/address/{principal}/transactions',
+    operationId: 'getAccountTransactions',
+    summary: 'Transactions of an address',
+    description: 'Returns the transactions of the canonical chain that involve an address, newest first.',
+    tag,
+    params,
+    query: { ...page, ...heightQuery, exclude_function_args: excludeFunctionArgs },
+    response: OffsetPage(ListedTransaction),
+    notFound: NO_BLOCK,
+    deprecated: { replacement: `${v3}/transactions` },
+    etag: principalTag,
+    handle: async ({ params: { principal }, query, read }) => {
+      const heights = await heightsOf(read, query);
+      const found = await read.addresses.transactions(principal, heights, query.limit, query.offset);
+      const context = {
+        declarations: await declarationsFor(read, found.items),
+        withoutArguments: query.exclude_function_args,
+      };
+      return offsetPage(query, found, (of) => listedTransaction(of, context));
+    },
+  }),
+  route({
+    path: '/extended/v1/address/{principal}/transactions_with_transfers',
+    operationId: 'getAccountTransactionsWithTransfers',
+    summary: 'Transactions of an address with transfers',
+    description:
+      'Returns the transactions of an address together with the assets each one moved, newest first. Transactions that the address only sponsored are left out. With `height` all transactions of that block are returned on one page.',
+    tag,
+    params,
+    query: { ...page, ...heightQuery },
+    response: OffsetPage(TransactionWithTransfers),
+    notFound: NO_BLOCK,
+    deprecated: { replacement: `${v3}/transactions` },
+    etag: principalTag,
+    handle: async ({ params: { principal }, query, read }) => {
+      const heights = await heightsOf(read, query);
+      const found = await read.addresses.transactionsWithTransfers(principal, heights, query.limit, query.offset);
+      const declarations = await declarationsFor(
+        read,
+        found.items.map((item) => item.transaction),
+      );
+      return offsetPage(query, found, (of) => withTransfers(of, declarations));
+    },
+  }),
+  route({
+    path: '/extended/v1/address/{principal}/{tx_id}/with_transfers',
+    operationId: 'getSingleTransactionWithTransfers',
+    summary: 'One transaction with STX transfers',
+    description: 'Returns one transaction together with the STX of an address that it moved.',
+    tag,
+    params: { ...params, tx_id: TxId },
+    response: TransactionWithStxTransfers,
+    notFound: 'Transaction not found, or it moved no STX of this address',
+    deprecated: { replacement: `${v3}/transactions/{tx_id}/balance-changes` },
+    etag: transactionTag,
+    handle: async ({ params: { principal, tx_id }, read }) => {
+      const found = await read.addresses.transactionWithTransfers(principal, tx_id);
+      if (found === undefined || !concernsStx(found, principal)) throw notFound(UNKNOWN);
+      return withStxTransfers(found, await declarationsFor(read, [found.transaction]));
+    },
+  }),
+  route({
+    path: '/extended/v1/address/{principal}/mempool',
+    operationId: 'getAddressMempoolTransactions',
+    summary: 'Pending transactions of an address',
+    description:
+      'Returns the pending transactions in which the address is the sender, the sponsor, the recipient or the contract, starting with the one received last.',
+    tag,
+    params,
+    query: { ...page, unanchored, exclude_function_args: excludeFunctionArgs },
+    response: OffsetPage(MempoolTransaction),
+    deprecated: { replacement: `${v3}/mempool/transactions` },
+    etag: principalAndMempool,
+    handle: async ({ params: { principal }, query, read }) => {
+      const found = await read.addresses.mempool(principal, query.limit, query.offset);
+      const context = {
+        declarations: await declarationsFor(read, found.items),
+        withoutArguments: query.exclude_function_args,
+      };
+      return offsetPage(query, found, (of) => mempoolTransaction(of, context));
+    },
+  }),
+];
