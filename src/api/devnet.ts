@@ -13,8 +13,7 @@ import { templates } from '../devnet/traffic.ts';
 import { contractCall, smartContract, tokenTransfer, versionedSmartContract } from '../devnet/transaction.ts';
 import type { Account } from '../devnet/wallet.ts';
 import { ApiError, type ErrorShape, ParameterError, problems } from '../http/errors.ts';
-import { hostCheck, isFromOtherPage } from '../http/hosts.ts';
-import { isLoopback, parseAddress } from '../http/ip-address.ts';
+import { hostCheck, isFromOtherPage, isLoopback, parseAddress } from '../http/hosts.ts';
 import { type Access, type Route, route } from '../http/route.ts';
 
 /** The simulated node that a server was started with. */

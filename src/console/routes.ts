@@ -3,9 +3,8 @@
  * HTML, as those of a browser's address line do, gets it; other clients get what the path answered without a console.
  */
 import { type TSchema, Type } from '@sinclair/typebox';
-import { takesHtml } from '../http/accepts.ts';
 import { notFound, UnknownRouteError } from '../http/errors.ts';
-import { packedAnswer } from '../http/packed.ts';
+import { packedAnswer, takesHtml } from '../http/packed.ts';
 import { Redirect, type Route, route } from '../http/route.ts';
 import type { ConsoleBundle } from './bundle.ts';
 import { pagePaths, sections } from './page-paths.ts';

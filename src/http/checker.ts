@@ -1,10 +1,11 @@
-/** Finds the first mistake in a value, by the schema that also documents it. */
+/** Values by their TypeBox schemas: the first mistake in a value, by the schema that also documents it, and answers held against what their routes declare (in tests). */
 import type { TSchema } from '@sinclair/typebox';
 import { TypeCompiler, type ValueError, ValueErrorType } from '@sinclair/typebox/compiler';
+import { Value } from '@sinclair/typebox/value';
 import { madeOnce } from '../base/cache.ts';
 
 /** Where and how a value breaks its schema. */
-export interface Mistake {
+interface Mistake {
   /** Names and indexes from the outside in; empty for the value itself. */
   path: string[];
   /** The rule in words that follow the field's name: `must be integer`. */
@@ -74,3 +75,39 @@ function choice({ anyOf }: TSchema): string {
 /** A part of a JSON pointer (RFC 6901) as it is named. */
 const unescaped = (part: string): string => part.replaceAll('~1', '/').replaceAll('~0', '~');
 const lowerFirst = (text: string): string => text.charAt(0).toLowerCase() + text.slice(1);
+
+/** Where and how a body breaks its schema. */
+class ResponseMismatch extends Error {
+  override readonly name = 'ResponseMismatch';
+}
+
+/** @throws ResponseMismatch on a wrong or missing value, and on one that the schema doesn't name */
+export function checkedBody(path: string, schema: TSchema, text: string): void {
+  const body: unknown = JSON.parse(text);
+  const error = Value.Errors(schema, body).First();
+  if (error !== undefined) {
+    throw new ResponseMismatch(`${path} answers at ${error.path || '/'}: ${error.message}, got ${text.slice(0, 500)}`);
+  }
+  const declared = Value.Clean(schema, Value.Clone(body));
+  if (!Value.Equal(declared, body)) {
+    const extra = JSON.stringify(Value.Diff(declared, body).filter(({ type }) => type === 'insert'));
+    throw new ResponseMismatch(`${path} answers what its schema doesn't name: ${extra}`);
+  }
+}
+
+/**
+ * Holds an error against what its route declares for the status. What failed of ours is declared by none.
+ * @param responses by status, as the document has them
+ * @throws ResponseMismatch
+ */
+export async function checkedError(
+  path: string,
+  responses: Readonly<Record<string, { content?: Record<string, { schema: TSchema }> }>>,
+  response: Response,
+): Promise<void> {
+  if (response.status === 500) return;
+  const schema = responses[response.status]?.content?.['application/json']?.schema;
+  const text = await response.clone().text();
+  if (schema === undefined) throw new ResponseMismatch(`${path} declares no body for ${response.status}, got ${text}`);
+  checkedBody(`${path} with ${response.status}`, schema, text);
+}

@@ -2,9 +2,9 @@
 import type { TProperties } from '@sinclair/typebox';
 import { madeOnce } from '../base/cache.ts';
 import { problem } from './errors.ts';
+import { type SentText, spellingReader } from './parameters.ts';
 import { pathStart } from './request-url.ts';
 import type { Responder } from './respond.ts';
-import { type SentText, spellingReader } from './spelling.ts';
 
 /** A route that clients should leave. */
 export interface Deprecation {

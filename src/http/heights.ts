@@ -12,7 +12,7 @@ import type { Turns } from '../base/turns.ts';
 import type { Reader } from '../store/read/index-reader.ts';
 import type { Snapshots } from '../store/read/snapshots.ts';
 import { ApiError, type ParameterPlace } from './errors.ts';
-import { textReader } from './value-reader.ts';
+import { textReader } from './parameters.ts';
 
 /** The header of an answer that names the height of its snapshot. */
 export const HEIGHT_HEADER = 'stackside-height';

@@ -5,7 +5,7 @@ import { HEIGHT_HEADER, Height, LONGEST_WAIT_MS, MIN_HEIGHT_HEADER, MinHeight } 
 import { isOwnPath } from './parameters.ts';
 
 /** The name of the scheme by which callers of a route with access show their key. */
-export const KEY_SCHEME = 'key';
+const KEY_SCHEME = 'key';
 
 /** What statuses mean with which routes refuse requests, besides 400, 401, 404 and 410. */
 export type Refusals = Readonly<Partial<Record<ErrorStatus, string>>>;
@@ -161,7 +161,7 @@ export interface RecordedExample {
 }
 
 /** A route's entry in the document. */
-export type Operation = ReturnType<typeof operation>;
+type Operation = ReturnType<typeof operation>;
 
 /** The operation with the request that was recorded of it. */
 function withExample(operation: Operation, { parameters = {}, body }: RecordedExample): Operation {

@@ -1,15 +1,191 @@
-/**
- * Parameters of the path and the query: parsed and checked by the schemas that also document them.
- *
- * The framework's own validation is not used: it coerces before it checks, and loses the name of what it refuses.
- * Everything that can be done once is done when a route is declared.
- */
-
-import { OptionalKind, type StaticDecode, type TObject, type TProperties, type TSchema } from '@sinclair/typebox';
+/** Parameters of paths and queries: read by their schemas, checked, and spelled as the API spells them. */
+import {
+  OptionalKind,
+  type StaticDecode,
+  type TObject,
+  type TProperties,
+  TransformKind,
+  type TSchema,
+} from '@sinclair/typebox';
+import { madeOnce } from '../base/cache.ts';
 import { nearestName } from '../base/nearest-name.ts';
 import { badPath, ParameterError, type ParameterPlace } from './errors.ts';
 import { decoded, pathSegment, queryText } from './request-url.ts';
-import { listReader, type ReadText, textReader } from './value-reader.ts';
+
+/**
+ * @throws ParameterError naming the parameter and the rule it breaks
+ */
+type ReadText = (text: string, at: ParameterPlace) => unknown;
+
+/** Thrown by the decoder of a schema, for what no pattern can tell, such as a check sum. */
+export class InvalidValue extends Error {
+  override readonly name = 'InvalidValue';
+  /** @param what what the text should have been: `STX address` */
+  constructor(
+    readonly what: string,
+    readonly reason: string,
+  ) {
+    super(reason);
+  }
+}
+
+/** Makes the reader of a parameter's text. @throws Error for a schema of a type that no parameter has */
+export function textReader(schema: TSchema): ReadText {
+  const read = plainReader(schema);
+  const decode = decoderOf(schema);
+  if (decode === null) return read;
+  return (text, at) => {
+    const value = read(text, at);
+    try {
+      return decode(value);
+    } catch (error) {
+      if (!(error instanceof InvalidValue)) throw error;
+      const { what, reason } = error;
+      throw new ParameterError(at, (name) => `invalid ${what} in ${name}: ${reason}`);
+    }
+  };
+}
+
+/**
+ * A list, given as repeated keys, with commas, or both; with `explode` in its schema as repeated keys alone. Spaces after
+ * commas don't count. Messages number its items from 0: `querystring/tx_id/1`.
+ */
+function listReader(schema: TSchema, at: ParameterPlace): (texts: readonly string[]) => unknown[] {
+  const { items, maxItems, explode } = schema as TSchema & { items: TSchema };
+  const read = textReader(items);
+  return (texts) => {
+    const parts = explode === true ? texts : texts.flatMap((text) => text.split(/, */));
+    if (parts.length > maxItems) throw new ParameterError(at, `must NOT have more than ${maxItems} items`);
+    return parts.map((part, index) => read(part, { ...at, path: [...at.path, String(index)] }));
+  };
+}
+
+function decoderOf(schema: TSchema): ((value: unknown) => unknown) | null {
+  if (!(TransformKind in schema)) return null;
+  const { Decode } = schema[TransformKind] as { Decode(value: unknown): unknown };
+  return Decode;
+}
+
+function plainReader(schema: TSchema): ReadText {
+  if (schema.anyOf !== undefined || schema.const !== undefined) return choiceReader(schema);
+  if (schema.type === 'integer') return integerReader(schema);
+  if (schema.type === 'boolean') return readBoolean;
+  if (schema.type === 'string') return stringReader(schema);
+  throw new Error(`no reader for a parameter of type ${schema.type}`);
+}
+
+function integerReader({ minimum, maximum }: TSchema): ReadText {
+  return (text, at) => {
+    if (!/^-?[0-9]+$/.test(text)) throw new ParameterError(at, 'must be integer');
+    const value = Number(text);
+    if (value < minimum) throw new ParameterError(at, `must be >= ${minimum}`);
+    if (value > maximum) throw new ParameterError(at, `must be <= ${maximum}`);
+    if (!Number.isSafeInteger(value)) throw new ParameterError(at, 'must be integer');
+    return value;
+  };
+}
+
+function readBoolean(text: string, at: ParameterPlace): boolean {
+  if (text !== 'true' && text !== 'false') throw new ParameterError(at, 'must be boolean');
+  return text === 'true';
+}
+
+function choiceReader(schema: TSchema): ReadText {
+  const branches: TSchema[] = schema.anyOf ?? [schema];
+  const allowed = new Set(branches.map((branch): unknown => branch.const));
+  if (branches.some((branch) => typeof branch.const !== 'string')) throw new Error('not a choice of words');
+  const rule = `must be equal to one of the allowed values (${[...allowed].join(', ')})`;
+  return (text, at) => {
+    if (!allowed.has(text)) throw new ParameterError(at, rule);
+    return text;
+  };
+}
+
+function stringReader({ pattern, minLength, maxLength }: TSchema): ReadText {
+  const shape = pattern === undefined ? null : new RegExp(pattern);
+  return (text, at) => {
+    if (text.length < minLength) throw new ParameterError(at, `must NOT have fewer than ${minLength} characters`);
+    if (text.length > maxLength) throw new ParameterError(at, `must NOT have more than ${maxLength} characters`);
+    if (shape !== null && !shape.test(text)) throw new ParameterError(at, `must match pattern "${pattern}"`);
+    return text;
+  };
+}
+
+/** The text of a parameter as it was sent, decoded; null where it wasn't. */
+export type SentText = (name: string) => string | null;
+
+interface Spelling {
+  sent: SentText;
+  /** The values of a parameter, spelled as their schemas encode them; empty where there is none, or it is invalid. */
+  spelled(name: string): string[];
+}
+
+/**
+ * Makes the reader of the parameters of one route.
+ * @param path the route's own, as OpenAPI writes it
+ */
+export function spellingReader(path: string, params: TProperties, query: TProperties) {
+  const segments = path.split('/');
+  const spellers = new Map(Object.entries({ ...query, ...params }).map(([name, schema]) => [name, speller(schema)]));
+  const places = new Map(Object.keys(params).map((name) => [name, segments.indexOf(`{${name}}`)]));
+
+  function textsOf(url: string, name: string): string[] {
+    const place = places.get(name);
+    if (place === undefined) return new URLSearchParams(queryText(url)).getAll(name);
+    const text = decoded(pathSegment(url, place));
+    return text === null ? [] : [text];
+  }
+
+  return {
+    has: (name: string): boolean => spellers.has(name),
+    of: (url: string): Spelling => ({
+      sent: (name) => textsOf(url, name)[0] ?? null,
+      spelled(name) {
+        return spellers.get(name)?.(textsOf(url, name)) ?? [];
+      },
+    }),
+  };
+}
+
+/** Nobody reads the messages that name it. */
+const NOWHERE: ParameterPlace = { place: 'querystring', path: [] };
+
+/**
+ * Makes what spells a text as a schema encodes its value.
+ * @returns a function that returns null for a text that the schema refuses
+ */
+export function spelling(schema: TSchema): (text: string) => string | null {
+  const spell = speller(schema);
+  return (text) => spell([text])[0] ?? null;
+}
+
+/** Makes what spells the texts of one parameter; it returns an empty list where the schema refuses one of them. */
+function speller(schema: TSchema): (texts: readonly string[]) => string[] {
+  const readers = madeOnce(() => readerOf(schema));
+  return (texts) => {
+    if (texts.length === 0) return [];
+    const { item, read } = readers();
+    try {
+      return read(texts).map((value) => encoded(item, value));
+    } catch (error) {
+      if (!(error instanceof ParameterError)) throw error;
+      return [];
+    }
+  };
+}
+
+/** What reads the texts of a parameter as values of the schema `item`. */
+function readerOf(schema: TSchema): { item: TSchema; read: (texts: readonly string[]) => unknown[] } {
+  if (schema.type === 'array') return { item: schema.items, read: listReader(schema, NOWHERE) };
+  const read = textReader(schema);
+  return { item: schema, read: (texts) => texts.map((text) => read(text, NOWHERE)) };
+}
+
+function encoded(schema: TSchema, value: unknown): string {
+  if (!(TransformKind in schema)) return String(value);
+  const { Encode } = schema[TransformKind] as { Encode(value: unknown): unknown };
+  return String(Encode(value));
+}
 
 export type Values<P extends TProperties> = StaticDecode<TObject<P>>;
 

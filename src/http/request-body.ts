@@ -10,7 +10,7 @@ import { checker } from './checker.ts';
 import { ApiError, ParameterError } from './errors.ts';
 
 /** Bytes of the largest JSON body. */
-export const MAX_BODY = 1024 * 1024;
+const MAX_BODY = 1024 * 1024;
 
 /** A body that can't be had: it is longer than allowed, or its client left before its end. */
 export class BodyError extends ApiError {

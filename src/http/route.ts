@@ -5,6 +5,7 @@ import { madeOnce } from '../base/cache.ts';
 import type { atMost, Turns } from '../base/turns.ts';
 import type { Reader } from '../store/read/index-reader.ts';
 import type { Snapshots } from '../store/read/snapshots.ts';
+import { checkedBody, checkedError } from './checker.ts';
 import { type Deprecation, type DeprecationPolicy, deprecatedRoute } from './deprecation.ts';
 import { ApiError, type ErrorShape, type Failure, UnknownRouteError } from './errors.ts';
 import { type ETagKind, namesTag } from './etag.ts';
@@ -14,14 +15,25 @@ import { jsonInSteps } from './json.ts';
 import { operation, type Refusals } from './openapi.ts';
 import { isOwnPath, pathReader, queryReader, refuseUnknown, type Values } from './parameters.ts';
 import { bodyReader } from './request-body.ts';
-import type { RequestMetrics } from './request-metrics.ts';
 import { pathAndQuery, pathStart } from './request-url.ts';
 import type { Responder } from './respond.ts';
 import type { ResponseCache } from './response-cache.ts';
-import { checkedBody, checkedError } from './response-check.ts';
 import { inParts, Streamed, streamedResponse } from './streamed.ts';
 
-export type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE' | 'ALL';
+/** What requests are counted by. */
+export interface RequestMetrics {
+  /**
+   * Begins to count the requests of a route.
+   * @param pattern of the route, never a path, of which there are endlessly many
+   * @returns is told of each answer: its status, and how many milliseconds it took
+   */
+  route(method: string, pattern: string): (status: number, milliseconds: number) => void;
+}
+
+/** Counts nothing. */
+export const uncounted: RequestMetrics = { route: () => () => {} };
+
+type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE' | 'ALL';
 
 /** What a request asks, read and checked. */
 interface Asked<P extends TProperties, Q extends TProperties, Sent extends TSchema, Caller> {
@@ -48,7 +60,7 @@ export type Access<Params, Caller> = (request: Request, clientAddress: string) =
 /** What a handler may answer besides the body: elsewhere, what another server answered, or the body in parts. */
 type Answered<B extends TSchema> = Static<B> | Redirect | Response | Streamed;
 
-export interface Declaration<
+interface Declaration<
   P extends TProperties,
   Q extends TProperties,
   B extends TSchema,
@@ -354,7 +366,7 @@ function answering<
 }
 
 /** Parameters by their place: the router takes no two names for one place, and reads no values for us. */
-export const routerPath = (path: string): string =>
+const routerPath = (path: string): string =>
   path
     .split('/')
     .map((segment, place) => (segment.startsWith('{') ? `:p${place}` : segment))

@@ -3,8 +3,7 @@ import type { AnyElysia } from 'elysia';
 import { type Clock, systemClock } from '../base/clock.ts';
 import type { Turns } from '../base/turns.ts';
 import { problem } from './errors.ts';
-import { type Handler, type Listen, type ListenerEvent, listenHttp } from './listener.ts';
-import { stopGracefully } from './listening.ts';
+import { type Handler, type Listen, type ListenerEvent, listenHttp, stopGracefully } from './listener.ts';
 
 export interface ApiServer {
   url: string;
@@ -21,7 +20,7 @@ export interface Pushed<Data> {
   stop(): Promise<void>;
 }
 
-export interface ApiServerOptions<Data> {
+interface ApiServerOptions<Data> {
   app: AnyElysia;
   hostname: string;
   /** 0 takes a free one. */

@@ -35,7 +35,7 @@ const OF_THE_ORIGIN = [
 /** The statuses that an answer of ours can have. */
 const [LEAST_STATUS, GREATEST_STATUS] = [200, 599];
 
-export interface UpstreamOptions {
+interface UpstreamOptions {
   /** The other server, as errors name it: `The node`. */
   name: string;
   /** The server's URL, without a slash at its end. */
@@ -50,7 +50,7 @@ export interface UpstreamOptions {
 }
 
 /** Another server. */
-export interface Upstream {
+interface Upstream {
   /**
    * Sends a request on. The answer has begun when this resolves, and is streamed.
    * @param target path with the query, below the prefix; what follows the prefix follows the server's URL

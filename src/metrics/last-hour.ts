@@ -1,7 +1,7 @@
 /** What a server did in each ten seconds of the last hour, in memory. */
 import type { Clock } from '../base/clock.ts';
 import type { HookCounters, HookTimers } from '../hooks/counters.ts';
-import type { RequestMetrics } from '../http/request-metrics.ts';
+import type { RequestMetrics } from '../http/route.ts';
 import type { EventMetrics } from '../node/event-intake.ts';
 
 /** One interval. The times are null where nothing was timed. */

@@ -1,6 +1,6 @@
 /** Metrics of requests, and of the snapshots that they read. */
 import { Counter, Histogram, type Registry } from 'prom-client';
-import type { RequestMetrics } from '../http/request-metrics.ts';
+import type { RequestMetrics } from '../http/route.ts';
 import type { SnapshotEvent } from '../store/read/snapshots.ts';
 
 /** Most answers take a tenth of a millisecond. */

@@ -1,6 +1,6 @@
 import { expect, test } from 'bun:test';
 import fc from 'fast-check';
-import { decodeCursor, encodeCursor } from '../../src/http/cursor.ts';
+import { decodeCursor, encodeCursor } from '../../src/http/pagination.ts';
 import { type Cursor, cursorSides, HEAD } from '../../src/store/model/page.ts';
 import { assertProperty, Seen } from '../support/property.ts';
 

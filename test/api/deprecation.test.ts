@@ -4,8 +4,8 @@ import { Type } from '@sinclair/typebox';
 import { Elysia } from 'elysia';
 import type { Deprecation, DeprecationPolicy } from '../../src/http/deprecation.ts';
 import { notFound } from '../../src/http/errors.ts';
+import type { SentText } from '../../src/http/parameters.ts';
 import { addRoutes, route } from '../../src/http/route.ts';
-import type { SentText } from '../../src/http/spelling.ts';
 import { routeContext } from './route-context.ts';
 import { sampleIndex } from './test-app.ts';
 

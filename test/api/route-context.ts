@@ -5,10 +5,9 @@ import { Turns } from '../../src/base/turns.ts';
 import { NO_SUNSET } from '../../src/http/deprecation.ts';
 import { failures } from '../../src/http/errors.ts';
 import { Heights } from '../../src/http/heights.ts';
-import { uncounted } from '../../src/http/request-metrics.ts';
 import { responder } from '../../src/http/respond.ts';
 import { responseCache } from '../../src/http/response-cache.ts';
-import type { RouteContext } from '../../src/http/route.ts';
+import { type RouteContext, uncounted } from '../../src/http/route.ts';
 import { StoreClosedError } from '../../src/store/model/read-errors.ts';
 
 /** Without data, unless it is given. */

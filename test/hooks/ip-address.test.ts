@@ -1,9 +1,10 @@
 /** Addresses are read into bytes, and judged on them, whatever form they came in. */
+
 import { describe, expect, test } from 'bun:test';
 import { BlockList, isIP } from 'node:net';
 import fc from 'fast-check';
 import { notPublic } from '../../src/hooks/delivery/target.ts';
-import { isLoopback, parseAddress, parseNetwork } from '../../src/http/ip-address.ts';
+import { isLoopback, parseAddress, parseNetwork } from '../../src/http/hosts.ts';
 import { assertProperty, Seen } from '../support/property.ts';
 
 /** The registry of IPv4 once more, in the words of Node's own lists. */

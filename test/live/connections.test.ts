@@ -2,7 +2,7 @@
 import { afterAll, beforeAll, describe, expect, spyOn, test } from 'bun:test';
 import { io, type Socket } from 'socket.io-client';
 import { devnetEvents } from '../../src/devnet/scenario.ts';
-import { GRACE_MS } from '../../src/http/listening.ts';
+import { GRACE_MS } from '../../src/http/listener.ts';
 import { MOST_SUBSCRIPTIONS } from '../../src/live/subscriptions.ts';
 import { RpcConnection } from '../../src/live/websocket.ts';
 import type { ReceivedEvent } from '../../src/store/ingest/ingest.ts';

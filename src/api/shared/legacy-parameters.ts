@@ -2,7 +2,7 @@
 import { Type } from '@sinclair/typebox';
 import { isPrincipal } from '../../codec/address.ts';
 import { fromHex, toHex } from '../../codec/hex.ts';
-import { InvalidValue } from '../../http/value-reader.ts';
+import { InvalidValue } from '../../http/parameters.ts';
 import { example } from './examples/examples.ts';
 import { typeWords } from './transaction.ts';
 import { words } from './values.ts';

@@ -3,7 +3,7 @@ import { Type } from '@sinclair/typebox';
 import { parseStacksAddress, splitPrincipal, stacksAddress } from '../../codec/address.ts';
 import { clarity } from '../../codec/clarity-encode.ts';
 import { fromHex, toHex } from '../../codec/hex.ts';
-import { InvalidValue } from '../../http/value-reader.ts';
+import { InvalidValue } from '../../http/parameters.ts';
 import type { BlockId } from '../../store/model/block.ts';
 import { example } from './examples/examples.ts';
 import { words } from './values.ts';

@@ -5,8 +5,15 @@
 import { type Static, Type } from '@sinclair/typebox';
 import { toHex } from '../../codec/hex.ts';
 import { chainTip } from '../../http/etag.ts';
-import { OffsetPage, offsetPage, offsetQuery } from '../../http/offset-pagination.ts';
-import { cursorPage, cursorQuery, pageCursor, UncountedCursorPage } from '../../http/pagination.ts';
+import {
+  cursorPage,
+  cursorQuery,
+  OffsetPage,
+  offsetPage,
+  offsetQuery,
+  pageCursor,
+  UncountedCursorPage,
+} from '../../http/pagination.ts';
 import { route } from '../../http/route.ts';
 import type { FtTransfer, NftEvent } from '../../store/model/token.ts';
 import { AssetParameter, NftAssetParameter } from '../shared/parameters.ts';

@@ -8,7 +8,7 @@ import {
   principal as principalTag,
   transaction as transactionTag,
 } from '../../http/etag.ts';
-import { legacyOffsetQuery, OffsetPage, offsetPage } from '../../http/offset-pagination.ts';
+import { legacyOffsetQuery, OffsetPage, offsetPage } from '../../http/pagination.ts';
 import { route } from '../../http/route.ts';
 import type { Nonces as NonceState } from '../../store/model/account.ts';
 import type { BlockId } from '../../store/model/block.ts';

@@ -3,10 +3,9 @@
 import { Type } from '@sinclair/typebox';
 import { notFound } from '../../http/errors.ts';
 import { anyFork, block as blockTag, chainTip } from '../../http/etag.ts';
-import { ANY_TEXT, prefixed } from '../../http/hex-prefix.ts';
 import { serializedLate } from '../../http/json.ts';
-import { legacyOffsetQuery, OffsetPage, offsetPage } from '../../http/offset-pagination.ts';
-import { listOf } from '../../http/pagination.ts';
+import { legacyOffsetQuery, listOf, OffsetPage, offsetPage } from '../../http/pagination.ts';
+import { ANY_TEXT, prefixed } from '../../http/request-url.ts';
 import { route } from '../../http/route.ts';
 import type { BlockSearch } from '../../store/model/block.ts';
 import type { OffsetPage as Found } from '../../store/model/page.ts';

@@ -3,15 +3,9 @@ import { type Static, Type } from '@sinclair/typebox';
 import { isBitcoinAddress, stacksToBitcoin } from '../../codec/bitcoin-address.ts';
 import { toHex } from '../../codec/hex.ts';
 import { ApiError } from '../../http/errors.ts';
-import {
-  legacyOffsetQuery,
-  OffsetPage,
-  offsetPage,
-  UncountedPage,
-  uncountedPage,
-} from '../../http/offset-pagination.ts';
+import { legacyOffsetQuery, OffsetPage, offsetPage, UncountedPage, uncountedPage } from '../../http/pagination.ts';
+import { type SentText, spelling } from '../../http/parameters.ts';
 import { route } from '../../http/route.ts';
-import { type SentText, spelling } from '../../http/spelling.ts';
 import type { BurnReward as StoredBurnReward, RewardSlot as StoredRewardSlot } from '../../store/model/staking.ts';
 import { example } from '../shared/examples/examples.ts';
 import { AddressParameter } from '../shared/parameters.ts';

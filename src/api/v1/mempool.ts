@@ -2,7 +2,7 @@
 import { type Static, Type } from '@sinclair/typebox';
 import { ApiError } from '../../http/errors.ts';
 import { mempool as mempoolTag } from '../../http/etag.ts';
-import { legacyOffsetQuery, OffsetPage, offsetPage } from '../../http/offset-pagination.ts';
+import { legacyOffsetQuery, OffsetPage, offsetPage } from '../../http/pagination.ts';
 import { route } from '../../http/route.ts';
 import type { PendingFeeAndSize } from '../../store/model/transaction.ts';
 import { excludeFunctionArgs, Principal, unanchored } from '../shared/legacy-parameters.ts';

@@ -8,12 +8,12 @@ import { chainTip } from '../../http/etag.ts';
 import { serializedLate } from '../../http/json.ts';
 import {
   legacyOffsetQuery,
+  listOf,
   OffsetPage,
   offsetPage,
   UncountedPage,
   uncountedPage,
-} from '../../http/offset-pagination.ts';
-import { listOf } from '../../http/pagination.ts';
+} from '../../http/pagination.ts';
 import { pathSegment } from '../../http/request-url.ts';
 import { Redirect, type Route, route } from '../../http/route.ts';
 import type { StackingVersion, StackingEvent as StoredStackingEvent } from '../../store/model/staking.ts';

@@ -3,11 +3,11 @@ import { Type } from '@sinclair/typebox';
 import { toHex } from '../../codec/hex.ts';
 import { ApiError, notFound } from '../../http/errors.ts';
 import { chainTip, mempoolAndAnyFork, transaction as transactionTag } from '../../http/etag.ts';
-import { HASH_DIGITS, prefixed } from '../../http/hex-prefix.ts';
 import { MaybeWritten, serializedLate } from '../../http/json.ts';
-import { legacyOffsetQuery, limitOrDefault, OffsetPage } from '../../http/offset-pagination.ts';
+import { legacyOffsetQuery, limitOrDefault, OffsetPage } from '../../http/pagination.ts';
+import { spelling } from '../../http/parameters.ts';
+import { HASH_DIGITS, prefixed } from '../../http/request-url.ts';
 import { route } from '../../http/route.ts';
-import { spelling } from '../../http/spelling.ts';
 import type {
   TransactionEvent as Event,
   FoundInForks,

@@ -3,8 +3,17 @@ import { Type } from '@sinclair/typebox';
 import { fromHex } from '../../codec/hex.ts';
 import { notFound } from '../../http/errors.ts';
 import { principalAndMempool, principal as principalTag, transaction as transactionTag } from '../../http/etag.ts';
-import { FlatPage, flatCursor, flatPage, flatStart, type ItemName, NO_CURSOR } from '../../http/flat-pagination.ts';
-import { legacyOffsetQuery, OffsetPage, offsetPage } from '../../http/offset-pagination.ts';
+import {
+  FlatPage,
+  flatCursor,
+  flatPage,
+  flatStart,
+  type ItemName,
+  legacyOffsetQuery,
+  NO_CURSOR,
+  OffsetPage,
+  offsetPage,
+} from '../../http/pagination.ts';
 import { route } from '../../http/route.ts';
 import type { TransactionKey } from '../../store/model/transaction.ts';
 import {

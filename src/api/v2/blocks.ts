@@ -3,8 +3,17 @@ import { type Static, Type } from '@sinclair/typebox';
 import { fromHex, toHex } from '../../codec/hex.ts';
 import { notFound } from '../../http/errors.ts';
 import { blockAt, block as blockTag, chainTip } from '../../http/etag.ts';
-import { FlatPage, flatPage, flatQuery, flatStart, type ItemName, NO_CURSOR } from '../../http/flat-pagination.ts';
-import { OffsetPage, offsetPage, offsetQuery } from '../../http/offset-pagination.ts';
+import {
+  FlatPage,
+  flatPage,
+  flatQuery,
+  flatStart,
+  type ItemName,
+  NO_CURSOR,
+  OffsetPage,
+  offsetPage,
+  offsetQuery,
+} from '../../http/pagination.ts';
 import { type Route, route } from '../../http/route.ts';
 import type { AnchorBurnBlock } from '../../store/model/block.ts';
 import { ChainBlock, chainBlock } from '../shared/block.ts';

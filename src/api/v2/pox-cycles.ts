@@ -3,7 +3,7 @@ import { type Static, Type } from '@sinclair/typebox';
 import { fromHex, toHex } from '../../codec/hex.ts';
 import { notFound } from '../../http/errors.ts';
 import { chainAndBurnBlock, chainTip } from '../../http/etag.ts';
-import { legacyOffsetQuery, OffsetPage, offsetPage, offsetQuery } from '../../http/offset-pagination.ts';
+import { legacyOffsetQuery, OffsetPage, offsetPage, offsetQuery } from '../../http/pagination.ts';
 import { route } from '../../http/route.ts';
 import type { CycleStacker, PoxOutput, RewardCycle, StackingSigner } from '../../store/model/staking.ts';
 import type { Reader } from '../../store/read/index-reader.ts';

@@ -2,7 +2,7 @@
 import { type Static, Type } from '@sinclair/typebox';
 import { toHex } from '../../codec/hex.ts';
 import { chainTip, mempool } from '../../http/etag.ts';
-import { FlatPage, flatPage, flatQuery, flatStart, type ItemName, NO_CURSOR } from '../../http/flat-pagination.ts';
+import { FlatPage, flatPage, flatQuery, flatStart, type ItemName, NO_CURSOR } from '../../http/pagination.ts';
 import { route } from '../../http/route.ts';
 import type { Deployment } from '../../store/model/contract.ts';
 import type { EventPlace } from '../../store/model/transaction.ts';

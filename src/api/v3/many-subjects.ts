@@ -2,8 +2,8 @@
 import { type StaticDecode, type TSchema, Type } from '@sinclair/typebox';
 import { toHex } from '../../codec/hex.ts';
 import { listOf } from '../../http/pagination.ts';
+import { textReader } from '../../http/parameters.ts';
 import { route } from '../../http/route.ts';
-import { textReader } from '../../http/value-reader.ts';
 import type { Reader } from '../../store/read/index-reader.ts';
 import { AssetParameter, PrincipalParameter, TxId } from '../shared/parameters.ts';
 import { Hash, Height, nullable, words } from '../shared/values.ts';

@@ -53,10 +53,16 @@ import { tagOf } from '../../http/etag.ts';
 import { type Forward, markPeer, passedPeer } from '../../http/forward.ts';
 import { Heights } from '../../http/heights.ts';
 import type { ApiDescription } from '../../http/openapi.ts';
-import { type RequestMetrics, uncounted } from '../../http/request-metrics.ts';
 import { responder } from '../../http/respond.ts';
 import { responseCache } from '../../http/response-cache.ts';
-import { addRoutes, answersHead, type Route, type RouteContext } from '../../http/route.ts';
+import {
+  addRoutes,
+  answersHead,
+  type RequestMetrics,
+  type Route,
+  type RouteContext,
+  uncounted,
+} from '../../http/route.ts';
 import { REALTIME_PATHS } from '../../live/realtime.ts';
 import type { Snapshots } from '../../store/read/snapshots.ts';
 

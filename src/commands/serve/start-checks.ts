@@ -2,7 +2,7 @@
 import { lookup } from 'node:dns/promises';
 import { OperatorError, PassingError } from '../../base/errors.ts';
 import { chainIdText } from '../../chain/network.ts';
-import { isLoopback, parseAddress } from '../../http/ip-address.ts';
+import { isLoopback, parseAddress } from '../../http/hosts.ts';
 import { type NodeInfo, type NodeRpc, NodeUnreachableError } from '../../node/rpc.ts';
 import type { Settings } from '../../settings/config.ts';
 

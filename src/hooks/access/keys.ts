@@ -9,7 +9,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { OperatorError } from '../../base/errors.ts';
 import { keptSecret, MADE_BYTES, madeSecret, secretFileText } from '../../base/files.ts';
-import { parseAddress, unmapped } from '../../http/ip-address.ts';
+import { parseAddress, unmapped } from '../../http/hosts.ts';
 import type { HookLog } from '../log-event.ts';
 
 /** Who asks. */

@@ -12,7 +12,7 @@ import {
   parseAddress,
   parseNetwork,
   unmapped,
-} from '../../http/ip-address.ts';
+} from '../../http/hosts.ts';
 
 /**
  * Which addresses and names are not public, and why: IANA's registries of special-purpose addresses (RFC 6890 and its

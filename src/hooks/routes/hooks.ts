@@ -1,7 +1,7 @@
 /** Registering and managing hooks, as the published client calls it, and the table of contents of all routes of chainhooks. */
 import { Type } from '@sinclair/typebox';
 import { toHex } from '../../codec/hex.ts';
-import { offsetQuery } from '../../http/offset-pagination.ts';
+import { offsetQuery } from '../../http/pagination.ts';
 import { type Route, route } from '../../http/route.ts';
 import type { HookRecord } from '../../store/hooks/model.ts';
 import { type BulkFilters, ownHook, type ResumeFrom } from '../commands/hooks.ts';

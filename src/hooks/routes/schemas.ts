@@ -1,7 +1,7 @@
 /** What the chainhook routes take, for the check of bodies and the description of the API, and how hooks, deliveries and backfills are answered. Times are Unix seconds. */
 import { type Static, type TSchema, Type } from '@sinclair/typebox';
 import { toHex } from '../../codec/hex.ts';
-import { List } from '../../http/offset-pagination.ts';
+import { List } from '../../http/pagination.ts';
 import type { Attempt, Backfill, Delivery, HookRecord } from '../../store/hooks/model.ts';
 import { backfillStates, deliveryStates, hookStatuses, reasons } from '../../store/rows/words.ts';
 import { isOpen } from '../commands/deliveries.ts';
