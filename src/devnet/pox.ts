@@ -32,7 +32,7 @@ export const cycles = {
 export const SLOT = 50_000_000_000n;
 
 /** Error codes of the pox-4 contract, which are signed integers. */
-export const errors = {
+const errors = {
   insufficientFunds: 1,
   invalidLockPeriod: 2,
   alreadyStacked: 3,

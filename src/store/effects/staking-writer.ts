@@ -534,7 +534,7 @@ type HistoryShape = TableShape<{ position: 'integer'; event_index: 'integer'; cu
 type OwnerOf<S extends TableShape> = Omit<KeyOf<S>, Place>;
 
 /** What writes a table whose rows are the states of something after each of its events; the last is marked `current`. */
-export function history<S extends HistoryShape>(db: Database, shape: S) {
+function history<S extends HistoryShape>(db: Database, shape: S) {
   const owner = shape.key.filter((column) => column !== 'position' && column !== 'event_index');
   const ofOwner = owner.map((column, i) => `${column} = ?${i + 1}`).join(' AND ');
   const before = `(position, event_index) < (?${owner.length + 1}, ?${owner.length + 2})`;

@@ -33,7 +33,7 @@ export interface RewardCycle {
   stacked: bigint;
 }
 
-export interface CycleSigner {
+interface CycleSigner {
   /** 33 bytes. */
   key: Uint8Array;
   weight: number;

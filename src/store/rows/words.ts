@@ -278,11 +278,11 @@ export const hookStatuses = ['new', 'streaming', 'expired', 'interrupted'] as co
 export type HookStatus = (typeof hookStatuses)[number];
 export const storedStatus = storedWords('hooks', 'status', hookStatuses);
 /** `idle`: no block is evaluated; `live`: evaluated with each block; `catching_up`: from its own cursor to the tip. */
-export const stages = ['idle', 'live', 'catching_up'] as const;
+const stages = ['idle', 'live', 'catching_up'] as const;
 export type Stage = (typeof stages)[number];
 export const storedStage = storedWords('hooks', 'stage', stages);
 /** Deliveries of one lane of a hook go one after the other, in the order they were made. */
-export const lanes = ['live', 'evaluate', 'backfill', 'redelivery'] as const;
+const lanes = ['live', 'evaluate', 'backfill', 'redelivery'] as const;
 export type Lane = (typeof lanes)[number];
 export const storedLane = storedWords('hook_deliveries', 'lane', lanes);
 export const reasons = ['live', 'catch_up', 'evaluate', 'backfill', 'redelivery'] as const;

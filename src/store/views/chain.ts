@@ -33,7 +33,7 @@ const costColumns = (table: string): Record<string, ViewColumn> =>
     ]),
   );
 
-export const blocks = view({
+const blocks = view({
   name: 'blocks',
   help: 'One row is a block of the canonical chain.',
   columns: {
@@ -63,7 +63,7 @@ export const blocks = view({
   range: 'block_height',
 });
 
-export const transactions = view({
+const transactions = view({
   name: 'transactions',
   help: 'One row is a transaction of the canonical chain.',
   columns: {
@@ -111,7 +111,7 @@ const transactionDetails = view({
   range: 'position',
 });
 
-export const contractCalls = view({
+const contractCalls = view({
   name: 'contract_calls',
   help: 'One row is a call of a contract by a transaction of the canonical chain.',
   columns: {
@@ -137,7 +137,7 @@ export const contractCalls = view({
   range: 'position',
 });
 
-export const contracts = view({
+const contracts = view({
   name: 'contracts',
   help: 'One row is a deployment of a contract on the canonical chain, a failed one, too.',
   columns: {
@@ -180,7 +180,7 @@ const orphanedBlocks = view({
 
 export const chainViews = [blocks, transactions, transactionDetails, contractCalls, contracts, orphanedBlocks];
 
-export const burnBlocks = view({
+const burnBlocks = view({
   name: 'burn_blocks',
   help: 'One row is a Bitcoin block that anchors a block of the canonical chain.',
   columns: {
@@ -198,7 +198,7 @@ export const burnBlocks = view({
   range: null,
 });
 
-export const burnRewards = view({
+const burnRewards = view({
   name: 'burn_rewards',
   help: 'One row is a payment of a Bitcoin block to a stacker.',
   columns: {
@@ -215,7 +215,7 @@ export const burnRewards = view({
   range: null,
 });
 
-export const cycleSigners = view({
+const cycleSigners = view({
   name: 'reward_cycle_signers',
   help: 'One row is a signer of a reward cycle.',
   columns: {

@@ -49,7 +49,7 @@ const sides = `LEFT JOIN principals sender ON sender.id = e.sender_id
   LEFT JOIN principals recipient ON recipient.id = e.recipient_id
   LEFT JOIN assets a ON a.id = e.asset_id`;
 
-export const events = view({
+const events = view({
   name: 'events',
   help: 'One row is an event of a transaction of the canonical chain.',
   columns: {
@@ -74,7 +74,7 @@ export const events = view({
   range: 'position',
 });
 
-export const contractLogs = view({
+const contractLogs = view({
   name: 'contract_logs',
   help: 'One row is a log (print) of a contract on the canonical chain.',
   columns: {

@@ -21,7 +21,7 @@ const someOfToken = "f.balance <> 'A0'";
 
 const balance = (sql: string) => sortableAmount(sql, 'Micro-STX, or base units of the token');
 
-export const balances = view({
+const balances = view({
   name: 'balances',
   help: 'One row is a balance that is not zero: of STX, locked ones too, or of a fungible token.',
   columns: {
@@ -61,7 +61,7 @@ const fungibleTokens = view({
   range: null,
 });
 
-export const nfts = view({
+const nfts = view({
   name: 'nfts',
   help: 'One row is an instance of a non-fungible token, with its last event.',
   columns: {
@@ -84,7 +84,7 @@ export const nfts = view({
   range: null,
 });
 
-export const minerRewards = view({
+const minerRewards = view({
   name: 'miner_rewards',
   help: 'One row is a reward that matured in a block of the canonical chain.',
   columns: {
@@ -107,7 +107,7 @@ export const minerRewards = view({
   range: 'block_height',
 });
 
-export const names = view({
+const names = view({
   name: 'names',
   help: 'One row is a name that an operation on this chain concerned, with the last operation.',
   columns: {

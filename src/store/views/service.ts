@@ -24,7 +24,7 @@ import {
   word,
 } from './view.ts';
 
-export const mempool = view({
+const mempool = view({
   name: 'mempool_transactions',
   help: 'One row is a transaction that was announced and is not on the canonical chain.',
   columns: {
@@ -46,7 +46,7 @@ export const mempool = view({
 
 const at = (sql: string, help: string): ViewColumn => fineTime(sql, PER_SECOND.milliseconds, help);
 
-export const hooks = view({
+const hooks = view({
   name: 'hooks',
   help: 'One row is a chainhook, without its URL and filters, which may contain credentials.',
   columns: {
@@ -77,7 +77,7 @@ export const hooks = view({
   range: null,
 });
 
-export const hookDeliveries = view({
+const hookDeliveries = view({
   name: 'hook_deliveries',
   help: 'One row is a delivery of a chainhook, without its body.',
   columns: {

@@ -31,7 +31,7 @@ const anchorOf = (value: string, order: 'ASC' | 'DESC'): string =>
 
 const unknownLength = 'null where neither the network nor a bond tells how long cycles are';
 
-export const rewardCycles = view({
+const rewardCycles = view({
   name: 'reward_cycles',
   help: 'One row is a reward cycle whose signers are chosen.',
   columns: {
@@ -57,7 +57,7 @@ export const rewardCycles = view({
   range: null,
 });
 
-export const cycleStackers = view({
+const cycleStackers = view({
   name: 'reward_cycle_stackers',
   help: 'One row is a stacker of a reward cycle under pox-4.',
   columns: {
@@ -77,7 +77,7 @@ export const cycleStackers = view({
 
 const blockOf = (table: string): string => `JOIN blocks b ON ${inBlock(`${table}.position`)}`;
 
-export const signers = view({
+const signers = view({
   name: 'staking_signers',
   help: 'One row is a signer of pox-5 with the key that it registered last.',
   columns: {
@@ -93,7 +93,7 @@ export const signers = view({
   range: null,
 });
 
-export const bonds = view({
+const bonds = view({
   name: 'bonds',
   help: 'One row is a bond of pox-5.',
   columns: {
@@ -147,7 +147,7 @@ const bondStakers = view({
   range: null,
 });
 
-export const stakers = view({
+const stakers = view({
   name: 'stakers',
   help: 'One row is a staker of STX without a bond under pox-5, as it stands now.',
   columns: {

@@ -5,14 +5,7 @@
  */
 import { PLACE_BITS } from '../../chain/position.ts';
 import { firstPositionIn, shownTime } from '../rows/expressions.ts';
-import {
-  PAYLOAD,
-  payloadTypes,
-  STATUS,
-  type StoredWords,
-  storedPayload,
-  storedTransactionStatus,
-} from '../rows/words.ts';
+import { PAYLOAD, payloadTypes, type StoredWords, storedPayload, storedTransactionStatus } from '../rows/words.ts';
 
 /** The form of a column's values: what SQLite returns, and which type a file with typed columns gives it. */
 export type ViewType =
@@ -62,7 +55,7 @@ export interface View {
 }
 
 /** One SELECT of a view that has several. */
-export interface ViewPart {
+interface ViewPart {
   columns: readonly string[];
   from: string;
 }
@@ -282,6 +275,5 @@ export const spentJoins = (t: string): string =>
   LEFT JOIN principals recipient ON recipient.id = ${t}.recipient_id
   LEFT JOIN principals contract ON contract.id = ${t}.contract_id`;
 
-/** Numbers of statuses and types in conditions. */
-export const SUCCESS = STATUS.success;
+/** The number of a type in conditions. */
 export const CALL = PAYLOAD.contract_call;

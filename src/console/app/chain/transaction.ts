@@ -3,14 +3,7 @@
  * waits.
  */
 import { count, shortPrincipal, stxText, words } from './format.ts';
-import {
-  isMined,
-  type ListedPending,
-  type ListedTransaction,
-  type PostCondition,
-  type Transaction,
-  type TransactionEvent,
-} from './types.ts';
+import type { ListedPending, ListedTransaction, PostCondition, Transaction, TransactionEvent } from './types.ts';
 
 /** A part of a sentence: plain text, or what a page shows as a link. */
 export type Part = string | { principal: string } | { contract: string; function: string };
@@ -140,8 +133,6 @@ export const DROPPED: Readonly<Record<string, string>> = {
   dropped_stale_garbage_collect: 'The node dropped this transaction because it had waited too long.',
   dropped_problematic: 'The node dropped this transaction because miners would not be able to process it.',
 };
-
-export { isMined };
 
 const COMPARISONS: Readonly<Record<string, string>> = {
   sent_equal_to: 'must send exactly',

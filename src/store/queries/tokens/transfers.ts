@@ -110,7 +110,7 @@ interface Feed<Row extends KeyRow> {
 
 const TOKEN_TRANSFER = 0;
 
-export const placeOf = (row: Omit<MoveRow, 'event_index' | 'sender' | 'recipient' | 'amount'>): TransactionPlace => ({
+const placeOf = (row: Omit<MoveRow, 'event_index' | 'sender' | 'recipient' | 'amount'>): TransactionPlace => ({
   txId: row.tx_id,
   txIndex: row.tx_index,
   block: {

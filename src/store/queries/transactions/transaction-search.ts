@@ -437,7 +437,7 @@ const counts: Statements = Object.fromEntries(
 );
 
 /** How many each filter lets through by itself. */
-export const sizes = {
+const sizes = {
   all: 'SELECT transactions AS size FROM totals',
   type: 'SELECT transactions AS size FROM transaction_types WHERE type = ?1',
   principal: `SELECT p.id, a.sent, a.paid, a.calls FROM principals p JOIN accounts a ON a.principal_id = p.id
