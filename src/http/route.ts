@@ -126,6 +126,10 @@ interface Declaration<
   ): Promise<Answered<B>> | Answered<B>;
 }
 
+/** A declaration and a request for it, whatever their types are: a handler alone needs to know them. */
+type AnyDeclaration = Declaration<TProperties, TProperties, TSchema, TSchema, unknown, boolean>;
+type AnyAsked = Asked<TProperties, TProperties, TSchema, unknown>;
+
 /** What a handler answers where the request is to be made elsewhere. */
 export class Redirect {
   /** @param location a path of this server, or a URL */
@@ -191,7 +195,8 @@ export function route<
   Sent extends TSchema = TUndefined,
   Caller = undefined,
   Snapshot extends boolean = true,
->(declaration: Declaration<P, Q, B, Sent, Caller, Snapshot>): Route {
+>(typed: Declaration<P, Q, B, Sent, Caller, Snapshot>): Route {
+  const declaration = typed as unknown as AnyDeclaration;
   const { method = 'GET', path, moved, errors, deprecated = null, hidden = false } = declaration;
   const { mainThread = false, snapshot = true, countedAs = null } = declaration;
   if (declaration.access !== undefined && declaration.etag !== null) {
@@ -241,30 +246,28 @@ export function route<
 }
 
 /** What reads the parameters of a route's path, and all that a request for it asks. */
-function readersOf<P extends TProperties, Q extends TProperties, B extends TSchema, Sent extends TSchema, Caller>(
-  declaration: Declaration<P, Q, B, Sent, Caller, boolean>,
-) {
-  const readParams = pathReader(declaration.path, declaration.params ?? ({} as P));
+function readersOf(declaration: AnyDeclaration) {
+  const readParams = pathReader(declaration.path, declaration.params ?? {});
   return { readParams, readAsked: askedReader(declaration, readParams) };
 }
 
 /** What reads a request: who asks, then the parameters, then in whose name, then the body. Throws ApiError. */
-function askedReader<P extends TProperties, Q extends TProperties, B extends TSchema, Sent extends TSchema, Caller>(
-  { path, query, described, body, optionalBody = false, access }: Declaration<P, Q, B, Sent, Caller, boolean>,
-  readParams: (url: string) => Values<P>,
+function askedReader(
+  { path, query = {}, described, body, optionalBody = false, access }: AnyDeclaration,
+  readParams: (url: string) => AnyAsked['params'],
 ) {
-  const documented = Object.keys(described?.query ?? query ?? {});
-  const readQuery = queryReader(query ?? ({} as Q), isOwnPath(path) ? refuseUnknown(documented) : undefined);
+  const documented = Object.keys(described?.query ?? query);
+  const readQuery = queryReader(query, isOwnPath(path) ? refuseUnknown(documented) : undefined);
   const readBody = body === undefined ? null : bodyReader(body, optionalBody);
-  return async (request: Request, addressOf: (request: Request) => string): Promise<Asked<P, Q, Sent, Caller>> => {
+  return async (request: Request, addressOf: (request: Request) => string): Promise<AnyAsked> => {
     const admit = access?.(request, addressOf(request));
     const params = readParams(request.url);
     const asked = readQuery(request.url);
     return {
       params,
       query: asked,
-      caller: admit?.(params) as Caller,
-      body: (readBody === null ? undefined : await readBody(request)) as Static<Sent>,
+      caller: admit?.(params),
+      body: await readBody?.(request),
       target: pathAndQuery(request.url),
       request,
       clientAddress: () => addressOf(request),
@@ -273,44 +276,35 @@ function askedReader<P extends TProperties, Q extends TProperties, B extends TSc
 }
 
 /** What answers a request that was read, with the tag of the state that the answer depends on. */
-function answering<
-  P extends TProperties,
-  Q extends TProperties,
-  B extends TSchema,
-  Sent extends TSchema,
-  Caller,
-  Snapshot extends boolean,
->(
-  declaration: Declaration<P, Q, B, Sent, Caller, Snapshot>,
+function answering(
+  declaration: AnyDeclaration,
   { snapshots, heights, respond, tag: whole, cache, turns, longRead, failure, checkResponses }: RouteContext,
 ) {
   const { method = 'GET', path, response, status = 200, plainText = false, snapshot = true } = declaration;
-  type Request = Asked<P, Q, Sent, Caller>;
-  const handle = declaration.handle as (asked: Request & { read?: Reader }) => ReturnType<typeof declaration.handle>;
   const etag = method === 'GET' ? declaration.etag : null;
   const success = plainText ? respond.plainText : respond.jsonText;
 
   /** Null for an answer that must not be stored. */
-  async function currentTag(read: Reader, params: Values<P>): Promise<string | null> {
+  async function currentTag(read: Reader, params: AnyAsked['params']): Promise<string | null> {
     const state = etag === null ? null : await etag(read, params);
     return state === null ? null : whole(state);
   }
 
-  async function textOf(body: Static<B>): Promise<string[]> {
+  async function textOf(body: unknown): Promise<string[]> {
     const json = await jsonInSteps(body, turns.longWork());
     if (checkResponses) checkedBody(path, response, json.join(''));
     return plainText ? [String(body)] : json;
   }
 
   /** An answer that is sent in parts, without its length: HEAD makes none of them. */
-  function sentInParts(made: Response, { request: { method: asked } }: Request): Response {
+  function sentInParts(made: Response, { request: { method: asked } }: AnyAsked): Response {
     if (asked !== 'HEAD') return made;
     const answer = new Response(null, { status: made.status, headers: made.headers });
     answer.headers.set('transfer-encoding', 'chunked');
     return answer;
   }
 
-  function streamed(body: Streamed, { request }: Request): Response {
+  function streamed(body: Streamed, { request }: AnyAsked): Response {
     const failed = (error: unknown) => failure(error, request, declaration.errors);
     const turn = () => turns.behindOthers();
     return respond.passedOn(streamedResponse(body, { read: snapshots.read, turn, failure: failed }));
@@ -318,8 +312,8 @@ function answering<
 
   /** @param store is given the text of an answer that may be cached */
   async function finished(
-    answered: Answered<B>,
-    asked: Request,
+    answered: unknown,
+    asked: AnyAsked,
     tag: string | null,
     store?: (text: string) => void,
   ): Promise<Response> {
@@ -334,7 +328,7 @@ function answering<
   }
 
   /** Reads what answers a request. @returns what makes the answer of it, for which nothing more is read */
-  async function readFor(read: Reader, asked: Request): Promise<() => Response | Promise<Response>> {
+  async function readFor(read: Reader, asked: AnyAsked): Promise<() => Response | Promise<Response>> {
     const tag = await currentTag(read, asked.params);
     if (tag !== null && namesTag(asked.request.headers.get('if-none-match'), tag))
       return () => respond.notModified(tag);
@@ -342,14 +336,14 @@ function answering<
     const cacheTag = `${read.file} ${tag}`;
     const known = tag === null ? undefined : cache.get(asked.target, cacheTag);
     if (known !== undefined) return () => success(200, known, tag);
-    const answered = await handle({ ...asked, read });
+    const answered = await declaration.handle({ ...asked, read });
     const store = tag === null ? undefined : (text: string) => cache.set(asked.target, cacheTag, text);
     return () => finished(answered, asked, tag, store);
   }
 
-  const read = (asked: Request, noted: NotedHeight) =>
+  const read = (asked: AnyAsked, noted: NotedHeight) =>
     heights.read(asked.request, noted, (reader) => readFor(reader, asked));
-  const readLong = (asked: Request, noted: NotedHeight) =>
+  const readLong = (asked: AnyAsked, noted: NotedHeight) =>
     longRead(() => {
       if (asked.request.signal.aborted)
         throw new ApiError(503, 'The client closed the connection before the request was handled');
@@ -357,11 +351,11 @@ function answering<
     });
 
   const answer = snapshot
-    ? async (asked: Request, noted: NotedHeight) => {
+    ? async (asked: AnyAsked, noted: NotedHeight) => {
         const made = await (declaration.long === true ? readLong : read)(asked, noted);
         return made();
       }
-    : async (asked: Request) => finished(await handle(asked), asked, null);
+    : async (asked: AnyAsked) => finished(await declaration.handle({ ...asked, read: undefined }), asked, null);
   return { currentTag, answer };
 }
 
