@@ -290,8 +290,8 @@ function withReferences<T>(value: T): { value: T; schemas: Record<string, Json> 
   }
 
   function union(branches: readonly Json[], name: string | undefined): Json {
-    const words = branches.flatMap(wordsOf);
-    if (words.length === branches.length) return { type: 'string', enum: words };
+    const words = wordsOf({ anyOf: branches });
+    if (words.length > 0) return { type: 'string', enum: words };
     const told = name === undefined ? null : toldApart(branches);
     if (told !== null) {
       const names = branches.map(({ $id }, at) => $id ?? `${capitalised(told.words[at]?.[0] ?? '')}${name}`);
@@ -346,8 +346,9 @@ function toldApart(objects: readonly Json[]): { property: string; words: string[
   return null;
 }
 
-/** An object of the members that all objects have alike; null where they are few. */
+/** An object of the members that all objects have alike; null where they are few, or objects take no others. */
 function commonTo($id: string, objects: readonly Json[]): Json | null {
+  if (objects.some(({ additionalProperties }) => additionalProperties === false)) return null;
   const [first, ...others] = objects.map(({ properties, required = [] }) => ({ properties, required }) as ObjectSchema);
   const common = Object.entries(first?.properties ?? {}).filter(([name, schema]) =>
     others.every(
@@ -404,6 +405,7 @@ interface Use {
   refer(to: { $ref: string }): void;
 }
 
+/** What is used more than once, by name: uses become references. A number follows a name that another part has. */
 function shared(place: string, uses: readonly Use[]): Record<string, object> {
   const parts: Record<string, object> = {};
   const taken = new Map<string, number>();

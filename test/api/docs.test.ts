@@ -380,25 +380,60 @@ test('a value that may be null is accepted as null', () => {
   expect(text).not.toMatch(/"const":[^{}]*"type":\[|"type":\["\w+","null"\][^{}]*"const":/);
 });
 
+/** The schemas of a document with these answers. */
+function schemasOf(...answers: TSchema[]): Record<string, Schema> {
+  const status = routes.get('getStatus')!;
+  const made = answers.map((response, at) => {
+    const path = `/${at}`;
+    return {
+      ...status,
+      path,
+      detail: operation({ operationId: path, summary: '', tag: '', etag: null, path, response }),
+    };
+  });
+  const described = { title: '', description: '', tags: [], examples: {} };
+  return (openApiDocument(made, '1', described) as Document).components.schemas;
+}
+
 test('two schemas that differ have no name in common', () => {
-  const route = (response: TSchema, path: string) => ({
-    ...routes.get('getStatus')!,
-    path,
-    detail: operation({ ...declared, path, response }),
-  });
-  const declared = { operationId: 'one', summary: 'One', tag: 'Any', etag: null };
   const one = Type.Object({ a: Type.String() }, { $id: 'One' });
-  const document = (other: TSchema) =>
-    openApiDocument([route(one, '/one'), route(other, '/other')], '1', {
-      title: '',
-      description: '',
-      tags: [],
-      examples: {},
-    });
-  expect(() => document(Type.Object({ b: Type.String() }, { $id: 'One' }))).toThrow('two schemas have the name One');
-  expect(document(Type.Object({ a: Type.String() }, { $id: 'One' }))).toMatchObject({
-    components: { schemas: { One: {} } },
-  });
+  expect(() => schemasOf(one, Type.Object({ b: Type.String() }, { $id: 'One' }))).toThrow(
+    'two schemas have the name One',
+  );
+  expect(schemasOf(one, Type.Object({ a: Type.String() }, { $id: 'One' })).One).toMatchObject({ type: 'object' });
+});
+
+test('a union accepts in the document what it accepts', () => {
+  const words = (...of: string[]) => Type.Union(of.map((word) => Type.Literal(word)));
+  const orNull = (schema: TSchema) => Type.Union([schema, Type.Null()]);
+  const kind = (word: string, more: TSchema) =>
+    Type.Object(
+      { kind: Type.Literal(word), a: more, b: more, c: more, d: more, own: Type.Literal(word) },
+      { additionalProperties: false },
+    );
+  const { One, XKinds, Kinds } = schemasOf(
+    Type.Object(
+      {
+        words: words('a', 'b'),
+        two: orNull(words('a', 'b')),
+        one: orNull(Type.Literal('a')),
+        text: orNull(Type.String()),
+        ofKind: orNull(Type.Array(Type.String())),
+      },
+      { $id: 'One' },
+    ),
+    Type.Union([kind('x', Type.String()), kind('y', Type.String())], { $id: 'Kinds' }),
+  );
+  expect(One?.properties).toEqual({
+    words: { type: 'string', enum: ['a', 'b'] },
+    two: { type: ['string', 'null'], enum: ['a', 'b', null] },
+    one: { type: ['string', 'null'], enum: ['a', null] },
+    text: { type: ['string', 'null'] },
+    ofKind: { type: ['array', 'null'], items: { type: 'string' } },
+  } as never);
+  // An object that takes no other members can't be made of two.
+  expect(Kinds?.discriminator?.mapping).toEqual({ x: '#/components/schemas/XKinds', y: '#/components/schemas/YKinds' });
+  expect(Object.keys(XKinds?.properties ?? {})).toEqual(['kind', 'a', 'b', 'c', 'd', 'own']);
 });
 
 test('the document is small enough to be read', () => {
