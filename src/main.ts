@@ -10,7 +10,7 @@ try {
   await createProgram(process.argv[2]).parseAsync();
 } catch (error) {
   if (error instanceof CommanderError) {
-    // Commander has printed what is wrong, or the help that was asked for.
+    // Commander has printed the help or the version.
     process.exitCode = error.exitCode === 0 ? 0 : EXIT.operator;
   } else if (error instanceof OperatorError) {
     printError(error);

@@ -1,4 +1,7 @@
-/** Proxies that forward requests unchanged and stream answers back: to the node's RPC interface, and to other services below path prefixes. */
+/**
+ * Proxies that forward requests unchanged and stream answers back: to the node's RPC interface, and to other services below
+ * path prefixes.
+ */
 import { OperatorError } from '../base/errors.ts';
 import { parsedJson } from '../base/json.ts';
 import { directFetch } from '../http/direct-fetch.ts';

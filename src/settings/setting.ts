@@ -1,4 +1,7 @@
-/** The declaration of a setting, which holds everything that is known of it, and how its value is found: a flag beats a variable, a variable beats the default. */
+/**
+ * The declaration of a setting, which holds everything that is known of it, and how its value is found: a flag beats a
+ * variable, a variable beats the default.
+ */
 import { type Static, type TSchema, Type } from '@sinclair/typebox';
 import { Value } from '@sinclair/typebox/value';
 import { OperatorError } from '../base/errors.ts';

@@ -1,4 +1,7 @@
-/** Reads events of the stacking contracts by the tables of their topics, and the locks of STX that they make, from pox to pox-5. */
+/**
+ * Reads events of the stacking contracts by the tables of their topics, and the locks of STX that they make, from pox to
+ * pox-5.
+ */
 import type { ChainEvent } from '../block.ts';
 import { poxPrint, printingPox, UnreadablePrint } from './print.ts';
 import { heightOfUint, type StackingPrint, stackingTopics } from './stacking.ts';

@@ -1,4 +1,7 @@
-/** How the prints of pox-2 to pox-4 are declared and read, and which each of them has. Amounts are micro-STX, heights Bitcoin's. */
+/**
+ * How the prints of pox-2 to pox-4 are declared and read, and which each of them has. Amounts are micro-STX, heights
+ * Bitcoin's.
+ */
 import { type BitcoinNetwork, type PoxAddress, poxAddressOf } from '../../codec/bitcoin-address.ts';
 import {
   count,

@@ -1,4 +1,7 @@
-/** How the prints of pox-5 are declared and read, which there are, and what they change. STX are in micro-STX, BTC and sBTC in sats. */
+/**
+ * How the prints of pox-5 are declared and read, which there are, and what they change. STX are in micro-STX, BTC and sBTC in
+ * sats.
+ */
 import {
   buffer,
   count,

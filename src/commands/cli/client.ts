@@ -168,7 +168,10 @@ export async function askHealth(url: string, word: 'alive' | 'ready'): Promise<s
   throw new OperatorError(`${url} is not ${word}: ${reason}.`, "Look into the server's log.");
 }
 
-/** `stackside console`: prints the link on stdout, and until when it works on stderr. @throws OperatorError where the server refuses */
+/**
+ * `stackside console`: prints the link on stdout, and until when it works on stderr. @throws OperatorError where the server
+ * refuses
+ */
 export async function printSignInLink(connection: Connection): Promise<void> {
   const link = answerOf(LinkResponse, connection, await callServer(connection, 'POST', LINKS));
   process.stdout.write(`${new URL(link.path, connection.url)}\n`);

@@ -1,4 +1,7 @@
-/** Journals of others, of another server or of a data directory: `stackside import --from` takes events of them, and `check --against` compares them. */
+/**
+ * Journals of others, of another server or of a data directory: `stackside import --from` takes events of them, and `check
+ * --against` compares them.
+ */
 import { promisify } from 'node:util';
 import { zstdDecompress } from 'node:zlib';
 import { Value } from '@sinclair/typebox/value';

@@ -1,4 +1,7 @@
-/** Answers /health, /ready and /metrics from the index and the node: whether events can be written, and the tip is as fresh as it should be. */
+/**
+ * Answers /health, /ready and /metrics from the index and the node: whether events can be written, and the tip is as fresh as
+ * it should be.
+ */
 import { AggregatorRegistry, type Registry } from 'prom-client';
 import type { Operations, Readiness } from '../../api/operations.ts';
 import { networkOf, TESTNET_CHAIN_ID } from '../../chain/network.ts';

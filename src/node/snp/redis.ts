@@ -1,4 +1,6 @@
-/** A connection to Redis that either answers in time or is closed. Nothing is repeated by itself: who asks knows what was done. */
+/**
+ * A connection to Redis that either answers in time or is closed. Nothing is repeated by itself: who asks knows what was done.
+ */
 import { RedisClient } from 'bun';
 import type { Clock } from '../../base/clock.ts';
 
