@@ -156,7 +156,8 @@ const OK = 200;
 const Unready = Type.Object({ reason: Type.String() });
 
 /**
- * `stackside health`, for supervisors without an HTTP client: asks for `/health`, or for `/ready`, which knows whether the index can be read and is up to date.
+ * `stackside health`, for supervisors without an HTTP client: asks for `/health`, or for `/ready`, which knows whether the
+ * index can be read and is up to date.
  * @returns the word to print where the answer is 200
  * @throws OperatorError with the server's reason otherwise, or where it can't be reached
  */
