@@ -1,4 +1,4 @@
-/** Values by their TypeBox schemas: the first mistake in a value, by the schema that also documents it, and answers held against what their routes declare (in tests). */
+/** Values against the schemas that also document them: what is wrong in a request, and, in tests, in an answer. */
 import type { TSchema } from '@sinclair/typebox';
 import { TypeCompiler, type ValueError, ValueErrorType } from '@sinclair/typebox/compiler';
 import { Value } from '@sinclair/typebox/value';

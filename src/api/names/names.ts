@@ -302,6 +302,7 @@ export const namesOfAddress = [
 
 const inMicroStx = (amount: bigint) => ({ units: 'STX' as const, amount: amount.toString() });
 
+/** Namespaces, and what they and their names cost. */
 export const namespaces = [
   route({
     ...family,

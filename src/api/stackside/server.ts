@@ -6,6 +6,7 @@ import type { Refusals } from '../../http/openapi.ts';
 import { type Access, route } from '../../http/route.ts';
 import { Hash, nullable } from '../shared/values.ts';
 
+/** What the routes that only the operator may ask have in common. */
 export interface OperatorFamily {
   tag: string;
   /** Lets the operator pass alone. */

@@ -1,4 +1,7 @@
-/** Pending transactions as a whole and one by one (how fees are spread, what waits the longest, the position of one), and the bytes of any transaction. Stackside's own: the route of bytes that v1 has is deprecated, and its successor is the node's. */
+/**
+ * Pending transactions as a whole and one by one (how fees are spread, what waits the longest, the position of one), and the
+ * bytes of any transaction. Stackside's own: the route of bytes that v1 has is deprecated, and its successor is the node's.
+ */
 import { Type } from '@sinclair/typebox';
 import { toHex } from '../../codec/hex.ts';
 import { notFound } from '../../http/errors.ts';
@@ -66,6 +69,7 @@ function rangesOf(offered: readonly OfferedFee[]) {
   });
 }
 
+/** What waits as a whole and one by one. */
 export const mempoolState = [
   route({
     path: '/stackside/v1/mempool',
@@ -116,6 +120,7 @@ export const mempoolState = [
 
 const UNKNOWN = 'Transaction not found';
 
+/** The bytes of a transaction. */
 export const rawTransactions = [
   route({
     path: '/stackside/v1/transactions/{tx_id}/raw',

@@ -57,6 +57,7 @@ const atBlock = (lastNonce: bigint | null): NonceState => ({
   missing: [],
 });
 
+/** What an address has, or had up to a block. */
 export const addressBalances = [
   route({
     path: '/extended/v1/address/{principal}/stx',
@@ -146,6 +147,7 @@ export const addressBalances = [
   }),
 ];
 
+/** What moved an address's assets. */
 export const addressTransfers = [
   route({
     path: '/extended/v1/address/{principal}/assets',
@@ -193,6 +195,7 @@ const UNKNOWN = 'No matching transaction found';
 const page = legacyOffsetQuery({ maximum: 50, default: 20 });
 const { unanchored } = untilQuery;
 
+/** Transactions of an address. */
 export const addressTransactions = [
   route({
     path: '/extended/v1/address/{principal}/transactions',

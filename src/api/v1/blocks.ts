@@ -36,6 +36,7 @@ const UNKNOWN = {
   burnHash: 'cannot find block by burn block hash',
 };
 
+/** Blocks alone and in a list. */
 export const blocks = [
   route({
     path: '/extended/v1/block',
@@ -124,6 +125,7 @@ async function serialized(read: Reader, page: Found<TransactionDetail>, asked: A
   return { limit, offset, total: page.total, results };
 }
 
+/** The transactions of a block, whole, as v1 and v2 list them. */
 export const blockTransactions = [
   route({
     path: '/extended/v1/tx/block/{block_hash}',
@@ -189,6 +191,7 @@ const MICROBLOCKS_TAG = 'Microblocks (v1)';
 const deprecated = { replacement: null };
 const UNKNOWN_MICROBLOCK = 'cannot find microblock by hash';
 
+/** Microblocks: chain data of Stacks 2.x. Later chains have none. */
 export const microblocks = [
   route({
     path: '/extended/v1/microblock',

@@ -74,6 +74,7 @@ function mempoolStats(pending: readonly PendingFeeAndSize[], nextHeight: number)
 
 const tag = 'Mempool (v1)';
 
+/** Pending transactions and their statistics. */
 export const mempool = [
   route({
     path: '/extended/v1/tx/mempool',
@@ -136,6 +137,7 @@ export const mempool = [
 /** micro-STX for each byte: what v1 has answered for every transaction, whatever the state of the mempool. */
 const FEE_RATE = 400;
 
+/** The fee that v1 estimates. */
 export const feeRate = [
   route({
     method: 'POST',

@@ -226,6 +226,7 @@ const types = [
 /** What is returned where no type is asked for: events that only a newer node knows, too. */
 const everyKind: readonly Event['kind'][] = [...Object.values(kinds), 'unknown'];
 
+/** Events of v1: of a transaction, or of all that name an address. */
 export const transactionEvents = [
   route({
     path: '/extended/v1/tx/events',

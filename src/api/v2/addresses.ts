@@ -37,6 +37,7 @@ const balancesOfV3 = '/extended/v3/principals/{principal}/balances';
 /** Greater than any height. */
 const TIP = Number.MAX_SAFE_INTEGER;
 
+/** What an address has now. */
 export const addressBalancesV2 = [
   route({
     path: '/extended/v2/addresses/{principal}/balances/stx',
@@ -120,6 +121,7 @@ function transactionKey(text: string): TransactionKey {
   return { indexBlockHash: fromHex(hash), microblockSequence: number(sequence), txIndex: number(txIndex) };
 }
 
+/** Transactions of an address, and what they moved of its assets. */
 export const addressTransactionsV2 = [
   route({
     path: '/extended/v2/addresses/{principal}/transactions',

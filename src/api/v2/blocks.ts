@@ -210,6 +210,7 @@ const UNKNOWN_BURN_BLOCK = 'Burn block not found';
 
 const burnBlocksQuery = offsetQuery({ maximum: 30, default: 20 });
 
+/** Bitcoin blocks. */
 export const burnBlocks = [
   route({
     path: '/extended/v2/burn-blocks',

@@ -152,6 +152,7 @@ async function knownCycle(read: Reader, cycle: number): Promise<RewardCycle> {
   return found;
 }
 
+/** Reward cycles with their signers and stackers. */
 export const poxCycles = [
   route({
     path: '/extended/v2/pox/cycles',
@@ -239,6 +240,7 @@ export const poxCycles = [
 
 const query = offsetQuery({ maximum: 30, default: 20 });
 
+/** Outputs of Bitcoin transactions that paid stackers. */
 export const poxTransactions = [
   route({
     path: '/extended/v2/burn-blocks/{height_or_hash}/pox-transactions',

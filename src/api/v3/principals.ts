@@ -148,6 +148,7 @@ export function principalTransaction(of: StoredPrincipalTransaction): Static<typ
 
 const tag = 'Principals';
 
+/** Transactions and nonces of a principal. */
 export const principals = [
   route({
     path: '/extended/v3/principals/{principal}/transactions',
@@ -197,6 +198,7 @@ export const principals = [
   }),
 ];
 
+/** What a principal has. */
 export const balances = [
   route({
     path: '/extended/v3/principals/{principal}/balances/stx',
@@ -261,6 +263,7 @@ export const balances = [
 const listOf = (principal: string, txIds: readonly Uint8Array[]) =>
   `balance-changes ${principal} ${[...new Set(txIds.map(toHex))].sort().join(' ')}`;
 
+/** What transactions did to a principal's assets: nothing, where one is unknown or doesn't concern the principal. */
 export const balanceChanges = [
   route({
     path: '/extended/v3/principals/{principal}/transactions/{tx_id}/balance-changes',

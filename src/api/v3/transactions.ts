@@ -133,6 +133,7 @@ function side(principal: string | null): string {
 const tag = 'Transactions';
 const UNKNOWN = 'Transaction not found';
 
+/** Transactions of the chain, one alone, and its events. */
 export const transactions = [
   route({
     path: '/extended/v3/transactions',
@@ -193,6 +194,7 @@ const UNKNOWN_BLOCK = 'Block not found';
 const listOf = (id: BlockId) =>
   `block-transactions ${id === 'latest' ? id : 'height' in id ? id.height : toHex(id.hash)}`;
 
+/** Transactions of a block. */
 export const blocks = [
   route({
     path: '/extended/v3/blocks/{height_or_hash}/transactions',
@@ -220,6 +222,7 @@ const LIST_OF_TYPE = 'mempool-of-type';
 /** Types that a node admits to its mempool. */
 const PENDING_TYPES = ['token_transfer', 'contract_call', 'smart_contract'] as const;
 
+/** Pending transactions. */
 export const mempool = [
   route({
     path: '/extended/v3/mempool/transactions',
