@@ -96,7 +96,7 @@ export const levelOf: Record<LogEvent['event'], Exclude<Level, 'silent'>> = {
   rebuild_failed: 'error',
   new_index_ready: 'info',
   start_failed: 'error',
-  list_index_begun: 'info',
+  secondary_index_begun: 'info',
   journal_replayed: 'info',
   journal_trimmed: 'info',
   journal_not_trimmed: 'warn',

@@ -1,8 +1,8 @@
 import { expect, test } from 'bun:test';
 import {
-  listIndexReport,
   progressLines,
   progressReport,
+  secondaryIndexReport,
   sizeReport,
   sizeText,
 } from '../../src/commands/cli/progress.ts';
@@ -41,7 +41,7 @@ test('each step that can draw nothing until it ends has a line', () => {
 
 test('the indexes of a small file are made without a word, those of a large one are named', () => {
   const written: string[] = [];
-  const { making } = listIndexReport({ write: (text) => written.push(text) });
+  const { making } = secondaryIndexReport({ write: (text) => written.push(text) });
   const step = { index: 'transactions_by_fee', number: 8, of: 34 } as const;
   making({ ...step, bytes: 199_999_999 });
   making({ ...step, bytes: 200_000_000 });

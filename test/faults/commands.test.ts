@@ -20,7 +20,7 @@ import { readSettings } from '../../src/settings/config.ts';
 import { checkDirectory } from '../../src/store/check/check.ts';
 import { withholdEntries } from '../../src/store/files/backup.ts';
 import { indexPath } from '../../src/store/files/database.ts';
-import { missingListIndexes } from '../../src/store/files/list-indexes.ts';
+import { missingSecondaryIndexes } from '../../src/store/files/secondary-indexes.ts';
 import type { OldNameRow } from '../../src/store/ingest/old-names.ts';
 import { rebuildIndex } from '../../src/store/ingest/rebuild.ts';
 import { type DataDirectory, dataDirectory } from '../support/data-directory.ts';
@@ -49,7 +49,7 @@ const beside = (folder: string): string => join(folder, 'made');
 interface Command {
   name: string;
   /** Whether it makes the indexes of lists at its end. */
-  makesListIndexes?: boolean;
+  makesSecondaryIndexes?: boolean;
   /** What it finds; else the filled directory. */
   prepare?: (folder: string) => void;
   /** Reads what it changes meanwhile. */
@@ -70,7 +70,7 @@ async function* oldNames(): AsyncGenerator<OldNameRow> {
 /** All tables, and the indexes that lists lack. */
 function whole(folder: string) {
   using db = new Database(indexPath(inData(folder)), { readonly: true });
-  return { ...everything(inData(folder)), missing: missingListIndexes(db) };
+  return { ...everything(inData(folder)), missing: missingSecondaryIndexes(db) };
 }
 
 const rebuilt = (folder: string) => ({
@@ -84,7 +84,7 @@ const rebuilt = (folder: string) => ({
 const commands: readonly Command[] = [
   {
     name: 'import',
-    makesListIndexes: true,
+    makesSecondaryIndexes: true,
     prepare(folder) {
       rmSync(inData(folder), { recursive: true });
       writeFileSync(
@@ -105,20 +105,20 @@ const commands: readonly Command[] = [
   },
   {
     name: 'rebuild',
-    makesListIndexes: true,
+    makesSecondaryIndexes: true,
     act: (folder) => rebuildIndex(rebuilt(folder)),
     result: whole,
   },
   {
     name: 'rebuild of data from before version 0.1.0',
-    makesListIndexes: true,
+    makesSecondaryIndexes: true,
     prepare: (folder) => makeEarlier(inData(folder), 2),
     act: (folder) => rebuildIndex(rebuilt(folder)),
     result: whole,
   },
   {
     name: 'rebuild beside a server that has stopped meanwhile',
-    makesListIndexes: true,
+    makesSecondaryIndexes: true,
     act: (folder) => rebuildIndex({ ...rebuilt(folder), beside: true, free: () => null }),
     result: whole,
   },
@@ -304,7 +304,7 @@ test.each(commands.map((command) => [command.name, command] as const))(
         fails: (call) => call.number === at,
       });
     }
-    if (command.makesListIndexes !== true) return;
+    if (command.makesSecondaryIndexes !== true) return;
     const fails = ({ sql }: Call) => sql.startsWith('CREATE INDEX events_ft ');
     expect(await failing(command, { expected, fault: faults[0]!, fails })).toContain('events_ft');
   },

@@ -1,6 +1,6 @@
 /** Reports the progress of a long command: one line that is redrawn on a terminal, a line every few seconds elsewhere. */
 import { systemClock } from '../../base/clock.ts';
-import type { ListIndexStep } from '../../store/files/list-indexes.ts';
+import type { SecondaryIndexStep } from '../../store/files/secondary-indexes.ts';
 import type { Ingest } from '../../store/ingest/ingest.ts';
 
 export interface Progress {
@@ -129,10 +129,10 @@ export function spanText(seconds: number): string {
 const LARGE_FILE = 200_000_000;
 
 /** Draws a line for each secondary index that a load made without them leaves to its end. */
-export function listIndexReport(output: Output = process.stderr) {
+export function secondaryIndexReport(output: Output = process.stderr) {
   const lines = progressLines(output);
   return {
-    making({ index, number, of, bytes }: ListIndexStep): void {
+    making({ index, number, of, bytes }: SecondaryIndexStep): void {
       if (bytes >= LARGE_FILE) lines.begin(`index ${number} of ${of}: ${index}`);
     },
     done: lines.done,
@@ -144,8 +144,8 @@ export function listIndexReport(output: Output = process.stderr) {
  * a process that ends at once leaves the file with each index whole or without it.
  * @throws SQLiteError
  */
-export function makeListIndexes(ingest: Ingest): void {
-  const { making, done } = listIndexReport();
-  for (const step of ingest.listIndexSteps()) making(step);
+export function makeSecondaryIndexes(ingest: Ingest): void {
+  const { making, done } = secondaryIndexReport();
+  for (const step of ingest.secondaryIndexSteps()) making(step);
   done();
 }

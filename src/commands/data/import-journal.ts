@@ -12,7 +12,7 @@ import { type Ingest, openIngest } from '../../store/ingest/ingest.ts';
 import { ForeignEntryError } from '../../store/ingest/writer.ts';
 import { type Entry, type Head, nextChain, sameChain, withheld } from '../../store/log/entry.ts';
 import { interruptible } from '../cli/output.ts';
-import { makeListIndexes, type Progress, progressReport } from '../cli/progress.ts';
+import { makeSecondaryIndexes, type Progress, progressReport } from '../cli/progress.ts';
 import {
   damaged,
   directoryJournal,
@@ -140,7 +140,7 @@ export async function importJournal(settings: SettingsOf<'import'>, from: string
     process.stdout.write(
       `${source.location}: ${last - from} events after event ${from}; tip at height ${ingest.tipHeight()}\n`,
     );
-    makeListIndexes(ingest);
+    makeSecondaryIndexes(ingest);
   } catch (error) {
     throw error instanceof ForeignEntryError ? damaged(source.location, error.id) : error;
   } finally {

@@ -13,7 +13,7 @@ import { ForeignChainError } from '../../store/ingest/chain-identity.ts';
 import { type Ingest, openIngest } from '../../store/ingest/ingest.ts';
 import { UnknownParentError } from '../../store/ingest/known-blocks.ts';
 import { interruptible } from '../cli/output.ts';
-import { makeListIndexes, type Progress, progressReport } from '../cli/progress.ts';
+import { makeSecondaryIndexes, type Progress, progressReport } from '../cli/progress.ts';
 import { openInput, requireInput, rowReader } from './input.ts';
 
 export interface ImportOptions {
@@ -162,7 +162,7 @@ export async function runImport(
         );
       }
     });
-    makeListIndexes(ingest);
+    makeSecondaryIndexes(ingest);
   } finally {
     ingest.close();
   }

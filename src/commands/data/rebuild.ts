@@ -7,7 +7,7 @@ import { sendManyIn } from '../../settings/data.ts';
 import type { LostHook } from '../../store/hooks/earlier-hooks.ts';
 import { rebuildIndex } from '../../store/ingest/rebuild.ts';
 import { writeNow } from '../cli/output.ts';
-import { listIndexReport } from '../cli/progress.ts';
+import { secondaryIndexReport } from '../cli/progress.ts';
 
 /** A chainhook as `stackside hooks add` takes it: one line of JSON. */
 export function definitionLine({ definition, isEnabled }: LostHook): string {
@@ -36,7 +36,7 @@ interface RebuildCommand {
 
 /** Makes the index again from the journal. */
 export function runRebuild(settings: SettingsOf<'rebuild'>, { force, beside }: RebuildCommand): void {
-  const { making, done } = listIndexReport();
+  const { making, done } = secondaryIndexReport();
   const { tipHeight, isInPlace } = rebuildIndex({
     making,
     directory: settings.data,

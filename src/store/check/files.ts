@@ -14,8 +14,8 @@ import {
   requirePresentVersion,
 } from '../files/journal.ts';
 import { fitOf } from '../files/journal-link.ts';
-import { missingListIndexes, schema } from '../files/list-indexes.ts';
 import { snapshotHolding } from '../files/newest-snapshot.ts';
+import { missingSecondaryIndexes, schema } from '../files/secondary-indexes.ts';
 import type { Head } from '../log/entry.ts';
 import { differingViews } from '../views/views.ts';
 import { type CheckRun, examined, isNoFinding } from './checks.ts';
@@ -102,7 +102,7 @@ const missingWords = (indexes: number): string[] =>
 /** @returns whether it found nothing */
 export const checkIndexSchema = (run: CheckRun, db: Database): boolean =>
   run.examine('schema of the index file', () => {
-    const missing = missingListIndexes(db);
+    const missing = missingSecondaryIndexes(db);
     return [...missingWords(missing.length), ...differingSchema(db, schema, missing)];
   });
 

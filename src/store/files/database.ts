@@ -18,9 +18,9 @@ import {
   sortingIn,
   versionOf,
 } from './connection.ts';
-import { leaveOutListIndexes, schema } from './list-indexes.ts';
 import { makePrivateDirectory } from './private-files.ts';
 import { requireRestored } from './restore-marker.ts';
+import { leaveOutSecondaryIndexes, schema } from './secondary-indexes.ts';
 
 /** Indexes, whose tables schema.sql makes. */
 export const INDEX: FileKind = { name: 'an index', id: 0x53_54_49_58, earlier: ['progress', 'journal_id'] };
@@ -76,7 +76,7 @@ function bringUpToDate(db: Database, path: string, load: Load, steps: readonly U
   const change = db.transaction(() => {
     if (fate === 'made') {
       db.run(schema);
-      if (load === 'bulk') leaveOutListIndexes(db);
+      if (load === 'bulk') leaveOutSecondaryIndexes(db);
     } else if (fate === 'upgraded') {
       dropViews(db);
       for (const [at, { sql, needsRebuild }] of steps.entries()) {

@@ -17,7 +17,7 @@ import {
 } from './database.ts';
 import { isKnownToLackEvents, JOURNAL, JOURNAL_VERSION, openJournalReader } from './journal.ts';
 import { fitOf, indexPlace } from './journal-link.ts';
-import { missingListIndexes } from './list-indexes.ts';
+import { missingSecondaryIndexes } from './secondary-indexes.ts';
 
 export interface DirectoryStatus {
   /** Null until a block was seen. */
@@ -84,7 +84,7 @@ export function directoryStatus(directory: string): DirectoryStatus {
   const totals = db.query<{ transactions: number }, []>('SELECT transactions FROM totals').get();
   // Block 0 is kept with the orphans and is none.
   const orphans = db.query<{ n: number }, []>('SELECT count(*) AS n FROM orphaned_blocks WHERE height > 0').get();
-  const missing = missingListIndexes(db).length;
+  const missing = missingSecondaryIndexes(db).length;
   db.close();
   return {
     chain_id: progress?.chain_id ?? null,

@@ -1,7 +1,7 @@
 /** What ingest takes, what it answers, what it says of its work, and who takes part in it. */
 import type { UnknownKind } from '../../chain/effect.ts';
 import type { Imported } from '../files/journal.ts';
-import type { ListIndexStep } from '../files/list-indexes.ts';
+import type { SecondaryIndexStep } from '../files/secondary-indexes.ts';
 import type { StoreFailure } from '../files/store-failure.ts';
 
 /** An event as it reached us. */
@@ -33,7 +33,7 @@ export type IngestEvent =
   /** `newer`: a newer program made it, which takes it. `unfit`: an older one did, or it is of another journal; it is removed. */
   | { event: 'new_index_refused'; reason: 'newer' | 'unfit' }
   /** An index that an interrupted load did not make. */
-  | ({ event: 'list_index_begun' } & ListIndexStep)
+  | ({ event: 'secondary_index_begun' } & SecondaryIndexStep)
   | { event: 'journal_replayed'; events: number }
   | { event: 'writes_failing'; reason: StoreFailure; cause: unknown }
   | { event: 'writes_resumed'; failures: number };

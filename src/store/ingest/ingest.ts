@@ -14,10 +14,10 @@ import { type Connect, openToRead, openToWrite } from '../files/connection.ts';
 import { indexPath, type Load, needsRebuild, openWriter } from '../files/database.ts';
 import type { Imported } from '../files/journal.ts';
 import { indexPlace, openLinkedJournal } from '../files/journal-link.ts';
-import { type ListIndexStep, listIndexSteps } from '../files/list-indexes.ts';
 import { lockWriter } from '../files/lock.ts';
 import { clearDeserted, takeOffer } from '../files/new-index.ts';
 import { clearDoneRestore } from '../files/restore.ts';
+import { type SecondaryIndexStep, secondaryIndexSteps } from '../files/secondary-indexes.ts';
 import { StoreUnavailableError } from '../files/store-failure.ts';
 import { whyNotEmptied } from '../files/wal-upkeep.ts';
 import { hookReads, hookStore } from '../hooks/store.ts';
@@ -174,12 +174,12 @@ function startIngest(options: IngestOptions, opened: (() => void)[]) {
   };
 
   /** The steps that make the indexes of lists, once what was taken is committed. */
-  function listIndexesLeft(): Iterable<ListIndexStep> {
+  function secondaryIndexesLeft(): Iterable<SecondaryIndexStep> {
     writer.commitBatch();
-    return listIndexSteps(db, indexPath(home));
+    return secondaryIndexSteps(db, indexPath(home));
   }
   // Comes last: whatever keeps a server from its start is said before.
-  if (load !== 'bulk') for (const step of listIndexesLeft()) log({ event: 'list_index_begun', ...step });
+  if (load !== 'bulk') for (const step of secondaryIndexesLeft()) log({ event: 'secondary_index_begun', ...step });
 
   const entries: HostEntries = {
     place: () => writer.committedPlace(),
@@ -233,7 +233,7 @@ function startIngest(options: IngestOptions, opened: (() => void)[]) {
     commit: () => writer.commitBatch(),
     rollback: () => writer.rollbackBatch(),
     /** Makes the indexes that a load went on without, one with each step; for the end of the load. @throws SQLiteError */
-    listIndexSteps: listIndexesLeft,
+    secondaryIndexSteps: secondaryIndexesLeft,
 
     /** How far a source was read: a recording, by the hash of how it begins, or a stream. */
     imported: (source: string): Imported => journal.imports.get(source),

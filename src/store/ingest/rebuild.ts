@@ -7,10 +7,10 @@ import { indexPath, journalPath, openReader } from '../files/database.ts';
 import { renewEarlierJournal } from '../files/earlier-journal.ts';
 import { type JournalReads, openJournal } from '../files/journal.ts';
 import { fitOf, placeOfFile } from '../files/journal-link.ts';
-import type { ListIndexStep } from '../files/list-indexes.ts';
 import { LockTakenError, lockRebuild, lockWriter } from '../files/lock.ts';
 import { clearWorkshop, offerIndex, openWorkshop, takeOffer } from '../files/new-index.ts';
 import { snapshotHolding } from '../files/newest-snapshot.ts';
+import type { SecondaryIndexStep } from '../files/secondary-indexes.ts';
 import { freeBytes } from '../files/status.ts';
 import { hooksLostWith, type LostHook } from '../hooks/earlier-hooks.ts';
 import type { Head } from '../log/entry.ts';
@@ -56,7 +56,7 @@ export interface RebuildOptions extends Omit<IngestOptions, 'workshop'> {
   /** Tells how many bytes are free on the disk of a directory; others than the disk's are for tests. */
   free?: (directory: string) => number | null;
   /** Told of each index of lists before it is made. */
-  making?: (step: ListIndexStep) => void;
+  making?: (step: SecondaryIndexStep) => void;
   /** Told of the chainhooks that stand in an old index alone, before it goes. */
   lost?: (hooks: readonly LostHook[]) => void;
 }
@@ -65,7 +65,7 @@ export interface RebuildOptions extends Omit<IngestOptions, 'workshop'> {
 function makeIndex({ making = () => {}, ...options }: RebuildOptions, workshop: string): number {
   const ingest = openIngest({ ...options, load: 'bulk', workshop });
   try {
-    for (const step of ingest.listIndexSteps()) making(step);
+    for (const step of ingest.secondaryIndexSteps()) making(step);
     ingest.catchUp();
     return ingest.tipHeight();
   } finally {

@@ -6,7 +6,7 @@ import { Turns } from '../../base/turns.ts';
 import { type Connection, prepared, versionOf } from '../files/connection.ts';
 import { indexPath, journalPath, openReader, SCHEMA_VERSION } from '../files/database.ts';
 import { type JournalReader, openJournalReader } from '../files/journal.ts';
-import { requireListIndexes } from '../files/list-indexes.ts';
+import { requireSecondaryIndexes } from '../files/secondary-indexes.ts';
 import { IndexUnavailableError } from '../model/read-errors.ts';
 import {
   type KeptTransactions,
@@ -86,7 +86,7 @@ export function openIndexFile(
       db.close();
       throw new IndexUnavailableError('The index is being replaced.');
     }
-    prepared(db, () => requireListIndexes(db, indexPath(directory)));
+    prepared(db, () => requireSecondaryIndexes(db, indexPath(directory)));
     const kept = keptTransactions(db, transactions);
     const reader = readerOf(db, journal, number, limits, kept, turns);
     return { db, reader, kept, begin: db.prepare('BEGIN'), end: db.prepare('COMMIT') };

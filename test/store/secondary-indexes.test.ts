@@ -9,7 +9,7 @@ import { silentMachine } from '../../src/hooks/machine.ts';
 import { checkDirectory } from '../../src/store/check/check.ts';
 import { type Connect, openToWrite } from '../../src/store/files/connection.ts';
 import { indexPath, journalPath } from '../../src/store/files/database.ts';
-import { listIndexes } from '../../src/store/files/list-indexes.ts';
+import { secondaryIndexes } from '../../src/store/files/secondary-indexes.ts';
 import { directoryStatus } from '../../src/store/files/status.ts';
 import type { Ingest } from '../../src/store/ingest/ingest.ts';
 import { openSnapshots } from '../../src/store/read/snapshots.ts';
@@ -35,7 +35,7 @@ function presentIn(directory: string): string[] {
       .all()
       .map(({ name }) => name),
   );
-  return listIndexes.filter((name) => names.has(name));
+  return secondaryIndexes.filter((name) => names.has(name));
 }
 
 /** Statements that a writer has, and that a load doesn't run while it takes events. */
@@ -77,8 +77,8 @@ test('a load reads nothing by them: its statements have the same plans with them
   expect(statements.size).toBeGreaterThan(200);
   expect(presentIn(directory.path)).toEqual([]);
   const without = plansOf(directory.path, statements);
-  for (const _ of load.ingest.listIndexSteps());
-  expect(presentIn(directory.path)).toEqual([...listIndexes]);
+  for (const _ of load.ingest.secondaryIndexSteps());
+  expect(presentIn(directory.path)).toEqual([...secondaryIndexes]);
   expect(plansOf(directory.path, statements)).toEqual(without);
 });
 
@@ -92,17 +92,17 @@ test('a load that was interrupted goes on where it was, and the next start finis
     using load = bulk(directory.path);
     take(load.ingest, 10);
     expect(presentIn(directory.path)).toEqual([]);
-    for (const { number } of load.ingest.listIndexSteps()) if (number === 3) break;
+    for (const { number } of load.ingest.secondaryIndexSteps()) if (number === 3) break;
   }
-  expect(presentIn(directory.path)).toEqual(listIndexes.slice(0, 2));
-  expect(directoryStatus(directory.path).missing_indexes).toBe(listIndexes.length - 2);
+  expect(presentIn(directory.path)).toEqual(secondaryIndexes.slice(0, 2));
+  expect(directoryStatus(directory.path).missing_indexes).toBe(secondaryIndexes.length - 2);
   expect(checkDirectory(directory.path).flatMap(({ problems }) => problems)).toEqual([
-    `${listIndexes.length - 2} indexes are missing: an import is still to make them, or was interrupted, and the next start makes them`,
+    `${secondaryIndexes.length - 2} indexes are missing: an import is still to make them, or was interrupted, and the next start makes them`,
   ]);
   {
     using server = openAt(directory.path);
-    const begun = server.said.flatMap((one) => (one.event === 'list_index_begun' ? [one.index] : []));
-    expect(begun).toEqual(listIndexes.slice(2));
+    const begun = server.said.flatMap((one) => (one.event === 'secondary_index_begun' ? [one.index] : []));
+    expect(begun).toEqual(secondaryIndexes.slice(2));
   }
   expect(checkDirectory(directory.path).flatMap(({ problems }) => problems)).toEqual([]);
 });
@@ -124,7 +124,7 @@ test('a snapshot of an index that is being loaded has all indexes', async () => 
   take(load.ingest, 0, 10);
   await snapshotOf(join(directory.path, 'data'), join(directory.path, 'snapshot'));
   await restored(join(directory.path, 'snapshot'), join(directory.path, 'restored'));
-  expect(presentIn(join(directory.path, 'restored'))).toEqual([...listIndexes]);
+  expect(presentIn(join(directory.path, 'restored'))).toEqual([...secondaryIndexes]);
   expect(presentIn(join(directory.path, 'data'))).toEqual([]);
 });
 
@@ -142,7 +142,7 @@ test('readers wait until the last one is made', async () => {
   const height = () => snapshots.read(async (read) => read.height());
   const message = `${indexPath(directory.path)} is being loaded, and has not all of its indexes yet.`;
   await expect(height()).rejects.toThrow(message);
-  for (const _ of load.ingest.listIndexSteps()) {
+  for (const _ of load.ingest.secondaryIndexSteps()) {
     for (const call of look) call();
     await expect(height()).rejects.toThrow(message);
   }
@@ -159,6 +159,6 @@ test('a load into an index that has them keeps them', () => {
   }
   using load = bulk(directory.path);
   take(load.ingest, 10);
-  expect(presentIn(directory.path)).toEqual([...listIndexes]);
-  expect([...load.ingest.listIndexSteps()]).toEqual([]);
+  expect(presentIn(directory.path)).toEqual([...secondaryIndexes]);
+  expect([...load.ingest.secondaryIndexSteps()]).toEqual([]);
 });

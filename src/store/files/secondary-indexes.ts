@@ -22,7 +22,7 @@ function creationOf(index: string): string {
 }
 
 /** The names of the indexes, in the order in which these are made. */
-export const listIndexes = [
+export const secondaryIndexes = [
   'blocks_by_block_hash',
   'blocks_by_time',
   'blocks_by_preceding',
@@ -59,23 +59,23 @@ export const listIndexes = [
   'mempool_pending_by_size',
 ] as const;
 
-type ListIndex = (typeof listIndexes)[number];
+type SecondaryIndex = (typeof secondaryIndexes)[number];
 
 /** The indexes of lists that a file lacks; none where no load is under way or was interrupted. */
-export function missingListIndexes(db: Database): ListIndex[] {
+export function missingSecondaryIndexes(db: Database): SecondaryIndex[] {
   const rows = db.query<{ name: string }, []>("SELECT name FROM sqlite_schema WHERE type = 'index'").all();
   const present = new Set(rows.map(({ name }) => name));
-  return listIndexes.filter((name) => !present.has(name));
+  return secondaryIndexes.filter((name) => !present.has(name));
 }
 
 /** Removes them from a new file, which is loaded without them. */
-export function leaveOutListIndexes(db: Database): void {
-  for (const name of listIndexes) db.run(`DROP INDEX ${name}`);
+export function leaveOutSecondaryIndexes(db: Database): void {
+  for (const name of secondaryIndexes) db.run(`DROP INDEX ${name}`);
 }
 
 /** An index that is about to be made. */
-export interface ListIndexStep {
-  index: ListIndex;
+export interface SecondaryIndexStep {
+  index: SecondaryIndex;
   /** The number of the index among those that are made now, from 1 on. */
   number: number;
   /** How many are made now. */
@@ -95,8 +95,8 @@ interface Pages {
  * that whoever is interrupted goes on with the next one. Entries are sorted in files beside the index.
  * @param path of the file
  */
-export function* listIndexSteps(db: Database, path: string): Generator<ListIndexStep> {
-  const missing = missingListIndexes(db);
+export function* secondaryIndexSteps(db: Database, path: string): Generator<SecondaryIndexStep> {
+  const missing = missingSecondaryIndexes(db);
   // Sorting takes as much memory as the cache, whose pages of the load are not read again.
   if (missing.length > 0) db.run('PRAGMA shrink_memory');
   const pages = db.prepare<Pages, []>(
@@ -110,8 +110,8 @@ export function* listIndexSteps(db: Database, path: string): Generator<ListIndex
 }
 
 /** Lists of a file without these indexes would be read in whole for each page. @throws OperatorError for such a file */
-export function requireListIndexes(db: Database, path: string): void {
-  if (missingListIndexes(db).length === 0) return;
+export function requireSecondaryIndexes(db: Database, path: string): void {
+  if (missingSecondaryIndexes(db).length === 0) return;
   throw new OperatorError(
     `${path} is being loaded, and has not all of its indexes yet.`,
     'Wait for the end of the import. If none is running, start stackside serve, which makes what is missing.',
