@@ -9,7 +9,7 @@ import type { RealtimeEvent } from './live/realtime.ts';
 import type { BroadcastEvent } from './node/proxy.ts';
 import type { ReceiverEvent } from './node/receiver.ts';
 import type { SnpEvent } from './node/snp/subscriber.ts';
-import type { WalEvent } from './store/files/wal-upkeep.ts';
+import type { WalEvent } from './store/files/checkpointer.ts';
 import type { IngestEvent } from './store/ingest/ingest.ts';
 import type { JournalKeeperEvent } from './store/ingest/journal-keeper.ts';
 import type { ValueIndexEvent } from './store/ingest/value-indexes.ts';

@@ -64,7 +64,7 @@ function rowOf(sample: Sample, before: Sample): Cell[] {
   ];
 }
 
-/** What the end of the import took, in which the indexes of lists are made. */
+/** What the end of the import took, in which the secondary indexes are made. */
 function endRows(loaded: Sample, end: Sample): Cell[][] {
   const processor = end.userSeconds + end.systemSeconds - loaded.userSeconds - loaded.systemSeconds;
   return [
@@ -105,7 +105,7 @@ export function growthSection(samples: readonly Sample[], every: number): Sectio
         ],
         rows: steps.map((sample, n) => rowOf(sample, steps[n - 1] ?? NOTHING)),
       },
-      { head: ['indexes of lists, made at the end', 'value'], rows: endRows(loaded, end) },
+      { head: ['secondary indexes, made at the end', 'value'], rows: endRows(loaded, end) },
     ],
   };
 }

@@ -48,7 +48,7 @@ const beside = (folder: string): string => join(folder, 'made');
 
 interface Command {
   name: string;
-  /** Whether it makes the indexes of lists at its end. */
+  /** Whether it makes the secondary indexes at its end. */
   makesSecondaryIndexes?: boolean;
   /** What it finds; else the filled directory. */
   prepare?: (folder: string) => void;

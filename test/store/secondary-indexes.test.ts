@@ -1,4 +1,4 @@
-/** The indexes of lists: a load goes on without them, makes them at its end, and is finished by the next start. */
+/** The secondary indexes: a load goes on without them, makes them at its end, and is finished by the next start. */
 import { Database } from 'bun:sqlite';
 import { expect, test } from 'bun:test';
 import { rmSync } from 'node:fs';
@@ -26,7 +26,7 @@ function take(ingest: Ingest, from = 0, to = events.length): void {
   ingest.commit();
 }
 
-/** The names of the list indexes that a file has, in the order in which these are made. */
+/** The names of the secondary indexes that a file has, in the order in which these are made. */
 function presentIn(directory: string): string[] {
   using db = new Database(indexPath(directory), { readonly: true });
   const names = new Set(

@@ -2,8 +2,8 @@
 import { expect, test } from 'bun:test';
 import { statSync } from 'node:fs';
 import { devnetEvents } from '../../src/devnet/scenario.ts';
+import { startCheckpointer } from '../../src/store/files/checkpointer.ts';
 import { indexPath } from '../../src/store/files/database.ts';
-import { startWalUpkeep } from '../../src/store/files/wal-upkeep.ts';
 import { CommitCount } from '../../src/store/ingest/writer.ts';
 import { SnapshotCutOffError } from '../../src/store/model/read-errors.ts';
 import { openSnapshots, SNAPSHOT_LIMIT_MS, type Snapshots } from '../../src/store/read/snapshots.ts';
@@ -102,7 +102,7 @@ test('a snapshot ends with its turn and the last request that reads it, so that 
   using shared = sharing(open, () => 0);
   const upkeep = manualClock();
   using stack = new DisposableStack();
-  stack.defer(startWalUpkeep({ directory: open.directory, limitBytes: 1, log: () => {}, ...upkeep }));
+  stack.defer(startCheckpointer({ directory: open.directory, limitBytes: 1, log: () => {}, ...upkeep }));
   const wal = () => statSync(`${indexPath(open.directory)}-wal`).size;
   await heightOf(shared.snapshots);
   for (const event of events) open.ingest.receive(event);

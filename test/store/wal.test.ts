@@ -3,9 +3,9 @@ import { Database } from 'bun:sqlite';
 import { afterEach, beforeEach, expect, test } from 'bun:test';
 import { statSync } from 'node:fs';
 import { devnetEvents } from '../../src/devnet/scenario.ts';
+import { startCheckpointer, type WalEvent } from '../../src/store/files/checkpointer.ts';
 import { openToRead, openToWrite, WAL_LIMIT_BYTES } from '../../src/store/files/connection.ts';
 import { indexPath, journalPath, type Load, openWriter } from '../../src/store/files/database.ts';
-import { startWalUpkeep, type WalEvent } from '../../src/store/files/wal-upkeep.ts';
 import { SnapshotCutOffError } from '../../src/store/model/read-errors.ts';
 import { SNAPSHOT_LIMIT_MS } from '../../src/store/read/snapshots.ts';
 import { dataDirectory } from '../support/data-directory.ts';
@@ -28,7 +28,12 @@ beforeEach(() => {
   snapshots = watchedSnapshots(open.directory);
   clock = manualClock();
   said = [];
-  stop = startWalUpkeep({ directory: open.directory, limitBytes: LIMIT, log: (event) => said.push(event), ...clock });
+  stop = startCheckpointer({
+    directory: open.directory,
+    limitBytes: LIMIT,
+    log: (event) => said.push(event),
+    ...clock,
+  });
 });
 afterEach(() => {
   stop();

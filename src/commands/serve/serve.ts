@@ -23,10 +23,10 @@ import { sendManyIn, valueIndexesIn } from '../../settings/data.ts';
 import { changedSettings } from '../../settings/describe.ts';
 import { requireSnpUrl } from '../../settings/node.ts';
 import { unknownVariables } from '../../settings/unknown.ts';
+import { startCheckpointer } from '../../store/files/checkpointer.ts';
 import { isOffered } from '../../store/files/new-index.ts';
 import { openToOthers } from '../../store/files/private-files.ts';
 import { unavailable } from '../../store/files/store-failure.ts';
-import { startWalUpkeep } from '../../store/files/wal-upkeep.ts';
 import type { Ingest } from '../../store/ingest/ingest.ts';
 import { startJournalKeeper } from '../../store/ingest/journal-keeper.ts';
 import { startValueIndexing } from '../../store/ingest/value-indexes.ts';
@@ -207,7 +207,9 @@ function openWriting(settings: Settings, environment: Environment, log: Log, clo
   warnOfOthers(settings.data, log);
   const every = inTurn(ingest, clock.every);
   const { publish: before } = ingest;
-  closing.unshift(startWalUpkeep({ directory: settings.data, log, limitBytes, now: clock.monotonic, every, before }));
+  closing.unshift(
+    startCheckpointer({ directory: settings.data, log, limitBytes, now: clock.monotonic, every, before }),
+  );
   closing.unshift(keepJournal(settings, environment, ingest, log));
   closing.unshift(startValueIndexing({ write: ingest.local, step: ingest.valueIndexes.step, clock, log }));
   closing.unshift(rebuildWhereNeeded(settings, environment, ingest, log));

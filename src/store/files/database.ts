@@ -32,7 +32,7 @@ export interface Upgrade {
   needsRebuild: boolean;
 }
 
-/** From version 1 on, in order. A file may lack indexes of lists. schema.sql is what they result in. */
+/** From version 1 on, in order. A file may lack secondary indexes. schema.sql is what they result in. */
 const upgrades: readonly Upgrade[] = [];
 
 /** Counts changes of schema.sql; kept in the file as PRAGMA user_version. */
@@ -108,7 +108,7 @@ function forgetStatistics(db: Database): boolean {
 
 /**
  * What a writer writes: `events` as they come, or `bulk`: a long chain at once, while nobody is served. A file that `bulk`
- * makes lacks the indexes of lists, which are made at the end of the load (list-indexes.ts).
+ * makes lacks the secondary indexes, which are made at the end of the load (secondary-indexes.ts).
  */
 export type Load = 'events' | 'bulk';
 

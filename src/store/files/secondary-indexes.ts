@@ -61,7 +61,7 @@ export const secondaryIndexes = [
 
 type SecondaryIndex = (typeof secondaryIndexes)[number];
 
-/** The indexes of lists that a file lacks; none where no load is under way or was interrupted. */
+/** The secondary indexes that a file lacks; none where no load is under way or was interrupted. */
 export function missingSecondaryIndexes(db: Database): SecondaryIndex[] {
   const rows = db.query<{ name: string }, []>("SELECT name FROM sqlite_schema WHERE type = 'index'").all();
   const present = new Set(rows.map(({ name }) => name));
@@ -91,7 +91,7 @@ interface Pages {
 }
 
 /**
- * Makes the indexes of lists that a file lacks, one with each step, outside any transaction. Each is committed by itself, so
+ * Makes the secondary indexes that a file lacks, one with each step, outside any transaction. Each is committed by itself, so
  * that whoever is interrupted goes on with the next one. Entries are sorted in files beside the index.
  * @param path of the file
  */

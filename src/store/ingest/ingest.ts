@@ -10,6 +10,7 @@ import type { Clock } from '../../base/clock.ts';
 import { OperatorError } from '../../base/errors.ts';
 import { SEND_MANY, type SendManySetting } from '../../chain/memo-transfers.ts';
 import type { Network } from '../../chain/network.ts';
+import { whyNotEmptied } from '../files/checkpointer.ts';
 import { type Connect, openToRead, openToWrite } from '../files/connection.ts';
 import { indexPath, type Load, needsRebuild, openWriter } from '../files/database.ts';
 import type { Imported } from '../files/journal.ts';
@@ -19,7 +20,6 @@ import { clearDeserted, takeOffer } from '../files/new-index.ts';
 import { clearDoneRestore } from '../files/restore.ts';
 import { type SecondaryIndexStep, secondaryIndexSteps } from '../files/secondary-indexes.ts';
 import { StoreUnavailableError } from '../files/store-failure.ts';
-import { whyNotEmptied } from '../files/wal-upkeep.ts';
 import { hookReads, hookStore } from '../hooks/store.ts';
 import type { OwnEntries } from '../log/shared-log.ts';
 import type { ValueIndexChoice } from '../model/contract.ts';
@@ -173,7 +173,7 @@ function startIngest(options: IngestOptions, opened: (() => void)[]) {
     history: historyOf(chainReader(reader, blockPayloads(reader, journal)), identity.networkOrTest),
   };
 
-  /** The steps that make the indexes of lists, once what was taken is committed. */
+  /** The steps that make the secondary indexes, once what was taken is committed. */
   function secondaryIndexesLeft(): Iterable<SecondaryIndexStep> {
     writer.commitBatch();
     return secondaryIndexSteps(db, indexPath(home));

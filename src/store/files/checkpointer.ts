@@ -17,7 +17,7 @@ export interface WalEvent {
   reason: string;
 }
 
-interface WalUpkeepOptions {
+interface CheckpointerOptions {
   directory: string;
   /** Told once of a log that is too large for a minute. */
   log: (event: WalEvent) => void;
@@ -70,7 +70,7 @@ export function whyNotEmptied(path: string): string | null {
   }
 }
 
-function logKeeper(path: string, options: WalUpkeepOptions) {
+function logKeeper(path: string, options: CheckpointerOptions) {
   const { log, limitBytes = WAL_LIMIT_BYTES, now = systemClock.monotonic, before = () => {} } = options;
   /** When it was first too large; null where it isn't. */
   let since: number | null = null;
@@ -96,7 +96,7 @@ function logKeeper(path: string, options: WalUpkeepOptions) {
  * Begins to look after the logs of index and journal, in the process that writes them.
  * @returns what ends it
  */
-export function startWalUpkeep(options: WalUpkeepOptions): () => void {
+export function startCheckpointer(options: CheckpointerOptions): () => void {
   const { directory, every = systemClock.every } = options;
   const keepers = [indexPath(directory), journalPath(directory)].map((path) => logKeeper(path, options));
   return every(LOOK_MS, () => {
