@@ -11,7 +11,7 @@ import type { ReceiverEvent } from './node/receiver.ts';
 import type { SnpEvent } from './node/snp/subscriber.ts';
 import type { WalEvent } from './store/files/checkpointer.ts';
 import type { IngestEvent } from './store/ingest/ingest.ts';
-import type { JournalKeeperEvent } from './store/ingest/journal-keeper.ts';
+import type { RetentionEvent } from './store/ingest/retention.ts';
 import type { ValueIndexEvent } from './store/ingest/value-indexes.ts';
 import type { SnapshotEvent } from './store/read/snapshots.ts';
 
@@ -46,7 +46,7 @@ export type LogEvent =
   | ClusterEvent
   | SnapshotEvent
   | WalEvent
-  | JournalKeeperEvent
+  | RetentionEvent
   | ValueIndexEvent
   | ReceiverEvent
   | SnpEvent

@@ -7,7 +7,7 @@ import { openJournalReader } from '../../src/store/files/journal.ts';
 import { noteSnapshot } from '../../src/store/files/newest-snapshot.ts';
 import { StoreUnavailableError } from '../../src/store/files/store-failure.ts';
 import type { ReceivedEvent } from '../../src/store/ingest/ingest.ts';
-import { startJournalKeeper } from '../../src/store/ingest/journal-keeper.ts';
+import { startRetention } from '../../src/store/ingest/retention.ts';
 import type { DataDirectory } from '../support/data-directory.ts';
 import { manualClock } from '../support/manual-clock.ts';
 import { sharedTimer } from '../support/shared-timer.ts';
@@ -92,7 +92,7 @@ function trimming(directory: string, connect: Connect) {
   journal.close();
   const begin = () => {
     const clock = manualClock();
-    const stop = startJournalKeeper({
+    const stop = startRetention({
       directory,
       keep: 'snapshot',
       log: () => {},

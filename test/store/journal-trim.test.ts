@@ -16,12 +16,8 @@ import { openJournalReader } from '../../src/store/files/journal.ts';
 import { noteSnapshot } from '../../src/store/files/newest-snapshot.ts';
 import type { EntryReader } from '../../src/store/files/payload-source.ts';
 import { blockPayloads } from '../../src/store/ingest/block-payloads.ts';
-import {
-  type JournalKeep,
-  type JournalKeeperEvent,
-  startJournalKeeper,
-} from '../../src/store/ingest/journal-keeper.ts';
 import { rebuildIndex } from '../../src/store/ingest/rebuild.ts';
+import { type JournalKeep, type RetentionEvent, startRetention } from '../../src/store/ingest/retention.ts';
 import { everywhere } from '../faults/everywhere.ts';
 import { type Fault, faultStore, faults, never } from '../faults/fault-store.ts';
 import { imagesAtCommits } from '../support/crash-image.ts';
@@ -76,11 +72,11 @@ function trim(
   directory: string,
   { keep = 'snapshot', now = NEWEST, blocks = BLOCKS, ticks = 100, bytes = 1e9, ...connection }: Trimming = {},
 ) {
-  const said: JournalKeeperEvent[] = [];
+  const said: RetentionEvent[] = [];
   const clock = manualClock();
-  const options = { directory, keep, log: (event: JournalKeeperEvent) => said.push(event), now: () => now };
+  const options = { directory, keep, log: (event: RetentionEvent) => said.push(event), now: () => now };
   const step = { entries: STEP, bytes };
-  const stop = startJournalKeeper({ ...options, ...connection, every: clock.every, step, blocks });
+  const stop = startRetention({ ...options, ...connection, every: clock.every, step, blocks });
   for (let tick = 0; tick < ticks; tick++) clock.tick();
   stop();
   return said;

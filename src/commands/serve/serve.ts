@@ -28,7 +28,7 @@ import { isOffered } from '../../store/files/new-index.ts';
 import { openToOthers } from '../../store/files/private-files.ts';
 import { unavailable } from '../../store/files/store-failure.ts';
 import type { Ingest } from '../../store/ingest/ingest.ts';
-import { startJournalKeeper } from '../../store/ingest/journal-keeper.ts';
+import { startRetention } from '../../store/ingest/retention.ts';
 import { startValueIndexing } from '../../store/ingest/value-indexes.ts';
 import { CommitCount } from '../../store/ingest/writer.ts';
 import type { Snapshots } from '../../store/read/snapshots.ts';
@@ -456,7 +456,7 @@ function keepJournal({ data, journalKeep }: Settings, environment: Environment, 
   if (journalKeep === null) return () => {};
   const { clock, connect } = environment;
   const every = inTurn(ingest, clock.every);
-  return startJournalKeeper({ directory: data, keep: journalKeep, log, now: clock.now, every, connect });
+  return startRetention({ directory: data, keep: journalKeep, log, now: clock.now, every, connect });
 }
 
 /** Milliseconds between two probes of writes. */

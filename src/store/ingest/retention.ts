@@ -16,14 +16,14 @@ import { KEPT_BLOCKS } from './block-payloads.ts';
 /** How long entries are kept: a number of days, or until a snapshot holds them. */
 export type JournalKeep = number | 'snapshot';
 
-export type JournalKeeperEvent =
+export type RetentionEvent =
   | { event: 'journal_trimmed'; entries: number; up_to: number; snapshot: string }
   | { event: 'journal_not_trimmed'; reason: string };
 
-interface JournalKeeperOptions {
+interface RetentionOptions {
   directory: string;
   keep: JournalKeep;
-  log: (event: JournalKeeperEvent) => void;
+  log: (event: RetentionEvent) => void;
   /** The clock, in Unix milliseconds. */
   now: () => number;
   every: Every;
@@ -88,7 +88,7 @@ function allowedBySnapshot(directory: string, journal: JournalTrimming, first: n
 type Step = { entries: number; upTo: number; location: string } | { reason: string } | null;
 
 /** A keeper that has the files open. */
-function openKeeper(options: JournalKeeperOptions) {
+function openKeeper(options: RetentionOptions) {
   const { directory, keep, now, connect, step = STEP, blocks = KEPT_BLOCKS } = options;
   const journal = openJournalTrimming(directory, connect);
   const index = openReader(directory);
@@ -132,7 +132,7 @@ function openKeeper(options: JournalKeeperOptions) {
  * Begins to trim the journal of a directory that this process writes.
  * @returns what ends it
  */
-export function startJournalKeeper(options: JournalKeeperOptions): () => void {
+export function startRetention(options: RetentionOptions): () => void {
   const { log, every } = options;
   const keeper = openKeeper(options);
   let removed = { entries: 0, upTo: 0, location: '' };
