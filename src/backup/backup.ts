@@ -69,7 +69,7 @@ function bringUp(copy: string, machine: ComposeMachine): void {
 }
 
 /**
- * Copies the data into the workshop, and brings the copy's index up to its journal, so that both hold the same events.
+ * Copies the data into the staging directory, and brings the copy's index up to its journal, so that both hold the same events.
  * @returns where the copy stands
  */
 function copyTo(copy: string, { directory, machine, public: isPublic }: BackupOptions): Standing {
@@ -175,7 +175,7 @@ function manifestOf(options: BackupOptions, standing: Standing, files: SnapshotF
 async function writeSnapshot(options: BackupOptions): Promise<Manifest> {
   const { target } = options;
   await target.begin();
-  const copy = join(target.workshop, 'data');
+  const copy = join(target.staging, 'data');
   const standing = copyTo(copy, options);
   const files = await writeFiles(options, copy);
   const manifest = manifestOf(options, standing, files);
@@ -190,14 +190,14 @@ async function writeSnapshot(options: BackupOptions): Promise<Manifest> {
 export async function makeSnapshot(options: BackupOptions): Promise<Manifest> {
   const { directory, target } = options;
   requireIndex(directory);
-  const isBegun = existsSync(target.workshop);
+  const isBegun = existsSync(target.staging);
   let unlock: (() => void) | null = null;
   let manifest: Manifest;
   try {
-    unlock = lockWriter(target.workshop);
+    unlock = lockWriter(target.staging);
     manifest = await writeSnapshot(options);
     unlock();
-    rmSync(target.workshop, { recursive: true });
+    rmSync(target.staging, { recursive: true });
     await target.finish();
   } catch (error) {
     unlock?.();

@@ -99,16 +99,16 @@ export function directoryTarget(given: string): SnapshotTarget {
   };
   requireFree();
   requireOwn(partial);
-  const workshop = join(partial, WORKSHOP);
+  const staging = join(partial, WORKSHOP);
   return {
     location: path,
-    workshop,
+    staging,
     read: readFrom(partial),
     async begin() {
       requireFree();
       chmodSync(partial, DIRECTORY_MODE);
       // Parts that were left by a process that was killed.
-      const left = readdirSync(partial).filter((name) => join(partial, name) !== workshop);
+      const left = readdirSync(partial).filter((name) => join(partial, name) !== staging);
       for (const name of left) rmSync(join(partial, name), { recursive: true });
     },
     write: (name, bytes) => whileOnFile(join(partial, name), () => writeSynced(join(partial, name), bytes)),

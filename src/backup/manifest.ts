@@ -231,12 +231,12 @@ export interface SnapshotSource {
 /** A place that a snapshot is written to. */
 export interface SnapshotTarget extends SnapshotSource {
   /** A directory to copy the data to meanwhile. Whoever writes the snapshot locks it, before anything else is done. */
-  readonly workshop: string;
+  readonly staging: string;
   /** Makes room for a new snapshot. @throws OperatorError where a snapshot is there already */
   begin(): Promise<void>;
   /** Writes one of its files. @throws OperatorError */
   write(name: string, bytes: Uint8Array): Promise<void>;
-  /** Makes a snapshot of what was written. The workshop is gone by then. @throws OperatorError */
+  /** Makes a snapshot of what was written. The staging directory is gone by then. @throws OperatorError */
   finish(): Promise<void>;
   /** Removes what was written, as far as that can be done. */
   discard(): Promise<void>;

@@ -101,11 +101,11 @@ export interface S3Options {
   variables: Variables;
   clock: Clock;
   /** Where a snapshot that is written is made. */
-  workshop: string;
+  staging: string;
 }
 
 /** @throws OperatorError for a URL without a key, or where there are no credentials */
-export function s3Place({ url, variables, clock, workshop }: S3Options): SnapshotTarget {
+export function s3Place({ url, variables, clock, staging }: S3Options): SnapshotTarget {
   const match = /^s3:\/\/([^/]+)\/+(.*[^/])\/*$/.exec(url);
   if (match === null) throw new OperatorError(`${url} names no key.`, 'Give a bucket and a key: s3://bucket/key');
   const [, bucket = '', key = ''] = match;
@@ -131,7 +131,7 @@ export function s3Place({ url, variables, clock, workshop }: S3Options): Snapsho
 
   return {
     location,
-    workshop,
+    staging,
     read,
     async begin() {
       if ((await read(MANIFEST, { least: 0, most: LONGEST_MANIFEST })) === null) return;
@@ -141,7 +141,7 @@ export function s3Place({ url, variables, clock, workshop }: S3Options): Snapsho
     // A snapshot is whole with its manifest, which is written last.
     async finish() {},
     async discard() {
-      rmSync(workshop, { recursive: true, force: true });
+      rmSync(staging, { recursive: true, force: true });
     },
   };
 }

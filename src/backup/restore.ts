@@ -14,7 +14,7 @@ import { lockForRestore } from '../store/files/lock.ts';
 import { noteSnapshot } from '../store/files/newest-snapshot.ts';
 import { FILE_MODE, makePrivateDirectory, makePrivateFile } from '../store/files/private-files.ts';
 import { clearDoneRestore, isInPlace, requireNoData, takeRestoredFiles } from '../store/files/restore.ts';
-import { keptManifestPath, restoreWorkshop } from '../store/files/restore-marker.ts';
+import { keptManifestPath, restoreStaging } from '../store/files/restore-marker.ts';
 import { inParallel, type ReportBytes } from './backup.ts';
 import {
   contentOfPart,
@@ -96,7 +96,7 @@ function beginRestore(directory: string, manifest: Manifest): void {
       'Give the location of that snapshot, or remove the directory to begin anew.',
     );
   }
-  makePrivateDirectory(restoreWorkshop(directory));
+  makePrivateDirectory(restoreStaging(directory));
   const file = wholeFile(keptManifestPath(directory), FILE_MODE);
   try {
     writeFileSync(file.partial, bytes);
@@ -162,7 +162,7 @@ async function restoreFile(
   progress: { found(bytes: number): void; brought(bytes: number): void },
 ): Promise<void> {
   if (isInPlace(directory, name)) return progress.found(bytes);
-  const path = join(restoreWorkshop(directory), name);
+  const path = join(restoreStaging(directory), name);
   makePrivateFile(path);
   const file = await open(path, 'r+');
   try {
@@ -227,7 +227,7 @@ async function restoreLocked(options: RestoreOptions): Promise<Restored> {
   const parts = Map.groupBy(partsOf(manifest), ({ file }) => file);
   for (const file of manifest.files) await restoreFile(options, file, parts.get(file.name) ?? [], progress);
   const isMoved = manifest.files.some(({ name }) => isInPlace(directory, name));
-  if (!isMoved) onFile(directory, () => requireAsDeclared(restoreWorkshop(directory), source, manifest));
+  if (!isMoved) onFile(directory, () => requireAsDeclared(restoreStaging(directory), source, manifest));
   takeRestoredFiles(directory, () => {
     const { position, chain } = manifest;
     if (!manifest.public) noteSnapshot(directory, { location: source.location, position, chain });

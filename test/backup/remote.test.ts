@@ -56,7 +56,7 @@ const variables = {
   AWS_ENDPOINT_URL: server.url,
 };
 const place = (key: string, given: Record<string, string | undefined> = {}, clock: Clock = impatientClock()) =>
-  s3Place({ url: `s3://${key}`, variables: { ...variables, ...given }, clock, workshop: join(folder.path, 'backup') });
+  s3Place({ url: `s3://${key}`, variables: { ...variables, ...given }, clock, staging: join(folder.path, 'backup') });
 const save = (key: string, clock?: Clock, given?: Record<string, string | undefined>) =>
   snapshotOf(source.path, '', { partBytes: 65_536, target: place(key, given, clock) });
 

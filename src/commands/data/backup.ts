@@ -54,7 +54,7 @@ function targetAt(location: string, directory: string): SnapshotTarget {
         url: location,
         variables: process.env,
         clock: systemClock,
-        workshop: join(directory, WORKSHOP),
+        staging: join(directory, WORKSHOP),
       });
     default:
       throw notServed(location, 'Give a path, or a bucket and key of S3: s3://bucket/key');
@@ -69,7 +69,7 @@ function sourceAt(given: string, directory: string): SnapshotSource {
       requireOutside(location, directory);
       return directorySource(location);
     case 's3':
-      return s3Place({ url: location, variables: process.env, clock: systemClock, workshop: '' });
+      return s3Place({ url: location, variables: process.env, clock: systemClock, staging: '' });
     case 'http':
     case 'https': {
       const url = URL.parse(location);

@@ -153,20 +153,20 @@ function withIndexAt<T>(
   { id, chainId, sendMany }: Stand,
   use: (made: Database) => T,
 ): T {
-  const workshop = join(directory, WORKSHOP);
-  const isBegun = existsSync(workshop);
+  const staging = join(directory, WORKSHOP);
+  const isBegun = existsSync(staging);
   let unlock: (() => void) | null = null;
   try {
-    unlock = lockWriter(workshop);
-    for (const suffix of ['', '-wal', '-shm']) rmSync(indexPath(workshop) + suffix, { force: true });
-    const options = { directory, workshop, replayTo: id, chainId, sendMany, log: () => {}, machine };
+    unlock = lockWriter(staging);
+    for (const suffix of ['', '-wal', '-shm']) rmSync(indexPath(staging) + suffix, { force: true });
+    const options = { directory, staging, replayTo: id, chainId, sendMany, log: () => {}, machine };
     openIngest({ ...options, load: 'bulk' }).close();
-    using made = openToRead(indexPath(workshop), true);
+    using made = openToRead(indexPath(staging), true);
     return use(made);
   } finally {
     unlock?.();
     // Another check may be at work in what was there.
-    if (unlock !== null || !isBegun) rmSync(workshop, { recursive: true, force: true });
+    if (unlock !== null || !isBegun) rmSync(staging, { recursive: true, force: true });
   }
 }
 

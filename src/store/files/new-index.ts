@@ -1,6 +1,6 @@
 /**
- * A new index is made in a workshop beside the present one. Once it is whole it is offered, by one rename, and whoever has the
- * writer's lock puts it in the place of the present one. The workshop begins with what no entry of the log says: the
+ * A new index is made in a staging directory beside the present one. Once it is whole it is offered, by one rename, and whoever has the
+ * writer's lock puts it in the place of the present one. The staging directory begins with what no entry of the log says: the
  * send-many contracts that the present index was made with, and what the operator asked to find by decoded values.
  */
 import { type Database, SQLiteError } from 'bun:sqlite';
@@ -85,10 +85,10 @@ function requireNoForeign(path: string): void {
  * @returns that directory
  * @throws OperatorError where the present index can't be read, or is none, unless what it says may be lost
  */
-export function openWorkshop(directory: string, mayLoseSettings: boolean): string {
-  clearWorkshop(directory);
-  const [path, workshop] = [indexPath(directory), join(directory, WORKSHOP)];
-  const db = openWriter(workshop, { load: 'bulk' });
+export function openStaging(directory: string, mayLoseSettings: boolean): string {
+  clearStaging(directory);
+  const [path, staging] = [indexPath(directory), join(directory, WORKSHOP)];
+  const db = openWriter(staging, { load: 'bulk' });
   try {
     if (existsSync(path)) {
       if (!mayLoseSettings) requireNoForeign(path);
@@ -106,11 +106,11 @@ export function openWorkshop(directory: string, mayLoseSettings: boolean): strin
   } finally {
     db.close();
   }
-  return workshop;
+  return staging;
 }
 
 /** Removes what a rebuild made that was stopped, or failed. Called by whoever has the rebuild's lock. */
-export function clearWorkshop(directory: string): void {
+export function clearStaging(directory: string): void {
   rmSync(join(directory, WORKSHOP), { recursive: true, force: true });
 }
 
@@ -120,13 +120,13 @@ export function clearDeserted(directory: string): void {
   try {
     using lock = new DisposableStack();
     lock.defer(lockRebuild(directory));
-    clearWorkshop(directory);
+    clearStaging(directory);
   } catch (error) {
     if (!(error instanceof LockTakenError)) throw error;
   }
 }
 
-/** Offers the index of the workshop, which is whole and closed. The workshop stays, for its maker to clear. */
+/** Offers the index of the staging directory, which is whole and closed. The staging directory stays, for its maker to clear. */
 export function offerIndex(directory: string): void {
   const made = indexPath(join(directory, WORKSHOP));
   settle(made);

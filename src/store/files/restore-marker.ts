@@ -4,9 +4,9 @@ import { join } from 'node:path';
 import { OperatorError } from '../../base/errors.ts';
 
 /** Where the files of a snapshot are made, inside the data directory. */
-export const restoreWorkshop = (directory: string): string => join(directory, 'restore');
+export const restoreStaging = (directory: string): string => join(directory, 'restore');
 /** The manifest of the snapshot that is being restored. */
-export const keptManifestPath = (directory: string): string => join(restoreWorkshop(directory), 'manifest.json');
+export const keptManifestPath = (directory: string): string => join(restoreStaging(directory), 'manifest.json');
 
 /** Whether the files of the directory are not all there yet. */
 export const isBeingRestored = (directory: string): boolean => existsSync(keptManifestPath(directory));

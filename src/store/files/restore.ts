@@ -1,6 +1,6 @@
 /**
- * Files of a snapshot on their way into a data directory. They are made in a workshop inside it and take their places once
- * all are whole. The workshop's manifest is there from before the first byte until both are in their places.
+ * Files of a snapshot on their way into a data directory. They are made in a staging directory inside it and take their places once
+ * all are whole. The staging directory's manifest is there from before the first byte until both are in their places.
  */
 import { existsSync, renameSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
@@ -9,7 +9,7 @@ import { syncDirectory } from '../../base/files.ts';
 import { removeLog } from './connection.ts';
 import { indexPath, journalPath } from './database.ts';
 
-import { isBeingRestored, keptManifestPath, restoreWorkshop } from './restore-marker.ts';
+import { isBeingRestored, keptManifestPath, restoreStaging } from './restore-marker.ts';
 
 /** @throws OperatorError where a directory holds data that no restore brought there */
 export function requireNoData(directory: string): void {
@@ -21,29 +21,29 @@ export function requireNoData(directory: string): void {
   throw new OperatorError(`${directory} holds data already: ${found}.`, 'Restore into a directory that has none.');
 }
 
-/** Whether a file of the workshop is in its place by now. */
+/** Whether a file of the staging directory is in its place by now. */
 export const isInPlace = (directory: string, name: string): boolean =>
-  existsSync(join(directory, name)) && !existsSync(join(restoreWorkshop(directory), name));
+  existsSync(join(directory, name)) && !existsSync(join(restoreStaging(directory), name));
 
 /** Removes what a restore left that was stopped after its last step. */
 export function clearDoneRestore(directory: string): void {
-  if (!isBeingRestored(directory)) rmSync(restoreWorkshop(directory), { recursive: true, force: true });
+  if (!isBeingRestored(directory)) rmSync(restoreStaging(directory), { recursive: true, force: true });
 }
 
 /**
- * Puts the files of the workshop in their places. Whatever the moment of a crash, the restore can go on.
+ * Puts the files of the staging directory in their places. Whatever the moment of a crash, the restore can go on.
  * @param inPlace called once they are there, and before anybody else may write to them
  */
 export function takeRestoredFiles(directory: string, inPlace: () => void): void {
-  const workshop = restoreWorkshop(directory);
+  const staging = restoreStaging(directory);
   for (const path of [journalPath, indexPath]) {
-    if (!existsSync(path(workshop))) continue;
-    removeLog(path(workshop));
-    renameSync(path(workshop), path(directory));
+    if (!existsSync(path(staging))) continue;
+    removeLog(path(staging));
+    renameSync(path(staging), path(directory));
   }
   syncDirectory(directory);
   inPlace();
   rmSync(keptManifestPath(directory));
-  syncDirectory(workshop);
-  rmSync(workshop, { recursive: true });
+  syncDirectory(staging);
+  rmSync(staging, { recursive: true });
 }

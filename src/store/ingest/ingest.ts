@@ -45,7 +45,7 @@ export type { ChainFollower, ChainHistory } from './state-machine.ts';
 export interface IngestOptions {
   directory: string;
   /** Where the index is made, by a caller that has the lock of the directory; else in the directory. */
-  workshop?: string;
+  staging?: string;
   log: IngestLog;
   /** What is written. The write-ahead log of `bulk` may grow, and is emptied in the end; `events` if omitted. */
   load?: Load;
@@ -315,9 +315,9 @@ function takeNewIndex(directory: string, log: IngestLog): void {
  * @throws OperatorError
  */
 function openDataFiles(options: IngestOptions, opened: (() => void)[]) {
-  const { directory, workshop, load = 'events', connect = openToWrite, mostBytes, log } = options;
-  const home = workshop ?? directory;
-  if (workshop === undefined) {
+  const { directory, staging, load = 'events', connect = openToWrite, mostBytes, log } = options;
+  const home = staging ?? directory;
+  if (staging === undefined) {
     opened.unshift(lockWriter(directory));
     clearDeserted(directory);
     takeNewIndex(directory, log);

@@ -8,7 +8,7 @@ import { renewEarlierJournal } from '../files/earlier-journal.ts';
 import { type JournalReads, openJournal } from '../files/journal.ts';
 import { fitOf, placeOfFile } from '../files/journal-link.ts';
 import { LockTakenError, lockRebuild, lockWriter } from '../files/lock.ts';
-import { clearWorkshop, offerIndex, openWorkshop, takeOffer } from '../files/new-index.ts';
+import { clearStaging, offerIndex, openStaging, takeOffer } from '../files/new-index.ts';
 import { snapshotHolding } from '../files/newest-snapshot.ts';
 import type { SecondaryIndexStep } from '../files/secondary-indexes.ts';
 import { freeBytes } from '../files/status.ts';
@@ -48,7 +48,7 @@ function requireNothingLost(directory: string, journal: JournalReads): void {
   if (lost !== null) throw new OperatorError(lost, 'Add --force to rebuild from the journal all the same.');
 }
 
-export interface RebuildOptions extends Omit<IngestOptions, 'workshop'> {
+export interface RebuildOptions extends Omit<IngestOptions, 'staging'> {
   /** Whether data that the journal lacks may be lost. */
   force: boolean;
   /** Whether another process may serve the present index meanwhile, and write to it. */
@@ -61,9 +61,9 @@ export interface RebuildOptions extends Omit<IngestOptions, 'workshop'> {
   lost?: (hooks: readonly LostHook[]) => void;
 }
 
-/** Replays the journal into the index of a workshop. @returns the height of its tip */
-function makeIndex({ making = () => {}, ...options }: RebuildOptions, workshop: string): number {
-  const ingest = openIngest({ ...options, load: 'bulk', workshop });
+/** Replays the journal into the index of a staging directory. @returns the height of its tip */
+function makeIndex({ making = () => {}, ...options }: RebuildOptions, staging: string): number {
+  const ingest = openIngest({ ...options, load: 'bulk', staging });
   try {
     for (const step of ingest.secondaryIndexSteps()) making(step);
     ingest.catchUp();
@@ -146,16 +146,16 @@ export function rebuildIndex(options: RebuildOptions): { tipHeight: number; isIn
       journal.close();
     }
     const limit = beside ? { mostBytes: requireServable(options) } : {};
-    const workshop = openWorkshop(directory, force);
-    const tipHeight = makeIndex({ ...options, ...limit }, workshop);
+    const staging = openStaging(directory, force);
+    const tipHeight = makeIndex({ ...options, ...limit }, staging);
     // Before the old index goes: whoever is told of them must not miss them.
-    const lost = hooksLostWith(directory, workshop, force);
+    const lost = hooksLostWith(directory, staging, force);
     if (lost.length > 0) options.lost?.(lost);
     offerIndex(directory);
     if (beside) return { tipHeight, isInPlace: handOver(directory) };
     takeOffer(directory);
     return { tipHeight, isInPlace: true };
   } finally {
-    clearWorkshop(directory);
+    clearStaging(directory);
   }
 }
