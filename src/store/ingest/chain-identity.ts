@@ -7,7 +7,7 @@ import { PayloadError } from '../../chain/payload-reader.ts';
 import type { BlockPayload } from '../../chain/payload-schemas.ts';
 import { fromHex, toHex } from '../../codec/hex.ts';
 import { decodeKnownParts } from '../../codec/transaction.ts';
-import type { Participant } from './event.ts';
+import type { TransactionListener } from './event.ts';
 
 /** The chain id of the first transaction that somebody signed; else what the version bit of an unsigned one says. */
 function chainIdOf(payload: Pick<BlockPayload, 'transactions'>): { chainId: number; certain: boolean } | null {
@@ -77,11 +77,11 @@ export function chainIdentity(db: Database) {
     /** What is read with where nothing says which: a chain without blocks has no transactions either. */
     networkOrTest: (): Network => networkOf(chainId() ?? TESTNET_CHAIN_ID),
 
-    participant: {
+    listener: {
       undone() {
         known = undefined;
       },
-    } satisfies Participant,
+    } satisfies TransactionListener,
   };
 }
 

@@ -13,7 +13,7 @@ import { PayloadError } from '../../chain/payload-reader.ts';
 import { isStorageError } from '../files/store-failure.ts';
 import type { Entry } from '../log/entry.ts';
 import { LogUnavailableError } from '../log/shared-log.ts';
-import type { Participant, ReceivedEvent } from './event.ts';
+import type { ReceivedEvent, TransactionListener } from './event.ts';
 
 /**
  * Applies a command in the open transaction. What it throws takes the command back.
@@ -182,7 +182,7 @@ function returnedResults() {
       if (own.has(uuid)) uncommitted.set(uuid, { result });
     },
     of: (uuid: string): { result: unknown } | null => own.get(uuid) ?? null,
-    participant: {
+    listener: {
       committed() {
         for (const [uuid, result] of uncommitted) own.set(uuid, result);
         uncommitted = new Map();
@@ -190,7 +190,7 @@ function returnedResults() {
       undone() {
         uncommitted = new Map();
       },
-    } satisfies Participant,
+    } satisfies TransactionListener,
   };
 }
 
@@ -211,7 +211,7 @@ export function entryCommands(db: Database, known: KnownCommands) {
   }
 
   return {
-    participant: results.participant,
+    listener: results.listener,
 
     /** Applies an entry. @throws PayloadError for what is no command, and what the command's function throws */
     apply(entry: Pick<Entry, 'text' | 'receivedAt'>): void {

@@ -29,7 +29,7 @@ import { burnBlockWriter } from './burn-block-writer.ts';
 import type { ChainIdentity } from './chain-identity.ts';
 import { type ChainChange, chainWriter } from './chain-writer.ts';
 import { changeWriter } from './change-writer.ts';
-import type { IngestLog, Outcome, Participant, ReceivedEvent } from './event.ts';
+import type { IngestLog, Outcome, ReceivedEvent, TransactionListener } from './event.ts';
 import { mempoolWriter } from './mempool-writer.ts';
 
 /**
@@ -221,13 +221,13 @@ export function eventRouter({ db, journal, identity, changed, log }: RouterOptio
       for (const part of [effects, mempool]) part.store();
     },
 
-    participant: {
+    listener: {
       undone() {
         for (const part of [names.principals, names.assets, effects, chain, mempool, unknown]) part.forget();
         changes.discard();
       },
       committed: unknown.committed,
-    } satisfies Participant,
+    } satisfies TransactionListener,
   };
 }
 

@@ -141,7 +141,7 @@ function openParts(options: IngestOptions, opened: (() => void)[]) {
   const report = blockLog(log);
   const writer = new Writer({
     ...{ index: db, journal, places: indexPlace(db), router, commands, commits, health, report },
-    participants: [router.participant, identity.participant, commands.participant, machine.follower],
+    listeners: [router.listener, identity.listener, commands.listener, machine.follower],
     after: options.after ?? null,
     upTo: options.replayTo ?? Number.POSITIVE_INFINITY,
     isLive: () => areTold,

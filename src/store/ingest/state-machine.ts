@@ -5,7 +5,7 @@ import type { Network } from '../../chain/network.ts';
 import type { HookStore } from '../hooks/store.ts';
 import type { ChainChange } from './chain-writer.ts';
 import type { CommandRegistry } from './commands.ts';
-import type { Participant } from './event.ts';
+import type { TransactionListener } from './event.ts';
 
 /** What a machine works with. */
 export interface MachineParts {
@@ -24,7 +24,7 @@ export interface StateMachine {
 export type ComposeMachine = (parts: MachineParts) => StateMachine;
 
 /** What takes part in the changes of the chain, inside the transaction of each. */
-export interface ChainFollower extends Participant {
+export interface ChainFollower extends TransactionListener {
   /**
    * May write. What it throws undoes the event.
    * @param at Unix milliseconds of the entry that changed the chain

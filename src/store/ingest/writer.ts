@@ -28,7 +28,7 @@ import { isStorageError, type StoreFailure, StoreUnavailableError, unavailable }
 import { type Entry, type Head, headAfter, nextChain, sameChain } from '../log/entry.ts';
 import type { Appended } from '../log/shared-log.ts';
 import { COMMAND_PATH, type EntryCommands, type SentCommand } from './commands.ts';
-import type { IngestLog, Outcome, Participant, ReceivedEvent } from './event.ts';
+import type { IngestLog, Outcome, ReceivedEvent, TransactionListener } from './event.ts';
 import type { Applied, EventRouter } from './event-router.ts';
 import { UnknownParentError } from './known-blocks.ts';
 
@@ -109,7 +109,7 @@ interface WriterOptions {
   places: Places;
   router: Pick<EventRouter, 'apply' | 'store'>;
   commands: Pick<EntryCommands, 'apply' | 'propose'>;
-  participants: readonly Participant[];
+  listeners: readonly TransactionListener[];
   /** Counts the commits of the index. */
   commits: CommitCount;
   health: WriterHealth;
@@ -690,7 +690,7 @@ export class Writer {
     this.#forget();
     this.#replay();
     this.#committed();
-    for (const participant of this.#options.participants) participant.recovered?.();
+    for (const listener of this.#options.listeners) listener.recovered?.();
   }
 
   /** Runs `work` in a transaction over the index alone. */
@@ -723,13 +723,13 @@ export class Writer {
     this.#state = 'idle';
     this.#isAhead = false;
     this.#committedPlace = this.place();
-    for (const participant of this.#options.participants) participant.committed?.();
+    for (const listener of this.#options.listeners) listener.committed?.();
   }
 
   #forget(): void {
     this.#place = null;
     this.#isMoved = false;
-    for (const participant of this.#options.participants) participant.undone();
+    for (const listener of this.#options.listeners) listener.undone();
   }
 
   #bePatientOnce(): void {
