@@ -3,7 +3,7 @@ import type { Database } from 'bun:sqlite';
 import type { EffectOf } from '../../chain/effect.ts';
 import { accountStates } from '../queries/accounts/account-states.ts';
 import { decimalOf, isPositive, sortable } from '../rows/amounts.ts';
-import { keptRows, type Row } from '../rows/kept-rows.ts';
+import { type Row, rowCache } from '../rows/row-cache.ts';
 import { table } from '../rows/table.ts';
 import {
   accountCheckpointsTable,
@@ -53,7 +53,7 @@ const movedBy = (account: Account, effect: EffectOf<'account'>): Account => {
 };
 
 /** What applies the effects on accounts through this connection. */
-export function accountWriter(db: Database, { principals }: Dictionaries, { accounts }: BusyRows) {
+export function accountWriter(db: Database, { principals }: Dictionaries, { accounts }: HotRows) {
   const countAccounts = db.prepare<null, [number, number]>(
     'UPDATE totals SET stx_holders = stx_holders + ?1, stx_accounts = stx_accounts + ?2',
   );
@@ -76,7 +76,7 @@ type TokenCount = 'ft_tokens' | 'nfts';
 
 /** What counts tokens of accounts. An account that has no row, since no transaction concerns it, has no count. */
 export const tokenCounter =
-  ({ accounts }: BusyRows, counted: TokenCount) =>
+  ({ accounts }: HotRows, counted: TokenCount) =>
   (principal: number, by: number): void => {
     const account = accounts.get({ principal_id: principal });
     if (account !== null) accounts.put({ ...account, [counted]: account[counted] + by });
@@ -89,7 +89,7 @@ export const tokenCounter =
 export function checkpointWriter(
   db: Database,
   { principals }: Dictionaries,
-  { accounts: counts }: BusyRows,
+  { accounts: counts }: HotRows,
   every: number,
 ) {
   const states = accountStates(db);
@@ -144,12 +144,12 @@ export function checkpointWriter(
 }
 
 /** The cached rows of the tables in which block after block changes the same rows, for all writers of a connection. */
-export function busyRows(db: Database) {
+export function hotRows(db: Database) {
   const tables = {
-    accounts: keptRows(db, accountsTable),
-    ftBalances: keptRows(db, ftBalancesTable),
-    ftTokens: keptRows(db, ftTokensTable),
-    nftHoldings: keptRows(db, nftHoldingsTable),
+    accounts: rowCache(db, accountsTable),
+    ftBalances: rowCache(db, ftBalancesTable),
+    ftTokens: rowCache(db, ftTokensTable),
+    nftHoldings: rowCache(db, nftHoldingsTable),
   };
   return {
     ...tables,
@@ -163,4 +163,4 @@ export function busyRows(db: Database) {
     },
   };
 }
-export type BusyRows = ReturnType<typeof busyRows>;
+export type HotRows = ReturnType<typeof hotRows>;

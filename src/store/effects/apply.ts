@@ -3,7 +3,7 @@ import type { Database } from 'bun:sqlite';
 import { collecting } from '../../base/garbage.ts';
 import type { Effect, EffectOf } from '../../chain/effect.ts';
 import { CHECKPOINT_EVERY } from '../queries/accounts/account-states.ts';
-import { accountWriter, type BusyRows, busyRows, checkpointWriter } from './account-writer.ts';
+import { accountWriter, checkpointWriter, type HotRows, hotRows } from './account-writer.ts';
 import {
   anchorWriter,
   blockWriter,
@@ -49,7 +49,7 @@ function writersOf(
   db: Database,
   dictionaries: Dictionaries,
   { checkpointEvery = CHECKPOINT_EVERY, onUnreadPrint = () => {}, onUnknownKind = () => {} }: Options,
-  busy: BusyRows,
+  hot: HotRows,
   values: ReturnType<typeof valueIndexWriter>,
 ): Writers {
   const writeTransaction = transactionWriter(db, dictionaries);
@@ -73,8 +73,8 @@ function writersOf(
     lock: stxLockWriter(db, dictionaries),
     contract_logs: contractLogWriter(db, dictionaries),
     token_change: tokenChangeWriter(db, dictionaries),
-    ...ftWriters(dictionaries, busy),
-    ...nftWriters(db, dictionaries, busy),
+    ...ftWriters(dictionaries, hot),
+    ...nftWriters(db, dictionaries, hot),
     ...nameWriters(db, dictionaries),
     stacking_print: stackingWriter(db, dictionaries),
     staking: stakingWriter(db, dictionaries),
@@ -84,8 +84,8 @@ function writersOf(
     unknown_kind(effect) {
       if (effect.sign === 1) onUnknownKind(effect);
     },
-    account: accountWriter(db, dictionaries, busy),
-    checkpoint: checkpointWriter(db, dictionaries, busy, checkpointEvery),
+    account: accountWriter(db, dictionaries, hot),
+    checkpoint: checkpointWriter(db, dictionaries, hot, checkpointEvery),
     tallies: tallyWriter(db),
     totals: totalsWriter(db),
     supply: supplyWriter(db),
@@ -123,9 +123,9 @@ export interface EffectsWriter {
 
 /** What applies effects through this connection, inside the transaction that is open on it. */
 export function effectsWriter(db: Database, dictionaries: Dictionaries, options: Options = {}): EffectsWriter {
-  const busy = busyRows(db);
+  const hot = hotRows(db);
   const values = valueIndexWriter(db);
-  const writers = writersOf(db, dictionaries, options, busy, values);
+  const writers = writersOf(db, dictionaries, options, hot, values);
   const applyOne = <Kind extends Effect['kind']>(effect: EffectOf<Kind>): void => {
     const write: (effect: EffectOf<Kind>) => void = writers[effect.kind as Kind];
     write(effect);
@@ -140,11 +140,11 @@ export function effectsWriter(db: Database, dictionaries: Dictionaries, options:
       }
     },
     empty() {
-      busy.forget();
+      hot.forget();
       for (const table of chainTables) db.run(`DELETE FROM ${table}`);
       for (const [table, sums] of Object.entries(sumsOfNothing)) db.run(`UPDATE ${table} SET ${sums}`);
     },
-    store: busy.store,
-    forget: busy.forget,
+    store: hot.store,
+    forget: hot.forget,
   };
 }

@@ -7,13 +7,13 @@ import { prepared } from '../rows/statement.ts';
 import { type Stored, upserter } from '../rows/table.ts';
 import { type eventsTable, nftInstancesTable, nftMintsTable } from '../rows/tables.ts';
 import { EVENT_KIND } from '../rows/words.ts';
-import { type BusyRows, tokenCounter } from './account-writer.ts';
+import { type HotRows, tokenCounter } from './account-writer.ts';
 import type { Dictionaries } from './dictionary.ts';
 
 /** What applies the effects on balances of fungible tokens. */
-function balanceWriter({ principals, assets }: Dictionaries, busy: BusyRows) {
-  const { ftBalances, ftTokens } = busy;
-  const countTokens = tokenCounter(busy, 'ft_tokens');
+function balanceWriter({ principals, assets }: Dictionaries, hot: HotRows) {
+  const { ftBalances, ftTokens } = hot;
+  const countTokens = tokenCounter(hot, 'ft_tokens');
 
   function countHolders(asset_id: number, holders: number, accounts: number): void {
     const token = ftTokens.get({ asset_id });
@@ -37,7 +37,7 @@ function balanceWriter({ principals, assets }: Dictionaries, busy: BusyRows) {
 }
 
 /** What applies the effects on fungible tokens' supplies. */
-function supplyWriter({ assets }: Dictionaries, { ftTokens }: BusyRows) {
+function supplyWriter({ assets }: Dictionaries, { ftTokens }: HotRows) {
   return ({ sign, asset, supply, events: moved }: EffectOf<'ft_token'>): void => {
     const key = { asset_id: assets.id(asset) };
     const known = ftTokens.get(key) ?? { ...key, supply: '0', holders: 0, accounts: 0, events: 0 };
@@ -49,15 +49,15 @@ function supplyWriter({ assets }: Dictionaries, { ftTokens }: BusyRows) {
 }
 
 /** What applies the effects on fungible tokens, by their kinds. */
-export const ftWriters = (dictionaries: Dictionaries, busy: BusyRows) => ({
-  ft_balance: balanceWriter(dictionaries, busy),
-  ft_token: supplyWriter(dictionaries, busy),
+export const ftWriters = (dictionaries: Dictionaries, hot: HotRows) => ({
+  ft_balance: balanceWriter(dictionaries, hot),
+  ft_token: supplyWriter(dictionaries, hot),
 });
 
 /** What counts the instances of owners. */
-function holdingCounter(busy: BusyRows) {
-  const { nftHoldings } = busy;
-  const countAll = tokenCounter(busy, 'nfts');
+function holdingCounter(hot: HotRows) {
+  const { nftHoldings } = hot;
+  const countAll = tokenCounter(hot, 'nfts');
 
   function count(owner_id: number, identifier: string, asset_id: number, by: number): void {
     const key = { owner_id, identifier };
@@ -75,7 +75,7 @@ function holdingCounter(busy: BusyRows) {
 }
 
 /** What applies the effects on instances through this connection. */
-function instanceWriter(db: Database, { principals, assets }: Dictionaries, busy: BusyRows) {
+function instanceWriter(db: Database, { principals, assets }: Dictionaries, hot: HotRows) {
   const find = db.prepare<Stored<typeof nftInstancesTable, 'owner_id' | 'events'>, [number, Uint8Array]>(
     'SELECT owner_id, events FROM nft_instances WHERE asset_id = ?1 AND value = ?2',
   );
@@ -91,7 +91,7 @@ function instanceWriter(db: Database, { principals, assets }: Dictionaries, busy
       WHERE asset_id = ?1 AND value = ?2 AND kind >= ${EVENT_KIND.nft_transfer} AND (position, event_index) < (?3, ?4)
       ORDER BY position DESC, event_index DESC LIMIT 1`,
   );
-  const countOwner = holdingCounter(busy);
+  const countOwner = holdingCounter(hot);
 
   return ({ sign, position, index, asset, value, owner }: EffectOf<'nft_move'>): void => {
     const assetId = assets.id(asset);
@@ -126,7 +126,7 @@ function mintWriter(db: Database, { assets }: Dictionaries) {
 }
 
 /** What applies the effects on non-fungible tokens through this connection, by their kinds. */
-export const nftWriters = (db: Database, dictionaries: Dictionaries, busy: BusyRows) => ({
-  nft_move: instanceWriter(db, dictionaries, busy),
+export const nftWriters = (db: Database, dictionaries: Dictionaries, hot: HotRows) => ({
+  nft_move: instanceWriter(db, dictionaries, hot),
   nft_mints: mintWriter(db, dictionaries),
 });

@@ -8,17 +8,17 @@ import { type KeyOf, type NewRow, type Stored, type TableShape, upserter } from 
 /** Every column of a row. */
 export type Row<S extends TableShape> = Stored<S, keyof S['columns'] & string>;
 
-interface Kept<R> {
+interface CachedRow<R> {
   /** Null where the table has no such row. */
   row: R | null;
   /** Whether the table has another row, or none. */
   isChanged: boolean;
 }
 
-/** Rows of a table that are kept at most; those of accounts take some 4 MB then. */
-const MOST_KEPT = 8_000;
+/** The maximum number of cached rows of a table; those of accounts take some 4 MB then. */
+const MOST_CACHED = 8_000;
 
-interface KeptRows<S extends TableShape> {
+interface RowCache<S extends TableShape> {
   /** The row as the open transaction has it; null where there is none. Not to be changed: `put` takes another. */
   get(key: KeyOf<S>): Row<S> | null;
   /** Adds a row, or replaces the one of its key. */
@@ -41,12 +41,12 @@ function statements<S extends TableShape>(db: Database, { name, key, columns }: 
   };
 }
 
-/** Keeps rows of a table whose columns hold integers below 2^53, texts and bytes. @param most rows, beyond which none is kept */
-export function keptRows<S extends TableShape>(db: Database, shape: S, most = MOST_KEPT): KeptRows<S> {
+/** Keeps rows of a table whose columns hold integers below 2^53, texts and bytes. @param most rows, beyond which none is cached */
+export function rowCache<S extends TableShape>(db: Database, shape: S, most = MOST_CACHED): RowCache<S> {
   const { find, set, remove } = statements(db, shape, shape);
   const names = shape.key as readonly (keyof KeyOf<S>)[];
-  const rows = new Map<SQLQueryBindings, Kept<Row<S>>>();
-  let changed: [key: SQLQueryBindings[], kept: Kept<Row<S>>][] = [];
+  const rows = new Map<SQLQueryBindings, CachedRow<Row<S>>>();
+  let changed: [key: SQLQueryBindings[], cached: CachedRow<Row<S>>][] = [];
 
   const valuesOf = (key: KeyOf<S>): SQLQueryBindings[] => names.map((name) => key[name] as SQLQueryBindings);
   const nameOf = (values: readonly SQLQueryBindings[]): SQLQueryBindings =>
@@ -55,10 +55,10 @@ export function keptRows<S extends TableShape>(db: Database, shape: S, most = MO
   function store(): void {
     const writing = changed;
     changed = [];
-    for (const [key, kept] of writing) {
-      kept.isChanged = false;
-      if (kept.row === null) remove.run(...key);
-      else set(kept.row as unknown as NewRow<S>);
+    for (const [key, cached] of writing) {
+      cached.isChanged = false;
+      if (cached.row === null) remove.run(...key);
+      else set(cached.row as unknown as NewRow<S>);
     }
   }
 
@@ -67,30 +67,30 @@ export function keptRows<S extends TableShape>(db: Database, shape: S, most = MO
     changed = [];
   }
 
-  function keep(name: SQLQueryBindings, row: Row<S> | null): Kept<Row<S>> {
+  function cache(name: SQLQueryBindings, row: Row<S> | null): CachedRow<Row<S>> {
     if (rows.size >= most) {
       store();
       forget();
     }
-    const kept = { row, isChanged: false };
-    rows.set(name, kept);
-    return kept;
+    const cached = { row, isChanged: false };
+    rows.set(name, cached);
+    return cached;
   }
 
   function change(key: KeyOf<S>, row: Row<S> | null): void {
     const values = valuesOf(key);
     const name = nameOf(values);
-    const kept = rows.get(name) ?? keep(name, row);
-    kept.row = row;
-    if (!kept.isChanged) changed.push([values, kept]);
-    kept.isChanged = true;
+    const cached = rows.get(name) ?? cache(name, row);
+    cached.row = row;
+    if (!cached.isChanged) changed.push([values, cached]);
+    cached.isChanged = true;
   }
 
   return {
     get(key) {
       const values = valuesOf(key);
       const name = nameOf(values);
-      return (rows.get(name) ?? keep(name, find.get(...values))).row;
+      return (rows.get(name) ?? cache(name, find.get(...values))).row;
     },
     put: (row) => change(row as unknown as KeyOf<S>, row),
     remove: (key) => change(key, null),

@@ -3,7 +3,7 @@
 import { expect, test } from 'bun:test';
 import fc from 'fast-check';
 import { openWriter } from '../../src/store/files/database.ts';
-import { keptRows, type Row } from '../../src/store/rows/kept-rows.ts';
+import { type Row, rowCache } from '../../src/store/rows/row-cache.ts';
 import { nftHoldingsTable } from '../../src/store/rows/tables.ts';
 import { dataDirectory } from '../support/data-directory.ts';
 import { assertProperty, Seen } from '../support/property.ts';
@@ -29,7 +29,7 @@ test('kept rows are read and written as rows of the table, whatever is undone', 
   assertProperty(
     fc.property(fc.array(step, { maxLength: 30 }), (steps) => {
       db.run('DELETE FROM nft_holdings');
-      const kept = keptRows(db, nftHoldingsTable, MOST);
+      const kept = rowCache(db, nftHoldingsTable, MOST);
       let [committed, open] = [new Map<string, Holding>(), new Map<string, Holding>()];
       db.run('BEGIN');
       for (const one of steps) {
