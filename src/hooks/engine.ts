@@ -18,7 +18,7 @@ import type { HookStore } from '../store/hooks/store.ts';
 import type { ChainChange } from '../store/ingest/chain-writer.ts';
 import type { ChainFollower, ChainHistory } from '../store/ingest/ingest.ts';
 import type { MachineParts } from '../store/ingest/state-machine.ts';
-import type { Lane } from '../store/rows/words.ts';
+import type { Lane } from '../store/rows/enums.ts';
 import { type HookTimers, newCounters } from './counters.ts';
 import { type ActiveHook, activeHook, evaluationsLeft, isUsedUp } from './definition/definition.ts';
 import { type Counted, type EngineTransaction, Notifications } from './evaluation/notifications.ts';

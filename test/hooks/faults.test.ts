@@ -6,7 +6,7 @@ import type { TargetGuard } from '../../src/hooks/delivery/target.ts';
 import { HookProblem } from '../../src/hooks/problem.ts';
 import { indexPath } from '../../src/store/files/database.ts';
 import { StoreUnavailableError } from '../../src/store/files/store-failure.ts';
-import { UnknownNumberError } from '../../src/store/rows/words.ts';
+import { UnknownNumberError } from '../../src/store/rows/enums.ts';
 import { received } from '../support/ingest.ts';
 import { until } from '../support/until.ts';
 import { busyError, CONSUMER, type DirectHooks, directHooks } from './direct.ts';

@@ -4,7 +4,7 @@ import { expect, test } from 'bun:test';
 import { devnetEvents } from '../../src/devnet/scenario.ts';
 import { maintenance } from '../../src/hooks/upkeep.ts';
 import { indexPath } from '../../src/store/files/database.ts';
-import type { DeliveryState } from '../../src/store/rows/words.ts';
+import type { DeliveryState } from '../../src/store/rows/enums.ts';
 import { received } from '../support/ingest.ts';
 import { manualClock } from '../support/manual-clock.ts';
 import { CONSUMER, type DirectHooks, directHooks } from './direct.ts';

@@ -17,7 +17,7 @@ import { chainTables, effectsWriter } from '../../src/store/effects/apply.ts';
 import { dictionaries } from '../../src/store/effects/dictionary.ts';
 import { indexPath, openWriter } from '../../src/store/files/database.ts';
 import type { ValueIndexChoice } from '../../src/store/model/contract.ts';
-import { MEMPOOL_STATE } from '../../src/store/rows/words.ts';
+import { MEMPOOL_STATE } from '../../src/store/rows/enums.ts';
 import { blocks as anyBlocks } from '../support/arbitrary-block.ts';
 import { dataDirectory } from '../support/data-directory.ts';
 import { type Forks, forks, grown } from '../support/forked-chain.ts';

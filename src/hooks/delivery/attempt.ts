@@ -8,7 +8,7 @@ import https from 'node:https';
 import type { Clock } from '../../base/clock.ts';
 import { utcMicroseconds } from '../../base/utc-time.ts';
 import type { Attempt, Delivery, HookRecord } from '../../store/hooks/model.ts';
-import type { Lane, Reason } from '../../store/rows/words.ts';
+import type { Lane, Reason } from '../../store/rows/enums.ts';
 import { definitionOf } from '../definition/definition.ts';
 import type { OpenedSecrets } from './sealing.ts';
 import { secretHeaders } from './signature.ts';

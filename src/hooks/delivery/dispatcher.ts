@@ -8,7 +8,7 @@ import type { Clock } from '../../base/clock.ts';
 import type { Delivery, HookRecord } from '../../store/hooks/model.ts';
 import { isSendable } from '../../store/hooks/records.ts';
 import type { HookReads } from '../../store/hooks/store.ts';
-import type { Lane } from '../../store/rows/words.ts';
+import type { Lane } from '../../store/rows/enums.ts';
 import { isOpen } from '../commands/deliveries.ts';
 import type { HookTimers } from '../counters.ts';
 import { type HookLog, logTaskFailure } from '../log-event.ts';

@@ -8,7 +8,7 @@ import { toHex } from '../../codec/hex.ts';
 import { isStorageError } from '../../store/files/store-failure.ts';
 import type { Cursor, DeliveryBody, HookRecord, NotifiedBlocks } from '../../store/hooks/model.ts';
 import type { HookStore } from '../../store/hooks/store.ts';
-import type { Lane, Reason } from '../../store/rows/words.ts';
+import type { Lane, Reason } from '../../store/rows/enums.ts';
 import type { ActiveHook } from '../definition/definition.ts';
 import type { HookEvent } from '../log-event.ts';
 import { declarations, type FindFunction } from './operations.ts';

@@ -5,7 +5,7 @@ import { type Route, route } from '../../http/route.ts';
 import { type DeliveryFilter, everyDelivery } from '../../store/hooks/delivery-log.ts';
 import type { Delivery, HookRecord } from '../../store/hooks/model.ts';
 import type { Cursor } from '../../store/model/page.ts';
-import { deliveryStates, reasons } from '../../store/rows/words.ts';
+import { deliveryStates, reasons } from '../../store/rows/enums.ts';
 import { deliveryOf } from '../commands/deliveries.ts';
 import { ownHook } from '../commands/hooks.ts';
 import { unknownHook } from '../problem.ts';

@@ -1,8 +1,8 @@
 /** What the lists of addresses and tokens by offset are counted by, against the events they are made of. */
 import { sendManyOf } from '../queries/contracts/send-many.ts';
 import { decimalOf } from '../rows/amounts.ts';
+import { AFFECTED, EVENT_KIND, PAYLOAD } from '../rows/enums.ts';
 import { firstPositionIn } from '../rows/expressions.ts';
-import { AFFECTED, EVENT_KIND, PAYLOAD } from '../rows/words.ts';
 import { type Check, equal, none } from './checks.ts';
 
 const fromSince = (position: string): string => `${position} >= ${firstPositionIn('$since')}`;

@@ -3,8 +3,8 @@ import type { Database } from 'bun:sqlite';
 import { heightOf } from '../../chain/position.ts';
 import { CHECKPOINT_EVERY } from '../queries/accounts/account-states.ts';
 import { decimalOf } from '../rows/amounts.ts';
+import { AFFECTED, PAYLOAD } from '../rows/enums.ts';
 import { heightIn } from '../rows/expressions.ts';
-import { AFFECTED, PAYLOAD } from '../rows/words.ts';
 import type { Check } from './checks.ts';
 
 interface Entry {

@@ -3,8 +3,8 @@
 import type { Database } from 'bun:sqlite';
 import { heightOf } from '../../chain/position.ts';
 import { decimalOf } from '../rows/amounts.ts';
+import { EVENT_KIND, MEMPOOL_STATE, PAYLOAD, storedState } from '../rows/enums.ts';
 import { firstPositionIn } from '../rows/expressions.ts';
-import { EVENT_KIND, MEMPOOL_STATE, PAYLOAD, storedState } from '../rows/words.ts';
 import { type Check, equal, none } from './checks.ts';
 
 const ofAccounts = {

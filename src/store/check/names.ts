@@ -2,8 +2,8 @@
 import type { Database } from 'bun:sqlite';
 import { changeOfCall, NAME_CONTRACTS, type NameChange, nameChangeOf, UNPRINTED } from '../../chain/name-system.ts';
 import { decodeTransaction } from '../../codec/transaction.ts';
+import { EVENT_KIND, STATUS, storedNameOperation } from '../rows/enums.ts';
 import { firstPositionIn } from '../rows/expressions.ts';
-import { EVENT_KIND, STATUS, storedNameOperation } from '../rows/words.ts';
 import { type Check, none } from './checks.ts';
 
 const contracts = NAME_CONTRACTS.map((contract) => `'${contract}'`).join(', ');

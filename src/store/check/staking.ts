@@ -6,7 +6,7 @@ import { poxReading } from '../../chain/pox/reading.ts';
 import type { StakingChange } from '../../chain/pox/staking.ts';
 import { lockQuery } from '../queries/accounts/locks.ts';
 import { decimalOf } from '../rows/amounts.ts';
-import { EVENT_KIND, KEY_ACTION, NO_BOND, TERM } from '../rows/words.ts';
+import { EVENT_KIND, KEY_ACTION, NO_BOND, TERM } from '../rows/enums.ts';
 import { type Check, equal, none } from './checks.ts';
 
 /** Signers, weight and what is stacked of each cycle. */

@@ -1,8 +1,8 @@
 /** Balances, holders, instances and the totals of their lists, against the events they are made of. */
 import type { Database } from 'bun:sqlite';
 import { decimalOf, isPositive } from '../rows/amounts.ts';
+import { EVENT_KIND } from '../rows/enums.ts';
 import { firstPositionIn } from '../rows/expressions.ts';
-import { EVENT_KIND } from '../rows/words.ts';
 import { type Check, equal, none } from './checks.ts';
 
 interface FtRow {

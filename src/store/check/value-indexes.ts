@@ -4,8 +4,8 @@ import { fieldsOf, fieldsOfCall } from '../../codec/clarity-fields.ts';
 import { entriesOf } from '../effects/value-index-writer.ts';
 import type { ValueIndex } from '../model/contract.ts';
 import { valueIndexes } from '../queries/contracts/value-search.ts';
+import { EVENT_KIND, PAYLOAD } from '../rows/enums.ts';
 import { type CallColumns, callArguments } from '../rows/value-keys.ts';
-import { EVENT_KIND, PAYLOAD } from '../rows/words.ts';
 import type { Check } from './checks.ts';
 
 interface LogRow {

@@ -2,6 +2,7 @@
 import type { Database } from 'bun:sqlite';
 import type { ChainEvent } from '../../chain/block.ts';
 import type { EffectOf, Involvement } from '../../chain/effect.ts';
+import { AFFECTED, assetEventKind, EVENT_KIND, storedToken } from '../rows/enums.ts';
 import { type NewRow, table, upserter } from '../rows/table.ts';
 import {
   contractLogsTable,
@@ -11,7 +12,6 @@ import {
   stxLocksTable,
   tokenChangesTable,
 } from '../rows/tables.ts';
-import { AFFECTED, assetEventKind, EVENT_KIND, storedToken } from '../rows/words.ts';
 import type { Dictionaries } from './dictionary.ts';
 
 type EventColumns = Omit<NewRow<typeof eventsTable>, 'position' | 'event_index'>;

@@ -2,10 +2,10 @@
 import type { Database } from 'bun:sqlite';
 import type { EffectOf } from '../../chain/effect.ts';
 import type { PriceFunction } from '../../chain/name-system.ts';
+import { storedNameOperation } from '../rows/enums.ts';
 import { prepared } from '../rows/statement.ts';
 import { type Stored, table, upserter } from '../rows/table.ts';
 import { nameOperationsTable, namespacePricesTable, namespacesTable, namesTable } from '../rows/tables.ts';
-import { storedNameOperation } from '../rows/words.ts';
 import type { Dictionaries } from './dictionary.ts';
 
 type LastOperation = Stored<typeof nameOperationsTable, 'position' | 'event_index' | 'operation'>;

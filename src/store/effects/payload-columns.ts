@@ -1,7 +1,7 @@
 /** The columns of a payload that lists show; transactions of the chain and of the mempool have the same. */
 import type { TransactionContent } from '../../chain/block.ts';
 import type { Payload } from '../../codec/transaction.ts';
-import { storedTenureCause } from '../rows/words.ts';
+import { storedTenureCause } from '../rows/enums.ts';
 import type { Dictionaries } from './dictionary.ts';
 
 interface PayloadColumns {

@@ -3,6 +3,7 @@ import type { Database } from 'bun:sqlite';
 import type { EffectOf } from '../../chain/effect.ts';
 import { heightOfUint, type StackingChange } from '../../chain/pox/stacking.ts';
 import { sortable } from '../rows/amounts.ts';
+import { TERM } from '../rows/enums.ts';
 import { prepared } from '../rows/statement.ts';
 import { inserter, inserterIfAbsent, type Stored, table, upserter } from '../rows/table.ts';
 import {
@@ -14,7 +15,6 @@ import {
   stackingEventsTable,
   stackingTermsTable,
 } from '../rows/tables.ts';
-import { TERM } from '../rows/words.ts';
 import type { Dictionaries } from './dictionary.ts';
 
 type PrintEffect = EffectOf<'stacking_print'>;

@@ -5,6 +5,7 @@
 import type { Database } from 'bun:sqlite';
 import type { EffectOf, Sign } from '../../chain/effect.ts';
 import type { BitcoinOutput, StakingChangeOf } from '../../chain/pox/staking.ts';
+import { KEY_ACTION, NO_BOND, storedKeyAction } from '../rows/enums.ts';
 import {
   inserterIfAbsent,
   type KeyOf,
@@ -25,7 +26,6 @@ import {
   stakingRewardsTable,
   stakingSharesTable,
 } from '../rows/tables.ts';
-import { KEY_ACTION, NO_BOND, storedKeyAction } from '../rows/words.ts';
 import type { Dictionaries } from './dictionary.ts';
 
 type StakingEffect = EffectOf<'staking'>;

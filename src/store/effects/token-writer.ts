@@ -3,10 +3,10 @@
 import type { Database } from 'bun:sqlite';
 import type { EffectOf } from '../../chain/effect.ts';
 import { decimalOf, isPositive, sortable } from '../rows/amounts.ts';
+import { EVENT_KIND } from '../rows/enums.ts';
 import { prepared } from '../rows/statement.ts';
 import { type Stored, upserter } from '../rows/table.ts';
 import { type eventsTable, nftInstancesTable, nftMintsTable } from '../rows/tables.ts';
-import { EVENT_KIND } from '../rows/words.ts';
 import { type HotRows, tokenCounter } from './account-writer.ts';
 import type { Dictionaries } from './dictionary.ts';
 

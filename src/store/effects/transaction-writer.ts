@@ -4,9 +4,9 @@ import type { ChainTransaction } from '../../chain/block.ts';
 import type { EffectOf } from '../../chain/effect.ts';
 import { contractFunctions } from '../../codec/abi.ts';
 import { sortable } from '../rows/amounts.ts';
+import { STATUS } from '../rows/enums.ts';
 import { type NewRow, table } from '../rows/table.ts';
 import { contractsTable, declaredFunctionsTable, transactionBodiesTable, transactionsTable } from '../rows/tables.ts';
-import { STATUS } from '../rows/words.ts';
 import type { Dictionaries } from './dictionary.ts';
 import { deployedContract, payloadColumns } from './payload-columns.ts';
 

@@ -2,10 +2,10 @@
 import type { Database } from 'bun:sqlite';
 import type { Cursor, Page } from '../model/page.ts';
 import { keysetPage, numberAt } from '../queries/page.ts';
+import { type BackfillState, storedBackfillState } from '../rows/enums.ts';
 import { prepared } from '../rows/statement.ts';
 import { inserter, type Stored } from '../rows/table.ts';
 import { hookBackfillsTable } from '../rows/tables.ts';
-import { type BackfillState, storedBackfillState } from '../rows/words.ts';
 import type { Backfill } from './model.ts';
 
 const QUEUED = storedBackfillState.numberOf('queued');
@@ -37,7 +37,7 @@ const backfillOf = (row: Row): Backfill => ({
   id: row.id,
   uuid: row.uuid,
   hookId: row.hook_id,
-  state: storedBackfillState.wordOf(row.state, row.id),
+  state: storedBackfillState.nameOf(row.state, row.id),
   dryRun: row.dry_run === 1,
   fromHeight: row.from_height,
   toHeight: row.to_height,

@@ -1,8 +1,8 @@
 /** Where in the chain a hook may match, and what calls mean: what hooks read of the canonical tables. */
 import type { Database } from 'bun:sqlite';
 import { heightOf, positionOf } from '../../chain/position.ts';
+import { EVENT_KIND, STATUS } from '../rows/enums.ts';
 import { prepared } from '../rows/statement.ts';
-import { EVENT_KIND, STATUS } from '../rows/words.ts';
 
 /** What to look for: transactions that a principal takes part in, or a contract's logs. */
 export interface IndexKey {

@@ -3,9 +3,6 @@ import type { Database } from 'bun:sqlite';
 import { decompressed } from '../log/entry.ts';
 import type { Cursor, Page } from '../model/page.ts';
 import { keysetPage, numberAt } from '../queries/page.ts';
-import { prepared } from '../rows/statement.ts';
-import type { Stored } from '../rows/table.ts';
-import { hookDeliveriesTable } from '../rows/tables.ts';
 import {
   type DeliveryState,
   deliveryStates,
@@ -13,7 +10,10 @@ import {
   storedLane,
   storedReason,
   storedState,
-} from '../rows/words.ts';
+} from '../rows/enums.ts';
+import { prepared } from '../rows/statement.ts';
+import type { Stored } from '../rows/table.ts';
+import { hookDeliveriesTable } from '../rows/tables.ts';
 import type { Attempt, Delivery, NotifiedBlocks } from './model.ts';
 
 const shown = Object.keys(hookDeliveriesTable.columns).filter((name) => name !== 'min_height' && name !== 'max_height');
@@ -35,10 +35,10 @@ export const deliveryOf = (row: DeliveryRow): Delivery => ({
   id: row.id,
   webhookId: row.webhook_id,
   hookId: row.hook_id,
-  lane: storedLane.wordOf(row.lane, row.id),
-  reason: storedReason.wordOf(row.reason, row.id),
+  lane: storedLane.nameOf(row.lane, row.id),
+  reason: storedReason.nameOf(row.reason, row.id),
   sequence: row.sequence,
-  state: storedState.wordOf(row.state, row.id),
+  state: storedState.nameOf(row.state, row.id),
   createdAt: row.created_at,
   nextAttemptAt: row.next_attempt_at,
   deliveredAt: row.delivered_at,

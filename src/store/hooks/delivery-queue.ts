@@ -4,10 +4,10 @@
  */
 import type { Database } from 'bun:sqlite';
 import { compressed } from '../log/entry.ts';
+import { type DeliveryState, type Lane, type Reason, storedLane, storedReason, storedState } from '../rows/enums.ts';
 import { prepared } from '../rows/statement.ts';
 import { inserter, numberedInserter } from '../rows/table.ts';
 import { hookAttemptsTable, hookBodiesTable, hookDeliveriesTable } from '../rows/tables.ts';
-import { type DeliveryState, type Lane, type Reason, storedLane, storedReason, storedState } from '../rows/words.ts';
 import {
   type DeliveryRow,
   deliveryColumns,
@@ -90,7 +90,7 @@ function queueReader(db: Database) {
     },
     /** Lanes that have something to send. */
     openLanes: (): { hookId: number; lane: Lane }[] =>
-      openLanes.all().map(({ hook_id, lane, id }) => ({ hookId: hook_id, lane: storedLane.wordOf(lane, id) })),
+      openLanes.all().map(({ hook_id, lane, id }) => ({ hookId: hook_id, lane: storedLane.nameOf(lane, id) })),
     /** How many wait, and since when the oldest. */
     waiting: (hookId: number): { count: number; oldest: number | null } =>
       waiting.get(hookId) ?? { count: 0, oldest: null },

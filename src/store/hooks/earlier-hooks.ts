@@ -5,7 +5,7 @@ import { OperatorError } from '../../base/errors.ts';
 import { kindOf, openToRead } from '../files/connection.ts';
 import { INDEX, indexPath } from '../files/database.ts';
 import { unavailable } from '../files/store-failure.ts';
-import { storedStage } from '../rows/words.ts';
+import { storedStage } from '../rows/enums.ts';
 
 /** A chainhook, as it would be registered again. */
 export interface LostHook {

@@ -1,10 +1,10 @@
 /** The rows of hooks, and where live ones stand. */
 import type { Database } from 'bun:sqlite';
+import { type HookStatus, storedStage, storedStatus } from '../rows/enums.ts';
 import { fromHooks, hookNow, recordColumns } from '../rows/expressions.ts';
 import { prepared } from '../rows/statement.ts';
 import { numberedInserter, type Stored } from '../rows/table.ts';
 import { hooksTable } from '../rows/tables.ts';
-import { type HookStatus, storedStage, storedStatus } from '../rows/words.ts';
 import type { Cursor, HookProgress, HookRecord } from './model.ts';
 
 /** A hook as it is read: of a live one, with what `hook_progress` knows. */
@@ -20,8 +20,8 @@ const recordOf = (row: RecordRow): HookRecord => ({
   consumer: row.consumer,
   createdAt: row.created_at,
   definition: row.definition,
-  stage: storedStage.wordOf(row.stage, row.id),
-  status: storedStatus.wordOf(row.status, row.id),
+  stage: storedStage.nameOf(row.stage, row.id),
+  status: storedStatus.nameOf(row.status, row.id),
   cursor: { height: row.cursor_height, hash: row.cursor_hash },
   evaluated: row.evaluated,
   occurrences: row.occurrences,
@@ -120,7 +120,7 @@ export function recordReads(db: Database) {
     /** How many there are of each kind. */
     counts: (): { status: HookStatus; enabled: boolean; count: number }[] =>
       counts.all().map(({ enabled, status, id, count }) => ({
-        status: storedStatus.wordOf(status, id),
+        status: storedStatus.nameOf(status, id),
         enabled: enabled === 1,
         count,
       })),

@@ -1,9 +1,9 @@
 /** What happened, in order, for those who are told of it as it happens: the rows of `changes`. */
 import type { Database } from 'bun:sqlite';
 import type { Change } from '../model/change.ts';
+import { type ChangeKind, MEMPOOL_STATE, storedChange } from '../rows/enums.ts';
 import { numberedInserter } from '../rows/table.ts';
 import { changesTable } from '../rows/tables.ts';
-import { type ChangeKind, MEMPOOL_STATE, storedChange } from '../rows/words.ts';
 
 /** Rows that are kept: many times what comes between two looks of a reader. */
 const KEPT = 20_000;

@@ -4,9 +4,9 @@ import type { TransactionContent } from '../../chain/block.ts';
 import { MAX_STORED_INTEGER } from '../../chain/payload-schemas.ts';
 import { positionOf } from '../../chain/position.ts';
 import type { Dictionaries } from '../effects/dictionary.ts';
+import { MEMPOOL_STATE, type MempoolState, storedMempoolState } from '../rows/enums.ts';
 import { inserterIfAbsent, type Stored } from '../rows/table.ts';
 import { earlyDropsTable, minedReceiptsTable } from '../rows/tables.ts';
-import { MEMPOOL_STATE, type MempoolState, storedMempoolState } from '../rows/words.ts';
 import { KEPT_BLOCKS } from './block-payloads.ts';
 import type { ChangeWriter } from './change-writer.ts';
 import { type MempoolRows, mempoolRows, type Receipt } from './mempool-rows.ts';
@@ -277,7 +277,7 @@ function earlyDrops(db: Database) {
       if (row === null) return null;
       remove.run(txId);
       if (row.height < since) return null;
-      return { state: MEMPOOL_STATE[storedMempoolState.wordOf(row.state)], replacedBy: row.replaced_by_tx_id };
+      return { state: MEMPOOL_STATE[storedMempoolState.nameOf(row.state)], replacedBy: row.replaced_by_tx_id };
     },
 
     /** Forgets drops that are older than any reorganization reaches. */

@@ -9,8 +9,8 @@
 import type { Database } from 'bun:sqlite';
 import type { TransactionContent } from '../../chain/block.ts';
 import type { Dictionaries } from '../effects/dictionary.ts';
+import { MEMPOOL_STATE } from '../rows/enums.ts';
 import { prepared } from '../rows/statement.ts';
-import { MEMPOOL_STATE } from '../rows/words.ts';
 import type { MempoolRows } from './mempool-rows.ts';
 import { type MempoolRow, type Spends, usersOfNonces } from './stored-rows.ts';
 

@@ -10,7 +10,7 @@ import { openReader } from '../files/database.ts';
 import { type JournalTrimming, openJournalTrimming, type TrimmingStep } from '../files/journal-trim.ts';
 import { newestSnapshot } from '../files/newest-snapshot.ts';
 import { unavailable } from '../files/store-failure.ts';
-import { storedBackfillState, storedStage } from '../rows/words.ts';
+import { storedBackfillState, storedStage } from '../rows/enums.ts';
 import { KEPT_BLOCKS } from './block-payloads.ts';
 
 /** How long entries are kept: a number of days, or until a snapshot holds them. */

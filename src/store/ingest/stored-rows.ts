@@ -1,9 +1,9 @@
 /** Rows of the mempool's table, as those who decide what becomes of transactions read them. */
 import type { Database } from 'bun:sqlite';
+import { MEMPOOL_STATE } from '../rows/enums.ts';
 import { prepared } from '../rows/statement.ts';
 import type { Stored } from '../rows/table.ts';
 import type { mempoolTransactionsTable } from '../rows/tables.ts';
-import { MEMPOOL_STATE } from '../rows/words.ts';
 
 const { pending: PENDING } = MEMPOOL_STATE;
 

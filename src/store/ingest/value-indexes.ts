@@ -11,10 +11,10 @@ import { entryWriter } from '../effects/value-index-writer.ts';
 import { StoreUnavailableError } from '../files/store-failure.ts';
 import { type EventPosition, isWhole, type ValueIndex, type ValueIndexChoice } from '../model/contract.ts';
 import { storedSubject, valueIndexes } from '../queries/contracts/value-search.ts';
+import { EVENT_KIND, PAYLOAD } from '../rows/enums.ts';
 import { numberedInserter } from '../rows/table.ts';
 import { valueIndexesTable } from '../rows/tables.ts';
 import { type CallColumns, callArguments } from '../rows/value-keys.ts';
-import { EVENT_KIND, PAYLOAD } from '../rows/words.ts';
 import { type LocalWrite, slices } from './commands.ts';
 
 const isSame = (a: ValueIndexChoice, b: ValueIndexChoice): boolean =>

@@ -1,6 +1,6 @@
 /** What happened to the chain and the mempool, for those who are told of it. */
 import type { AssetAction } from '../../chain/block.ts';
-import type { ChangeKind } from '../rows/words.ts';
+import type { ChangeKind } from '../rows/enums.ts';
 
 /** Something that happened. Ids grow. */
 export interface Change {

@@ -1,7 +1,7 @@
 /** What queries of transactions and their events answer. */
 import type { ChainEvent, ExecutionCost, Signer, TransactionStatus } from '../../chain/block.ts';
 import type { TenureChangeCause, TransactionType } from '../../codec/transaction.ts';
-import type { MempoolStatus } from '../rows/words.ts';
+import type { MempoolStatus } from '../rows/enums.ts';
 import type { PlaceInBlock } from './block.ts';
 
 export type SummaryPayload =

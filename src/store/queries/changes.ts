@@ -2,8 +2,8 @@
 import type { Database } from 'bun:sqlite';
 import { positionsOf } from '../../chain/position.ts';
 import type { BlockParties, Change, NftMove } from '../model/change.ts';
+import { assetEventOf, EVENT_KIND, PAYLOAD, storedChange } from '../rows/enums.ts';
 import { prepared } from '../rows/statement.ts';
-import { assetEventOf, EVENT_KIND, PAYLOAD, storedChange } from '../rows/words.ts';
 
 export const sql = {
   newest: 'SELECT coalesce(max(id), 0) AS id FROM changes',
@@ -64,7 +64,7 @@ export function changeQueries(db: Database) {
 
     /** Changes after one, oldest first. Old changes are forgotten. */
     after: async (id: number, limit: number): Promise<Change[]> =>
-      after.all(id, limit).map((row) => ({ id: row.id, kind: storedChange.wordOf(row.kind), subject: row.subject })),
+      after.all(id, limit).map((row) => ({ id: row.id, kind: storedChange.nameOf(row.kind), subject: row.subject })),
 
     /** Principals that a canonical block moved something of. */
     async parties(height: number): Promise<BlockParties> {

@@ -12,8 +12,8 @@ import type {
   PendingTransactionDetail,
 } from '../model/transaction.ts';
 import { decimalOf } from '../rows/amounts.ts';
+import { MEMPOOL_STATE, mempoolStatus, PAYLOAD, typeName, typeNumbers } from '../rows/enums.ts';
 import { prepared } from '../rows/statement.ts';
-import { MEMPOOL_STATE, mempoolStatus, PAYLOAD, typeNumbers, typeWord } from '../rows/words.ts';
 import { bytesAt, keysetPage, numberAt, textAt } from './page.ts';
 import { mined, type SpentRow, spentOf, waiting } from './transactions/summary.ts';
 
@@ -158,7 +158,7 @@ export function mempoolQueries(db: Database) {
 
     fees: async (): Promise<OfferedFee[]> =>
       fees.all().map(({ type, fee, transactions }) => ({
-        type: typeWord(type),
+        type: typeName(type),
         fee: BigInt(decimalOf(fee)),
         transactions,
       })),
@@ -209,7 +209,7 @@ export function pendingRank(db: Database, most = MOST_COUNTED) {
     async feeRank(txId: Uint8Array): Promise<FeeRank | null> {
       const row = pending.get(txId);
       if (row === null) return null;
-      const ofType = typeNumbers(typeWord(row.type)).map(
+      const ofType = typeNumbers(typeName(row.type)).map(
         (number) => aheadOfType.get(row.fee, most + 1, number)?.n ?? 0,
       );
       return {
@@ -390,7 +390,7 @@ export function pendingSearch(db: Database, mempool: MempoolQueries) {
     /** Fee and size of each transaction that waits. */
     feesAndSizes: async (): Promise<PendingFeeAndSize[]> =>
       feesAndSizes.all().map(({ type, fee, receipt_block_height, size }) => ({
-        type: typeWord(type),
+        type: typeName(type),
         fee: Number(decimalOf(fee)),
         receiptBlockHeight: receipt_block_height,
         size,

@@ -6,9 +6,9 @@ import { heightOf, positionsOf } from '../../chain/position.ts';
 import { sha256 } from '../../codec/hash.ts';
 import { lossyText } from '../../codec/utf8.ts';
 import { NAMES_OF_PAGE, type NameInfo, type SubdomainInfo } from '../model/name.ts';
+import { PAYLOAD, storedNameOperation } from '../rows/enums.ts';
 import { heightIn } from '../rows/expressions.ts';
 import { prepared } from '../rows/statement.ts';
-import { PAYLOAD, storedNameOperation } from '../rows/words.ts';
 
 /** The condition that nothing was done on the chain with a name from before it. */
 const untouched = 'NOT EXISTS (SELECT 1 FROM names n WHERE n.name = o.name)';
@@ -123,7 +123,7 @@ export function nameQueries(db: Database, turns: Turns) {
     const zonefile = zonefiles.newest(name);
     return {
       owner,
-      operation: row === null ? 'name-register' : storedNameOperation.wordOf(row.operation),
+      operation: row === null ? 'name-register' : storedNameOperation.nameOf(row.operation),
       txId: row === null ? genesisId() : row.tx_id,
       expireBlock: namespaces.leaseEnd(name, its, old !== null),
       zonefileHash: zonefile.hash,

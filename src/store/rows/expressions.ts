@@ -1,6 +1,6 @@
 /** Expressions in SQL: positions (chain/position.ts), and the state of a chainhook. */
 import { PLACE_BITS } from '../../chain/position.ts';
-import { storedStage, storedStatus } from './words.ts';
+import { storedStage, storedStatus } from './enums.ts';
 
 /** The height of the block that a position is in. @param position an expression */
 export const heightIn = (position: string): string => `${position} >> ${PLACE_BITS}`;

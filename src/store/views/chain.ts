@@ -1,5 +1,5 @@
 /** Views of blocks, transactions, Bitcoin blocks, what they paid to stackers, and reward cycles. */
-import { storedTenureCause } from '../rows/words.ts';
+import { storedTenureCause } from '../rows/enums.ts';
 import {
   amount,
   bytes,

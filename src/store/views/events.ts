@@ -1,5 +1,5 @@
 /** Views of events, and of what they did to principals. */
-import { EVENT_KIND, storedEventKind } from '../rows/words.ts';
+import { EVENT_KIND, storedEventKind } from '../rows/enums.ts';
 import {
   amount,
   boolean,

@@ -1,5 +1,5 @@
 /** Views of what is no part of the chain: the mempool and chainhooks. */
-import { fromHooks, hookNow } from '../rows/expressions.ts';
+
 import {
   mempoolStatuses,
   storedMempoolState,
@@ -7,7 +7,8 @@ import {
   storedStage,
   storedState,
   storedStatus,
-} from '../rows/words.ts';
+} from '../rows/enums.ts';
+import { fromHooks, hookNow } from '../rows/expressions.ts';
 import {
   boolean,
   bytes,

@@ -4,8 +4,8 @@
  * that other programs read the views, too.
  */
 import { PLACE_BITS } from '../../chain/position.ts';
+import { type EnumNames, PAYLOAD, payloadTypes, storedPayload, storedTransactionStatus } from '../rows/enums.ts';
 import { firstPositionIn, shownTime } from '../rows/expressions.ts';
-import { PAYLOAD, payloadTypes, type StoredWords, storedPayload, storedTransactionStatus } from '../rows/words.ts';
 
 /** The form of a column's values: what SQLite returns, and which type a file with typed columns gives it. */
 export type ViewType =
@@ -199,12 +199,12 @@ export const sortableAmount = (sql: string, help: string): ViewColumn => ({
 /** A word whose column holds a number. @param shown the word for another, where several numbers have one */
 export const word = <W extends string>(
   sql: string,
-  stored: StoredWords<W>,
+  stored: EnumNames<W>,
   help: string,
   shown: (word: W) => string = (same) => same,
 ) => {
-  const cases = stored.words.map((one) => `WHEN ${stored.numberOf(one)} THEN '${shown(one)}'`);
-  const words = [...new Set(stored.words.map(shown))].map((one) => `\`${one}\``);
+  const cases = stored.names.map((one) => `WHEN ${stored.numberOf(one)} THEN '${shown(one)}'`);
+  const words = [...new Set(stored.names.map(shown))].map((one) => `\`${one}\``);
   return column('text', `CAST(CASE ${sql} ${cases.join(' ')} END AS TEXT)`, `${help}: ${words.join(', ')}`);
 };
 

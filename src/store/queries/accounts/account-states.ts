@@ -6,8 +6,8 @@ import type { Database } from 'bun:sqlite';
 import { positionsOf } from '../../../chain/position.ts';
 import type { AccountState, TokenSums } from '../../model/account.ts';
 import { decimalOf, exactInteger } from '../../rows/amounts.ts';
+import { AFFECTED, PAYLOAD } from '../../rows/enums.ts';
 import { prepared } from '../../rows/statement.ts';
-import { AFFECTED, PAYLOAD } from '../../rows/words.ts';
 
 /** A checkpoint is set by the block in which an account's transactions and rewards reach or pass a multiple of this. */
 export const CHECKPOINT_EVERY = 64;

@@ -15,8 +15,8 @@ import type {
   TransactionKey,
 } from '../../model/transaction.ts';
 import { decimalOf } from '../../rows/amounts.ts';
+import { storedToken } from '../../rows/enums.ts';
 import { prepared } from '../../rows/statement.ts';
-import { storedToken } from '../../rows/words.ts';
 import type { MempoolQueries } from '../mempool.ts';
 import { nftListQueries } from '../tokens/nfts.ts';
 import type { DetailQueries } from '../transactions/details.ts';
@@ -201,7 +201,7 @@ export function addressReader(db: Database, details: DetailQueries, mempool: Mem
     /** History of each token that the principal took part in an event of. */
     async tokens(principal: string, height: number): Promise<TokenHistory[]> {
       return states.tokens(principalOf(principal), untilOf(height)).map(({ token, assetId: id, sent, received }) => ({
-        token: storedToken.wordOf(token),
+        token: storedToken.nameOf(token),
         asset: identifier.get(id)?.identifier ?? '',
         sent,
         received,

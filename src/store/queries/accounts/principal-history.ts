@@ -16,9 +16,9 @@ import type {
 } from '../../model/account.ts';
 import { ChainReplacedError } from '../../model/read-errors.ts';
 import { decimalOf } from '../../rows/amounts.ts';
+import { assetEventOf, EVENT_KIND, storedToken, TOKEN } from '../../rows/enums.ts';
 import { heightIn, shownTime } from '../../rows/expressions.ts';
 import { prepared } from '../../rows/statement.ts';
-import { assetEventOf, EVENT_KIND, storedToken, TOKEN } from '../../rows/words.ts';
 import { accountStates } from './account-states.ts';
 
 /** Seconds that a block's time may lie before an earlier block's: those of Stacks 2.x follow Bitcoin's clock. */
@@ -279,7 +279,7 @@ export function principalHistoryQueries(db: Database, file: number, rows = ROWS_
 
   const idOf = (principal: string): number => principalId.get(principal)?.id ?? NOBODY;
   const keyOfToken = (token: number, assetId: number): string =>
-    keyOf({ type: storedToken.wordOf(token), identifier: assetOf.get(assetId)?.identifier ?? '' });
+    keyOf({ type: storedToken.nameOf(token), identifier: assetOf.get(assetId)?.identifier ?? '' });
 
   /** Adds a movement to the balance of its asset. */
   function balanced(walk: HistoryWalk, principal: number, { assetId, ...movement }: Moved): Movement {

@@ -2,8 +2,8 @@
 import type { Database } from 'bun:sqlite';
 import type { Nonces, PendingStx, StxBalance, StxHistory } from '../../model/account.ts';
 import { decimalOf, exactInteger } from '../../rows/amounts.ts';
+import { MEMPOOL_STATE } from '../../rows/enums.ts';
 import { prepared } from '../../rows/statement.ts';
-import { MEMPOOL_STATE } from '../../rows/words.ts';
 import { accountStates } from './account-states.ts';
 import { lockQuery } from './locks.ts';
 import { LAST_HEIGHT } from './places.ts';

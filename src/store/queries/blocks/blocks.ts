@@ -3,9 +3,9 @@ import type { Database } from 'bun:sqlite';
 import type { ExecutionCost } from '../../../chain/block.ts';
 import type { BlockId, ChainBlock, TenureLoad } from '../../model/block.ts';
 import type { Cursor, CursorSide, OffsetPage, OffsetStart, Page } from '../../model/page.ts';
+import { PAYLOAD } from '../../rows/enums.ts';
 import { heightIn } from '../../rows/expressions.ts';
 import { prepared } from '../../rows/statement.ts';
-import { PAYLOAD } from '../../rows/words.ts';
 import { keysetPage, numberAt, pageBeyond } from '../page.ts';
 import type { ChainQueries } from './chain.ts';
 

@@ -3,8 +3,8 @@ import type { Database } from 'bun:sqlite';
 import type { ContractLog } from '../../model/contract.ts';
 import type { Cursor, CursorKey, OffsetStart, Page } from '../../model/page.ts';
 import type { EventPlace } from '../../model/transaction.ts';
+import { EVENT_KIND } from '../../rows/enums.ts';
 import { prepared } from '../../rows/statement.ts';
-import { EVENT_KIND } from '../../rows/words.ts';
 import { placeQuery } from '../accounts/places.ts';
 import { isBehind, keysetPage, movedTo, numberAt, pageBeyond } from '../page.ts';
 

@@ -4,10 +4,10 @@ import { heightOf } from '../../../chain/position.ts';
 import { fieldsOf, fieldsOfCall } from '../../../codec/clarity-fields.ts';
 import type { CallFilter, EventPosition, FoundCall, FoundLog, LogFilter } from '../../model/contract.ts';
 import type { Cursor, Page } from '../../model/page.ts';
+import { EVENT_KIND, PAYLOAD, storedTransactionStatus } from '../../rows/enums.ts';
 import { heightIn, shownTime } from '../../rows/expressions.ts';
 import { prepared } from '../../rows/statement.ts';
 import { type CallColumns, callArguments } from '../../rows/value-keys.ts';
-import { EVENT_KIND, PAYLOAD, storedTransactionStatus } from '../../rows/words.ts';
 import { type Span, spanOf, type ValueSearch, type Walk } from './value-search.ts';
 
 const logs = `FROM events WHERE contract_id = ?1 AND kind = ${EVENT_KIND.log}`;
@@ -166,7 +166,7 @@ export function contractCallSearch(db: Database, search: ValueSearch) {
       time: row.time,
       sender: row.sender,
       sponsor: row.sponsor,
-      status: storedTransactionStatus.wordOf(row.status),
+      status: storedTransactionStatus.nameOf(row.status),
       functionName: row.function_name ?? '',
       functionArgs: callArguments(row),
       result: row.result,

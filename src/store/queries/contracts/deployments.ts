@@ -4,9 +4,9 @@ import { heightOf } from '../../../chain/position.ts';
 import { contractFunctions } from '../../../codec/abi.ts';
 import { splitPrincipal } from '../../../codec/address.ts';
 import type { ContractDeployment, ContractFunctions, Deployment, SmartContract } from '../../model/contract.ts';
+import { MEMPOOL_STATE, PAYLOAD, STATUS, storedTransactionStatus } from '../../rows/enums.ts';
 import { heightIn, shownTime } from '../../rows/expressions.ts';
 import { prepared, TooMuchWorkError } from '../../rows/statement.ts';
-import { MEMPOOL_STATE, PAYLOAD, STATUS, storedTransactionStatus } from '../../rows/words.ts';
 import type { OrphanedTransaction, OrphanQueries } from '../blocks/orphans.ts';
 import { type MadeByRow, madeByOf } from '../tokens/transfers.ts';
 import type { KeptTransactions } from '../transactions/kept-transactions.ts';
@@ -198,7 +198,7 @@ export function contractQueries(db: Database) {
     async deployment(contractId: string): Promise<Deployment | undefined> {
       const row = mined.get(contractId);
       if (row !== null)
-        return { status: storedTransactionStatus.wordOf(row.status), txId: row.tx_id, height: heightOf(row.position) };
+        return { status: storedTransactionStatus.nameOf(row.status), txId: row.tx_id, height: heightOf(row.position) };
       const [deployer, contract] = [principal.get(splitPrincipal(contractId).address), principal.get(contractId)];
       const pending = deployer === null || contract === null ? null : waiting.get(deployer.id, contract.id);
       return pending === null ? undefined : { status: 'pending', txId: pending.tx_id };

@@ -22,11 +22,11 @@ import {
   type ValueSubject,
 } from '../../model/contract.ts';
 import type { Cursor, CursorKey, Page } from '../../model/page.ts';
+import { enumNames } from '../../rows/enums.ts';
 import { prepared, TooMuchWorkError } from '../../rows/statement.ts';
 import type { Stored } from '../../rows/table.ts';
 import type { valueIndexesTable } from '../../rows/tables.ts';
 import { type KeyRange, keyRange, pathKey } from '../../rows/value-keys.ts';
-import { storedWords } from '../../rows/words.ts';
 import { longKeysetPage, numberAt } from '../page.ts';
 
 /** How much one request may look at. */
@@ -397,11 +397,11 @@ type IndexRow = Stored<
 >;
 
 /** value_indexes.subject. */
-export const storedSubject = storedWords<ValueSubject>('value_indexes', 'subject', { logs: 1, calls: 2 });
+export const storedSubject = enumNames<ValueSubject>('value_indexes', 'subject', { logs: 1, calls: 2 });
 
 const indexOf = (row: IndexRow): ValueIndex => ({
   id: row.id,
-  subject: storedSubject.wordOf(row.subject, row.id),
+  subject: storedSubject.nameOf(row.subject, row.id),
   contract: row.contract,
   scope: row.scope,
   wanted: row.wanted === 1,

@@ -16,8 +16,8 @@ import type {
   StackingVersion,
 } from '../../model/staking.ts';
 import { decimalOf } from '../../rows/amounts.ts';
+import { storedTerm } from '../../rows/enums.ts';
 import { prepared } from '../../rows/statement.ts';
-import { storedTerm } from '../../rows/words.ts';
 
 const columns = 's.position, s.event_index, t.tx_id, t.tx_index, e.value, contract.address AS contract';
 const joins = `JOIN transactions t ON t.position = s.position
@@ -241,7 +241,7 @@ export function rewardCycleQueries(db: Database) {
       return {
         items: stackers.all(cycle, key, limit, offset).map((row) => ({
           stacker: row.address,
-          pooled: storedTerm.wordOf(row.role) === 'pooled',
+          pooled: storedTerm.nameOf(row.role) === 'pooled',
           print: printOf(row),
         })),
         total: stackerCount.get(cycle, key)?.total ?? 0,

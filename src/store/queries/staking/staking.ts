@@ -17,9 +17,9 @@ import type {
   StakingSummary,
 } from '../../model/staking.ts';
 import { decimalOf } from '../../rows/amounts.ts';
+import { KEY_ACTION } from '../../rows/enums.ts';
 import { heightIn } from '../../rows/expressions.ts';
 import { prepared } from '../../rows/statement.ts';
-import { KEY_ACTION } from '../../rows/words.ts';
 import { bytesAt, equalThenBeyond, keysetPage, numberAt, textAt } from '../page.ts';
 import { type MadeByRow, madeBy, madeByOf } from '../tokens/transfers.ts';
 import type { RewardCycleQueries } from './stacking.ts';

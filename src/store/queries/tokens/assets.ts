@@ -5,8 +5,8 @@ import type { BalanceChange } from '../../model/account.ts';
 import type { Cursor, CursorKey, Page } from '../../model/page.ts';
 import type { FtTransfer, Holder, Move, NftInstance, StxTransfer } from '../../model/token.ts';
 import { decimalOf } from '../../rows/amounts.ts';
+import { AFFECTED, storedToken } from '../../rows/enums.ts';
 import { prepared } from '../../rows/statement.ts';
-import { AFFECTED, storedToken } from '../../rows/words.ts';
 import { equalThenBeyond, keysetPage, numberAt, textAt } from '../page.ts';
 import { nftQueries } from './nfts.ts';
 import { transferQueries } from './transfers.ts';
@@ -169,7 +169,7 @@ function balanceChangeQueries(db: Database) {
       identifier,
       change: {
         txId,
-        asset: { type: storedToken.wordOf(token), identifier },
+        asset: { type: storedToken.nameOf(token), identifier },
         sent: BigInt(sent),
         received: BigInt(received),
       },

@@ -7,9 +7,9 @@ import type { Cursor, CursorKey, Page } from '../../model/page.ts';
 import type { MadeBy } from '../../model/staking.ts';
 import type { FtTransfer, Move, StxTransfer } from '../../model/token.ts';
 import type { TransactionPlace } from '../../model/transaction.ts';
+import { EVENT_KIND } from '../../rows/enums.ts';
 import { heightIn, shownTime } from '../../rows/expressions.ts';
 import { prepared } from '../../rows/statement.ts';
-import { EVENT_KIND } from '../../rows/words.ts';
 import { sendManyOf } from '../contracts/send-many.ts';
 import { keysetPage, numberAt } from '../page.ts';
 

@@ -2,9 +2,9 @@
 import type { Database } from 'bun:sqlite';
 import type { Block, ChainTransaction } from '../../../chain/block.ts';
 import type { SummaryPayload, TransactionDetail, TransactionEvent, TransactionState } from '../../model/transaction.ts';
+import { storedTransactionStatus } from '../../rows/enums.ts';
 import { heightIn } from '../../rows/expressions.ts';
 import { prepared } from '../../rows/statement.ts';
-import { storedTransactionStatus } from '../../rows/words.ts';
 import { type CostRow, costColumns, costOf } from '../blocks/blocks.ts';
 import { type KeptTransactions, nothingKept } from './kept-transactions.ts';
 import { type SummaryRow, summary, summaryOf } from './summary.ts';
@@ -95,7 +95,7 @@ export function detailQueries(db: Database, kept: KeptTransactions = nothingKept
       if (known !== undefined) return { indexBlockHash: known.block.indexHash, status: known.status };
       const found = stateAt.get(row.position);
       if (found === null) throw new Error(`no transaction at position ${row.position}`);
-      return { indexBlockHash: found.index_block_hash, status: storedTransactionStatus.wordOf(found.status) };
+      return { indexBlockHash: found.index_block_hash, status: storedTransactionStatus.nameOf(found.status) };
     },
 
     /** Transactions at positions that exist, in the order of the positions given. */

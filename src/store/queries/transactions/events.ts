@@ -2,8 +2,8 @@
 import type { Database } from 'bun:sqlite';
 import type { Cursor, Page } from '../../model/page.ts';
 import type { TransactionEvent } from '../../model/transaction.ts';
+import { assetEventOf, EVENT_KIND, kindMask } from '../../rows/enums.ts';
 import { prepared } from '../../rows/statement.ts';
-import { assetEventOf, EVENT_KIND, kindMask } from '../../rows/words.ts';
 import { keysetPage, numberAt } from '../page.ts';
 
 /** Columns for a query whose FROM has `events e`. */

@@ -3,8 +3,8 @@ import { heightOf } from '../../../chain/position.ts';
 import type { TenureChangeCause } from '../../../codec/tenure-change.ts';
 import type { SummaryPayload, TransactionSummary } from '../../model/transaction.ts';
 import { decimalOf } from '../../rows/amounts.ts';
+import { storedTenureCause, storedTransactionStatus, typeName } from '../../rows/enums.ts';
 import { heightIn, shownTime } from '../../rows/expressions.ts';
-import { storedTenureCause, storedTransactionStatus, typeWord } from '../../rows/words.ts';
 
 /** What a mined and a waiting transaction have in common. */
 export interface SpentRow {
@@ -68,10 +68,10 @@ function present<T>(value: T | null, column: string): T {
 
 /** @param number undefined in the mempool, which has no such column: no node broadcasts a change of tenure */
 const causeOf = (number: number | null | undefined): TenureChangeCause =>
-  number === undefined ? 'block_found' : storedTenureCause.wordOf(present(number, 'tenure_change_cause'));
+  number === undefined ? 'block_found' : storedTenureCause.nameOf(present(number, 'tenure_change_cause'));
 
 function payloadOf(row: SpentRow & { tenure_change_cause?: number | null }): SummaryPayload {
-  const type = typeWord(row.type);
+  const type = typeName(row.type);
   switch (type) {
     case 'token_transfer':
       return {
@@ -113,7 +113,7 @@ export const spentOf = (row: SpentRow & { tenure_change_cause?: number | null })
 export const summaryOf = (row: SummaryRow): TransactionSummary => ({
   ...spentOf(row),
   txIndex: row.tx_index,
-  status: storedTransactionStatus.wordOf(row.status),
+  status: storedTransactionStatus.nameOf(row.status),
   block: {
     height: heightOf(row.position),
     hash: row.block_hash,

@@ -11,9 +11,9 @@ import { positionsOf } from '../../../chain/position.ts';
 import type { TransactionType } from '../../../codec/transaction.ts';
 import type { OffsetPage } from '../../model/page.ts';
 import type { TransactionDetail, TransactionFilter, TransactionOrder } from '../../model/transaction.ts';
+import { PAYLOAD, typeNumbers } from '../../rows/enums.ts';
 import { firstPositionIn, heightIn } from '../../rows/expressions.ts';
 import { MOST_ENTRIES, prepared, TooMuchWorkError } from '../../rows/statement.ts';
-import { PAYLOAD, typeNumbers } from '../../rows/words.ts';
 import type { DetailQueries } from './details.ts';
 
 /** How much one request may look at. */

@@ -1,12 +1,14 @@
+/**
+ * The names of enums that columns store as numbers. Each list stands once; reading, writing and SQL texts take the numbers from
+ * it. A number without a name is an UnknownNumberError wherever one is read.
+ */
 import type { AssetAction, ChainEvent, TransactionStatus } from '../../chain/block.ts';
 import { nameOperations } from '../../chain/name-system.ts';
 import { UNKNOWN_PAYLOAD } from '../../codec/payload.ts';
 import { tenureChangeCauses } from '../../codec/tenure-change.ts';
 import type { TransactionType } from '../../codec/transaction.ts';
 
-/** Words that a column keeps as numbers. Each list stands once; reading, writing and SQL texts take the numbers from it. */
-
-/** A row holds a number that stands for no word: the row is damaged, or another program wrote it. */
+/** A row holds a number that stands for no name: the row is damaged, or another program wrote it. */
 export class UnknownNumberError extends Error {
   override readonly name = 'UnknownNumberError';
   constructor(
@@ -22,42 +24,38 @@ export class UnknownNumberError extends Error {
   }
 }
 
-export interface StoredWords<W extends string> {
-  words: readonly W[];
-  numberOf(word: W): number;
+export interface EnumNames<W extends string> {
+  names: readonly W[];
+  numberOf(name: W): number;
   /**
    * @param row id of the row that holds the number
-   * @throws UnknownNumberError where the number stands for no word
+   * @throws UnknownNumberError where the number stands for no name
    */
-  wordOf(number: number, row?: number): W;
+  nameOf(number: number, row?: number): W;
 }
 
 type Numbered<W extends string> = readonly W[] | Readonly<Record<W, number>>;
 
 const isList = <W extends string>(numbered: Numbered<W>): numbered is readonly W[] => Array.isArray(numbered);
 
-/** @param numbered each word with its number, or the words alone, each at the place that is its number */
-export function storedWords<const W extends string>(
-  table: string,
-  column: string,
-  numbered: Numbered<W>,
-): StoredWords<W> {
+/** @param numbered each name with its number, or the names alone, each at the place that is its number */
+export function enumNames<const W extends string>(table: string, column: string, numbered: Numbered<W>): EnumNames<W> {
   const pairs: [W, number][] = isList(numbered)
-    ? numbered.map((word, number) => [word, number])
-    : (Object.keys(numbered) as W[]).map((word) => [word, numbered[word]]);
+    ? numbered.map((name, number) => [name, number])
+    : (Object.keys(numbered) as W[]).map((name) => [name, numbered[name]]);
   const numbers = new Map(pairs);
-  const words = new Map(pairs.map(([word, number]) => [number, word]));
+  const names = new Map(pairs.map(([name, number]) => [number, name]));
   return {
-    words: [...numbers.keys()],
-    numberOf(word) {
-      const number = numbers.get(word);
-      if (number === undefined) throw new Error(`${table}.${column} knows no ${word}`);
+    names: [...numbers.keys()],
+    numberOf(name) {
+      const number = numbers.get(name);
+      if (number === undefined) throw new Error(`${table}.${column} knows no ${name}`);
       return number;
     },
-    wordOf(number, row) {
-      const word = words.get(number);
-      if (word === undefined) throw new UnknownNumberError(table, column, number, row);
-      return word;
+    nameOf(number, row) {
+      const name = names.get(number);
+      if (name === undefined) throw new UnknownNumberError(table, column, number, row);
+      return name;
     },
   };
 }
@@ -71,7 +69,7 @@ export const STATUS = {
   /** Of a newer node. */
   unknown: -4,
 } as const satisfies Record<TransactionStatus, number>;
-export const storedTransactionStatus = storedWords('transactions', 'status', STATUS);
+export const storedTransactionStatus = enumNames('transactions', 'status', STATUS);
 
 /** mempool_transactions.state. */
 export const MEMPOOL_STATE = {
@@ -88,7 +86,7 @@ export const MEMPOOL_STATE = {
   replaced_and_dropped: -16,
 } as const;
 export type MempoolState = (typeof MEMPOOL_STATE)[keyof typeof MEMPOOL_STATE];
-export const storedMempoolState = storedWords('mempool_transactions', 'state', MEMPOOL_STATE);
+export const storedMempoolState = enumNames('mempool_transactions', 'state', MEMPOOL_STATE);
 
 type DroppedStatus =
   | 'dropped_replace_by_fee'
@@ -113,9 +111,9 @@ export const mempoolStatuses: Readonly<Record<keyof typeof MEMPOOL_STATE, Mempoo
 };
 
 /** @throws UnknownNumberError */
-export const mempoolStatus = (state: number): MempoolStatus => mempoolStatuses[storedMempoolState.wordOf(state)];
+export const mempoolStatus = (state: number): MempoolStatus => mempoolStatuses[storedMempoolState.nameOf(state)];
 
-/** The node's words for why it dropped a transaction. */
+/** The node's names for why it dropped a transaction. */
 const dropReasons: ReadonlyMap<string, MempoolState> = new Map([
   ['ReplaceByFee', MEMPOOL_STATE.replaced_by_fee],
   ['ReplaceAcrossFork', MEMPOOL_STATE.replaced_across_fork],
@@ -144,7 +142,7 @@ export const PAYLOAD = {
   /** Of a newer node; no wire id. */
   unknown: UNKNOWN_PAYLOAD,
 } as const;
-export const storedPayload = storedWords('transactions', 'type', PAYLOAD);
+export const storedPayload = enumNames('transactions', 'type', PAYLOAD);
 
 /** The type of each payload. */
 export const payloadTypes: Readonly<Record<keyof typeof PAYLOAD, TransactionType>> = {
@@ -161,14 +159,14 @@ export const payloadTypes: Readonly<Record<keyof typeof PAYLOAD, TransactionType
 };
 
 /** @param number the payload's wire id @throws UnknownNumberError */
-export const typeWord = (number: number): TransactionType => payloadTypes[storedPayload.wordOf(number)];
+export const typeName = (number: number): TransactionType => payloadTypes[storedPayload.nameOf(number)];
 
 /** The wire ids of a type's payloads. */
 export const typeNumbers = (type: TransactionType): number[] =>
-  storedPayload.words.filter((word) => payloadTypes[word] === type).map(storedPayload.numberOf);
+  storedPayload.names.filter((name) => payloadTypes[name] === type).map(storedPayload.numberOf);
 
 /** transactions.tenure_change_cause. */
-export const storedTenureCause = storedWords('transactions', 'tenure_change_cause', tenureChangeCauses);
+export const storedTenureCause = enumNames('transactions', 'tenure_change_cause', tenureChangeCauses);
 
 /** events.kind. Kinds of one asset stand together, and those of STX come first. */
 export const EVENT_KIND = {
@@ -187,8 +185,8 @@ export const EVENT_KIND = {
   nft_burn: 11,
 } as const;
 const { unknown, log: contract_log, lock: stx_lock, ...assetKinds } = EVENT_KIND;
-/** The words of kinds of events: v3's for logs and locks, asset and action for the others. */
-export const storedEventKind = storedWords('events', 'kind', {
+/** The names of kinds of events: v3's for logs and locks, asset and action for the others. */
+export const storedEventKind = enumNames('events', 'kind', {
   unknown,
   contract_log,
   stx_lock,
@@ -240,20 +238,20 @@ export const AFFECTED = { stx: 1, ft: 2, nft: 4, stxMoved: 8, sponsorOnly: 16 } 
 
 /** token_changes.token and token_checkpoints.token. */
 export const TOKEN = { ft: 1, nft: 2 } as const;
-export const storedToken = storedWords('token_changes', 'token', TOKEN);
+export const storedToken = enumNames('token_changes', 'token', TOKEN);
 
 /** name_operations.operation, counted from 1. */
-export const storedNameOperation = storedWords(
+export const storedNameOperation = enumNames(
   'name_operations',
   'operation',
-  Object.fromEntries(nameOperations.map((word, index) => [word, index + 1])) as Record<
+  Object.fromEntries(nameOperations.map((name, index) => [name, index + 1])) as Record<
     (typeof nameOperations)[number],
     number
   >,
 );
 
 /** changes.kind. */
-export const storedChange = storedWords('changes', 'kind', {
+export const storedChange = enumNames('changes', 'kind', {
   block: 1,
   orphan: 2,
   microblock: 3,
@@ -261,37 +259,37 @@ export const storedChange = storedWords('changes', 'kind', {
   restored: 5,
   dropped: 6,
 });
-export type ChangeKind = (typeof storedChange)['words'][number];
+export type ChangeKind = (typeof storedChange)['names'][number];
 
 /** stacking_terms.role and cycle_stackers.role. */
 export const TERM = { solo: 0, pooled: 1, commitment: 2 } as const;
-export const storedTerm = storedWords('stacking_terms', 'role', TERM);
+export const storedTerm = enumNames('stacking_terms', 'role', TERM);
 
 /** signer_keys.action. */
 export const KEY_ACTION = { register: 1, grant: 2, revoke: 3 } as const;
-export const storedKeyAction = storedWords('signer_keys', 'action', KEY_ACTION);
+export const storedKeyAction = enumNames('signer_keys', 'action', KEY_ACTION);
 
 /** The bond index of STX that are staked without a bond. */
 export const NO_BOND = -1;
 
 export const hookStatuses = ['new', 'streaming', 'expired', 'interrupted'] as const;
 export type HookStatus = (typeof hookStatuses)[number];
-export const storedStatus = storedWords('hooks', 'status', hookStatuses);
+export const storedStatus = enumNames('hooks', 'status', hookStatuses);
 /** `idle`: no block is evaluated; `live`: evaluated with each block; `catching_up`: from its own cursor to the tip. */
 const stages = ['idle', 'live', 'catching_up'] as const;
 export type Stage = (typeof stages)[number];
-export const storedStage = storedWords('hooks', 'stage', stages);
+export const storedStage = enumNames('hooks', 'stage', stages);
 /** Deliveries of one lane of a hook go one after the other, in the order they were made. */
 const lanes = ['live', 'evaluate', 'backfill', 'redelivery'] as const;
 export type Lane = (typeof lanes)[number];
-export const storedLane = storedWords('hook_deliveries', 'lane', lanes);
+export const storedLane = enumNames('hook_deliveries', 'lane', lanes);
 export const reasons = ['live', 'catch_up', 'evaluate', 'backfill', 'redelivery'] as const;
 export type Reason = (typeof reasons)[number];
-export const storedReason = storedWords('hook_deliveries', 'reason', reasons);
+export const storedReason = enumNames('hook_deliveries', 'reason', reasons);
 export const deliveryStates = ['pending', 'failed', 'delivered', 'dead', 'cancelled'] as const;
 /** `failed` is to be tried again, `dead` not by itself. */
 export type DeliveryState = (typeof deliveryStates)[number];
-export const storedState = storedWords('hook_deliveries', 'state', deliveryStates);
+export const storedState = enumNames('hook_deliveries', 'state', deliveryStates);
 export const backfillStates = ['queued', 'running', 'completed', 'cancelled', 'failed'] as const;
 export type BackfillState = (typeof backfillStates)[number];
-export const storedBackfillState = storedWords('hook_backfills', 'state', backfillStates);
+export const storedBackfillState = enumNames('hook_backfills', 'state', backfillStates);
