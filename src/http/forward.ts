@@ -13,17 +13,17 @@ const PEER_HEADER = 'x-stackside-peer';
 
 /**
  * The address that a request came from, as the thread says that passed it on.
- * @param passage what the threads of this process know and nobody else
+ * @param internalToken what the threads of this process know and nobody else
  * @returns null where no thread passed it on, whatever the header says
  */
-export function passedPeer(headers: Headers, passage: string): string | null {
+export function passedPeer(headers: Headers, internalToken: string): string | null {
   const [known, peer] = headers.get(PEER_HEADER)?.split(' ') ?? [];
-  return known === passage ? (peer ?? '') : null;
+  return known === internalToken ? (peer ?? '') : null;
 }
 
 /** Marks a request that is about to be passed on. */
-export function markPeer(headers: Headers, passage: string, peer: string): void {
-  headers.set(PEER_HEADER, `${passage} ${peer}`);
+export function markPeer(headers: Headers, internalToken: string, peer: string): void {
+  headers.set(PEER_HEADER, `${internalToken} ${peer}`);
 }
 
 const refusal = (status: ErrorStatus, message: string): Response => Response.json(problem(status, message), { status });

@@ -52,14 +52,14 @@ export interface ApiServiceOptions {
   /** Answers what only the main thread can; given in API threads alone. */
   mainThread?: Forward;
   /** A secret of this process, by which the main thread recognises requests from its own threads. */
-  passage: string;
+  internalToken: string;
 }
 
 /** Starts the API on its port, with realtime and the proxy to the node. @throws OperatorError where it can't listen */
 export async function startApiService(options: ApiServiceOptions): Promise<ApiServer> {
   const { settings, snapshots, node, registry, operations, faucets, hooks = null, log, address, mainThread } = options;
   const {
-    passage,
+    internalToken,
     server,
     system = null,
     requestCounts,
@@ -68,7 +68,7 @@ export async function startApiService(options: ApiServiceOptions): Promise<ApiSe
     turns = new Turns(clock),
     listen = listenHttp,
   } = options;
-  const via = viaOf(passage);
+  const via = viaOf(internalToken);
   const app = createApp({
     snapshots,
     version: serverVersion,
@@ -78,7 +78,7 @@ export async function startApiService(options: ApiServiceOptions): Promise<ApiSe
     hooks,
     steering,
     openHooks: settings.hookAccess === 'open',
-    passage,
+    internalToken,
     clock,
     turns,
     ...(faucets === undefined ? {} : { faucets }),
@@ -115,9 +115,9 @@ export async function startApiService(options: ApiServiceOptions): Promise<ApiSe
   }
 }
 
-/** What this process calls itself in `Via`, the same in all its threads; the passage itself is a secret. */
-const viaOf = (passage: string): string =>
-  `stackside-${new Bun.CryptoHasher('sha256').update(passage).digest('hex').slice(0, 16)}`;
+/** What this process calls itself in `Via`, the same in all its threads; the token itself is a secret. */
+const viaOf = (internalToken: string): string =>
+  `stackside-${new Bun.CryptoHasher('sha256').update(internalToken).digest('hex').slice(0, 16)}`;
 
 /** What answers below each prefix. @throws OperatorError where a prefix leads to the API itself */
 function prefixForwards(settings: Settings, via: string): PrefixForward[] {

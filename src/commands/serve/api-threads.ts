@@ -25,7 +25,7 @@ export interface ThreadStart {
   /** The URL at which the main thread answers requests that threads pass on. */
   mainThread: string;
   /** The secret by which the main thread recognises requests from its own threads. */
-  passage: string;
+  internalToken: string;
   /** The memory of the counts of requests. */
   requests: SharedArrayBuffer;
   /** The memory of the count of commits. */
@@ -63,7 +63,7 @@ export interface ApiThreadsOptions {
   /** The URL at which the main thread answers requests that threads pass on. */
   mainThread: string;
   /** The secret by which the main thread recognises requests from its own threads. */
-  passage: string;
+  internalToken: string;
   clock: Clock;
   /** Where the threads count their requests. */
   requests: RequestCounts;
@@ -190,7 +190,7 @@ const notYet = (): Response => Response.error();
 export async function startApiThreads({
   settings,
   mainThread,
-  passage,
+  internalToken,
   clock,
   requests: { memory: requests },
   commits: { memory: commits },
@@ -222,7 +222,7 @@ export async function startApiThreads({
     { length: count },
     () =>
       new ApiThread(
-        { settings, port, shared: count > 1, mainThread, passage, requests, commits, log },
+        { settings, port, shared: count > 1, mainThread, internalToken, requests, commits, log },
         { clock, crashed, lines },
       ),
   );

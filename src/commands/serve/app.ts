@@ -83,7 +83,7 @@ export interface ApiOptions {
   /** Answers what only the main thread can; given in API threads alone. */
   mainThread?: Forward;
   /** A secret of this process, by which requests from its own threads are recognised; given where there are several. */
-  passage?: string;
+  internalToken?: string;
   /** Forwards requests to the node's RPC interface, where there is a node. */
   nodeProxy?: Forward;
   /** Prefixes of paths that other services answer. */
@@ -179,13 +179,13 @@ export function createApp(options: ApiOptions): AnyElysia {
   const { snapshots, version, log, deprecation = NO_SUNSET, checkResponses = false } = options;
   const { clock = systemClock, turns = new Turns(clock) } = options;
   const { operations, nodeProxy, metrics = uncounted, faucets = noFaucets, hooks = null, mainThread } = options;
-  const { steering = null, openHooks = false, passage = crypto.randomUUID(), prefixes = [] } = options;
+  const { steering = null, openHooks = false, internalToken = crypto.randomUUID(), prefixes = [] } = options;
   const respond = responder(version);
   const failure = failures(respond, log);
   const clientAddress = (request: Request): string =>
-    passedPeer(request.headers, passage) ?? app.server?.requestIP(request)?.address ?? '';
+    passedPeer(request.headers, internalToken) ?? app.server?.requestIP(request)?.address ?? '';
   const passOn = (request: Request, answer: Forward): Promise<Response> => {
-    markPeer(request.headers, passage, clientAddress(request));
+    markPeer(request.headers, internalToken, clientAddress(request));
     return answer(request);
   };
   const context: RouteContext = {

@@ -98,18 +98,18 @@ async function answerApi(
   const { clock, listen } = environment;
   const { apiHost: hostname, apiPort: port } = settings;
   const address = settings.threads === 0 ? { hostname, port, shared: false } : LOOPBACK;
-  const passage = crypto.randomUUID();
+  const internalToken = crypto.randomUUID();
   const { requests } = watch;
   // Requests that threads pass on are counted there.
   const counted = settings.threads === 0 ? { requestCounts: requests } : {};
-  const server = await startApiService({ ...base, ...own, ...counted, clock, listen, address, passage });
+  const server = await startApiService({ ...base, ...own, ...counted, clock, listen, address, internalToken });
   closing.unshift(() => server.stop());
   if (settings.threads === 0) return server.url;
   const crashed = (cause: unknown) => crash(log, cause);
   const started = await startApiThreads({
     settings,
     mainThread: server.url,
-    passage,
+    internalToken,
     clock,
     requests,
     commits,
