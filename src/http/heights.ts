@@ -1,9 +1,9 @@
 /**
  * Reads that don't go back. Every answer that is made from a snapshot of the index names the height of that snapshot. A
- * request that names a least height is answered from a snapshot that has it, or not at all: so a client whose requests
+ * request that names a minimum height is answered from a snapshot that has it, or not at all: so a client whose requests
  * reach different threads, processes or hosts never sees an older chain than it has seen.
  *
- * Nothing of an answer depends on the least height that a request names: tags, cached answers and `Vary` know nothing of
+ * Nothing of an answer depends on the minimum height that a request names: tags, cached answers and `Vary` know nothing of
  * it. Stored copies are used after asking again only, and whoever asks passes the header on.
  */
 import { Type } from '@sinclair/typebox';
@@ -16,7 +16,7 @@ import { textReader } from './parameters.ts';
 
 /** The header of an answer that names the height of its snapshot. */
 export const HEIGHT_HEADER = 'stackside-height';
-/** The header of a request that names the least height of its answer. */
+/** The header of a request that names the minimum height of its answer. */
 export const MIN_HEIGHT_HEADER = 'stackside-min-height';
 
 /** The height of a snapshot; 0 before the first block. */
@@ -53,7 +53,7 @@ interface HeightsOptions {
 }
 
 /** The height that a request asks for; 0 where it asks for none. @throws ParameterError */
-function leastHeight({ headers }: Request): number {
+function minimumHeight({ headers }: Request): number {
   const text = headers.get(MIN_HEIGHT_HEADER);
   return text === null ? 0 : (readHeight(text, place) as number);
 }
@@ -78,8 +78,8 @@ export class Heights {
    * @throws ParameterError for a height that is none, HeightNotReachedError, and what `Snapshots.read` throws
    */
   read<T>(request: Request, noted: NotedHeight, answer: (read: Reader) => Promise<T>): Promise<T> {
-    const least = leastHeight(request);
-    if (least > 0) return this.#readOnceHigh(request, least, noted, answer);
+    const minimum = minimumHeight(request);
+    if (minimum > 0) return this.#readOnceHigh(request, minimum, noted, answer);
     return this.#snapshots.read((read) => {
       noted.height = read.height();
       return answer(read);
@@ -88,7 +88,7 @@ export class Heights {
 
   async #readOnceHigh<T>(
     { signal }: Request,
-    least: number,
+    minimum: number,
     noted: NotedHeight,
     answer: (read: Reader) => Promise<T>,
   ): Promise<T> {
@@ -96,11 +96,11 @@ export class Heights {
     for (;;) {
       const found = await this.#snapshots.read(async (read) => {
         noted.height = read.height();
-        return noted.height < least ? null : { answer: await answer(read) };
+        return noted.height < minimum ? null : { answer: await answer(read) };
       });
       if (found !== null) return found.answer;
-      const refused = await this.#waiting.wait(least, deadline, signal);
-      if (refused !== null) throw new HeightNotReachedError(least, noted.height ?? 0, refused);
+      const refused = await this.#waiting.wait(minimum, deadline, signal);
+      if (refused !== null) throw new HeightNotReachedError(minimum, noted.height ?? 0, refused);
       await this.#turns.next();
     }
   }
@@ -122,7 +122,7 @@ const TOO_LATE = `it did not come within ${LONGEST_WAIT_MS / 1000} second; ask a
 const TOO_MANY = `${MOST_WAITING} requests wait for a higher block already; ask again, or ask another server`;
 
 interface Waiter {
-  least: number;
+  minimum: number;
   /** When the request is refused, on the monotonic clock. */
   deadline: number;
   /** @param refused why the request waits no longer; null where it may look again */
@@ -153,8 +153,8 @@ function waitingRoom(tipHeight: () => Promise<number>, clock: HeightsOptions['cl
     // Where the index can't be read, each request reads by itself, and fails for that reason.
     const height = await tipHeight().catch(() => null);
     const now = clock.monotonic();
-    for (const { least, deadline, end } of [...waiters]) {
-      if (height !== null && height >= least) end(null);
+    for (const { minimum, deadline, end } of [...waiters]) {
+      if (height !== null && height >= minimum) end(null);
       else if (now >= deadline) end(TOO_LATE);
       else if (height === null) end(null);
     }
@@ -167,12 +167,12 @@ function waitingRoom(tipHeight: () => Promise<number>, clock: HeightsOptions['cl
      * @param signal of a client that may go away
      * @returns why it can't be waited for any longer; null where it is worth a look
      */
-    wait(least: number, deadline: number, signal: AbortSignal): Promise<string | null> {
+    wait(minimum: number, deadline: number, signal: AbortSignal): Promise<string | null> {
       if (waiters.size >= MOST_WAITING) return Promise.resolve(TOO_MANY);
       const { promise, resolve } = Promise.withResolvers<string | null>();
       const left = () => waiter.end(TOO_LATE);
       const waiter: Waiter = {
-        least,
+        minimum,
         deadline,
         end(refused) {
           leave(waiter);

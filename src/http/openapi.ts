@@ -124,7 +124,7 @@ export function operation(route: Described) {
 
 const MIN_HEIGHT = {
   ...parameter('header', MIN_HEIGHT_HEADER, Type.Optional(MinHeight)),
-  description: `Least height of the chain that the answer is made from. The request waits for it, ${LONGEST_WAIT_MS / 1000} second at most.`,
+  description: `Minimum height of the chain that the answer is made from. The request waits for it, ${LONGEST_WAIT_MS / 1000} second at most.`,
 };
 
 /** The header of answers that names the height. */

@@ -11,7 +11,7 @@ export interface Check {
   isLimited: boolean;
   /**
    * Looks for what is wrong, and yields a sentence for each problem.
-   * @param since the least height that is looked at; 0 for all. A check that isn't limited ignores it
+   * @param since the minimum height that is looked at; 0 for all. A check that isn't limited ignores it
    */
   find(db: Database, since: number): Iterable<string>;
 }
