@@ -10,18 +10,6 @@ const root = join(import.meta.dir, '../..');
 
 export const tableShapesFile = join(root, 'src/store/rows/tables.ts');
 
-/** Tables that no row is added to by name, each with the reason. */
-const NOT_WRITTEN_BY_NAME: Readonly<Record<string, string>> = {
-  principals: 'a dictionary: rows have a text and its number',
-  assets: 'a dictionary: rows have a text and its number',
-  totals: 'one row, made by the schema',
-  unfilled_upgrades: 'written with an upgrade',
-  staking_totals: 'one row, made by the schema',
-  progress: 'one row, made by the schema',
-  hook_progress: 'one row, made by the schema',
-  hook_secrets: 'a new secret moves the one that is there to another column',
-};
-
 interface Column {
   name: string;
   type: string;
@@ -66,11 +54,9 @@ export function tableShapes(): string {
     ].join('\n');
   }
 
-  const tables = namesOf("SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite_%'").filter(
-    (name) => !Object.hasOwn(NOT_WRITTEN_BY_NAME, name),
-  );
+  const tables = namesOf("SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite_%'");
   return [
-    '/** The tables that rows are written to by name. Generated from schema.sql by test/support/table-shapes.ts. */',
+    '/** The tables of the index: columns, types, nullability and keys. Generated from schema.sql by test/support/table-shapes.ts. */',
     "import { tableShape } from './table.ts';",
     '',
     tables.map(shapeOf).join('\n'),

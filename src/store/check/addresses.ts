@@ -3,6 +3,7 @@ import { sendManyOf } from '../queries/contracts/send-many.ts';
 import { decimalOf } from '../rows/amounts.ts';
 import { AFFECTED, EVENT_KIND, PAYLOAD } from '../rows/enums.ts';
 import { firstPositionIn } from '../rows/expressions.ts';
+import type { Stored } from '../rows/statement.ts';
 import { type Check, equal, none } from './checks.ts';
 
 const fromSince = (position: string): string => `${position} >= ${firstPositionIn('$since')}`;
@@ -16,10 +17,8 @@ const parties = `
    WHERE kind >= ${EVENT_KIND.stx_transfer} AND recipient_id IS NOT NULL AND recipient_id IS NOT sender_id
      AND ${fromSince('position')}`;
 
-interface TransferRow {
+interface TransferRow extends Stored<'events', 'position' | 'event_index'> {
   recipient_id: number;
-  position: number;
-  event_index: number;
   memo: Uint8Array | null;
   printer: string | null;
   /** Null where no memo is kept. */
@@ -55,7 +54,7 @@ const memoTransfers: Check = {
       const expected = printed || (memo !== null && memo.length > 0) ? Number(printed) : null;
       if (kept !== expected) yield `${recipient_id} ${position} ${event_index}: kept ${kept}, recomputed ${expected}`;
     }
-    const stray = db.query<{ principal_id: number; position: number; event_index: number }, { since: number }[]>(
+    const stray = db.query<Stored<'memo_transfers', 'principal_id' | 'position' | 'event_index'>, { since: number }[]>(
       strayMemos,
     );
     for (const { principal_id, position, event_index } of stray.iterate({ since })) {
@@ -69,10 +68,10 @@ const stxBalances: Check = {
   isLimited: false,
   find(db) {
     let counted = 0n;
-    for (const { balance } of db.query<{ balance: string }, []>('SELECT balance FROM accounts').iterate()) {
+    for (const { balance } of db.query<Stored<'accounts', 'balance'>, []>('SELECT balance FROM accounts').iterate()) {
       counted += BigInt(decimalOf(balance));
     }
-    const kept = db.query<{ stx_balances: string }, []>('SELECT stx_balances FROM totals').get()?.stx_balances;
+    const kept = db.query<Stored<'totals', 'stx_balances'>, []>('SELECT stx_balances FROM totals').get()?.stx_balances;
     return kept === String(counted) ? [] : [`kept ${kept}, recomputed ${counted}`];
   },
 };

@@ -5,15 +5,15 @@ import { CHECKPOINT_EVERY } from '../queries/accounts/account-states.ts';
 import { decimalOf } from '../rows/amounts.ts';
 import { AFFECTED, PAYLOAD } from '../rows/enums.ts';
 import { heightIn } from '../rows/expressions.ts';
+import type { Stored } from '../rows/statement.ts';
 import type { Check } from './checks.ts';
 
-interface Entry {
+interface Entry extends Stored<'principal_transactions', 'events'> {
   height: number;
   /** Null of a row that isn't a transaction of the account. */
   affected: number | null;
   /** The number by which this row brings the next checkpoint nearer: 1 for a transaction and a reward. */
   counts: number;
-  events: number;
   locks: number;
   inbound: number;
   sent: string;
@@ -89,13 +89,7 @@ function recomputed(entries: Iterable<Entry>, every: number): (string | number |
   return rows;
 }
 
-interface Change {
-  token: number;
-  asset_id: number;
-  position: number;
-  sent: string;
-  received: string;
-}
+type Change = Stored<'token_changes', 'token' | 'asset_id' | 'position' | 'sent' | 'received'>;
 
 /** The checkpoints that an account's tokens should have. @param heights of the account's own */
 function recomputedTokens(changes: Iterable<Change>, heights: readonly number[]): string[] {
@@ -134,7 +128,7 @@ export function* checkpointProblems(db: Database, every: number): Generator<stri
     `SELECT token || ' ' || asset_id || ' ' || height || ' ' || sent || ' ' || received AS row
        FROM token_checkpoints WHERE principal_id = ?1`,
   );
-  const accounts = db.query<{ principal_id: number; address: string }, []>(
+  const accounts = db.query<Stored<'principals', 'address'> & { principal_id: number }, []>(
     `SELECT p.id AS principal_id, p.address FROM principals p LEFT JOIN accounts a ON a.principal_id = p.id
       WHERE a.transactions + a.rewards >= ${every}
          OR EXISTS (SELECT 1 FROM account_checkpoints c WHERE c.principal_id = p.id)

@@ -5,6 +5,7 @@ import { heightOf } from '../../chain/position.ts';
 import { decimalOf } from '../rows/amounts.ts';
 import { EVENT_KIND, MEMPOOL_STATE, PAYLOAD, storedState } from '../rows/enums.ts';
 import { firstPositionIn } from '../rows/expressions.ts';
+import type { Stored } from '../rows/statement.ts';
 import { type Check, equal, none } from './checks.ts';
 
 const ofAccounts = {
@@ -165,7 +166,7 @@ function recomputedBalances(db: Database): Map<number, bigint> {
   const move = (principal: number | null, amount: bigint) => {
     if (principal !== null) balances.set(principal, (balances.get(principal) ?? 0n) + amount);
   };
-  const events = db.query<{ sender_id: number | null; recipient_id: number | null; amount: string }, []>(
+  const events = db.query<Stored<'events', 'sender_id' | 'recipient_id'> & { amount: string }, []>(
     `SELECT sender_id, recipient_id, amount FROM events
       WHERE kind BETWEEN ${EVENT_KIND.stx_transfer} AND ${EVENT_KIND.stx_burn}`,
   );
@@ -174,11 +175,11 @@ function recomputedBalances(db: Database): Map<number, bigint> {
     move(sender_id, -moved);
     move(recipient_id, moved);
   }
-  const fees = db.query<{ payer: number; fee: string }, []>(
+  const fees = db.query<Stored<'transactions', 'fee'> & { payer: number }, []>(
     'SELECT coalesce(sponsor_id, sender_id) AS payer, fee FROM transactions',
   );
   for (const { payer, fee } of fees.iterate()) move(payer, -BigInt(decimalOf(fee)));
-  const rewards = db.query<{ recipient_id: number; amounts: string }, []>(
+  const rewards = db.query<Stored<'miner_rewards', 'recipient_id'> & { amounts: string }, []>(
     `SELECT recipient_id, coinbase || ' ' || fees_anchored || ' ' || fees_streamed_confirmed || ' ' ||
             fees_streamed_produced AS amounts FROM miner_rewards`,
   );
@@ -193,7 +194,7 @@ const balances: Check = {
   isLimited: false,
   *find(db) {
     const expected = recomputedBalances(db);
-    const accounts = db.query<{ principal_id: number; address: string; balance: string }, []>(
+    const accounts = db.query<Stored<'accounts', 'principal_id' | 'balance'> & Stored<'principals', 'address'>, []>(
       'SELECT a.principal_id, p.address, a.balance FROM accounts a JOIN principals p ON p.id = a.principal_id',
     );
     for (const { principal_id, address, balance } of accounts.iterate()) {
@@ -216,11 +217,13 @@ const supplyEvents = `
 /** Mints, burns and coinbases with the heights of their blocks, in the order of the heights; micro-STX. */
 function* supplyMoves(db: Database, since: number): Generator<{ height: number; amount: bigint }> {
   const rewards = db
-    .query<{ height: number; coinbase: string }, { since: number }[]>(
+    .query<Stored<'miner_rewards', 'height' | 'coinbase'>, { since: number }[]>(
       'SELECT height, coinbase FROM miner_rewards WHERE height >= $since ORDER BY height',
     )
     .iterate({ since });
-  const events = db.query<{ position: number; kind: number; amount: string }, { since: number }[]>(supplyEvents);
+  const events = db.query<Stored<'events', 'position' | 'kind'> & { amount: string }, { since: number }[]>(
+    supplyEvents,
+  );
   let reward = rewards.next();
   const rewardOf = (row: { height: number; coinbase: string }) => ({
     height: row.height,
@@ -255,15 +258,12 @@ const supply: Check = {
   find(db) {
     let counted = 0n;
     for (const { amount } of supplyMoves(db, 0)) counted += amount;
-    const kept = db.query<{ stx_supply: string }, []>('SELECT stx_supply FROM totals').get()?.stx_supply;
+    const kept = db.query<Stored<'totals', 'stx_supply'>, []>('SELECT stx_supply FROM totals').get()?.stx_supply;
     return kept === counted.toString() ? [] : [`kept ${kept}, recomputed ${counted}`];
   },
 };
 
-interface SupplyRow {
-  height: number;
-  supply: string;
-}
+type SupplyRow = Stored<'stx_supplies', 'height' | 'supply'>;
 
 const supplyOfBlocks: Check = {
   name: 'STX supply after each block',

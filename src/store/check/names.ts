@@ -4,13 +4,12 @@ import { changeOfCall, NAME_CONTRACTS, type NameChange, nameChangeOf, UNPRINTED 
 import { decodeTransaction } from '../../codec/transaction.ts';
 import { EVENT_KIND, STATUS, storedNameOperation } from '../rows/enums.ts';
 import { firstPositionIn } from '../rows/expressions.ts';
+import type { Stored } from '../rows/statement.ts';
 import { type Check, none } from './checks.ts';
 
 const contracts = NAME_CONTRACTS.map((contract) => `'${contract}'`).join(', ');
 
-interface LogRow {
-  position: number;
-  event_index: number;
+interface LogRow extends Stored<'events', 'position' | 'event_index'> {
   contract: string;
   topic: string;
   value: Uint8Array;
@@ -21,12 +20,9 @@ const logs = `SELECT e.position, e.event_index, p.address AS contract, e.topic, 
                WHERE e.kind = ${EVENT_KIND.log} AND p.address IN (${contracts})
                  AND e.position >= ${firstPositionIn('$since')}`;
 
-interface CallRow {
-  position: number;
-  event_count: number;
+interface CallRow extends Stored<'transactions', 'position' | 'event_count'>, Stored<'transaction_bodies', 'raw'> {
   function_name: string;
   sender: string;
-  raw: Uint8Array;
 }
 
 const calls = `SELECT t.position, t.event_count, t.function_name, s.address AS sender, d.raw

@@ -7,6 +7,7 @@ import type { StakingChange } from '../../chain/pox/staking.ts';
 import { lockQuery } from '../queries/accounts/locks.ts';
 import { decimalOf } from '../rows/amounts.ts';
 import { EVENT_KIND, KEY_ACTION, NO_BOND, TERM } from '../rows/enums.ts';
+import type { Stored } from '../rows/statement.ts';
 import { type Check, equal, none } from './checks.ts';
 
 /** Signers, weight and what is stacked of each cycle. */
@@ -15,7 +16,7 @@ const cycles: Check = {
   isLimited: false,
   *find(db) {
     const counted = new Map<number, { signers: number; weight: number; stacked: bigint }>();
-    const signers = db.query<{ cycle: number; weight: number; stacked: string }, []>(
+    const signers = db.query<Stored<'cycle_signers', 'cycle' | 'weight' | 'stacked'>, []>(
       'SELECT cycle, weight, stacked FROM cycle_signers',
     );
     for (const { cycle, weight, stacked } of signers.iterate()) {
@@ -25,7 +26,7 @@ const cycles: Check = {
       sum.stacked += BigInt(decimalOf(stacked));
       counted.set(cycle, sum);
     }
-    const kept = db.query<{ cycle: number; signers: number; weight: number; stacked: string }, []>(
+    const kept = db.query<Stored<'reward_cycles', 'cycle' | 'signers' | 'weight' | 'stacked'>, []>(
       'SELECT cycle, signers, weight, stacked FROM reward_cycles',
     );
     for (const { cycle, signers: many, weight, stacked } of kept.iterate()) {
@@ -40,13 +41,7 @@ const cycles: Check = {
   },
 };
 
-interface TermRow {
-  address: string;
-  stacker_id: number;
-  role: number;
-  first_cycle: number;
-  end_cycle: number;
-}
+type TermRow = Stored<'stacking_terms', 'address' | 'stacker_id' | 'role' | 'first_cycle' | 'end_cycle'>;
 
 const stackedCycles: Check = {
   name: 'a row for each cycle that STX are stacked for',
@@ -83,7 +78,7 @@ const rewardTotals: Check = {
   isLimited: false,
   *find(db) {
     const sums = new Map<string, bigint>();
-    const rows = db.query<{ recipient: string; amount: string; total: string; ordinal: number }, []>(
+    const rows = db.query<Stored<'burn_rewards', 'recipient' | 'amount' | 'ordinal'> & { total: string }, []>(
       'SELECT recipient, amount, recipient_total AS total, ordinal FROM burn_rewards ORDER BY ordinal',
     );
     for (const { recipient, amount, total, ordinal } of rows.iterate()) {
@@ -252,7 +247,7 @@ const PRECISION = 10n ** 18n;
 /** What accrued against the shares it is made of, what was claimed against the prints. */
 function* rewards(db: Database, claimed: Recount['claimed']): Generator<string> {
   const accrued = new Map<string, bigint>();
-  const shares = db.query<{ address: string; bond_index: number; earned: string }, []>(
+  const shares = db.query<Stored<'principals', 'address'> & Stored<'staking_shares', 'bond_index' | 'earned'>, []>(
     'SELECT p.address, s.bond_index, s.earned FROM staking_shares s JOIN principals p ON p.id = s.staker_id',
   );
   for (const { address, bond_index, earned } of shares.iterate()) {
@@ -260,7 +255,10 @@ function* rewards(db: Database, claimed: Recount['claimed']): Generator<string> 
     accrued.set(key, (accrued.get(key) ?? 0n) + BigInt(earned) / PRECISION);
   }
   const seen = new Set<string>();
-  const rows = db.query<{ address: string; bond_index: number; accrued: string; claimed: string }, []>(
+  const rows = db.query<
+    Stored<'principals', 'address'> & Stored<'staking_rewards', 'bond_index' | 'accrued' | 'claimed'>,
+    []
+  >(
     'SELECT p.address, r.bond_index, r.accrued, r.claimed FROM staking_rewards r JOIN principals p ON p.id = r.staker_id',
   );
   for (const row of rows.iterate()) {
@@ -295,7 +293,7 @@ const locks: Check = {
   *find(db) {
     if (db.query("SELECT 1 FROM accounts WHERE balance < 'A0' LIMIT 1").get() !== null) return;
     const lockedAt = lockQuery(db);
-    const rows = db.query<{ id: number; address: string; balance: string }, []>(
+    const rows = db.query<Stored<'accounts', 'address' | 'balance'> & { id: number }, []>(
       `SELECT a.principal_id AS id, a.address, a.balance FROM accounts a
         WHERE EXISTS (SELECT 1 FROM stx_locks l WHERE l.principal_id = a.principal_id)`,
     );

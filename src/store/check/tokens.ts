@@ -3,12 +3,11 @@ import type { Database } from 'bun:sqlite';
 import { decimalOf, isPositive } from '../rows/amounts.ts';
 import { EVENT_KIND } from '../rows/enums.ts';
 import { firstPositionIn } from '../rows/expressions.ts';
+import type { Stored } from '../rows/statement.ts';
 import { type Check, equal, none } from './checks.ts';
 
-interface FtRow {
+interface FtRow extends Stored<'events', 'sender_id' | 'recipient_id'> {
   asset_id: number;
-  sender_id: number | null;
-  recipient_id: number | null;
   amount: string;
 }
 
@@ -62,7 +61,7 @@ function* ftProblems(db: Database): Generator<string> {
     if (token !== undefined && isPositive(row.balance)) token.holders += 1;
   }
   for (const key of balances.keys()) yield `no balance is kept for asset and principal ${key}`;
-  const kept = db.query<{ asset_id: number; supply: string; holders: number; events: number }, []>(
+  const kept = db.query<Stored<'ft_tokens', 'asset_id' | 'supply' | 'holders' | 'events'>, []>(
     'SELECT asset_id, supply, holders, events FROM ft_tokens',
   );
   for (const { asset_id, ...row } of kept.iterate()) {

@@ -5,14 +5,11 @@ import { entriesOf } from '../effects/value-index-writer.ts';
 import type { ValueIndex } from '../model/contract.ts';
 import { valueIndexes } from '../queries/contracts/value-search.ts';
 import { EVENT_KIND, PAYLOAD } from '../rows/enums.ts';
+import type { Stored } from '../rows/statement.ts';
 import { type CallColumns, callArguments } from '../rows/value-keys.ts';
 import type { Check } from './checks.ts';
 
-interface LogRow {
-  position: number;
-  event_index: number;
-  value: Uint8Array | null;
-}
+type LogRow = Stored<'events', 'position' | 'event_index' | 'value'>;
 
 /** The entries that an index should have of each log or call, by the keys of their paths. */
 function* expected(db: Database, index: ValueIndex) {
@@ -64,7 +61,7 @@ const entriesOfIndexes: Check = {
   *find(db) {
     const indexes = valueIndexes(db)();
     for (const index of indexes) if (index.wanted) yield* problemsOf(db, index);
-    const strays = db.query<{ index_id: number }, []>(
+    const strays = db.query<Stored<'value_index_entries', 'index_id'>, []>(
       'SELECT DISTINCT index_id FROM value_index_entries WHERE index_id NOT IN (SELECT id FROM value_indexes)',
     );
     for (const { index_id } of strays.iterate()) yield `entries of index ${index_id}, which is none`;

@@ -2,7 +2,8 @@
 import type { Database } from 'bun:sqlite';
 import type { Block } from '../../chain/block.ts';
 import type { EffectOf } from '../../chain/effect.ts';
-import { inserter, type NewRow, type Stored, table, upserter } from '../rows/table.ts';
+import type { Stored } from '../rows/statement.ts';
+import { inserter, type NewRow, table, upserter } from '../rows/table.ts';
 import {
   anchorBurnBlocksTable,
   blocksTable,
@@ -57,7 +58,7 @@ function blockRow(block: Block, precedingTransactions: number): NewRow<typeof bl
 /** What applies the effects on blocks through this connection. */
 export function blockWriter(db: Database) {
   const blocks = table(db, blocksTable);
-  const totals = db.prepare<{ transactions: number }, []>('SELECT transactions FROM totals');
+  const totals = db.prepare<Stored<'totals', 'transactions'>, []>('SELECT transactions FROM totals');
   return ({ sign, block }: EffectOf<'block'>): void => {
     // The totals move after the block's row.
     if (sign === 1) blocks.add(blockRow(block, totals.get()?.transactions ?? 0));
@@ -89,7 +90,7 @@ export function minerRewardWriter(db: Database, { principals }: Dictionaries) {
 
 /** What applies the effects on the chain's sums through this connection. */
 export function totalsWriter(db: Database) {
-  const totals = db.prepare<{ stx_supply: string; stx_balances: string }, []>(
+  const totals = db.prepare<Stored<'totals', 'stx_supply' | 'stx_balances'>, []>(
     'SELECT stx_supply, stx_balances FROM totals',
   );
   const set = db.prepare<null, [number, string, string]>(
@@ -102,7 +103,7 @@ export function totalsWriter(db: Database) {
   };
 }
 
-type Last = Stored<typeof anchorBurnBlocksTable, 'ordinal' | 'hash' | 'blocks'>;
+type Last = Stored<'anchor_burn_blocks', 'ordinal' | 'hash' | 'blocks'>;
 
 /** What applies the effects on the Bitcoin blocks that blocks are anchored to: appended at the tip, taken back from there. */
 export function anchorWriter(db: Database) {
@@ -140,7 +141,9 @@ export function anchorWriter(db: Database) {
 
 /** What applies the effects on the STX supply: a row for each block that changed it. */
 export function supplyWriter(db: Database) {
-  const newest = db.prepare<{ supply: string }, []>('SELECT supply FROM stx_supplies ORDER BY height DESC LIMIT 1');
+  const newest = db.prepare<Stored<'stx_supplies', 'supply'>, []>(
+    'SELECT supply FROM stx_supplies ORDER BY height DESC LIMIT 1',
+  );
   const add = inserter(db, stxSuppliesTable);
   const remove = db.prepare('DELETE FROM stx_supplies WHERE height = ?1');
 

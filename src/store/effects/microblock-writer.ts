@@ -2,13 +2,11 @@
 import type { Database } from 'bun:sqlite';
 import type { EffectOf } from '../../chain/effect.ts';
 import type { StreamedMicroblock } from '../../chain/normalise.ts';
-import { inserter, type Stored } from '../rows/table.ts';
+import type { Stored } from '../rows/statement.ts';
+import { inserter } from '../rows/table.ts';
 import { microblocksTable, streamedMicroblocksTable } from '../rows/tables.ts';
 
-type Row = Stored<
-  typeof streamedMicroblocksTable,
-  'microblock_hash' | 'sequence' | 'parent_hash' | 'accepted' | 'tx_ids'
->;
+type Row = Stored<'streamed_microblocks', 'microblock_hash' | 'sequence' | 'parent_hash' | 'accepted' | 'tx_ids'>;
 
 const TX_ID_BYTES = 32;
 

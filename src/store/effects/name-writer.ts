@@ -3,12 +3,12 @@ import type { Database } from 'bun:sqlite';
 import type { EffectOf } from '../../chain/effect.ts';
 import type { PriceFunction } from '../../chain/name-system.ts';
 import { storedNameOperation } from '../rows/enums.ts';
-import { prepared } from '../rows/statement.ts';
-import { type Stored, table, upserter } from '../rows/table.ts';
+import { prepared, type Stored } from '../rows/statement.ts';
+import { table, upserter } from '../rows/table.ts';
 import { nameOperationsTable, namespacePricesTable, namespacesTable, namesTable } from '../rows/tables.ts';
 import type { Dictionaries } from './dictionary.ts';
 
-type LastOperation = Stored<typeof nameOperationsTable, 'position' | 'event_index' | 'operation'>;
+type LastOperation = Stored<'name_operations', 'position' | 'event_index' | 'operation'>;
 
 const REVOKED = storedNameOperation.numberOf('name-revoke');
 

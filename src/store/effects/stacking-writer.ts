@@ -4,8 +4,8 @@ import type { EffectOf } from '../../chain/effect.ts';
 import { heightOfUint, type StackingChange } from '../../chain/pox/stacking.ts';
 import { sortable } from '../rows/amounts.ts';
 import { TERM } from '../rows/enums.ts';
-import { prepared } from '../rows/statement.ts';
-import { inserter, inserterIfAbsent, type Stored, table, upserter } from '../rows/table.ts';
+import { prepared, type Stored } from '../rows/statement.ts';
+import { inserter, inserterIfAbsent, table, upserter } from '../rows/table.ts';
 import {
   cycleSignersTable,
   cycleStackerCountsTable,
@@ -20,10 +20,7 @@ import type { Dictionaries } from './dictionary.ts';
 type PrintEffect = EffectOf<'stacking_print'>;
 type Term = Extract<StackingChange, { kind: 'solo_term' | 'pooled_term' | 'commitment' }>;
 
-type TermRow = Stored<
-  typeof stackingTermsTable,
-  'position' | 'event_index' | 'locked' | 'address' | 'signer_key' | 'pool_id'
->;
+type TermRow = Stored<'stacking_terms', 'position' | 'event_index' | 'locked' | 'address' | 'signer_key' | 'pool_id'>;
 
 const ROLE = { solo_term: TERM.solo, pooled_term: TERM.pooled, commitment: TERM.commitment } as const;
 
@@ -37,7 +34,7 @@ function cycleStackers(db: Database) {
       WHERE stacker_id = ?1 AND role = ?2 AND first_cycle <= ?3 AND end_cycle > ?3
       ORDER BY position DESC, event_index DESC LIMIT 1`,
   );
-  const newestCommitment = prepared<{ signer_key: Uint8Array | null }, [number, number]>(
+  const newestCommitment = prepared<Stored<'stacking_terms', 'signer_key'>, [number, number]>(
     db,
     `SELECT signer_key FROM stacking_terms
       WHERE stacker_id = ?1 AND role = ${TERM.commitment} AND first_cycle = ?2 AND end_cycle = ?2 + 1
@@ -47,7 +44,7 @@ function cycleStackers(db: Database) {
     'DELETE FROM cycle_stackers WHERE cycle = ?1 AND role = ?2 AND stacker_id = ?3 RETURNING signer_key',
   );
   const addStacker = inserter(db, cycleStackersTable);
-  const ofPool = db.prepare<{ stacker_id: number }, [number, number]>(
+  const ofPool = db.prepare<Stored<'cycle_stackers', 'stacker_id'>, [number, number]>(
     'SELECT stacker_id FROM cycle_stackers WHERE cycle = ?1 AND pool_id = ?2',
   );
   const count = upserter(db, cycleStackerCountsTable, { summed: ['solo', 'pooled'] });

@@ -6,11 +6,12 @@ import type { Database } from 'bun:sqlite';
 import type { EffectOf, Sign } from '../../chain/effect.ts';
 import type { BitcoinOutput, StakingChangeOf } from '../../chain/pox/staking.ts';
 import { KEY_ACTION, NO_BOND, storedKeyAction } from '../rows/enums.ts';
+import type { Stored } from '../rows/statement.ts';
 import {
   inserterIfAbsent,
   type KeyOf,
   type NewRow,
-  type Stored,
+  type StoredRow,
   type TableShape,
   table,
   upserter,
@@ -112,8 +113,8 @@ function stakeWriter(db: Database, { principals }: Dictionaries) {
   };
 }
 
-type Position = Stored<typeof bondPositionsTable, keyof (typeof bondPositionsTable)['columns']>;
-type Schedule = Stored<typeof bondsTable, 'first_cycle' | 'start_height' | 'unlock_cycle' | 'unlock_height'>;
+type Position = Stored<'bond_positions'>;
+type Schedule = Stored<'bonds', 'first_cycle' | 'start_height' | 'unlock_cycle' | 'unlock_height'>;
 
 /** Transaction id, then the output's number, of each. */
 const outputsColumn = (outputs: readonly BitcoinOutput[] | null): Uint8Array | null =>
@@ -316,7 +317,7 @@ interface BondTotals {
   paidOut: bigint;
 }
 
-type TotalsRow = Stored<typeof bondTotalsTable, (typeof SUM_COLUMNS)[number]>;
+type TotalsRow = Stored<'bond_totals', (typeof SUM_COLUMNS)[number]>;
 
 const SUM_COLUMNS = ['allowed', 'capacity', 'registered', 'btc_locked', 'stx_locked', 'paid_out'] as const;
 
@@ -364,16 +365,11 @@ interface Weight {
   units: bigint;
 }
 
-interface WeightRow {
-  staker_id: number;
-  signer_id: number;
+interface WeightRow extends Stored<'bond_positions', 'staker_id' | 'signer_id'> {
   units: string;
 }
 
-interface StakeRow extends WeightRow {
-  first_cycle: number;
-  unlock_cycle: number;
-}
+type StakeRow = WeightRow & Stored<'stakes', 'first_cycle' | 'unlock_cycle'>;
 
 /** Rates are for a unit, times this. */
 const PRECISION = 10n ** 18n;
@@ -403,14 +399,14 @@ function stakingRewardsWriter(db: Database, { principals }: Dictionaries, totals
       WHERE b.first_cycle <= ?1 AND b.unlock_cycle > ?1 AND p.weight_cycle <= ?1
       ORDER BY p.staker_id, p.bond_index, p.position, p.event_index`,
   );
-  const share = db.prepare<{ earned: string }, [number, number, number, number]>(
+  const share = db.prepare<Stored<'staking_shares', 'earned'>, [number, number, number, number]>(
     'SELECT earned FROM staking_shares WHERE staker_id = ?1 AND bond_index = ?2 AND signer_id = ?3 AND cycle = ?4',
   );
   const setShare = upserter(db, stakingSharesTable, { replaced: ['earned'] });
   const removeShare = db.prepare(
     'DELETE FROM staking_shares WHERE staker_id = ?1 AND bond_index = ?2 AND signer_id = ?3 AND cycle = ?4',
   );
-  const sums = db.prepare<{ accrued: string; claimed: string }, [number, number]>(
+  const sums = db.prepare<Stored<'staking_rewards', 'accrued' | 'claimed'>, [number, number]>(
     'SELECT accrued, claimed FROM staking_rewards WHERE staker_id = ?1 AND bond_index = ?2',
   );
   const setSums = upserter(db, stakingRewardsTable, { replaced: ['accrued', 'claimed'] });
@@ -539,7 +535,7 @@ function history<S extends HistoryShape>(db: Database, shape: S) {
   const ofOwner = owner.map((column, i) => `${column} = ?${i + 1}`).join(' AND ');
   const before = `(position, event_index) < (?${owner.length + 1}, ?${owner.length + 2})`;
   const rows = table(db, shape);
-  const current = db.prepare<Stored<S, keyof S['columns']>, number[]>(
+  const current = db.prepare<StoredRow<S>, number[]>(
     `SELECT ${Object.keys(shape.columns).join(', ')} FROM ${shape.name} WHERE ${ofOwner} AND current = 1`,
   );
   const forget = db.prepare<null, number[]>(`UPDATE ${shape.name} SET current = 0 WHERE ${ofOwner} AND current = 1`);
@@ -552,7 +548,7 @@ function history<S extends HistoryShape>(db: Database, shape: S) {
 
   return {
     /** The last state; null where there is none. */
-    current: (of: OwnerOf<S>): Stored<S, keyof S['columns']> | null => current.get(...idsOf(of)),
+    current: (of: OwnerOf<S>): StoredRow<S> | null => current.get(...idsOf(of)),
     /** Adds the state after an event, which is the current one from now on. */
     add(state: Omit<NewRow<S>, Place | 'current'>, { position, index }: At): void {
       const row = { ...state, position, event_index: index, current: 1 } as unknown as NewRow<S> & OwnerOf<S>;

@@ -4,9 +4,9 @@ import type { Database } from 'bun:sqlite';
 import type { EffectOf } from '../../chain/effect.ts';
 import { decimalOf, isPositive, sortable } from '../rows/amounts.ts';
 import { EVENT_KIND } from '../rows/enums.ts';
-import { prepared } from '../rows/statement.ts';
-import { type Stored, upserter } from '../rows/table.ts';
-import { type eventsTable, nftInstancesTable, nftMintsTable } from '../rows/tables.ts';
+import { prepared, type Stored } from '../rows/statement.ts';
+import { upserter } from '../rows/table.ts';
+import { nftInstancesTable, nftMintsTable } from '../rows/tables.ts';
 import { type HotRows, tokenCounter } from './account-writer.ts';
 import type { Dictionaries } from './dictionary.ts';
 
@@ -76,14 +76,14 @@ function holdingCounter(hot: HotRows) {
 
 /** What applies the effects on instances through this connection. */
 function instanceWriter(db: Database, { principals, assets }: Dictionaries, hot: HotRows) {
-  const find = db.prepare<Stored<typeof nftInstancesTable, 'owner_id' | 'events'>, [number, Uint8Array]>(
+  const find = db.prepare<Stored<'nft_instances', 'owner_id' | 'events'>, [number, Uint8Array]>(
     'SELECT owner_id, events FROM nft_instances WHERE asset_id = ?1 AND value = ?2',
   );
   const set = upserter(db, nftInstancesTable, { replaced: ['owner_id', 'position', 'event_index', 'events'] });
   const remove = db.prepare<null, [number, Uint8Array]>('DELETE FROM nft_instances WHERE asset_id = ?1 AND value = ?2');
   // The event of the instance that stands before another.
   const former = prepared<
-    Stored<typeof eventsTable, 'position' | 'event_index' | 'recipient_id'>,
+    Stored<'events', 'position' | 'event_index' | 'recipient_id'>,
     [number, Uint8Array, number, number]
   >(
     db,

@@ -3,8 +3,8 @@ import type { Database } from 'bun:sqlite';
 import type { Cursor, Page } from '../model/page.ts';
 import { keysetPage, numberAt } from '../queries/page.ts';
 import { type BackfillState, storedBackfillState } from '../rows/enums.ts';
-import { prepared } from '../rows/statement.ts';
-import { inserter, type Stored } from '../rows/table.ts';
+import { prepared, type Stored } from '../rows/statement.ts';
+import { inserter } from '../rows/table.ts';
 import { hookBackfillsTable } from '../rows/tables.ts';
 import type { Backfill } from './model.ts';
 
@@ -17,7 +17,7 @@ const isOpen = `state <= ${RUNNING}`;
 /** A number behind every id. */
 const NEWEST = Number.MAX_SAFE_INTEGER;
 
-type Row = Stored<typeof hookBackfillsTable, keyof (typeof hookBackfillsTable)['columns']>;
+type Row = Stored<'hook_backfills'>;
 
 const columns = Object.keys(hookBackfillsTable.columns).join(', ');
 

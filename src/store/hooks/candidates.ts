@@ -2,7 +2,7 @@
 import type { Database } from 'bun:sqlite';
 import { heightOf, positionOf } from '../../chain/position.ts';
 import { EVENT_KIND, STATUS } from '../rows/enums.ts';
-import { prepared } from '../rows/statement.ts';
+import { prepared, type Stored } from '../rows/statement.ts';
 
 /** What to look for: transactions that a principal takes part in, or a contract's logs. */
 export interface IndexKey {
@@ -37,12 +37,12 @@ const heights = (rows: readonly ({ position: number } | null)[]): number[] =>
   rows.filter((row) => row !== null).map(({ position }) => heightOf(position));
 
 export function hookCandidates(db: Database) {
-  const involved = prepared<{ position: number }, [string, number]>(db, sql.involved);
-  const logged = prepared<{ position: number }, [string, number]>(db, sql.logged);
-  const lastInvolved = prepared<{ position: number }, [string, number]>(db, sql.lastInvolved);
-  const lastLogged = prepared<{ position: number }, [string, number]>(db, sql.lastLogged);
+  const involved = prepared<Stored<'principal_transactions', 'position'>, [string, number]>(db, sql.involved);
+  const logged = prepared<Stored<'events', 'position'>, [string, number]>(db, sql.logged);
+  const lastInvolved = prepared<Stored<'principal_transactions', 'position'>, [string, number]>(db, sql.lastInvolved);
+  const lastLogged = prepared<Stored<'events', 'position'>, [string, number]>(db, sql.lastLogged);
   const contractInterface = prepared<{ text: string | null }, [string, number]>(db, sql.contractInterface);
-  const tipBurnHeight = db.prepare<{ burn_block_height: number }, []>(sql.tipBurnHeight);
+  const tipBurnHeight = db.prepare<Stored<'blocks', 'burn_block_height'>, []>(sql.tipBurnHeight);
   return {
     /** Bitcoin height that the tip is anchored at; 0 before the first block. */
     tipBurnHeight: (): number => tipBurnHeight.get()?.burn_block_height ?? 0,

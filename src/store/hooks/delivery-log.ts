@@ -11,17 +11,13 @@ import {
   storedReason,
   storedState,
 } from '../rows/enums.ts';
-import { prepared } from '../rows/statement.ts';
-import type { Stored } from '../rows/table.ts';
+import { prepared, type Stored } from '../rows/statement.ts';
 import { hookDeliveriesTable } from '../rows/tables.ts';
 import type { Attempt, Delivery, NotifiedBlocks } from './model.ts';
 
 const shown = Object.keys(hookDeliveriesTable.columns).filter((name) => name !== 'min_height' && name !== 'max_height');
 
-export type DeliveryRow = Omit<
-  Stored<typeof hookDeliveriesTable, keyof (typeof hookDeliveriesTable)['columns']>,
-  'min_height' | 'max_height'
->;
+export type DeliveryRow = Omit<Stored<'hook_deliveries'>, 'min_height' | 'max_height'>;
 
 /** Columns of a delivery, for a query of these rows. */
 export const deliveryColumns = shown.join(', ');
@@ -121,7 +117,7 @@ export function deliveryLog(db: Database) {
   const total = db.prepare<{ total: number }, Narrowing>(sql.total);
   const totalOfState = prepared<{ total: number }, [number, number]>(db, sql.totalOfState);
   const attempts = prepared<Attempt, [number, number]>(db, sql.attempts);
-  const body = prepared<{ body: Uint8Array }, [number]>(db, sql.body);
+  const body = prepared<Stored<'hook_bodies', 'body'>, [number]>(db, sql.body);
   const hasBody = prepared<{ one: number }, [number]>(db, sql.hasBody);
 
   /** Each state has its own stretch of the index, in the order of the rows. */

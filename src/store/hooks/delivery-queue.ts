@@ -5,7 +5,7 @@
 import type { Database } from 'bun:sqlite';
 import { compressed } from '../log/entry.ts';
 import { type DeliveryState, type Lane, type Reason, storedLane, storedReason, storedState } from '../rows/enums.ts';
-import { prepared } from '../rows/statement.ts';
+import { prepared, type Stored } from '../rows/statement.ts';
 import { inserter, numberedInserter } from '../rows/table.ts';
 import { hookAttemptsTable, hookBodiesTable, hookDeliveriesTable } from '../rows/tables.ts';
 import {
@@ -76,7 +76,7 @@ function heights({ apply, rollback }: NotifiedBlocks): [number, number] {
 /** What reads the queue through this connection. */
 function queueReader(db: Database) {
   const head = prepared<DeliveryRow, [number, number]>(db, sql.head);
-  const openLanes = db.prepare<{ hook_id: number; lane: number; id: number }, []>(sql.openLanes);
+  const openLanes = db.prepare<Stored<'hook_deliveries', 'hook_id' | 'lane' | 'id'>, []>(sql.openLanes);
   const waiting = prepared<{ count: number; oldest: number | null }, [number]>(db, sql.waiting);
   const waitingAtAll = db.prepare<{ count: number; oldest: number | null }, []>(sql.waitingAtAll);
   const openUpTo = prepared<{ count: number }, [number, number, number]>(db, sql.openUpTo);
@@ -234,11 +234,11 @@ export interface Made {
 
 /** What forgets deliveries through this connection. */
 function deliveryForgetting(db: Database) {
-  const aged = db.prepare<{ id: number; created_at: number }, [number, number, number, number]>(sql.aged);
-  const settledBefore = db.prepare<{ id: number }, [number, number]>(sql.settledBefore);
-  const newestSurplus = db.prepare<{ id: number }, [number, number]>(sql.newestSurplus);
-  const surplus = db.prepare<{ id: number }, [number, number, number, number]>(sql.surplus);
-  const allOf = db.prepare<{ id: number }, [number, number]>(sql.allOf);
+  const aged = db.prepare<Stored<'hook_deliveries', 'id' | 'created_at'>, [number, number, number, number]>(sql.aged);
+  const settledBefore = db.prepare<Stored<'hook_deliveries', 'id'>, [number, number]>(sql.settledBefore);
+  const newestSurplus = db.prepare<Stored<'hook_deliveries', 'id'>, [number, number]>(sql.newestSurplus);
+  const surplus = db.prepare<Stored<'hook_deliveries', 'id'>, [number, number, number, number]>(sql.surplus);
+  const allOf = db.prepare<Stored<'hook_deliveries', 'id'>, [number, number]>(sql.allOf);
   const forgetAttempts = db.prepare<null, [number]>('DELETE FROM hook_attempts WHERE delivery_id = ?1');
   const forgetBody = db.prepare<null, [number]>('DELETE FROM hook_bodies WHERE delivery_id = ?1');
   const forgetRow = db.prepare<null, [number]>('DELETE FROM hook_deliveries WHERE id = ?1');

@@ -6,6 +6,7 @@ import { kindOf, openToRead } from '../files/connection.ts';
 import { INDEX, indexPath } from '../files/database.ts';
 import { unavailable } from '../files/store-failure.ts';
 import { storedStage } from '../rows/enums.ts';
+import type { Stored } from '../rows/statement.ts';
 
 /** A chainhook, as it would be registered again. */
 export interface LostHook {
@@ -15,12 +16,7 @@ export interface LostHook {
   isEnabled: boolean;
 }
 
-interface Row {
-  uuid: string;
-  consumer: string;
-  definition: string;
-  stage: number;
-}
+type Row = Stored<'hooks', 'uuid' | 'consumer' | 'definition' | 'stage'>;
 
 const rowsOf = (db: Database): Row[] =>
   db

@@ -2,16 +2,13 @@
 import type { Database } from 'bun:sqlite';
 import { type HookStatus, storedStage, storedStatus } from '../rows/enums.ts';
 import { fromHooks, hookNow, recordColumns } from '../rows/expressions.ts';
-import { prepared } from '../rows/statement.ts';
-import { numberedInserter, type Stored } from '../rows/table.ts';
+import { prepared, type Stored } from '../rows/statement.ts';
+import { numberedInserter } from '../rows/table.ts';
 import { hooksTable } from '../rows/tables.ts';
 import type { Cursor, HookProgress, HookRecord } from './model.ts';
 
 /** A hook as it is read: of a live one, with what `hook_progress` knows. */
-type RecordRow = Omit<
-  Stored<typeof hooksTable, keyof (typeof hooksTable)['columns']>,
-  'url' | 'joined' | 'expires_at' | 'deleted_at'
->;
+type RecordRow = Omit<Stored<'hooks'>, 'url' | 'joined' | 'expires_at' | 'deleted_at'>;
 
 /** @throws UnknownNumberError */
 const recordOf = (row: RecordRow): HookRecord => ({
@@ -63,12 +60,7 @@ export const sql = {
   counts: `SELECT h.stage > ${IDLE} AS enabled, ${hookNow.status} AS status, min(h.id) AS id, count(*) AS count ${fromHooks} WHERE h.deleted_at IS NULL GROUP BY 1, 2`,
 };
 
-interface ProgressRow {
-  evaluated: number;
-  cursor_height: number;
-  cursor_hash: Uint8Array;
-  evaluated_at: number | null;
-}
+type ProgressRow = Stored<'hook_progress', 'evaluated' | 'cursor_height' | 'cursor_hash' | 'evaluated_at'>;
 
 /** The rows of hooks, and where live ones stand, as they are read through a connection. */
 export function recordReads(db: Database) {
@@ -77,17 +69,17 @@ export function recordReads(db: Database) {
   const page = prepared<RecordRow, [string, number, number]>(db, sql.page);
   const total = prepared<{ total: number }, [string]>(db, sql.total);
   const active = prepared<RecordRow, [number]>(db, sql.active);
-  const idsAt = prepared<{ id: number }, [number]>(db, sql.idsAt);
-  const expiring = prepared<{ id: number }, [number]>(db, sql.expiring);
+  const idsAt = prepared<Stored<'hooks', 'id'>, [number]>(db, sql.idsAt);
+  const expiring = prepared<Stored<'hooks', 'id'>, [number]>(db, sql.expiring);
   const counts = prepared<{ enabled: number; status: number; id: number; count: number }, []>(db, sql.counts);
-  const consumers = prepared<{ consumer: string; hooks: number }, []>(db, sql.consumers);
-  const owner = prepared<{ consumer: string }, [string]>(db, sql.owner);
-  const withLongLog = db.prepare<{ id: number }, [number]>(sql.withLongLog);
-  const deletedBefore = db.prepare<{ id: number }, [number]>(sql.deletedBefore);
+  const consumers = prepared<Stored<'hooks', 'consumer'> & { hooks: number }, []>(db, sql.consumers);
+  const owner = prepared<Stored<'hooks', 'consumer'>, [string]>(db, sql.owner);
+  const withLongLog = db.prepare<Stored<'hooks', 'id'>, [number]>(sql.withLongLog);
+  const deletedBefore = db.prepare<Stored<'hooks', 'id'>, [number]>(sql.deletedBefore);
   const progress = db.prepare<ProgressRow, []>(
     'SELECT evaluated, cursor_height, cursor_hash, evaluated_at FROM hook_progress',
   );
-  const epoch = db.prepare<{ epoch: number }, []>('SELECT epoch FROM hook_progress');
+  const epoch = db.prepare<Stored<'hook_progress', 'epoch'>, []>('SELECT epoch FROM hook_progress');
 
   /** Number of a consumer's hooks, without those that were deleted. */
   const count = (consumer: string): number => total.get(consumer)?.total ?? 0;

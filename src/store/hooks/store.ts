@@ -1,7 +1,7 @@
 /** The tables of chainhooks: what is read of them and written, with the ledger of what hooks were sent of which blocks, and secrets. */
 import type { Database } from 'bun:sqlite';
-import { prepared } from '../rows/statement.ts';
-import { type Stored, upserter } from '../rows/table.ts';
+import { prepared, type Stored } from '../rows/statement.ts';
+import { upserter } from '../rows/table.ts';
 import { hookLedgerTable } from '../rows/tables.ts';
 import { backfillReads, hookBackfills } from './backfills.ts';
 import { hookCandidates } from './candidates.ts';
@@ -30,7 +30,7 @@ export const hookStore = (db: Database) => ({
 });
 export type HookStore = ReturnType<typeof hookStore>;
 
-type Row = Stored<typeof hookLedgerTable, 'hook_id' | 'index_block_hash' | 'height' | 'places'>;
+type Row = Stored<'hook_ledger', 'hook_id' | 'index_block_hash' | 'height' | 'places'>;
 
 /** Statements by name; the plan test reads them. */
 export const ledgerSql = {
@@ -92,11 +92,13 @@ function hookLedger(db: Database) {
 
 /** The secrets, as they are read through a connection. */
 function secretReads(db: Database) {
-  const find = prepared<{ secret: Uint8Array; previous: Uint8Array | null; rotated_at: number }, [string]>(
+  const find = prepared<Stored<'hook_secrets', 'secret' | 'previous' | 'rotated_at'>, [string]>(
     db,
     'SELECT secret, previous, rotated_at FROM hook_secrets WHERE consumer = ?1',
   );
-  const all = db.prepare<{ consumer: string; secret: Uint8Array }, []>('SELECT consumer, secret FROM hook_secrets');
+  const all = db.prepare<Stored<'hook_secrets', 'consumer' | 'secret'>, []>(
+    'SELECT consumer, secret FROM hook_secrets',
+  );
   return {
     /** The newest secret of everybody who has one. */
     all: (): { consumer: string; secret: Uint8Array }[] => all.all(),

@@ -2,6 +2,7 @@
 import type { Database } from 'bun:sqlite';
 import { OperatorError } from '../../base/errors.ts';
 import type { EntryReader } from '../files/payload-source.ts';
+import type { Stored } from '../rows/statement.ts';
 import { inserter } from '../rows/table.ts';
 import { blockPayloadsTable } from '../rows/tables.ts';
 
@@ -15,7 +16,7 @@ export type BlockPayloads = ReturnType<typeof blockPayloads>;
 
 export function blockPayloads(db: Database, journal: EntryReader) {
   const insert = inserter(db, blockPayloadsTable);
-  const find = db.prepare<{ journal_id: number }, [Uint8Array]>(
+  const find = db.prepare<Stored<'block_payloads', 'journal_id'>, [Uint8Array]>(
     'SELECT journal_id FROM block_payloads WHERE index_block_hash = ?1',
   );
   return {

@@ -7,17 +7,11 @@ import { readPayload } from '../../chain/payload-reader.ts';
 import type { BurnBlockPayload } from '../../chain/payload-schemas.ts';
 import { fromHex } from '../../codec/hex.ts';
 import { compressed, decompressed } from '../log/entry.ts';
-import { prepared } from '../rows/statement.ts';
-import { inserter, type Stored } from '../rows/table.ts';
-import {
-  burnBlocksTable,
-  burnRewardsTable,
-  burnSlotHoldersTable,
-  type orphanedBurnBlocksTable,
-  poxTransactionsTable,
-} from '../rows/tables.ts';
+import { prepared, type Stored } from '../rows/statement.ts';
+import { inserter } from '../rows/table.ts';
+import { burnBlocksTable, burnRewardsTable, burnSlotHoldersTable, poxTransactionsTable } from '../rows/tables.ts';
 
-type Row = Stored<typeof orphanedBurnBlocksTable, 'height' | 'hash' | 'parent_hash' | 'payload'>;
+type Row = Stored<'orphaned_burn_blocks', 'height' | 'hash' | 'parent_hash' | 'payload'>;
 
 const same = (a: Uint8Array, b: Uint8Array): boolean => Buffer.compare(a, b) === 0;
 
@@ -30,7 +24,7 @@ function storedPayload(row: Row): BurnBlockPayload {
 
 export function burnBlockWriter(db: Database) {
   const rewards = burnRewardWriter(db);
-  const at = db.prepare<{ hash: Uint8Array }, [number]>('SELECT hash FROM burn_blocks WHERE height = ?1');
+  const at = db.prepare<Stored<'burn_blocks', 'hash'>, [number]>('SELECT hash FROM burn_blocks WHERE height = ?1');
   const orphan = db.prepare<Row, [Uint8Array]>(
     'SELECT height, hash, parent_hash, payload FROM orphaned_burn_blocks WHERE hash = ?1',
   );
@@ -112,7 +106,7 @@ function outputsOf({ pox_transactions }: BurnBlockPayload): PoxOutput[] {
  * with it, so each knows how many came before it, and a list's total is the number of its last row.
  */
 function burnRewardWriter(db: Database) {
-  const lastReward = db.prepare<{ ordinal: number }, []>(
+  const lastReward = db.prepare<Stored<'burn_rewards', 'ordinal'>, []>(
     'SELECT ordinal FROM burn_rewards ORDER BY ordinal DESC LIMIT 1',
   );
   const rewardsOf = prepared<{ ordinal: number; total: string }, [string]>(
@@ -121,7 +115,7 @@ function burnRewardWriter(db: Database) {
       WHERE recipient = ?1 ORDER BY recipient_ordinal DESC LIMIT 1`,
   );
   const addReward = inserter(db, burnRewardsTable);
-  const lastSlot = db.prepare<{ ordinal: number }, []>(
+  const lastSlot = db.prepare<Stored<'burn_slot_holders', 'ordinal'>, []>(
     'SELECT ordinal FROM burn_slot_holders ORDER BY ordinal DESC LIMIT 1',
   );
   const slotsOf = prepared<{ ordinal: number }, [string]>(

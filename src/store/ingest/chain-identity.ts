@@ -7,6 +7,7 @@ import { PayloadError } from '../../chain/payload-reader.ts';
 import type { BlockPayload } from '../../chain/payload-schemas.ts';
 import { fromHex, toHex } from '../../codec/hex.ts';
 import { decodeKnownParts } from '../../codec/transaction.ts';
+import type { Stored } from '../rows/statement.ts';
 import type { TransactionListener } from './event.ts';
 
 /** The chain id of the first transaction that somebody signed; else what the version bit of an unsigned one says. */
@@ -26,7 +27,7 @@ function chainIdOf(payload: Pick<BlockPayload, 'transactions'>): { chainId: numb
 export type ChainIdentity = ReturnType<typeof chainIdentity>;
 
 export function chainIdentity(db: Database) {
-  const find = db.prepare<{ chain_id: number | null }, []>('SELECT chain_id FROM progress');
+  const find = db.prepare<Stored<'progress', 'chain_id'>, []>('SELECT chain_id FROM progress');
   const set = db.prepare<null, [number]>('UPDATE progress SET chain_id = ?1');
   /** The chain id that the index holds; undefined until it is read again. */
   let known: number | null | undefined;
@@ -115,7 +116,7 @@ export function originCheck(db: Database): (block: Block) => void {
     `SELECT parent_index_block_hash AS hash FROM blocks WHERE height = 1
       UNION ALL SELECT parent_index_block_hash FROM orphaned_blocks WHERE height = 1 LIMIT 1`,
   );
-  const settledAnchor = db.prepare<{ hash: Uint8Array }, [number, number]>(
+  const settledAnchor = db.prepare<Stored<'anchor_burn_blocks', 'hash'>, [number, number]>(
     `SELECT hash FROM anchor_burn_blocks
       WHERE height = ?1 AND ?1 + ?2 <= (SELECT height FROM anchor_burn_blocks ORDER BY ordinal DESC LIMIT 1)`,
   );

@@ -19,6 +19,7 @@ import { fromHex, toHex } from '../../codec/hex.ts';
 import type { ApplyEffects, EffectsWriter } from '../effects/apply.ts';
 import type { MicroblockWriter } from '../effects/microblock-writer.ts';
 import { blockOfPayload } from '../files/payload-source.ts';
+import type { Stored } from '../rows/statement.ts';
 import type { BlockPayloads } from './block-payloads.ts';
 import { ForeignChainError, originCheck } from './chain-identity.ts';
 import { knownBlocks, type OrphanWriter, orphanWriter } from './known-blocks.ts';
@@ -59,7 +60,7 @@ function checkChain(block: Block, network: Network): void {
 
 /** The tip of the chain, through this connection. */
 function tipReader(db: Database): () => Tip {
-  const newest = db.prepare<{ height: number; index_block_hash: Uint8Array; signer_bits: string | null }, []>(
+  const newest = db.prepare<Stored<'blocks', 'height' | 'index_block_hash' | 'signer_bits'>, []>(
     'SELECT height, index_block_hash, signer_bits FROM blocks ORDER BY height DESC LIMIT 1',
   );
   return () => {
@@ -83,7 +84,7 @@ function collectFor(block: Block): void {
 /** What reads stored blocks again through this connection. */
 function storedBlocks(db: Database, payloads: BlockPayloads) {
   // The first that was stored, if before the block itself: what a block does must not depend on what came after it.
-  const genesisBefore = db.prepare<{ index_block_hash: Uint8Array }, [Uint8Array]>(
+  const genesisBefore = db.prepare<Stored<'orphaned_blocks', 'index_block_hash'>, [Uint8Array]>(
     `SELECT o.index_block_hash FROM orphaned_blocks o JOIN block_payloads p USING (index_block_hash)
       WHERE o.height = 0 AND p.rowid < (SELECT rowid FROM block_payloads WHERE index_block_hash = ?1)
       ORDER BY p.rowid LIMIT 1`,

@@ -3,7 +3,8 @@ import type { Database } from 'bun:sqlite';
 import type { Block } from '../../chain/block.ts';
 import { toHex } from '../../codec/hex.ts';
 import { deployedContract } from '../effects/payload-columns.ts';
-import { inserterIfAbsent, type Stored, table } from '../rows/table.ts';
+import type { Stored } from '../rows/statement.ts';
+import { inserterIfAbsent, table } from '../rows/table.ts';
 import { orphanedBlocksTable, orphanedTransactionsTable } from '../rows/tables.ts';
 
 /** A block whose parent the node must send first: it is asked to try again. */
@@ -32,10 +33,10 @@ interface Branch {
 
 /** What looks blocks up through this connection. */
 export function knownBlocks(db: Database, orphans: OrphanWriter) {
-  const canonicalHash = db.prepare<{ index_block_hash: Uint8Array }, [number]>(
+  const canonicalHash = db.prepare<Stored<'blocks', 'index_block_hash'>, [number]>(
     'SELECT index_block_hash FROM blocks WHERE height = ?1',
   );
-  const canonical = db.prepare<{ height: number }, [Uint8Array]>(
+  const canonical = db.prepare<Stored<'blocks', 'height'>, [Uint8Array]>(
     'SELECT height FROM blocks WHERE index_block_hash = ?1',
   );
 
@@ -100,7 +101,7 @@ export function knownBlocks(db: Database, orphans: OrphanWriter) {
   };
 }
 
-type OrphanedBlock = Stored<typeof orphanedBlocksTable, 'height' | 'index_block_hash' | 'parent_index_block_hash'>;
+type OrphanedBlock = Stored<'orphaned_blocks', 'height' | 'index_block_hash' | 'parent_index_block_hash'>;
 
 export type OrphanWriter = ReturnType<typeof orphanWriter>;
 

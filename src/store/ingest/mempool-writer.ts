@@ -5,7 +5,8 @@ import { MAX_STORED_INTEGER } from '../../chain/payload-schemas.ts';
 import { positionOf } from '../../chain/position.ts';
 import type { Dictionaries } from '../effects/dictionary.ts';
 import { MEMPOOL_STATE, type MempoolState, storedMempoolState } from '../rows/enums.ts';
-import { inserterIfAbsent, type Stored } from '../rows/table.ts';
+import type { Stored } from '../rows/statement.ts';
+import { inserterIfAbsent } from '../rows/table.ts';
 import { earlyDropsTable, minedReceiptsTable } from '../rows/tables.ts';
 import { KEPT_BLOCKS } from './block-payloads.ts';
 import type { ChangeWriter } from './change-writer.ts';
@@ -102,7 +103,9 @@ export function mempoolWriter(db: Database, dictionaries: Dictionaries, changes:
   const rivals = nonceRivals(db, dictionaries, rows);
   const receipts = minedReceipts(db);
   const drops = earlyDrops(db);
-  const mined = db.prepare<{ position: number }, [Uint8Array]>('SELECT position FROM transactions WHERE tx_id = ?1');
+  const mined = db.prepare<Stored<'transactions', 'position'>, [Uint8Array]>(
+    'SELECT position FROM transactions WHERE tx_id = ?1',
+  );
   const isMined = (txId: Uint8Array): boolean => mined.get(txId) !== null;
 
   return {
@@ -255,7 +258,7 @@ type EarlyDrops = ReturnType<typeof earlyDrops>;
 /** What keeps such drops through this connection. */
 function earlyDrops(db: Database) {
   const add = inserterIfAbsent(db, earlyDropsTable);
-  const find = db.prepare<Stored<typeof earlyDropsTable, 'state' | 'replaced_by_tx_id' | 'height'>, [Uint8Array]>(
+  const find = db.prepare<Stored<'early_drops', 'state' | 'replaced_by_tx_id' | 'height'>, [Uint8Array]>(
     'SELECT state, replaced_by_tx_id, height FROM early_drops WHERE tx_id = ?1',
   );
   const remove = db.prepare<null, [Uint8Array]>('DELETE FROM early_drops WHERE tx_id = ?1');
@@ -291,7 +294,7 @@ type MinedReceipts = ReturnType<typeof minedReceipts>;
 /** What keeps receipts through this connection, by the position of their transaction in the chain. */
 function minedReceipts(db: Database) {
   const add = inserterIfAbsent(db, minedReceiptsTable);
-  const take = db.prepare<Stored<typeof minedReceiptsTable, 'received_at' | 'receipt_block_height'>, [number]>(
+  const take = db.prepare<Stored<'mined_receipts', 'received_at' | 'receipt_block_height'>, [number]>(
     'DELETE FROM mined_receipts WHERE position = ?1 RETURNING received_at, receipt_block_height',
   );
   const forget = db.prepare<null, [number]>('DELETE FROM mined_receipts WHERE position < ?1');

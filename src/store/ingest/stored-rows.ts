@@ -1,16 +1,14 @@
 /** Rows of the mempool's table, as those who decide what becomes of transactions read them. */
 import type { Database } from 'bun:sqlite';
 import { MEMPOOL_STATE } from '../rows/enums.ts';
-import { prepared } from '../rows/statement.ts';
-import type { Stored } from '../rows/table.ts';
-import type { mempoolTransactionsTable } from '../rows/tables.ts';
+import { prepared, type Stored } from '../rows/statement.ts';
 
 const { pending: PENDING } = MEMPOOL_STATE;
 
 /** What of a row decides what becomes of it. Nonces are decimal: numbers are exact below 2^53 alone. */
 export interface MempoolRow
   extends Stored<
-    typeof mempoolTransactionsTable,
+    'mempool_transactions',
     | 'tx_id'
     | 'state'
     | 'sender_id'

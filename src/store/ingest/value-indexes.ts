@@ -12,6 +12,7 @@ import { StoreUnavailableError } from '../files/store-failure.ts';
 import { type EventPosition, isWhole, type ValueIndex, type ValueIndexChoice } from '../model/contract.ts';
 import { storedSubject, valueIndexes } from '../queries/contracts/value-search.ts';
 import { EVENT_KIND, PAYLOAD } from '../rows/enums.ts';
+import type { Stored } from '../rows/statement.ts';
 import { numberedInserter } from '../rows/table.ts';
 import { valueIndexesTable } from '../rows/tables.ts';
 import { type CallColumns, callArguments } from '../rows/value-keys.ts';
@@ -65,20 +66,13 @@ interface Indexed {
   fields: () => ClarityFields;
 }
 
-interface LogRow {
-  position: number;
-  event_index: number;
-  value: Uint8Array | null;
-}
+type LogRow = Stored<'events', 'position' | 'event_index' | 'value'>;
 
-interface CallRow extends CallColumns {
-  position: number;
-  function_name: string | null;
-}
+type CallRow = CallColumns & Stored<'transactions', 'position' | 'function_name'>;
 
 /** What stands before a place, the last first. */
 function olderOnes(db: Database, most: number) {
-  const contractId = db.prepare<{ id: number }, [string]>('SELECT id FROM principals WHERE address = ?1');
+  const contractId = db.prepare<Stored<'principals', 'id'>, [string]>('SELECT id FROM principals WHERE address = ?1');
   const logs = db.prepare<LogRow, [number, number, number, number]>(
     `SELECT position, event_index, value FROM events
       WHERE contract_id = ?1 AND kind = ${EVENT_KIND.log} AND (position, event_index) < (?2, ?3)

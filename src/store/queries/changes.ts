@@ -3,7 +3,7 @@ import type { Database } from 'bun:sqlite';
 import { positionsOf } from '../../chain/position.ts';
 import type { BlockParties, Change, NftMove } from '../model/change.ts';
 import { assetEventOf, EVENT_KIND, PAYLOAD, storedChange } from '../rows/enums.ts';
-import { prepared } from '../rows/statement.ts';
+import { prepared, type Stored } from '../rows/statement.ts';
 
 export const sql = {
   newest: 'SELECT coalesce(max(id), 0) AS id FROM changes',
@@ -24,26 +24,14 @@ export const sql = {
                WHERE e.position BETWEEN ?1 AND ?2 AND e.kind >= ${EVENT_KIND.nft_transfer} ORDER BY e.position, e.event_index`,
 };
 
-interface TransactionRow {
-  position: number;
-  tx_id: Uint8Array;
-  sender_id: number;
-  sponsor_id: number | null;
-  recipient_id: number | null;
-  contract_id: number | null;
-}
-
-interface EventRow {
-  position: number;
-  sender_id: number | null;
+interface TransactionRow
+  extends Stored<'transactions', 'position' | 'tx_id' | 'sender_id' | 'sponsor_id' | 'contract_id'> {
   recipient_id: number | null;
 }
 
-interface NftRow {
-  tx_id: Uint8Array;
-  tx_index: number;
-  event_index: number;
-  kind: number;
+type EventRow = Stored<'events', 'position' | 'sender_id' | 'recipient_id'>;
+
+interface NftRow extends Stored<'transactions', 'tx_id' | 'tx_index'>, Stored<'events', 'event_index' | 'kind'> {
   asset: string;
   value: Uint8Array;
   sender: string | null;
@@ -52,10 +40,10 @@ interface NftRow {
 
 export function changeQueries(db: Database) {
   const newest = prepared<{ id: number }, []>(db, sql.newest);
-  const after = prepared<{ id: number; kind: number; subject: Uint8Array }, [number, number]>(db, sql.after);
+  const after = prepared<Stored<'changes', 'id' | 'kind' | 'subject'>, [number, number]>(db, sql.after);
   const transactions = prepared<TransactionRow, [number, number]>(db, sql.transactions);
   const events = prepared<EventRow, [number, number]>(db, sql.events);
-  const address = prepared<{ address: string }, [number]>(db, sql.address);
+  const address = prepared<Stored<'principals', 'address'>, [number]>(db, sql.address);
   const nftEvents = prepared<NftRow, [number, number]>(db, sql.nftEvents);
 
   return {

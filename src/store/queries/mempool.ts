@@ -13,7 +13,7 @@ import type {
 } from '../model/transaction.ts';
 import { decimalOf } from '../rows/amounts.ts';
 import { MEMPOOL_STATE, mempoolStatus, PAYLOAD, typeName, typeNumbers } from '../rows/enums.ts';
-import { prepared } from '../rows/statement.ts';
+import { prepared, type Stored } from '../rows/statement.ts';
 import { bytesAt, keysetPage, numberAt, textAt } from './page.ts';
 import { mined, type SpentRow, spentOf, waiting } from './transactions/summary.ts';
 
@@ -54,11 +54,7 @@ export const sql = {
 };
 
 /** A pending transaction as its table has it. */
-interface PendingRow extends SpentRow {
-  state: number;
-  received_at: number;
-  receipt_block_height: number;
-}
+type PendingRow = SpentRow & Stored<'mempool_transactions', 'state' | 'received_at' | 'receipt_block_height'>;
 
 interface DetailRow extends PendingRow {
   replaced_by_tx_id: Uint8Array | null;
@@ -83,14 +79,20 @@ export type MempoolQueries = ReturnType<typeof mempoolQueries>;
 export function mempoolQueries(db: Database) {
   const total = prepared<{ total: number }, []>(db, sql.total);
   const version = prepared<{ version: number }, []>(db, sql.version);
-  const fees = prepared<{ type: number; fee: string; transactions: number }, []>(db, sql.fees);
+  const fees = prepared<Stored<'mempool_transactions', 'type' | 'fee'> & { transactions: number }, []>(db, sql.fees);
   const from = prepared<PendingRow, [number, Uint8Array, number]>(db, sql.from);
   const before = prepared<PendingRow, [number, Uint8Array, number]>(db, sql.before);
   const byId = prepared<DetailRow, [Uint8Array]>(db, sql.byId);
   const minedById = prepared<DetailRow, [Uint8Array]>(db, sql.mined);
-  const state = prepared<{ state: number }, [Uint8Array]>(db, sql.state);
-  const ofPrincipalTotal = prepared<{ principal_id: number; total: number }, [string]>(db, sql.ofPrincipalTotal);
-  const ofPrincipalAt = prepared<{ tx_id: Uint8Array }, [number, number, number]>(db, sql.ofPrincipalAt);
+  const state = prepared<Stored<'mempool_transactions', 'state'>, [Uint8Array]>(db, sql.state);
+  const ofPrincipalTotal = prepared<Stored<'pending_counts', 'principal_id'> & { total: number }, [string]>(
+    db,
+    sql.ofPrincipalTotal,
+  );
+  const ofPrincipalAt = prepared<Stored<'pending_principals', 'tx_id'>, [number, number, number]>(
+    db,
+    sql.ofPrincipalAt,
+  );
   const ofPrincipalFrom = prepared<PendingRow, [number, Uint8Array, number, number]>(db, sql.ofPrincipalFrom);
   const ofPrincipalBefore = prepared<PendingRow, [number, Uint8Array, number, number]>(db, sql.ofPrincipalBefore);
 
@@ -198,7 +200,7 @@ export const pendingRankSql = {
 
 /** @param most transactions that are counted; another number than usual is for tests */
 export function pendingRank(db: Database, most = MOST_COUNTED) {
-  const pending = prepared<{ type: number; fee: string }, [Uint8Array]>(db, pendingRankSql.pending);
+  const pending = prepared<Stored<'mempool_transactions', 'type' | 'fee'>, [Uint8Array]>(db, pendingRankSql.pending);
   const ahead = prepared<{ n: number }, [string, number]>(db, pendingRankSql.ahead);
   const aheadOfType = prepared<{ n: number }, [string, number, number]>(db, pendingRankSql.aheadOfType);
 
@@ -239,9 +241,7 @@ export const pendingOfTypeSql = {
             WHERE state = ${MEMPOOL_STATE.pending} ORDER BY received_at, tx_id LIMIT 1`,
 };
 
-interface Row extends PendingRow {
-  size: number;
-}
+type Row = PendingRow & Stored<'mempool_transactions', 'size'>;
 
 type Key = [fee: string, height: number, size: number, txId: string];
 type Sought = [fee: string, height: number, size: number, txId: Uint8Array];
@@ -266,7 +266,7 @@ export function pendingOfType(db: Database) {
   const first = prepared<Row, [number, number]>(db, pendingOfTypeSql.first);
   const from = prepared<Row, [number, number, ...Sought]>(db, pendingOfTypeSql.from);
   const before = prepared<Row, [number, number, ...Sought]>(db, pendingOfTypeSql.before);
-  const oldest = prepared<{ tx_id: Uint8Array; received_at: number }, []>(db, pendingOfTypeSql.oldest);
+  const oldest = prepared<Stored<'mempool_transactions', 'tx_id' | 'received_at'>, []>(db, pendingOfTypeSql.oldest);
 
   /** The page of a type whose payloads have one or several wire ids: the rows of each are merged. */
   function page(type: TransactionType, limit: number, at: Cursor | null): Page<PendingTransaction> {
@@ -328,12 +328,7 @@ export const pendingSearchSql = {
   feesAndSizes: `SELECT type, fee, receipt_block_height, size FROM mempool_transactions WHERE state = ${MEMPOOL_STATE.pending}`,
 };
 
-interface KeyRow {
-  tx_id: Uint8Array;
-  received_at: number;
-  fee: string;
-  size: number;
-}
+type KeyRow = Stored<'mempool_transactions', 'tx_id' | 'received_at' | 'fee' | 'size'>;
 
 const ascending: Readonly<Record<PendingOrder['by'], (a: KeyRow, b: KeyRow) => number>> = {
   age: (a, b) => a.received_at - b.received_at,
@@ -346,11 +341,11 @@ export function pendingSearch(db: Database, mempool: MempoolQueries) {
     Object.entries(lists).map(([name, text]) => [name, prepared<{ tx_id: Uint8Array }, [number, number]>(db, text)]),
   );
   const totalOf = prepared<{ total: number }, []>(db, pendingSearchSql.total);
-  const principal = prepared<{ id: number }, [string]>(db, pendingSearchSql.principal);
+  const principal = prepared<Stored<'principals', 'id'>, [string]>(db, pendingSearchSql.principal);
   const ofSender = prepared<KeyRow, [number, number | null]>(db, pendingSearchSql.ofSender);
   const ofRecipient = prepared<KeyRow, [number]>(db, pendingSearchSql.ofRecipient);
   const ofPrincipal = prepared<KeyRow, [number]>(db, pendingSearchSql.ofPrincipal);
-  const feesAndSizes = prepared<{ type: number; fee: string; receipt_block_height: number; size: number }, []>(
+  const feesAndSizes = prepared<Stored<'mempool_transactions', 'type' | 'fee' | 'receipt_block_height' | 'size'>, []>(
     db,
     pendingSearchSql.feesAndSizes,
   );

@@ -8,7 +8,7 @@ import { lossyText } from '../../codec/utf8.ts';
 import { NAMES_OF_PAGE, type NameInfo, type SubdomainInfo } from '../model/name.ts';
 import { PAYLOAD, storedNameOperation } from '../rows/enums.ts';
 import { heightIn } from '../rows/expressions.ts';
-import { prepared } from '../rows/statement.ts';
+import { prepared, type Stored } from '../rows/statement.ts';
 
 /** The condition that nothing was done on the chain with a name from before it. */
 const untouched = 'NOT EXISTS (SELECT 1 FROM names n WHERE n.name = o.name)';
@@ -43,24 +43,21 @@ export const sql = {
            ORDER BY value LIMIT ?4`,
 };
 
-interface OperationRow {
-  namespace: string;
-  operation: number;
-  tx_id: Uint8Array;
+interface OperationRow
+  extends Stored<'names', 'namespace'>,
+    Stored<'name_operations', 'operation'>,
+    Stored<'transactions', 'tx_id'> {
   sender: string;
 }
 
-interface OldNameRow {
-  namespace: string;
-  owner: string;
-}
+type OldNameRow = Stored<'old_names', 'namespace' | 'owner'>;
 
 /** Whose a name is, by the token that is the name. */
 function nameOwners(db: Database) {
-  const asset = prepared<{ id: number }, [string]>(db, sql.asset);
-  const principal = prepared<{ id: number }, [string]>(db, sql.principal);
-  const owner = prepared<{ address: string }, [number, Uint8Array]>(db, sql.owner);
-  const owned = prepared<{ value: Uint8Array }, [number, number, Uint8Array, number]>(db, sql.owned);
+  const asset = prepared<Stored<'assets', 'id'>, [string]>(db, sql.asset);
+  const principal = prepared<Stored<'principals', 'id'>, [string]>(db, sql.principal);
+  const owner = prepared<Stored<'principals', 'address'>, [number, Uint8Array]>(db, sql.owner);
+  const owned = prepared<Stored<'nft_instances', 'value'>, [number, number, Uint8Array, number]>(db, sql.owned);
   const assetIds = (): number[] =>
     NAME_ASSETS.map((identifier) => asset.get(identifier)?.id).filter((id) => id !== undefined);
   return {
@@ -98,8 +95,8 @@ export function nameQueries(db: Database, turns: Turns) {
   const last = prepared<OperationRow, [string]>(db, sql.last);
   const oldName = prepared<OldNameRow, [string]>(db, sql.oldName);
   const oldNamesOfOwner = prepared<NameRow, [string, string, number]>(db, sql.oldNamesOfOwner);
-  const genesis = prepared<{ tx_id: Uint8Array }, [number, number]>(db, sql.genesis);
-  const firstTransferOf = prepared<{ tx_id: Uint8Array }, [number, number]>(db, sql.firstTransfer);
+  const genesis = prepared<Stored<'transactions', 'tx_id'>, [number, number]>(db, sql.genesis);
+  const firstTransferOf = prepared<Stored<'transactions', 'tx_id'>, [number, number]>(db, sql.firstTransfer);
   const version = prepared<{ attachment: number | null; old: number }, []>(db, sql.version);
   const owners = nameOwners(db);
   const namespaces = namespaceQueries(db);
@@ -211,20 +208,17 @@ export const namespacesSql = {
             ORDER BY position DESC, event_index DESC LIMIT 1`,
 };
 
-interface PriceRow {
-  base: string;
-  coefficient: string;
-  exponents: string;
-  nonalpha_discount: string;
-  no_vowel_discount: string;
-}
+type PriceRow = Stored<
+  'namespace_prices',
+  'base' | 'coefficient' | 'exponents' | 'nonalpha_discount' | 'no_vowel_discount'
+>;
 
 function namespaceQueries(db: Database) {
   const namespaces = prepared<{ namespace: string }, []>(db, namespacesSql.namespaces);
-  const namespace = prepared<{ position: number; lifetime: number }, [string]>(db, namespacesSql.namespace);
+  const namespace = prepared<Stored<'namespaces', 'position' | 'lifetime'>, [string]>(db, namespacesSql.namespace);
   const price = prepared<PriceRow, [string]>(db, namespacesSql.price);
   const oldNamespace = prepared<PriceRow & { lifetime: number }, [string]>(db, namespacesSql.oldNamespace);
-  const leased = prepared<{ position: number; operation: number }, [string]>(db, namespacesSql.leased);
+  const leased = prepared<Stored<'name_operations', 'position' | 'operation'>, [string]>(db, namespacesSql.leased);
 
   /** @param opened where its namespace was launched; null where it was before the chain, or isn't yet */
   function leaseStart(name: string, opened: number | null, isOld: boolean): number | null {
@@ -297,19 +291,9 @@ export const subdomainsSql = {
               WHERE o.name = ?1 ORDER BY o.position DESC, o.event_index DESC LIMIT 1`,
 };
 
-interface SubdomainRow {
-  owner: string;
-  resolver: string;
-  zonefile: Uint8Array;
-  tx_id: Uint8Array;
-}
+type SubdomainRow = Stored<'subdomains', 'owner' | 'resolver' | 'zonefile'> & Stored<'transactions', 'tx_id'>;
 
-interface OldSubdomainRow {
-  owner: string;
-  resolver: string;
-  zonefile_hash: Uint8Array;
-  zonefile: string;
-}
+type OldSubdomainRow = Stored<'old_subdomains', 'owner' | 'resolver' | 'zonefile_hash' | 'zonefile'>;
 
 interface NameRow {
   name: string;
@@ -350,13 +334,13 @@ const isSubdomain = (name: string): boolean => name.split('.').length > 2;
  */
 function subdomainQueries(db: Database, genesisId: () => Uint8Array | null) {
   const subdomain = prepared<SubdomainRow, [string]>(db, subdomainsSql.subdomain);
-  const declarations = prepared<{ zonefile: Uint8Array }, [string]>(db, subdomainsSql.declarations);
+  const declarations = prepared<Stored<'subdomains', 'zonefile'>, [string]>(db, subdomainsSql.declarations);
   const ofName = prepared<NameRow, [string, string, number]>(db, subdomainsSql.subdomainsOfName);
   const ofOwner = prepared<NameRow, [string, string, number]>(db, subdomainsSql.subdomainsOfOwner);
-  const resolver = prepared<{ resolver: string }, [string]>(db, subdomainsSql.resolver);
+  const resolver = prepared<Stored<'subdomains', 'resolver'>, [string]>(db, subdomainsSql.resolver);
   const oldSubdomain = prepared<OldSubdomainRow, [string]>(db, subdomainsSql.oldSubdomain);
   const oldOfOwner = prepared<NameRow, [string, string, number]>(db, subdomainsSql.oldSubdomainsOfOwner);
-  const oldResolver = prepared<{ resolver: string }, [string]>(db, subdomainsSql.oldResolver);
+  const oldResolver = prepared<Stored<'old_subdomains', 'resolver'>, [string]>(db, subdomainsSql.oldResolver);
 
   function findOld(name: string): SubdomainInfo | undefined {
     const row = oldSubdomain.get(name);
@@ -408,17 +392,16 @@ export const zonefilesSql = {
   oldHash: 'SELECT zonefile_hash FROM old_names WHERE name = ?1',
 };
 
-interface HashRow {
-  position: number;
+interface HashRow extends Stored<'name_operations', 'position'> {
   zonefile_hash: Uint8Array;
 }
 
 function zonefileQueries(db: Database) {
   const newestHash = prepared<HashRow, [string]>(db, zonefilesSql.zonefileHash);
   const withHash = prepared<HashRow, [string, Uint8Array]>(db, zonefilesSql.zonefileOfHash);
-  const attachment = prepared<{ content: Uint8Array }, [number, Uint8Array]>(db, zonefilesSql.attachment);
-  const oldZonefile = prepared<{ content: string }, [Uint8Array]>(db, zonefilesSql.oldZonefile);
-  const oldHash = prepared<{ zonefile_hash: Uint8Array }, [string]>(db, zonefilesSql.oldHash);
+  const attachment = prepared<Stored<'attachments', 'content'>, [number, Uint8Array]>(db, zonefilesSql.attachment);
+  const oldZonefile = prepared<Stored<'old_zonefiles', 'content'>, [Uint8Array]>(db, zonefilesSql.oldZonefile);
+  const oldHash = prepared<Stored<'old_names', 'zonefile_hash'>, [string]>(db, zonefilesSql.oldHash);
 
   const oldText = (hash: Uint8Array): string => oldZonefile.get(hash)?.content ?? '';
 

@@ -3,10 +3,10 @@
  * as blocks change it, and written before the commit.
  */
 import type { Database, SQLQueryBindings } from 'bun:sqlite';
-import { type KeyOf, type NewRow, type Stored, type TableShape, upserter } from './table.ts';
+import { type KeyOf, type NewRow, type StoredRow, type TableShape, upserter } from './table.ts';
 
 /** Every column of a row. */
-export type Row<S extends TableShape> = Stored<S, keyof S['columns'] & string>;
+export type Row<S extends TableShape> = StoredRow<S>;
 
 interface CachedRow<R> {
   /** Null where the table has no such row. */

@@ -1,5 +1,17 @@
-/** Prepared queries, and how many entries of an index a list by offset passes over. */
+/** Prepared queries, what they read, and how many entries of an index a list by offset passes over. */
 import type { Database, SQLQueryBindings, Statement } from 'bun:sqlite';
+import type { StoredRow } from './table.ts';
+import type * as tables from './tables.ts';
+
+type Shapes = typeof tables;
+/** Rows by the names of their tables. */
+type Rows = { [Export in keyof Shapes as Shapes[Export]['name']]: StoredRow<Shapes[Export]> };
+
+/** Some columns of a table's row as they are read; all of them where none is named. */
+export type Stored<Table extends keyof Rows, Name extends keyof Rows[Table] = keyof Rows[Table]> = Pick<
+  Rows[Table],
+  Name
+>;
 
 /** An answer would cost more than one request may. The message says what to ask for instead. */
 export class TooMuchWorkError extends Error {

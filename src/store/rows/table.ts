@@ -7,8 +7,8 @@ type ColumnType = 'integer' | 'text' | 'blob' | 'integer?' | 'text?' | 'blob?' |
 
 type Columns = Readonly<Record<string, ColumnType>>;
 
-export interface TableShape<C extends Columns = Columns, Key extends string = string> {
-  name: string;
+export interface TableShape<C extends Columns = Columns, Key extends string = string, Name extends string = string> {
+  name: Name;
   /** The columns by which a row is found. */
   key: readonly Key[];
   columns: C;
@@ -39,15 +39,15 @@ export type NewRow<S extends TableShape> = Given<S['columns']>;
 /** The columns that a row is found by. */
 export type KeyOf<S extends TableShape> = { [Name in S['key'][number]]: Bound[S['columns'][Name]] };
 
-/** Some columns of a row as they are read. Integers are exact below 2^53. */
-export type Stored<S extends TableShape, Name extends keyof S['columns']> = { [N in Name]: Read[S['columns'][N]] };
+/** A row as it is read. Integers are exact below 2^53. */
+export type StoredRow<S extends TableShape> = { [Name in keyof S['columns']]: Read[S['columns'][Name]] };
 
 /** Declares a table. @param key columns that no two rows have the same values of; none where there are no such columns */
-export const tableShape = <const C extends Columns, const Key extends keyof C & string>(
-  name: string,
+export const tableShape = <const Name extends string, const C extends Columns, const Key extends keyof C & string>(
+  name: Name,
   key: readonly Key[],
   columns: C,
-): TableShape<C, Key> => ({ name, key, columns });
+): TableShape<C, Key, Name> => ({ name, key, columns });
 
 type Values = SQLQueryBindings[];
 

@@ -1,5 +1,15 @@
-/** The tables that rows are written to by name. Generated from schema.sql by test/support/table-shapes.ts. */
+/** The tables of the index: columns, types, nullability and keys. Generated from schema.sql by test/support/table-shapes.ts. */
 import { tableShape } from './table.ts';
+
+export const principalsTable = tableShape('principals', ['id'], {
+  id: 'id',
+  address: 'text',
+});
+
+export const assetsTable = tableShape('assets', ['id'], {
+  id: 'id',
+  identifier: 'text',
+});
 
 export const blocksTable = tableShape('blocks', ['height'], {
   height: 'integer',
@@ -298,6 +308,15 @@ export const stxSuppliesTable = tableShape('stx_supplies', ['height'], {
   supply: 'text',
 });
 
+export const totalsTable = tableShape('totals', ['id'], {
+  id: 'id',
+  transactions: 'integer',
+  stx_supply: 'text',
+  stx_holders: 'integer',
+  stx_accounts: 'integer',
+  stx_balances: 'text',
+});
+
 export const stackingEventsTable = tableShape('stacking_events', ['pox_version', 'ordinal'], {
   pox_version: 'integer',
   ordinal: 'integer',
@@ -459,6 +478,13 @@ export const signerKeysTable = tableShape('signer_keys', ['signer_id', 'position
   auth_id: 'text?',
   current: 'integer',
   address: 'text',
+});
+
+export const stakingTotalsTable = tableShape('staking_totals', ['id'], {
+  id: 'id',
+  cycles: 'integer',
+  bonds: 'integer',
+  signers: 'integer',
 });
 
 export const burnBlocksTable = tableShape('burn_blocks', ['height'], {
@@ -661,6 +687,22 @@ export const hooksTable = tableShape('hooks', ['id'], {
   deleted_at: 'integer?',
 });
 
+export const hookProgressTable = tableShape('hook_progress', ['id'], {
+  id: 'id',
+  evaluated: 'integer',
+  cursor_height: 'integer',
+  cursor_hash: 'blob',
+  evaluated_at: 'integer?',
+  epoch: 'integer',
+});
+
+export const hookSecretsTable = tableShape('hook_secrets', ['consumer'], {
+  consumer: 'text',
+  secret: 'blob',
+  previous: 'blob?',
+  rotated_at: 'integer',
+});
+
 export const hookDeliveriesTable = tableShape('hook_deliveries', ['id'], {
   id: 'id',
   webhook_id: 'text',
@@ -724,6 +766,20 @@ export const hookBackfillsTable = tableShape('hook_backfills', ['id'], {
   created_at: 'integer',
   finished_at: 'integer?',
   error: 'text?',
+});
+
+export const progressTable = tableShape('progress', ['id'], {
+  id: 'id',
+  chain_id: 'integer?',
+  journal_id: 'integer',
+  journal_chain: 'blob',
+  burn_block_height: 'integer',
+  mempool_pending: 'integer',
+  mempool_version: 'integer',
+});
+
+export const unfilledUpgradesTable = tableShape('unfilled_upgrades', ['schema_version'], {
+  schema_version: 'integer',
 });
 
 export const sendManyContractsTable = tableShape('send_many_contracts', ['network'], {

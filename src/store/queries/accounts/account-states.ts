@@ -7,7 +7,7 @@ import { positionsOf } from '../../../chain/position.ts';
 import type { AccountState, TokenSums } from '../../model/account.ts';
 import { decimalOf, exactInteger } from '../../rows/amounts.ts';
 import { AFFECTED, PAYLOAD } from '../../rows/enums.ts';
-import { prepared } from '../../rows/statement.ts';
+import { prepared, type Stored } from '../../rows/statement.ts';
 
 /** A checkpoint is set by the block in which an account's transactions and rewards reach or pass a multiple of this. */
 export const CHECKPOINT_EVERY = 64;
@@ -39,49 +39,39 @@ export const sql = {
                      ORDER BY height DESC LIMIT 1`,
 };
 
-interface CheckpointRow {
-  height: number;
-  transactions: number;
-  sponsored_only: number;
-  events: number;
-  locks: number;
-  inbound: number;
+interface CheckpointRow
+  extends Stored<
+    'account_checkpoints',
+    | 'height'
+    | 'transactions'
+    | 'sponsored_only'
+    | 'events'
+    | 'locks'
+    | 'inbound'
+    | 'sent'
+    | 'received'
+    | 'fees'
+    | 'mined'
+  > {
   /** Decimal, as every nonce here: numbers are exact below 2^53 alone. */
   last_nonce: string | null;
-  sent: string;
-  received: string;
-  fees: string;
-  mined: string;
 }
 
-interface TransactionRow {
-  affected: number;
-  events: number;
-  stx_sent: string;
-  stx_received: string;
-  fee: string;
+interface TransactionRow
+  extends Stored<'principal_transactions', 'affected' | 'events' | 'stx_sent' | 'stx_received'>,
+    Stored<'transactions', 'fee' | 'sender_id' | 'sponsor_id'> {
   nonce: string | null;
   sponsor_nonce: string | null;
-  sender_id: number;
-  sponsor_id: number | null;
 }
 
-interface RewardRow {
-  coinbase: string;
-  fees_anchored: string;
-  fees_streamed_confirmed: string;
-  fees_streamed_produced: string;
-}
+type RewardRow = Stored<
+  'miner_rewards',
+  'coinbase' | 'fees_anchored' | 'fees_streamed_confirmed' | 'fees_streamed_produced'
+>;
 
-interface TokenRow {
-  token: number;
-  asset_id: number;
-}
+type TokenRow = Stored<'token_checkpoints', 'token' | 'asset_id'>;
 
-interface SumsRow {
-  sent: string;
-  received: string;
-}
+type SumsRow = Stored<'token_checkpoints', 'sent' | 'received'>;
 
 type InvolvementsRow = Pick<CheckpointRow, 'transactions' | 'sponsored_only' | 'events'>;
 

@@ -7,7 +7,7 @@ import type { Heights } from '../../model/block.ts';
 import type { OffsetStart, Page } from '../../model/page.ts';
 import type { AssetEvent, PlacedEvent, TransactionEvent, TransactionKey } from '../../model/transaction.ts';
 import { AFFECTED, EVENT_KIND, kindMask, PAYLOAD, TOKEN } from '../../rows/enums.ts';
-import { prepared, TooMuchWorkError } from '../../rows/statement.ts';
+import { prepared, type Stored, TooMuchWorkError } from '../../rows/statement.ts';
 import { isBehind, keysetPage, movedTo, numberAt, pageBeyond } from '../page.ts';
 import type { DetailQueries } from '../transactions/details.ts';
 import { type EventRow, eventColumns, eventJoins, eventOf } from '../transactions/events.ts';
@@ -37,11 +37,7 @@ interface PositionRow {
   position: number;
 }
 
-interface Involvement {
-  affected: number;
-  stx_sent: string;
-  stx_received: string;
-}
+type Involvement = Stored<'principal_transactions', 'affected' | 'stx_sent' | 'stx_received'>;
 
 /** Positions of which a list is, newest first, and how many of its items to pass over. */
 export interface Range extends Entry {
@@ -61,7 +57,7 @@ export function addressTransactionQueries(db: Database, details: DetailQueries, 
   const count = prepared<{ transactions: number; sponsored: number }, [number, number, number]>(db, sql.count);
   const one = prepared<Involvement, [number, number]>(db, sql.one);
   const newer = prepared<PositionRow, [number, number, number]>(db, sql.newer);
-  const heightByHash = prepared<{ height: number }, [Uint8Array]>(db, sql.height);
+  const heightByHash = prepared<Stored<'blocks', 'height'>, [Uint8Array]>(db, sql.height);
   const byId = prepared<PositionRow, [Uint8Array]>(db, sql.byId);
   const transactionAt = placeQuery(db);
 
@@ -179,9 +175,7 @@ interface KeyRow {
   printed: number | null;
 }
 
-interface Row {
-  tx_id: Uint8Array;
-  tx_index: number;
+interface Row extends Stored<'transactions', 'tx_id' | 'tx_index'> {
   amount: string | null;
   memo: Uint8Array | null;
   sender: string | null;
@@ -269,7 +263,7 @@ export function addressEventQueries(db: Database, turns: Turns, most = MOST_LOOK
   const count = prepared<{ found: number }, [number, number, number]>(db, addressEventsSql.count);
   const newestFirst = prepared<EventRow, [number, number, number]>(db, addressEventsSql.newestFirst);
   const assets = prepared<EventRow, [number, number]>(db, addressEventsSql.assets);
-  const txIdAt = prepared<{ tx_id: Uint8Array }, [number]>(db, addressEventsSql.txId);
+  const txIdAt = prepared<Stored<'transactions', 'tx_id'>, [number]>(db, addressEventsSql.txId);
 
   return {
     /** Asset events of one transaction, in order. */

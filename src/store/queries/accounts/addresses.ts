@@ -16,7 +16,7 @@ import type {
 } from '../../model/transaction.ts';
 import { decimalOf } from '../../rows/amounts.ts';
 import { storedToken } from '../../rows/enums.ts';
-import { prepared } from '../../rows/statement.ts';
+import { prepared, type Stored } from '../../rows/statement.ts';
 import type { MempoolQueries } from '../mempool.ts';
 import { nftListQueries } from '../tokens/nfts.ts';
 import type { DetailQueries } from '../transactions/details.ts';
@@ -45,8 +45,8 @@ const MOVES = ['stx', 'ft', 'nft', 'stx_lock'] as const;
 
 /** The numbers of principals and assets by the texts that name them. */
 function numbers(db: Database) {
-  const principalId = prepared<{ id: number }, [string]>(db, sql.principal);
-  const assetId = prepared<{ id: number }, [string]>(db, sql.asset);
+  const principalId = prepared<Stored<'principals', 'id'>, [string]>(db, sql.principal);
+  const assetId = prepared<Stored<'assets', 'id'>, [string]>(db, sql.asset);
   return {
     principalOf: (address: string): number => principalId.get(address)?.id ?? NONE,
     assetOf: (asset: string): number => assetId.get(asset)?.id ?? NONE,
@@ -161,7 +161,7 @@ function transactionLists(db: Database, details: DetailQueries, events: AddressE
  */
 export function addressReader(db: Database, details: DetailQueries, mempool: MempoolQueries, turns: Turns) {
   const { principalOf } = numbers(db);
-  const identifier = prepared<{ identifier: string }, [number]>(db, sql.identifier);
+  const identifier = prepared<Stored<'assets', 'identifier'>, [number]>(db, sql.identifier);
   const states = accountStates(db);
   const events = addressEventQueries(db, turns);
   const holders = holderListQueries(db);
@@ -287,7 +287,7 @@ function holderListQueries(db: Database) {
   const ft = { having: list(holderListsSql.ft), spent: list(holderListsSql.ftSpent) };
   const stxTotals = prepared<Totals, []>(db, holderListsSql.stxTotals);
   const ftTotals = prepared<Totals, [number]>(db, holderListsSql.ftTotals);
-  const ofPrincipal = prepared<{ identifier: string; balance: string }, [number, number, number]>(
+  const ofPrincipal = prepared<Stored<'ft_balances', 'identifier' | 'balance'>, [number, number, number]>(
     db,
     holderListsSql.ofPrincipal,
   );

@@ -3,7 +3,7 @@ import type { Database } from 'bun:sqlite';
 import { heightOf, positionsOf } from '../../../chain/position.ts';
 import type { StxBalance } from '../../model/account.ts';
 import { heightIn } from '../../rows/expressions.ts';
-import { prepared } from '../../rows/statement.ts';
+import { prepared, type Stored } from '../../rows/statement.ts';
 
 const poxVersions = [1, 2, 3, 4] as const;
 
@@ -24,14 +24,9 @@ export const sql = {
   forcedUnlocks: `SELECT ${poxVersions.map((version) => `${unlockHeight(version)} AS pox_${version}`).join(', ')}`,
 };
 
-interface LockRow {
-  amount: string | null;
-  unlock_height: number;
-  pox_version: number;
-  position: number;
-  tx_id: Uint8Array;
-  burn_block_height: number;
-}
+type LockRow = Stored<'stx_locks', 'amount' | 'unlock_height' | 'pox_version' | 'position'> &
+  Stored<'transactions', 'tx_id'> &
+  Stored<'blocks', 'burn_block_height'>;
 
 /** By version: the Bitcoin height of the forced unlock; 0 is none, and null where no block says it. */
 type ForcedUnlocks = Record<`pox_${(typeof poxVersions)[number]}`, number | null>;
@@ -43,7 +38,7 @@ const UNSAID: ForcedUnlocks = { pox_1: null, pox_2: null, pox_3: null, pox_4: nu
  * before 4.0 not that of pox-4, so that the newest block that says one may be any: each block is looked at once.
  */
 export function forcedUnlockQuery(db: Database): () => ForcedUnlocks {
-  const tipBlock = prepared<{ height: number; hash: Uint8Array }, []>(db, sql.tip);
+  const tipBlock = prepared<Stored<'blocks', 'height'> & { hash: Uint8Array }, []>(db, sql.tip);
   const hashAt = prepared<{ hash: Uint8Array }, [number]>(db, sql.hash);
   const saidAbove = prepared<ForcedUnlocks, [number]>(db, sql.forcedUnlocks);
   const isAt = (height: number, hash: Uint8Array): boolean => {
@@ -70,7 +65,7 @@ export function forcedUnlockQuery(db: Database): () => ForcedUnlocks {
 
 export function lockQuery(db: Database) {
   const lastLock = prepared<LockRow, [number, number, number]>(db, sql.last);
-  const block = prepared<{ height: number; burn_block_height: number }, [number]>(db, sql.block);
+  const block = prepared<Stored<'blocks', 'height' | 'burn_block_height'>, [number]>(db, sql.block);
   const forcedUnlocks = forcedUnlockQuery(db);
 
   /**

@@ -18,7 +18,7 @@ import { ChainReplacedError } from '../../model/read-errors.ts';
 import { decimalOf } from '../../rows/amounts.ts';
 import { assetEventOf, EVENT_KIND, storedToken, TOKEN } from '../../rows/enums.ts';
 import { heightIn, shownTime } from '../../rows/expressions.ts';
-import { prepared } from '../../rows/statement.ts';
+import { prepared, type Stored } from '../../rows/statement.ts';
 import { accountStates } from './account-states.ts';
 
 /** Seconds that a block's time may lie before an earlier block's: those of Stacks 2.x follow Bitcoin's clock. */
@@ -53,38 +53,27 @@ export const sql = {
              ORDER BY r.height`,
 };
 
-interface TransactionRow {
-  position: number;
-  /** How many of its asset events concern the principal. */
-  events: number;
-  tx_id: Uint8Array;
+interface TransactionRow
+  extends Stored<'principal_transactions', 'position' | 'events'>,
+    Stored<'transactions', 'tx_id' | 'fee' | 'event_count'> {
   time: number;
-  fee: string;
-  event_count: number;
   payer_id: number;
 }
 
-interface EventRow {
-  event_index: number;
-  kind: number;
-  sender_id: number | null;
-  recipient_id: number | null;
+interface EventRow
+  extends Stored<'events', 'event_index' | 'kind' | 'sender_id' | 'recipient_id' | 'asset_id' | 'amount'> {
   sender: string | null;
   recipient: string | null;
-  asset_id: number | null;
   identifier: string | null;
-  amount: string | null;
   value: Uint8Array | null;
 }
 
-interface RewardRow {
-  height: number;
-  reward_index: number;
+interface RewardRow
+  extends Stored<
+    'miner_rewards',
+    'height' | 'reward_index' | 'coinbase' | 'fees_anchored' | 'fees_streamed_confirmed' | 'fees_streamed_produced'
+  > {
   time: number;
-  coinbase: string;
-  fees_anchored: string;
-  fees_streamed_confirmed: string;
-  fees_streamed_produced: string;
 }
 
 /** Transactions and events that one step looks at, about; the step lasts some milliseconds. */
@@ -271,9 +260,9 @@ function steps(db: Database, rowsOfAStep: number) {
  */
 export function principalHistoryQueries(db: Database, file: number, rows = ROWS_OF_A_STEP) {
   const heightsOf = boundQueries(db);
-  const hashAt = prepared<{ index_block_hash: Uint8Array }, [number]>(db, sql.hash);
-  const principalId = prepared<{ id: number }, [string]>(db, sql.principal);
-  const assetOf = prepared<{ identifier: string }, [number]>(db, sql.asset);
+  const hashAt = prepared<Stored<'blocks', 'index_block_hash'>, [number]>(db, sql.hash);
+  const principalId = prepared<Stored<'principals', 'id'>, [string]>(db, sql.principal);
+  const assetOf = prepared<Stored<'assets', 'identifier'>, [number]>(db, sql.asset);
   const opening = openings(db);
   const stepFrom = steps(db, rows);
 

@@ -3,7 +3,7 @@ import type { Database } from 'bun:sqlite';
 import type { Nonces, PendingStx, StxBalance, StxHistory } from '../../model/account.ts';
 import { decimalOf, exactInteger } from '../../rows/amounts.ts';
 import { MEMPOOL_STATE } from '../../rows/enums.ts';
-import { prepared } from '../../rows/statement.ts';
+import { prepared, type Stored } from '../../rows/statement.ts';
 import { accountStates } from './account-states.ts';
 import { lockQuery } from './locks.ts';
 import { LAST_HEIGHT } from './places.ts';
@@ -26,15 +26,18 @@ const NONE: PendingStx = { any: false, inbound: 0n, outbound: 0n };
 const NOBODY = 0;
 
 export function principalQueries(db: Database) {
-  const id = prepared<{ id: number }, [string]>(db, sql.id);
+  const id = prepared<Stored<'principals', 'id'>, [string]>(db, sql.id);
   const known = prepared<{ known: number }, [string]>(db, sql.known);
-  const balance = prepared<{ balance: string }, [number]>(db, sql.balance);
+  const balance = prepared<Stored<'accounts', 'balance'>, [number]>(db, sql.balance);
   const locked = lockQuery(db);
   const states = accountStates(db);
   const nonces = nonceQueries(db);
   const pendingInbound = prepared<{ amount: string }, [number]>(db, sql.pendingInbound);
-  const pendingSent = prepared<{ amount: string | null; fee: string; pays: number }, [number]>(db, sql.pendingSent);
-  const pendingSponsored = prepared<{ fee: string }, [number]>(db, sql.pendingSponsored);
+  const pendingSent = prepared<Stored<'mempool_transactions', 'amount' | 'fee'> & { pays: number }, [number]>(
+    db,
+    sql.pendingSent,
+  );
+  const pendingSponsored = prepared<Stored<'mempool_transactions', 'fee'>, [number]>(db, sql.pendingSponsored);
 
   function pending(principal: number): PendingStx {
     let inbound = 0n;
@@ -128,7 +131,7 @@ export function noncesBetween(
 }
 
 function nonceQueries(db: Database) {
-  const id = prepared<{ id: number }, [string]>(db, noncesSql.id);
+  const id = prepared<Stored<'principals', 'id'>, [string]>(db, noncesSql.id);
   const used = prepared<NonceRow, [number]>(db, noncesSql.used);
   const sponsored = prepared<NonceRow, [number]>(db, noncesSql.sponsored);
   const waiting = prepared<NonceRow, [number]>(db, noncesSql.waiting);

@@ -1,6 +1,6 @@
 /** Blocks as charts show them: the newest ones with their times, and how many each day had. */
 import type { Database } from 'bun:sqlite';
-import { prepared } from '../../rows/statement.ts';
+import { prepared, type Stored } from '../../rows/statement.ts';
 
 export const sql = {
   range: 'SELECT height, block_time, transactions FROM blocks WHERE height BETWEEN ?1 AND ?2 ORDER BY height',
@@ -24,16 +24,9 @@ interface ChartedDay {
   transactions: number;
 }
 
-interface BlockRow {
-  height: number;
-  block_time: number;
-  transactions: number;
-}
+type BlockRow = Stored<'blocks', 'height' | 'block_time' | 'transactions'>;
 /** What the chain had below a block. */
-interface Below {
-  height: number;
-  preceding_transactions: number;
-}
+type Below = Stored<'blocks', 'height' | 'preceding_transactions'>;
 
 const DAY = 86_400;
 

@@ -5,7 +5,7 @@ import type { BlockId, ChainBlock, TenureLoad } from '../../model/block.ts';
 import type { Cursor, CursorSide, OffsetPage, OffsetStart, Page } from '../../model/page.ts';
 import { PAYLOAD } from '../../rows/enums.ts';
 import { heightIn } from '../../rows/expressions.ts';
-import { prepared } from '../../rows/statement.ts';
+import { prepared, type Stored } from '../../rows/statement.ts';
 import { keysetPage, numberAt, pageBeyond } from '../page.ts';
 import type { ChainQueries } from './chain.ts';
 
@@ -60,24 +60,26 @@ export const sql = {
 const SIGNATURE = 65;
 const NO_BYTES = new Uint8Array(0);
 
-interface Row extends CostRow {
-  height: number;
-  block_hash: Uint8Array;
-  index_block_hash: Uint8Array;
-  parent_block_hash: Uint8Array;
-  parent_index_block_hash: Uint8Array;
-  block_time: number;
+interface Row
+  extends CostRow,
+    Stored<
+      'blocks',
+      | 'height'
+      | 'block_hash'
+      | 'index_block_hash'
+      | 'parent_block_hash'
+      | 'parent_index_block_hash'
+      | 'block_time'
+      | 'burn_block_hash'
+      | 'burn_block_height'
+      | 'burn_block_time'
+      | 'miner_tx_id'
+      | 'announced_transactions'
+    > {
   tenure_height: number;
-  burn_block_hash: Uint8Array;
-  burn_block_height: number;
-  burn_block_time: number;
-  miner_tx_id: Uint8Array;
-  announced_transactions: number;
 }
 
-interface HeightRow {
-  height: number;
-}
+type HeightRow = Stored<'blocks', 'height'>;
 
 /** Heights of neighbours, both ends included; empty where the last is below the first. */
 interface Heights {
@@ -110,12 +112,12 @@ export function blockQueries(db: Database, chain: ChainQueries) {
   const at = prepared<Row, [number]>(db, sql.at);
   const tip = prepared<HeightRow, []>(db, sql.tip);
   const heightByHash = prepared<HeightRow, [Uint8Array]>(db, sql.height);
-  const blockTime = prepared<{ block_time: number }, [number]>(db, sql.time);
+  const blockTime = prepared<Stored<'blocks', 'block_time'>, [number]>(db, sql.time);
   const since = prepared<HeightRow, [number]>(db, sql.since);
   const firstOfTenure = prepared<HeightRow, [number]>(db, sql.firstOfTenure);
   const lastOfTenure = prepared<HeightRow, [number]>(db, sql.lastOfTenure);
   const blockAsTenure = prepared<HeightRow, [number]>(db, sql.blockAsTenure);
-  const signatures = prepared<{ signer_signatures: Uint8Array | null }, [number]>(db, sql.signatures);
+  const signatures = prepared<Stored<'blocks', 'signer_signatures'>, [number]>(db, sql.signatures);
 
   /** Highest first. */
   const range: BlockRange = (first, last) => rows.all(first, last).map(blockOf);

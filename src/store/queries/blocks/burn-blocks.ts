@@ -7,7 +7,7 @@ import { cycleLength, MAINNET_CHAIN_ID, networkOf } from '../../../chain/network
 import type { AnchorBurnBlock, BlockId, ChainBlock } from '../../model/block.ts';
 import type { OffsetPage } from '../../model/page.ts';
 import type { BurnReward, PoxOutput, RewardSlot } from '../../model/staking.ts';
-import { prepared } from '../../rows/statement.ts';
+import { prepared, type Stored } from '../../rows/statement.ts';
 import { forcedUnlockQuery } from '../accounts/locks.ts';
 import type { BlockRange } from './blocks.ts';
 
@@ -21,22 +21,17 @@ export const sql = {
   blocks: 'SELECT block_hash, block_time FROM blocks WHERE height BETWEEN ?1 AND ?2 ORDER BY height DESC',
 };
 
-interface Row {
-  ordinal: number;
-  hash: Uint8Array;
-  height: number;
-  time: number;
-  first_block: number;
-  blocks: number;
-  transactions: number;
-}
+type Row = Stored<
+  'anchor_burn_blocks',
+  'ordinal' | 'hash' | 'height' | 'time' | 'first_block' | 'blocks' | 'transactions'
+>;
 
 export function burnBlockQueries(db: Database, blockRange: BlockRange) {
   const newest = prepared<Row, []>(db, sql.newest);
   const byHeight = prepared<Row, [number]>(db, sql.byHeight);
   const byHash = prepared<Row, [Uint8Array]>(db, sql.byHash);
   const range = prepared<Row, [number, number]>(db, sql.range);
-  const anchored = prepared<{ block_hash: Uint8Array; block_time: number }, [number, number]>(db, sql.blocks);
+  const anchored = prepared<Stored<'blocks', 'block_hash' | 'block_time'>, [number, number]>(db, sql.blocks);
 
   function row(id: BlockId): Row | null {
     if (id === 'latest') return newest.get();
@@ -119,24 +114,15 @@ interface PayingBlockRow {
   hash: Uint8Array;
 }
 
-interface RewardRow extends PayingBlockRow {
-  burn_amount: string;
-  recipient: string;
-  amount: string;
+interface RewardRow extends PayingBlockRow, Stored<'burn_rewards', 'burn_amount' | 'recipient' | 'amount'> {
   item: number;
 }
 
-interface SlotRow extends PayingBlockRow {
-  address: string;
+interface SlotRow extends PayingBlockRow, Stored<'burn_slot_holders', 'address'> {
   item: number;
 }
 
-interface OutputRow extends PayingBlockRow {
-  tx_id: Uint8Array;
-  output_index: number;
-  recipient: string;
-  amount: string;
-}
+type OutputRow = PayingBlockRow & Stored<'pox_transactions', 'tx_id' | 'output_index' | 'recipient' | 'amount'>;
 
 const burnBlock = ({ hash, height }: PayingBlockRow) => ({ hash, height });
 
@@ -171,8 +157,8 @@ const FIRST_CYCLE = 666_050;
 const WITHOUT_END = Number.MAX_SAFE_INTEGER;
 
 export function burnRewardQueries(db: Database) {
-  const newest = prepared<{ hash: Uint8Array }, []>(db, burnRewardsSql.newest);
-  const chainId = prepared<{ chain_id: number | null }, []>(db, burnRewardsSql.chainId);
+  const newest = prepared<Stored<'burn_blocks', 'hash'>, []>(db, burnRewardsSql.newest);
+  const chainId = prepared<Stored<'progress', 'chain_id'>, []>(db, burnRewardsSql.chainId);
   const forcedUnlocks = forcedUnlockQuery(db);
   const firstUnpaid = prepared<{ height: number }, [number]>(db, burnRewardsSql.firstUnpaid);
   const rewardTotal = prepared<{ total: number }, [number]>(db, burnRewardsSql.rewardTotal);
@@ -183,8 +169,8 @@ export function burnRewardQueries(db: Database) {
   const slots = prepared<SlotRow, [number, number]>(db, burnRewardsSql.slots);
   const slotTotalOf = prepared<{ total: number }, [string, number]>(db, burnRewardsSql.slotTotalOf);
   const slotsOf = prepared<SlotRow, [string, number, number]>(db, burnRewardsSql.slotsOf);
-  const newestOutput = prepared<{ height: number }, []>(db, burnRewardsSql.newestOutput);
-  const byHash = prepared<{ height: number }, [Uint8Array]>(db, burnRewardsSql.byHash);
+  const newestOutput = prepared<Stored<'pox_transactions', 'height'>, []>(db, burnRewardsSql.newestOutput);
+  const byHash = prepared<Stored<'burn_blocks', 'height'>, [Uint8Array]>(db, burnRewardsSql.byHash);
   const outputCount = prepared<{ total: number }, [number]>(db, burnRewardsSql.outputCount);
   const outputs = prepared<OutputRow, [number, number, number]>(db, burnRewardsSql.outputs);
   const outputTotalOf = prepared<{ total: number }, [string]>(db, burnRewardsSql.outputTotalOf);

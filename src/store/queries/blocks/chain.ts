@@ -1,7 +1,7 @@
 /** The tip, and blocks by what names them. */
 import type { Database } from 'bun:sqlite';
 import type { BlockId, ChainTip } from '../../model/block.ts';
-import { prepared } from '../../rows/statement.ts';
+import { prepared, type Stored } from '../../rows/statement.ts';
 import { type KeptTransactions, nothingKept } from '../transactions/kept-transactions.ts';
 
 export const sql = {
@@ -24,11 +24,9 @@ export const sql = {
     'SELECT height, index_block_hash, transactions FROM blocks WHERE block_hash = ?1 ORDER BY height DESC LIMIT 1',
 };
 
-interface TipRow {
-  height: number;
-  block_hash: Uint8Array;
-  index_block_hash: Uint8Array;
-  burn_block_height: number;
+interface TipRow
+  extends Stored<'blocks', 'height' | 'block_hash' | 'index_block_hash'>,
+    Stored<'progress', 'burn_block_height'> {
   microblock_hash: Uint8Array | null;
   microblock_sequence: number | null;
 }
@@ -44,7 +42,7 @@ export type ChainQueries = ReturnType<typeof chainQueries>;
 
 /** @param kept keeps the tip while the file stays as it is */
 export function chainQueries(db: Database, kept: KeptTransactions = nothingKept) {
-  const chainId = prepared<{ chain_id: number | null }, []>(db, sql.chainId);
+  const chainId = prepared<Stored<'progress', 'chain_id'>, []>(db, sql.chainId);
   const tip = prepared<TipRow, []>(db, sql.tip);
   const newestArrival = prepared<Pick<BlockRow, 'index_block_hash'>, []>(db, sql.newestArrival);
   const newest = prepared<BlockRow, []>(db, sql.newest);

@@ -3,7 +3,7 @@ import type { Database } from 'bun:sqlite';
 import { positionsOf } from '../../../chain/position.ts';
 import type { ChainMicroblock } from '../../model/block.ts';
 import type { OffsetPage } from '../../model/page.ts';
-import { prepared } from '../../rows/statement.ts';
+import { prepared, type Stored } from '../../rows/statement.ts';
 import type { StreamedQueries } from './streamed.ts';
 
 // The first block of an index has no parent in it: what it says itself of its parent is all that is known.
@@ -20,13 +20,9 @@ export const sql = {
                   ORDER BY position`,
 };
 
-interface Row {
-  hash: Uint8Array;
-  parent_hash: Uint8Array;
-  sequence: number;
-  height: number;
-  block_hash: Uint8Array;
-  parent_block_hash: Uint8Array;
+interface Row
+  extends Stored<'microblocks', 'hash' | 'parent_hash' | 'sequence' | 'height'>,
+    Stored<'blocks', 'block_hash' | 'parent_block_hash'> {
   /** Null where the index doesn't have the parent. */
   burn_block_hash: Uint8Array | null;
   burn_block_height: number;
@@ -40,7 +36,7 @@ export function microblockQueries(db: Database, streamed: StreamedQueries) {
   const total = prepared<{ total: number | null }, []>(db, sql.total);
   const range = prepared<Row, [number, number]>(db, sql.range);
   const byHash = prepared<Row, [Uint8Array]>(db, sql.byHash);
-  const transactions = prepared<{ tx_id: Uint8Array }, [number, number, Uint8Array]>(db, sql.transactions);
+  const transactions = prepared<Stored<'transactions', 'tx_id'>, [number, number, Uint8Array]>(db, sql.transactions);
 
   function confirmed(row: Row): ChainMicroblock {
     const { first, last } = positionsOf(row.height);

@@ -5,7 +5,7 @@ import { networkOf, TESTNET_CHAIN_ID } from '../../../chain/network.ts';
 import { blockOfPayload, type EntryReader } from '../../files/payload-source.ts';
 import type { BlockSearch } from '../../model/block.ts';
 import type { FoundInForks, TransactionEvent } from '../../model/transaction.ts';
-import { prepared } from '../../rows/statement.ts';
+import { prepared, type Stored } from '../../rows/statement.ts';
 import type { MempoolQueries } from '../mempool.ts';
 import { type DetailQueries, detailInBlock, indexedEvents } from '../transactions/details.ts';
 import type { EventQueries } from '../transactions/events.ts';
@@ -28,9 +28,8 @@ export const sql = {
   payload: 'SELECT journal_id FROM block_payloads WHERE index_block_hash = ?1',
 };
 
-interface Row {
+interface Row extends Stored<'orphaned_blocks', 'height'> {
   index_block_hash: Uint8Array;
-  height: number;
 }
 
 export interface OrphanedTransaction {
@@ -54,7 +53,7 @@ export function orphanQueries(db: Database, chain: Pick<ChainQueries, 'chainId'>
   const byBurnHeight = prepared<Row, [number]>(db, sql.byBurnHeight);
   const ofTransaction = prepared<Row, [Uint8Array]>(db, sql.ofTransaction);
   const ofContract = prepared<Row & { tx_id: Uint8Array }, [string]>(db, sql.ofContract);
-  const payload = prepared<{ journal_id: number }, [Uint8Array]>(db, sql.payload);
+  const payload = prepared<Stored<'block_payloads', 'journal_id'>, [Uint8Array]>(db, sql.payload);
 
   const network = () => networkOf(chain.chainId() ?? TESTNET_CHAIN_ID);
 

@@ -8,7 +8,7 @@ import { fromHex } from '../../../codec/hex.ts';
 import type { EntryReader } from '../../files/payload-source.ts';
 import type { OffsetPage } from '../../model/page.ts';
 import type { TransactionDetail, TransactionFilter, TransactionOrder } from '../../model/transaction.ts';
-import { prepared } from '../../rows/statement.ts';
+import { prepared, type Stored } from '../../rows/statement.ts';
 import { detailFromPayload } from '../transactions/details.ts';
 
 export const sql = {
@@ -20,17 +20,9 @@ export const sql = {
   tip: 'SELECT height, block_hash, index_block_hash FROM blocks ORDER BY height DESC LIMIT 1',
 };
 
-interface Row {
-  microblock_hash: Uint8Array;
-  received_at: number;
-  journal_id: number;
-}
+type Row = Stored<'streamed_microblocks', 'microblock_hash' | 'received_at' | 'journal_id'>;
 
-interface TipRow {
-  height: number;
-  block_hash: Uint8Array;
-  index_block_hash: Uint8Array;
-}
+type TipRow = Stored<'blocks', 'height' | 'block_hash' | 'index_block_hash'>;
 
 interface WaitingMicroblock extends StreamedMicroblock {
   /** Unix seconds. */

@@ -6,7 +6,7 @@ import { positionsOf } from '../../../chain/position.ts';
 import type { AnnouncedBlock, BlockSearch, ConfirmedMicroblock, WholeBlock } from '../../model/block.ts';
 import type { OffsetPage } from '../../model/page.ts';
 import type { TransactionDetail } from '../../model/transaction.ts';
-import { prepared } from '../../rows/statement.ts';
+import { prepared, type Stored } from '../../rows/statement.ts';
 import type { DetailQueries } from '../transactions/details.ts';
 import type { BlockRange } from './blocks.ts';
 import type { OrphanQueries } from './orphans.ts';
@@ -105,12 +105,12 @@ export function wholeBlockQueries(
   const byBurnHeight = prepared<HeightRow, [number]>(db, sql.byBurnHeight);
   const tip = prepared<HeightRow, []>(db, sql.tip);
   const parentOf = prepared<Microblock, [number]>(db, sql.parentMicroblock);
-  const holds = prepared<{ tx_id: Uint8Array; microblock_hash: Uint8Array | null }, [number, number]>(db, sql.holds);
+  const holds = prepared<Stored<'transactions', 'tx_id' | 'microblock_hash'>, [number, number]>(db, sql.holds);
   const streamedOn = prepared<HashRow, [number]>(db, sql.confirmed);
   const waiting = prepared<HashRow, [Uint8Array]>(db, sql.waiting);
-  const count = prepared<{ transactions: number }, [number]>(db, sql.count);
-  const ascending = prepared<{ position: number }, [number, number, number, number]>(db, sql.ascending);
-  const descending = prepared<{ position: number }, [number, number, number, number]>(db, sql.descending);
+  const count = prepared<Stored<'blocks', 'transactions'>, [number]>(db, sql.count);
+  const ascending = prepared<Stored<'transactions', 'position'>, [number, number, number, number]>(db, sql.ascending);
+  const descending = prepared<Stored<'transactions', 'position'>, [number, number, number, number]>(db, sql.descending);
 
   function canonicalHeight(search: BlockSearch): number | undefined {
     if ('height' in search) return byHeight.get(search.height)?.height;

@@ -4,7 +4,7 @@ import type { ContractLog } from '../../model/contract.ts';
 import type { Cursor, CursorKey, OffsetStart, Page } from '../../model/page.ts';
 import type { EventPlace } from '../../model/transaction.ts';
 import { EVENT_KIND } from '../../rows/enums.ts';
-import { prepared } from '../../rows/statement.ts';
+import { prepared, type Stored } from '../../rows/statement.ts';
 import { placeQuery } from '../accounts/places.ts';
 import { isBehind, keysetPage, movedTo, numberAt, pageBeyond } from '../page.ts';
 
@@ -23,16 +23,9 @@ export const sql = {
             ${newest} LIMIT 1 OFFSET ?4`,
 };
 
-interface KeyRow {
-  position: number;
-  event_index: number;
-}
+type KeyRow = Stored<'events', 'position' | 'event_index'>;
 
-interface Row extends KeyRow {
-  tx_id: Uint8Array;
-  topic: string | null;
-  value: Uint8Array | null;
-}
+type Row = KeyRow & Stored<'transactions', 'tx_id'> & Stored<'events', 'topic' | 'value'>;
 
 /** An index behind every event of a transaction. */
 const LAST_EVENT = Number.MAX_SAFE_INTEGER;
@@ -57,7 +50,7 @@ function edgeOf(cursor: Cursor): KeyRow {
 }
 
 export function contractLogQueries(db: Database) {
-  const contract = prepared<{ id: number }, [string]>(db, sql.contract);
+  const contract = prepared<Stored<'principals', 'id'>, [string]>(db, sql.contract);
   const total = prepared<{ total: number }, [number]>(db, sql.total);
   const transactionAt = placeQuery(db);
   const from = prepared<Row, [number, number, number, number]>(db, sql.from);

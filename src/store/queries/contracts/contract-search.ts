@@ -6,7 +6,7 @@ import type { CallFilter, EventPosition, FoundCall, FoundLog, LogFilter } from '
 import type { Cursor, Page } from '../../model/page.ts';
 import { EVENT_KIND, PAYLOAD, storedTransactionStatus } from '../../rows/enums.ts';
 import { heightIn, shownTime } from '../../rows/expressions.ts';
-import { prepared } from '../../rows/statement.ts';
+import { prepared, type Stored } from '../../rows/statement.ts';
 import { type CallColumns, callArguments } from '../../rows/value-keys.ts';
 import { type Span, spanOf, type ValueSearch, type Walk } from './value-search.ts';
 
@@ -25,24 +25,18 @@ export const sql = {
         WHERE e.position = ?1 AND e.event_index = ?2`,
 };
 
-interface LogRow {
-  topic: string | null;
-  value: Uint8Array | null;
-  tx_id: Uint8Array;
+interface LogRow extends Stored<'events', 'topic' | 'value'>, Stored<'transactions', 'tx_id'> {
   time: number;
 }
 
-interface PlaceRow {
-  position: number;
-  event_index: number;
-}
+type PlaceRow = Stored<'events', 'position' | 'event_index'>;
 
 const NO_BYTES = new Uint8Array(0);
 const placeOf = ({ position, event_index }: PlaceRow): EventPosition => ({ position, eventIndex: event_index });
 
 /** @param search pages through what it is given */
 export function contractLogSearch(db: Database, search: ValueSearch) {
-  const contract = prepared<{ id: number; logs: number }, [string]>(db, sql.contract);
+  const contract = prepared<Stored<'principals', 'id'> & { logs: number }, [string]>(db, sql.contract);
   const down = prepared<PlaceRow, [number, number, number, number, number]>(db, sql.down);
   const up = prepared<PlaceRow, [number, number, number, number, number]>(db, sql.up);
   const count = prepared<{ logs: number }, [number, number, number, number]>(db, sql.count);
@@ -111,23 +105,23 @@ export const contractCallSearchSql = {
         WHERE t.position = ?1`,
 };
 
-interface CallRow extends CallColumns {
-  tx_id: Uint8Array;
-  status: number;
-  function_name: string | null;
+interface CallRow
+  extends CallColumns,
+    Stored<'transactions', 'tx_id' | 'status' | 'function_name'>,
+    Stored<'transaction_bodies', 'result'> {
   sender: string;
   sponsor: string | null;
-  result: Uint8Array;
   time: number;
 }
 
-interface CallPlaceRow {
-  position: number;
-}
+type CallPlaceRow = Stored<'transactions', 'position'>;
 
 /** @param search pages through what it is given */
 export function contractCallSearch(db: Database, search: ValueSearch) {
-  const contract = prepared<{ id: number; calls: number }, [string]>(db, contractCallSearchSql.contract);
+  const contract = prepared<Stored<'principals', 'id'> & { calls: number }, [string]>(
+    db,
+    contractCallSearchSql.contract,
+  );
   type Of = [number, number, number];
   const all = {
     down: prepared<CallPlaceRow, [...Of, number]>(db, contractCallSearchSql.allDown),

@@ -6,7 +6,7 @@ import { splitPrincipal } from '../../../codec/address.ts';
 import type { ContractDeployment, ContractFunctions, Deployment, SmartContract } from '../../model/contract.ts';
 import { MEMPOOL_STATE, PAYLOAD, STATUS, storedTransactionStatus } from '../../rows/enums.ts';
 import { heightIn, shownTime } from '../../rows/expressions.ts';
-import { prepared, TooMuchWorkError } from '../../rows/statement.ts';
+import { prepared, type Stored, TooMuchWorkError } from '../../rows/statement.ts';
 import type { OrphanedTransaction, OrphanQueries } from '../blocks/orphans.ts';
 import { type MadeByRow, madeByOf } from '../tokens/transfers.ts';
 import type { KeptTransactions } from '../transactions/kept-transactions.ts';
@@ -34,14 +34,9 @@ export const sql = {
                  ORDER BY position DESC LIMIT ?2`,
 };
 
-interface Row {
-  address: string;
-  position: number;
-  tx_id: Uint8Array;
-  clarity_version: number | null;
-  contract_interface: string | null;
-  raw: Uint8Array;
-}
+type Row = Stored<'principals', 'address'> &
+  Stored<'transactions', 'position' | 'tx_id' | 'clarity_version'> &
+  Stored<'transaction_bodies', 'contract_interface' | 'raw'>;
 
 const canonicalOf = (row: Row): ContractDeployment => ({
   contractId: row.address,
@@ -77,12 +72,12 @@ const UNVERSIONED = 1;
 export function deploymentQueries(db: Database, orphans: OrphanQueries, most = MOST_LOOKED_AT) {
   const newest = prepared<Row, [string]>(db, sql.newest);
   const newestWhole = prepared<Row, [string]>(db, sql.newestWhole);
-  const interfaceAt = prepared<{ contract_interface: string | null }, [number]>(db, sql.interface);
+  const interfaceAt = prepared<Stored<'transaction_bodies', 'contract_interface'>, [number]>(db, sql.interface);
   const declares = prepared<{ found: number }, [string, number]>(db, sql.declares);
   const at = prepared<Row, [number]>(db, sql.at);
   const size = prepared<{ size: number }, [string, number]>(db, sql.size);
-  const declaring = prepared<{ position: number }, [string, number]>(db, sql.declaring);
-  const deployments = prepared<{ position: number }, [number, number]>(db, sql.deployments);
+  const declaring = prepared<Stored<'declared_functions', 'position'>, [string, number]>(db, sql.declaring);
+  const deployments = prepared<Stored<'transactions', 'position'>, [number, number]>(db, sql.deployments);
 
   /** The function that the fewest deployments declare; undefined where none is named. */
   function rarestOf(names: readonly string[]): string | undefined {
@@ -173,16 +168,13 @@ export const contractsSql = {
              WHERE state = ${MEMPOOL_STATE.pending} AND sender_id = ?1 AND contract_id = ?2 AND type IN (${PAYLOAD.smart_contract}, ${PAYLOAD.versioned_smart_contract}) ORDER BY nonce LIMIT 1`,
 };
 
-interface ContractRow extends MadeByRow {
-  clarity_version: number | null;
-  raw: Uint8Array;
-}
+type ContractRow = MadeByRow & Stored<'transactions', 'clarity_version'> & Stored<'transaction_bodies', 'raw'>;
 
 export function contractQueries(db: Database) {
   const find = prepared<ContractRow, [string]>(db, contractsSql.find);
-  const mined = prepared<{ position: number; tx_id: Uint8Array; status: number }, [string]>(db, contractsSql.mined);
-  const principal = prepared<{ id: number }, [string]>(db, contractsSql.principal);
-  const waiting = prepared<{ tx_id: Uint8Array }, [number, number]>(db, contractsSql.waiting);
+  const mined = prepared<Stored<'transactions', 'position' | 'tx_id' | 'status'>, [string]>(db, contractsSql.mined);
+  const principal = prepared<Stored<'principals', 'id'>, [string]>(db, contractsSql.principal);
+  const waiting = prepared<Stored<'mempool_transactions', 'tx_id'>, [number, number]>(db, contractsSql.waiting);
   return {
     /** Undefined where none of that id was deployed with success. */
     async find(contractId: string): Promise<SmartContract | undefined> {
@@ -217,8 +209,14 @@ export const contractFunctionsSql = {
 const CACHED = 500;
 
 export function contractFunctionQueries(db: Database, kept: KeptTransactions) {
-  const newest = prepared<{ tx_id: Uint8Array; position: number }, [string]>(db, contractFunctionsSql.newest);
-  const interfaceAt = prepared<{ contract_interface: string | null }, [number]>(db, contractFunctionsSql.interface);
+  const newest = prepared<Stored<'transactions', 'tx_id'> & Stored<'contracts', 'position'>, [string]>(
+    db,
+    contractFunctionsSql.newest,
+  );
+  const interfaceAt = prepared<Stored<'transaction_bodies', 'contract_interface'>, [number]>(
+    db,
+    contractFunctionsSql.interface,
+  );
   /** Functions by the deployment's transaction id: a deployment declares the same in every fork. */
   const known = new Map<string, ContractFunctions>();
 

@@ -23,9 +23,7 @@ import {
 } from '../../model/contract.ts';
 import type { Cursor, CursorKey, Page } from '../../model/page.ts';
 import { enumNames } from '../../rows/enums.ts';
-import { prepared, TooMuchWorkError } from '../../rows/statement.ts';
-import type { Stored } from '../../rows/table.ts';
-import type { valueIndexesTable } from '../../rows/tables.ts';
+import { prepared, type Stored, TooMuchWorkError } from '../../rows/statement.ts';
 import { type KeyRange, keyRange, pathKey } from '../../rows/value-keys.ts';
 import { longKeysetPage, numberAt } from '../page.ts';
 
@@ -66,10 +64,7 @@ export const sql = {
            ORDER BY value, position, event_index LIMIT ?7`,
 };
 
-interface EntryRow {
-  position: number;
-  event_index: number;
-}
+type EntryRow = Stored<'value_index_entries', 'position' | 'event_index'>;
 
 /** Entries of a range, and places of a walk, that are read at once. */
 const STRETCH = 500;
@@ -392,7 +387,7 @@ export const valueIndexesSql = {
 };
 
 type IndexRow = Stored<
-  typeof valueIndexesTable,
+  'value_indexes',
   'id' | 'subject' | 'contract' | 'scope' | 'wanted' | 'from_position' | 'from_event'
 >;
 

@@ -17,7 +17,7 @@ import type {
 } from '../../model/staking.ts';
 import { decimalOf } from '../../rows/amounts.ts';
 import { storedTerm } from '../../rows/enums.ts';
-import { prepared } from '../../rows/statement.ts';
+import { prepared, type Stored } from '../../rows/statement.ts';
 
 const columns = 's.position, s.event_index, t.tx_id, t.tx_index, e.value, contract.address AS contract';
 const joins = `JOIN transactions t ON t.position = s.position
@@ -51,11 +51,9 @@ export const sql = {
   delegationCount: `SELECT count(*) AS total FROM delegations s WHERE ${holding}`,
 };
 
-interface Row {
+interface Row extends Stored<'transactions', 'tx_id' | 'tx_index'> {
   position: number;
   event_index: number;
-  tx_id: Uint8Array;
-  tx_index: number;
   value: Uint8Array;
   contract: string;
 }
@@ -78,11 +76,11 @@ const eventOf = (row: Row): StackingEvent => ({
 export function stackingQueries(db: Database) {
   const total = prepared<{ total: number | null }, [number]>(db, sql.total);
   const range = prepared<Row, [number, number, number]>(db, sql.range);
-  const transaction = prepared<{ position: number }, [Uint8Array]>(db, sql.transaction);
+  const transaction = prepared<Stored<'transactions', 'position'>, [Uint8Array]>(db, sql.transaction);
   const ofTransaction = prepared<Row, [number, number]>(db, sql.ofTransaction);
-  const principal = prepared<{ id: number }, [string]>(db, sql.principal);
+  const principal = prepared<Stored<'principals', 'id'>, [string]>(db, sql.principal);
   const ofStacker = prepared<Row, [number, number]>(db, sql.ofStacker);
-  const block = prepared<{ height: number; burn_block_height: number }, [number]>(db, sql.block);
+  const block = prepared<Stored<'blocks', 'height' | 'burn_block_height'>, [number]>(db, sql.block);
   type Held = [number, number, number, number, number];
   const delegations = prepared<Row, [...Held, number, number]>(db, sql.delegations);
   const delegationCount = prepared<{ total: number }, Held>(db, sql.delegationCount);
@@ -153,26 +151,15 @@ export const rewardCyclesSql = {
   stackerCount: 'SELECT solo + pooled AS total FROM cycle_stacker_counts WHERE cycle = ?1 AND signer_key = ?2',
 };
 
-interface CycleRow {
-  cycle: number;
-  height: number;
-  signers: number;
-  weight: number;
-  stacked: string;
-  index_block_hash: Uint8Array;
-}
+type CycleRow = Stored<'reward_cycles', 'cycle' | 'height' | 'signers' | 'weight' | 'stacked'> &
+  Stored<'blocks', 'index_block_hash'>;
 
-interface SignerRow {
-  signer_key: Uint8Array;
-  weight: number;
-  stacked: string;
+interface SignerRow extends Stored<'cycle_signers', 'signer_key' | 'weight' | 'stacked'> {
   solo: number;
   pooled: number;
 }
 
-interface StackerRow {
-  address: string;
-  role: number;
+interface StackerRow extends Stored<'cycle_stackers', 'address' | 'role'> {
   value: Uint8Array;
   contract: string;
 }
@@ -198,8 +185,8 @@ const signerOf = (row: SignerRow, network: Network): StackingSigner => ({
 export type RewardCycleQueries = ReturnType<typeof rewardCycleQueries>;
 
 export function rewardCycleQueries(db: Database) {
-  const totals = prepared<{ cycles: number }, []>(db, rewardCyclesSql.totals);
-  const chain = prepared<{ chain_id: number | null }, []>(db, rewardCyclesSql.chain);
+  const totals = prepared<Stored<'staking_totals', 'cycles'>, []>(db, rewardCyclesSql.totals);
+  const chain = prepared<Stored<'progress', 'chain_id'>, []>(db, rewardCyclesSql.chain);
   const page = prepared<CycleRow, [number, number]>(db, rewardCyclesSql.page);
   const find = prepared<CycleRow, [number]>(db, rewardCyclesSql.find);
   const newest = prepared<CycleRow, []>(db, rewardCyclesSql.newest);

@@ -19,7 +19,7 @@ import type {
 import { decimalOf } from '../../rows/amounts.ts';
 import { KEY_ACTION } from '../../rows/enums.ts';
 import { heightIn } from '../../rows/expressions.ts';
-import { prepared } from '../../rows/statement.ts';
+import { prepared, type Stored } from '../../rows/statement.ts';
 import { bytesAt, equalThenBeyond, keysetPage, numberAt, textAt } from '../page.ts';
 import { type MadeByRow, madeBy, madeByOf } from '../tokens/transfers.ts';
 import type { RewardCycleQueries } from './stacking.ts';
@@ -61,25 +61,13 @@ export const sql = {
             ORDER BY o.position, o.event_index`,
 };
 
-interface SignerRow {
-  address: string;
-  signer_key: Uint8Array;
-}
+type SignerRow = Stored<'signer_keys', 'address' | 'signer_key'>;
 
-interface CycleSignerRow {
-  signer_key: Uint8Array;
-  weight: number;
-  stacked: string;
-}
+type CycleSignerRow = Stored<'cycle_signers', 'signer_key' | 'weight' | 'stacked'>;
 
-interface KeyRow {
-  position: number;
-  signer_key: Uint8Array;
-  auth_id: string | null;
-  action: number;
-  tx_id: Uint8Array;
-  burn_block_height: number;
-}
+type KeyRow = Stored<'signer_keys', 'position' | 'signer_key' | 'auth_id' | 'action'> &
+  Stored<'transactions', 'tx_id'> &
+  Stored<'blocks', 'burn_block_height'>;
 
 const same = (a: Uint8Array, b: Uint8Array): boolean => Buffer.compare(a, b) === 0;
 
@@ -94,7 +82,10 @@ const END = Number.MAX_SAFE_INTEGER;
 
 /** What finds the contracts that manage a signer's key, through this connection. */
 function signerManagers(db: Database) {
-  const registrants = prepared<{ signer_id: number; address: string }, [Uint8Array, number]>(db, sql.registrants);
+  const registrants = prepared<Stored<'signer_keys', 'signer_id' | 'address'>, [Uint8Array, number]>(
+    db,
+    sql.registrants,
+  );
   const newestKey = prepared<KeyRow, [number, number, number]>(db, sql.newestKey);
   const grants = prepared<KeyRow, [number, number]>(db, sql.grants);
 
@@ -134,24 +125,24 @@ function signerManagers(db: Database) {
 }
 
 export function stakingSignerQueries(db: Database, cycles: RewardCycleQueries) {
-  const totals = prepared<{ signers: number }, []>(db, sql.totals);
+  const totals = prepared<Stored<'staking_totals', 'signers'>, []>(db, sql.totals);
   const from = prepared<SignerRow, [string, number]>(db, sql.from);
   const before = prepared<SignerRow, [string, number]>(db, sql.before);
   const find = prepared<SignerRow & MadeByRow, [string]>(db, sql.find);
-  const tip = prepared<{ burn_block_height: number }, []>(db, sql.tip);
-  const principal = prepared<{ id: number }, [string]>(db, sql.principal);
+  const tip = prepared<Stored<'progress', 'burn_block_height'>, []>(db, sql.tip);
+  const principal = prepared<Stored<'principals', 'id'>, [string]>(db, sql.principal);
   const stakersFrom = prepared<{ address: string }, [number, number, string, number]>(db, sql.stakersFrom);
   const stakersBefore = prepared<{ address: string }, [number, number, string, number]>(db, sql.stakersBefore);
   const stakerCount = prepared<{ total: number }, [number, number]>(db, sql.stakerCount);
-  const isStaking = prepared<{ address: string }, [number, number, string]>(db, sql.isStaking);
-  const isInBond = prepared<{ address: string }, [number, string]>(db, sql.isInBond);
+  const isStaking = prepared<Stored<'stakes', 'address'>, [number, number, string]>(db, sql.isStaking);
+  const isInBond = prepared<Stored<'bond_positions', 'address'>, [number, string]>(db, sql.isInBond);
   type At = [cycle: number, count: number, weight: number, key: Uint8Array];
   const cycleSigners = prepared<CycleSignerRow, [number, number]>(db, sql.cycleSigners);
   const cycleSignersEqualFrom = prepared<CycleSignerRow, At>(db, sql.cycleSignersEqualFrom);
   const cycleSignersBelow = prepared<CycleSignerRow, [number, number, number]>(db, sql.cycleSignersBelow);
   const cycleSignersEqualBefore = prepared<CycleSignerRow, At>(db, sql.cycleSignersEqualBefore);
   const cycleSignersAbove = prepared<CycleSignerRow, [number, number, number]>(db, sql.cycleSignersAbove);
-  const chosenIn = prepared<{ height: number }, [number]>(db, sql.chosenIn);
+  const chosenIn = prepared<Stored<'reward_cycles', 'height'>, [number]>(db, sql.chosenIn);
   const managersOf = signerManagers(db);
 
   return {
@@ -259,13 +250,9 @@ export const stakingPrincipalsSql = {
             ORDER BY p.bond_index DESC LIMIT ?3`,
 };
 
-interface PositionRow {
-  bond_index: number;
-  early_exit: number;
-  active: number;
-  tx_id: Uint8Array;
-  btc_locked: string;
-  stx_locked: string;
+interface PositionRow
+  extends Stored<'bond_positions', 'bond_index' | 'early_exit' | 'active' | 'btc_locked' | 'stx_locked'>,
+    Stored<'transactions', 'tx_id'> {
   accrued: string;
   claimed: string;
 }
@@ -281,11 +268,14 @@ const bondPositionOf = (row: PositionRow): BondPosition => ({
 });
 
 export function stakingPrincipalQueries(db: Database) {
-  const principal = prepared<{ id: number }, [string]>(db, stakingPrincipalsSql.principal);
-  const tip = prepared<{ burn_block_height: number }, []>(db, stakingPrincipalsSql.tip);
-  const stake = prepared<{ amount: string; unlock_height: number }, [number]>(db, stakingPrincipalsSql.stake);
-  const locked = prepared<{ btc_locked: string; stx_locked: string }, [number]>(db, stakingPrincipalsSql.locked);
-  const rewards = prepared<{ bond_index: number; accrued: string; claimed: string }, [number]>(
+  const principal = prepared<Stored<'principals', 'id'>, [string]>(db, stakingPrincipalsSql.principal);
+  const tip = prepared<Stored<'progress', 'burn_block_height'>, []>(db, stakingPrincipalsSql.tip);
+  const stake = prepared<Stored<'stakes', 'amount' | 'unlock_height'>, [number]>(db, stakingPrincipalsSql.stake);
+  const locked = prepared<Stored<'bond_positions', 'btc_locked' | 'stx_locked'>, [number]>(
+    db,
+    stakingPrincipalsSql.locked,
+  );
+  const rewards = prepared<Stored<'staking_rewards', 'bond_index' | 'accrued' | 'claimed'>, [number]>(
     db,
     stakingPrincipalsSql.rewards,
   );
@@ -380,15 +370,18 @@ export const bondsSql = {
                   ORDER BY r.position DESC, r.event_index DESC LIMIT 1`,
 };
 
-interface BondRow {
-  bond_index: number;
-  target_rate: number;
-  stx_value_ratio: number;
-  minimum_stx_ratio: number;
-  first_cycle: number;
-  start_height: number;
-  unlock_cycle: number;
-  unlock_height: number;
+interface BondRow
+  extends Stored<
+    'bonds',
+    | 'bond_index'
+    | 'target_rate'
+    | 'stx_value_ratio'
+    | 'minimum_stx_ratio'
+    | 'first_cycle'
+    | 'start_height'
+    | 'unlock_cycle'
+    | 'unlock_height'
+  > {
   allowed: number;
   capacity: string;
   registered: number;
@@ -397,22 +390,17 @@ interface BondRow {
   paid_out: string;
 }
 
-interface AllowanceRow {
-  position: number;
-  event_index: number;
+interface AllowanceRow extends Stored<'bond_allowances', 'position' | 'event_index' | 'sats'> {
   staker: string;
-  sats: string;
 }
 
-interface RegistrationRow {
-  position: number;
-  event_index: number;
+interface RegistrationRow
+  extends Stored<'bond_registrations', 'position' | 'event_index' | 'outputs'>,
+    Stored<'transactions', 'tx_id'> {
   staker: string;
   signer: string;
   sats: string;
   stx: string;
-  outputs: Uint8Array | null;
-  tx_id: Uint8Array;
 }
 
 const bondOf = (row: BondRow): Bond => ({
@@ -464,12 +452,12 @@ const keyOf = ({ position, event_index }: { position: number; event_index: numbe
 ];
 
 export function bondQueries(db: Database) {
-  const totals = prepared<{ bonds: number }, []>(db, bondsSql.totals);
+  const totals = prepared<Stored<'staking_totals', 'bonds'>, []>(db, bondsSql.totals);
   const from = prepared<BondRow, [number, number]>(db, bondsSql.from);
   const before = prepared<BondRow, [number, number]>(db, bondsSql.before);
   const find = prepared<BondRow & MadeByRow, [number]>(db, bondsSql.find);
-  const counts = prepared<{ allowed: number; registered: number }, [number]>(db, bondsSql.counts);
-  const principal = prepared<{ id: number }, [string]>(db, bondsSql.principal);
+  const counts = prepared<Stored<'bond_totals', 'allowed' | 'registered'>, [number]>(db, bondsSql.counts);
+  const principal = prepared<Stored<'principals', 'id'>, [string]>(db, bondsSql.principal);
   type At = [bond: number, count: number, position: number, index: number];
   const allowances = prepared<AllowanceRow, [number, number]>(db, bondsSql.allowances);
   const allowancesEqualFrom = prepared<AllowanceRow, At>(db, bondsSql.allowancesEqualFrom);

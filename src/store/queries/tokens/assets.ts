@@ -6,7 +6,7 @@ import type { Cursor, CursorKey, Page } from '../../model/page.ts';
 import type { FtTransfer, Holder, Move, NftInstance, StxTransfer } from '../../model/token.ts';
 import { decimalOf } from '../../rows/amounts.ts';
 import { AFFECTED, storedToken } from '../../rows/enums.ts';
-import { prepared } from '../../rows/statement.ts';
+import { prepared, type Stored } from '../../rows/statement.ts';
 import { equalThenBeyond, keysetPage, numberAt, textAt } from '../page.ts';
 import { nftQueries } from './nfts.ts';
 import { transferQueries } from './transfers.ts';
@@ -25,13 +25,13 @@ export const sql = {
 const NONE = 0;
 
 export function assetReaders(db: Database) {
-  const principalId = prepared<{ id: number }, [string]>(db, sql.principal);
-  const assetId = prepared<{ id: number }, [string]>(db, sql.asset);
+  const principalId = prepared<Stored<'principals', 'id'>, [string]>(db, sql.principal);
+  const assetId = prepared<Stored<'assets', 'id'>, [string]>(db, sql.asset);
   const ftTokens = prepared<{ total: number }, [number]>(db, sql.ftTokens);
-  const ftBalance = prepared<{ balance: string }, [number, number]>(db, sql.ftBalance);
-  const ftToken = prepared<{ supply: string; holders: number }, [number]>(db, sql.ftToken);
-  const stx = prepared<{ stx_supply: string; stx_holders: number }, []>(db, sql.stx);
-  const stxSupplyAt = prepared<{ supply: string }, [number]>(db, sql.stxSupplyAt);
+  const ftBalance = prepared<Stored<'ft_balances', 'balance'>, [number, number]>(db, sql.ftBalance);
+  const ftToken = prepared<Stored<'ft_tokens', 'supply' | 'holders'>, [number]>(db, sql.ftToken);
+  const stx = prepared<Stored<'totals', 'stx_supply' | 'stx_holders'>, []>(db, sql.stx);
+  const stxSupplyAt = prepared<Stored<'stx_supplies', 'supply'>, [number]>(db, sql.stxSupplyAt);
   const ftBalanceList = balanceList(db, 'ftBalances');
   const stxHolderList = balanceList(db, 'stxHolders');
   const ftHolderList = balanceList(db, 'ftHolders');
@@ -117,19 +117,9 @@ export const balanceChangesSql = {
              FROM token_changes c JOIN assets a ON a.id = c.asset_id WHERE c.principal_id = ?1 AND c.position = ?2`,
 };
 
-interface StxRow {
-  position: number;
-  affected: number;
-  stx_sent: string;
-  stx_received: string;
-}
+type StxRow = Stored<'principal_transactions', 'position' | 'affected' | 'stx_sent' | 'stx_received'>;
 
-interface TokenRow {
-  token: number;
-  identifier: string;
-  sent: string;
-  received: string;
-}
+type TokenRow = Stored<'token_changes', 'token' | 'sent' | 'received'> & Stored<'assets', 'identifier'>;
 
 /** A change with the key that orders it: position, kind of asset, identifier. */
 interface Keyed {

@@ -5,7 +5,7 @@ import type { Cursor, OffsetPage, Page } from '../../model/page.ts';
 import type { NftEvent, NftHolding, NftInstance } from '../../model/token.ts';
 import type { TransactionDetail } from '../../model/transaction.ts';
 import { EVENT_KIND } from '../../rows/enums.ts';
-import { prepared } from '../../rows/statement.ts';
+import { prepared, type Stored } from '../../rows/statement.ts';
 import { bytesAt, keysetPage, textAt } from '../page.ts';
 import type { DetailQueries } from '../transactions/details.ts';
 import { type EventRow, eventColumns, eventJoins, eventOf } from '../transactions/events.ts';
@@ -24,14 +24,9 @@ export const sql = {
   lastValues: `SELECT value FROM nft_instances WHERE owner_id = ?1 AND asset_id = ?2 ORDER BY value DESC LIMIT ?3`,
 };
 
-interface AssetRow {
-  identifier: string;
-  asset_id: number;
-}
+type AssetRow = Stored<'nft_holdings', 'identifier' | 'asset_id'>;
 
-interface ValueRow {
-  value: Uint8Array;
-}
+type ValueRow = Stored<'nft_instances', 'value'>;
 
 const NO_BYTES = new Uint8Array(0);
 
@@ -119,15 +114,9 @@ export const nftListsSql = {
   txId: 'SELECT tx_id FROM transactions WHERE position = ?1',
 };
 
-interface KeyRow {
-  position: number;
-  event_index: number;
-}
+type KeyRow = Stored<'events', 'position' | 'event_index'>;
 
-interface InstanceRow extends KeyRow {
-  asset_id: number;
-  value: Uint8Array;
-}
+type InstanceRow = KeyRow & Stored<'nft_instances', 'asset_id' | 'value'>;
 
 interface TotalRow {
   total: number;
@@ -143,8 +132,8 @@ export function nftListQueries(db: Database, details: DetailQueries) {
   const mints = prepared<KeyRow, [number, number, number]>(db, nftListsSql.mints);
   const mintsTotal = prepared<TotalRow, [number]>(db, nftListsSql.mintsTotal);
   const eventAt = prepared<EventRow & { tx_id: Uint8Array }, [number, number]>(db, nftListsSql.event);
-  const identifier = prepared<{ identifier: string }, [number]>(db, nftListsSql.identifier);
-  const txIdAt = prepared<{ tx_id: Uint8Array }, [number]>(db, nftListsSql.txId);
+  const identifier = prepared<Stored<'assets', 'identifier'>, [number]>(db, nftListsSql.identifier);
+  const txIdAt = prepared<Stored<'transactions', 'tx_id'>, [number]>(db, nftListsSql.txId);
 
   const transactionAt = (position: number, wanted: boolean): TransactionDetail | null =>
     wanted ? (details.at([position])[0] ?? null) : null;

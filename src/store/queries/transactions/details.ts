@@ -4,7 +4,7 @@ import type { Block, ChainTransaction } from '../../../chain/block.ts';
 import type { SummaryPayload, TransactionDetail, TransactionEvent, TransactionState } from '../../model/transaction.ts';
 import { storedTransactionStatus } from '../../rows/enums.ts';
 import { heightIn } from '../../rows/expressions.ts';
-import { prepared } from '../../rows/statement.ts';
+import { prepared, type Stored } from '../../rows/statement.ts';
 import { type CostRow, costColumns, costOf } from '../blocks/blocks.ts';
 import { type KeptTransactions, nothingKept } from './kept-transactions.ts';
 import { type SummaryRow, summary, summaryOf } from './summary.ts';
@@ -67,7 +67,10 @@ export type DetailQueries = ReturnType<typeof detailQueries>;
 export function detailQueries(db: Database, kept: KeptTransactions = nothingKept) {
   const byId = prepared<Pick<Row, 'position'>, [Uint8Array]>(db, sql.byId);
   const at = prepared<Row, [number]>(db, sql.at);
-  const stateAt = prepared<{ status: number; index_block_hash: Uint8Array }, [number]>(db, sql.stateAt);
+  const stateAt = prepared<Stored<'transactions', 'status'> & Stored<'blocks', 'index_block_hash'>, [number]>(
+    db,
+    sql.stateAt,
+  );
 
   function detailAt(position: number): TransactionDetail {
     const known = kept.ofChain().details;

@@ -3,7 +3,7 @@ import type { Database } from 'bun:sqlite';
 import type { Cursor, Page } from '../../model/page.ts';
 import type { TransactionEvent } from '../../model/transaction.ts';
 import { assetEventOf, EVENT_KIND, kindMask } from '../../rows/enums.ts';
-import { prepared } from '../../rows/statement.ts';
+import { prepared, type Stored } from '../../rows/statement.ts';
 import { keysetPage, numberAt } from '../page.ts';
 
 /** Columns for a query whose FROM has `events e`. */
@@ -24,17 +24,12 @@ export const sql = {
             WHERE e.position = ?1 AND e.event_index < ?2 ORDER BY e.event_index DESC LIMIT ?3`,
 };
 
-export interface EventRow {
-  event_index: number;
-  kind: number;
+export interface EventRow
+  extends Stored<'events', 'event_index' | 'kind' | 'topic' | 'amount' | 'unlock_height' | 'value'> {
   sender: string | null;
   recipient: string | null;
   asset: string | null;
   contract: string | null;
-  topic: string | null;
-  amount: string | null;
-  unlock_height: number | null;
-  value: Uint8Array | null;
 }
 
 const NO_BYTES = new Uint8Array(0);
@@ -65,7 +60,7 @@ export function eventOf(row: EventRow): TransactionEvent {
 export type EventQueries = ReturnType<typeof eventQueries>;
 
 export function eventQueries(db: Database) {
-  const transaction = prepared<{ position: number; event_count: number }, [Uint8Array]>(db, sql.transaction);
+  const transaction = prepared<Stored<'transactions', 'position' | 'event_count'>, [Uint8Array]>(db, sql.transaction);
   const from = prepared<EventRow, [number, number, number]>(db, sql.from);
   const downwards = prepared<EventRow, [number, number, number, number]>(db, sql.downwards);
   const before = prepared<EventRow, [number, number, number]>(db, sql.before);

@@ -5,10 +5,9 @@
  * Who asks for a transaction again gets the same object, so that what is made of it can be kept with it.
  */
 import type { Database } from 'bun:sqlite';
-
 import { type Recent, recent } from '../../../base/cache.ts';
 import type { TransactionDetail, TransactionSummary } from '../../model/transaction.ts';
-import { prepared } from '../../rows/statement.ts';
+import { prepared, type Stored } from '../../rows/statement.ts';
 
 export const sql = {
   newest: 'SELECT height, index_block_hash FROM blocks ORDER BY height DESC LIMIT 1',
@@ -37,9 +36,8 @@ const ofChain = (details: number, summaries: number): OfChain => ({
 });
 const nothing = ofChain(0, 0);
 
-interface TipRow {
+interface TipRow extends Stored<'blocks', 'index_block_hash'> {
   height: number;
-  index_block_hash: Uint8Array;
 }
 
 /** What the connections to one file share: what a thread keeps doesn't grow with the number of its connections. */

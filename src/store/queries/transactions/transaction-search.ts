@@ -13,7 +13,7 @@ import type { OffsetPage } from '../../model/page.ts';
 import type { TransactionDetail, TransactionFilter, TransactionOrder } from '../../model/transaction.ts';
 import { PAYLOAD, typeNumbers } from '../../rows/enums.ts';
 import { firstPositionIn, heightIn } from '../../rows/expressions.ts';
-import { MOST_ENTRIES, prepared, TooMuchWorkError } from '../../rows/statement.ts';
+import { MOST_ENTRIES, prepared, type Stored, TooMuchWorkError } from '../../rows/statement.ts';
 import type { DetailQueries } from './details.ts';
 
 /** How much one request may look at. */
@@ -59,8 +59,8 @@ function statementCache(db: Database) {
 
 /** Pages of the whole chain in its order, found without counting what stands before them. */
 function ordinalPages(db: Database) {
-  const blockOfOrdinal = prepared<{ height: number; preceding: number }, [number]>(db, sql.byOrdinal!);
-  const rowsFromOrdinal = prepared<{ position: number }, [number, number, number]>(db, sql.fromOrdinal!);
+  const blockOfOrdinal = prepared<Stored<'blocks', 'height'> & { preceding: number }, [number]>(db, sql.byOrdinal!);
+  const rowsFromOrdinal = prepared<Stored<'transactions', 'position'>, [number, number, number]>(db, sql.fromOrdinal!);
 
   return (all: number, direction: TransactionOrder['direction'], count: number, offset: number): number[] => {
     const first = direction === 'asc' ? offset + 1 : all - offset - count + 1;
@@ -213,12 +213,7 @@ function narrowestOf(narrowed: readonly Narrowed[]): Narrowed | null {
   return narrowed.toSorted(order)[0] ?? null;
 }
 
-interface PrincipalRow {
-  id: number;
-  sent: number;
-  paid: number;
-  calls: number;
-}
+type PrincipalRow = Stored<'principals', 'id'> & Stored<'accounts', 'sent' | 'paid' | 'calls'>;
 
 /** The parts of a filter as the index knows them; null where they aren't given, or nothing of the name is known. */
 interface Parts {

@@ -6,7 +6,7 @@ import type { BlockId } from '../../model/block.ts';
 import type { Cursor, CursorKey, Page } from '../../model/page.ts';
 import type { FoundTransaction, TransactionState, TransactionSummary } from '../../model/transaction.ts';
 import { AFFECTED, mempoolStatus } from '../../rows/enums.ts';
-import { prepared } from '../../rows/statement.ts';
+import { prepared, type Stored } from '../../rows/statement.ts';
 import type { ChainQueries } from '../blocks/chain.ts';
 import type { MempoolQueries } from '../mempool.ts';
 import { keysetPage, numberAt } from '../page.ts';
@@ -31,15 +31,9 @@ export const sql = {
   ofPrincipalBefore: `${ofPrincipal} AND position > ?2 ORDER BY position LIMIT ?3`,
 };
 
-interface PositionRow {
-  position: number;
-}
+type PositionRow = Stored<'transactions', 'position'>;
 
-interface InvolvementRow extends PositionRow {
-  affected: number;
-  stx_sent: string;
-  stx_received: string;
-}
+type InvolvementRow = PositionRow & Stored<'principal_transactions', 'affected' | 'stx_sent' | 'stx_received'>;
 
 /** A number before every first position, and one behind every last. */
 const NEWEST = Number.MAX_SAFE_INTEGER;
@@ -100,7 +94,10 @@ export function transactionQueries(db: Database, { chain, mempool, details, kept
   const before = prepared<PositionRow, [number, number]>(db, sql.before);
   const ofBlockFrom = prepared<PositionRow, [number, number, number, number]>(db, sql.ofBlockFrom);
   const ofBlockBefore = prepared<PositionRow, [number, number, number, number]>(db, sql.ofBlockBefore);
-  const ofPrincipalTotal = prepared<{ principal_id: number; total: number }, [string]>(db, sql.ofPrincipalTotal);
+  const ofPrincipalTotal = prepared<Stored<'accounts', 'principal_id'> & { total: number }, [string]>(
+    db,
+    sql.ofPrincipalTotal,
+  );
   const ofPrincipalFrom = prepared<InvolvementRow, [number, number, number]>(db, sql.ofPrincipalFrom);
   const ofPrincipalBefore = prepared<InvolvementRow, [number, number, number]>(db, sql.ofPrincipalBefore);
 
