@@ -365,6 +365,7 @@ interface Weight {
   units: bigint;
 }
 
+/** Of a bond's position, or of a stake. */
 interface WeightRow extends Stored<'bond_positions', 'staker_id' | 'signer_id'> {
   units: string;
 }
@@ -393,7 +394,7 @@ function stakingRewardsWriter(db: Database, { principals }: Dictionaries, totals
     `SELECT staker_id, signer_id, amount AS units, first_cycle, unlock_cycle FROM stakes
       WHERE from_cycle <= ?1 ORDER BY staker_id, position, event_index`,
   );
-  const bondStx = db.prepare<WeightRow & { bond_index: number }, [number]>(
+  const bondStx = db.prepare<WeightRow & Stored<'bond_positions', 'bond_index'>, [number]>(
     `SELECT p.staker_id, p.bond_index, p.signer_id, p.stx_locked AS units
        FROM bond_positions p JOIN bonds b ON b.bond_index = p.bond_index
       WHERE b.first_cycle <= ?1 AND b.unlock_cycle > ?1 AND p.weight_cycle <= ?1

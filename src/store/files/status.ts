@@ -5,6 +5,7 @@ import { existsSync, statfsSync, statSync } from 'node:fs';
 import { basename } from 'node:path';
 import { onFile } from '../../base/system-errors.ts';
 import type { Head } from '../log/entry.ts';
+import type { Stored } from '../rows/statement.ts';
 import { kindOf, openWithoutTrace, requireKind, versionOf } from './connection.ts';
 import {
   type IndexFate,
@@ -71,17 +72,17 @@ function journalStatus(directory: string, place: Head): DirectoryStatus['journal
 export function directoryStatus(directory: string): DirectoryStatus {
   const db = openReader(directory);
   const progress = db
-    .query<{ chain_id: number | null; burn_block_height: number; mempool_pending: number }, []>(
+    .query<Stored<'progress', 'chain_id' | 'burn_block_height' | 'mempool_pending'>, []>(
       'SELECT chain_id, burn_block_height, mempool_pending FROM progress',
     )
     .get();
   const place = indexPlace(db).current();
   const tip = db
-    .query<{ height: number; index_block_hash: Uint8Array; block_time: number }, []>(
+    .query<Stored<'blocks', 'height' | 'index_block_hash' | 'block_time'>, []>(
       'SELECT height, index_block_hash, block_time FROM blocks ORDER BY height DESC LIMIT 1',
     )
     .get();
-  const totals = db.query<{ transactions: number }, []>('SELECT transactions FROM totals').get();
+  const totals = db.query<Stored<'totals', 'transactions'>, []>('SELECT transactions FROM totals').get();
   // Block 0 is kept with the orphans and is none.
   const orphans = db.query<{ n: number }, []>('SELECT count(*) AS n FROM orphaned_blocks WHERE height > 0').get();
   const missing = missingSecondaryIndexes(db).length;

@@ -56,7 +56,7 @@ const backfillOf = (row: Row): Backfill => ({
 export function backfillReads(db: Database) {
   const byUuid = prepared<Row, [string, number]>(db, sql.byUuid);
   const byId = prepared<Row, [number]>(db, sql.byId);
-  const next = db.prepare<{ id: number }, []>(sql.next);
+  const next = db.prepare<Pick<Row, 'id'>, []>(sql.next);
   const openOf = prepared<{ count: number }, [number]>(db, sql.openOf);
   const page = prepared<Row, [number, number, number]>(db, sql.page);
   const newer = prepared<Row, [number, number, number]>(db, sql.newer);

@@ -10,7 +10,7 @@ import type { Database } from 'bun:sqlite';
 import type { TransactionContent } from '../../chain/block.ts';
 import type { Dictionaries } from '../effects/dictionary.ts';
 import { MEMPOOL_STATE } from '../rows/enums.ts';
-import { prepared } from '../rows/statement.ts';
+import { prepared, type Stored } from '../rows/statement.ts';
 import type { MempoolRows } from './mempool-rows.ts';
 import { type MempoolRow, type Spends, usersOfNonces } from './stored-rows.ts';
 
@@ -36,10 +36,7 @@ const isReplaceable = ({ state }: MempoolRow): boolean =>
 
 const byArrival = (a: MempoolRow, b: MempoolRow): number => a.received_at - b.received_at || a.place - b.place;
 
-interface Mined {
-  tx_id: Uint8Array;
-  position: number;
-}
+type Mined = Stored<'transactions', 'tx_id' | 'position'>;
 
 /** What finds the newest canonical transaction that used one of these nonces, through this connection. */
 function minedUser(db: Database): (spends: Spends) => Uint8Array | null {

@@ -1,30 +1,29 @@
 /** Rows of the mempool's table, as those who decide what becomes of transactions read them. */
 import type { Database } from 'bun:sqlite';
 import { MEMPOOL_STATE } from '../rows/enums.ts';
-import { prepared, type Stored } from '../rows/statement.ts';
+import { type AsText, prepared, type Stored } from '../rows/statement.ts';
 
 const { pending: PENDING } = MEMPOOL_STATE;
 
 /** What of a row decides what becomes of it. Nonces are decimal: numbers are exact below 2^53 alone. */
 export interface MempoolRow
   extends Stored<
-    'mempool_transactions',
-    | 'tx_id'
-    | 'state'
-    | 'sender_id'
-    | 'sponsor_id'
-    | 'fee'
-    | 'received_at'
-    | 'receipt_block_height'
-    | 'recipient_id'
-    | 'contract_id'
-  > {
+      'mempool_transactions',
+      | 'tx_id'
+      | 'state'
+      | 'sender_id'
+      | 'sponsor_id'
+      | 'fee'
+      | 'received_at'
+      | 'receipt_block_height'
+      | 'recipient_id'
+      | 'contract_id'
+    >,
+    AsText<Stored<'mempool_transactions', 'nonce' | 'sponsor_nonce'>> {
   /** Null for a row that is not in the table yet. */
   id: number | null;
   /** Greater for a row that was added later. */
   place: number;
-  nonce: string;
-  sponsor_nonce: string | null;
 }
 
 /** Columns of a pending transaction, for a query of these rows. */

@@ -338,7 +338,10 @@ const ascending: Readonly<Record<PendingOrder['by'], (a: KeyRow, b: KeyRow) => n
 
 export function pendingSearch(db: Database, mempool: MempoolQueries) {
   const pages = new Map(
-    Object.entries(lists).map(([name, text]) => [name, prepared<{ tx_id: Uint8Array }, [number, number]>(db, text)]),
+    Object.entries(lists).map(([name, text]) => [
+      name,
+      prepared<Stored<'mempool_transactions', 'tx_id'>, [number, number]>(db, text),
+    ]),
   );
   const totalOf = prepared<{ total: number }, []>(db, pendingSearchSql.total);
   const principal = prepared<Stored<'principals', 'id'>, [string]>(db, pendingSearchSql.principal);

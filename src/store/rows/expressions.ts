@@ -11,6 +11,10 @@ export const heightIn = (position: string): string => `${position} >> ${PLACE_BI
  */
 export const shownTime = 'coalesce(nullif(t.genesis_block_time, 0), b.block_time)';
 
+/** Columns of a table, as a query lists them. @param alias of the table in the query */
+export const columnList = (alias: string, names: readonly string[]): string =>
+  names.map((name) => `${alias}.${name}`).join(', ');
+
 /** The first position of a block. @param height an expression */
 export const firstPositionIn = (height: string): string => `${height} << ${PLACE_BITS}`;
 

@@ -13,6 +13,9 @@ export type Stored<Table extends keyof Rows, Name extends keyof Rows[Table] = ke
   Name
 >;
 
+/** Columns of integers that a query reads as decimal text, since numbers are exact below 2^53 alone. */
+export type AsText<Row> = { [Name in keyof Row]: string | Extract<Row[Name], null> };
+
 /** An answer would cost more than one request may. The message says what to ask for instead. */
 export class TooMuchWorkError extends Error {
   override readonly name = 'TooMuchWorkError';

@@ -10,6 +10,7 @@ import { payloadOf } from '../../codec/transaction.ts';
 import { utf8Bytes } from '../../codec/utf8.ts';
 import type { ValueCondition } from '../../codec/value-condition.ts';
 import { sortable } from './amounts.ts';
+import type { Stored } from './statement.ts';
 
 /** Characters of a text that is kept as it is. */
 const MOST_CHARACTERS = 24;
@@ -91,10 +92,7 @@ export function keyRange(conditions: readonly ValueCondition[]): KeyRange {
 const LAST = '~';
 
 /** Columns of transaction_bodies. */
-export interface CallColumns {
-  function_args: Uint8Array | null;
-  raw: Uint8Array;
-}
+export type CallColumns = Stored<'transaction_bodies', 'function_args' | 'raw'>;
 
 /** The serialized arguments of a call: an operation made on Bitcoin has them apart, others in the transaction itself. */
 export const callArguments = ({ function_args, raw }: CallColumns): Uint8Array =>

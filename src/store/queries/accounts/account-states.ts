@@ -7,10 +7,13 @@ import { positionsOf } from '../../../chain/position.ts';
 import type { AccountState, TokenSums } from '../../model/account.ts';
 import { decimalOf, exactInteger } from '../../rows/amounts.ts';
 import { AFFECTED, PAYLOAD } from '../../rows/enums.ts';
-import { prepared, type Stored } from '../../rows/statement.ts';
+import { type AsText, prepared, type Stored } from '../../rows/statement.ts';
 
 /** A checkpoint is set by the block in which an account's transactions and rewards reach or pass a multiple of this. */
 export const CHECKPOINT_EVERY = 64;
+
+/** What a miner's reward adds up from. */
+export const REWARD_PARTS = ['coinbase', 'fees_anchored', 'fees_streamed_confirmed', 'fees_streamed_produced'] as const;
 
 export const sql = {
   checkpoint: `SELECT height, transactions, sponsored_only, events, locks, inbound, CAST(last_nonce AS TEXT) AS last_nonce,
@@ -23,7 +26,7 @@ export const sql = {
   involvements: `SELECT count(*) AS transactions, coalesce(sum(affected & ${AFFECTED.sponsorOnly} <> 0), 0) AS sponsored_only,
                         coalesce(sum(events), 0) AS events
                    FROM principal_transactions WHERE principal_id = ?1 AND position BETWEEN ?2 AND ?3`,
-  rewards: `SELECT coinbase, fees_anchored, fees_streamed_confirmed, fees_streamed_produced
+  rewards: `SELECT ${REWARD_PARTS.join(', ')}
               FROM miner_rewards WHERE recipient_id = ?1 AND height BETWEEN ?2 AND ?3`,
   locks: `SELECT count(*) AS found FROM stx_locks
            WHERE principal_id = ?1 AND position BETWEEN ?2 AND ?3 AND amount IS NOT NULL`,
@@ -41,33 +44,26 @@ export const sql = {
 
 interface CheckpointRow
   extends Stored<
-    'account_checkpoints',
-    | 'height'
-    | 'transactions'
-    | 'sponsored_only'
-    | 'events'
-    | 'locks'
-    | 'inbound'
-    | 'sent'
-    | 'received'
-    | 'fees'
-    | 'mined'
-  > {
-  /** Decimal, as every nonce here: numbers are exact below 2^53 alone. */
-  last_nonce: string | null;
-}
+      'account_checkpoints',
+      | 'height'
+      | 'transactions'
+      | 'sponsored_only'
+      | 'events'
+      | 'locks'
+      | 'inbound'
+      | 'sent'
+      | 'received'
+      | 'fees'
+      | 'mined'
+    >,
+    AsText<Stored<'account_checkpoints', 'last_nonce'>> {}
 
 interface TransactionRow
   extends Stored<'principal_transactions', 'affected' | 'events' | 'stx_sent' | 'stx_received'>,
-    Stored<'transactions', 'fee' | 'sender_id' | 'sponsor_id'> {
-  nonce: string | null;
-  sponsor_nonce: string | null;
-}
+    Stored<'transactions', 'fee' | 'sender_id' | 'sponsor_id'>,
+    AsText<Stored<'transactions', 'nonce' | 'sponsor_nonce'>> {}
 
-type RewardRow = Stored<
-  'miner_rewards',
-  'coinbase' | 'fees_anchored' | 'fees_streamed_confirmed' | 'fees_streamed_produced'
->;
+type RewardRow = Stored<'miner_rewards', (typeof REWARD_PARTS)[number]>;
 
 type TokenRow = Stored<'token_checkpoints', 'token' | 'asset_id'>;
 

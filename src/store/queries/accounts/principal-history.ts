@@ -17,9 +17,9 @@ import type {
 import { ChainReplacedError } from '../../model/read-errors.ts';
 import { decimalOf } from '../../rows/amounts.ts';
 import { assetEventOf, EVENT_KIND, storedToken, TOKEN } from '../../rows/enums.ts';
-import { heightIn, shownTime } from '../../rows/expressions.ts';
+import { columnList, heightIn, shownTime } from '../../rows/expressions.ts';
 import { prepared, type Stored } from '../../rows/statement.ts';
-import { accountStates } from './account-states.ts';
+import { accountStates, REWARD_PARTS } from './account-states.ts';
 
 /** Seconds that a block's time may lie before an earlier block's: those of Stacks 2.x follow Bitcoin's clock. */
 const CLOCK_RUNS_BACK = 4 * 60 * 60;
@@ -46,13 +46,13 @@ export const sql = {
             WHERE e.position = ?1 AND e.event_index BETWEEN ?2 AND ?3 AND e.kind >= ${EVENT_KIND.stx_transfer}
               AND (e.sender_id = ?4 OR e.recipient_id = ?4)
             ORDER BY e.event_index`,
-  rewards: `SELECT r.height, r.reward_index, b.block_time AS time, r.coinbase, r.fees_anchored,
-                   r.fees_streamed_confirmed, r.fees_streamed_produced
+  rewards: `SELECT r.height, r.reward_index, b.block_time AS time, ${columnList('r', REWARD_PARTS)}
               FROM miner_rewards r JOIN blocks b ON b.height = r.height
              WHERE r.recipient_id = ?1 AND r.height BETWEEN ?2 AND ?4 AND (r.height > ?2 OR r.reward_index >= ?3)
              ORDER BY r.height`,
 };
 
+/** Its events are the asset events that concern the principal. */
 interface TransactionRow
   extends Stored<'principal_transactions', 'position' | 'events'>,
     Stored<'transactions', 'tx_id' | 'fee' | 'event_count'> {
@@ -68,11 +68,7 @@ interface EventRow
   value: Uint8Array | null;
 }
 
-interface RewardRow
-  extends Stored<
-    'miner_rewards',
-    'height' | 'reward_index' | 'coinbase' | 'fees_anchored' | 'fees_streamed_confirmed' | 'fees_streamed_produced'
-  > {
+interface RewardRow extends Stored<'miner_rewards', 'height' | 'reward_index' | (typeof REWARD_PARTS)[number]> {
   time: number;
 }
 
@@ -92,11 +88,7 @@ const keyOf = (asset: MovedAsset): string => (asset.type === 'stx' ? STX_KEY : `
 /** A movement without what its balance comes to, and the number of its token. */
 type Moved = Omit<Movement, 'balance'> & { assetId: number | null };
 
-const rewardOf = (row: RewardRow): bigint =>
-  BigInt(row.coinbase) +
-  BigInt(row.fees_anchored) +
-  BigInt(row.fees_streamed_confirmed) +
-  BigInt(row.fees_streamed_produced);
+const rewardOf = (row: RewardRow): bigint => REWARD_PARTS.reduce((sum, part) => sum + BigInt(row[part]), 0n);
 
 const rewardMovement = (row: RewardRow): Moved => ({
   kind: 'mining_reward',

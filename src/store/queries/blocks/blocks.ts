@@ -4,24 +4,24 @@ import type { ExecutionCost } from '../../../chain/block.ts';
 import type { BlockId, ChainBlock, TenureLoad } from '../../model/block.ts';
 import type { Cursor, CursorSide, OffsetPage, OffsetStart, Page } from '../../model/page.ts';
 import { PAYLOAD } from '../../rows/enums.ts';
-import { heightIn } from '../../rows/expressions.ts';
-import { prepared, type Stored } from '../../rows/statement.ts';
+import { columnList, heightIn } from '../../rows/expressions.ts';
+import { type AsText, prepared, type Stored } from '../../rows/statement.ts';
 import { keysetPage, numberAt, pageBeyond } from '../page.ts';
 import type { ChainQueries } from './chain.ts';
 
-export interface CostRow {
-  cost_runtime: string;
-  cost_read_count: string;
-  cost_read_length: string;
-  cost_write_count: string;
-  cost_write_length: string;
-}
+const COST_COLUMNS = [
+  'cost_runtime',
+  'cost_read_count',
+  'cost_read_length',
+  'cost_write_count',
+  'cost_write_length',
+] as const;
+
+export interface CostRow extends AsText<Stored<'blocks', (typeof COST_COLUMNS)[number]>> {}
 
 /** @param table the alias of what has the columns */
 export const costColumns = (table: string): string =>
-  ['runtime', 'read_count', 'read_length', 'write_count', 'write_length']
-    .map((name) => `CAST(${table}.cost_${name} AS TEXT) AS cost_${name}`)
-    .join(', ');
+  COST_COLUMNS.map((name) => `CAST(${table}.${name} AS TEXT) AS ${name}`).join(', ');
 
 const exact = (text: string): number | bigint => {
   const number = Number(text);
@@ -36,9 +36,25 @@ export const costOf = (row: CostRow): ExecutionCost => ({
   writeLength: exact(row.cost_write_length),
 });
 
-const columns = `b.height, b.block_hash, b.index_block_hash, b.parent_block_hash, b.parent_index_block_hash, b.block_time,
-  coalesce(b.tenure_height, iif(b.signer_bits IS NULL, b.height, -1)) AS tenure_height, b.burn_block_hash,
-  b.burn_block_height, b.burn_block_time, b.miner_tx_id, b.announced_transactions, ${costColumns('b')}`;
+/** The columns before and behind the height of the tenure. */
+const FIRST_COLUMNS = [
+  'height',
+  'block_hash',
+  'index_block_hash',
+  'parent_block_hash',
+  'parent_index_block_hash',
+  'block_time',
+] as const;
+const LAST_COLUMNS = [
+  'burn_block_hash',
+  'burn_block_height',
+  'burn_block_time',
+  'miner_tx_id',
+  'announced_transactions',
+] as const;
+const columns = `${columnList('b', FIRST_COLUMNS)},
+  coalesce(b.tenure_height, iif(b.signer_bits IS NULL, b.height, -1)) AS tenure_height,
+  ${columnList('b', LAST_COLUMNS)}, ${costColumns('b')}`;
 
 export const sql = {
   range: `SELECT ${columns} FROM blocks b WHERE b.height BETWEEN ?1 AND ?2 ORDER BY b.height DESC`,
@@ -60,22 +76,7 @@ export const sql = {
 const SIGNATURE = 65;
 const NO_BYTES = new Uint8Array(0);
 
-interface Row
-  extends CostRow,
-    Stored<
-      'blocks',
-      | 'height'
-      | 'block_hash'
-      | 'index_block_hash'
-      | 'parent_block_hash'
-      | 'parent_index_block_hash'
-      | 'block_time'
-      | 'burn_block_hash'
-      | 'burn_block_height'
-      | 'burn_block_time'
-      | 'miner_tx_id'
-      | 'announced_transactions'
-    > {
+interface Row extends CostRow, Stored<'blocks', (typeof FIRST_COLUMNS)[number] | (typeof LAST_COLUMNS)[number]> {
   tenure_height: number;
 }
 

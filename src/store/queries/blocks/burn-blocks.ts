@@ -109,10 +109,7 @@ export const burnRewardsSql = {
                ORDER BY r.recipient_ordinal DESC`,
 };
 
-interface PayingBlockRow {
-  height: number;
-  hash: Uint8Array;
-}
+type PayingBlockRow = Stored<'burn_blocks', 'height' | 'hash'>;
 
 interface RewardRow extends PayingBlockRow, Stored<'burn_rewards', 'burn_amount' | 'recipient' | 'amount'> {
   item: number;

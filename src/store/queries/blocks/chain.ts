@@ -31,12 +31,8 @@ interface TipRow
   microblock_sequence: number | null;
 }
 
-interface BlockRow {
-  height: number;
-  index_block_hash: Uint8Array;
-  /** Number of transactions that lists of the block show. */
-  transactions: number;
-}
+/** Its transactions are those that lists of the block show. */
+type BlockRow = Stored<'blocks', 'height' | 'index_block_hash' | 'transactions'>;
 
 export type ChainQueries = ReturnType<typeof chainQueries>;
 

@@ -28,9 +28,7 @@ export const sql = {
   payload: 'SELECT journal_id FROM block_payloads WHERE index_block_hash = ?1',
 };
 
-interface Row extends Stored<'orphaned_blocks', 'height'> {
-  index_block_hash: Uint8Array;
-}
+type Row = Stored<'orphaned_blocks', 'height' | 'index_block_hash'>;
 
 export interface OrphanedTransaction {
   block: Block;
@@ -52,7 +50,7 @@ export function orphanQueries(db: Database, chain: Pick<ChainQueries, 'chainId'>
   const byBurnHash = prepared<Row, [Uint8Array]>(db, sql.byBurnHash);
   const byBurnHeight = prepared<Row, [number]>(db, sql.byBurnHeight);
   const ofTransaction = prepared<Row, [Uint8Array]>(db, sql.ofTransaction);
-  const ofContract = prepared<Row & { tx_id: Uint8Array }, [string]>(db, sql.ofContract);
+  const ofContract = prepared<Row & Stored<'orphaned_transactions', 'tx_id'>, [string]>(db, sql.ofContract);
   const payload = prepared<Stored<'block_payloads', 'journal_id'>, [Uint8Array]>(db, sql.payload);
 
   const network = () => networkOf(chain.chainId() ?? TESTNET_CHAIN_ID);

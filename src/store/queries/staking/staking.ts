@@ -18,7 +18,7 @@ import type {
 } from '../../model/staking.ts';
 import { decimalOf } from '../../rows/amounts.ts';
 import { KEY_ACTION } from '../../rows/enums.ts';
-import { heightIn } from '../../rows/expressions.ts';
+import { columnList, heightIn } from '../../rows/expressions.ts';
 import { prepared, type Stored } from '../../rows/statement.ts';
 import { bytesAt, equalThenBeyond, keysetPage, numberAt, textAt } from '../page.ts';
 import { type MadeByRow, madeBy, madeByOf } from '../tokens/transfers.ts';
@@ -320,9 +320,18 @@ export function stakingPrincipalQueries(db: Database) {
   };
 }
 
+const BOND_COLUMNS = [
+  'bond_index',
+  'target_rate',
+  'stx_value_ratio',
+  'minimum_stx_ratio',
+  'first_cycle',
+  'start_height',
+  'unlock_cycle',
+  'unlock_height',
+] as const;
 const bond = {
-  columns: `o.bond_index, o.target_rate, o.stx_value_ratio, o.minimum_stx_ratio, o.first_cycle, o.start_height,
-            o.unlock_cycle, o.unlock_height, coalesce(n.allowed, 0) AS allowed, coalesce(n.capacity, '0') AS capacity,
+  columns: `${columnList('o', BOND_COLUMNS)}, coalesce(n.allowed, 0) AS allowed, coalesce(n.capacity, '0') AS capacity,
             coalesce(n.registered, 0) AS registered, coalesce(n.btc_locked, '0') AS btc_locked,
             coalesce(n.stx_locked, '0') AS stx_locked, coalesce(n.paid_out, '0') AS paid_out`,
   totals: 'LEFT JOIN bond_totals n ON n.bond_index = o.bond_index',
@@ -370,18 +379,7 @@ export const bondsSql = {
                   ORDER BY r.position DESC, r.event_index DESC LIMIT 1`,
 };
 
-interface BondRow
-  extends Stored<
-    'bonds',
-    | 'bond_index'
-    | 'target_rate'
-    | 'stx_value_ratio'
-    | 'minimum_stx_ratio'
-    | 'first_cycle'
-    | 'start_height'
-    | 'unlock_cycle'
-    | 'unlock_height'
-  > {
+interface BondRow extends Stored<'bonds', (typeof BOND_COLUMNS)[number]> {
   allowed: number;
   capacity: string;
   registered: number;

@@ -9,7 +9,7 @@ import type { FtTransfer, Move, StxTransfer } from '../../model/token.ts';
 import type { TransactionPlace } from '../../model/transaction.ts';
 import { EVENT_KIND } from '../../rows/enums.ts';
 import { heightIn, shownTime } from '../../rows/expressions.ts';
-import { prepared } from '../../rows/statement.ts';
+import { prepared, type Stored } from '../../rows/statement.ts';
 import { sendManyOf } from '../contracts/send-many.ts';
 import { keysetPage, numberAt } from '../page.ts';
 
@@ -75,20 +75,15 @@ export const sql: Readonly<Record<string, string>> = Object.fromEntries([
   ...Object.entries(totals).map(([name, statement]) => [`${name}.total`, statement]),
 ]);
 
-interface KeyRow {
-  position: number;
-  event_index: number;
-}
+type KeyRow = Stored<'events', 'position' | 'event_index'>;
 
-interface MoveRow extends KeyRow {
-  tx_id: Uint8Array;
-  tx_index: number;
-  block_time: number;
-  block_hash: Uint8Array;
-  index_block_hash: Uint8Array;
+interface MoveRow
+  extends KeyRow,
+    Stored<'transactions', 'tx_id' | 'tx_index'>,
+    Stored<'blocks', 'block_time' | 'block_hash' | 'index_block_hash'>,
+    Stored<'events', 'amount'> {
   sender: string | null;
   recipient: string | null;
-  amount: string | null;
 }
 
 interface StxRow extends MoveRow {
@@ -240,16 +235,8 @@ export const madeBy = {
   joins: `JOIN transactions t ON t.position = o.position JOIN blocks b ON b.height = ${heightIn('o.position')}`,
 };
 
-export interface MadeByRow {
-  position: number;
-  tx_id: Uint8Array;
-  tx_index: number;
-  block_time: number;
-  block_hash: Uint8Array;
-  index_block_hash: Uint8Array;
-  burn_block_height: number;
-  burn_block_time: number;
-}
+export type MadeByRow = Stored<'transactions', 'position' | 'tx_id' | 'tx_index'> &
+  Stored<'blocks', 'block_time' | 'block_hash' | 'index_block_hash' | 'burn_block_height' | 'burn_block_time'>;
 
 export const madeByOf = (row: MadeByRow): MadeBy => ({
   ...placeOf(row),

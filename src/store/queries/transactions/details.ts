@@ -23,20 +23,12 @@ export const sql = {
   at: `${select} WHERE t.position = ?1`,
 };
 
-interface Row extends SummaryRow, CostRow {
-  event_count: number;
-  microblock_hash: Uint8Array | null;
-  microblock_sequence: number | null;
-  parent_block_hash: Uint8Array;
-  parent_index_block_hash: Uint8Array;
-  parent_burn_block_time: number | null;
-  anchor_mode: number;
-  vm_error: string | null;
-  result: Uint8Array;
-  post_conditions: Uint8Array;
-  function_args: Uint8Array | null;
-  raw: Uint8Array;
-}
+interface Row
+  extends SummaryRow,
+    CostRow,
+    Stored<'transactions', 'event_count' | 'microblock_hash' | 'microblock_sequence'>,
+    Stored<'blocks', 'parent_block_hash' | 'parent_index_block_hash' | 'parent_burn_block_time'>,
+    Stored<'transaction_bodies', 'anchor_mode' | 'vm_error' | 'result' | 'post_conditions' | 'function_args' | 'raw'> {}
 
 const detailOf = (row: Row): TransactionDetail => ({
   ...summaryOf(row),

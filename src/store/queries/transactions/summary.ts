@@ -5,36 +5,25 @@ import type { SummaryPayload, TransactionSummary } from '../../model/transaction
 import { decimalOf } from '../../rows/amounts.ts';
 import { storedTenureCause, storedTransactionStatus, typeName } from '../../rows/enums.ts';
 import { heightIn, shownTime } from '../../rows/expressions.ts';
+import type { AsText, Stored } from '../../rows/statement.ts';
 
 /** What a mined and a waiting transaction have in common. */
-export interface SpentRow {
-  tx_id: Uint8Array;
-  type: number;
+export interface SpentRow
+  extends Stored<'transactions', 'tx_id' | 'type' | 'fee' | 'amount' | 'memo' | 'function_name' | 'clarity_version'>,
+    AsText<Stored<'transactions', 'nonce' | 'sponsor_nonce'>> {
   sender: string;
-  /** Decimal, as every nonce here: numbers are exact below 2^53 alone. */
-  nonce: string | null;
   sponsor: string | null;
-  sponsor_nonce: string | null;
-  fee: string;
   recipient: string | null;
-  amount: string | null;
-  memo: Uint8Array | null;
   contract: string | null;
-  function_name: string | null;
-  clarity_version: number | null;
 }
 
-export interface SummaryRow extends SpentRow {
-  position: number;
-  tx_index: number;
-  status: number;
-  tenure_change_cause: number | null;
-  block_hash: Uint8Array;
-  index_block_hash: Uint8Array;
-  block_time: number;
-  burn_block_height: number;
-  burn_block_time: number;
-}
+export interface SummaryRow
+  extends SpentRow,
+    Stored<'transactions', 'position' | 'tx_index' | 'status' | 'tenure_change_cause'>,
+    Stored<'blocks', 'block_hash' | 'index_block_hash' | 'block_time' | 'burn_block_height' | 'burn_block_time'> {}
+
+/** The row of a mined transaction, or of a waiting one, whose table has no causes of tenures. */
+type AnyRow = SpentRow & Partial<Pick<SummaryRow, 'tenure_change_cause'>>;
 
 const spentColumns = (t: string): string =>
   `${t}.tx_id, ${t}.type, sender.address AS sender, CAST(${t}.nonce AS TEXT) AS nonce,
@@ -70,7 +59,7 @@ function present<T>(value: T | null, column: string): T {
 const causeOf = (number: number | null | undefined): TenureChangeCause =>
   number === undefined ? 'block_found' : storedTenureCause.nameOf(present(number, 'tenure_change_cause'));
 
-function payloadOf(row: SpentRow & { tenure_change_cause?: number | null }): SummaryPayload {
+function payloadOf(row: AnyRow): SummaryPayload {
   const type = typeName(row.type);
   switch (type) {
     case 'token_transfer':
@@ -98,7 +87,7 @@ function payloadOf(row: SpentRow & { tenure_change_cause?: number | null }): Sum
   }
 }
 
-export const spentOf = (row: SpentRow & { tenure_change_cause?: number | null }) => ({
+export const spentOf = (row: AnyRow) => ({
   txId: row.tx_id,
   // Operations made on Bitcoin use no nonce; clients are shown 0.
   sender: { address: row.sender, nonce: BigInt(row.nonce ?? 0) },
