@@ -3,12 +3,13 @@
 import { expect, test } from 'bun:test';
 import fc from 'fast-check';
 import { openWriter } from '../../src/store/files/database.ts';
-import { type Row, rowCache } from '../../src/store/rows/row-cache.ts';
+import { rowCache } from '../../src/store/rows/row-cache.ts';
+import type { Stored } from '../../src/store/rows/statement.ts';
 import { nftHoldingsTable } from '../../src/store/rows/tables.ts';
 import { dataDirectory } from '../support/data-directory.ts';
 import { assertProperty, Seen } from '../support/property.ts';
 
-type Holding = Row<typeof nftHoldingsTable>;
+type Holding = Stored<'nft_holdings'>;
 
 /** Rows kept at most, of more keys: some are written and read again in the middle of a transaction. */
 const MOST = 3;

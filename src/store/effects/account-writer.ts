@@ -3,7 +3,8 @@ import type { Database } from 'bun:sqlite';
 import type { EffectOf } from '../../chain/effect.ts';
 import { accountStates } from '../queries/accounts/account-states.ts';
 import { decimalOf, isPositive, sortable } from '../rows/amounts.ts';
-import { type Row, rowCache } from '../rows/row-cache.ts';
+import { rowCache } from '../rows/row-cache.ts';
+import type { Stored } from '../rows/statement.ts';
 import { table } from '../rows/table.ts';
 import {
   accountCheckpointsTable,
@@ -15,7 +16,7 @@ import {
 } from '../rows/tables.ts';
 import type { Dictionaries } from './dictionary.ts';
 
-type Account = Row<typeof accountsTable>;
+type Account = Stored<'accounts'>;
 
 const emptyAccount = (principal_id: number, address: string): Account => ({
   principal_id,

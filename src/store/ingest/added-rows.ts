@@ -7,15 +7,11 @@ import type { mempoolTransactionsTable } from '../rows/tables.ts';
 import type { MempoolRow, Spends } from './stored-rows.ts';
 
 /** A row as it will be written. */
-export interface AddedRow extends NewRow<typeof mempoolTransactionsTable> {
-  state: number;
-  received_at: number;
-  receipt_block_height: number;
-  sender_id: number;
-  sponsor_id: number | null;
-  recipient_id: number | null;
-  contract_id: number | null;
-}
+export type AddedRow = NewRow<typeof mempoolTransactionsTable> &
+  Pick<
+    MempoolRow,
+    'state' | 'received_at' | 'receipt_block_height' | 'sender_id' | 'sponsor_id' | 'recipient_id' | 'contract_id'
+  >;
 
 /** Behind every row of the table, which these will follow. */
 const FIRST_PLACE = 2 ** 52;

@@ -104,7 +104,7 @@ export interface AnchorBurnBlock {
   transactions: number;
 }
 
-/** Blocks by their heights, both ends included. */
+/** Blocks by their heights, both ends included; none where the last is below the first. */
 export interface Heights {
   first: number;
   last: number;

@@ -5,9 +5,6 @@
 import type { Database, SQLQueryBindings } from 'bun:sqlite';
 import { type KeyOf, type NewRow, type StoredRow, type TableShape, upserter } from './table.ts';
 
-/** Every column of a row. */
-export type Row<S extends TableShape> = StoredRow<S>;
-
 interface CachedRow<R> {
   /** Null where the table has no such row. */
   row: R | null;
@@ -20,9 +17,9 @@ const MOST_CACHED = 8_000;
 
 interface RowCache<S extends TableShape> {
   /** The row as the open transaction has it; null where there is none. Not to be changed: `put` takes another. */
-  get(key: KeyOf<S>): Row<S> | null;
+  get(key: KeyOf<S>): StoredRow<S> | null;
   /** Adds a row, or replaces the one of its key. */
-  put(row: Row<S>): void;
+  put(row: StoredRow<S>): void;
   remove(key: KeyOf<S>): void;
   /** Writes what was changed; called before each commit, and before others read the table in the open transaction. */
   store(): void;
@@ -35,7 +32,7 @@ function statements<S extends TableShape>(db: Database, { name, key, columns }: 
   const where = key.map((column, i) => `${column} = ?${i + 1}`).join(' AND ');
   const names = Object.keys(columns);
   return {
-    find: db.prepare<Row<S>, SQLQueryBindings[]>(`SELECT ${names.join(', ')} FROM ${name} WHERE ${where}`),
+    find: db.prepare<StoredRow<S>, SQLQueryBindings[]>(`SELECT ${names.join(', ')} FROM ${name} WHERE ${where}`),
     set: upserter(db, shape, { replaced: names.filter((column) => !key.includes(column)) as never[] }),
     remove: db.prepare<null, SQLQueryBindings[]>(`DELETE FROM ${name} WHERE ${where}`),
   };
@@ -45,8 +42,8 @@ function statements<S extends TableShape>(db: Database, { name, key, columns }: 
 export function rowCache<S extends TableShape>(db: Database, shape: S, most = MOST_CACHED): RowCache<S> {
   const { find, set, remove } = statements(db, shape, shape);
   const names = shape.key as readonly (keyof KeyOf<S>)[];
-  const rows = new Map<SQLQueryBindings, CachedRow<Row<S>>>();
-  let changed: [key: SQLQueryBindings[], cached: CachedRow<Row<S>>][] = [];
+  const rows = new Map<SQLQueryBindings, CachedRow<StoredRow<S>>>();
+  let changed: [key: SQLQueryBindings[], cached: CachedRow<StoredRow<S>>][] = [];
 
   const valuesOf = (key: KeyOf<S>): SQLQueryBindings[] => names.map((name) => key[name] as SQLQueryBindings);
   const nameOf = (values: readonly SQLQueryBindings[]): SQLQueryBindings =>
@@ -67,7 +64,7 @@ export function rowCache<S extends TableShape>(db: Database, shape: S, most = MO
     changed = [];
   }
 
-  function cache(name: SQLQueryBindings, row: Row<S> | null): CachedRow<Row<S>> {
+  function cache(name: SQLQueryBindings, row: StoredRow<S> | null): CachedRow<StoredRow<S>> {
     if (rows.size >= most) {
       store();
       forget();
@@ -77,7 +74,7 @@ export function rowCache<S extends TableShape>(db: Database, shape: S, most = MO
     return cached;
   }
 
-  function change(key: KeyOf<S>, row: Row<S> | null): void {
+  function change(key: KeyOf<S>, row: StoredRow<S> | null): void {
     const values = valuesOf(key);
     const name = nameOf(values);
     const cached = rows.get(name) ?? cache(name, row);

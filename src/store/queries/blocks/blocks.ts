@@ -1,7 +1,7 @@
 /** Blocks of the canonical chain, their costs and tenures. Their heights have no gaps, so lists of them are found by arithmetic. */
 import type { Database } from 'bun:sqlite';
 import type { ExecutionCost } from '../../../chain/block.ts';
-import type { BlockId, ChainBlock, TenureLoad } from '../../model/block.ts';
+import type { BlockId, ChainBlock, Heights, TenureLoad } from '../../model/block.ts';
 import type { Cursor, CursorSide, OffsetPage, OffsetStart, Page } from '../../model/page.ts';
 import { PAYLOAD } from '../../rows/enums.ts';
 import { columnList, heightIn } from '../../rows/expressions.ts';
@@ -81,12 +81,6 @@ interface Row extends CostRow, Stored<'blocks', (typeof FIRST_COLUMNS)[number] |
 }
 
 type HeightRow = Stored<'blocks', 'height'>;
-
-/** Heights of neighbours, both ends included; empty where the last is below the first. */
-interface Heights {
-  first: number;
-  last: number;
-}
 
 const blockOf = (row: Row): ChainBlock => ({
   height: row.height,
