@@ -33,9 +33,7 @@ export const sql = {
 /** A number behind every position. */
 const NEWEST = Number.MAX_SAFE_INTEGER;
 
-interface PositionRow {
-  position: number;
-}
+type PositionRow = Stored<'principal_transactions', 'position'>;
 
 type Involvement = Stored<'principal_transactions', 'affected' | 'stx_sent' | 'stx_received'>;
 

@@ -268,16 +268,9 @@ export const holderListsSql = {
   ofPrincipalTotal: 'SELECT ft_tokens AS total FROM accounts WHERE principal_id = ?1',
 };
 
-interface Row {
-  address: string;
-  balance: string;
-}
+type Row = Stored<'accounts' | 'ft_balances', 'address' | 'balance'>;
 
-interface Totals {
-  holders: number;
-  accounts: number;
-  supply: string;
-}
+type Totals = Stored<'ft_tokens', 'holders' | 'accounts' | 'supply'>;
 
 const holderOf = ({ address, balance }: Row): Holder => ({ principal: address, balance: decimalOf(balance) });
 
