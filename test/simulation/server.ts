@@ -1,6 +1,8 @@
 /** The server under test: `serve` as it is, in a world that may take away its process, its power or its connections. */
+
 import { Database } from 'bun:sqlite';
 import { rmSync, writeFileSync } from 'node:fs';
+import { systemClock } from '../../src/base/clock.ts';
 import { LossyOutput } from '../../src/base/lossy-output.ts';
 import type { Environment } from '../../src/commands/serve/environment.ts';
 
@@ -376,7 +378,8 @@ export class Server {
       } as unknown as Bun.Server<unknown>;
     }) as Listen;
     return {
-      clock,
+      // The world's time stands still while a server starts: whoever waits for a turn then gets it at once.
+      clock: { ...clock, turn: () => (life.running === null ? systemClock.turn() : clock.turn()) },
       chance,
       connect: this.#disk.connect,
       walLimitBytes: this.#settings.walLimitBytes,

@@ -16,6 +16,23 @@ const CHAIN_WITH_FORKS = { stream: fc.constant(5), quarters: fc.constant(2) };
 
 /** Shrunk cases of failures that were mended, and of mends that were taken back to see it; they are tried first. */
 const casesThatOnceFailed: Case[] = [
+  // A start that failed waited for a turn of a step that was under way, and the world waited for the start.
+  {
+    seed: 910806306,
+    stream: 60,
+    walLimitBytes: 1_048_576,
+    clients: [
+      { after: 8, protocol: 'socketIo', manner: 'silent', account: 1 },
+      { after: 195, protocol: 'rpc', manner: 'steady', account: 0 },
+      { after: 1166, protocol: 'rpc', manner: 'steady', account: 2 },
+    ],
+    readers: 0,
+    quarters: 3,
+    disturbances: [
+      { after: 943, befalls: 'crash', at: 'next_block', calls: 165, kept: 0.8 },
+      { after: 925, befalls: 'fault', at: 'now', calls: 79, fault: 1 },
+    ],
+  },
   // Sent before it was on the disk: after the power was lost, what a hook caught up on came under other numbers.
   {
     seed: 6,
