@@ -35,6 +35,15 @@ const NONCE_BYTES = 16;
 /** Compresses on a thread of the runtime: it takes as long as hundreds of requests. */
 const pack = promisify(gzip);
 
+/** Makes the document. The plugin that publishes it is loaded here, since most servers are never asked for it. */
+async function documentOf(routes: readonly Route[], version: string, described: ApiDescription): Promise<Packed> {
+  const { swagger } = await import('@elysiajs/swagger');
+  const documentation = openApiDocument(routes, version.match(/v(\S+)/)?.[1] ?? version, described);
+  const app = new Elysia().use(swagger({ documentation, path: PAGE, specPath: DOCUMENT }));
+  const published = await app.handle(new Request(`http://localhost${DOCUMENT}`));
+  return { gzip: await pack(await published.arrayBuffer()) };
+}
+
 /**
  * The routes of the document and its page.
  * @param version the text of `server_version`
@@ -47,10 +56,7 @@ export function docs(
   routes: readonly Route[],
 ): AnyElysia {
   // Routes don't change while a server runs.
-  const document = madeOnce(async (): Promise<Packed> => {
-    const number = version.match(/v(\S+)/)?.[1] ?? version;
-    return { gzip: await pack(JSON.stringify(openApiDocument(routes, number, described))) };
-  });
+  const document = madeOnce(() => documentOf(routes, version, described));
   const hidden = { detail: { hide: true } };
   const script = { ...respond.common(), 'content-type': 'text/javascript; charset=utf-8' };
   return new Elysia({ name: 'docs' })
