@@ -2,7 +2,7 @@
 import { loadavg, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
-import type { PostgresServer } from '../test/support/postgres.ts';
+import type { PostgresServer } from '../test/support/servers/postgres.ts';
 import { devnetRecording, importInto, SEED } from './dataset.ts';
 import { say, withDirectory } from './harness.ts';
 import { type HostRound, hostRound } from './parts/cluster-hosts.ts';
@@ -25,7 +25,7 @@ const [hosts, seconds] = [Number(values.hosts), Number(values.seconds)];
 
 // Data of servers stand on a disk, since a commit waits for it.
 process.env.TMPDIR ??= tmpdir();
-const { hasPostgres, startPostgres, startQuorum } = await import('../test/support/postgres.ts');
+const { hasPostgres, startPostgres, startQuorum } = await import('../test/support/servers/postgres.ts');
 if (!hasPostgres) {
   say('PostgreSQL is not installed.');
   process.exit(1);

@@ -8,7 +8,7 @@ import { createApp } from '../src/commands/serve/app.ts';
 import { devnetEvents } from '../src/devnet/scenario.ts';
 import { indexPath } from '../src/store/files/database.ts';
 import { openSnapshots } from '../src/store/read/snapshots.ts';
-import { ingestOf, received } from '../test/support/ingest.ts';
+import { ingestOf, received } from '../test/support/data/ingest.ts';
 import { SEED } from './dataset.ts';
 import { figure, publish, reportOptions } from './results.ts';
 

@@ -8,8 +8,8 @@ import { dirname, join } from 'node:path';
 import manifest from '../package.json';
 import { type Demo, demo } from './demo/demo.ts';
 import { command } from './e2e/stackside.ts';
-import { type DataDirectory, dataDirectory } from './support/data-directory.ts';
-import { describeWith } from './support/system-servers.ts';
+import { type DataDirectory, dataDirectory } from './support/data/data-directory.ts';
+import { describeWith } from './support/servers/system-servers.ts';
 
 const ROOT = join(import.meta.dir, '..');
 const textOf = (path: string): string => readFileSync(join(ROOT, path), 'utf8');

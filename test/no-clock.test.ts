@@ -31,12 +31,12 @@ const clocks = new RegExp(
 
 /** What a file may use of these, with the reason. */
 const allowed: Readonly<Record<string, { use: readonly string[]; because: string }>> = {
-  'support/until.ts': {
+  'support/time/until.ts': {
     use: ['sleep'],
     because: 'a moment passes between two looks at a condition; looks are counted',
   },
-  'support/moment.ts': { use: ['sleep'], because: 'nothing depends on how far another process comes meanwhile' },
-  'support/held-clock.ts': {
+  'support/time/moment.ts': { use: ['sleep'], because: 'nothing depends on how far another process comes meanwhile' },
+  'support/time/held-clock.ts': {
     use: ['systemClock.after(', 'systemClock.every('],
     because: 'what it does not hold is handed on',
   },

@@ -5,7 +5,7 @@
 import { devnetEvents } from '../../src/devnet/scenario.ts';
 import { readAdminKey } from '../../src/hooks/access/keys.ts';
 import { attack, type Target } from '../../test/faults/hostile/attack.ts';
-import { routesOf, Subjects } from '../../test/support/random-urls.ts';
+import { routesOf, Subjects } from '../../test/support/api/random-urls.ts';
 import { ORDINARY, ordinaryRequests } from './ordinary.ts';
 
 const [api, events, data, seed, blocks, transactions] = process.argv.slice(2);

@@ -6,9 +6,9 @@ import { devnetEvents } from '../../src/devnet/scenario.ts';
 import type { ApiEvent } from '../../src/http/errors.ts';
 import { indexPath } from '../../src/store/files/database.ts';
 import { openSnapshots, type Snapshots } from '../../src/store/read/snapshots.ts';
-import type { DataDirectory } from '../support/data-directory.ts';
-import { alice, announcement, bob, transfer } from '../support/handmade.ts';
-import { ingestOf, received } from '../support/ingest.ts';
+import type { DataDirectory } from '../support/data/data-directory.ts';
+import { ingestOf, received } from '../support/data/ingest.ts';
+import { alice, announcement, bob, transfer } from '../support/events/handmade.ts';
 import { MISTYPED } from './sample-chain.ts';
 
 const BLOCKS = 60;

@@ -1,6 +1,8 @@
 /** What several routes say of one thing is one answer. */
 import { describe, expect, test } from 'bun:test';
 import { openSnapshots } from '../../src/store/read/snapshots.ts';
+import { openNew } from '../support/data/ingest.ts';
+import { memoryIndex } from '../support/data/memory-index.ts';
 import {
   alice,
   announcement,
@@ -13,9 +15,7 @@ import {
   sponsor,
   type Transaction,
   transfer,
-} from '../support/handmade.ts';
-import { openNew } from '../support/ingest.ts';
-import { memoryIndex } from '../support/memory-index.ts';
+} from '../support/events/handmade.ts';
 import { hash, OTHER, waiting } from './sample-chain.ts';
 import { testApp } from './test-app.ts';
 

@@ -2,8 +2,8 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import fc from 'fast-check';
 import { startTour, type Tour } from '../client/tour.ts';
+import { type GetRoute, getRoutes, isOfOperator, type Parameter, type Schema } from '../support/api/random-urls.ts';
 import { assertProperty } from '../support/property.ts';
-import { type GetRoute, getRoutes, isOfOperator, type Parameter, type Schema } from '../support/random-urls.ts';
 
 let tour: Tour;
 let routes: GetRoute[];

@@ -2,8 +2,8 @@
 import { beforeAll, expect, test } from 'bun:test';
 import { devnetEvents } from '../../src/devnet/scenario.ts';
 import type { Snapshots } from '../../src/store/read/snapshots.ts';
-import { received } from '../support/ingest.ts';
-import { memoryIndex } from '../support/memory-index.ts';
+import { received } from '../support/data/ingest.ts';
+import { memoryIndex } from '../support/data/memory-index.ts';
 import { testApp } from './test-app.ts';
 
 const BOOT = 'ST000000000000000000002AMW42H';

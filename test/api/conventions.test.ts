@@ -3,9 +3,9 @@ import { describe, expect, test } from 'bun:test';
 import type { ReceivedEvent } from '../../src/store/ingest/ingest.ts';
 import { IndexUnavailableError, SnapshotCutOffError, StoreClosedError } from '../../src/store/model/read-errors.ts';
 import { TooMuchWorkError } from '../../src/store/rows/statement.ts';
-import { alice, announcement, drop, stream, transfer } from '../support/handmade.ts';
-import { memoryIndex } from '../support/memory-index.ts';
-import { burnBlock } from '../support/pox.ts';
+import { memoryIndex } from '../support/data/memory-index.ts';
+import { alice, announcement, drop, stream, transfer } from '../support/events/handmade.ts';
+import { burnBlock } from '../support/events/pox.ts';
 import {
   ADDRESS,
   bytes,

@@ -13,8 +13,8 @@ import { hookRoutes } from '../../src/hooks/routes/hooks.ts';
 import { checkedBody } from '../../src/http/checker.ts';
 import { openApiDocument, operation, type RecordedExample } from '../../src/http/openapi.ts';
 import origin from '../../src/http/scalar/origin.json' with { type: 'json' };
-import { recordExamples, targetOf } from '../support/examples.ts';
-import { resolved } from '../support/random-urls.ts';
+import { resolved } from '../support/api/random-urls.ts';
+import { recordExamples, targetOf } from '../support/generate/examples.ts';
 import { testApp } from './test-app.ts';
 
 interface Body {
@@ -257,7 +257,7 @@ function shapeOf(body: unknown): unknown {
   return typeof body === 'object' && body !== null ? Object.keys(body) : typeof body;
 }
 
-test('the examples are what the simulated chain answers; test/support/examples.ts writes them', async () => {
+test('the examples are what the simulated chain answers; test/support/generate/examples.ts writes them', async () => {
   const { values, answers } = await recordExamples();
   expect(values).toEqual(recordedValues);
   const current = [...routes.values()].filter(({ deprecated }) => deprecated === null);

@@ -3,7 +3,7 @@ import { expect, test } from 'bun:test';
 import { systemClock } from '../../src/base/clock.ts';
 import { resources } from '../../src/commands/serve/app.ts';
 import { noFaucets } from '../../src/faucets/faucets.ts';
-import { targetOf } from '../support/examples.ts';
+import { targetOf } from '../support/generate/examples.ts';
 import { emptyIndex, testApp, VERSION } from './test-app.ts';
 
 const { request } = testApp(emptyIndex());

@@ -12,11 +12,11 @@ import { accounts } from '../../src/devnet/wallet.ts';
 import type { HookApi } from '../../src/hooks/routes/hooks.ts';
 import type { Cursor } from '../../src/store/model/page.ts';
 import type { Reader } from '../../src/store/read/index-reader.ts';
-import { type OpenApi, openApi } from '../support/api.ts';
-import type { DataDirectory } from '../support/data-directory.ts';
-import { hashOf } from '../support/handmade.ts';
-import { ingestOf, received } from '../support/ingest.ts';
-import { type GetRoute, getRoutes } from '../support/random-urls.ts';
+import { type OpenApi, openApi } from '../support/api/api.ts';
+import { type GetRoute, getRoutes } from '../support/api/random-urls.ts';
+import type { DataDirectory } from '../support/data/data-directory.ts';
+import { ingestOf, received } from '../support/data/ingest.ts';
+import { hashOf } from '../support/events/handmade.ts';
 
 const cursor: Cursor = { side: 'after', key: ['1'] };
 /** A page without items, of a list that goes on. */

@@ -5,8 +5,8 @@ import { resources } from '../../src/commands/serve/app.ts';
 import { noFaucets } from '../../src/faucets/faucets.ts';
 import type { Route } from '../../src/http/route.ts';
 import { startTour, type Tour } from '../client/tour.ts';
-import { type Ask, candidatesOf } from '../support/example-candidates.ts';
-import { firstTelling, targetOf } from '../support/examples.ts';
+import { type Ask, candidatesOf } from '../support/generate/example-candidates.ts';
+import { firstTelling, targetOf } from '../support/generate/examples.ts';
 
 let tour: Tour;
 let candidates: Awaited<ReturnType<typeof candidatesOf>>;

@@ -1,7 +1,17 @@
 /** Where a pending transaction stands by its fee, among all that wait and among those of its type. */
 import { expect, test } from 'bun:test';
-import { alice, announcement, block, bob, carol, deployment, drop, receipt, transfer } from '../support/handmade.ts';
-import { memoryIndex } from '../support/memory-index.ts';
+import { memoryIndex } from '../support/data/memory-index.ts';
+import {
+  alice,
+  announcement,
+  block,
+  bob,
+  carol,
+  deployment,
+  drop,
+  receipt,
+  transfer,
+} from '../support/events/handmade.ts';
 import { testApp } from './test-app.ts';
 
 const mined = transfer(carol, 0, 900);

@@ -3,10 +3,10 @@ import { describe, expect, test } from 'bun:test';
 import { namePrice, namespacePrice } from '../../src/api/names/names.ts';
 import type { PriceFunction } from '../../src/chain/name-system.ts';
 import { openSnapshots } from '../../src/store/read/snapshots.ts';
-import { bob, carol } from '../support/handmade.ts';
-import { openNew } from '../support/ingest.ts';
-import { memoryIndex } from '../support/memory-index.ts';
-import { attached, hashOfText, launched, mintTo, nameBlock, operated } from '../support/names.ts';
+import { openNew } from '../support/data/ingest.ts';
+import { memoryIndex } from '../support/data/memory-index.ts';
+import { bob, carol } from '../support/events/handmade.ts';
+import { attached, hashOfText, launched, mintTo, nameBlock, operated } from '../support/events/names.ts';
 import { testApp } from './test-app.ts';
 
 const OWNER = bob.address;

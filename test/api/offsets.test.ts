@@ -1,7 +1,6 @@
 /** The law of offsets, for every list of the API that takes one. */
 import { expect, test } from 'bun:test';
 import fc from 'fast-check';
-import { assertProperty, Seen } from '../support/property.ts';
 import {
   crowdedChain,
   type GrowingChain,
@@ -9,7 +8,8 @@ import {
   offsetKinds,
   simulatedChain,
   WalkedWorld,
-} from '../support/walked-lists.ts';
+} from '../support/api/walked-lists.ts';
+import { assertProperty, Seen } from '../support/property.ts';
 
 /** Rows by which the pages of a list differ from each other. */
 const ENOUGH = 4;

@@ -6,8 +6,8 @@ import { SimulatedChain } from '../../src/devnet/chain.ts';
 import { devnetEvents } from '../../src/devnet/scenario.ts';
 import { csvLine } from '../../src/http/csv.ts';
 import { openSnapshots, type Snapshots } from '../../src/store/read/snapshots.ts';
-import { openNew, received } from '../support/ingest.ts';
-import { memoryIndex } from '../support/memory-index.ts';
+import { openNew, received } from '../support/data/ingest.ts';
+import { memoryIndex } from '../support/data/memory-index.ts';
 import { ADDRESS, HOLDER, hash, idAt, MISTYPED, OTHER, TOKEN } from './sample-chain.ts';
 import { sampleIndex, testApp } from './test-app.ts';
 

@@ -9,8 +9,18 @@ import { encodeCursor } from '../../src/http/pagination.ts';
 import { responder } from '../../src/http/respond.ts';
 import { addRoutes, route } from '../../src/http/route.ts';
 import { type CursorSide, HEAD } from '../../src/store/model/page.ts';
-import { alice, block, bob, drop, hashOf, microblockHash, receipt, stream, transfer } from '../support/handmade.ts';
-import { memoryIndex } from '../support/memory-index.ts';
+import { memoryIndex } from '../support/data/memory-index.ts';
+import {
+  alice,
+  block,
+  bob,
+  drop,
+  hashOf,
+  microblockHash,
+  receipt,
+  stream,
+  transfer,
+} from '../support/events/handmade.ts';
 import { routeContext } from './route-context.ts';
 import {
   ADDRESS,

@@ -16,7 +16,7 @@ import {
   receipt,
   type Transaction,
   transfer,
-} from '../support/handmade.ts';
+} from '../support/events/handmade.ts';
 
 /** Who signs every transaction of the chain. */
 export const ADDRESS = alice.address;

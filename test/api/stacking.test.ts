@@ -4,10 +4,10 @@ import type { AnyElysia } from 'elysia';
 import { clarity } from '../../src/codec/clarity-encode.ts';
 import { createApp } from '../../src/commands/serve/app.ts';
 import { openSnapshots, type Snapshots } from '../../src/store/read/snapshots.ts';
-import type { DataDirectory } from '../support/data-directory.ts';
-import { alice, bob, carol, transfer } from '../support/handmade.ts';
-import { ingestOf } from '../support/ingest.ts';
-import { bonds, burnBlock, keyOf, p, poxBlock, rewardSet, stacked, u } from '../support/pox.ts';
+import type { DataDirectory } from '../support/data/data-directory.ts';
+import { ingestOf } from '../support/data/ingest.ts';
+import { alice, bob, carol, transfer } from '../support/events/handmade.ts';
+import { bonds, burnBlock, keyOf, p, poxBlock, rewardSet, stacked, u } from '../support/events/pox.ts';
 
 const [A, B] = [alice.address, bob.address];
 const manager = `${carol.address}.manager`;

@@ -1,8 +1,8 @@
 /** The supply, block times and fee rate of v1. */
 import { describe, expect, test } from 'bun:test';
 import { stxText } from '../../src/api/v1/stx-supply.ts';
-import { alice, block, receipt, transfer } from '../support/handmade.ts';
-import { memoryIndex } from '../support/memory-index.ts';
+import { memoryIndex } from '../support/data/memory-index.ts';
+import { alice, block, receipt, transfer } from '../support/events/handmade.ts';
 import { testApp } from './test-app.ts';
 
 const transaction = transfer(alice, 0, 0);

@@ -4,7 +4,7 @@ import { createApp } from '../../src/commands/serve/app.ts';
 import type { ApiEvent } from '../../src/http/errors.ts';
 import { versionText } from '../../src/http/respond.ts';
 import type { Snapshots } from '../../src/store/read/snapshots.ts';
-import { memoryIndex } from '../support/memory-index.ts';
+import { memoryIndex } from '../support/data/memory-index.ts';
 import { sampleEvents } from './sample-chain.ts';
 
 /** What the clock says, in Unix milliseconds. */

@@ -2,8 +2,8 @@
 import { describe, expect, test } from 'bun:test';
 import { fees } from '../../src/api/v2/mempool.ts';
 import type { OfferedFee } from '../../src/store/model/transaction.ts';
-import { announcement, bob, deployment, receipt } from '../support/handmade.ts';
-import { memoryIndex } from '../support/memory-index.ts';
+import { memoryIndex } from '../support/data/memory-index.ts';
+import { announcement, bob, deployment, receipt } from '../support/events/handmade.ts';
 import {
   CONTRACT,
   chainBlock,

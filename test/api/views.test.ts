@@ -11,9 +11,9 @@ import { deliveryLog, everyDelivery } from '../../src/store/hooks/delivery-log.t
 import { hookRecords } from '../../src/store/hooks/records.ts';
 import { inserter } from '../../src/store/rows/table.ts';
 import { hookDeliveriesTable } from '../../src/store/rows/tables.ts';
-import { type OpenApi, openApi } from '../support/api.ts';
-import type { DataDirectory } from '../support/data-directory.ts';
-import { ingestOf, received } from '../support/ingest.ts';
+import { type OpenApi, openApi } from '../support/api/api.ts';
+import type { DataDirectory } from '../support/data/data-directory.ts';
+import { ingestOf, received } from '../support/data/ingest.ts';
 
 type Row = Record<string, string | number | null>;
 // biome-ignore lint/suspicious/noExplicitAny: answers of many shapes are taken apart

@@ -1,7 +1,6 @@
 /** The law of cursors, for every list of the API: page by page, while blocks and forks arrive. */
 import { expect, test } from 'bun:test';
 import fc from 'fast-check';
-import { assertProperty, Seen } from '../support/property.ts';
 import {
   crowdedChain,
   cursorRoutes,
@@ -13,7 +12,8 @@ import {
   type WalkedPage,
   type WalkedRow,
   WalkedWorld,
-} from '../support/walked-lists.ts';
+} from '../support/api/walked-lists.ts';
+import { assertProperty, Seen } from '../support/property.ts';
 
 /** What chance decides. */
 interface Chance {

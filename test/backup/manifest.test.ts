@@ -6,9 +6,9 @@ import { type Manifest, manifestBytes, partName, partsOf, readManifest } from '.
 import { OperatorError } from '../../src/base/errors.ts';
 import { devnetEvents } from '../../src/devnet/scenario.ts';
 import { indexPath } from '../../src/store/files/database.ts';
-import { dataDirectory } from '../support/data-directory.ts';
-import { ingestOf, openAt, received } from '../support/ingest.ts';
-import { restored, snapshotOf } from '../support/snapshot.ts';
+import { dataDirectory } from '../support/data/data-directory.ts';
+import { ingestOf, openAt, received } from '../support/data/ingest.ts';
+import { restored, snapshotOf } from '../support/data/snapshot.ts';
 
 const source = ingestOf([...devnetEvents({ seed: 5, blocks: 3, transactionsPerBlock: 2 })].map(received));
 const places = dataDirectory();

@@ -8,12 +8,12 @@ import { type Clock, systemClock } from '../../src/base/clock.ts';
 import { EXIT, OperatorError } from '../../src/base/errors.ts';
 import { devnetEvents } from '../../src/devnet/scenario.ts';
 import { newestSnapshot } from '../../src/store/files/newest-snapshot.ts';
-import { dataDirectory } from '../support/data-directory.ts';
-import { ingestOf, received } from '../support/ingest.ts';
-import { S3_KEYS, type S3Server, s3Server } from '../support/s3-server.ts';
-import { restored, snapshotOf } from '../support/snapshot.ts';
-import { everything } from '../support/tables.ts';
-import { until } from '../support/until.ts';
+import { dataDirectory } from '../support/data/data-directory.ts';
+import { ingestOf, received } from '../support/data/ingest.ts';
+import { restored, snapshotOf } from '../support/data/snapshot.ts';
+import { everything } from '../support/data/tables.ts';
+import { S3_KEYS, type S3Server, s3Server } from '../support/servers/s3-server.ts';
+import { until } from '../support/time/until.ts';
 
 const STALL = 60_000;
 

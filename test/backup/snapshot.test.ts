@@ -16,10 +16,10 @@ import { copyData } from '../../src/store/files/backup.ts';
 import { indexPath, journalPath } from '../../src/store/files/database.ts';
 import { newestSnapshot, noteMadeSnapshot, noteSnapshot } from '../../src/store/files/newest-snapshot.ts';
 import { directoryStatus } from '../../src/store/files/status.ts';
-import { type DataDirectory, dataDirectory } from '../support/data-directory.ts';
-import { ingestOf, openAt, received } from '../support/ingest.ts';
-import { restored, snapshotOf } from '../support/snapshot.ts';
-import { everything } from '../support/tables.ts';
+import { type DataDirectory, dataDirectory } from '../support/data/data-directory.ts';
+import { ingestOf, openAt, received } from '../support/data/ingest.ts';
+import { restored, snapshotOf } from '../support/data/snapshot.ts';
+import { everything } from '../support/data/tables.ts';
 
 const PART = 131_072;
 const events = [...devnetEvents({ seed: 8, blocks: 9, transactionsPerBlock: 2, forkEvery: 4, forkDepth: 2 })].map(

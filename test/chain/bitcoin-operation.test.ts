@@ -10,7 +10,7 @@ import { clarity, encodeArguments } from '../../src/codec/clarity-encode.ts';
 import { fromHex } from '../../src/codec/hex.ts';
 import { networks } from '../../src/devnet/network.ts';
 import { bitcoinAddress } from '../../src/devnet/wallet.ts';
-import { alice, bob } from '../support/handmade.ts';
+import { alice, bob } from '../support/events/handmade.ts';
 
 const mainnet = networkOf(1);
 const testnet = networkOf(0x8000_0000);

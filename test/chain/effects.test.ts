@@ -8,8 +8,8 @@ import { SEND_MANY } from '../../src/chain/memo-transfers.ts';
 import { transactionContent } from '../../src/chain/normalise.ts';
 import { heightOf, positionOf, positionsOf } from '../../src/chain/position.ts';
 import { fromHex } from '../../src/codec/hex.ts';
-import { blocks } from '../support/arbitrary-block.ts';
-import { alice, bob, carol, sponsor, transfer } from '../support/handmade.ts';
+import { blocks } from '../support/events/arbitrary-block.ts';
+import { alice, bob, carol, sponsor, transfer } from '../support/events/handmade.ts';
 import { assertProperty, Seen } from '../support/property.ts';
 
 const sendMany = new Set(Object.values(SEND_MANY));

@@ -2,8 +2,8 @@ import { expect, test } from 'bun:test';
 import fc from 'fast-check';
 import type { ChainEvent } from '../../src/chain/block.ts';
 import { memoTransfers, SEND_MANY } from '../../src/chain/memo-transfers.ts';
-import { blocks } from '../support/arbitrary-block.ts';
-import { alice, bob, carol } from '../support/handmade.ts';
+import { blocks } from '../support/events/arbitrary-block.ts';
+import { alice, bob, carol } from '../support/events/handmade.ts';
 
 const sendMany = new Set(Object.values(SEND_MANY));
 

@@ -20,7 +20,7 @@ import {
   stream,
   type Transaction,
   transfer,
-} from '../support/handmade.ts';
+} from '../support/events/handmade.ts';
 import { assertProperty, Seen } from '../support/property.ts';
 
 const testnet = networkOf(0x8000_0000);

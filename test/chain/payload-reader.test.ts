@@ -1,7 +1,7 @@
 import { expect, test } from 'bun:test';
 import fc from 'fast-check';
 import { isEventPath, PayloadError, parseJson, readPayload } from '../../src/chain/payload-reader.ts';
-import { jsonOf } from '../support/payload-text.ts';
+import { jsonOf } from '../support/events/payload-text.ts';
 import { assertProperty } from '../support/property.ts';
 
 const MAX_U128 = 2n ** 128n - 1n;

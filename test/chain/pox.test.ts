@@ -5,7 +5,7 @@ import { poxReading } from '../../src/chain/pox/reading.ts';
 import { type StackingPrint, stackingTopics } from '../../src/chain/pox/stacking.ts';
 import { stakingTopics } from '../../src/chain/pox/staking.ts';
 import { clarity } from '../../src/codec/clarity-encode.ts';
-import { BOOT, bonds, keyOf, type PoxEvent, printed, stacked, u } from '../support/pox.ts';
+import { BOOT, bonds, keyOf, type PoxEvent, printed, stacked, u } from '../support/events/pox.ts';
 
 const stacker = 'ST1WNJTS9JM1JYGK758B10DBAMBZ0K23ADP392SBV';
 const pool = 'ST2J6ZY48GV1EZ5V2V5RB9MP66SW86PYKKQYAC0RQ';

@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { createClient } from '@hey-api/openapi-ts';
 import openapiTS, { astToString, type OpenAPI3 } from 'openapi-typescript';
 import ts from 'typescript';
-import { dataDirectory } from '../support/data-directory.ts';
+import { dataDirectory } from '../support/data/data-directory.ts';
 import { startTour, type Tour } from './tour.ts';
 
 /** What is done with both clients. */

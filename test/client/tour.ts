@@ -5,7 +5,7 @@ import { createApp } from '../../src/commands/serve/app.ts';
 import type { paths } from '../../src/console/app/api/openapi.d.ts';
 import { devnetEvents } from '../../src/devnet/scenario.ts';
 import { openSnapshots } from '../../src/store/read/snapshots.ts';
-import { ingestOf, received } from '../support/ingest.ts';
+import { ingestOf, received } from '../support/data/ingest.ts';
 
 /** Made once for all tours of a process. */
 const events = [...devnetEvents({ seed: 5, blocks: 60, transactionsPerBlock: 12, forkEvery: 15, staking: 40 })];

@@ -13,7 +13,7 @@ import { idsNameBodies, inOrder, toldTheWinningChain } from '../simulation/laws.
 import type { Hook } from '../simulation/operator.ts';
 import type { Arrived } from '../simulation/receivers.ts';
 import type { World } from '../simulation/world.ts';
-import { winningChain } from '../support/winning-chain.ts';
+import { winningChain } from '../support/events/winning-chain.ts';
 
 const CONSUMER = 'default';
 const MOST_HOOKS = 3;

@@ -11,12 +11,12 @@ import { type OldNameCommands, type OldNameRow, oldNameParts } from '../../src/s
 import { rebuildIndex } from '../../src/store/ingest/rebuild.ts';
 import { directHooks } from '../hooks/direct.ts';
 import { definition } from '../hooks/server.ts';
-import { dataDirectory } from '../support/data-directory.ts';
-import { received } from '../support/ingest.ts';
-import { MemoryLog } from '../support/memory-log.ts';
-import { sealing } from '../support/sealing.ts';
-import { snapshotOf } from '../support/snapshot.ts';
-import { wholeIndex } from '../support/tables.ts';
+import { dataDirectory } from '../support/data/data-directory.ts';
+import { received } from '../support/data/ingest.ts';
+import { MemoryLog } from '../support/data/memory-log.ts';
+import { sealing } from '../support/data/sealing.ts';
+import { snapshotOf } from '../support/data/snapshot.ts';
+import { wholeIndex } from '../support/data/tables.ts';
 import { openHost } from './open-host.ts';
 
 const events = [...devnetEvents({ seed: 3, blocks: 3, accounts: 3, transactionsPerBlock: 1 })].map(received);

@@ -12,11 +12,11 @@ import type { ReceivedEvent } from '../../src/store/ingest/ingest.ts';
 import { type Entry, nextChain } from '../../src/store/log/entry.ts';
 import { LogUnavailableError } from '../../src/store/log/shared-log.ts';
 import { faultStore } from '../faults/fault-store.ts';
-import { heldClock } from '../support/held-clock.ts';
-import { received } from '../support/ingest.ts';
-import { directWay, type Fate, MemoryLog, type Way } from '../support/memory-log.ts';
-import { journalRows, wholeIndex } from '../support/tables.ts';
-import { until } from '../support/until.ts';
+import { received } from '../support/data/ingest.ts';
+import { directWay, type Fate, MemoryLog, type Way } from '../support/data/memory-log.ts';
+import { journalRows, wholeIndex } from '../support/data/tables.ts';
+import { heldClock } from '../support/time/held-clock.ts';
+import { until } from '../support/time/until.ts';
 import { openHost } from './open-host.ts';
 
 const events = [...devnetEvents({ seed: 3, blocks: 3, accounts: 3, transactionsPerBlock: 1, forkEvery: 2 })].map(

@@ -8,8 +8,8 @@ import type { ClusterEvent } from '../../src/cluster/events.ts';
 import { ASK_MS, LACKING_MS, LEASE_SECONDS, LeaseKeeper } from '../../src/cluster/lease-keeper.ts';
 import { StoreUnavailableError } from '../../src/store/files/store-failure.ts';
 import { World } from '../simulation/world.ts';
-import type { MemoryLeases } from '../support/memory-leases.ts';
-import { directWay, MemoryLog, type Way } from '../support/memory-log.ts';
+import type { MemoryLeases } from '../support/data/memory-leases.ts';
+import { directWay, MemoryLog, type Way } from '../support/data/memory-log.ts';
 import { assertSeeds, Seen, timeout } from '../support/property.ts';
 import { LossyWay } from './lossy-way.ts';
 

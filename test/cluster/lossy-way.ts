@@ -1,7 +1,7 @@
 /** A way to the log on which calls are lost, late or cut, as a seed draws it. */
 import type { Prng } from '../../src/devnet/prng.ts';
 import type { World } from '../simulation/world.ts';
-import type { Call, Fate, Way } from '../support/memory-log.ts';
+import type { Call, Fate, Way } from '../support/data/memory-log.ts';
 
 /** Milliseconds. */
 const TRAVEL = 3;

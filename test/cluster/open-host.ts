@@ -9,8 +9,8 @@ import type { Connect } from '../../src/store/files/connection.ts';
 import { commandsOf } from '../../src/store/ingest/commands.ts';
 import type { FaucetCommands } from '../../src/store/ingest/faucet-requests.ts';
 import type { SharedLog } from '../../src/store/log/shared-log.ts';
-import { dataDirectory } from '../support/data-directory.ts';
-import { until } from '../support/until.ts';
+import { dataDirectory } from '../support/data/data-directory.ts';
+import { until } from '../support/time/until.ts';
 
 /**
  * Opens a host that follows once it is told to.

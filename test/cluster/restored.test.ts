@@ -5,12 +5,12 @@ import { join } from 'node:path';
 import { devnetEvents } from '../../src/devnet/scenario.ts';
 import { openJournalTrimming } from '../../src/store/files/journal-trim.ts';
 import { type Entry, nextChain } from '../../src/store/log/entry.ts';
-import { dataDirectory } from '../support/data-directory.ts';
-import { received } from '../support/ingest.ts';
-import { MemoryLog } from '../support/memory-log.ts';
-import { restored, snapshotOf } from '../support/snapshot.ts';
-import { journalRows, wholeIndex } from '../support/tables.ts';
-import { until } from '../support/until.ts';
+import { dataDirectory } from '../support/data/data-directory.ts';
+import { received } from '../support/data/ingest.ts';
+import { MemoryLog } from '../support/data/memory-log.ts';
+import { restored, snapshotOf } from '../support/data/snapshot.ts';
+import { journalRows, wholeIndex } from '../support/data/tables.ts';
+import { until } from '../support/time/until.ts';
 import { openHost } from './open-host.ts';
 
 const events = [

@@ -19,8 +19,8 @@ import { LogUnavailableError } from '../../src/store/log/shared-log.ts';
 import { Disk } from '../simulation/disk.ts';
 import type { Receivers } from '../simulation/receivers.ts';
 import type { World } from '../simulation/world.ts';
-import { type MemoryLog, type Way, whileAlive } from '../support/memory-log.ts';
-import { sealing } from '../support/sealing.ts';
+import { type MemoryLog, type Way, whileAlive } from '../support/data/memory-log.ts';
+import { sealing } from '../support/data/sealing.ts';
 import { sendSome } from './commands.ts';
 import { askSome, enableAll, rules } from './delivering.ts';
 

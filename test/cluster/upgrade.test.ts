@@ -11,10 +11,10 @@ import { silentMachine } from '../../src/hooks/machine.ts';
 import { readSettingsOf } from '../../src/settings/config.ts';
 import { rebuildIndex } from '../../src/store/ingest/rebuild.ts';
 import { nextChain } from '../../src/store/log/entry.ts';
-import { dataDirectory } from '../support/data-directory.ts';
-import { received } from '../support/ingest.ts';
-import { MemoryLog } from '../support/memory-log.ts';
-import { journalRows, tables, wholeIndex } from '../support/tables.ts';
+import { dataDirectory } from '../support/data/data-directory.ts';
+import { received } from '../support/data/ingest.ts';
+import { MemoryLog } from '../support/data/memory-log.ts';
+import { journalRows, tables, wholeIndex } from '../support/data/tables.ts';
 import { openHost } from './open-host.ts';
 
 const events = [...devnetEvents({ seed: 6, blocks: 3, accounts: 3, transactionsPerBlock: 1, forkEvery: 2 })].map(

@@ -22,16 +22,16 @@ import { COMMAND_PATH } from '../../src/store/ingest/commands.ts';
 import { rebuildIndex } from '../../src/store/ingest/rebuild.ts';
 import { CHAIN_START, compressed, type Entry, nextChain, withheld } from '../../src/store/log/entry.ts';
 import { definition, hookServer, receiver } from '../hooks/server.ts';
-import { type DataDirectory, dataDirectory } from '../support/data-directory.ts';
-import { openAt, received } from '../support/ingest.ts';
-import { directWay, MemoryLog } from '../support/memory-log.ts';
-import { addOldNames } from '../support/old-names.ts';
-import { openedLog } from '../support/opened-log.ts';
+import { type DataDirectory, dataDirectory } from '../support/data/data-directory.ts';
+import { openAt, received } from '../support/data/ingest.ts';
+import { directWay, MemoryLog } from '../support/data/memory-log.ts';
+import { openedLog } from '../support/data/opened-log.ts';
+import { restored, snapshotOf } from '../support/data/snapshot.ts';
+import { journalRows, tables, wholeIndex } from '../support/data/tables.ts';
+import { addOldNames } from '../support/events/old-names.ts';
 import { assertProperty } from '../support/property.ts';
-import { serving } from '../support/serving.ts';
-import { restored, snapshotOf } from '../support/snapshot.ts';
-import { journalRows, tables, wholeIndex } from '../support/tables.ts';
-import { until } from '../support/until.ts';
+import { serving } from '../support/servers/serving.ts';
+import { until } from '../support/time/until.ts';
 import { openHost } from './open-host.ts';
 
 const events = [...devnetEvents({ seed: 8, blocks: 6, accounts: 3, transactionsPerBlock: 1, forkEvery: 3 })].map(

@@ -12,9 +12,9 @@ import { readAdminKey } from '../../src/hooks/access/keys.ts';
 import type { CheckResult } from '../../src/store/check/checks.ts';
 import { firstDifference, MOST_RANGES, tableDigester } from '../../src/store/check/row-digests.ts';
 import { indexPath } from '../../src/store/files/database.ts';
-import { type DataDirectory, dataDirectory } from '../support/data-directory.ts';
-import { ingestOf, openAt, received } from '../support/ingest.ts';
-import { serving } from '../support/serving.ts';
+import { type DataDirectory, dataDirectory } from '../support/data/data-directory.ts';
+import { ingestOf, openAt, received } from '../support/data/ingest.ts';
+import { serving } from '../support/servers/serving.ts';
 
 const events = [...devnetEvents({ seed: 21, blocks: 5, accounts: 4, transactionsPerBlock: 1, forkEvery: 3 })].map(
   received,

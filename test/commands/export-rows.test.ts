@@ -17,8 +17,8 @@ import { indexPath } from '../../src/store/files/database.ts';
 import { openForQueries, type SqlValue, withForms } from '../../src/store/sql/result.ts';
 import { type AskedHeights, blocksOf, viewNamed, viewResult } from '../../src/store/sql/view-rows.ts';
 import { views } from '../../src/store/views/views.ts';
-import type { DataDirectory } from '../support/data-directory.ts';
-import { ingestOf, received } from '../support/ingest.ts';
+import type { DataDirectory } from '../support/data/data-directory.ts';
+import { ingestOf, received } from '../support/data/ingest.ts';
 
 let directory: DataDirectory;
 let db: Database;

@@ -6,7 +6,7 @@ import { OperatorError } from '../../src/base/errors.ts';
 import { ask, call, keyFor as keyOf, peerKeyFor, printSignInLink } from '../../src/commands/cli/client.ts';
 import { adminKeyOf } from '../../src/hooks/access/keys.ts';
 import { readSettingsOf } from '../../src/settings/config.ts';
-import { type DataDirectory, dataDirectory } from '../support/data-directory.ts';
+import { type DataDirectory, dataDirectory } from '../support/data/data-directory.ts';
 
 let directory: DataDirectory;
 let empty: DataDirectory;

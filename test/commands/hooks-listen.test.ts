@@ -5,7 +5,7 @@ import { systemClock } from '../../src/base/clock.ts';
 import { OperatorError } from '../../src/base/errors.ts';
 import { parseSecret, type ReceiverOptions, secretOf, startHookReceiver } from '../../src/commands/hooks/listen.ts';
 import { signatureHeader, signingSecret } from '../../src/hooks/delivery/signature.ts';
-import { dataDirectory } from '../support/data-directory.ts';
+import { dataDirectory } from '../support/data/data-directory.ts';
 
 const SECRET = new Uint8Array(32).fill(7);
 const NOW = Date.UTC(2026, 0, 1, 12, 30, 5);

@@ -11,10 +11,10 @@ import { readAdminKey } from '../../src/hooks/access/keys.ts';
 import { readSettingsOf } from '../../src/settings/config.ts';
 import { journalPath } from '../../src/store/files/database.ts';
 import { openJournalTrimming } from '../../src/store/files/journal-trim.ts';
-import { type DataDirectory, dataDirectory } from '../support/data-directory.ts';
-import { ingestOf, openAt, received } from '../support/ingest.ts';
-import { type Serving, serving } from '../support/serving.ts';
-import { everything, tables } from '../support/tables.ts';
+import { type DataDirectory, dataDirectory } from '../support/data/data-directory.ts';
+import { ingestOf, openAt, received } from '../support/data/ingest.ts';
+import { everything, tables } from '../support/data/tables.ts';
+import { type Serving, serving } from '../support/servers/serving.ts';
 
 const events = [...devnetEvents({ seed: 12, blocks: 8, transactionsPerBlock: 2, forkEvery: 3, forkDepth: 2 })].map(
   received,

@@ -9,10 +9,10 @@ import { BATCH_ROWS, runImport, SeenIds } from '../../src/commands/data/import.t
 import { devnetEvents } from '../../src/devnet/scenario.ts';
 import { readSettings } from '../../src/settings/config.ts';
 import type { ReceivedEvent } from '../../src/store/ingest/ingest.ts';
-import { dataDirectory } from '../support/data-directory.ts';
-import { ingestOf, received } from '../support/ingest.ts';
+import { dataDirectory } from '../support/data/data-directory.ts';
+import { ingestOf, received } from '../support/data/ingest.ts';
+import { everything, tables } from '../support/data/tables.ts';
 import { assertProperty, Seen } from '../support/property.ts';
-import { everything, tables } from '../support/tables.ts';
 
 const devnet = (seed: number): ReceivedEvent[] =>
   [...devnetEvents({ seed, blocks: 8, accounts: 10, transactionsPerBlock: 2, forkEvery: 0 })].map(received);

@@ -6,7 +6,7 @@ import { constants, gzipSync, zstdCompressSync } from 'node:zlib';
 import { OperatorError } from '../../src/base/errors.ts';
 import { type RecordingFormat, RowError } from '../../src/chain/recording.ts';
 import { openInput, rowReader } from '../../src/commands/data/input.ts';
-import { dataDirectory } from '../support/data-directory.ts';
+import { dataDirectory } from '../support/data/data-directory.ts';
 
 const directory = dataDirectory();
 afterAll(() => directory[Symbol.dispose]());

@@ -9,9 +9,9 @@ import type { LogEvent } from '../../src/log.ts';
 import { readSettings, type Settings } from '../../src/settings/config.ts';
 import type { Reader } from '../../src/store/read/index-reader.ts';
 import { openSnapshots } from '../../src/store/read/snapshots.ts';
-import { type DataDirectory, dataDirectory } from '../support/data-directory.ts';
-import { alice, block, transfer } from '../support/handmade.ts';
-import { openAt } from '../support/ingest.ts';
+import { type DataDirectory, dataDirectory } from '../support/data/data-directory.ts';
+import { openAt } from '../support/data/ingest.ts';
+import { alice, block, transfer } from '../support/events/handmade.ts';
 
 const OWNER = 'SP29EJ0SVM2TRZ3XGVTZPVTKF4SV1VMD8C0GA5SK5';
 const BITCOIN = '1CK6KHY6MHgYvmRQ4PAafKYDrg1ejbH1cE';

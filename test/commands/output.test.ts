@@ -6,7 +6,7 @@ import { gunzipSync, zstdDecompressSync } from 'node:zlib';
 import { OperatorError } from '../../src/base/errors.ts';
 import { wholeFile } from '../../src/base/files.ts';
 import { printError, writeLines, writeNow } from '../../src/commands/cli/output.ts';
-import { type DataDirectory, dataDirectory } from '../support/data-directory.ts';
+import { type DataDirectory, dataDirectory } from '../support/data/data-directory.ts';
 
 let directory: DataDirectory;
 let file: string;

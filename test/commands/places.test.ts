@@ -10,9 +10,9 @@ import { exportRows, runExport } from '../../src/commands/data/export.ts';
 import { importJournal } from '../../src/commands/data/import-journal.ts';
 import { devnetEvents } from '../../src/devnet/scenario.ts';
 import { readSettingsOf } from '../../src/settings/config.ts';
-import { type DataDirectory, dataDirectory } from '../support/data-directory.ts';
-import { ingestOf, received } from '../support/ingest.ts';
-import { snapshotOf } from '../support/snapshot.ts';
+import { type DataDirectory, dataDirectory } from '../support/data/data-directory.ts';
+import { ingestOf, received } from '../support/data/ingest.ts';
+import { snapshotOf } from '../support/data/snapshot.ts';
 
 let data: DataDirectory;
 let around: DataDirectory;

@@ -7,9 +7,9 @@ import type { Format } from '../../src/commands/query/options.ts';
 import { type QueryStart, runQuery } from '../../src/commands/query/run.ts';
 import { answerTo } from '../../src/commands/query/sql.ts';
 import { views } from '../../src/store/views/views.ts';
-import type { DataDirectory } from '../support/data-directory.ts';
-import { ingestOf } from '../support/ingest.ts';
-import { manualClock } from '../support/manual-clock.ts';
+import type { DataDirectory } from '../support/data/data-directory.ts';
+import { ingestOf } from '../support/data/ingest.ts';
+import { manualClock } from '../support/time/manual-clock.ts';
 
 let directory: DataDirectory;
 beforeAll(() => {

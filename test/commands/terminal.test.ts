@@ -14,8 +14,8 @@ import {
 import { prettyLine } from '../../src/commands/terminal/pretty-log.ts';
 import { abilitiesOf, openScreen } from '../../src/commands/terminal/screen.ts';
 import type { Level, LogEvent } from '../../src/log.ts';
-import { manualClock } from '../support/manual-clock.ts';
-import { until } from '../support/until.ts';
+import { manualClock } from '../support/time/manual-clock.ts';
+import { until } from '../support/time/until.ts';
 
 const ERASE = '\r\u001b[K';
 

@@ -4,9 +4,9 @@ import type { Page } from 'playwright-core';
 import { type NodeEvent, postEvents } from '../../src/devnet/node-event.ts';
 import { devnetEvents } from '../../src/devnet/scenario.ts';
 import type { ReceivedEvent } from '../../src/store/ingest/ingest.ts';
-import { exampleHosts } from '../support/example-system.ts';
-import { alice, announcement, block, bob, type MadeBlock, transfer } from '../support/handmade.ts';
-import { type Serving, serving } from '../support/serving.ts';
+import { alice, announcement, block, bob, type MadeBlock, transfer } from '../support/events/handmade.ts';
+import { exampleHosts } from '../support/generate/example-system.ts';
+import { type Serving, serving } from '../support/servers/serving.ts';
 import {
   browserTest,
   endBrowser,

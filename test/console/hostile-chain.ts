@@ -3,7 +3,7 @@ import { toHex } from '../../src/codec/hex.ts';
 import { transactionId } from '../../src/codec/transaction.ts';
 import { networks } from '../../src/devnet/network.ts';
 import { signTransaction, smartContract, tokenTransfer } from '../../src/devnet/transaction.ts';
-import { alice, block, bob, receipt, type Transaction } from '../support/handmade.ts';
+import { alice, block, bob, receipt, type Transaction } from '../support/events/handmade.ts';
 
 const SCRIPT = '<script>window.attacked=1</script><img src=x onerror="window.attacked=1">';
 const OVERRIDE = '\u202e\u2066evil\u2069';

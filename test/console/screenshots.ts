@@ -8,7 +8,7 @@ import type { Page } from 'playwright-core';
 import { systemClock } from '../../src/base/clock.ts';
 import { postEvents } from '../../src/devnet/node-event.ts';
 import { devnetEvents } from '../../src/devnet/scenario.ts';
-import { serving } from '../support/serving.ts';
+import { serving } from '../support/servers/serving.ts';
 import { closeBrowser, settled, visitAfresh } from './browser.ts';
 
 const folder = join(import.meta.dir, '../../docs/images');

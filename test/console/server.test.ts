@@ -5,7 +5,7 @@ import { Glob } from 'bun';
 import { bundleConsole } from '../../src/console/bundle.ts';
 import { pagePaths, sections } from '../../src/console/page-paths.ts';
 import { testApp } from '../api/test-app.ts';
-import { apiDocument, apiTypes, calledPaths, typesFile } from '../support/api-types.ts';
+import { apiDocument, apiTypes, calledPaths, typesFile } from '../support/generate/api-types.ts';
 
 const { request } = testApp();
 const HTML = { headers: { accept: 'text/html,application/xhtml+xml,*/*;q=0.8' } };

@@ -2,7 +2,7 @@
 import { startDemo } from '../../src/commands/serve/demo.ts';
 import { type Environment, realEnvironment } from '../../src/commands/serve/environment.ts';
 import { readSettingsOf } from '../../src/settings/config.ts';
-import { dataDirectory } from '../support/data-directory.ts';
+import { dataDirectory } from '../support/data/data-directory.ts';
 
 interface SteeredBlock {
   height: number;

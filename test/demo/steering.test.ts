@@ -1,7 +1,7 @@
 /** A test of somebody's app decides when a block comes, and reads the index right after. */
 import { afterAll, beforeAll, expect, test } from 'bun:test';
 import { broadcastTransaction, getAddressFromPrivateKey, makeSTXTokenTransfer } from '@stacks/transactions';
-import { rawExchange } from '../support/raw-http.ts';
+import { rawExchange } from '../support/servers/raw-http.ts';
 import { type Demo, demo, type Steered } from './demo.ts';
 
 const senderKey = `${'33'.repeat(32)}01`;

@@ -1,6 +1,6 @@
 import { afterEach, expect, test } from 'bun:test';
 import { postEvents } from '../../src/devnet/node-event.ts';
-import { heldClock } from '../support/held-clock.ts';
+import { heldClock } from '../support/time/held-clock.ts';
 
 /** An observer that answers with the statuses given, then with 200. */
 function observer(...statuses: number[]) {

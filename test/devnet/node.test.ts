@@ -1,7 +1,7 @@
 import { afterEach, expect, test } from 'bun:test';
 import { SimulatedNode } from '../../src/devnet/node.ts';
-import { type HeldClock, heldClock } from '../support/held-clock.ts';
-import { until } from '../support/until.ts';
+import { type HeldClock, heldClock } from '../support/time/held-clock.ts';
+import { until } from '../support/time/until.ts';
 
 interface Received {
   path: string;

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'bun:test';
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
-import { until } from '../support/until.ts';
+import { until } from '../support/time/until.ts';
 import { executable, temporaryDirectory } from './stackside.ts';
 
 // What works from source and may break when compiled: embedded files, and checks that look at class names.

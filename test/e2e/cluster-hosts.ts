@@ -1,6 +1,6 @@
 /** Hosts of a cluster as processes that can be killed, and nodes that post their events to whichever host takes them. */
 import type { NodeEvent } from '../../src/devnet/node-event.ts';
-import { moment } from '../support/moment.ts';
+import { moment } from '../support/time/moment.ts';
 import { type Server, startServer } from './stackside.ts';
 
 export class ClusterHost {

@@ -4,7 +4,7 @@ import type { Filter } from '../../src/hooks/definition/filter-schemas.ts';
 import { type Arrival, takenInOrder } from '../hooks/arrivals.ts';
 import { expectedMatches, followed } from '../hooks/follow.ts';
 import { definition, receiver } from '../hooks/server.ts';
-import { until } from '../support/until.ts';
+import { until } from '../support/time/until.ts';
 import { measuredAt } from './cluster-hosts.ts';
 
 /** What the hook asks for: something of most blocks. */

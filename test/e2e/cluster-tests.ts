@@ -14,12 +14,12 @@ import { type EngineAccess, engineAccess, makeTables } from '../../src/store/log
 import { readLeases } from '../../src/store/log/leases.ts';
 import { openPostgresLog } from '../../src/store/log/postgres-log.ts';
 import { verifiedEntries } from '../store/log/engine-fixture.ts';
-import { dataDirectory } from '../support/data-directory.ts';
-import { moment } from '../support/moment.ts';
-import type { PostgresQuorum } from '../support/postgres.ts';
+import { dataDirectory } from '../support/data/data-directory.ts';
+import { journalRows, wholeIndex } from '../support/data/tables.ts';
 import { casesOf, firstSeed, timeout } from '../support/property.ts';
-import { journalRows, wholeIndex } from '../support/tables.ts';
-import { until } from '../support/until.ts';
+import type { PostgresQuorum } from '../support/servers/postgres.ts';
+import { moment } from '../support/time/moment.ts';
+import { until } from '../support/time/until.ts';
 import { ClusterHost, type Posting, postTo } from './cluster-hosts.ts';
 import { ClusterReceiver, hookFlags } from './cluster-receiver.ts';
 

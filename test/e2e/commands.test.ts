@@ -10,9 +10,9 @@ import { silentMachine } from '../../src/hooks/machine.ts';
 import { checkDirectory } from '../../src/store/check/check.ts';
 import { tableSizes } from '../../src/store/check/tables.ts';
 import { directoryStatus } from '../../src/store/files/status.ts';
-import { addEarlierHooks, makeEarlier } from '../support/earlier-data.ts';
-import { ingestOf, received } from '../support/ingest.ts';
-import { S3_KEYS, s3Server } from '../support/s3-server.ts';
+import { addEarlierHooks, makeEarlier } from '../support/data/earlier-data.ts';
+import { ingestOf, received } from '../support/data/ingest.ts';
+import { S3_KEYS, s3Server } from '../support/servers/s3-server.ts';
 import { command, stackside, stacksideIn, temporaryDirectory } from './stackside.ts';
 
 const directory = temporaryDirectory();

@@ -1,7 +1,7 @@
 import { expect, test } from 'bun:test';
 import { readdirSync } from 'node:fs';
 import type { SystemLog } from '../../src/api/stackside/system.ts';
-import { until } from '../support/until.ts';
+import { until } from '../support/time/until.ts';
 import { command, stackside, startServer, temporaryDirectory } from './stackside.ts';
 
 test('stackside demo serves a chain that grows', async () => {

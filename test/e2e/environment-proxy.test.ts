@@ -2,7 +2,7 @@
 import { afterAll, beforeAll, expect, test } from 'bun:test';
 import { join } from 'node:path';
 import { receiver } from '../hooks/server.ts';
-import { standInNode, TESTNET_INFO } from '../support/stand-in-node.ts';
+import { standInNode, TESTNET_INFO } from '../support/servers/stand-in-node.ts';
 import { type Environment, type Server, stacksideIn, startServerIn, temporaryDirectory } from './stackside.ts';
 
 const KEY = 'a-key-of-some-length-to-be-a-key';

@@ -3,8 +3,8 @@ import { describe, expect, test } from 'bun:test';
 import { cpSync, openSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { devnetEvents } from '../../src/devnet/scenario.ts';
-import { ingestOf, received } from '../support/ingest.ts';
-import { canMount, smallDisk } from '../support/small-disk.ts';
+import { ingestOf, received } from '../support/data/ingest.ts';
+import { canMount, smallDisk } from '../support/data/small-disk.ts';
 import { command, stackside } from './stackside.ts';
 
 const MEGABYTE = 1024 * 1024;

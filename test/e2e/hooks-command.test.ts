@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { postEvents } from '../../src/devnet/node-event.ts';
 import { devnetEvents } from '../../src/devnet/scenario.ts';
 import { type Receiver, receiver } from '../hooks/server.ts';
-import { until } from '../support/until.ts';
+import { until } from '../support/time/until.ts';
 import { type Server, stackside, startServer, temporaryDirectory } from './stackside.ts';
 
 const events = [...devnetEvents({ seed: 6, blocks: 25, accounts: 12, transactionsPerBlock: 4, forkEvery: 0 })];

@@ -12,10 +12,10 @@ import type { Filter } from '../../src/hooks/definition/filter-schemas.ts';
 import { type Arrival, takenInOrder } from '../hooks/arrivals.ts';
 import { expectedMatches, followed } from '../hooks/follow.ts';
 import { definition } from '../hooks/server.ts';
-import { dataDirectory } from '../support/data-directory.ts';
-import { moment } from '../support/moment.ts';
+import { dataDirectory } from '../support/data/data-directory.ts';
 import { casesOf, firstSeed, timeout } from '../support/property.ts';
-import { until } from '../support/until.ts';
+import { moment } from '../support/time/moment.ts';
+import { until } from '../support/time/until.ts';
 import { killed, readyLine, type Stackside, stackside } from './crash-process.ts';
 
 const BLOCKS = casesOf(60);

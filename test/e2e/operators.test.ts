@@ -25,8 +25,8 @@ import { devnetEvents } from '../../src/devnet/scenario.ts';
 import { checkDirectory } from '../../src/store/check/check.ts';
 import { indexPath, journalPath } from '../../src/store/files/database.ts';
 import { openToOthers } from '../../src/store/files/private-files.ts';
-import { type DataDirectory, dataDirectory } from '../support/data-directory.ts';
-import { ingestOf, received } from '../support/ingest.ts';
+import { type DataDirectory, dataDirectory } from '../support/data/data-directory.ts';
+import { ingestOf, received } from '../support/data/ingest.ts';
 import { casesOf, firstSeed, timeout } from '../support/property.ts';
 import { command } from './stackside.ts';
 

@@ -1,9 +1,9 @@
 /** `stackside sql` as analysts run it. */
 import { afterAll, beforeAll, expect, test } from 'bun:test';
 import { devnetEvents } from '../../src/devnet/scenario.ts';
-import type { DataDirectory } from '../support/data-directory.ts';
-import { ingestOf, received } from '../support/ingest.ts';
-import { until } from '../support/until.ts';
+import type { DataDirectory } from '../support/data/data-directory.ts';
+import { ingestOf, received } from '../support/data/ingest.ts';
+import { until } from '../support/time/until.ts';
 import { command } from './stackside.ts';
 
 let directory: DataDirectory;

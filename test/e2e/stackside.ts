@@ -1,6 +1,6 @@
 /** The program as its users run it: a child process, from source or compiled. */
 import { join, resolve } from 'node:path';
-import { dataDirectory } from '../support/data-directory.ts';
+import { dataDirectory } from '../support/data/data-directory.ts';
 
 const named = process.env.STACKSIDE_BINARY;
 

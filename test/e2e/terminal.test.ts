@@ -1,6 +1,6 @@
 /** The first minute in a real terminal. */
 import { expect, test } from 'bun:test';
-import { until } from '../support/until.ts';
+import { until } from '../support/time/until.ts';
 import { command, temporaryDirectory } from './stackside.ts';
 
 /** Runs a server in a terminal until something stands there, then ends it. @returns all that was written */

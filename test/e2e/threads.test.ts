@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import { StacksApiSocketClient } from '@stacks/blockchain-api-client';
 import { postEvents } from '../../src/devnet/node-event.ts';
 import { devnetEvents } from '../../src/devnet/scenario.ts';
-import { until } from '../support/until.ts';
+import { until } from '../support/time/until.ts';
 import { type Server, stackside, startServer, temporaryDirectory } from './stackside.ts';
 
 const events = [...devnetEvents({ seed: 9, blocks: 40, transactionsPerBlock: 6, forkEvery: 8 })];

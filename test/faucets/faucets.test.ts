@@ -8,9 +8,9 @@ import { decodePostConditions } from '../../src/codec/post-conditions.ts';
 import { decodeTransaction } from '../../src/codec/transaction.ts';
 import { memoText } from '../../src/codec/utf8.ts';
 import { devnetEvents } from '../../src/devnet/scenario.ts';
-import { type DataDirectory, dataDirectory } from '../support/data-directory.ts';
-import { type Serving, serving } from '../support/serving.ts';
-import { type Asked, type StandInNode, standInNode, TESTNET_INFO } from '../support/stand-in-node.ts';
+import { type DataDirectory, dataDirectory } from '../support/data/data-directory.ts';
+import { type Serving, serving } from '../support/servers/serving.ts';
+import { type Asked, type StandInNode, standInNode, TESTNET_INFO } from '../support/servers/stand-in-node.ts';
 
 const KEYS = ['11'.repeat(32), `${'22'.repeat(32)}01`];
 const ACCOUNTS = KEYS.map((key) => getAddressFromPrivateKey(key, 'testnet'));

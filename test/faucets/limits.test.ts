@@ -6,9 +6,9 @@ import { nodeRpc } from '../../src/node/rpc.ts';
 import { openWriter } from '../../src/store/files/database.ts';
 import { commandsOf } from '../../src/store/ingest/commands.ts';
 import { faucetRequests } from '../../src/store/ingest/faucet-requests.ts';
-import { dataDirectory } from '../support/data-directory.ts';
-import { openNew } from '../support/ingest.ts';
-import { standInNode } from '../support/stand-in-node.ts';
+import { dataDirectory } from '../support/data/data-directory.ts';
+import { openNew } from '../support/data/ingest.ts';
+import { standInNode } from '../support/servers/stand-in-node.ts';
 
 const ADDRESS = 'ST2CY5V39NHDPWSXMW9QDT3HC3GD6Q6XX4CFRK9AG';
 const KEY = 'f9d7206a47f14d2870c163ebab4bf3e70d18f5d14ce1031f3902fbbc894fe4c701';

@@ -12,11 +12,11 @@ import { Prng } from '../../src/devnet/prng.ts';
 import { silentMachine } from '../../src/hooks/machine.ts';
 import { rebuildIndex } from '../../src/store/ingest/rebuild.ts';
 import { openSnapshots } from '../../src/store/read/snapshots.ts';
-import { dataDirectory } from '../support/data-directory.ts';
-import { besides, eventsOf, forks } from '../support/forked-chain.ts';
-import { openAt, received } from '../support/ingest.ts';
+import { type GetRoute, getRoutes, randomUrl, Subjects } from '../support/api/random-urls.ts';
+import { dataDirectory } from '../support/data/data-directory.ts';
+import { openAt, received } from '../support/data/ingest.ts';
+import { besides, eventsOf, forks } from '../support/events/forked-chain.ts';
 import { assertProperty, Seen, timeout } from '../support/property.ts';
-import { type GetRoute, getRoutes, randomUrl, Subjects } from '../support/random-urls.ts';
 
 /** Events of a stream after each of which every route is asked. */
 const LOOKS = 8;

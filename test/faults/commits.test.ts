@@ -6,7 +6,7 @@ import { indexPath, journalPath } from '../../src/store/files/database.ts';
 import { StoreUnavailableError } from '../../src/store/files/store-failure.ts';
 import type { IngestEvent, ReceivedEvent } from '../../src/store/ingest/ingest.ts';
 import { writerHealth } from '../../src/store/ingest/writer.ts';
-import { everything, journalRows, wholeIndex } from '../support/tables.ts';
+import { everything, journalRows, wholeIndex } from '../support/data/tables.ts';
 import { errorOf, type Fault, faultStore, never, type Plan } from './fault-store.ts';
 import { copyOf, openWithHooks, stretch, template } from './stretch.ts';
 

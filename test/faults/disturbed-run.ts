@@ -8,10 +8,10 @@ import { noteSnapshot } from '../../src/store/files/newest-snapshot.ts';
 import { StoreUnavailableError } from '../../src/store/files/store-failure.ts';
 import type { ReceivedEvent } from '../../src/store/ingest/ingest.ts';
 import { startRetention } from '../../src/store/ingest/retention.ts';
-import type { DataDirectory } from '../support/data-directory.ts';
-import { manualClock } from '../support/manual-clock.ts';
-import { sharedTimer } from '../support/shared-timer.ts';
-import { everything } from '../support/tables.ts';
+import type { DataDirectory } from '../support/data/data-directory.ts';
+import { everything } from '../support/data/tables.ts';
+import { manualClock } from '../support/time/manual-clock.ts';
+import { sharedTimer } from '../support/time/shared-timer.ts';
 import { type FaultStore, faultStore, never, type Plan } from './fault-store.ts';
 import { copyOf, openWithHooks } from './stretch.ts';
 

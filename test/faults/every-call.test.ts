@@ -6,7 +6,7 @@
 import { expect, test } from 'bun:test';
 import { Prng } from '../../src/devnet/prng.ts';
 import type { ReceivedEvent } from '../../src/store/ingest/ingest.ts';
-import type { DataDirectory } from '../support/data-directory.ts';
+import type { DataDirectory } from '../support/data/data-directory.ts';
 import { casesOf, firstSeed, timeout } from '../support/property.ts';
 import { type Committed, run, trims, waysToCommit } from './disturbed-run.ts';
 import { type Fault, faults, never } from './fault-store.ts';

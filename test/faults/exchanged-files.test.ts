@@ -15,10 +15,10 @@ import { checkDirectory } from '../../src/store/check/check.ts';
 import { indexPath, journalPath } from '../../src/store/files/database.ts';
 import type { ReceivedEvent } from '../../src/store/ingest/ingest.ts';
 import { rebuildIndex } from '../../src/store/ingest/rebuild.ts';
-import { type DataDirectory, dataDirectory } from '../support/data-directory.ts';
-import { ingestOf, openAt, received } from '../support/ingest.ts';
+import { type DataDirectory, dataDirectory } from '../support/data/data-directory.ts';
+import { ingestOf, openAt, received } from '../support/data/ingest.ts';
+import { journalRows, type Tables, tables, wholeIndex } from '../support/data/tables.ts';
 import { casesOf } from '../support/property.ts';
-import { journalRows, type Tables, tables, wholeIndex } from '../support/tables.ts';
 
 const chainOf = (seed: number): ReceivedEvent[] =>
   [...devnetEvents({ seed, blocks: 5, accounts: 4, transactionsPerBlock: 1, forkEvery: 3 })].map(received);

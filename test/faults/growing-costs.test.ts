@@ -10,11 +10,18 @@ import { conditionsOfDefinition } from '../../src/hooks/definition/definition.ts
 import type { Filter } from '../../src/hooks/definition/filter-schemas.ts';
 import { scanner, search } from '../../src/hooks/matching/scan.ts';
 import type { WorkLimits } from '../../src/store/read/index-reader.ts';
-import type { DataDirectory } from '../support/data-directory.ts';
-import { ingestOf, openAt, received } from '../support/ingest.ts';
-import { bytesRead, type Cost, canCountReads, countedApi, PAGE_BYTES, withSmallPages } from '../support/page-reads.ts';
+import { type GetRoute, getRoutes, type Parameter, randomUrl, Subjects } from '../support/api/random-urls.ts';
+import type { DataDirectory } from '../support/data/data-directory.ts';
+import { ingestOf, openAt, received } from '../support/data/ingest.ts';
+import {
+  bytesRead,
+  type Cost,
+  canCountReads,
+  countedApi,
+  PAGE_BYTES,
+  withSmallPages,
+} from '../support/data/page-reads.ts';
 import { casesOf, firstSeed, timeout } from '../support/property.ts';
-import { type GetRoute, getRoutes, type Parameter, randomUrl, Subjects } from '../support/random-urls.ts';
 
 const SHORT = 160;
 const LONG = 4 * SHORT;

@@ -4,7 +4,7 @@
  */
 import { afterAll, describe, expect, test } from 'bun:test';
 import { Prng } from '../../src/devnet/prng.ts';
-import type { DataDirectory } from '../support/data-directory.ts';
+import type { DataDirectory } from '../support/data/data-directory.ts';
 import { casesOf, firstSeed, timeout } from '../support/property.ts';
 import { type Committed, run, waysToCommit } from './disturbed-run.ts';
 import { faults, never, type Plan } from './fault-store.ts';

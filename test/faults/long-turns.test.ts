@@ -19,10 +19,17 @@ import { contractCall, signTransaction } from '../../src/devnet/transaction.ts';
 import { indexPath } from '../../src/store/files/database.ts';
 import { openSnapshots } from '../../src/store/read/snapshots.ts';
 import { MOST_ENTRIES } from '../../src/store/rows/statement.ts';
-import { alice } from '../support/handmade.ts';
-import { type OpenIngest, openNew, received } from '../support/ingest.ts';
+import {
+  type GetRoute,
+  getRoutes,
+  isOfOperator,
+  type Parameter,
+  randomUrl,
+  Subjects,
+} from '../support/api/random-urls.ts';
+import { type OpenIngest, openNew, received } from '../support/data/ingest.ts';
+import { alice } from '../support/events/handmade.ts';
 import { casesOf, firstSeed, timeout } from '../support/property.ts';
-import { type GetRoute, getRoutes, isOfOperator, type Parameter, randomUrl, Subjects } from '../support/random-urls.ts';
 
 /** A value whose text takes long to make, byte for byte. */
 const LARGE = clarity.list(Array.from({ length: 600 }, (_, at) => clarity.tuple({ at: clarity.uint(at) })));

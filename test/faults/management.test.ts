@@ -7,9 +7,9 @@ import { expect, test } from 'bun:test';
 import { Prng } from '../../src/devnet/prng.ts';
 import { devnetEvents } from '../../src/devnet/scenario.ts';
 import { definition, type HookServer, hookServer, receiver } from '../hooks/server.ts';
-import { received } from '../support/ingest.ts';
+import { received } from '../support/data/ingest.ts';
 import { casesOf, firstSeed, timeout } from '../support/property.ts';
-import { until } from '../support/until.ts';
+import { until } from '../support/time/until.ts';
 import { everywhere } from './everywhere.ts';
 import { faults, never } from './fault-store.ts';
 

@@ -17,11 +17,20 @@ import { silentMachine } from '../../src/hooks/machine.ts';
 import { checkDirectory } from '../../src/store/check/check.ts';
 import { indexPath } from '../../src/store/files/database.ts';
 import { payloadMistake } from '../hooks/schemas.ts';
-import { openApi } from '../support/api.ts';
-import { alice, announcement, block, bob, carol, receipt, type Transaction, transfer } from '../support/handmade.ts';
-import { ingestOf, openAt, openNew, received } from '../support/ingest.ts';
+import { openApi } from '../support/api/api.ts';
+import { ingestOf, openAt, openNew, received } from '../support/data/ingest.ts';
+import { tables, tablesThrough } from '../support/data/tables.ts';
+import {
+  alice,
+  announcement,
+  block,
+  bob,
+  carol,
+  receipt,
+  type Transaction,
+  transfer,
+} from '../support/events/handmade.ts';
 import { assertProperty, Seen, timeout } from '../support/property.ts';
-import { tables, tablesThrough } from '../support/tables.ts';
 
 const network = networkOf(0x8000_0000);
 const chain = [...devnetEvents({ seed: 11, blocks: 12, accounts: 8, transactionsPerBlock: 4, forkEvery: 4 })];

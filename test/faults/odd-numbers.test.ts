@@ -13,13 +13,13 @@ import { silentMachine } from '../../src/hooks/machine.ts';
 import { eventIntake } from '../../src/node/event-intake.ts';
 import { startReceiver } from '../../src/node/receiver.ts';
 import { checkDirectory } from '../../src/store/check/check.ts';
-import { type OpenApi, openApi } from '../support/api.ts';
-import { alice, announcement, block, sponsor, type Transaction, transfer } from '../support/handmade.ts';
-import { openNew } from '../support/ingest.ts';
-import { jsonOf } from '../support/payload-text.ts';
+import { type OpenApi, openApi } from '../support/api/api.ts';
+import { getRoutes, isOfOperator, randomUrl, Subjects } from '../support/api/random-urls.ts';
+import { openNew } from '../support/data/ingest.ts';
+import { journalRows } from '../support/data/tables.ts';
+import { alice, announcement, block, sponsor, type Transaction, transfer } from '../support/events/handmade.ts';
+import { jsonOf } from '../support/events/payload-text.ts';
 import { casesOf, firstSeed, timeout } from '../support/property.ts';
-import { getRoutes, isOfOperator, randomUrl, Subjects } from '../support/random-urls.ts';
-import { journalRows } from '../support/tables.ts';
 
 /** How often each kind of place is tried, and each route asked. */
 const TIMES = casesOf(1);

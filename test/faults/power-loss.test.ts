@@ -15,10 +15,10 @@ import { decompressed } from '../../src/store/log/entry.ts';
 import { loopback } from '../hooks/direct.ts';
 import { followed } from '../hooks/follow.ts';
 import { definition, type Received, receiver } from '../hooks/server.ts';
-import { type DataDirectory, dataDirectory } from '../support/data-directory.ts';
-import { openAt, received } from '../support/ingest.ts';
-import { sealing } from '../support/sealing.ts';
-import { until } from '../support/until.ts';
+import { type DataDirectory, dataDirectory } from '../support/data/data-directory.ts';
+import { openAt, received } from '../support/data/ingest.ts';
+import { sealing } from '../support/data/sealing.ts';
+import { until } from '../support/time/until.ts';
 
 const events = [
   ...devnetEvents({ seed: 11, blocks: 24, accounts: 12, transactionsPerBlock: 3, forkEvery: 4, forkDepth: 3 }),

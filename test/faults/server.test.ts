@@ -3,7 +3,7 @@ import { Database } from 'bun:sqlite';
 import { expect, spyOn, test } from 'bun:test';
 import { probeWrites } from '../../src/commands/serve/serve.ts';
 import { devnetEvents } from '../../src/devnet/scenario.ts';
-import { serving } from '../support/serving.ts';
+import { serving } from '../support/servers/serving.ts';
 import { errorOf } from './fault-store.ts';
 
 /** Until it is disposed of, no transaction that writes begins. */

@@ -8,10 +8,10 @@ import { indexPath } from '../../src/store/files/database.ts';
 import { StoreUnavailableError } from '../../src/store/files/store-failure.ts';
 import type { ReceivedEvent } from '../../src/store/ingest/ingest.ts';
 import { openSnapshots } from '../../src/store/read/snapshots.ts';
-import { image } from '../support/crash-image.ts';
-import { openAt } from '../support/ingest.ts';
-import { sharedTimer } from '../support/shared-timer.ts';
-import { everything } from '../support/tables.ts';
+import { image } from '../support/data/crash-image.ts';
+import { openAt } from '../support/data/ingest.ts';
+import { everything } from '../support/data/tables.ts';
+import { sharedTimer } from '../support/time/shared-timer.ts';
 import { type Fault, faultStore, never } from './fault-store.ts';
 import { copyOf, openWithHooks, stretch, template } from './stretch.ts';
 

@@ -10,9 +10,9 @@ import { commandsOf } from '../../src/store/ingest/commands.ts';
 import type { IngestOptions, ReceivedEvent } from '../../src/store/ingest/ingest.ts';
 import type { MachineParts } from '../../src/store/ingest/state-machine.ts';
 import { definition } from '../hooks/server.ts';
-import { type DataDirectory, dataDirectory } from '../support/data-directory.ts';
-import { openAt, received } from '../support/ingest.ts';
-import { jsonOf } from '../support/payload-text.ts';
+import { type DataDirectory, dataDirectory } from '../support/data/data-directory.ts';
+import { openAt, received } from '../support/data/ingest.ts';
+import { jsonOf } from '../support/events/payload-text.ts';
 
 const BEFORE = 60;
 /** Of a hook's times; nothing of these tests depends on it. */

@@ -12,9 +12,9 @@ import { adminKeyFile, adminKeyOf, keyOf, readAdminKey, readKeys, wrongKeys } fr
 import { openSessions } from '../../src/hooks/access/sessions.ts';
 import type { HookEvent } from '../../src/hooks/log-event.ts';
 import { HookProblem, TooManyTries } from '../../src/hooks/problem.ts';
-import { dataDirectory } from '../support/data-directory.ts';
+import { dataDirectory } from '../support/data/data-directory.ts';
 import { assertProperty, Seen } from '../support/property.ts';
-import { serving } from '../support/serving.ts';
+import { serving } from '../support/servers/serving.ts';
 import { definition, hookServer } from './server.ts';
 
 const ADMIN = 'ad'.repeat(32);

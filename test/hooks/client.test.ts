@@ -2,8 +2,8 @@
 import { expect, test } from 'bun:test';
 import { ChainhooksClient } from '@hirosystems/chainhooks-client';
 import { devnetEvents } from '../../src/devnet/scenario.ts';
-import { received as event } from '../support/ingest.ts';
-import { until } from '../support/until.ts';
+import { received as event } from '../support/data/ingest.ts';
+import { until } from '../support/time/until.ts';
 import { answerMistake, mendedNodes, payloadMistake } from './schemas.ts';
 import { definition, hookServer, receiver } from './server.ts';
 

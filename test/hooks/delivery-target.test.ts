@@ -3,7 +3,7 @@ import { describe, expect, test } from 'bun:test';
 import { type Clock, systemClock } from '../../src/base/clock.ts';
 import { attempt, post } from '../../src/hooks/delivery/attempt.ts';
 import { type Address, parseNetworks, systemResolve, targetGuard } from '../../src/hooks/delivery/target.ts';
-import { heldClock } from '../support/held-clock.ts';
+import { heldClock } from '../support/time/held-clock.ts';
 import { receiver } from './server.ts';
 
 const at =

@@ -6,9 +6,9 @@ import { systemClock } from '../../src/base/clock.ts';
 import { devnetEvents } from '../../src/devnet/scenario.ts';
 import { filterSchemas } from '../../src/hooks/definition/filter-schemas.ts';
 import { backoff, retryAfter } from '../../src/hooks/delivery/attempt.ts';
-import { heldClock } from '../support/held-clock.ts';
-import { received } from '../support/ingest.ts';
-import { until } from '../support/until.ts';
+import { received } from '../support/data/ingest.ts';
+import { heldClock } from '../support/time/held-clock.ts';
+import { until } from '../support/time/until.ts';
 import { payloadMistake } from './schemas.ts';
 import { definition, type HookServer, hookServer, type Received, receiver } from './server.ts';
 

@@ -16,8 +16,8 @@ import { type HookRules, startChainhooks } from '../../src/hooks/service.ts';
 import type { LogEvent } from '../../src/log.ts';
 import { everyDelivery } from '../../src/store/hooks/delivery-log.ts';
 import type { Delivery, HookRecord } from '../../src/store/hooks/model.ts';
-import { dataDirectory } from '../support/data-directory.ts';
-import { sealing as testSealing } from '../support/sealing.ts';
+import { dataDirectory } from '../support/data/data-directory.ts';
+import { sealing as testSealing } from '../support/data/sealing.ts';
 import { openedHooks } from './opened.ts';
 
 export const CONSUMER = 'default';

@@ -7,8 +7,8 @@ import { HookProblem } from '../../src/hooks/problem.ts';
 import { indexPath } from '../../src/store/files/database.ts';
 import { StoreUnavailableError } from '../../src/store/files/store-failure.ts';
 import { UnknownNumberError } from '../../src/store/rows/enums.ts';
-import { received } from '../support/ingest.ts';
-import { until } from '../support/until.ts';
+import { received } from '../support/data/ingest.ts';
+import { until } from '../support/time/until.ts';
 import { busyError, CONSUMER, type DirectHooks, directHooks } from './direct.ts';
 import { definition, hookServer, receiver } from './server.ts';
 

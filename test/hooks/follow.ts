@@ -6,7 +6,7 @@ import { readPayload } from '../../src/chain/payload-reader.ts';
 import type { NodeEvent } from '../../src/devnet/node-event.ts';
 import type { Filter } from '../../src/hooks/definition/filter-schemas.ts';
 import { conditionsOf, Matcher, ownTransactions } from '../../src/hooks/matching/matching.ts';
-import { winningChain } from '../support/winning-chain.ts';
+import { winningChain } from '../support/events/winning-chain.ts';
 
 // biome-ignore lint/suspicious/noExplicitAny: payloads are looked into
 type Payload = any;

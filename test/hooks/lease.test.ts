@@ -6,10 +6,10 @@ import type { Answer, PostOptions } from '../../src/hooks/delivery/attempt.ts';
 import { markWriter } from '../../src/hooks/delivery/results.ts';
 import { StoreUnavailableError } from '../../src/store/files/store-failure.ts';
 import { LogUnavailableError } from '../../src/store/log/shared-log.ts';
-import { eventsOf } from '../support/forked-chain.ts';
-import { heldClock } from '../support/held-clock.ts';
-import { received } from '../support/ingest.ts';
-import { until } from '../support/until.ts';
+import { received } from '../support/data/ingest.ts';
+import { eventsOf } from '../support/events/forked-chain.ts';
+import { heldClock } from '../support/time/held-clock.ts';
+import { until } from '../support/time/until.ts';
 import { CONSUMER, directHooks } from './direct.ts';
 import { definition } from './server.ts';
 

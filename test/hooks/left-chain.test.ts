@@ -1,8 +1,8 @@
 /** Blocks that leave the chain while a backfill tells of them. The test's own clock. */
 import { expect, test } from 'bun:test';
-import { eventsOf } from '../support/forked-chain.ts';
-import { received } from '../support/ingest.ts';
-import { until } from '../support/until.ts';
+import { received } from '../support/data/ingest.ts';
+import { eventsOf } from '../support/events/forked-chain.ts';
+import { until } from '../support/time/until.ts';
 import { CONSUMER, type DirectHooks, directHooks } from './direct.ts';
 import { definition, type Received, receiver } from './server.ts';
 

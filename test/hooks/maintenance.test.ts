@@ -5,8 +5,8 @@ import { devnetEvents } from '../../src/devnet/scenario.ts';
 import { maintenance } from '../../src/hooks/upkeep.ts';
 import { indexPath } from '../../src/store/files/database.ts';
 import type { DeliveryState } from '../../src/store/rows/enums.ts';
-import { received } from '../support/ingest.ts';
-import { manualClock } from '../support/manual-clock.ts';
+import { received } from '../support/data/ingest.ts';
+import { manualClock } from '../support/time/manual-clock.ts';
 import { CONSUMER, type DirectHooks, directHooks } from './direct.ts';
 import { definition, receiver } from './server.ts';
 

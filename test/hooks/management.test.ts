@@ -2,9 +2,9 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import { join } from 'node:path';
 import { devnetEvents } from '../../src/devnet/scenario.ts';
-import { dataDirectory } from '../support/data-directory.ts';
-import { received } from '../support/ingest.ts';
-import { until } from '../support/until.ts';
+import { dataDirectory } from '../support/data/data-directory.ts';
+import { received } from '../support/data/ingest.ts';
+import { until } from '../support/time/until.ts';
 import { definition, type HookServer, hookServer, receiver } from './server.ts';
 
 const A = 'ST2J6ZY48GV1EZ5V2V5RB9MP66SW86PYKKQVX8X0G';

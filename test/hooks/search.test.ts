@@ -5,7 +5,7 @@ import { devnetEvents } from '../../src/devnet/scenario.ts';
 import { conditionsOfDefinition } from '../../src/hooks/definition/definition.ts';
 import { MOST_BLOCKS, type Scanned, type Scanner, scanner, search } from '../../src/hooks/matching/scan.ts';
 import { HookProblem } from '../../src/hooks/problem.ts';
-import { received } from '../support/ingest.ts';
+import { received } from '../support/data/ingest.ts';
 import { CONSUMER, type DirectHooks, directHooks } from './direct.ts';
 import { definition, receiver } from './server.ts';
 

@@ -8,12 +8,12 @@ import fc from 'fast-check';
 import { list } from '../../src/commands/hooks/hooks.ts';
 import { sealingWith, secretsKeyFile } from '../../src/hooks/delivery/sealing.ts';
 import { silentMachine } from '../../src/hooks/machine.ts';
-import { dataDirectory } from '../support/data-directory.ts';
-import { eventsOf } from '../support/forked-chain.ts';
-import { received } from '../support/ingest.ts';
+import { dataDirectory } from '../support/data/data-directory.ts';
+import { received } from '../support/data/ingest.ts';
+import { restored, snapshotOf } from '../support/data/snapshot.ts';
+import { eventsOf } from '../support/events/forked-chain.ts';
 import { assertProperty } from '../support/property.ts';
-import { restored, snapshotOf } from '../support/snapshot.ts';
-import { until } from '../support/until.ts';
+import { until } from '../support/time/until.ts';
 import { type DirectHooks, directHooks } from './direct.ts';
 import { definition, type HookServer, hookServer, type Received, type Receiver, receiver } from './server.ts';
 

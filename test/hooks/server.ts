@@ -12,7 +12,7 @@ import { readSettings, type Settings } from '../../src/settings/config.ts';
 import type { HookStore } from '../../src/store/hooks/store.ts';
 import type { Ingest } from '../../src/store/ingest/ingest.ts';
 import { openSnapshots } from '../../src/store/read/snapshots.ts';
-import { type DataDirectory, dataDirectory } from '../support/data-directory.ts';
+import { type DataDirectory, dataDirectory } from '../support/data/data-directory.ts';
 import { openedHooks } from './opened.ts';
 
 export interface HookServer extends AsyncDisposable {

@@ -6,8 +6,8 @@ import { keyOf, readAdminKey, wrongKeys } from '../../src/hooks/access/keys.ts';
 import { openSessions } from '../../src/hooks/access/sessions.ts';
 import { HookProblem } from '../../src/hooks/problem.ts';
 import { stacksideIn } from '../e2e/stackside.ts';
-import { dataDirectory } from '../support/data-directory.ts';
-import { type Serving, serving } from '../support/serving.ts';
+import { dataDirectory } from '../support/data/data-directory.ts';
+import { type Serving, serving } from '../support/servers/serving.ts';
 
 const HOST = '127.0.0.1:3999';
 const ADMIN = 'ad'.repeat(32);

@@ -7,10 +7,10 @@ import { silentMachine } from '../../src/hooks/machine.ts';
 import { copyData } from '../../src/store/files/backup.ts';
 import { indexPath, journalPath } from '../../src/store/files/database.ts';
 import { rebuildIndex } from '../../src/store/ingest/rebuild.ts';
-import { dataDirectory } from '../support/data-directory.ts';
-import { openAt, received } from '../support/ingest.ts';
-import { wholeIndex } from '../support/tables.ts';
-import { until } from '../support/until.ts';
+import { dataDirectory } from '../support/data/data-directory.ts';
+import { openAt, received } from '../support/data/ingest.ts';
+import { wholeIndex } from '../support/data/tables.ts';
+import { until } from '../support/time/until.ts';
 import { followed } from './follow.ts';
 import { definition, type HookServer, hookServer, receiver } from './server.ts';
 

@@ -5,10 +5,10 @@ import type { NodeEvent } from '../../src/devnet/node-event.ts';
 import { devnetEvents } from '../../src/devnet/scenario.ts';
 import { RpcConnection } from '../../src/live/websocket.ts';
 import { type Typed, typeErrors } from '../client/type-check.ts';
-import { alice, announcement, transfer } from '../support/handmade.ts';
-import { heldClock } from '../support/held-clock.ts';
-import { type Serving, serving } from '../support/serving.ts';
-import { until } from '../support/until.ts';
+import { alice, announcement, transfer } from '../support/events/handmade.ts';
+import { type Serving, serving } from '../support/servers/serving.ts';
+import { heldClock } from '../support/time/held-clock.ts';
+import { until } from '../support/time/until.ts';
 
 const START_HEIGHT = 12;
 const events = [...devnetEvents({ seed: 22, blocks: 40, transactionsPerBlock: 8, forkEvery: 6, forkDepth: 3 })];

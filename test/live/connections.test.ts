@@ -6,11 +6,19 @@ import { GRACE_MS } from '../../src/http/listener.ts';
 import { MOST_SUBSCRIPTIONS } from '../../src/live/subscriptions.ts';
 import { RpcConnection } from '../../src/live/websocket.ts';
 import type { ReceivedEvent } from '../../src/store/ingest/ingest.ts';
-import { alice, announcement, block, type Microblock, microblockHash, stream, transfer } from '../support/handmade.ts';
-import { heldClock } from '../support/held-clock.ts';
-import { rawExchange } from '../support/raw-http.ts';
-import { type Serving, serving } from '../support/serving.ts';
-import { until } from '../support/until.ts';
+import {
+  alice,
+  announcement,
+  block,
+  type Microblock,
+  microblockHash,
+  stream,
+  transfer,
+} from '../support/events/handmade.ts';
+import { rawExchange } from '../support/servers/raw-http.ts';
+import { type Serving, serving } from '../support/servers/serving.ts';
+import { heldClock } from '../support/time/held-clock.ts';
+import { until } from '../support/time/until.ts';
 
 const ADDRESS = 'ST2CY5V39NHDPWSXMW9QDT3HC3GD6Q6XX4CFRK9AG';
 /** Between two questions to a client whether it is there. */

@@ -11,11 +11,11 @@ import { journalPath } from '../../src/store/files/database.ts';
 import type { Change } from '../../src/store/model/change.ts';
 import type { Reader } from '../../src/store/read/index-reader.ts';
 import type { Snapshots } from '../../src/store/read/snapshots.ts';
-import { moveIndex } from '../support/data-directory.ts';
-import { heldClock } from '../support/held-clock.ts';
-import { ingestOf, openAt, openNew, received } from '../support/ingest.ts';
-import { until } from '../support/until.ts';
-import { watchedSnapshots } from '../support/watched-snapshots.ts';
+import { moveIndex } from '../support/data/data-directory.ts';
+import { ingestOf, openAt, openNew, received } from '../support/data/ingest.ts';
+import { watchedSnapshots } from '../support/data/watched-snapshots.ts';
+import { heldClock } from '../support/time/held-clock.ts';
+import { until } from '../support/time/until.ts';
 
 const events = [...devnetEvents({ seed: 4, blocks: 8, transactionsPerBlock: 2, forkEvery: 0 })].map(received);
 const newest = events.findLastIndex(({ path }) => path === '/new_block');

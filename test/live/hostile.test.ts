@@ -6,7 +6,7 @@ import { MAX_DEPTH } from '../../src/base/json.ts';
 import { MAX_MESSAGE, MAX_TEXT } from '../../src/live/client-message.ts';
 import { MOST_PACKETS } from '../../src/live/socket-io.ts';
 import { assertProperty } from '../support/property.ts';
-import { type Serving, serving } from '../support/serving.ts';
+import { type Serving, serving } from '../support/servers/serving.ts';
 
 const CASES = 30;
 const IO = '/socket.io/?EIO=4';

@@ -5,10 +5,10 @@ import fc from 'fast-check';
 import { changeMessages } from '../../src/live/feed.ts';
 import type { Message } from '../../src/live/subscriptions.ts';
 import type { Snapshots } from '../../src/store/read/snapshots.ts';
-import { eventsOf, type Forks, forks } from '../support/forked-chain.ts';
-import { openNew, received } from '../support/ingest.ts';
+import { openNew, received } from '../support/data/ingest.ts';
+import { watchedSnapshots } from '../support/data/watched-snapshots.ts';
+import { eventsOf, type Forks, forks } from '../support/events/forked-chain.ts';
 import { assertProperty, Seen, timeout } from '../support/property.ts';
-import { watchedSnapshots } from '../support/watched-snapshots.ts';
 
 // biome-ignore lint/suspicious/noExplicitAny: pushes are looked at member by member.
 type Push = { method: string; params: any };

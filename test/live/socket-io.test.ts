@@ -8,7 +8,7 @@ import { connectionGuard } from '../../src/live/guard.ts';
 import { IoConnection, JOIN_MS, socketIo } from '../../src/live/socket-io.ts';
 import { Message, subscriptions } from '../../src/live/subscriptions.ts';
 import { plainTopic } from '../../src/live/topics.ts';
-import { heldClock } from '../support/held-clock.ts';
+import { heldClock } from '../support/time/held-clock.ts';
 
 const MAX_BACKLOG = 1_000;
 

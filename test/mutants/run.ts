@@ -22,7 +22,7 @@ import {
 import { availableParallelism } from 'node:os';
 import { dirname, join } from 'node:path';
 import { parseArgs } from 'node:util';
-import { dataDirectory } from '../support/data-directory.ts';
+import { dataDirectory } from '../support/data/data-directory.ts';
 import equivalents from './equivalent.json';
 import { isSame, type Mutant, Mutants, placeOf } from './mutant.ts';
 import { groupsOf, Project, withChange } from './project.ts';

@@ -3,9 +3,9 @@ import { devnetEvents } from '../../src/devnet/scenario.ts';
 import { type FeeSettings, isQuiet, type TenureLimits, withFees } from '../../src/node/fee-estimates.ts';
 import type { TenureLoad } from '../../src/store/model/block.ts';
 import { openSnapshots } from '../../src/store/read/snapshots.ts';
-import { ingestOf, received } from '../support/ingest.ts';
-import { serving } from '../support/serving.ts';
-import { standInNode } from '../support/stand-in-node.ts';
+import { ingestOf, received } from '../support/data/ingest.ts';
+import { serving } from '../support/servers/serving.ts';
+import { standInNode } from '../support/servers/stand-in-node.ts';
 
 const limits: TenureLimits = {
   runtime: 100,

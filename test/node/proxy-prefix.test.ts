@@ -1,9 +1,9 @@
 /** Other services behind prefixes of this server's paths. */
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import { parseProxyPrefixes, prefixProxy } from '../../src/node/proxy.ts';
-import { rawExchange } from '../support/raw-http.ts';
-import { NO_NODE, type Serving, serving } from '../support/serving.ts';
-import { type StandInNode, standInNode } from '../support/stand-in-node.ts';
+import { rawExchange } from '../support/servers/raw-http.ts';
+import { NO_NODE, type Serving, serving } from '../support/servers/serving.ts';
+import { type StandInNode, standInNode } from '../support/servers/stand-in-node.ts';
 
 let service: StandInNode;
 let server: Serving;

@@ -15,11 +15,11 @@ import {
 import { nodeProxy } from '../../src/node/proxy.ts';
 import { nodeRpc } from '../../src/node/rpc.ts';
 import { openSnapshots } from '../../src/store/read/snapshots.ts';
-import { dataDirectory } from '../support/data-directory.ts';
-import { rawExchange } from '../support/raw-http.ts';
-import { type Serving, serving } from '../support/serving.ts';
-import { type StandInNode, standInNode } from '../support/stand-in-node.ts';
-import { until } from '../support/until.ts';
+import { dataDirectory } from '../support/data/data-directory.ts';
+import { rawExchange } from '../support/servers/raw-http.ts';
+import { type Serving, serving } from '../support/servers/serving.ts';
+import { type StandInNode, standInNode } from '../support/servers/stand-in-node.ts';
+import { until } from '../support/time/until.ts';
 
 const KEY = 'f9d7206a47f14d2870c163ebab4bf3e70d18f5d14ce1031f3902fbbc894fe4c701';
 const ADDRESS = getAddressFromPrivateKey(KEY, 'testnet');

@@ -5,8 +5,8 @@ import { readPayload } from '../../src/chain/payload-reader.ts';
 import { eventIntake } from '../../src/node/event-intake.ts';
 import { type ReceiverEvent, startReceiver } from '../../src/node/receiver.ts';
 import { UnknownParentError } from '../../src/store/ingest/known-blocks.ts';
-import { rawExchange } from '../support/raw-http.ts';
-import { until } from '../support/until.ts';
+import { rawExchange } from '../support/servers/raw-http.ts';
+import { until } from '../support/time/until.ts';
 
 /** Posts one event to a receiver that fails to take it. */
 async function refused(error: Error): Promise<{ status: number; body: unknown; said: unknown[] }> {

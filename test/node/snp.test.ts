@@ -14,18 +14,18 @@ import { type SnpEvent, SnpSubscriber } from '../../src/node/snp/subscriber.ts';
 import { checkDirectory } from '../../src/store/check/check.ts';
 import type { ReceivedEvent } from '../../src/store/ingest/ingest.ts';
 import { openHost } from '../cluster/open-host.ts';
-import { image } from '../support/crash-image.ts';
-import { cuttingProxy, type Fate } from '../support/cutting-proxy.ts';
-import { heldClock } from '../support/held-clock.ts';
-import { type OpenIngest, openAt, openNew, received } from '../support/ingest.ts';
-import { MemoryLog } from '../support/memory-log.ts';
-import { hasPostgres, startPostgres } from '../support/postgres.ts';
+import { image } from '../support/data/crash-image.ts';
+import { type OpenIngest, openAt, openNew, received } from '../support/data/ingest.ts';
+import { MemoryLog } from '../support/data/memory-log.ts';
+import { everything, journalRows, tables } from '../support/data/tables.ts';
 import { casesOf, firstSeed, timeout } from '../support/property.ts';
-import { hasRedis, type RedisServer, startRedis } from '../support/redis.ts';
-import { SnpBroker } from '../support/snp-broker.ts';
-import { describeWith } from '../support/system-servers.ts';
-import { everything, journalRows, tables } from '../support/tables.ts';
-import { until } from '../support/until.ts';
+import { cuttingProxy, type Fate } from '../support/servers/cutting-proxy.ts';
+import { hasPostgres, startPostgres } from '../support/servers/postgres.ts';
+import { hasRedis, type RedisServer, startRedis } from '../support/servers/redis.ts';
+import { SnpBroker } from '../support/servers/snp-broker.ts';
+import { describeWith } from '../support/servers/system-servers.ts';
+import { heldClock } from '../support/time/held-clock.ts';
+import { until } from '../support/time/until.ts';
 
 const events = [...devnetEvents({ seed: 5, blocks: 8, transactionsPerBlock: 2, accounts: 6, forkEvery: 4 })].map(
   received,

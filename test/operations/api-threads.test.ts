@@ -1,7 +1,7 @@
 /** What the main thread asks of its API threads. */
 import { expect, test } from 'bun:test';
 import { systemClock } from '../../src/base/clock.ts';
-import { serving } from '../support/serving.ts';
+import { serving } from '../support/servers/serving.ts';
 
 /** Milliseconds that the metrics of a thread are waited for. */
 const WAIT = 2_000;

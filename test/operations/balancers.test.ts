@@ -5,13 +5,19 @@ import { join } from 'node:path';
 import { devnetEvents } from '../../src/devnet/scenario.ts';
 import { LONGEST_WAIT_MS } from '../../src/http/heights.ts';
 import { attack, type Target } from '../faults/hostile/attack.ts';
-import { type CutProxy, cutProxy } from '../support/cut-proxy.ts';
-import { heldClock } from '../support/held-clock.ts';
+import { routesOf, Subjects } from '../support/api/random-urls.ts';
 import { casesOf, firstSeed } from '../support/property.ts';
-import { routesOf, Subjects } from '../support/random-urls.ts';
-import { type Serving, serving } from '../support/serving.ts';
-import { describeWith, freePort, programNamed, serverDirectory, startAsServer } from '../support/system-servers.ts';
-import { until } from '../support/until.ts';
+import { type CutProxy, cutProxy } from '../support/servers/cut-proxy.ts';
+import { type Serving, serving } from '../support/servers/serving.ts';
+import {
+  describeWith,
+  freePort,
+  programNamed,
+  serverDirectory,
+  startAsServer,
+} from '../support/servers/system-servers.ts';
+import { heldClock } from '../support/time/held-clock.ts';
+import { until } from '../support/time/until.ts';
 
 /** The blocks of a page in one language. */
 function printed(page: string, language: string): string[] {

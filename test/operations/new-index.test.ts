@@ -9,9 +9,9 @@ import { silentMachine } from '../../src/hooks/machine.ts';
 import type { LogEvent } from '../../src/log.ts';
 import { indexPath } from '../../src/store/files/database.ts';
 import { rebuildIndex } from '../../src/store/ingest/rebuild.ts';
-import { dataDirectory } from '../support/data-directory.ts';
-import { type Serving, serving } from '../support/serving.ts';
-import { until } from '../support/until.ts';
+import { dataDirectory } from '../support/data/data-directory.ts';
+import { type Serving, serving } from '../support/servers/serving.ts';
+import { until } from '../support/time/until.ts';
 
 const events = [...devnetEvents({ seed: 5, blocks: 12, accounts: 6, transactionsPerBlock: 2, forkEvery: 4 })];
 const half = events.length >> 1;

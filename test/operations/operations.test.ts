@@ -11,9 +11,9 @@ import { tipAgeLimit } from '../../src/commands/serve/operations.ts';
 import { devnetEvents } from '../../src/devnet/scenario.ts';
 import { clusterMetrics, leaseMetrics, verificationMetrics } from '../../src/metrics/cluster.ts';
 import { snpMetrics } from '../../src/metrics/events.ts';
-import { NO_NODE, type Serving, serving } from '../support/serving.ts';
-import { type StandInNode, standInNode, TESTNET_INFO } from '../support/stand-in-node.ts';
-import { until } from '../support/until.ts';
+import { NO_NODE, type Serving, serving } from '../support/servers/serving.ts';
+import { type StandInNode, standInNode, TESTNET_INFO } from '../support/servers/stand-in-node.ts';
+import { until } from '../support/time/until.ts';
 
 const events = [...devnetEvents({ seed: 5, blocks: 12, transactionsPerBlock: 4 })];
 let node: StandInNode;

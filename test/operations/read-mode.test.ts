@@ -6,9 +6,9 @@ import { devnetEvents } from '../../src/devnet/scenario.ts';
 import { silentMachine } from '../../src/hooks/machine.ts';
 import { indexPath } from '../../src/store/files/database.ts';
 import { rebuildIndex } from '../../src/store/ingest/rebuild.ts';
-import { dataDirectory } from '../support/data-directory.ts';
-import { openAt, received } from '../support/ingest.ts';
-import { type Serving, serving } from '../support/serving.ts';
+import { dataDirectory } from '../support/data/data-directory.ts';
+import { openAt, received } from '../support/data/ingest.ts';
+import { type Serving, serving } from '../support/servers/serving.ts';
 
 const events = [...devnetEvents({ seed: 5, blocks: 5, transactionsPerBlock: 2, forkEvery: 0 })].map(received);
 

@@ -1,12 +1,12 @@
 /** A server that takes its events from stacks-node-publisher. */
 import { expect, test } from 'bun:test';
 import { devnetEvents } from '../../src/devnet/scenario.ts';
-import { received } from '../support/ingest.ts';
-import { hasRedis, startRedis } from '../support/redis.ts';
-import { serving } from '../support/serving.ts';
-import { SnpBroker } from '../support/snp-broker.ts';
-import { describeWith } from '../support/system-servers.ts';
-import { until } from '../support/until.ts';
+import { received } from '../support/data/ingest.ts';
+import { hasRedis, startRedis } from '../support/servers/redis.ts';
+import { serving } from '../support/servers/serving.ts';
+import { SnpBroker } from '../support/servers/snp-broker.ts';
+import { describeWith } from '../support/servers/system-servers.ts';
+import { until } from '../support/time/until.ts';
 
 const events = [...devnetEvents({ seed: 5, blocks: 2, transactionsPerBlock: 1 })].map(received);
 

@@ -11,8 +11,8 @@ import { eventMetrics } from '../../src/metrics/events.ts';
 import { LastHour, RequestCounts } from '../../src/metrics/last-hour.ts';
 import { tableSizes } from '../../src/store/check/tables.ts';
 import { fileSizes } from '../../src/store/files/status.ts';
-import { type Serving, serving } from '../support/serving.ts';
-import { until } from '../support/until.ts';
+import { type Serving, serving } from '../support/servers/serving.ts';
+import { until } from '../support/time/until.ts';
 
 /** The password of two settings: a secret, and a part of a URL. */
 const PASSWORD = 'hunter2';

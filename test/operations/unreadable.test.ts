@@ -5,8 +5,8 @@ import { serverOperations } from '../../src/commands/serve/operations.ts';
 import { nodeRpc } from '../../src/node/rpc.ts';
 import { SnapshotCutOffError } from '../../src/store/model/read-errors.ts';
 import type { Snapshots } from '../../src/store/read/snapshots.ts';
-import { dataDirectory } from '../support/data-directory.ts';
-import { NO_NODE } from '../support/serving.ts';
+import { dataDirectory } from '../support/data/data-directory.ts';
+import { NO_NODE } from '../support/servers/serving.ts';
 
 const failing = (error: Error): Snapshots => ({ read: () => Promise.reject(error), close: () => {} });
 const ioError = Object.assign(new Error('disk I/O error'), { code: 'SQLITE_IOERR_READ', errno: 266 });

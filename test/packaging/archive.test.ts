@@ -10,7 +10,7 @@ import { type Accompaniment, accompaniment, archiveOf, checksums, type ReleaseFi
 import { unpacked } from '../../packaging/smoke.ts';
 import { targetHere, targetNames } from '../../packaging/targets.ts';
 import { executable } from '../e2e/stackside.ts';
-import { type DataDirectory, dataDirectory } from '../support/data-directory.ts';
+import { type DataDirectory, dataDirectory } from '../support/data/data-directory.ts';
 
 const TIME = new Date('2026-11-22T10:20:30Z');
 const files: ArchivedFile[] = [

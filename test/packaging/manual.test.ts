@@ -11,7 +11,7 @@ import { createProgram } from '../../src/commands/cli/program.ts';
 import { settings } from '../../src/settings/config.ts';
 import { variableNames } from '../../src/settings/describe.ts';
 import type { Grouped } from '../../src/settings/setting.ts';
-import { dataDirectory } from '../support/data-directory.ts';
+import { dataDirectory } from '../support/data/data-directory.ts';
 
 const entries = withAllBelow(commandTree());
 const page = manualPage('1.2.3', new Date('2026-11-22T00:00:00Z'));

@@ -6,7 +6,7 @@ import { type Metric, Registry } from 'prom-client';
 import { dashboard, dashboardFile, queries } from '../../packaging/grafana/dashboard.ts';
 import { clusterMetrics, leaseMetrics, verificationMetrics } from '../../src/metrics/cluster.ts';
 import { snpMetrics } from '../../src/metrics/events.ts';
-import { serving } from '../support/serving.ts';
+import { serving } from '../support/servers/serving.ts';
 
 const folder = join(import.meta.dir, '../../packaging/prometheus');
 const yaml = <T>(name: string): T => Bun.YAML.parse(readFileSync(join(folder, name), 'utf8')) as T;

@@ -7,7 +7,7 @@ import { bytesOf, textFile } from '../../packaging/archive.ts';
 import { archiveName, executablePackage, mainPackage, packed, platformPackage } from '../../packaging/npm-packages.ts';
 import { tryPackages } from '../../packaging/smoke.ts';
 import { targetHere, targetNames } from '../../packaging/targets.ts';
-import { type DataDirectory, dataDirectory } from '../support/data-directory.ts';
+import { type DataDirectory, dataDirectory } from '../support/data/data-directory.ts';
 
 const TIME = new Date('2026-11-22T10:20:30Z');
 const licence = textFile('LICENSE', 'MIT\n');

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { imageTargets, targets } from '../../packaging/targets.ts';
 import { createProgram } from '../../src/commands/cli/program.ts';
 import { ownVariables } from '../../src/settings/describe.ts';
-import { dataDirectory } from '../support/data-directory.ts';
+import { dataDirectory } from '../support/data/data-directory.ts';
 
 const root = join(import.meta.dir, '../..');
 const textOf = (path: string): string => readFileSync(join(root, path), 'utf8');

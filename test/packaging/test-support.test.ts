@@ -10,7 +10,7 @@ import { targetHere, targetNames } from '../../packaging/targets.ts';
 import { testSupport } from '../../packaging/test-support.ts';
 import { type Devnet, DevnetError, startDevnet } from '../../src/testing/index.ts';
 import { command } from '../e2e/stackside.ts';
-import { type DataDirectory, dataDirectory } from '../support/data-directory.ts';
+import { type DataDirectory, dataDirectory } from '../support/data/data-directory.ts';
 
 const here = targetHere() ?? 'linux-x64';
 let directory: DataDirectory;

@@ -6,7 +6,7 @@ import { closeSync, cpSync, existsSync, openSync, readdirSync, readFileSync, rea
 import { basename, join } from 'node:path';
 import { indexPath, journalPath } from '../../src/store/files/database.ts';
 import { type Call, type Fault, faultStore } from '../faults/fault-store.ts';
-import { type DataDirectory, dataDirectory } from '../support/data-directory.ts';
+import { type DataDirectory, dataDirectory } from '../support/data/data-directory.ts';
 import type { World } from './world.ts';
 
 /** Committed frames of a write-ahead log; those of another salt are left over from before it began anew. */

@@ -9,9 +9,9 @@ import { indexPath, journalPath } from '../../src/store/files/database.ts';
 import { openToOthers } from '../../src/store/files/private-files.ts';
 import { COMMAND_PATH } from '../../src/store/ingest/commands.ts';
 import { expectedMatches, followed } from '../hooks/follow.ts';
-import { ingestOf, received } from '../support/ingest.ts';
-import { journalRows, type Tables, tables } from '../support/tables.ts';
-import { type BlockTree, treesOf, winningChain } from '../support/winning-chain.ts';
+import { ingestOf, received } from '../support/data/ingest.ts';
+import { journalRows, type Tables, tables } from '../support/data/tables.ts';
+import { type BlockTree, treesOf, winningChain } from '../support/events/winning-chain.ts';
 import type { Hook, Logged, Signed } from './operator.ts';
 import { type Arrived, SLOWEST } from './receivers.ts';
 

@@ -1,7 +1,7 @@
 /** What holds of what is pushed: told from the node's events alone. */
 import { expect } from 'bun:test';
 import type { NodeEvent } from '../../src/devnet/node-event.ts';
-import { BlockTree } from '../support/winning-chain.ts';
+import { BlockTree } from '../support/events/winning-chain.ts';
 import type { Session } from './clients.ts';
 
 /** A push of a block, as sessions and laws name it. */

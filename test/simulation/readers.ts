@@ -1,7 +1,7 @@
 /** Those who read the API all the while: an answer is one snapshot, of a chain that only grows, and no read fails. */
 import type { NodeEvent } from '../../src/devnet/node-event.ts';
 import type { Prng } from '../../src/devnet/prng.ts';
-import { type BlockTree, treesOf } from '../support/winning-chain.ts';
+import { type BlockTree, treesOf } from '../support/events/winning-chain.ts';
 import { NoAnswer, type Server } from './server.ts';
 import type { World } from './world.ts';
 

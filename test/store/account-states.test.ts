@@ -10,11 +10,11 @@ import { checkpointProblems } from '../../src/store/check/checkpoints.ts';
 import { openWriter } from '../../src/store/files/database.ts';
 import type { AccountState, TokenSums } from '../../src/store/model/account.ts';
 import { accountStates } from '../../src/store/queries/accounts/account-states.ts';
-import { blocks as anyBlocks } from '../support/arbitrary-block.ts';
-import { dataDirectory } from '../support/data-directory.ts';
+import { dataDirectory } from '../support/data/data-directory.ts';
+import { storedEffects } from '../support/data/stored-effects.ts';
+import { tablesThrough } from '../support/data/tables.ts';
+import { blocks as anyBlocks } from '../support/events/arbitrary-block.ts';
 import { assertProperty, Seen, timeout } from '../support/property.ts';
-import { storedEffects } from '../support/stored-effects.ts';
-import { tablesThrough } from '../support/tables.ts';
 
 const sendMany = new Set(Object.values(SEND_MANY));
 

@@ -16,8 +16,8 @@ import type { Reader } from '../../src/store/read/index-reader.ts';
 import { openSnapshots, type Snapshots } from '../../src/store/read/snapshots.ts';
 import { decimalOf } from '../../src/store/rows/amounts.ts';
 import { MOST_ENTRIES, prepared, TooMuchWorkError } from '../../src/store/rows/statement.ts';
-import type { DataDirectory } from '../support/data-directory.ts';
-import { ingestOf, received } from '../support/ingest.ts';
+import type { DataDirectory } from '../support/data/data-directory.ts';
+import { ingestOf, received } from '../support/data/ingest.ts';
 import { assertProperty, Seen } from '../support/property.ts';
 
 const BLOCKS = 120;

@@ -10,8 +10,8 @@ import { type Cursor, HEAD, type OffsetStart, type Page } from '../../src/store/
 import type { EventPlace } from '../../src/store/model/transaction.ts';
 import type { Reader } from '../../src/store/read/index-reader.ts';
 import { openSnapshots, type Snapshots } from '../../src/store/read/snapshots.ts';
-import type { DataDirectory } from '../support/data-directory.ts';
-import { ingestOf, received } from '../support/ingest.ts';
+import type { DataDirectory } from '../support/data/data-directory.ts';
+import { ingestOf, received } from '../support/data/ingest.ts';
 
 interface BlockRow {
   height: number;

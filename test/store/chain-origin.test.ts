@@ -2,9 +2,9 @@
 import { expect, test } from 'bun:test';
 import { type MinedBlock, SimulatedChain } from '../../src/devnet/chain.ts';
 import { ForeignChainError } from '../../src/store/ingest/chain-identity.ts';
-import { block, hashOf, type MadeBlock } from '../support/handmade.ts';
-import { openNew, received } from '../support/ingest.ts';
-import { everything } from '../support/tables.ts';
+import { openNew, received } from '../support/data/ingest.ts';
+import { everything } from '../support/data/tables.ts';
+import { block, hashOf, type MadeBlock } from '../support/events/handmade.ts';
 
 /** A chain of so many blocks, each anchored to a Bitcoin block of its own. */
 function chainOf(length: number): MadeBlock[] {

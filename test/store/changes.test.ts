@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'bun:test';
 import { devnetEvents } from '../../src/devnet/scenario.ts';
 import { openSnapshots } from '../../src/store/read/snapshots.ts';
-import { openNew, received } from '../support/ingest.ts';
+import { openNew, received } from '../support/data/ingest.ts';
 
 const events = [...devnetEvents({ seed: 11, blocks: 60, transactionsPerBlock: 6, forkEvery: 7, forkDepth: 3 })];
 

@@ -6,8 +6,8 @@ import { OperatorError } from '../../src/base/errors.ts';
 import { devnetEvents } from '../../src/devnet/scenario.ts';
 import { type CheckOptions, checkDirectory, recounts } from '../../src/store/check/check.ts';
 import { indexPath, journalPath } from '../../src/store/files/database.ts';
-import { type DataDirectory, dataDirectory } from '../support/data-directory.ts';
-import { ingestOf, received } from '../support/ingest.ts';
+import { type DataDirectory, dataDirectory } from '../support/data/data-directory.ts';
+import { ingestOf, received } from '../support/data/ingest.ts';
 
 let whole: DataDirectory;
 beforeAll(() => {

@@ -2,9 +2,9 @@
 import { expect, test } from 'bun:test';
 import { checkDirectory } from '../../src/store/check/check.ts';
 import { ForeignChainError } from '../../src/store/ingest/chain-identity.ts';
-import { alice, block, bob, hashOf, type MadeBlock, stream, transfer } from '../support/handmade.ts';
-import { openNew } from '../support/ingest.ts';
-import { burnBlock } from '../support/pox.ts';
+import { openNew } from '../support/data/ingest.ts';
+import { alice, block, bob, hashOf, type MadeBlock, stream, transfer } from '../support/events/handmade.ts';
+import { burnBlock } from '../support/events/pox.ts';
 
 test('microblocks that follow each other are no chain', () => {
   using open = openNew();

@@ -4,6 +4,7 @@ import { toHex } from '../../src/codec/hex.ts';
 import { checkDirectory } from '../../src/store/check/check.ts';
 import type { Reader } from '../../src/store/read/index-reader.ts';
 import { openSnapshots } from '../../src/store/read/snapshots.ts';
+import { type OpenIngest, openNew } from '../support/data/ingest.ts';
 import {
   alice,
   announcement,
@@ -16,8 +17,7 @@ import {
   receipt,
   type Transaction,
   transfer,
-} from '../support/handmade.ts';
-import { type OpenIngest, openNew } from '../support/ingest.ts';
+} from '../support/events/handmade.ts';
 
 async function read<T>({ directory }: OpenIngest, ask: (reader: Reader) => Promise<T>): Promise<T> {
   expect(checkDirectory(directory).flatMap(({ problems }) => problems)).toEqual([]);

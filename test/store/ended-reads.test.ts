@@ -11,9 +11,9 @@ import { indexPath } from '../../src/store/files/database.ts';
 import type { Reader } from '../../src/store/read/index-reader.ts';
 import { openSnapshots, type Snapshots } from '../../src/store/read/snapshots.ts';
 import { errorOf } from '../faults/fault-store.ts';
-import { type OpenIngest, openNew, received } from '../support/ingest.ts';
+import { getRoutes, isOfOperator, randomUrl, Subjects } from '../support/api/random-urls.ts';
+import { type OpenIngest, openNew, received } from '../support/data/ingest.ts';
 import { casesOf, firstSeed, timeout } from '../support/property.ts';
-import { getRoutes, isOfOperator, randomUrl, Subjects } from '../support/random-urls.ts';
 
 const events = [...devnetEvents({ seed: 7, blocks: 44, accounts: 8, transactionsPerBlock: 6, staking: 30 })];
 

@@ -3,8 +3,8 @@ import { expect, test } from 'bun:test';
 import { PayloadError } from '../../src/chain/payload-reader.ts';
 import { devnetEvents } from '../../src/devnet/scenario.ts';
 import type { ReceivedEvent } from '../../src/store/ingest/ingest.ts';
-import { imagesAtCommits } from '../support/crash-image.ts';
-import { openAt, openNew, received } from '../support/ingest.ts';
+import { imagesAtCommits } from '../support/data/crash-image.ts';
+import { openAt, openNew, received } from '../support/data/ingest.ts';
 
 const SOURCE = 'a stream';
 const events = [...devnetEvents({ seed: 13, blocks: 2, transactionsPerBlock: 2, forkEvery: 0 })].map(received);

@@ -5,8 +5,8 @@ import { copyFileSync, rmSync } from 'node:fs';
 import { OperatorError } from '../../src/base/errors.ts';
 import { indexPath, journalPath, openReader } from '../../src/store/files/database.ts';
 import { openJournalReader } from '../../src/store/files/journal.ts';
-import { dataDirectory } from '../support/data-directory.ts';
-import { openAt } from '../support/ingest.ts';
+import { dataDirectory } from '../support/data/data-directory.ts';
+import { openAt } from '../support/data/ingest.ts';
 
 function openAndClose(directory: string): void {
   using _ = openAt(directory);

@@ -18,15 +18,15 @@ import { dictionaries } from '../../src/store/effects/dictionary.ts';
 import { indexPath, openWriter } from '../../src/store/files/database.ts';
 import type { ValueIndexChoice } from '../../src/store/model/contract.ts';
 import { MEMPOOL_STATE } from '../../src/store/rows/enums.ts';
-import { blocks as anyBlocks } from '../support/arbitrary-block.ts';
-import { dataDirectory } from '../support/data-directory.ts';
-import { type Forks, forks, grown } from '../support/forked-chain.ts';
-import { ingestOf, openNew, received } from '../support/ingest.ts';
-import { mempoolModel, noncesOf, spendsOf } from '../support/mempool-model.ts';
+import { dataDirectory } from '../support/data/data-directory.ts';
+import { ingestOf, openNew, received } from '../support/data/ingest.ts';
+import { storedEffects } from '../support/data/stored-effects.ts';
+import { besideTheChain, type Tables, tables, tablesThrough } from '../support/data/tables.ts';
+import { blocks as anyBlocks } from '../support/events/arbitrary-block.ts';
+import { type Forks, forks, grown } from '../support/events/forked-chain.ts';
+import { mempoolModel, noncesOf, spendsOf } from '../support/events/mempool-model.ts';
+import { BlockTree, BurnTree, treesOf, winningChain } from '../support/events/winning-chain.ts';
 import { assertProperty, Seen, timeout } from '../support/property.ts';
-import { storedEffects } from '../support/stored-effects.ts';
-import { besideTheChain, type Tables, tables, tablesThrough } from '../support/tables.ts';
-import { BlockTree, BurnTree, treesOf, winningChain } from '../support/winning-chain.ts';
 
 const sendMany = new Set(Object.values(SEND_MANY));
 

@@ -5,10 +5,10 @@ import { type MinedBlock, SimulatedChain } from '../../src/devnet/chain.ts';
 import { silentMachine } from '../../src/hooks/machine.ts';
 import { checkDirectory } from '../../src/store/check/check.ts';
 import { rebuildIndex } from '../../src/store/ingest/rebuild.ts';
-import { openApi } from '../support/api.ts';
-import { dataDirectory } from '../support/data-directory.ts';
-import { openAt, openNew, received } from '../support/ingest.ts';
-import { everything, tables } from '../support/tables.ts';
+import { openApi } from '../support/api/api.ts';
+import { dataDirectory } from '../support/data/data-directory.ts';
+import { openAt, openNew, received } from '../support/data/ingest.ts';
+import { everything, tables } from '../support/data/tables.ts';
 
 const chain = new SimulatedChain({ seed: 4, accounts: 10, mempool: false, faucet: true });
 const genesis = received(chain.genesis());

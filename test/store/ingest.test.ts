@@ -15,8 +15,10 @@ import type { IngestOptions, ReceivedEvent } from '../../src/store/ingest/ingest
 import { UnknownParentError } from '../../src/store/ingest/known-blocks.ts';
 import { rebuildIndex } from '../../src/store/ingest/rebuild.ts';
 import { openSnapshots } from '../../src/store/read/snapshots.ts';
-import { imagesAtCommits } from '../support/crash-image.ts';
-import { dataDirectory } from '../support/data-directory.ts';
+import { imagesAtCommits } from '../support/data/crash-image.ts';
+import { dataDirectory } from '../support/data/data-directory.ts';
+import { ingestOf, type OpenIngest, openAt, openNew, received } from '../support/data/ingest.ts';
+import { everything, tables, wholeIndex } from '../support/data/tables.ts';
 import {
   alice,
   announcement,
@@ -27,10 +29,8 @@ import {
   START,
   type Transaction,
   transfer,
-} from '../support/handmade.ts';
-import { ingestOf, type OpenIngest, openAt, openNew, received } from '../support/ingest.ts';
-import { changed, jsonOf } from '../support/payload-text.ts';
-import { everything, tables, wholeIndex } from '../support/tables.ts';
+} from '../support/events/handmade.ts';
+import { changed, jsonOf } from '../support/events/payload-text.ts';
 
 const devnet = (seed: number, blocks = 30): ReceivedEvent[] =>
   [...devnetEvents({ seed, blocks, accounts: 15, transactionsPerBlock: 4, forkEvery: 8 })].map(received);

@@ -9,10 +9,10 @@ import { chainQueries } from '../../src/store/queries/blocks/chain.ts';
 import { orphanQueries } from '../../src/store/queries/blocks/orphans.ts';
 import { deploymentQueries } from '../../src/store/queries/contracts/deployments.ts';
 import { TooMuchWorkError } from '../../src/store/rows/statement.ts';
-import { openApi } from '../support/api.ts';
-import { alice, block, deployment, receipt } from '../support/handmade.ts';
-import { type OpenIngest, openNew } from '../support/ingest.ts';
-import { noEntries } from '../support/memory-index.ts';
+import { openApi } from '../support/api/api.ts';
+import { type OpenIngest, openNew } from '../support/data/ingest.ts';
+import { noEntries } from '../support/data/memory-index.ts';
+import { alice, block, deployment, receipt } from '../support/events/handmade.ts';
 import { assertProperty, Seen } from '../support/property.ts';
 
 const names = ['transfer', 'mint', 'burn', 'rare'];

@@ -20,12 +20,12 @@ import { rebuildIndex } from '../../src/store/ingest/rebuild.ts';
 import { type JournalKeep, type RetentionEvent, startRetention } from '../../src/store/ingest/retention.ts';
 import { everywhere } from '../faults/everywhere.ts';
 import { type Fault, faultStore, faults, never } from '../faults/fault-store.ts';
-import { imagesAtCommits } from '../support/crash-image.ts';
-import { type DataDirectory, dataDirectory } from '../support/data-directory.ts';
-import { ingestOf, openAt, received } from '../support/ingest.ts';
-import { manualClock } from '../support/manual-clock.ts';
-import { restored, snapshotOf } from '../support/snapshot.ts';
-import { everything, journalRows, wholeIndex } from '../support/tables.ts';
+import { imagesAtCommits } from '../support/data/crash-image.ts';
+import { type DataDirectory, dataDirectory } from '../support/data/data-directory.ts';
+import { ingestOf, openAt, received } from '../support/data/ingest.ts';
+import { restored, snapshotOf } from '../support/data/snapshot.ts';
+import { everything, journalRows, wholeIndex } from '../support/data/tables.ts';
+import { manualClock } from '../support/time/manual-clock.ts';
 
 const all = [...devnetEvents({ seed: 9, blocks: 24, transactionsPerBlock: 1, forkEvery: 5, forkDepth: 2 })].map(
   received,

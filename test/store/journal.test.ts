@@ -13,10 +13,10 @@ import { directoryStatus } from '../../src/store/files/status.ts';
 import type { ReceivedEvent } from '../../src/store/ingest/ingest.ts';
 import { rebuildIndex } from '../../src/store/ingest/rebuild.ts';
 import { CHAIN_START, nextChain } from '../../src/store/log/entry.ts';
-import { type DataDirectory, dataDirectory } from '../support/data-directory.ts';
-import { block } from '../support/handmade.ts';
-import { ingestOf, openAt, received } from '../support/ingest.ts';
-import { everything, journalRows, tables, wholeIndex } from '../support/tables.ts';
+import { type DataDirectory, dataDirectory } from '../support/data/data-directory.ts';
+import { ingestOf, openAt, received } from '../support/data/ingest.ts';
+import { everything, journalRows, tables, wholeIndex } from '../support/data/tables.ts';
+import { block } from '../support/events/handmade.ts';
 
 const devnet = (seed: number, blocks = 12): ReceivedEvent[] =>
   [...devnetEvents({ seed, blocks, accounts: 10, transactionsPerBlock: 2, forkEvery: 5 })].map(received);

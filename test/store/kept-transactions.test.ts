@@ -7,9 +7,9 @@ import { jsonOf, writtenOnce } from '../../src/http/json.ts';
 import { openReader } from '../../src/store/files/database.ts';
 import { keptTransactions, sharedTransactions } from '../../src/store/queries/transactions/kept-transactions.ts';
 import { type Reader, readerOf } from '../../src/store/read/index-reader.ts';
-import { openNew, received } from '../support/ingest.ts';
-import { noEntries } from '../support/memory-index.ts';
-import { watchedSnapshots } from '../support/watched-snapshots.ts';
+import { openNew, received } from '../support/data/ingest.ts';
+import { noEntries } from '../support/data/memory-index.ts';
+import { watchedSnapshots } from '../support/data/watched-snapshots.ts';
 
 test('transactions are the same objects while the chain grows, and others after a fork', async () => {
   using open = openNew();

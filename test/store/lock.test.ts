@@ -3,7 +3,7 @@ import { expect, test } from 'bun:test';
 import { join } from 'node:path';
 import { OperatorError } from '../../src/base/errors.ts';
 import { lockWriter } from '../../src/store/files/lock.ts';
-import { dataDirectory } from '../support/data-directory.ts';
+import { dataDirectory } from '../support/data/data-directory.ts';
 
 const lockModule = join(import.meta.dir, '../../src/store/files/lock.ts');
 

@@ -5,9 +5,9 @@ import { checkDirectory } from '../../src/store/check/check.ts';
 import { indexPath } from '../../src/store/files/database.ts';
 import { forcedUnlockQuery } from '../../src/store/queries/accounts/locks.ts';
 import { openSnapshots } from '../../src/store/read/snapshots.ts';
-import { alice, block, bob, type MadeBlock, transfer } from '../support/handmade.ts';
-import { openNew } from '../support/ingest.ts';
-import { locked, minted, poxBlock } from '../support/pox.ts';
+import { openNew } from '../support/data/ingest.ts';
+import { alice, block, bob, type MadeBlock, transfer } from '../support/events/handmade.ts';
+import { locked, minted, poxBlock } from '../support/events/pox.ts';
 
 const END = 150;
 const FAR = 10_000;

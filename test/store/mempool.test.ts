@@ -8,6 +8,8 @@ import type { ReceivedEvent } from '../../src/store/ingest/ingest.ts';
 import type { MempoolRows } from '../../src/store/ingest/mempool-rows.ts';
 import { nonceRivals } from '../../src/store/ingest/nonce-rivals.ts';
 import type { MempoolRow, Spends } from '../../src/store/ingest/stored-rows.ts';
+import { type OpenIngest, openNew } from '../support/data/ingest.ts';
+import { everything } from '../support/data/tables.ts';
 import {
   alice,
   announcement,
@@ -20,10 +22,8 @@ import {
   sponsor,
   type Transaction,
   transfer,
-} from '../support/handmade.ts';
-import { type OpenIngest, openNew } from '../support/ingest.ts';
+} from '../support/events/handmade.ts';
 import { assertProperty, Seen, timeout } from '../support/property.ts';
-import { everything } from '../support/tables.ts';
 
 interface Standing {
   state: number;

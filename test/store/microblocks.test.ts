@@ -4,7 +4,9 @@ import { fromHex } from '../../src/codec/hex.ts';
 import { checkDirectory } from '../../src/store/check/check.ts';
 import { indexPath } from '../../src/store/files/database.ts';
 import { openSnapshots } from '../../src/store/read/snapshots.ts';
-import { openApi } from '../support/api.ts';
+import { openApi } from '../support/api/api.ts';
+import { type OpenIngest, openNew } from '../support/data/ingest.ts';
+import { everything, tables } from '../support/data/tables.ts';
 import {
   alice,
   announcement,
@@ -18,9 +20,7 @@ import {
   receipt,
   stream,
   transfer,
-} from '../support/handmade.ts';
-import { type OpenIngest, openNew } from '../support/ingest.ts';
-import { everything, tables } from '../support/tables.ts';
+} from '../support/events/handmade.ts';
 
 const [one, two, three] = [transfer(alice, 0, 200), transfer(bob, 0, 200), transfer(carol, 0, 200)] as const;
 const first: Microblock = { label: 'first', after: null, sequence: 0, transactions: [one] };

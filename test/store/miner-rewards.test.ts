@@ -2,8 +2,8 @@
 import { Database } from 'bun:sqlite';
 import { expect, test } from 'bun:test';
 import { indexPath } from '../../src/store/files/database.ts';
-import { alice, block, bob, hashOf } from '../support/handmade.ts';
-import { openNew } from '../support/ingest.ts';
+import { openNew } from '../support/data/ingest.ts';
+import { alice, block, bob, hashOf } from '../support/events/handmade.ts';
 
 test('a reward is kept part by part', () => {
   using open = openNew();

@@ -20,12 +20,12 @@ import { openJournalTrimming } from '../../src/store/files/journal-trim.ts';
 import { directoryStatus } from '../../src/store/files/status.ts';
 import { rebuildIndex } from '../../src/store/ingest/rebuild.ts';
 import { openWithHooks } from '../faults/stretch.ts';
-import { type DataDirectory, dataDirectory } from '../support/data-directory.ts';
-import { ingestOf, openAt, received } from '../support/ingest.ts';
-import { byBits, byStatement, type Loss, places } from '../support/missing-rows.ts';
+import { type DataDirectory, dataDirectory } from '../support/data/data-directory.ts';
+import { ingestOf, openAt, received } from '../support/data/ingest.ts';
+import { byBits, byStatement, type Loss, places } from '../support/data/missing-rows.ts';
+import { restored, snapshotOf } from '../support/data/snapshot.ts';
+import { everything, wholeIndex } from '../support/data/tables.ts';
 import { casesOf, firstSeed, timeout } from '../support/property.ts';
-import { restored, snapshotOf } from '../support/snapshot.ts';
-import { everything, wholeIndex } from '../support/tables.ts';
 
 const events = [...devnetEvents({ seed: 6, blocks: 8, accounts: 4, transactionsPerBlock: 2, forkEvery: 3 })].map(
   received,

@@ -9,10 +9,10 @@ import { checkDirectory } from '../../src/store/check/check.ts';
 import { indexPath, journalPath } from '../../src/store/files/database.ts';
 import type { Reader } from '../../src/store/read/index-reader.ts';
 import { openSnapshots } from '../../src/store/read/snapshots.ts';
-import { type DataDirectory, dataDirectory } from '../support/data-directory.ts';
-import { eventsOf, forks } from '../support/forked-chain.ts';
-import { bob, carol } from '../support/handmade.ts';
-import { ingestOf, type OpenIngest, openAt, openNew, received } from '../support/ingest.ts';
+import { type DataDirectory, dataDirectory } from '../support/data/data-directory.ts';
+import { ingestOf, type OpenIngest, openAt, openNew, received } from '../support/data/ingest.ts';
+import { eventsOf, forks } from '../support/events/forked-chain.ts';
+import { bob, carol } from '../support/events/handmade.ts';
 import {
   attached,
   hashOfText,
@@ -23,10 +23,10 @@ import {
   nameBlock,
   operated,
   renewed,
-} from '../support/names.ts';
-import { addOldNames } from '../support/old-names.ts';
+} from '../support/events/names.ts';
+import { addOldNames } from '../support/events/old-names.ts';
+import { winningChain } from '../support/events/winning-chain.ts';
 import { assertProperty, Seen } from '../support/property.ts';
-import { winningChain } from '../support/winning-chain.ts';
 
 async function read<T>(directory: string, ask: (reader: Reader) => Promise<T>): Promise<T> {
   const snapshots = openSnapshots(directory);

@@ -8,9 +8,9 @@ import { silentMachine } from '../../src/hooks/machine.ts';
 import { indexPath, openWriter, SCHEMA_VERSION } from '../../src/store/files/database.ts';
 import { newIndexPath } from '../../src/store/files/new-index.ts';
 import { type RebuildOptions, rebuildIndex } from '../../src/store/ingest/rebuild.ts';
-import { dataDirectory } from '../support/data-directory.ts';
-import { ingestOf, openAt, received } from '../support/ingest.ts';
-import { everything } from '../support/tables.ts';
+import { dataDirectory } from '../support/data/data-directory.ts';
+import { ingestOf, openAt, received } from '../support/data/ingest.ts';
+import { everything } from '../support/data/tables.ts';
 
 const chainOf = (seed: number) =>
   [...devnetEvents({ seed, blocks: 40, accounts: 10, transactionsPerBlock: 2, forkEvery: 5 })].map(received);

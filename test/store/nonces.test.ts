@@ -7,9 +7,17 @@ import { type Account, accounts } from '../../src/devnet/wallet.ts';
 import { checkDirectory } from '../../src/store/check/check.ts';
 import { MOST_NONCES, noncesBetween } from '../../src/store/queries/accounts/principals.ts';
 import { openSnapshots } from '../../src/store/read/snapshots.ts';
-import { openApi } from '../support/api.ts';
-import { alice, announcement, block, bob, type MadeBlock, type Transaction, transfer } from '../support/handmade.ts';
-import { type OpenIngest, openNew } from '../support/ingest.ts';
+import { openApi } from '../support/api/api.ts';
+import { type OpenIngest, openNew } from '../support/data/ingest.ts';
+import {
+  alice,
+  announcement,
+  block,
+  bob,
+  type MadeBlock,
+  type Transaction,
+  transfer,
+} from '../support/events/handmade.ts';
 import { assertProperty, Seen } from '../support/property.ts';
 
 /** The greatest that a row can hold. */

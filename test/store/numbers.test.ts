@@ -3,6 +3,8 @@ import { expect, test } from 'bun:test';
 import { PayloadError, parseJson } from '../../src/chain/payload-reader.ts';
 import { devnetEvents } from '../../src/devnet/scenario.ts';
 import type { ReceivedEvent } from '../../src/store/ingest/ingest.ts';
+import { type OpenIngest, openNew, received } from '../support/data/ingest.ts';
+import { everything, journalRows } from '../support/data/tables.ts';
 import {
   alice,
   block,
@@ -14,10 +16,8 @@ import {
   sponsor,
   stream,
   transfer,
-} from '../support/handmade.ts';
-import { type OpenIngest, openNew, received } from '../support/ingest.ts';
-import { jsonOf } from '../support/payload-text.ts';
-import { everything, journalRows } from '../support/tables.ts';
+} from '../support/events/handmade.ts';
+import { jsonOf } from '../support/events/payload-text.ts';
 
 type Path = (string | number)[];
 

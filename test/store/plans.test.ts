@@ -5,8 +5,8 @@ import { basename, join } from 'node:path';
 import { Glob } from 'bun';
 import { devnetEvents } from '../../src/devnet/scenario.ts';
 import { indexPath, openWriter } from '../../src/store/files/database.ts';
-import type { DataDirectory } from '../support/data-directory.ts';
-import { ingestOf, openAt, received } from '../support/ingest.ts';
+import type { DataDirectory } from '../support/data/data-directory.ts';
+import { ingestOf, openAt, received } from '../support/data/ingest.ts';
 
 interface Exception {
   step: RegExp;

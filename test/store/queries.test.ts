@@ -10,9 +10,9 @@ import { type Cursor, type CursorSide, cursorSides, type Page } from '../../src/
 import { StoreClosedError, UnreadableCursorError } from '../../src/store/model/read-errors.ts';
 import type { Reader } from '../../src/store/read/index-reader.ts';
 import { openSnapshots, type Snapshots } from '../../src/store/read/snapshots.ts';
-import { forks, grown } from '../support/forked-chain.ts';
-import { alice, announcement, block, bob, carol, drop, transfer } from '../support/handmade.ts';
-import { ingestOf, type OpenIngest, openNew, received } from '../support/ingest.ts';
+import { ingestOf, type OpenIngest, openNew, received } from '../support/data/ingest.ts';
+import { forks, grown } from '../support/events/forked-chain.ts';
+import { alice, announcement, block, bob, carol, drop, transfer } from '../support/events/handmade.ts';
 import { assertProperty, Seen, timeout } from '../support/property.ts';
 
 let open: OpenIngest;

@@ -6,8 +6,8 @@ import { Prng } from '../../src/devnet/prng.ts';
 import { devnetEvents } from '../../src/devnet/scenario.ts';
 import { checkDirectory, recounts } from '../../src/store/check/check.ts';
 import { indexPath, journalPath } from '../../src/store/files/database.ts';
-import { dataDirectory } from '../support/data-directory.ts';
-import { ingestOf, received } from '../support/ingest.ts';
+import { dataDirectory } from '../support/data/data-directory.ts';
+import { ingestOf, received } from '../support/data/ingest.ts';
 import { firstSeed } from '../support/property.ts';
 
 /** The dictionaries of addresses and identifiers, and tables with addresses that are in no dictionary. */

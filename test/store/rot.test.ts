@@ -15,10 +15,10 @@ import { checkDirectory } from '../../src/store/check/check.ts';
 import { indexPath, journalPath } from '../../src/store/files/database.ts';
 import { openJournalReader } from '../../src/store/files/journal.ts';
 import { rebuildIndex } from '../../src/store/ingest/rebuild.ts';
-import { type DataDirectory, dataDirectory } from '../support/data-directory.ts';
-import { ingestOf, received } from '../support/ingest.ts';
+import { type DataDirectory, dataDirectory } from '../support/data/data-directory.ts';
+import { ingestOf, received } from '../support/data/ingest.ts';
+import { type Tables, wholeIndex } from '../support/data/tables.ts';
 import { casesOf, firstSeed, timeout } from '../support/property.ts';
-import { type Tables, wholeIndex } from '../support/tables.ts';
 
 const events = [...devnetEvents({ seed: 6, blocks: 5, accounts: 4, transactionsPerBlock: 2, forkEvery: 3 })].map(
   received,

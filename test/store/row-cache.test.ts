@@ -6,7 +6,7 @@ import { openWriter } from '../../src/store/files/database.ts';
 import { rowCache } from '../../src/store/rows/row-cache.ts';
 import type { Stored } from '../../src/store/rows/statement.ts';
 import { nftHoldingsTable } from '../../src/store/rows/tables.ts';
-import { dataDirectory } from '../support/data-directory.ts';
+import { dataDirectory } from '../support/data/data-directory.ts';
 import { assertProperty, Seen } from '../support/property.ts';
 
 type Holding = Stored<'nft_holdings'>;

@@ -13,9 +13,9 @@ import { secondaryIndexes } from '../../src/store/files/secondary-indexes.ts';
 import { directoryStatus } from '../../src/store/files/status.ts';
 import type { Ingest } from '../../src/store/ingest/ingest.ts';
 import { openSnapshots } from '../../src/store/read/snapshots.ts';
-import { dataDirectory } from '../support/data-directory.ts';
-import { openAt, received } from '../support/ingest.ts';
-import { restored, snapshotOf } from '../support/snapshot.ts';
+import { dataDirectory } from '../support/data/data-directory.ts';
+import { openAt, received } from '../support/data/ingest.ts';
+import { restored, snapshotOf } from '../support/data/snapshot.ts';
 
 const events = [...devnetEvents({ seed: 7, blocks: 24, transactionsPerBlock: 8, forkEvery: 6 })].map(received);
 

@@ -5,10 +5,10 @@ import { SEND_MANY, type SendManySetting } from '../../src/chain/memo-transfers.
 import { silentMachine } from '../../src/hooks/machine.ts';
 import { checkDirectory } from '../../src/store/check/check.ts';
 import { rebuildIndex } from '../../src/store/ingest/rebuild.ts';
-import { openApi } from '../support/api.ts';
-import { alice, block, bob, carol, deployment, type MadeBlock, receipt } from '../support/handmade.ts';
-import { ingestOf, openAt } from '../support/ingest.ts';
-import { everything } from '../support/tables.ts';
+import { openApi } from '../support/api/api.ts';
+import { ingestOf, openAt } from '../support/data/ingest.ts';
+import { everything } from '../support/data/tables.ts';
+import { alice, block, bob, carol, deployment, type MadeBlock, receipt } from '../support/events/handmade.ts';
 
 const OURS = `${alice.address}.send-many-memo`;
 const USUAL: SendManySetting = { mainnet: null, testnet: null };

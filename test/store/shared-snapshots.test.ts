@@ -7,9 +7,9 @@ import { indexPath } from '../../src/store/files/database.ts';
 import { CommitCount } from '../../src/store/ingest/writer.ts';
 import { SnapshotCutOffError } from '../../src/store/model/read-errors.ts';
 import { openSnapshots, SNAPSHOT_LIMIT_MS, type Snapshots } from '../../src/store/read/snapshots.ts';
-import { moveIndex } from '../support/data-directory.ts';
-import { ingestOf, type OpenIngest, openNew, received } from '../support/ingest.ts';
-import { manualClock } from '../support/manual-clock.ts';
+import { moveIndex } from '../support/data/data-directory.ts';
+import { ingestOf, type OpenIngest, openNew, received } from '../support/data/ingest.ts';
+import { manualClock } from '../support/time/manual-clock.ts';
 
 const events = [...devnetEvents({ seed: 6, blocks: 8, transactionsPerBlock: 3, forkEvery: 0 })].map(received);
 

@@ -9,9 +9,9 @@ import { indexPath, journalPath, SCHEMA_VERSION } from '../../src/store/files/da
 import { IndexUnavailableError } from '../../src/store/model/read-errors.ts';
 import { openIndexFile } from '../../src/store/read/index-file.ts';
 import type { Snapshots } from '../../src/store/read/snapshots.ts';
-import { dataDirectory, moveIndex } from '../support/data-directory.ts';
-import { ingestOf, openAt, received } from '../support/ingest.ts';
-import { watchedSnapshots } from '../support/watched-snapshots.ts';
+import { dataDirectory, moveIndex } from '../support/data/data-directory.ts';
+import { ingestOf, openAt, received } from '../support/data/ingest.ts';
+import { watchedSnapshots } from '../support/data/watched-snapshots.ts';
 
 const events = [...devnetEvents({ seed: 4, blocks: 6, transactionsPerBlock: 2, forkEvery: 0 })].map(received);
 const few = events.slice(0, Math.floor(events.length / 2));

@@ -4,7 +4,7 @@ import { OperatorError } from '../../src/base/errors.ts';
 import { devnetEvents } from '../../src/devnet/scenario.ts';
 import type { Connection } from '../../src/store/files/connection.ts';
 import { openForQueries, resultOf } from '../../src/store/sql/result.ts';
-import { type OpenIngest, openNew, received } from '../support/ingest.ts';
+import { type OpenIngest, openNew, received } from '../support/data/ingest.ts';
 
 const events = [...devnetEvents({ seed: 1, blocks: 8, accounts: 4, transactionsPerBlock: 2 })].map(received);
 const half = events.length >> 1;

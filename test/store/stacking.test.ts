@@ -4,9 +4,9 @@ import { clarity } from '../../src/codec/clarity-encode.ts';
 import type { ReceivedEvent } from '../../src/store/ingest/ingest.ts';
 import type { Reader } from '../../src/store/read/index-reader.ts';
 import { openSnapshots } from '../../src/store/read/snapshots.ts';
-import { alice, bob, carol, hashOf } from '../support/handmade.ts';
-import { type OpenIngest, openNew } from '../support/ingest.ts';
-import { burnBlock, keyOf, p, poxBlock, rewardSet, stacked, u } from '../support/pox.ts';
+import { type OpenIngest, openNew } from '../support/data/ingest.ts';
+import { alice, bob, carol, hashOf } from '../support/events/handmade.ts';
+import { burnBlock, keyOf, p, poxBlock, rewardSet, stacked, u } from '../support/events/pox.ts';
 
 const [A, B, POOL] = [alice.address, bob.address, carol.address];
 

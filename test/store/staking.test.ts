@@ -8,9 +8,9 @@ import { indexPath } from '../../src/store/files/database.ts';
 import type { Cursor, Page } from '../../src/store/model/page.ts';
 import type { Reader } from '../../src/store/read/index-reader.ts';
 import { openSnapshots } from '../../src/store/read/snapshots.ts';
-import { alice, bob, carol, type MadeBlock } from '../support/handmade.ts';
-import { type OpenIngest, openNew } from '../support/ingest.ts';
-import { bonds, keyOf, locked, poxBlock, printed, rewardSet } from '../support/pox.ts';
+import { type OpenIngest, openNew } from '../support/data/ingest.ts';
+import { alice, bob, carol, type MadeBlock } from '../support/events/handmade.ts';
+import { bonds, keyOf, locked, poxBlock, printed, rewardSet } from '../support/events/pox.ts';
 
 const [A, B, C] = [alice.address, bob.address, carol.address];
 const manager = `${carol.address}.manager`;

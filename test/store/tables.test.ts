@@ -3,7 +3,7 @@ import { expect, test } from 'bun:test';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Glob } from 'bun';
-import { tableShapes, tableShapesFile } from '../support/table-shapes.ts';
+import { tableShapes, tableShapesFile } from '../support/generate/table-shapes.ts';
 
 const store = join(import.meta.dir, '../../src/store');
 

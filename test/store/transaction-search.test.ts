@@ -10,8 +10,8 @@ import { type StreamedQueries, withStreamed } from '../../src/store/queries/bloc
 import { detailQueries } from '../../src/store/queries/transactions/details.ts';
 import { NO_FILTER, transactionSearch } from '../../src/store/queries/transactions/transaction-search.ts';
 import { TooMuchWorkError } from '../../src/store/rows/statement.ts';
-import type { DataDirectory } from '../support/data-directory.ts';
-import { ingestOf, received } from '../support/ingest.ts';
+import type { DataDirectory } from '../support/data/data-directory.ts';
+import { ingestOf, received } from '../support/data/ingest.ts';
 import { assertProperty, Seen } from '../support/property.ts';
 
 const NEWEST: TransactionOrder = { by: 'block_height', direction: 'desc' };

@@ -22,9 +22,9 @@ import { JOURNAL_VERSION } from '../../src/store/files/journal.ts';
 import { openJournalTrimming } from '../../src/store/files/journal-trim.ts';
 import type { LostHook } from '../../src/store/hooks/earlier-hooks.ts';
 import { rebuildIndex } from '../../src/store/ingest/rebuild.ts';
-import { addEarlierHooks, makeEarlier } from '../support/earlier-data.ts';
-import { ingestOf, openAt, received } from '../support/ingest.ts';
-import { everything } from '../support/tables.ts';
+import { addEarlierHooks, makeEarlier } from '../support/data/earlier-data.ts';
+import { ingestOf, openAt, received } from '../support/data/ingest.ts';
+import { everything } from '../support/data/tables.ts';
 
 const events = [...devnetEvents({ seed: 3, blocks: 10, accounts: 10, transactionsPerBlock: 2, forkEvery: 4 })].map(
   received,

@@ -4,8 +4,8 @@ import { StoreUnavailableError } from '../../src/store/files/store-failure.ts';
 import type { LocalWrite } from '../../src/store/ingest/commands.ts';
 import { startValueIndexing, type ValueIndexEvent } from '../../src/store/ingest/value-indexes.ts';
 import type { ValueIndex } from '../../src/store/model/contract.ts';
-import { heldClock } from '../support/held-clock.ts';
-import { until } from '../support/until.ts';
+import { heldClock } from '../support/time/held-clock.ts';
+import { until } from '../support/time/until.ts';
 
 const RETRY_MS = 1_000;
 const index = (wanted: boolean): ValueIndex => ({

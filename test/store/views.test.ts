@@ -7,9 +7,9 @@ import { indexPath, openReader, openWriter, SCHEMA_VERSION } from '../../src/sto
 import { decimalOf, sortable } from '../../src/store/rows/amounts.ts';
 import { creationOf, decimal, sortableAmount, summableForms, type ViewType, view } from '../../src/store/views/view.ts';
 import { makeTemporaryViews, views } from '../../src/store/views/views.ts';
-import type { DataDirectory } from '../support/data-directory.ts';
-import { ingestOf, received } from '../support/ingest.ts';
-import { pageWithViews, sqlPage } from '../support/view-tables.ts';
+import type { DataDirectory } from '../support/data/data-directory.ts';
+import { ingestOf, received } from '../support/data/ingest.ts';
+import { pageWithViews, sqlPage } from '../support/generate/view-tables.ts';
 
 let directory: DataDirectory;
 let db: Database;
@@ -49,7 +49,7 @@ test.each(views.map((view) => [view.name, view] as const))('%s has the columns t
   }
 });
 
-test('docs/sql.md has the tables of the views; test/support/view-tables.ts writes them', async () => {
+test('docs/sql.md has the tables of the views; test/support/generate/view-tables.ts writes them', async () => {
   expect(await Bun.file(sqlPage).text()).toBe(await pageWithViews());
 });
 

@@ -8,11 +8,11 @@ import { openToRead, openToWrite, WAL_LIMIT_BYTES } from '../../src/store/files/
 import { indexPath, journalPath, type Load, openWriter } from '../../src/store/files/database.ts';
 import { SnapshotCutOffError } from '../../src/store/model/read-errors.ts';
 import { SNAPSHOT_LIMIT_MS } from '../../src/store/read/snapshots.ts';
-import { dataDirectory } from '../support/data-directory.ts';
-import { type OpenIngest, openAt, openNew, received } from '../support/ingest.ts';
-import { type ManualClock, manualClock } from '../support/manual-clock.ts';
-import { serving } from '../support/serving.ts';
-import { type WatchedSnapshots, watchedSnapshots } from '../support/watched-snapshots.ts';
+import { dataDirectory } from '../support/data/data-directory.ts';
+import { type OpenIngest, openAt, openNew, received } from '../support/data/ingest.ts';
+import { type WatchedSnapshots, watchedSnapshots } from '../support/data/watched-snapshots.ts';
+import { serving } from '../support/servers/serving.ts';
+import { type ManualClock, manualClock } from '../support/time/manual-clock.ts';
 
 const events = [...devnetEvents({ seed: 6, blocks: 8, transactionsPerBlock: 3 })].map(received);
 const LIMIT = 100_000;

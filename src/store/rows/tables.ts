@@ -1,4 +1,4 @@
-/** The tables of the index: columns, types, nullability and keys. Generated from schema.sql by test/support/table-shapes.ts. */
+/** The tables of the index: columns, types, nullability and keys. Generated from schema.sql by test/support/generate/table-shapes.ts. */
 import { tableShape } from './table.ts';
 
 export const principalsTable = tableShape('principals', ['id'], {

@@ -1,8 +1,8 @@
 /** Sends hostile messages to the listeners of a server, a given number to each, and counts the answers. */
 import type { NodeEvent } from '../../../src/devnet/node-event.ts';
 import { Prng } from '../../../src/devnet/prng.ts';
-import { type Route, randomUrl, type Subjects } from '../../support/random-urls.ts';
-import { rawExchange } from '../../support/raw-http.ts';
+import { type Route, randomUrl, type Subjects } from '../../support/api/random-urls.ts';
+import { rawExchange } from '../../support/servers/raw-http.ts';
 import { event, httpRequest, ioHoard, ioPacket, type Messages, rpcFrame, rpcHoard } from './messages.ts';
 
 export interface Target {

@@ -8,10 +8,10 @@ import { postEvents } from '../../../src/devnet/node-event.ts';
 import { devnetEvents } from '../../../src/devnet/scenario.ts';
 import { readAdminKey } from '../../../src/hooks/access/keys.ts';
 import { type Server, startServerIn, temporaryDirectory } from '../../e2e/stackside.ts';
+import { routesOf, Subjects } from '../../support/api/random-urls.ts';
 import { casesOf, firstSeed, timeout } from '../../support/property.ts';
-import { routesOf, Subjects } from '../../support/random-urls.ts';
-import { standInNode } from '../../support/stand-in-node.ts';
-import { until } from '../../support/until.ts';
+import { standInNode } from '../../support/servers/stand-in-node.ts';
+import { until } from '../../support/time/until.ts';
 import { attack, attacks, OPEN_TO_STRANGERS, type Tally, type Target } from './attack.ts';
 import { watched } from './witness.ts';
 

@@ -1,7 +1,7 @@
 /** What a hostile client sends to each listener: what its schema says, and what is nearly that. */
 import type { NodeEvent } from '../../../src/devnet/node-event.ts';
 import type { Prng } from '../../../src/devnet/prng.ts';
-import { type GetRoute, type Route, randomUrl, type Subjects } from '../../support/random-urls.ts';
+import { type GetRoute, type Route, randomUrl, type Subjects } from '../../support/api/random-urls.ts';
 import { junk, mutated } from './mutations.ts';
 import { withMutatedTransactions } from './transactions.ts';
 

@@ -6,10 +6,10 @@ import type { Entry, Head } from '../../../src/store/log/entry.ts';
 import { STATEMENT_MS } from '../../../src/store/log/postgres-engine.ts';
 import type { PostgresLog, PostgresLogOptions } from '../../../src/store/log/postgres-log.ts';
 import { LogUnavailableError } from '../../../src/store/log/shared-log.ts';
-import { type Cut, type CutProxy, cutProxy } from '../../support/cut-proxy.ts';
-import { heldClock } from '../../support/held-clock.ts';
 import { casesOf } from '../../support/property.ts';
-import { until } from '../../support/until.ts';
+import { type Cut, type CutProxy, cutProxy } from '../../support/servers/cut-proxy.ts';
+import { heldClock } from '../../support/time/held-clock.ts';
+import { until } from '../../support/time/until.ts';
 import { type EngineFixture, entryAfter, type Outcome, outcomeOf, START } from './engine-fixture.ts';
 
 export function cutTests(fixture: () => EngineFixture): void {

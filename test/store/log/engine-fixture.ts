@@ -4,8 +4,8 @@ import { engineAccess, makeTables } from '../../../src/store/log/engine-tables.t
 import { CHAIN_START, type Entry, type Head, nextChain, sameChain } from '../../../src/store/log/entry.ts';
 import { openPostgresLog, type PostgresLog, type PostgresLogOptions } from '../../../src/store/log/postgres-log.ts';
 import { LogUnavailableError, LogUnknownOutcomeError, type SharedLog } from '../../../src/store/log/shared-log.ts';
-import { type PostgresServer, startPostgres } from '../../support/postgres.ts';
-import { until } from '../../support/until.ts';
+import { type PostgresServer, startPostgres } from '../../support/servers/postgres.ts';
+import { until } from '../../support/time/until.ts';
 
 /** The head of an empty log. */
 export const START: Head = { id: 0, chain: CHAIN_START };

@@ -10,9 +10,9 @@ import { makeTables } from '../../../src/store/log/engine-tables.ts';
 import { CHAIN_START, nextChain } from '../../../src/store/log/entry.ts';
 import { LogUnavailableError } from '../../../src/store/log/shared-log.ts';
 import { openHost } from '../../cluster/open-host.ts';
-import { dataDirectory } from '../../support/data-directory.ts';
-import { ingestOf, received } from '../../support/ingest.ts';
-import { until } from '../../support/until.ts';
+import { dataDirectory } from '../../support/data/data-directory.ts';
+import { ingestOf, received } from '../../support/data/ingest.ts';
+import { until } from '../../support/time/until.ts';
 import { type EngineFixture, entryAfter, START } from './engine-fixture.ts';
 
 /** Appends entries to a journal, of texts of many kinds. */

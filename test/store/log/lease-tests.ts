@@ -5,8 +5,8 @@ import { readHosts, tellPosition } from '../../../src/store/log/cluster-status.t
 import type { EngineAccess } from '../../../src/store/log/engine-tables.ts';
 import { type LeaseOptions, postgresLeases, readLeases } from '../../../src/store/log/leases.ts';
 import { LogUnavailableError, LogUnknownOutcomeError } from '../../../src/store/log/shared-log.ts';
-import { type Cut, cutProxy } from '../../support/cut-proxy.ts';
 import { casesOf } from '../../support/property.ts';
+import { type Cut, cutProxy } from '../../support/servers/cut-proxy.ts';
 import type { EngineFixture } from './engine-fixture.ts';
 
 /** An hour: whatever a test does, the lease has not ended by the engine's clock. */

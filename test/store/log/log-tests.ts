@@ -8,9 +8,9 @@ import type { Entry, Head } from '../../../src/store/log/entry.ts';
 import { postgresLeases } from '../../../src/store/log/leases.ts';
 import { LOOK_MS } from '../../../src/store/log/postgres-log.ts';
 import { LogUnavailableError } from '../../../src/store/log/shared-log.ts';
-import { heldClock } from '../../support/held-clock.ts';
 import { casesOf } from '../../support/property.ts';
-import { until } from '../../support/until.ts';
+import { heldClock } from '../../support/time/held-clock.ts';
+import { until } from '../../support/time/until.ts';
 import { type EngineFixture, entryAfter, type Outcome, outcomeOf, START, verifiedEntries } from './engine-fixture.ts';
 
 export function logTests(fixture: () => EngineFixture): void {

@@ -1,7 +1,7 @@
 /** The shared log in a real PostgreSQL. */
 import { afterAll, beforeAll } from 'bun:test';
-import { hasPostgres } from '../../support/postgres.ts';
-import { describeWith } from '../../support/system-servers.ts';
+import { hasPostgres } from '../../support/servers/postgres.ts';
+import { describeWith } from '../../support/servers/system-servers.ts';
 import { cutTests } from './cut-tests.ts';
 import { type EngineFixture, engineFixture } from './engine-fixture.ts';
 import { fillingTests } from './filling-tests.ts';

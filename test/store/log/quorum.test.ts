@@ -19,12 +19,12 @@ import { clusterTests } from '../../e2e/cluster-tests.ts';
 import { stackside } from '../../e2e/stackside.ts';
 import { directHooks } from '../../hooks/direct.ts';
 import { definition } from '../../hooks/server.ts';
-import { heldClock } from '../../support/held-clock.ts';
-import { ingestOf, received } from '../../support/ingest.ts';
-import { hasPostgres, type PostgresQuorum, startQuorum } from '../../support/postgres.ts';
-import { describeWith } from '../../support/system-servers.ts';
-import { journalRows } from '../../support/tables.ts';
-import { until } from '../../support/until.ts';
+import { ingestOf, received } from '../../support/data/ingest.ts';
+import { journalRows } from '../../support/data/tables.ts';
+import { hasPostgres, type PostgresQuorum, startQuorum } from '../../support/servers/postgres.ts';
+import { describeWith } from '../../support/servers/system-servers.ts';
+import { heldClock } from '../../support/time/held-clock.ts';
+import { until } from '../../support/time/until.ts';
 import { entryAfter, outcomeOf, START } from './engine-fixture.ts';
 
 describeWith('PostgreSQL', hasPostgres, () => {

@@ -1,6 +1,6 @@
 /**
  * What the document shows of the simulated chain. The files of values and of answers beside this one are written by
- * `bun test/support/examples.ts`.
+ * `bun test/support/generate/examples.ts`.
  */
 import values from './values.json' with { type: 'json' };
 

@@ -1,0 +1,67 @@
+/** Writing the log may fail like any call: lines are dropped and counted, and nothing else notices. */
+import { expect, test } from 'bun:test';
+import { LossyOutput } from '../../src/base/lossy-output.ts';
+import { createLog, tellingDropped } from '../../src/log.ts';
+
+/** A file whose writes fail as planned, one after the other: with a code, or after so many bytes. */
+function failing(plan: (string | number)[]) {
+  let [text, waits] = ['', 0];
+  const output = new LossyOutput({
+    write(bytes) {
+      const next = plan.shift() ?? bytes.length;
+      if (typeof next === 'string') throw Object.assign(new Error(next), { code: next });
+      const part = bytes.subarray(0, next);
+      text += Buffer.from(part).toString();
+      return part.length;
+    },
+    wait() {
+      waits += 1;
+    },
+  });
+  return { output, text: () => text, waits: () => waits };
+}
+
+test.each(['ENOSPC', 'EIO', 'EPIPE', 'EBADF'])('%s: the text is dropped, the next one is written', (code) => {
+  const { output, text } = failing([code]);
+  for (const one of ['a\n', 'b\n']) output.write(one);
+  expect([text(), output.dropped, output.works]).toEqual(['b\n', 1, true]);
+});
+
+test('a text that was written in part is completed before the next one, and others are dropped meanwhile', () => {
+  const { output, text } = failing([2, 'ENOSPC', 'ENOSPC', 1, 'EIO']);
+  for (const one of ['first\n', 'second\n', 'third\n', 'fourth\n']) output.write(one);
+  expect([text(), output.dropped]).toEqual(['first\nfourth\n', 2]);
+});
+
+test('a pipe that is full is waited for, but not again and again while nobody reads it', () => {
+  const behind = failing(['EAGAIN', 'EAGAIN']);
+  behind.output.write('a\n');
+  expect([behind.text(), behind.output.dropped, behind.waits()]).toEqual(['a\n', 0, 2]);
+  const stuck = failing(Array(1_000).fill('EAGAIN'));
+  for (let line = 0; line < 500; line++) stuck.output.write('a\n');
+  expect([stuck.output.dropped, stuck.output.works]).toEqual([500, false]);
+  expect(stuck.waits()).toBeLessThan(100);
+});
+
+/** What the log of a server says, over a file whose writes fail as planned. */
+function said(signals: string[], plan: (string | number)[]): string[] {
+  const { output, text } = failing(plan);
+  const quiet = new LossyOutput({ write: ({ length }) => length, wait: () => {} });
+  const log = tellingDropped(createLog('info', output), { stdout: quiet, stderr: output });
+  for (const signal of signals) log({ event: 'stopping', signal });
+  return text()
+    .trim()
+    .split('\n')
+    .map((line) => JSON.parse(line))
+    .map(({ msg, signal, lines }) => `${msg} ${signal ?? lines}`);
+}
+
+test('the log says how many lines were dropped, once, and says it again where that was dropped, too', () => {
+  const lines = said(['1', '2', '3', '4', '5'], ['ENOSPC', 'ENOSPC', 1_000, 'ENOSPC']);
+  expect(lines).toEqual(['stopping 3', 'stopping 4', 'log_lines_dropped 3', 'stopping 5']);
+});
+
+test('what was said in part is completed, and not said again', () => {
+  const lines = said(['1', '2', '3'], ['ENOSPC', 1_000, 5, 'ENOSPC']);
+  expect(lines).toEqual(['stopping 2', 'log_lines_dropped 1', 'stopping 3']);
+});

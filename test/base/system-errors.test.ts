@@ -1,0 +1,184 @@
+/** Errors of files, disks and databases as the operator reads them. */
+import { Database } from 'bun:sqlite';
+import { afterAll, beforeAll, expect, test } from 'bun:test';
+import { copyFileSync, cpSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { EXIT, OperatorError } from '../../src/base/errors.ts';
+import { operatorErrorOf } from '../../src/base/system-errors.ts';
+import { checkDirectory } from '../../src/store/check/check.ts';
+import { copyData } from '../../src/store/files/backup.ts';
+import { openReader, openWriter } from '../../src/store/files/database.ts';
+import { openJournal } from '../../src/store/files/journal.ts';
+import { lockWriter } from '../../src/store/files/lock.ts';
+import { directoryStatus } from '../../src/store/files/status.ts';
+import { StoreUnavailableError, unavailable } from '../../src/store/files/store-failure.ts';
+import { type DataDirectory, dataDirectory } from '../support/data/data-directory.ts';
+
+let directory: DataDirectory;
+const at = (...names: string[]): string => join(directory.path, ...names);
+const TEXT = 'Some text, which is no database however long it is. '.repeat(100);
+
+beforeAll(() => {
+  directory = dataDirectory();
+  openWriter(at('whole')).close();
+  openJournal(at('whole')).close();
+  writeFileSync(at('file'), TEXT);
+});
+afterAll(() => directory[Symbol.dispose]());
+
+/** What a call fails with, as a command would say it. */
+function said(run: () => unknown, data = 'DATA'): OperatorError {
+  try {
+    run();
+  } catch (error) {
+    const known = operatorErrorOf(error, data);
+    if (known !== null) return known;
+    throw error;
+  }
+  throw new Error('nothing failed');
+}
+
+/** A copy of a whole data directory in which one file is replaced. */
+function withFile(name: string, change: (path: string) => void): string {
+  const copy = at(`with-${name}-${change.name}`);
+  cpSync(at('whole'), copy, { recursive: true });
+  change(join(copy, name));
+  return copy;
+}
+const text = (path: string): void => writeFileSync(path, TEXT);
+function rotten(path: string): void {
+  const bytes = readFileSync(path);
+  bytes.fill(0xff, 100, 200);
+  writeFileSync(path, bytes);
+}
+
+test('a file in the place of the data directory, or above it', () => {
+  for (const path of [at('file'), at('file', 'below')]) {
+    for (const run of [() => lockWriter(path), () => openWriter(path), () => openJournal(path)]) {
+      expect(said(run).message).toMatch(/\/file(\/below)? is not a directory, or a parent of it is not\.$/);
+    }
+  }
+});
+
+test('a file that is no database is named, whatever opens it', () => {
+  const index = withFile('index.db', text);
+  for (const run of [
+    () => openWriter(index),
+    () => openReader(index),
+    () => directoryStatus(index),
+    () => checkDirectory(index),
+    () => copyData(index, at('copy')),
+  ]) {
+    expect(said(run).message).toBe(`${join(index, 'index.db')} is not a database.`);
+  }
+  const journal = withFile('journal.db', text);
+  for (const run of [() => openJournal(journal), () => checkDirectory(journal), () => directoryStatus(journal)]) {
+    expect(said(run).message).toBe(`${join(journal, 'journal.db')} is not a database.`);
+  }
+  const lock = withFile('writer.lock', text);
+  expect(said(() => lockWriter(lock)).message).toBe(`${join(lock, 'writer.lock')} is not a database.`);
+});
+
+test('a damaged database is named, with what brings it back', () => {
+  const { message, remedy, exitCode } = said(() => openReader(withFile('index.db', rotten)));
+  expect(message).toEndWith('index.db is damaged.');
+  expect(remedy).toContain('stackside rebuild');
+  expect(exitCode).toBe(EXIT.operator);
+});
+
+test('a directory in the place of a database is named', () => {
+  mkdirSync(at('folder', 'index.db'), { recursive: true });
+  expect(said(() => openWriter(at('folder'))).message).toBe(`${at('folder', 'index.db')} is a directory.`);
+});
+
+test('a full database says so through the error it is the cause of', () => {
+  const db = new Database(at('small.db'));
+  try {
+    db.run('CREATE TABLE t (x)');
+    db.run('PRAGMA max_page_count = 3');
+    const error = said(() => {
+      try {
+        for (;;) db.run('INSERT INTO t VALUES (zeroblob(10000))');
+      } catch (cause) {
+        throw new StoreUnavailableError('full', cause);
+      }
+    });
+    expect(error.message).toBe('The disk of DATA is full.');
+    expect(error.exitCode).toBe(EXIT.operator);
+  } finally {
+    db.close();
+  }
+});
+
+test('where the index of a write-ahead log can not be made longer, the disk is full', () => {
+  const cause = Object.assign(new Error('disk I/O error'), { code: 'SQLITE_IOERR_SHMSIZE' });
+  expect(operatorErrorOf(cause, 'DATA')?.message).toBe('The disk of DATA is full.');
+  expect(unavailable(cause)?.failure).toBe('full');
+});
+
+test('what another process holds for a while ends with the code that says to start again', () => {
+  copyFileSync(at('whole', 'index.db'), at('busy.db'));
+  const [holder, other] = [new Database(at('busy.db')), new Database(at('busy.db'))];
+  try {
+    holder.run('BEGIN EXCLUSIVE');
+    const error = said(() => other.run('BEGIN EXCLUSIVE'));
+    expect([error.message, error.exitCode]).toEqual(['DATA is in use by another process.', EXIT.again]);
+  } finally {
+    holder.close();
+    other.close();
+  }
+});
+
+test('an error of ours stays what it is', () => {
+  expect(operatorErrorOf(new TypeError('a bug'), 'DATA')).toBeNull();
+  expect(operatorErrorOf(Object.assign(new Error('unknown'), { code: 'ESOMETHING' }), 'DATA')).toBeNull();
+  expect(operatorErrorOf('text', 'DATA')).toBeNull();
+  const known = new OperatorError('problem', 'remedy');
+  expect(operatorErrorOf(known, 'DATA')).toBe(known);
+});
+
+test('no explanation is empty, and each is two sentences', () => {
+  for (const code of [
+    'ENOENT',
+    'EACCES',
+    'EROFS',
+    'ENOSPC',
+    'EDQUOT',
+    'EFBIG',
+    'EIO',
+    'EMFILE',
+    'SQLITE_IOERR_WRITE',
+  ]) {
+    const error = operatorErrorOf(Object.assign(new Error(code), { code, path: '/some/path' }), 'DATA');
+    expect(error?.message).toContain('/some/path');
+    expect(error?.remedy).toMatch(/^[A-Z].+\.$/);
+  }
+});
+
+test.each([
+  ['EACCES', 'not_openable'],
+  ['EDQUOT', 'full'],
+  ['EIO', 'io_error'],
+  ['EMFILE', 'not_openable'],
+  ['ENFILE', 'not_openable'],
+  ['ENOMEM', 'out_of_memory'],
+  ['ENOSPC', 'full'],
+  ['EPERM', 'not_openable'],
+  ['EROFS', 'read_only'],
+  ['SQLITE_BUSY', 'busy'],
+  ['SQLITE_CANTOPEN_ISDIR', 'not_openable'],
+  ['SQLITE_CORRUPT_INDEX', 'damaged'],
+  ['SQLITE_FULL', 'full'],
+  ['SQLITE_INTERRUPT', 'busy'],
+  ['SQLITE_IOERR_WRITE', 'io_error'],
+  ['SQLITE_LOCKED_SHAREDCACHE', 'busy'],
+  ['SQLITE_NOMEM', 'out_of_memory'],
+  ['SQLITE_NOTADB', 'damaged'],
+  ['SQLITE_PROTOCOL', 'busy'],
+  ['SQLITE_READONLY_DIRECTORY', 'read_only'],
+  ['SQLITE_CONSTRAINT', undefined],
+  ['ENOENT', undefined],
+  [undefined, undefined],
+] as const)('%s of a call on the store means: %s', (code, failure) => {
+  expect(unavailable(Object.assign(new Error('what the call says'), { code }))?.failure).toBe(failure as never);
+});

@@ -1,0 +1,326 @@
+/** Clients of one thread wait for each other, and never for all that one of them sends. */
+import { describe, expect, test } from 'bun:test';
+import { Registry } from 'prom-client';
+import { type Clock, systemClock } from '../../src/base/clock.ts';
+import { atMost, TURN_MS, Turns, WORK_MS } from '../../src/base/turns.ts';
+import { listenHttp, stopGracefully } from '../../src/http/listener.ts';
+import { Inboxes, MAX_TEXT, MOST_WAITING } from '../../src/live/client-message.ts';
+import { type RealtimeEvent, startRealtime } from '../../src/live/realtime.ts';
+import { liveMetrics } from '../../src/metrics/live.ts';
+import type { Snapshots } from '../../src/store/read/snapshots.ts';
+import { until } from '../support/time/until.ts';
+
+/** A clock whose turns end when the test says. */
+class TurnClock {
+  #waiting: (() => void)[] = [];
+  #now = 0;
+  readonly clock: Clock = {
+    ...systemClock,
+    monotonic: () => this.#now,
+    turn: () => new Promise((resolve) => this.#waiting.push(resolve)),
+  };
+
+  /** What is handled takes so many milliseconds. */
+  works(milliseconds: number): void {
+    this.#now += milliseconds;
+  }
+
+  isAwaited(): boolean {
+    return this.#waiting.length > 0;
+  }
+
+  /**
+   * Lets everything run that waits for the next turn of the event loop.
+   * @throws Error where nothing does: whoever goes on until something has happened would do so for ever
+   */
+  async turn(): Promise<void> {
+    if (!this.isAwaited()) throw new Error('Nobody waits for a turn.');
+    for (const resolve of this.#waiting.splice(0)) {
+      resolve();
+      await new Promise((done) => setImmediate(done));
+    }
+  }
+}
+
+/** Clients whose messages take a given part of a turn each. @returns the order in which they were handled */
+function clients(part: number) {
+  const time = new TurnClock();
+  const turns = new Turns(time.clock);
+  const handled: string[] = [];
+  const handle = (name: string): void => {
+    time.works(part * TURN_MS);
+    handled.push(name);
+  };
+  const inboxes = new Inboxes<{ name: string }>(turns, (_, message) => handle(String(message)));
+  return {
+    time,
+    turns,
+    handled,
+    connection: (name: string) => {
+      const connection = { name };
+      return { send: (text: string) => inboxes.receive(connection, text), leave: () => inboxes.forget(connection) };
+    },
+    /** A request of HTTP. */
+    async request(name: string): Promise<void> {
+      await turns.next();
+      handle(name);
+    },
+  };
+}
+
+const numbered = (name: string, count: number): string[] => Array.from({ length: count }, (_, n) => `${name}${n}`);
+
+describe('turns', () => {
+  test('messages that come in one turn are handled at once while it has time', () => {
+    const { connection, handled } = clients(0.1);
+    const a = connection('a');
+    for (const message of numbered('a', 10)) a.send(message);
+    expect(handled).toEqual(numbered('a', 10));
+  });
+
+  test('who waits for a turn is let on with many others while that has time', async () => {
+    const { handled, request, time, turns } = clients(0.05);
+    // Another client has the turn's time.
+    expect(turns.next()).toBeUndefined();
+    time.works(TURN_MS);
+    const answered = numbered('request', 10).map(request);
+    // One for the first, and one for all others.
+    await time.turn();
+    await time.turn();
+    expect(handled).toEqual(numbered('request', 10));
+    await Promise.all(answered);
+  });
+
+  test('whoever comes meanwhile waits for one message of each client, not for all of them', async () => {
+    const { connection, handled, request, time } = clients(1);
+    const [a, b] = [connection('a'), connection('b')];
+    for (const message of numbered('a', 100)) a.send(message);
+    for (const message of numbered('b', 100)) b.send(message);
+    const answered = request('request');
+    expect(handled).toEqual(['a0']);
+    while (!handled.includes('request')) await time.turn();
+    await answered;
+    expect(handled).toEqual(['a0', 'a1', 'b0', 'request']);
+  });
+
+  test('all are handled, each client’s in order', async () => {
+    const { connection, handled, time } = clients(0.4);
+    const [a, b] = [connection('a'), connection('b')];
+    for (const message of numbered('a', 50)) a.send(message);
+    for (const message of numbered('b', 50)) b.send(message);
+    while (handled.length < 100) await time.turn();
+    expect(handled.filter((name) => name.startsWith('a'))).toEqual(numbered('a', 50));
+    expect(handled.filter((name) => name.startsWith('b'))).toEqual(numbered('b', 50));
+  });
+
+  test('what a message of a client began is done before its next message is handled', async () => {
+    const time = new TurnClock();
+    const turns = new Turns(time.clock);
+    const done: string[] = [];
+    const connection = {};
+    const inboxes = new Inboxes<object>(turns, (_, message) => {
+      done.push(`${message} begins`);
+      // As Socket.IO's library joins a namespace.
+      void Promise.resolve().then(() => process.nextTick(() => done.push(`${message} ends`)));
+    });
+    // Another client has the turn's time.
+    expect(turns.next()).toBeUndefined();
+    time.works(TURN_MS);
+    for (const message of ['a', 'b', 'c']) inboxes.receive(connection, message);
+    while (done.length < 6) await time.turn();
+    expect(done).toEqual(['a', 'b', 'c'].flatMap((message) => [`${message} begins`, `${message} ends`]));
+  });
+
+  test('however much long work there is, a request waits for one step of it, and all of it goes on', async () => {
+    const { handled, request, time, turns } = clients(0.5);
+    const [WORKS, STEPS, REQUESTS] = [20, 3, 5];
+    const works = numbered('work', WORKS).map(async (name) => {
+      const pause = turns.longWork();
+      for (let step = 0; step < STEPS; step++) {
+        time.works(WORK_MS);
+        handled.push(name);
+        await pause();
+      }
+    });
+    const isWork = (name: string): boolean => name.startsWith('work');
+    for (const name of numbered('request', REQUESTS)) {
+      const before = handled.length;
+      void request(name);
+      while (!handled.includes(name)) await time.turn();
+      expect(handled.slice(before).filter(isWork).length).toBeLessThanOrEqual(2);
+    }
+    while (handled.length < WORKS * STEPS + REQUESTS) await time.turn();
+    expect(handled.filter(isWork)).toEqual(Array(STEPS).fill(numbered('work', WORKS)).flat());
+    for (let left = WORKS; left > 0; left--) await time.turn();
+    await Promise.all(works);
+  });
+
+  test('some pieces of work run at a time, and the others in the order in which they came', async () => {
+    const run = atMost(2);
+    const begun: string[] = [];
+    const held = new Map<string, PromiseWithResolvers<void>>();
+    const work = (name: string): Promise<void> =>
+      run(() => {
+        begun.push(name);
+        const hold = Promise.withResolvers<void>();
+        held.set(name, hold);
+        return hold.promise;
+      });
+    const works = ['a', 'b', 'c', 'd'].map(work);
+    expect(begun).toEqual(['a', 'b']);
+    held.get('b')?.reject(new Error('b fails'));
+    await expect(works[1]).rejects.toThrow('b fails');
+    expect(begun).toEqual(['a', 'b', 'c']);
+    // Who comes now doesn't pass by who waits.
+    works.push(work('e'));
+    for (const name of ['a', 'c', 'd', 'e']) {
+      held.get(name)?.resolve();
+      await works['abcde'.indexOf(name)];
+    }
+    expect(begun).toEqual(['a', 'b', 'c', 'd', 'e']);
+    const last = work('f');
+    expect(begun.at(-1)).toBe('f');
+    held.get('f')?.resolve();
+    await last;
+  });
+
+  test('what waits of a client that left is not handled', async () => {
+    const { connection, handled, request, time } = clients(1);
+    const a = connection('a');
+    for (const message of numbered('a', 100)) a.send(message);
+    a.leave();
+    const answered = request('request');
+    while (!handled.includes('request')) await time.turn();
+    await answered;
+    expect(handled).toEqual(['a0', 'request']);
+  });
+
+  test('what may wait of one client is bounded', () => {
+    const { connection } = clients(1);
+    const a = connection('a');
+    const send = (text: string, times: number) => () => {
+      for (let n = 0; n < times; n++) a.send(text);
+    };
+    // A thousand subscriptions, a message each.
+    expect(send('x'.repeat(250), 1_000)).not.toThrow();
+    expect(send('', MOST_WAITING)).toThrow('a client must NOT send messages faster than they are handled');
+  });
+});
+
+test('a client may send any number of messages as long as few wait at a time', async () => {
+  const { connection, handled, time } = clients(1);
+  const a = connection('a');
+  const text = 'x'.repeat(MAX_TEXT);
+  for (let sent = 0; sent * MAX_TEXT < 3 * MOST_WAITING; sent++) {
+    a.send(text);
+    // One of them waits all the time.
+    if (sent >= 2) await time.turn();
+  }
+  expect(handled.length * MAX_TEXT).toBeGreaterThan(2 * MOST_WAITING);
+});
+
+const noAnswer = () => new Response('', { status: 500 });
+const local = {
+  what: 'The test',
+  hostname: '127.0.0.1',
+  port: 0,
+  bodyLimit: 0,
+  idleSeconds: 0,
+  fetch: noAnswer,
+  refuse: noAnswer,
+  log: noAnswer,
+};
+
+/** Turns that count how often one was asked for. */
+class CountedTurns extends Turns {
+  asked = 0;
+
+  override next(): Promise<void> | undefined {
+    this.asked++;
+    return super.next();
+  }
+}
+
+test('requests over new connections wait for their turn', async () => {
+  const time = new TurnClock();
+  const turns = new CountedTurns(time.clock);
+  let handled = 0;
+  const answer = () => {
+    handled++;
+    time.works(TURN_MS);
+    return new Response('');
+  };
+  using server = listenHttp({ ...local, turns, fetch: answer });
+  const asked = Array.from({ length: 6 }, () => fetch(server.url, { keepalive: false }));
+  await until(() => turns.asked === asked.length);
+  expect(handled).toBe(1);
+  while (handled < asked.length) await time.turn();
+  expect((await Promise.all(asked)).map(({ status }) => status)).toEqual(asked.map(() => 200));
+});
+
+test('a server that stops answers those who wait for their turn', async () => {
+  const time = new TurnClock();
+  const turns = new CountedTurns(time.clock);
+  let handled = 0;
+  const answer = async (request: Request) => {
+    time.works(TURN_MS);
+    handled++;
+    return new Response(await request.text());
+  };
+  using server = listenHttp({ ...local, bodyLimit: 100, turns, fetch: answer });
+  const bodies = numbered('event', 6);
+  const asked = bodies.map((body) => fetch(server.url, { method: 'POST', body }));
+  await until(() => turns.asked === asked.length);
+  expect(handled).toBe(1);
+  const stopped = stopGracefully(server, systemClock);
+  while (handled < asked.length) await time.turn();
+  expect(await Promise.all(asked.map(async (one) => (await one).text()))).toEqual(bodies);
+  await stopped;
+});
+
+test('a realtime client that sends more than is handled is disconnected, and others are served', async () => {
+  const time = new TurnClock();
+  const turns = new Turns(time.clock);
+  const logged: RealtimeEvent[] = [];
+  const realtime = startRealtime({
+    // Nobody subscribes, so nothing is read.
+    snapshots: {} as Snapshots,
+    metrics: liveMetrics(new Registry()),
+    pingIntervalMs: 1_000_000,
+    pingTimeoutMs: 1_000_000,
+    maxBacklog: 1_000_000,
+    turns,
+    log: (event) => void logged.push(event),
+  });
+  using server = listenHttp({ ...local, turns, routes: realtime.routes, websocket: realtime.websocket });
+  const connect = async (path: string) => {
+    const socket = new WebSocket(server.url.href.replace('http', 'ws') + path);
+    const answers: string[] = [];
+    socket.onmessage = ({ data }) => void answers.push(String(data));
+    await new Promise((opened) => {
+      socket.onopen = opened;
+    });
+    return { socket, answers, closed: () => socket.readyState === WebSocket.CLOSED };
+  };
+  const calm = await connect('extended/v1/ws');
+  const floods = [await connect('extended/v1/ws'), await connect('socket.io/?EIO=4&transport=websocket')];
+  // From here on, whoever asks waits.
+  time.works(TURN_MS);
+  calm.socket.send('{"jsonrpc":"2.0","id":1,"method":"none"}');
+  for (const { socket } of floods) for (let n = 0; n < 10; n++) socket.send('x'.repeat(MAX_TEXT));
+  await until(() => floods.every(({ closed }) => closed()), 'the end of both connections');
+  // Beside the greeting of Socket.IO.
+  expect(floods.flatMap(({ answers }) => answers).filter((text) => !text.startsWith('0{'))).toEqual([]);
+  const reason = 'a client must NOT send messages faster than they are handled';
+  expect(logged).toHaveLength(2);
+  for (const protocol of ['websocket', 'socket_io'] as const) {
+    expect(logged).toContainEqual({ event: 'client_message_refused', protocol, reason });
+  }
+  await until(async () => {
+    if (time.isAwaited()) await time.turn();
+    return calm.answers.length > 0;
+  });
+  expect(calm.answers.join()).toContain('"id":1');
+  calm.socket.close();
+  await realtime.stop();
+});

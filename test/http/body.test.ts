@@ -1,0 +1,77 @@
+/** Bodies of requests, on a route that is declared for the purpose. */
+import { expect, test } from 'bun:test';
+import { Type } from '@sinclair/typebox';
+import { Elysia } from 'elysia';
+import { addRoutes, route } from '../../src/http/route.ts';
+import { routeContext } from '../api/route-context.ts';
+
+const context = routeContext();
+const sum = route({
+  method: 'POST',
+  path: '/sum/{name}',
+  operationId: 'sum',
+  summary: 'Adds numbers',
+  tag: 'Test',
+  params: { name: Type.String() },
+  body: Type.Object({
+    numbers: Type.Array(Type.Integer({ minimum: 0, maximum: 9 }), { minItems: 1 }),
+    sign: Type.Optional(Type.Union([Type.Literal('plus'), Type.Literal('minus')])),
+    closed: Type.Optional(Type.Object({}, { additionalProperties: false })),
+  }),
+  response: Type.Object({ name: Type.String(), sum: Type.Integer() }),
+  etag: null,
+  snapshot: false,
+  handle: ({ params, body }) => ({ name: params.name, sum: body.numbers.reduce((a, b) => a + b, 0) }),
+});
+const app = addRoutes(new Elysia(), context, [sum]);
+
+async function post(
+  body: string | undefined,
+  headers: Record<string, string> = { 'content-type': 'application/json' },
+) {
+  const init = body === undefined ? { method: 'POST', headers } : { method: 'POST', headers, body };
+  const response = await app.handle(new Request('http://localhost/sum/x', init));
+  return { status: response.status, body: await response.json(), headers: response.headers };
+}
+
+/** A good body with something in it that makes so many levels more. */
+const nested = (levels: number): string => `{"numbers":[1,2],"more":${'['.repeat(levels)}${']'.repeat(levels)}}`;
+
+test('a body may be nested as deep as the limit says', async () => {
+  expect((await post(nested(15))).body).toEqual({ name: 'x', sum: 3 });
+});
+
+test('a body is read, and the answer to it never stored', async () => {
+  const { status, body, headers } = await post('{"numbers":[1,2],"more":true}', {
+    'content-type': 'application/json; charset=utf-8',
+  });
+  expect([status, body]).toEqual([200, { name: 'x', sum: 3 }]);
+  expect(headers.get('cache-control')).toBe('no-store');
+  expect(headers.get('etag')).toBeNull();
+});
+
+test.each([
+  ['{}', 'body/numbers is required'],
+  ['[]', 'body must be object'],
+  ['{"numbers":1}', 'body/numbers must be array'],
+  ['{"numbers":[]}', 'body/numbers must NOT have fewer than 1 items'],
+  ['{"numbers":[1,"2"]}', 'body/numbers/1 must be integer'],
+  ['{"numbers":[1,-1]}', 'body/numbers/1 must be >= 0'],
+  ['{"numbers":[10]}', 'body/numbers/0 must be <= 9'],
+  ['{"numbers":[1],"sign":"times"}', 'body/sign must be plus or minus'],
+  ['{"numbers":[1],"closed":{"a/b":1}}', 'body/closed/a/b is not allowed'],
+  ['{', 'The body is not valid JSON'],
+  [nested(16), 'The body must not be nested deeper than 16 levels'],
+  // Refused without being parsed: it ends within brackets.
+  ['['.repeat(20), 'The body must not be nested deeper than 16 levels'],
+  ['', 'body is required'],
+  [undefined, 'body is required'],
+])('%s is refused by name', async (sent, message) => {
+  const { status, body } = await post(sent);
+  expect([status, body]).toEqual([400, { statusCode: 400, code: 'VALIDATION', error: 'Bad Request', message }]);
+});
+
+test('what is no JSON by its type, or too long, has a status of its own', async () => {
+  expect((await post('{"numbers":[1]}', { 'content-type': 'text/plain' })).status).toBe(415);
+  expect((await post(`{"numbers":[1],"x":"${'x'.repeat(1024 * 1024)}"}`)).status).toBe(413);
+});

@@ -1,0 +1,147 @@
+/** What every answer of a deprecated route says, and what it answers at its end. */
+import { describe, expect, test } from 'bun:test';
+import { Type } from '@sinclair/typebox';
+import { Elysia } from 'elysia';
+import type { Deprecation, DeprecationPolicy } from '../../src/http/deprecation.ts';
+import { notFound } from '../../src/http/errors.ts';
+import type { SentText } from '../../src/http/parameters.ts';
+import { addRoutes, route } from '../../src/http/route.ts';
+import { routeContext } from '../api/route-context.ts';
+import { sampleIndex } from '../api/test-app.ts';
+
+const DATE = '2027-06-30T00:00:00.000Z';
+const WARNING = '299 - "Deprecated: See http://localhost/docs for more information"';
+
+function oldRoute(deprecated: Deprecation, policy: Partial<DeprecationPolicy> = {}, now = Date.parse(DATE) - 1) {
+  let handled = 0;
+  const old = route({
+    path: '/old/{id}/item',
+    operationId: 'getOldItem',
+    summary: 'An item',
+    tag: 'Old',
+    params: { id: Type.String({ pattern: '^[a-z]+$' }) },
+    query: {
+      kinds: Type.Optional(
+        Type.Array(
+          Type.Transform(Type.String())
+            .Decode((text) => text)
+            .Encode((text) => text.toLowerCase()),
+        ),
+      ),
+    },
+    response: Type.Object({ id: Type.String() }),
+    notFound: 'Item not found',
+    deprecated,
+    moved: (url) => (url.includes('/UP/') ? '/old/up/item' : null),
+    etag: async () => 'tag',
+    handle: ({ params: { id } }) => {
+      handled++;
+      if (id === 'unknown') throw notFound('no such item');
+      return { id };
+    },
+  });
+  const context = routeContext({
+    snapshots: sampleIndex(),
+    deprecation: { enabled: true, sunset: null, ...policy },
+    now: () => now,
+  });
+  const app = addRoutes(new Elysia(), context, [old]);
+  const get = (path: string, headers: Record<string, string> = {}) =>
+    Promise.resolve(app.handle(new Request(`http://localhost${path}`, { headers })));
+  return { get, detail: old.detail, handled: () => handled };
+}
+
+const REPLACED: Deprecation = { replacement: '/new/{id}' };
+
+describe('a deprecated route', () => {
+  test.each([
+    ['/old/abc/item', 200],
+    ['/old/unknown/item', 404],
+    ['/old/123/item', 400],
+    ['/old/UP/item', 302],
+  ])('%s answers %d and warns', async (path, status) => {
+    const response = await oldRoute(REPLACED).get(path);
+    expect(response.status).toBe(status);
+    expect(response.headers.get('warning')).toBe(WARNING);
+    expect(response.headers.has('sunset')).toBe(false);
+  });
+
+  test('warns with 304 too', async () => {
+    const response = await oldRoute(REPLACED).get('/old/abc/item', { 'if-none-match': '"tag"' });
+    expect(response.status).toBe(304);
+    expect(response.headers.get('warning')).toBe(WARNING);
+  });
+
+  test('links to the same thing on the route that replaces it', async () => {
+    const { headers } = await oldRoute(REPLACED).get('/old/abc/item?x=1');
+    expect(headers.get('link')).toBe('</new/abc>; rel="successor-version"');
+  });
+
+  test('links to each of several, and to none where there is none', async () => {
+    const several = await oldRoute({ replacement: ['/new/{id}', '/newer'] }).get('/old/abc/item');
+    expect(several.headers.get('link')).toBe('</new/abc>; rel="successor-version", </newer>; rel="successor-version"');
+    const none = await oldRoute({ replacement: null }).get('/old/abc/item');
+    expect(none.headers.has('link')).toBe(false);
+  });
+
+  test('links to nothing of a request that names nothing', async () => {
+    expect((await oldRoute(REPLACED).get('/old/123/item')).headers.has('link')).toBe(false);
+  });
+
+  test('links to what may help where nothing replaces it', async () => {
+    const { headers } = await oldRoute({ replacement: null, related: '/near' }).get('/old/abc/item');
+    expect(headers.get('link')).toBe('</near>; rel="related"');
+  });
+
+  test('carries parameters over to a query, one link for each value', async () => {
+    const { get } = oldRoute({ replacement: '/new/{id}?kind={kinds}' });
+    const link = async (query: string) => (await get(`/old/abc/item${query}`)).headers.get('link');
+    expect(await link('')).toBe('</new/abc>; rel="successor-version"');
+    expect(await link('?kinds=A,b')).toBe(
+      '</new/abc?kind=a>; rel="successor-version", </new/abc?kind=b>; rel="successor-version"',
+    );
+  });
+
+  test('names parts that a request holds in another form', async () => {
+    const parts = { upper: (sent: SentText) => sent('id')?.toUpperCase() ?? null, none: () => null };
+    expect(
+      (await oldRoute({ replacement: ['/new/{upper}', '/{none}'], parts }).get('/old/abc/item')).headers.get('link'),
+    ).toBe('</new/ABC>; rel="successor-version"');
+  });
+
+  test('cannot be declared with a successor that needs what it does not have', () => {
+    expect(() => oldRoute({ replacement: '/new/{other}' })).toThrow('has no parameter other');
+  });
+
+  test('is marked in the OpenAPI document', () => {
+    expect(oldRoute(REPLACED).detail).toMatchObject({ deprecated: true, responses: { 410: {} } });
+  });
+});
+
+describe('its end', () => {
+  test('is announced before the date', async () => {
+    const response = await oldRoute(REPLACED, { sunset: Date.parse(DATE) }).get('/old/abc/item');
+    expect(response.status).toBe(200);
+    expect(response.headers.get('sunset')).toBe('Wed, 30 Jun 2027 00:00:00 GMT');
+  });
+
+  test.each<[string, Partial<DeprecationPolicy>, number]>([
+    ['at the date', { sunset: Date.parse(DATE) }, Date.parse(DATE)],
+    ['after the date', { sunset: Date.parse(DATE) }, Date.parse(DATE) + 1],
+    ['switched off', { enabled: false }, 0],
+  ])('%s it answers 410 and does nothing', async (_, policy, now) => {
+    const { get, handled } = oldRoute(REPLACED, policy, now);
+    for (const path of ['/old/abc/item', '/old/123/item']) {
+      const response = await get(path);
+      expect(response.status).toBe(410);
+      expect(response.headers.get('warning')).toBe(WARNING);
+      expect(await response.json()).toEqual({
+        statusCode: 410,
+        code: 'GONE',
+        error: 'Gone',
+        message: 'This endpoint is gone; use /new/{id}',
+      });
+    }
+    expect(handled()).toBe(0);
+  });
+});

@@ -1,0 +1,225 @@
+/** A tag holds for one answer: what changes the answer changes the tag, wherever the change comes from. */
+
+import { expect, test } from 'bun:test';
+import { silentMachine } from '../../src/hooks/machine.ts';
+import type { ETagKind } from '../../src/http/etag.ts';
+import * as tags from '../../src/http/etag.ts';
+import { rebuildIndex } from '../../src/store/ingest/rebuild.ts';
+import type { Reader } from '../../src/store/read/index-reader.ts';
+import { openApi } from '../support/api/api.ts';
+import { dataDirectory } from '../support/data/data-directory.ts';
+import { openAt, openNew } from '../support/data/ingest.ts';
+import { alice, announcement, block, bob, deployment, receipt, START, transfer } from '../support/events/handmade.ts';
+import { addOldNames } from '../support/events/old-names.ts';
+
+const LIST = '/extended/v3/transactions';
+const MEMPOOL = '/extended/v3/mempool/transactions';
+
+/** What a client gets that shows its copy of an earlier answer. */
+async function again(directory: string, path: string, tag: string | null, version?: string) {
+  using api = openApi(directory, version);
+  const response = await api.get(path, { 'if-none-match': tag ?? '' });
+  return { status: response.status, tag: response.headers.get('etag'), body: await response.text() };
+}
+
+test('an orphan that comes while the tip stays changes the tags of what it changes, and no others', async () => {
+  using open = openNew();
+  const one = block(null, 'one');
+  const two = block(one, 'two', [receipt(deployment(alice, 0, 500), 0)]);
+  const tip = block(block(two, 'three'), 'four');
+  const [left, right] = [transfer(alice, 7, 300), transfer(bob, 8, 300)];
+  const onBurn = { burn_block_height: 999 };
+  const orphan = block(one, 'orphan', [left], onBurn);
+  const withInterface = receipt(deployment(alice, 0, 500), 0, {
+    contract_interface: { functions: [], variables: [], maps: [], fungible_tokens: [], non_fungible_tokens: [] },
+  });
+  const higher = block(orphan, 'higher', [receipt(right, 1), withInterface], onBurn);
+  for (const { event } of [one, two, block(two, 'three'), tip, orphan]) open.ingest.receive(event);
+
+  const changed = [
+    '/extended/v1/block/by_burn_block_height/999',
+    `/extended/v1/contract/${alice.address}.pool`,
+    `/extended/v1/tx/multiple?tx_id=${left.id},${right.id}`,
+  ];
+  const same = [LIST, MEMPOOL, '/extended/v2/blocks'];
+  const before = new Map<string, Awaited<ReturnType<typeof again>>>();
+  for (const path of [...changed, ...same]) {
+    // Made, kept, and taken from what is kept.
+    for (let times = 0; times < 3; times++) before.set(path, await again(open.directory, path, null));
+    expect({ path, ...before.get(path) }).toMatchObject({ path, status: 200, tag: expect.any(String) });
+  }
+  using living = openApi(open.directory);
+  for (const path of changed) for (let times = 0; times < 3; times++) await living.get(path);
+
+  open.ingest.receive(higher.event);
+  for (const path of changed) {
+    const after = await again(open.directory, path, before.get(path)?.tag ?? null);
+    expect({ path, status: after.status }).toEqual({ path, status: 200 });
+    expect(after.body).not.toBe(before.get(path)!.body);
+    expect(await (await living.get(path)).text()).toBe(after.body);
+  }
+  for (const path of same) expect((await again(open.directory, path, before.get(path)!.tag)).status).toBe(304);
+});
+
+test('another version of the program has tags of its own', async () => {
+  using open = openNew();
+  open.ingest.receive(block(null, 'one').event);
+  const versions = [
+    'stackside v0.1.0 (main:aaaaaaa)',
+    'stackside v0.1.0 (main:bbbbbbb)',
+    'stackside v0.2.0 (main:aaaaaaa)',
+  ];
+  for (const path of ['/extended', LIST, MEMPOOL, '/extended/v3/blocks/1/transactions']) {
+    const tags = new Set<string | null>();
+    for (const version of versions) tags.add((await again(open.directory, path, null, version)).tag);
+    expect(tags.size).toBe(versions.length);
+    const { tag } = await again(open.directory, path, null, versions[0]);
+    expect((await again(open.directory, path, tag, versions[0])).status).toBe(304);
+    expect((await again(open.directory, path, tag, versions[1])).status).toBe(200);
+  }
+});
+
+test('no two states of the mempool have one tag: not after a rebuild, and not in another index of the same chain', async () => {
+  using directory = dataDirectory();
+  const one = block(null, 'one');
+  const tags: (string | null)[] = [];
+  const tagNow = async (path = directory.path) => tags.push((await again(path, MEMPOOL, null)).tag);
+  {
+    using open = openAt(directory.path);
+    open.ingest.receive(one.event);
+    await tagNow();
+    open.ingest.receive(announcement([transfer(alice, 0, 200)], START + 61));
+    await tagNow();
+  }
+  rebuildIndex({ directory: directory.path, chainId: null, machine: silentMachine, log: () => {}, force: false });
+  const unchanged = (await again(directory.path, MEMPOOL, null)).tag;
+  expect(unchanged).toBe(tags.at(-1) ?? null);
+  {
+    using open = openAt(directory.path);
+    open.ingest.receive(announcement([transfer(alice, 1, 200)], START + 62));
+    await tagNow();
+    // The clock stands still, then is set back.
+    for (const [nonce, at] of [
+      [2, START + 62],
+      [3, START],
+    ] as const) {
+      open.ingest.receive(announcement([transfer(alice, nonce, 200)], at));
+      await tagNow();
+    }
+  }
+  // The same tip, after as many changes of the mempool.
+  using other = openNew();
+  other.ingest.receive(one.event);
+  other.ingest.receive(announcement([transfer(bob, 0, 200)], START + 70));
+  await tagNow(other.directory);
+  other.ingest.receive(announcement([transfer(bob, 1, 200)], START + 71));
+  await tagNow(other.directory);
+  expect(new Set(tags).size).toBe(tags.length);
+});
+
+test('names from before the chain change the tags of names', async () => {
+  using directory = dataDirectory();
+  {
+    using open = openAt(directory.path);
+    open.ingest.receive(block(null, 'one').event);
+  }
+  const { tag } = await again(directory.path, '/v1/names', null);
+  await addOldNames(directory.path, async function* () {
+    yield { kind: 'name', name: 'alice.id', owner: alice.address, zonefileHash: new Uint8Array(20) };
+  });
+  expect((await again(directory.path, '/v1/names', tag)).status).toBe(200);
+});
+
+/** What answers may depend on; 0 and an empty text are nothing. */
+const STATE = {
+  tip: 1,
+  microblock: 0,
+  burnHeight: 100,
+  newestArrival: 2,
+  attachments: 3,
+  newestBurnBlock: 4,
+  mempool: 5,
+  sendMany: 'SP000000000000000000002Q6VF78.send-many',
+  blockOfTransaction: 6,
+  statusOfTransaction: 'success',
+  block: 7,
+  blockAt: 8,
+};
+type State = typeof STATE;
+type Part = keyof State;
+
+const hashOf = (byte: number): Uint8Array | undefined => (byte === 0 ? undefined : new Uint8Array(32).fill(byte));
+
+function readerOf(of: State): Reader {
+  const microblock = of.microblock === 0 ? null : { hash: hashOf(of.microblock) };
+  const tip = of.tip === 0 ? null : { indexBlockHash: hashOf(of.tip), microblock, burnBlockHeight: of.burnHeight };
+  const found = { indexBlockHash: hashOf(of.blockOfTransaction) ?? null, status: of.statusOfTransaction };
+  return {
+    chain: {
+      tip: async () => tip,
+      newestArrival: async () => hashOf(of.newestArrival),
+      blockHash: async () => hashOf(of.block),
+      sendMany: async () => new Set([of.sendMany]),
+    },
+    names: { version: async () => of.attachments },
+    burnRewards: { newestHash: async () => hashOf(of.newestBurnBlock) ?? null },
+    mempool: { version: async () => of.mempool },
+    transactions: { state: async () => (of.statusOfTransaction === '' ? undefined : found) },
+    blocks: { at: async () => (of.blockAt === 0 ? undefined : { indexHash: hashOf(of.blockAt) }) },
+  } as unknown as Reader;
+}
+
+const { tagOf: _, namesTag: __, ...kinds } = tags;
+type Kind = keyof typeof kinds;
+
+interface Depends {
+  tag: Kind;
+  of?: Partial<State>;
+  /** What changes the tag. */
+  on: readonly Part[];
+  /** Without any of these there is no tag. */
+  needs: readonly Part[];
+}
+const TIP = ['tip', 'microblock'] as const;
+const ofTip = (tag: Kind, ...on: Part[]): Depends => ({ tag, on: [...TIP, ...on], needs: ['tip'] });
+const DEPENDS: readonly Depends[] = [
+  ofTip('chainTip'),
+  ofTip('chainAndBurnTip', 'burnHeight'),
+  ofTip('anyFork', 'newestArrival'),
+  ofTip('chainTipAndAttachments', 'attachments'),
+  ofTip('chainAndBurnBlock', 'newestBurnBlock'),
+  ofTip('mempool', 'mempool'),
+  ofTip('mempoolAndAnyFork', 'newestArrival', 'mempool'),
+  ofTip('principal', 'burnHeight'),
+  ofTip('memos', 'burnHeight', 'sendMany'),
+  ofTip('principalAndMempool', 'burnHeight', 'mempool'),
+  { tag: 'transaction', on: ['blockOfTransaction', 'statusOfTransaction'], needs: ['statusOfTransaction'] },
+  {
+    tag: 'transaction',
+    of: { blockOfTransaction: 0, statusOfTransaction: 'pending' },
+    on: ['blockOfTransaction', 'statusOfTransaction', 'mempool'],
+    needs: ['statusOfTransaction', 'tip'],
+  },
+  { tag: 'block', on: ['block'], needs: ['block'] },
+  { tag: 'blockAt', on: ['blockAt'], needs: ['blockAt'] },
+];
+
+test.each(DEPENDS)('the tag $tag changes with $on, and with nothing else', async ({ tag, of: base, on, needs }) => {
+  const kind = kinds[tag] as ETagKind<object>;
+  const tagOf = (change: object) => kind(readerOf({ ...STATE, ...base, ...change }), {});
+  const first = await tagOf({});
+  expect(first).toEqual(expect.any(String));
+  expect(await tagOf({})).toBe(first);
+  const [changing, needed]: [Part[], Part[]] = [[], []];
+  for (const [part, value] of Object.entries({ ...STATE, ...base }) as [Part, number | string][]) {
+    const [other, nothing] = typeof value === 'number' ? [value + 90, 0] : ['another', ''];
+    if ((await tagOf({ [part]: other })) !== first) changing.push(part);
+    if ((await tagOf({ [part]: nothing })) === null) needed.push(part);
+  }
+  expect(changing.sort()).toEqual([...on].sort());
+  expect(needed.sort()).toEqual([...needs].sort());
+});
+
+test('it is known of every tag what changes it', () => {
+  expect(Object.keys(kinds).sort()).toEqual([...new Set(DEPENDS.map(({ tag }) => tag))].sort());
+});

@@ -1,0 +1,23 @@
+import { expect, test } from 'bun:test';
+import { forwardTo } from '../../src/http/forward.ts';
+import { standInNode } from '../support/servers/stand-in-node.ts';
+
+test('a body of too many bytes is refused before it is passed on', async () => {
+  using server = standInNode();
+  const response = await forwardTo(
+    server.url,
+    10,
+  )(new Request('http://api/x', { method: 'POST', body: '12345678901' }));
+  expect([response.status, await response.json()]).toEqual([
+    413,
+    { statusCode: 413, error: 'Payload Too Large', message: 'The body must not be longer than 10 bytes' },
+  ]);
+  expect(server.asked).toEqual([]);
+});
+
+test("a client that leaves is no failure, a server that can't be reached is one", async () => {
+  const nobody = forwardTo('http://127.0.0.1:1', 10);
+  const gone = await nobody(new Request('http://api/x', { signal: AbortSignal.abort() }));
+  expect(gone.status).toBe(400);
+  await expect(nobody(new Request('http://api/x'))).rejects.toThrow();
+});

@@ -1,0 +1,132 @@
+/** HEAD is answered like GET, without the body: every GET route of the document, the document itself, and the console. */
+import { Database } from 'bun:sqlite';
+import { afterAll, beforeAll, expect, spyOn, test } from 'bun:test';
+import { pagePaths } from '../../src/console/page-paths.ts';
+import { consoleFiles } from '../../src/console/routes.ts';
+import { Prng } from '../../src/devnet/prng.ts';
+import { devnetEvents } from '../../src/devnet/scenario.ts';
+import { type ApiServer, startApi } from '../../src/http/server.ts';
+import { indexPath } from '../../src/store/files/database.ts';
+import { openSnapshots, type Snapshots } from '../../src/store/read/snapshots.ts';
+import { testApp } from '../api/test-app.ts';
+import { getRoutes, randomUrl, Subjects } from '../support/api/random-urls.ts';
+import { ingestOf, received } from '../support/data/ingest.ts';
+import { casesOf, firstSeed, timeout } from '../support/property.ts';
+
+const closing = new DisposableStack();
+const subjects = new Subjects();
+const prng = new Prng(`HEAD ${firstSeed}`);
+let snapshots: Snapshots;
+let server: ApiServer;
+
+/** Gives a name so many subdomains that their list is sent in parts. */
+function manySubdomains(directory: string): void {
+  using db = new Database(indexPath(directory));
+  db.run("INSERT INTO old_names VALUES ('many.btc', 'btc', 'owner', zeroblob(20))");
+  const add = db.prepare("INSERT INTO old_subdomains VALUES (?1, 'many.btc', 'owner', '', zeroblob(20), '')");
+  db.transaction(() => {
+    for (let at = 0; at < 20_000; at++) add.run(`s${at}.many.btc`);
+  })();
+}
+
+beforeAll(async () => {
+  const events = [...devnetEvents({ seed: 7, blocks: 44, accounts: 4, transactionsPerBlock: 20, staking: 30 })];
+  for (const event of events) subjects.add(event);
+  const { path } = closing.use(ingestOf(events.map(received)));
+  manySubdomains(path);
+  snapshots = openSnapshots(path);
+  closing.defer(snapshots.close);
+  const { app } = testApp(snapshots);
+  server = await startApi({ app, hostname: '127.0.0.1', port: 0, bodyLimit: 1_000_000, log: () => {} });
+});
+afterAll(async () => {
+  await server.stop();
+  closing.dispose();
+});
+
+/** Status and headers of an answer, without those that tell of the time, the connection, or a random number. */
+async function answerOf(method: string, url: string, headers: Readonly<Record<string, string>>) {
+  const answer = await fetch(server.url + url, { method, headers, redirect: 'manual', decompress: false });
+  const named = Object.fromEntries(answer.headers);
+  const { date, connection, 'transfer-encoding': coding, 'content-length': length, ...others } = named;
+  delete others['content-security-policy'];
+  const head = { url, status: answer.status, ...others, policy: policyOf(answer) };
+  return { head, length, isChunked: coding === 'chunked', body: await answer.bytes() };
+}
+
+const policyOf = ({ headers }: Response) => headers.get('content-security-policy')?.replace(/'nonce-.*?'/, "'nonce'");
+
+/** What HEAD has no length of: a history, and an answer of so many bytes, which are sent in parts. */
+const isInParts = (url: string, bytes: number): boolean =>
+  /\/(principals\/.*\/history|digests|journal)\b/.test(url) || bytes > 250_000;
+
+/** Asks HEAD and GET. @returns the status, and whether GET sends the body in parts */
+async function asGet(url: string, headers: Readonly<Record<string, string>> = {}) {
+  const [get, head] = [await answerOf('GET', url, headers), await answerOf('HEAD', url, headers)];
+  expect(head.head).toEqual(get.head);
+  expect(head.body.length).toBe(0);
+  // A body whose parts are made before the head is sent has a length of the runtime's.
+  if (head.isChunked) expect([url, isInParts(url, get.body.length)]).toEqual([url, true]);
+  else expect([url, head.length]).toEqual([url, get.length]);
+  if (get.isChunked) expect([url, head.isChunked]).toEqual([url, true]);
+  return { status: get.head.status, inParts: head.isChunked };
+}
+
+test(
+  'HEAD has the status and headers of GET on every route of the document',
+  async () => {
+    const routes = getRoutes(await (await fetch(`${server.url}/docs/json`)).json());
+    const seen = { statuses: new Set<number>(), found: 0 };
+    for (const route of routes) {
+      for (let made = 0; made < casesOf(3); made++) {
+        const { status } = await asGet(randomUrl(route, subjects, prng));
+        seen.statuses.add(status);
+        seen.found += Number(status === 200);
+      }
+    }
+    expect([...seen.statuses]).toEqual(expect.arrayContaining([200, 400, 404]));
+    expect(seen.found).toBeGreaterThan(routes.length);
+  },
+  timeout,
+);
+
+test('and so have cached answers, those of the console and the document, and unknown routes', async () => {
+  const known = '/extended/v3/transactions?limit=50';
+  for (let again = 0; again < 3; again++) expect(await asGet(known)).toEqual({ status: 200, inParts: false });
+  const { headers } = await fetch(server.url + known);
+  expect((await asGet(known, { 'if-none-match': headers.get('etag') ?? '' })).status).toBe(304);
+  const html = { accept: 'text/html' };
+  for (const path of Object.values(pagePaths)) await asGet(path.replace(/\{.*?\}/g, '1'), html);
+  expect(await asGet('/', { accept: 'application/json' })).toEqual({ status: 301, inParts: false });
+  for (const coding of ['br', 'gzip', 'identity']) {
+    const accepted = { 'accept-encoding': coding };
+    for (const name of (await consoleFiles()).byName.keys()) {
+      expect((await asGet(`/console/${name}`, accepted)).status).toBe(200);
+    }
+    for (const path of ['/docs', '/docs/json', '/docs/start.js', '/docs/scalar.js']) await asGet(path, accepted);
+  }
+  expect((await asGet('/console/none.js')).status).toBe(404);
+  // Whose message names the method.
+  const [unknown, got] = [await answerOf('HEAD', '/extended/none', {}), await answerOf('GET', '/extended/none', {})];
+  expect(unknown.head).toEqual(got.head);
+});
+
+test('HEAD of what is sent while it is made makes none of it', async () => {
+  const reads = spyOn(snapshots, 'read');
+  for (const principal of subjects.principals) {
+    for (const format of ['json', 'csv']) {
+      const path = `/stackside/v1/principals/${principal}/history?format=${format}`;
+      expect(await asGet(path)).toEqual({ status: 200, inParts: true });
+      reads.mockClear();
+      await answerOf('HEAD', path, {});
+      expect(reads.mock.calls.length).toBe(1);
+      await answerOf('GET', path, {});
+      expect(reads.mock.calls.length).toBeGreaterThan(2);
+    }
+  }
+  reads.mockRestore();
+});
+
+test('HEAD of an answer that is sent in parts for its length has no length either', async () => {
+  expect(await asGet('/v1/names/many.btc/subdomains')).toEqual({ status: 200, inParts: true });
+});

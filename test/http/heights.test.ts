@@ -1,0 +1,219 @@
+/** Reads that don't go back: each answer names the height that it is made from, and a request waits for a height. */
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
+import type { AnyElysia } from 'elysia';
+import { systemClock } from '../../src/base/clock.ts';
+import { createApp } from '../../src/commands/serve/app.ts';
+import { devnetEvents } from '../../src/devnet/scenario.ts';
+import { HEIGHT_HEADER, LONGEST_WAIT_MS, MIN_HEIGHT_HEADER, MOST_WAITING } from '../../src/http/heights.ts';
+import { startApi } from '../../src/http/server.ts';
+import { IndexUnavailableError } from '../../src/store/model/read-errors.ts';
+import { openSnapshots, type Snapshots } from '../../src/store/read/snapshots.ts';
+import { type OpenIngest, openNew, received } from '../support/data/ingest.ts';
+import { type HeldClock, heldClock } from '../support/time/held-clock.ts';
+import { until } from '../support/time/until.ts';
+
+/** How often a thread looks at the chain's height while requests wait for it. */
+const LOOK_MS = 10;
+const BLOCKS = '/extended/v2/blocks';
+/** A block that is there: its answer has a tag that later blocks leave as it is. */
+const BLOCK = '/extended/v3/blocks/2/transactions';
+
+const events = [...devnetEvents({ seed: 4, blocks: 8, transactionsPerBlock: 1, forkEvery: 0 })].map(received);
+const rest = [...events];
+
+let open: OpenIngest;
+let snapshots: Snapshots;
+/** Why nothing can be read; null where all is well. */
+let unreadable: Error | null = null;
+let clock: HeldClock;
+let app: AnyElysia;
+
+const ask = (path: string, headers: Record<string, string> = {}, init: RequestInit = {}): Promise<Response> =>
+  Promise.resolve(app.handle(new Request(`http://localhost${path}`, { ...init, headers })));
+const askFor = (height: number | string, init: RequestInit = {}): Promise<Response> =>
+  ask(BLOCKS, { [MIN_HEIGHT_HEADER]: String(height) }, init);
+const named = (response: Response): string | null => response.headers.get(HEIGHT_HEADER);
+const isWaiting = (): boolean => clock.waiting(LOOK_MS) > 0;
+
+/** Takes events until the chain is so high. */
+function grow(height: number): void {
+  while (open.ingest.tipHeight() < height) open.ingest.receive(rest.shift()!);
+}
+
+/** Lets the thread look at the chain as often as it does in a time. */
+async function pass(milliseconds: number): Promise<void> {
+  for (let passed = 0; passed < milliseconds; passed += LOOK_MS) {
+    clock.pass(LOOK_MS);
+    await systemClock.turn();
+  }
+}
+
+beforeAll(() => {
+  open = openNew();
+  const { commits } = open.ingest;
+  const read = openSnapshots(open.directory, { sharing: { turn: systemClock.turn, commits: () => commits.now() } });
+  snapshots = { ...read, read: (request) => (unreadable === null ? read.read(request) : Promise.reject(unreadable)) };
+  clock = heldClock([LOOK_MS]);
+  app = createApp({ snapshots, version: 'test', log: () => {}, checkResponses: true, clock });
+});
+afterAll(() => {
+  snapshots.close();
+  open[Symbol.dispose]();
+});
+
+test('an index without a block has height 0', async () => {
+  expect([named(await ask(BLOCKS)), named(await askFor(0))]).toEqual(['0', '0']);
+});
+
+describe('an answer names the height of its snapshot', () => {
+  test('made, kept, not modified, not found, or found elsewhere', async () => {
+    grow(3);
+    const made = await ask(BLOCK);
+    const etag = made.headers.get('etag')!;
+    expect([made.status, named(made)]).toEqual([200, '3']);
+    // Kept from the second time on.
+    expect([named(await ask(BLOCK)), named(await ask(BLOCK))]).toEqual(['3', '3']);
+    const unchanged = await ask(BLOCK, { 'if-none-match': etag });
+    expect([unchanged.status, named(unchanged)]).toEqual([304, '3']);
+    const unknown = await ask('/extended/v3/blocks/99/transactions');
+    expect([unknown.status, named(unknown)]).toEqual([404, '3']);
+    grow(4);
+    const kept = await ask(BLOCK);
+    expect([kept.headers.get('etag'), named(kept)]).toEqual([etag, '4']);
+    expect(named(await ask(BLOCK, { 'if-none-match': etag }))).toBe('4');
+    const elsewhere = await ask(`/extended/v1/block/${'ab'.repeat(32)}`);
+    expect([elsewhere.status, named(elsewhere)]).toEqual([302, '4']);
+  });
+
+  test('and no other answer does', async () => {
+    expect(named(await ask('/docs/json'))).toBeNull();
+    expect(named(await ask('/nowhere'))).toBeNull();
+    expect(named(await ask(`${BLOCKS}?limit=none`))).toBeNull();
+  });
+});
+
+describe('a request that names a height', () => {
+  test('is answered at once where the chain is that high, by whatever would be answered without', async () => {
+    const plain = await ask(BLOCK);
+    const etag = plain.headers.get('etag')!;
+    const least = { [MIN_HEIGHT_HEADER]: '4' };
+    const asking = await ask(BLOCK, least);
+    expect(Object.fromEntries(asking.headers)).toEqual(Object.fromEntries(plain.headers));
+    expect(await asking.text()).toBe(await plain.text());
+    expect((await ask(BLOCK, { ...least, 'if-none-match': etag })).status).toBe(304);
+    expect(isWaiting()).toBe(false);
+  });
+
+  test('waits until the chain is that high, and is answered from there', async () => {
+    const etag = (await ask(BLOCKS)).headers.get('etag')!;
+    const answers = [askFor(5), ask(BLOCKS, { [MIN_HEIGHT_HEADER]: '5', 'if-none-match': etag }), askFor(6)];
+    await until(isWaiting);
+    await pass(3 * LOOK_MS);
+    grow(5);
+    await pass(LOOK_MS);
+    const [high, changed] = await Promise.all([answers[0]!, answers[1]!]);
+    expect([high.status, named(high), changed.status, named(changed)]).toEqual([200, '5', 200, '5']);
+    grow(6);
+    await pass(LOOK_MS);
+    expect(named(await answers[2]!)).toBe('6');
+    expect(isWaiting()).toBe(false);
+  });
+
+  test('is refused after a second, with when to ask again', async () => {
+    const answer = askFor(7);
+    await until(isWaiting);
+    await pass(LONGEST_WAIT_MS - LOOK_MS);
+    expect(isWaiting()).toBe(true);
+    await pass(LOOK_MS);
+    const refused = await answer;
+    expect([refused.status, named(refused), refused.headers.get('retry-after')]).toEqual([503, '6', '1']);
+    expect(refused.headers.get('cache-control')).toBe('no-store');
+    expect(await refused.json()).toEqual({
+      statusCode: 503,
+      code: 'HEIGHT_NOT_REACHED',
+      error: 'Service Unavailable',
+      message:
+        'headers/stackside-min-height is 7, but the highest block here is 6: it did not come within 1 second; ask again, or ask another server',
+    });
+    expect(isWaiting()).toBe(false);
+  });
+
+  test('is refused in the words of its family of routes', async () => {
+    const answer = ask('/v1/names', { [MIN_HEIGHT_HEADER]: '7' });
+    await until(isWaiting);
+    await pass(LONGEST_WAIT_MS);
+    const refused = await answer;
+    expect([refused.status, Object.keys((await refused.json()) as object)]).toEqual([503, ['error']]);
+  });
+
+  test.each([
+    ['-1', 'must be >= 0'],
+    ['1.5', 'must be integer'],
+    ['', 'must be integer'],
+    ['latest', 'must be integer'],
+    ['4, 5', 'must be integer'],
+    ['4294967296', 'must be <= 4294967295'],
+  ])('of %p is refused', async (height, rule) => {
+    const refused = await askFor(height);
+    expect(refused.status).toBe(400);
+    expect(await refused.json()).toMatchObject({
+      code: 'VALIDATION',
+      message: `headers/stackside-min-height ${rule}`,
+    });
+  });
+
+  test('fails like any other where the index becomes unreadable', async () => {
+    const answer = askFor(7);
+    await until(isWaiting);
+    unreadable = new IndexUnavailableError('The index is being replaced.');
+    await pass(LOOK_MS);
+    const failed = await answer;
+    unreadable = null;
+    expect([failed.status, await failed.json()]).toEqual([503, { error: 'The database service is unavailable' }]);
+    expect(isWaiting()).toBe(false);
+  });
+});
+
+describe('clients that mean harm', () => {
+  test('can let no more than a bound of requests wait', async () => {
+    const leaving = new AbortController();
+    const many = Array.from({ length: MOST_WAITING }, () => askFor(7, { signal: leaving.signal }));
+    await until(isWaiting);
+    const refused = await Promise.all(Array.from({ length: 50 }, () => askFor(7)));
+    expect(new Set(refused.map(({ status }) => status))).toEqual(new Set([503]));
+    expect(await refused[0]!.json()).toMatchObject({
+      code: 'HEIGHT_NOT_REACHED',
+      message: expect.stringContaining(`${MOST_WAITING} requests wait for a higher block already`),
+    });
+    // Who doesn't wait is served.
+    expect((await ask(BLOCKS)).status).toBe(200);
+    leaving.abort();
+    expect(isWaiting()).toBe(false);
+    await Promise.all(many);
+  });
+
+  test('that go away wait no longer', async () => {
+    const server = startApi({ app, hostname: '127.0.0.1', port: 0, bodyLimit: 1_000, log: () => {} });
+    const leaving = new AbortController();
+    const headers = { [MIN_HEIGHT_HEADER]: '7' };
+    const asked = fetch(server.url + BLOCKS, { headers, signal: leaving.signal }).catch((error: Error) => error.name);
+    await until(isWaiting);
+    leaving.abort();
+    await until(() => !isWaiting());
+    expect(await asked).toBe('AbortError');
+    await server.stop();
+  });
+});
+
+test('pages of other origins may send and read the headers', async () => {
+  const asked = { origin: 'https://page.test', 'access-control-request-method': 'GET' };
+  const preflight = await ask(
+    BLOCKS,
+    { ...asked, 'access-control-request-headers': MIN_HEIGHT_HEADER },
+    { method: 'OPTIONS' },
+  );
+  expect(preflight.headers.get('access-control-allow-headers')).toBe(MIN_HEIGHT_HEADER);
+  const exposed = (await ask(BLOCKS)).headers.get('access-control-expose-headers')!.toLowerCase().split(', ');
+  expect(exposed).toContain(HEIGHT_HEADER);
+  expect(exposed).toContain('retry-after');
+});

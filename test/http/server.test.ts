@@ -1,0 +1,76 @@
+/** Over a socket: what only the server itself decides. */
+import { afterAll, expect, test } from 'bun:test';
+import { startApi } from '../../src/http/server.ts';
+import { hash } from '../api/sample-chain.ts';
+import { testApp } from '../api/test-app.ts';
+
+const server = await startApi({
+  app: testApp().app,
+  hostname: '127.0.0.1',
+  port: 0,
+  bodyLimit: 1_000_000,
+  log: () => {},
+});
+afterAll(() => server.stop());
+
+/** One request as it is written, to a host of a short name, and all that comes back. */
+async function exchange(head: string): Promise<string> {
+  const { hostname, port } = new URL(server.url);
+  let received = '';
+  const { promise, resolve } = Promise.withResolvers<void>();
+  await Bun.connect({
+    hostname,
+    port: Number(port),
+    socket: {
+      open: (socket) => void socket.write(`${head}\r\nHost: x\r\nConnection: close\r\n\r\n`),
+      data: (_, bytes) => {
+        received += bytes.toString('latin1');
+      },
+      close: () => resolve(),
+    },
+  });
+  await promise;
+  return received;
+}
+
+test('port 0 takes a free one', () => {
+  expect(server.url).toMatch(/^http:\/\/127\.0\.0\.1:[1-9]\d+$/);
+});
+
+test.each(['/extended', `/extended/v3/transactions/${hash(0x31)}`, '/nope', '/docs', '/'])(
+  'HEAD %s has the length of GET and no body',
+  async (path) => {
+    const [head, get] = [
+      await exchange(`HEAD ${path} HTTP/1.1`),
+      await fetch(server.url + path, { redirect: 'manual' }),
+    ];
+    const [headers, body] = head.split('\r\n\r\n');
+    expect(headers).toStartWith(`HTTP/1.1 ${get.status} `);
+    expect(headers!.toLowerCase()).toContain('\r\ncontent-length: ');
+    if (path !== '/nope') expect(headers!.toLowerCase()).toContain(`content-length: ${(await get.bytes()).length}`);
+    expect(body).toBe('');
+  },
+);
+
+test('a malformed encoding in the path is 400', async () => {
+  const answer = await exchange('GET /extended/v3/transactions/%zz?x HTTP/1.1');
+  expect(answer).toStartWith('HTTP/1.1 400 ');
+  expect(answer).toContain(`"message":"'/extended/v3/transactions/%zz?x' is not a valid url component"`);
+});
+
+test('a head of more than 16 KiB is 431', async () => {
+  expect(await exchange(`GET /extended?x=${'a'.repeat(20_000)} HTTP/1.1`)).toStartWith('HTTP/1.1 431 ');
+});
+
+test('a server that was stopped answers no more', async () => {
+  const { url, stop } = await startApi({
+    app: testApp().app,
+    hostname: '127.0.0.1',
+    port: 0,
+    bodyLimit: 1_000_000,
+    log: () => {},
+  });
+  expect((await fetch(`${url}/extended`)).status).toBe(200);
+  await stop();
+  expect(fetch(`${url}/extended`)).rejects.toThrow();
+});

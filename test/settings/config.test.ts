@@ -1,0 +1,176 @@
+import { describe, expect, test } from 'bun:test';
+import { OperatorError } from '../../src/base/errors.ts';
+import { readSettings, settings } from '../../src/settings/config.ts';
+import { valueIndexesIn } from '../../src/settings/data.ts';
+import { requireSnpUrl } from '../../src/settings/node.ts';
+
+describe('settings', () => {
+  test('a flag beats our variable, which beats the other one, which beats the default', () => {
+    const other = { STACKS_CORE_EVENT_PORT: '1' };
+    const ours = { ...other, STACKSIDE_EVENT_PORT: '2' };
+    expect(readSettings({}, other).eventPort).toBe(1);
+    expect(readSettings({}, ours).eventPort).toBe(2);
+    expect(readSettings({ eventPort: '3' }, ours).eventPort).toBe(3);
+  });
+
+  test('--network and --chain-id must say the same chain, from whichever place each comes', () => {
+    const disagreeing: [given: Record<string, string>, variables: Record<string, string>][] = [
+      [{ network: 'mainnet', chainId: '0x80000000' }, {}],
+      [{ network: 'testnet', chainId: '1' }, {}],
+      [{ network: 'testnet', chainId: '0x80000001' }, {}],
+      [{ network: 'testnet' }, { STACKS_CHAIN_ID: '0x00000001' }],
+      [{ chainId: '0x80000000' }, { STACKSIDE_NETWORK: 'mainnet' }],
+    ];
+    for (const [given, variables] of disagreeing) {
+      expect(() => readSettings(given, variables)).toThrow(OperatorError);
+      expect(() => readSettings(given, variables)).toThrow('--network and --chain-id name different chains.');
+    }
+    expect(readSettings({ network: 'mainnet', chainId: '1' }, {}).chainId).toBe(1);
+    expect(readSettings({ network: 'testnet' }, { STACKS_CHAIN_ID: '0x80000000' }).chainId).toBe(0x8000_0000);
+    expect(readSettings({ chainId: '0x80000001' }, {}).chainId).toBe(0x8000_0001);
+  });
+
+  test('the URL of stacks-node-publisher counts by its own variable only where streaming is on', () => {
+    const [url, other] = ['redis://user:secret@redis:6379/1', 'rediss://other'];
+    const of = (given: Record<string, string>, variables: Record<string, string>) => readSettings(given, variables).snp;
+    expect(of({}, { SNP_REDIS_URL: url })).toBeNull();
+    expect(of({}, { SNP_REDIS_URL: url, SNP_EVENT_STREAMING: 'false' })).toBeNull();
+    expect(of({}, { SNP_REDIS_URL: url, SNP_EVENT_STREAMING: 'true' })).toBe(url);
+    expect(of({ snp: other }, { SNP_REDIS_URL: url })).toBe(other);
+    expect(of({}, { STACKSIDE_SNP: other })).toBe(other);
+    expect(of({ snp: other }, { STACKSIDE_SNP_EVENT_STREAMING: 'false' })).toBeNull();
+    expect(() => requireSnpUrl(readSettings({}, { SNP_EVENT_STREAMING: 'true' }))).toThrow(
+      'SNP_EVENT_STREAMING is true, but nothing names the Redis of stacks-node-publisher.',
+    );
+  });
+
+  test.each([
+    ['mainnet', 'mainnet:'],
+    ['mainnet:', 'mainnet:'],
+    ['', ''],
+  ])('the key prefix %p of stacks-node-publisher is %p', (given, prefix) => {
+    expect(readSettings({}, { SNP_REDIS_STREAM_KEY_PREFIX: given }).snpKeyPrefix).toBe(prefix);
+  });
+
+  const read: [variables: Record<string, string>, expected: Partial<ReturnType<typeof readSettings>>][] = [
+    [{ STACKS_CHAIN_ID: '0x80000000' }, { chainId: 0x8000_0000 }],
+    [{ STACKS_CORE_EVENT_HOST: 'http://0.0.0.0' }, { eventHost: '0.0.0.0' }],
+    [{ STACKS_API_MODE: 'readonly' }, { mode: 'read' }],
+    [{ STACKSIDE_SUNSET: '2028-02-29' }, { sunset: Date.UTC(2028, 1, 29) }],
+    [{ STACKSIDE_SUNSET: '2027-06-30T14:00:00+02:00' }, { sunset: Date.UTC(2027, 5, 30, 12) }],
+    [
+      { TESTNET_SEND_MANY_CONTRACT_ID: 'ST3F1X4QGV2SM8XD96X45M6RTQXKA1PZJZZCQAB4B.many' },
+      { sendManyTestnet: 'ST3F1X4QGV2SM8XD96X45M6RTQXKA1PZJZZCQAB4B.many', sendManyMainnet: null },
+    ],
+    [
+      { MAINNET_SEND_MANY_CONTRACT_ID: 'SP3FBR2AGK5H9QBDH3EEN6DF8EK8JY7RX8QJ5SVTE.many' },
+      { sendManyMainnet: 'SP3FBR2AGK5H9QBDH3EEN6DF8EK8JY7RX8QJ5SVTE.many' },
+    ],
+    [{ STACKS_API_MODE: 'writeonly' }, { mode: 'write' }],
+    [{ STACKSIDE_NETWORK: 'mainnet' }, { chainId: 1 }],
+    [{ STACKSIDE_API_PORT: '' }, { apiPort: 3999 }],
+    [{ STACKSIDE_NODE_RPC: 'https://node.example/' }, { nodeRpc: 'https://node.example' }],
+    [{ STACKS_CORE_RPC_HOST: 'node', STACKS_CORE_RPC_PORT: '1' }, { nodeRpc: 'http://node:1' }],
+    [{ STACKS_CORE_RPC_HOST: 'http://node' }, { nodeRpc: 'http://node:20443' }],
+    [{ STACKS_CORE_RPC_HOST: 'node', STACKS_CORE_PROXY_PORT: '2' }, { nodeRpc: 'http://127.0.0.1:2' }],
+  ];
+  for (const [variables, expected] of read) {
+    test(`${JSON.stringify(variables)} gives ${JSON.stringify(expected)}`, () => {
+      expect(readSettings({}, variables)).toMatchObject(expected);
+    });
+  }
+
+  const refused: [given: Record<string, unknown>, variables: Record<string, string>, says: string][] = [
+    [{ apiPort: '70000' }, {}, '--api-port is "70000".'],
+    [{ apiPort: '1.5' }, {}, '--api-port is "1.5".'],
+    [{ snp: 'http://redis' }, {}, '--snp is "http://redis".'],
+    [{ snp: 'redis://user:secret@' }, {}, '--snp is "redis://user:***@".'],
+    [{ snpKeyPrefix: 'a b' }, {}, '--snp-key-prefix is "a b".'],
+    [{}, { STACKSIDE_API_PORT: 'x' }, 'STACKSIDE_API_PORT is "x".'],
+    [{ data: '' }, {}, '--data is "".'],
+    [{ eventBodyLimit: '10' }, {}, '--event-body-limit is "10".'],
+    [{ hookAccess: 'closed' }, {}, '--hook-access is "closed".'],
+    [{ allowedHosts: 'https://api.example.org' }, {}, '--allowed-hosts is "https://api.example.org".'],
+    [{ sunset: '2027-02-30' }, {}, '--sunset is "2027-02-30".'],
+    [{ sunset: '2027-06-30T12:00' }, {}, '--sunset is "2027-06-30T12:00".'],
+    [{}, { STACKSIDE_SUNSET: '2027-02-29T00:00:00Z' }, 'STACKSIDE_SUNSET is "2027-02-29T00:00:00Z".'],
+    [{ logLevel: 'loud' }, {}, '--log-level is "loud".'],
+    [{ nodeRpc: 'node:20443' }, {}, '--node-rpc is "node:20443".'],
+    [{}, { STACKS_CORE_RPC_HOST: 'a b' }, 'STACKS_CORE_RPC_HOST with STACKS_CORE_RPC_PORT is "http://a b:20443".'],
+  ];
+  const mistaken = [
+    ['MAINNET_SEND_MANY_CONTRACT_ID', 'ST3F1X4QGV2SM8XD96X45M6RTQXKA1PZJZZCQAB4B.send-many-memo'],
+    ['TESTNET_SEND_MANY_CONTRACT_ID', 'SP3FBR2AGK5H9QBDH3EEN6DF8EK8JY7RX8QJ5SVTE.send-many-memo'],
+    ['TESTNET_SEND_MANY_CONTRACT_ID', 'ST3F1X4QGV2SM8XD96X45M6RTQXKA1PZJZZCQAB4C.send-many-memo'],
+    ['STACKSIDE_TESTNET_SEND_MANY_CONTRACT_ID', 'ST3F1X4QGV2SM8XD96X45M6RTQXKA1PZJZZCQAB4B'],
+  ] as const;
+  const CONTRACT = 'SP000000000000000000002Q6VF78.pox-4';
+  for (const index of [
+    'SP000000000000000000002Q6VF78',
+    `${CONTRACT}:`,
+    `${CONTRACT}:a:b`,
+    'SP000000000000000000002Q6VF79.pox-4',
+    ':a',
+  ]) {
+    refused.push([{ logIndex: index }, {}, `--log-index is "${index}".`]);
+    refused.push([
+      {},
+      { STACKSIDE_CALL_INDEX: `${CONTRACT} ${index}` },
+      `STACKSIDE_CALL_INDEX is "${CONTRACT} ${index}".`,
+    ]);
+  }
+  for (const [name, contract] of mistaken) refused.push([{}, { [name]: contract }, `${name} is "${contract}".`]);
+  for (const [given, variables, says] of refused) {
+    test(`${JSON.stringify({ ...given, ...variables })} is refused by name, with what is accepted`, () => {
+      const attempt = () => readSettings(given, variables);
+      expect(attempt).toThrow(OperatorError);
+      expect(attempt).toThrow(says);
+    });
+  }
+
+  test('indexes of decoded values are asked for once each, and not for what another one holds', () => {
+    const given = {
+      logIndex: `${CONTRACT}:data ${CONTRACT}:data.amount  ${CONTRACT}:database ${CONTRACT}:data`,
+      callIndex: `${CONTRACT}:stack-stx ${CONTRACT}`,
+    };
+    expect(valueIndexesIn(readSettings(given, {}))).toEqual([
+      { subject: 'logs', contract: CONTRACT, scope: 'data' },
+      { subject: 'logs', contract: CONTRACT, scope: 'database' },
+      { subject: 'calls', contract: CONTRACT, scope: '' },
+    ]);
+    expect(valueIndexesIn(readSettings({}, {}))).toEqual([]);
+  });
+
+  test('a host without its port is refused where there is no other', () => {
+    const attempt = () => readSettings({}, { BTC_RPC_HOST: 'http://127.0.0.1' });
+    expect(attempt).toThrow('BTC_RPC_PORT is not set.');
+    expect(readSettings({}, { BTC_RPC_HOST: 'http://b', BTC_RPC_PORT: '18443' }).btcRpc).toBe('http://b:18443');
+  });
+
+  test('a URL that is refused is shown without its password, encoded or not', () => {
+    for (const url of [
+      'http://me:hush@node/?x',
+      'http://me:hu/s#h@node',
+      'ftp://me:hush@node',
+      'http://me:hush@@node?',
+    ]) {
+      const attempt = () => readSettings({}, { STACKSIDE_NODE_RPC: url });
+      expect(attempt).toThrow('STACKSIDE_NODE_RPC is "');
+      expect(attempt).toThrow('://me:***@node');
+    }
+  });
+
+  test('a secret that is wrong is not shown', () => {
+    const attempt = () => readSettings({}, { FAUCET_PRIVATE_KEY: 'hunter2' });
+    expect(attempt).toThrow('FAUCET_PRIVATE_KEY is wrong.');
+    expect(attempt).not.toThrow('hunter2');
+  });
+
+  test('no two settings share a flag or a variable', () => {
+    const names = Object.values(settings).flatMap(({ flag, variables }) => [
+      ...(flag === null ? [] : [flag.split(' ')[0]]),
+      ...variables,
+    ]);
+    expect(new Set(names).size).toBe(names.length);
+  });
+});

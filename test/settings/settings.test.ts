@@ -1,0 +1,222 @@
+/** Settings as the docs, the help and the commands have them: all come from one declaration. */
+import { describe, expect, test } from 'bun:test';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import type { Command } from 'commander';
+import { createProgram } from '../../src/commands/cli/program.ts';
+import { readSettings, readSettingsOf, settings, settingsTakenBy } from '../../src/settings/config.ts';
+import { absentText, changedSettings, jsonValue, printedValue } from '../../src/settings/describe.ts';
+import type { Grouped } from '../../src/settings/setting.ts';
+import { testSupportVariables, testVariables, unknownVariables } from '../../src/settings/unknown.ts';
+import { pageWithSettings, settingsPage } from '../support/generate/settings-table.ts';
+
+const root = join(import.meta.dir, '../..');
+const pages = ['README.md', 'CONTRIBUTING.md', ...new Bun.Glob('docs/*.md').scanSync(root)].map((name) => ({
+  name,
+  text: readFileSync(join(root, name), 'utf8'),
+}));
+const program = createProgram();
+
+/** The commands that a name stands for; those below `hooks` all take the same settings. */
+function commandsNamed(name: string): readonly Command[] {
+  const found = program.commands.find((one) => one.name() === name);
+  if (found === undefined) throw new Error(`there is no command ${name}`);
+  return found.commands.length === 0 ? [found] : found.commands;
+}
+
+const all = Object.values(settings) as Grouped[];
+const commandNames = [...new Set(all.flatMap(({ commands }) => commands))];
+
+const takes = ({ options }: Command, flag: string): boolean =>
+  flag === '--help' || options.some(({ long }) => long === flag);
+
+describe('docs/settings.md', () => {
+  test('has the tables of these settings; test/support/generate/settings-table.ts writes them', async () => {
+    expect(await Bun.file(settingsPage).text()).toBe(await pageWithSettings());
+  });
+
+  interface Row {
+    flag: string;
+    variable: string;
+    fallback: string;
+    commands: string[];
+  }
+  const wordsOf = (cell: string): string[] => [...cell.matchAll(/`([^` ]+)[^`]*`/g)].map(([, word = '']) => word);
+  const rows = readFileSync(settingsPage, 'utf8')
+    .split('\n')
+    .map((line) => line.split(/(?<!\\)\|/).map((cell) => cell.trim()))
+    .filter(([, , variables = '']) => variables.startsWith('`STACKSIDE_'))
+    .map(([, flag = '', variables = '', fallback = '', , commands = '']): Row => {
+      const [[ownFlag = ''], [variable = '']] = [wordsOf(flag), wordsOf(variables)];
+      return { flag: ownFlag, variable, fallback, commands: wordsOf(commands) };
+    });
+
+  test('names flags that their commands take', () => {
+    expect(rows.length).toBe(all.length);
+    const refused = rows.flatMap(({ flag, commands }) =>
+      commands
+        .flatMap(commandsNamed)
+        .filter((command) => flag !== '' && !takes(command, flag))
+        .map((command) => `${command.name()} ${flag}`),
+    );
+    expect(refused).toEqual([]);
+  });
+
+  test('names the defaults', () => {
+    for (const { variable, fallback, commands } of rows) {
+      if (!commands.includes('serve')) continue;
+      const [, documented] = /^`([^`]*)`/.exec(fallback.split(/; | for /)[0] ?? '') ?? [];
+      const given =
+        documented === undefined || fallback.includes(`${documented}\` for`) ? {} : { [variable]: documented };
+      expect([variable, readSettings({}, given)]).toEqual([variable, readSettings({}, {})]);
+    }
+  });
+});
+
+describe('the pages', () => {
+  for (const { name, text } of pages) {
+    const scripts = [...text.matchAll(/^```sh.*\n([\s\S]*?)^```$/gm)].flatMap(([, code = '']) => code.split('\n'));
+    const inText = [...text.matchAll(/`([^`\n]+)`|^ {4}(.+)$/gm)].map(([, inline, block]) => inline ?? block ?? '');
+    const spans = [...scripts, ...inText];
+
+    test(`${name} names commands with flags that they take`, () => {
+      const lines = spans.flatMap((span) => [...span.matchAll(/\bstackside ([a-z-]+)((?: .*)?)$/g)]);
+      const known = lines.filter(([, command]) => program.commands.some((one) => one.name() === command));
+      const refused = known.flatMap(([line, command = '', rest = '']) =>
+        [...(rest.split('#')[0] ?? '').matchAll(/ (--[a-z0-9-]+)/g)]
+          .filter(([, flag = '']) => !commandsNamed(command).some((one) => takes(one, flag)))
+          .map(([, flag]) => `${flag}: ${line}`),
+      );
+      expect(refused).toEqual([]);
+    });
+
+    test(`${name} names flags that exist`, () => {
+      const everywhere = [program, ...program.commands.flatMap((one) => [one, ...one.commands])];
+      const flags = spans.flatMap((span) => /^--[a-z0-9-]+/.exec(span) ?? []);
+      expect(flags.filter((flag) => !everywhere.some((command) => takes(command, flag)))).toEqual([]);
+    });
+
+    test(`${name} names variables that are read`, () => {
+      const read = new Set([
+        ...all.flatMap(({ variables }) => [...variables]),
+        ...testVariables,
+        ...testSupportVariables,
+      ]);
+      const named = [...text.matchAll(/\bSTACKSIDE_[A-Z_]*[A-Z]\b/g)].map(([variable]) => variable);
+      expect(named.filter((variable) => !read.has(variable))).toEqual([]);
+    });
+  }
+});
+
+describe('every command', () => {
+  for (const name of commandNames) {
+    test(`${name} shows each of its settings in its help, with those that have no flag`, () => {
+      for (const command of commandsNamed(name)) {
+        const help = command.helpInformation();
+        for (const [, { flag, variables }] of settingsTakenBy(name)) expect(help).toContain(flag ?? variables[0]);
+        const hasHidden = settingsTakenBy(name).some(([, { flag }]) => flag === null);
+        expect(help.includes('Set by variables only:')).toBe(hasHidden);
+      }
+    });
+
+    test(`${name} has the defaults that its help names, and lets variables and flags beat them`, () => {
+      const usual = readSettingsOf(name, {}, {}).settings as Record<string, unknown>;
+      const byName = settings as Record<string, Grouped>;
+      for (const [setting, value] of Object.entries(usual)) {
+        const shown = printedValue(byName[setting]!, value);
+        const absent = byName[setting]?.except?.[name]?.absent;
+        if (shown !== null && absent === undefined) expect(absentText(byName[setting]!, name)).toBe(shown);
+      }
+      const dataOf = (given: object) =>
+        (readSettingsOf(name, { ...given }, { STACKSIDE_DATA: '/of-variable' }).settings as { data?: string }).data;
+      if ('data' in usual) expect([dataOf({}), dataOf({ data: '/of-flag' })]).toEqual(['/of-variable', '/of-flag']);
+      if (!('logLevel' in usual)) return;
+      const level = (given: object, environment: Record<string, string>) =>
+        (readSettingsOf(name, { ...given }, environment).settings as { logLevel: string }).logLevel;
+      expect(level({}, { STACKSIDE_LOG_LEVEL: 'debug' })).toBe('debug');
+      expect(level({ logLevel: 'info' }, { STACKSIDE_LOG_LEVEL: 'debug' })).toBe('info');
+    });
+  }
+
+  test('that logs takes --log-level, and says of it what the others say', () => {
+    const lines = (['serve', 'demo', 'import', 'rebuild'] as const).map((name) => {
+      const [, text = ''] =
+        /(--log-level <level>.*?)\(default/s.exec(commandsNamed(name)[0]?.helpInformation() ?? '') ?? [];
+      return text.replace(/\s+/g, ' ');
+    });
+    expect(new Set(lines)).toEqual(
+      new Set(['--log-level <level> Minimum log level: debug, info, warn, error, silent ']),
+    );
+  });
+});
+
+describe('what is printed of settings', () => {
+  const secret = '11'.repeat(32);
+  const used = readSettings(
+    { apiPort: '0', deprecated: 'off' },
+    {
+      STACKSIDE_FAUCET_KEYS: secret,
+      STACKSIDE_HOOK_ALERT: `https://example.org/${secret}`,
+      STACKSIDE_NODE_RPC: `https://user:${secret}@example.org`,
+      STACKSIDE_FAUCET_NODE: `https://${secret}@example.org`,
+      STACKSIDE_NETWORK: 'testnet',
+    },
+  );
+
+  test('in the log are those that differ from their defaults, and no secret', () => {
+    expect(changedSettings(used)).toEqual({
+      network: 'testnet',
+      chain_id: '0x80000000',
+      api_port: 0,
+      deprecated: 'off',
+      node_rpc: 'https://user:***@example.org',
+      hook_alert: '<set>',
+      faucet_node: 'https://***@example.org',
+      faucet_keys: '<set>',
+    });
+    expect(changedSettings(readSettings({}, {}))).toEqual({});
+  });
+
+  test('is never a secret', () => {
+    for (const [name, declared] of settingsTakenBy('serve')) {
+      const value = used[name as keyof typeof used];
+      expect(`${printedValue(declared, value)} ${JSON.stringify(jsonValue(declared, value))}`).not.toContain(secret);
+    }
+  });
+});
+
+describe('a variable that begins as a setting and is none', () => {
+  test('is named with the setting that was meant, where one is near', () => {
+    const environment = {
+      STACKSIDE_API_PROT: '1',
+      STACKSIDE_HOOK_LIMITS: '1',
+      STACKSIDE_UNHEARD_OF: '1',
+      STACKSIDE_API_PORT: '1',
+      STACKS_API_PROT: '1',
+    };
+    expect(unknownVariables(environment)).toEqual([
+      { variable: 'STACKSIDE_API_PROT', nearest: 'STACKSIDE_API_PORT' },
+      { variable: 'STACKSIDE_HOOK_LIMITS', nearest: 'STACKSIDE_HOOK_LIMIT' },
+      { variable: 'STACKSIDE_UNHEARD_OF', nearest: null },
+    ]);
+  });
+
+  test('is quiet where it is one of the tests, and then documented for contributors', () => {
+    const read = [...new Bun.Glob('{test,bench}/**/*.ts').scanSync(root)].flatMap((file) =>
+      [...readFileSync(join(root, file), 'utf8').matchAll(/process\.env\.(STACKSIDE_\w+)/g)].map(
+        ([, name = '']) => name,
+      ),
+    );
+    expect([...new Set(read)].toSorted()).toEqual(testVariables.toSorted());
+    const others = [...read, ...testSupportVariables];
+    expect(unknownVariables(Object.fromEntries(others.map((name) => [name, '1'])))).toEqual([]);
+    const contributors = pages.find(({ name }) => name === 'CONTRIBUTING.md')?.text ?? '';
+    expect(testVariables.filter((name) => !contributors.includes(name))).toEqual([]);
+  });
+});
+
+test('a setting is declared under one name, one flag and variables of its own, by a sentence without an end', () => {
+  const flags = all.flatMap(({ flag }) => (flag === null ? [] : [flag.split(' ')[0]]));
+  expect(new Set(flags).size).toBe(flags.length);
+  for (const { help, accepts } of all) expect([help, accepts].filter((text) => /^[\s]|[.\s]$/.test(text))).toEqual([]);
+});

@@ -1,0 +1,200 @@
+/** URLs of the API's own GET routes, drawn at random, about what a stream of events speaks of. */
+import type { NodeEvent } from '../../../src/devnet/node-event.ts';
+import type { Prng } from '../../../src/devnet/prng.ts';
+
+/** Routes that only a process which takes events answers: of the server itself. */
+export const isOfOperator = ({ path }: GetRoute): boolean =>
+  /^\/stackside\/v1\/(system|log|inspections|journal|digests|hosts)\b/.test(path);
+
+/** What is used of a JSON schema. */
+export interface Schema {
+  type?: string;
+  anyOf?: Schema[];
+  enum?: string[];
+  const?: string;
+  items?: Schema;
+  minimum?: number;
+  maximum?: number;
+  pattern?: string;
+}
+export interface Parameter {
+  name: string;
+  in: 'path' | 'query';
+  required: boolean;
+  schema: Schema;
+}
+export interface GetRoute {
+  path: string;
+  parameters: Parameter[];
+}
+
+export interface Route extends GetRoute {
+  /** `GET`. */
+  method: string;
+}
+
+interface Document {
+  paths: Record<string, Record<string, { parameters?: (Parameter | { $ref: string })[] }>>;
+  components: Record<string, Record<string, unknown>>;
+}
+
+/** What a reference of an OpenAPI document stands for; whatever else is given, itself. */
+export function resolved<T extends object>(document: Pick<Document, 'components'>, part: T | { $ref: string }): T {
+  if (!('$ref' in part)) return part;
+  const [kind = '', name = ''] = part.$ref.split('/').slice(2);
+  return document.components[kind]?.[name] as T;
+}
+
+/** The routes that an OpenAPI document describes, with their parameters but for headers. */
+export function routesOf(described: unknown): Route[] {
+  const document = described as Document;
+  return Object.entries(document.paths).flatMap(([path, methods]) =>
+    Object.entries(methods).map(([method, { parameters = [] }]) => ({
+      method: method.toUpperCase(),
+      path,
+      parameters: parameters
+        .map((one) => resolved<Omit<Parameter, 'in'> & { in: string }>(document, one))
+        .filter((one): one is Parameter => one.in !== 'header')
+        .map((one) => ({ ...one, required: one.required === true })),
+    })),
+  );
+}
+
+/** Those of GET alone. */
+export const getRoutes = (document: unknown): GetRoute[] => routesOf(document).filter(({ method }) => method === 'GET');
+
+const HASH = /\b0x[0-9a-f]{64}\b/g;
+const BITCOIN_RECIPIENT = /"recipient":\s*"([^"]+)"/g;
+const NAMED = /\bS[TPMN][0-9A-Z]{28,41}(\.[a-zA-Z][\w-]*(::[a-zA-Z][\w-]*)?)?/g;
+
+/** What routes can be asked about: things the stream names, grouped by the form of their identifier. */
+export class Subjects {
+  readonly hashes = new Set<string>();
+  readonly principals = new Set<string>();
+  readonly contracts = new Set<string>();
+  readonly assets = new Set<string>();
+  readonly bitcoinAddresses = new Set<string>();
+  /** Names and namespaces stand in no event as text: whoever knows some adds them. */
+  readonly names = new Set<string>();
+  readonly namespaces = new Set<string>();
+  readonly heights = new Set(['1']);
+  readonly burnHeights = new Set(['1']);
+  /** When blocks were mined, in Unix seconds. */
+  readonly times = new Set(['1']);
+
+  /** Learns the identifiers that an event speaks of. */
+  add({ path, body }: NodeEvent): void {
+    for (const [hash] of body.matchAll(HASH)) this.hashes.add(hash);
+    for (const [text, contract, asset] of body.matchAll(NAMED)) {
+      if (asset !== undefined) this.assets.add(text);
+      else if (contract !== undefined) this.contracts.add(text);
+      else this.principals.add(text);
+    }
+    if (path === '/new_burn_block') {
+      for (const [, address] of body.matchAll(BITCOIN_RECIPIENT)) this.bitcoinAddresses.add(address ?? '');
+    }
+    if (path !== '/new_block') return;
+    const block = JSON.parse(body) as { block_height: number; burn_block_height: number; burn_block_time: number };
+    this.heights.add(String(block.block_height));
+    this.burnHeights.add(String(block.burn_block_height));
+    this.times.add(String(block.burn_block_time));
+  }
+}
+
+const BITCOIN_ADDRESS = 'mhYeZXrSEuyf2wbJ14qZ2apG7ofMLDj9Ss';
+const FALLBACK_HASH = `0x${'ab'.repeat(32)}`;
+/** A trait that every contract has, and one that hardly any has, whichever its functions are called. */
+const TRAITS = ['{"functions":[]}', '{"functions":[{"args":[{"type":"bool"},{"type":"int128"}]}]}'];
+const FALLBACK_PRINCIPAL = 'ST1PQHQKV0RJXZFY1DGX8MNSNYVE3VGZJSRTPGZGM';
+
+function valueFor({ name, schema }: Pick<Parameter, 'name' | 'schema'>, of: Subjects, prng: Prng): string {
+  const some = (set: ReadonlySet<string>, otherwise: string): string =>
+    set.size === 0 ? otherwise : prng.pick([...set]);
+  const hash = () => some(of.hashes, FALLBACK_HASH);
+  const principal = () => some(of.principals, FALLBACK_PRINCIPAL);
+  const contract = () => some(of.contracts, `${FALLBACK_PRINCIPAL}.token`);
+  const anyPrincipal = () => (prng.chance(0.3) ? contract() : principal());
+  const height = () => some(of.heights, '1');
+  const burnHeight = () => some(of.burnHeights, '1');
+  switch (name) {
+    case 'tx_id':
+    case 'hash':
+    case 'block_hash':
+    case 'burn_block_hash':
+    case 'id':
+      return hash();
+    case 'height_or_hash':
+      return prng.pick([height(), burnHeight(), hash(), 'latest']);
+    case 'height':
+    case 'block_height':
+    case 'tenure_height':
+    case 'until_block':
+      return height();
+    case 'burn_block_height':
+      return burnHeight();
+    case 'start_time':
+    case 'end_time':
+      return some(of.times, '1');
+    case 'principal':
+    case 'address':
+    case 'sender_address':
+    case 'recipient_address':
+    case 'from_address':
+    case 'to_address':
+    case 'pool_principal':
+      return anyPrincipal();
+    case 'contract_id':
+      return contract();
+    case 'asset_identifier':
+    case 'asset_identifiers':
+    case 'token':
+      return some(of.assets, `${FALLBACK_PRINCIPAL}.token::coin`);
+    case 'value':
+      return String(prng.between(1, 4));
+    case 'network':
+      return prng.pick(['mainnet', 'testnet']);
+    case 'trait_abi':
+      return prng.pick(TRAITS);
+    case 'name':
+      return some(of.names, 'nobody.btc');
+    case 'tld':
+      return some(of.namespaces, 'btc');
+    case 'zoneFileHash':
+      return 'ab'.repeat(20);
+    case 'blockchain':
+      return 'stacks';
+    case 'pox':
+      return prng.pick(['pox2', 'pox3', 'pox4']);
+    case 'signer_key':
+      return `0x02${'02'.repeat(32)}`;
+    case 'cycle_number':
+      return String(prng.between(1, 8));
+    case 'burnchain_address':
+      return some(of.bitcoinAddresses, BITCOIN_ADDRESS);
+    case 'bond_index':
+      return String(prng.between(0, 3));
+  }
+  const choices = schema.enum ?? schema.anyOf?.flatMap((one) => (one.const === undefined ? [] : [one.const])) ?? [];
+  if (choices.length > 0) return prng.pick(choices);
+  if (schema.type === 'array') return valueFor({ name, schema: schema.items ?? {} }, of, prng);
+  if (schema.type === 'integer') return String(prng.between(schema.minimum ?? 0, (schema.minimum ?? 0) + 5));
+  if (schema.type === 'boolean') return prng.pick(['true', 'false']);
+  return 'x';
+}
+
+/** The share of optional parameters that a URL gives. Cursors are never given: each belongs to its own list. */
+const OPTIONAL = 0.2;
+
+/** A path of the route with its query, every parameter with a value of its form. */
+export function randomUrl({ path, parameters }: GetRoute, of: Subjects, prng: Prng): string {
+  const query = new URLSearchParams();
+  let filled = path;
+  for (const parameter of parameters) {
+    if (parameter.in === 'path') {
+      filled = filled.replace(`{${parameter.name}}`, encodeURIComponent(valueFor(parameter, of, prng)));
+    } else if (parameter.required || (parameter.name !== 'cursor' && prng.chance(OPTIONAL))) {
+      query.set(parameter.name, valueFor(parameter, of, prng));
+    }
+  }
+  return `${filled}${query.size === 0 ? '' : `?${query}`}`;
+}

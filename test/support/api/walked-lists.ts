@@ -1,0 +1,726 @@
+/** Every list of the API that is walked by cursor, from the table of its routes, over a simulated chain that goes on. */
+
+import { Database } from 'bun:sqlite';
+import { systemClock } from '../../../src/base/clock.ts';
+import { clarity } from '../../../src/codec/clarity-encode.ts';
+import { toHex } from '../../../src/codec/hex.ts';
+import { transactionId } from '../../../src/codec/transaction.ts';
+import { createApp, resources } from '../../../src/commands/serve/app.ts';
+import { SimulatedChain } from '../../../src/devnet/chain.ts';
+import { networks } from '../../../src/devnet/network.ts';
+import { contractCall, signTransaction } from '../../../src/devnet/transaction.ts';
+import { type Account, accounts } from '../../../src/devnet/wallet.ts';
+import type { Faucets } from '../../../src/faucets/faucets.ts';
+import type { HookReader } from '../../../src/hooks/routes/family.ts';
+import { type HookApi, hookRoutes, management } from '../../../src/hooks/routes/hooks.ts';
+import { serializedBackfill, serializedDelivery } from '../../../src/hooks/routes/schemas.ts';
+import type { Chainhooks } from '../../../src/hooks/service.ts';
+import type { Route } from '../../../src/http/route.ts';
+import { indexPath } from '../../../src/store/files/database.ts';
+import { hookBackfills } from '../../../src/store/hooks/backfills.ts';
+import { type DeliveryFilter, deliveryLog } from '../../../src/store/hooks/delivery-log.ts';
+import { hookRecords } from '../../../src/store/hooks/records.ts';
+import type { ReceivedEvent } from '../../../src/store/ingest/ingest.ts';
+import type { Cursor, Page } from '../../../src/store/model/page.ts';
+import { openSnapshots, type Snapshots } from '../../../src/store/read/snapshots.ts';
+import { inserter } from '../../../src/store/rows/table.ts';
+import { hookDeliveriesTable } from '../../../src/store/rows/tables.ts';
+import { type OpenIngest, openNew, received } from '../data/ingest.ts';
+import {
+  alice,
+  announcement,
+  block,
+  bob,
+  carol,
+  drop,
+  inMicroblock,
+  type MadeBlock,
+  receipt,
+  START,
+  stream,
+  type Transaction,
+  transfer,
+} from '../events/handmade.ts';
+import { BOOT, bonds, burnBlock, keyOf, type PoxEvent, p, rewardSet, stacked, u } from '../events/pox.ts';
+
+const VERSION = 'stackside v0.0.0 (test:test)';
+const BITCOIN = 'mhYeZXrSEuyf2wbJ14qZ2apG7ofMLDj9Ss';
+const OTHER_BITCOIN = 'mk4zAE1iVWf5PJAgeX83rSXnzF5zQBiqf1';
+const HOOK = 1;
+const CONSUMER = 'default';
+const HOOK_UUID = '01234567-89ab-cdef-0123-456789abcdef';
+
+/** What is asked where a short chain has nothing of a kind: a list without rows. */
+const none: Readonly<Record<string, string>> = {
+  asset_identifier: 'ST000000000000000000002AMW42H.none::none',
+  value: '0x00',
+  bond_index: '0',
+  cycle_number: '1',
+  pool_principal: 'ST000000000000000000002AMW42H',
+  address: 'mfWxJ45yp2SFn7UciZyNpvDKrzbhyfKrY8',
+  burnchain_address: 'mfWxJ45yp2SFn7UciZyNpvDKrzbhyfKrY8',
+  signer_key: `0x02${'00'.repeat(32)}`,
+};
+
+/** A page in the order of its list, whatever its envelope. */
+export interface WalkedPage {
+  items: string[];
+  total: number | null;
+  current: string | null;
+  next: string | null;
+  previous: string | null;
+}
+
+/** A row of a list: what it shows, and its key in the list's order, which it keeps while it stays in its place. */
+export interface WalkedRow {
+  key: string;
+  text: string;
+}
+
+/** The list that a route is of, with values for its parameters. */
+export interface WalkedList {
+  route: string;
+  /** Path and query without `limit`, `cursor` and `offset`. */
+  target: string;
+}
+
+/** What a list by offset is asked with besides what its route requires: a word that may be any of several, or a subject. */
+type Asked = readonly [name: string, word: string | null];
+
+/** A list that is read by offset. */
+export interface OffsetList extends WalkedList {
+  /** The route, with the optional parameters that it is asked with. */
+  name: string;
+  limit: { name: string; minimum: number; maximum: number; usual: number };
+  offset: { name: string; maximum: number };
+}
+
+/** Some rows of such a list, with what the answer says of the page where it does. */
+export interface OffsetPage {
+  items: string[];
+  limit?: number;
+  offset?: number;
+  total?: number;
+}
+
+interface Schema {
+  type?: string;
+  minimum?: number;
+  maximum?: number;
+  default?: number;
+  const?: string;
+  anyOf?: readonly Schema[];
+}
+
+interface Parameter {
+  name: string;
+  in: 'path' | 'query';
+  required: boolean;
+  schema: Schema;
+}
+
+const parametersOf = ({ detail }: Route): readonly Parameter[] => detail.parameters as readonly Parameter[];
+
+/** All routes, those of chainhooks too. */
+const routeTable = (): readonly Route[] => [
+  ...resources(VERSION, systemClock.now, {} as Faucets).flat(),
+  ...hookRoutes(VERSION, null),
+];
+
+const propertiesOf = (route: Route): Readonly<Record<string, unknown>> => {
+  const answer = route.detail.responses[200]?.content?.['application/json']?.schema;
+  return (answer?.properties as Record<string, unknown> | undefined) ?? {};
+};
+
+/** Routes that take a cursor. */
+export const cursorRoutes = (): readonly Route[] =>
+  routeTable().filter(({ detail }) => detail.parameters.some(({ name }) => name === 'cursor'));
+
+/** Ends the name of an offset: before it stands what else of an answer the offset is in. */
+const OFFSET = /offset$/;
+
+/** Optional parameters, one of which a route requires. */
+const oneOf: Readonly<Record<string, readonly string[]>> = { '/extended/v1/tx/events': ['address', 'tx_id'] };
+
+/** The words that a parameter may be, and a switch is turned on; null for one that names a subject. */
+const wordsOf = ({ type, anyOf }: Schema): (string | null)[] =>
+  type === 'boolean' ? ['true'] : (anyOf?.map((one) => one.const ?? null) ?? [null]);
+
+interface OffsetKind {
+  route: Route;
+  name: string;
+  asked: readonly Asked[];
+}
+
+/** Every route that takes an offset, without any of its optional parameters and with each of them. */
+export function offsetKinds(): OffsetKind[] {
+  return routeTable().flatMap((route) => {
+    const parameters = parametersOf(route);
+    if (route.method !== 'GET' || !parameters.some(({ name }) => OFFSET.test(name))) return [];
+    const required = (oneOf[route.path] ?? []).map((name): Asked => [name, null]);
+    const others = parameters
+      .filter(
+        (one) => !one.required && !/(limit|offset|cursor)$/.test(one.name) && !oneOf[route.path]?.includes(one.name),
+      )
+      .flatMap(({ name, schema }) => wordsOf(schema).map((word): Asked => [name, word]));
+    const kinds = [
+      ...(required.length === 0 ? [[]] : required.map((one) => [one])),
+      ...others.map((one) => [...required.slice(0, 1), one]),
+    ];
+    return kinds.map((asked) => ({
+      route,
+      asked,
+      name: [route.path, ...asked.map(([name, word]) => (word === null ? name : `${name} ${word}`))].join(' '),
+    }));
+  });
+}
+
+/** Routes of v3 that answer a page. */
+export const pageRoutes = (): readonly Route[] =>
+  routeTable().filter((route) => route.path.startsWith('/extended/v3/') && 'results' in propertiesOf(route));
+
+/** What lists are of: each is chosen for the length of its list. */
+function subjectsOf(directory: string): (path: string, name: string) => string {
+  using db = new Database(indexPath(directory), { readonly: true });
+  const most = (sql: string): string => String(db.query<{ it: unknown }, []>(`${sql} LIMIT 1`).get()?.it ?? '');
+  const accountWith = (column: string) =>
+    most(`SELECT address AS it FROM accounts ORDER BY ${column} DESC, transactions DESC, address`);
+  const ft = most('SELECT identifier AS it FROM ft_balances GROUP BY asset_id ORDER BY count(*) DESC, 1');
+  const nft = 'FROM nft_instances i JOIN assets a ON a.id = i.asset_id ORDER BY i.events DESC, i.value';
+  const counterparty = (column: string, table: string) =>
+    most(
+      `SELECT p.address AS it FROM ${table} t JOIN principals p ON p.id = t.${column} GROUP BY 1 ORDER BY count(*) DESC, 1`,
+    );
+  const stackers =
+    'FROM cycle_stackers WHERE signer_key IS NOT NULL GROUP BY cycle, signer_key ORDER BY count(*) DESC, cycle, signer_key';
+  const namedInEvents = `FROM events e JOIN principals p ON p.id IN (e.sender_id, e.recipient_id)
+    JOIN transactions t ON t.position = e.position GROUP BY p.id, t.position ORDER BY count(*) DESC, 1`;
+  /** Transactions that change the most assets. */
+  const changing = db
+    .query<{ id: string }, []>(
+      `SELECT '0x' || lower(hex(t.tx_id)) AS id FROM events e JOIN transactions t ON t.position = e.position
+        WHERE e.asset_id IS NOT NULL GROUP BY e.position ORDER BY count(DISTINCT e.asset_id) DESC, e.position LIMIT 9`,
+    )
+    .all()
+    .map(({ id }) => id);
+  const transactions = db
+    .query<{ id: string }, []>(
+      "SELECT '0x' || lower(hex(tx_id)) AS id FROM transactions ORDER BY event_count DESC LIMIT 9",
+    )
+    .all()
+    .map(({ id }) => id);
+  const values: readonly (readonly [path: RegExp, name: string, value: string])[] = [
+    [
+      /staking\/signers/,
+      'principal',
+      most(`SELECT p.address AS it FROM stakes s JOIN principals p ON p.id = s.signer_id
+                                             WHERE s.current = 1 GROUP BY 1 ORDER BY count(*) DESC, 1`),
+    ],
+    [
+      /staking\/bonds/,
+      'principal',
+      most(`SELECT p.address AS it FROM bond_positions b JOIN principals p ON p.id = b.staker_id
+                                           WHERE b.current = 1 GROUP BY 1 ORDER BY count(*) DESC, 1`),
+    ],
+    [
+      /balances\/ft|transfers\/ft/,
+      'principal',
+      most('SELECT address AS it FROM ft_balances ORDER BY transfers DESC, 1'),
+    ],
+    [/balance-changes/, 'principal', accountWith('stx_outbound')],
+    [/balances\/nft/, 'principal', accountWith('nfts')],
+    [/stx_inbound/, 'principal', counterparty('recipient_id', 'transactions')],
+    [/inbound/, 'principal', accountWith('stx_inbound')],
+    [/outbound/, 'principal', accountWith('stx_outbound')],
+    [
+      /mempool/,
+      'principal',
+      most(`SELECT p.address AS it FROM pending_counts c JOIN principals p ON p.id = c.principal_id
+                                    ORDER BY c.transactions DESC, 1`),
+    ],
+    [/tx_id}.events/, 'principal', most(`SELECT p.address AS it ${namedInEvents}`)],
+    [/./, 'principal', accountWith('transactions')],
+    [/nft/, 'asset_identifier', most(`SELECT a.identifier AS it ${nft}`)],
+    [/./, 'asset_identifier', ft],
+    [/./, 'value', most(`SELECT '0x' || lower(hex(i.value)) AS it ${nft}`)],
+    [/principal}\/balance-changes/, 'tx_id', changing.join(',')],
+    [/balance-changes/, 'tx_id', changing[0] ?? ''],
+    [/tx_id}.events/, 'tx_id', most(`SELECT '0x' || lower(hex(t.tx_id)) AS it ${namedInEvents}`)],
+    [/./, 'tx_id', transactions[0] ?? ''],
+    [
+      /pox-transactions/,
+      'height_or_hash',
+      most('SELECT height AS it FROM pox_transactions GROUP BY 1 ORDER BY count(*) DESC'),
+    ],
+    [/burn-blocks/, 'height_or_hash', most('SELECT height AS it FROM anchor_burn_blocks ORDER BY blocks DESC')],
+    [/./, 'height_or_hash', most('SELECT height AS it FROM blocks ORDER BY transactions DESC, height')],
+    [/allowlist/, 'bond_index', most('SELECT bond_index AS it FROM bond_allowances GROUP BY 1 ORDER BY count(*) DESC')],
+    [/./, 'bond_index', most('SELECT bond_index AS it FROM bond_registrations GROUP BY 1 ORDER BY count(*) DESC')],
+    [/stackers/, 'cycle_number', most(`SELECT cycle AS it ${stackers}`)],
+    [/./, 'cycle_number', most('SELECT cycle AS it FROM reward_cycles ORDER BY signers DESC')],
+    [/./, 'tenure_height', most('SELECT tenure_height AS it FROM blocks GROUP BY 1 ORDER BY count(*) DESC, 1')],
+    [
+      /./,
+      'contract_id',
+      most(`SELECT p.address AS it FROM contract_logs l JOIN principals p ON p.id = l.contract_id
+                                ORDER BY l.logs DESC, 1`),
+    ],
+    [/mempool/, 'type', 'token_transfer'],
+    [/tx.events/, 'type', 'fungible_token_asset'],
+    [/./, 'type', 'contract_call'],
+    [/./, 'uuid', HOOK_UUID],
+    [/./, 'block_hash', most("SELECT '0x' || lower(hex(block_hash)) AS it FROM blocks ORDER BY transactions DESC")],
+    [/delegations/, 'height', most('SELECT height AS it FROM blocks ORDER BY height DESC')],
+    [/./, 'height', most('SELECT height AS it FROM blocks ORDER BY transactions DESC')],
+    [/./, 'until_block', most('SELECT height AS it FROM blocks ORDER BY height DESC')],
+    [/./, 'after_block', '1'],
+    [/./, 'start_time', '1'],
+    [/./, 'end_time', '4000000000'],
+    [/./, 'nonce', '0'],
+    [/./, 'function_name', most('SELECT name AS it FROM called_functions ORDER BY calls DESC')],
+    [/./, 'trait_abi', '{"functions":[]}'],
+    [/./, 'token', ft],
+    [/./, 'asset_identifiers', most(`SELECT a.identifier AS it ${nft}`)],
+    [/mempool/, 'recipient_address', counterparty('recipient_id', 'mempool_transactions')],
+    [/mempool/, 'address', counterparty('sender_id', 'mempool_transactions')],
+    [/mempool/, 'sender_address', counterparty('sender_id', 'mempool_transactions')],
+    [/./, 'from_address', counterparty('sender_id', 'transactions')],
+    [/./, 'to_address', counterparty('recipient_id', 'transactions')],
+    [/tx.events/, 'address', accountWith('transactions')],
+    [/./, 'pox', 'pox4'],
+    [/./, 'pool_principal', counterparty('pool_id', 'delegations')],
+    [/rewards/, 'address', most('SELECT recipient AS it FROM burn_rewards GROUP BY 1 ORDER BY count(*) DESC, 1')],
+    [/slot/, 'address', most('SELECT address AS it FROM burn_slot_holders GROUP BY 1 ORDER BY count(*) DESC, 1')],
+    [
+      /./,
+      'burnchain_address',
+      most('SELECT recipient AS it FROM pox_transactions GROUP BY 1 ORDER BY count(*) DESC, 1'),
+    ],
+    [/./, 'signer_key', most(`SELECT '0x' || lower(hex(signer_key)) AS it ${stackers}`)],
+  ];
+  return (path, name) => {
+    const fitting = values.filter(([paths, named]) => named === name && paths.test(path)).map(([, , value]) => value);
+    const value = [...fitting, none[name]].find(Boolean);
+    if (value === undefined) throw new Error(`${path}: no value for ${name}; a new list needs one here`);
+    return value;
+  };
+}
+
+type SubjectOf = ReturnType<typeof subjectsOf>;
+
+/** The list of a route, with what its parameters require. */
+function listOf(route: Route, subjectOf: SubjectOf): WalkedList {
+  const { path } = route;
+  const query = new URLSearchParams();
+  let target = path;
+  for (const { name, in: place, required } of parametersOf(route)) {
+    if (place === 'path') target = target.replace(`{${name}}`, encodeURIComponent(subjectOf(path, name)));
+    else if (required) query.set(name, subjectOf(path, name));
+  }
+  return { route: path, target: `${target}?${query}` };
+}
+
+/** The rows of a page: the list itself, or the events of a transaction, which may be one of several by their ids. */
+function rowsIn(body: Record<string, unknown>): unknown[] {
+  const rows = body.results ?? body.events;
+  if (rows !== undefined) return rows as unknown[];
+  const [one] = Object.values(body) as { result: Record<string, unknown> }[];
+  return rowsIn(one!.result);
+}
+
+/** The lists of hooks, read from an index of their own, to which deliveries come and go. */
+class HookLists implements Disposable {
+  readonly #open = openNew();
+  readonly #db = new Database(indexPath(this.#open.directory));
+  readonly #log = deliveryLog(this.#db);
+  readonly #jobs = hookBackfills(this.#db);
+  readonly #records = hookRecords(this.#db);
+  #made = 0;
+
+  readonly #managed = management({ pausedReason: () => null } as unknown as Chainhooks, () => Promise.reject(), null);
+  readonly #reader = {
+    hooks: { records: this.#records, deliveries: { waiting: () => ({ count: 0, oldest: null }) } },
+    height: () => 0,
+  } as unknown as HookReader;
+
+  /** What the routes ask of chainhooks. */
+  readonly api = {
+    access: { callerOf: () => ({ isOperator: true }), consumerOf: () => CONSUMER },
+    ownerOf: () => CONSUMER,
+    management: {
+      page: (_read: HookReader, consumer: string, limit: number, offset: number) =>
+        this.#managed.page(this.#reader, consumer, limit, offset),
+    },
+    deliveries: {
+      page: (
+        _read: unknown,
+        _consumer: string,
+        _uuid: string,
+        filter: DeliveryFilter,
+        limit: number,
+        at: Cursor | null,
+      ) => shown(this.#log.page(HOOK, filter, limit, at), (one) => serializedDelivery(one, undefined, false)),
+    },
+    backfills: {
+      page: (_read: unknown, _consumer: string, _uuid: string, limit: number, at: Cursor | null) =>
+        shown(this.#jobs.page(HOOK, limit, at), serializedBackfill),
+    },
+  } as unknown as HookApi;
+
+  /** Makes deliveries and a backfill, and forgets the oldest. */
+  goOn(): void {
+    const insert = inserter(this.#db, hookDeliveriesTable);
+    for (let i = 0; i < 4; i++) {
+      this.#made += 1;
+      this.#records.add({
+        uuid: `hook_${this.#made}`,
+        consumer: CONSUMER,
+        createdAt: this.#made,
+        definition:
+          '{"name":"n","version":"1","chain":"stacks","network":"testnet","filters":{"events":[]},"action":{"type":"http_post","url":"https://127.0.0.1/"}}',
+        url: 'https://127.0.0.1/',
+      });
+      insert({
+        webhook_id: `evt_${this.#made}`,
+        hook_id: HOOK,
+        lane: 0,
+        reason: 0,
+        sequence: this.#made,
+        state: this.#made % 3,
+        created_at: this.#made,
+        next_attempt_at: null,
+        delivered_at: null,
+        tried_since: null,
+        attempts: 0,
+        blocks: '{"apply":[],"rollback":[]}',
+        min_height: this.#made,
+        max_height: this.#made,
+        body_bytes: 0,
+        body_sha256: new Uint8Array(32),
+        backfill_id: null,
+        problem: null,
+      });
+      this.#jobs.add({ uuid: `job_${this.#made}`, hookId: HOOK, dryRun: false, from: 1, to: this.#made }, this.#made);
+    }
+    this.#db.run('DELETE FROM hook_deliveries WHERE id = (SELECT min(id) FROM hook_deliveries)');
+  }
+
+  [Symbol.dispose](): void {
+    this.#db.close();
+    this.#open[Symbol.dispose]();
+  }
+}
+
+const shown = <T, R>({ items, ...page }: Page<T>, item: (of: T) => R): Page<R> => ({ ...page, items: items.map(item) });
+
+/** The key in a cursor's text, behind its side and its check sum. */
+const keyIn = (cursor: string | null): string =>
+  Buffer.from(cursor ?? '', 'base64url')
+    .subarray(5)
+    .toString();
+
+/** A cursor with another key of as many bytes, whose check sum anybody can make right: CRC is no signature. */
+export function forged(cursor: string, key: string): string {
+  const bytes = Buffer.from(cursor, 'base64url');
+  const json = bytes.subarray(5);
+  const other = Buffer.from(key);
+  if (other.length !== json.length) throw new Error('the key must have as many bytes');
+  const sum = (bytes.readUInt32BE(1) ^ Bun.hash.crc32(json) ^ Bun.hash.crc32(other)) >>> 0;
+  bytes.writeUInt32BE(sum, 1);
+  other.copy(bytes, 5);
+  return bytes.toString('base64url');
+}
+
+/** A chain that grows block by block. */
+export interface GrowingChain {
+  /** What comes first, and the index block hash on which block 1 is mined. */
+  readonly begin: { events: readonly ReceivedEvent[]; hash: string };
+  /** One more block on another. */
+  mine(parent: string): { events: readonly ReceivedEvent[]; hash: string };
+}
+
+/** The chain of a simulated node: of everything that happens on one a little. */
+export function simulatedChain(seed: number): GrowingChain {
+  const chain = new SimulatedChain({ seed, accounts: 8, staking: 40 });
+  return {
+    begin: { events: [received(chain.genesis())], hash: chain.genesisHash },
+    mine(parent) {
+      const { events, indexBlockHash } = chain.mine(parent, { transactions: 5 });
+      return { events: events.map(received), hash: indexBlockHash };
+    },
+  };
+}
+
+const users = accounts('crowded', 'user', 8, networks.testnet);
+
+/** Events of a block, with their types. */
+type TypedEvent = readonly [type: string, body: object];
+
+const lock = (amount: number) => ({
+  'lock-amount': u(amount),
+  'lock-period': u(1),
+  'start-burn-height': u(100),
+  'unlock-burn-height': u(140),
+});
+const cycle = (n: number) => ({ 'start-cycle-id': u(n), 'end-cycle-id': clarity.some(u(n + 1)) });
+
+/** Stackers of pox-4, all in one pool, which commits what they lock to one signer. */
+function stacking(n: number): PoxEvent[] {
+  const pool = alice.address;
+  return [
+    ...users.flatMap(({ address }, at) => [
+      stacked('pox-4', 'delegate-stx', address, {
+        'amount-ustx': u(100 + at),
+        'delegate-to': p(pool),
+        'unlock-burn-height': clarity.none(),
+      }),
+      stacked('pox-4', 'delegate-stack-stx', address, { ...lock(at), delegator: p(pool), ...cycle(n) }),
+    ]),
+    stacked('pox-4', 'stack-aggregation-commit', pool, {
+      'reward-cycle': u(n),
+      'amount-ustx': u(1),
+      'signer-key': clarity.buffer(keyOf(1)),
+      ...cycle(n),
+    }),
+  ];
+}
+
+/** What a Bitcoin block paid to some addresses, one of them several times. */
+const paid = (n: number) =>
+  [BITCOIN, OTHER_BITCOIN, BITCOIN, BITCOIN].map((address, at) => [address, 10 * n + at] as const);
+
+/** What one block of a crowded chain does, as the events of its transactions. @param n counts blocks, of all forks */
+function crowdedEvents(n: number, isFirst: boolean): TypedEvent[][] {
+  const [holder, other] = [alice.address, bob.address];
+  const contract = `${holder}.crowd`;
+  const value = (of: number) => ({ asset_identifier: `${contract}::piece`, raw_value: toHex(u(of)) });
+  const nft = (sender: string, recipient: string): TypedEvent => [
+    'nft_transfer_event',
+    { ...value(0), sender, recipient },
+  ];
+  const ft = (name: string, type: 'mint' | 'transfer', parties: object, amount: number): TypedEvent => [
+    `ft_${type}_event`,
+    { asset_identifier: `${contract}::${name}`, ...parties, amount: String(amount) },
+  ];
+  const print = ({ contract: by, value: printed }: PoxEvent): TypedEvent => [
+    'contract_event',
+    { contract_identifier: by, topic: 'print', raw_value: toHex(printed) },
+  ];
+  const user = (at: number) => users[at % users.length]!.address;
+  return [
+    // Tokens of one kind after the other for one holder, and one of them for everybody.
+    [
+      ft(`token-${n}`, 'mint', { recipient: holder }, 10),
+      ...[1, 2, 3, 4, 5, 6, 7].map((kind) => ft(`kind-${kind}`, 'mint', { recipient: holder }, kind)),
+      ft('token', 'mint', { recipient: holder }, 90),
+      ...[1, 2, 3].map((step) => ft('token', 'transfer', { sender: holder, recipient: user(n + step) }, step)),
+    ],
+    [
+      ...(isFirst ? [['nft_mint_event', { ...value(0), recipient: holder }] as const] : []),
+      ['nft_mint_event', { ...value(n + 1), recipient: holder }],
+      nft(holder, other),
+      nft(other, holder),
+    ],
+    // Balances of many change in one transaction.
+    [
+      ['stx_mint_event', { recipient: holder, amount: '1000' }],
+      ...users.map(
+        ({ address }, at): TypedEvent => [
+          'stx_transfer_event',
+          { sender: holder, recipient: address, amount: `${at + 1}` },
+        ],
+      ),
+    ],
+    // A bond for each block, in which several register; signers, through one of which all stake.
+    [
+      bonds.setup(n),
+      ...users.map(({ address }) => bonds.allow(n, address)),
+      ...users.map(({ address }) => bonds.register(n, address, `${holder}.manager`, 1_000 + n)),
+    ].map(print),
+    n === 2 ? stacking(n).map(print) : [],
+    [
+      bonds.key('grant', `${holder}.manager-${n}`, keyOf(n % 200)),
+      bonds.key('register', `${holder}.manager-${n}`, keyOf(n % 200)),
+      bonds.stake(user(n), `${holder}.manager`, 60_000_000_000n, [8, 20], 400),
+    ].map(print),
+  ];
+}
+
+/** A call of the contract that prints the most. */
+function call(from: Account, nonce: number, fee: number): Transaction {
+  const origin = { account: from, nonce, fee: BigInt(fee) };
+  const raw = signTransaction({ payload: contractCall(`${BOOT}.pox-5`, 'nothing', []), origin }, networks.testnet);
+  return { id: toHex(transactionId(raw)), raw: toHex(raw) };
+}
+
+/** A chain put together by hand, in which every block adds to the lists that a simulated one leaves almost empty. */
+export function crowdedChain(): GrowingChain {
+  const blocks = new Map<string, MadeBlock>();
+  let made = 0;
+  /** Transfers that wait, oldest first. */
+  const waiting: Transaction[] = [];
+
+  function mempool(): ReceivedEvent[] {
+    const added = [0, 1, 2, 3].map((step) => transfer(bob, made * 4 + step, 300 + step, undefined, users[step]));
+    waiting.push(...added);
+    const events = [announcement(added, START + made)];
+    if (made > 2) events.push(drop([waiting.shift()!], 'StaleGarbageCollect'));
+    return events;
+  }
+
+  return {
+    begin: { events: [], hash: '' },
+    mine(parentHash) {
+      const parent = blocks.get(parentHash) ?? null;
+      made += 1;
+      const lists = crowdedEvents(made, parent === null);
+      const transactions = lists.map((_, at) => (at === 0 ? call : transfer)(alice, made * lists.length + at, 300));
+      let index = 0;
+      const events = lists.flatMap((list, at) =>
+        list.map(([type, body]) => ({
+          txid: transactions[at]!.id,
+          event_index: index++,
+          committed: true,
+          type,
+          [type]: body,
+        })),
+      );
+      const signers = [1, 2, 3, 4, 5, 6, 7, 8].map((key) => [keyOf(key), key, BigInt(key)] as const);
+      const confirmed = { label: `confirmed ${made}`, after: null, sequence: 0, transactions: [] };
+      const receipts = transactions.map((one, at) => receipt(one, at, at === 0 ? {} : inMicroblock(confirmed)));
+      const one = block(parent, `crowded ${made}`, receipts, {
+        events,
+        tenure_height: 7,
+        ...rewardSet(made, signers),
+      });
+      blocks.set(one.hash, one);
+      const bitcoin = burnBlock(100 + made, `${made}`, made === 1 ? null : `${made - 1}`, paid(made));
+      const streamed = [0, 1, 2].map((sequence) => ({
+        label: `streamed ${made}.${sequence}`,
+        after: sequence === 0 ? null : `streamed ${made}.${sequence - 1}`,
+        sequence,
+        transactions: [transfer(carol, made * 3 + sequence, 300)],
+      }));
+      return { events: [...mempool(), one.event, bitcoin, stream(one, streamed)], hash: one.hash };
+    },
+  };
+}
+
+/** The API over a chain. */
+export class WalkedWorld implements Disposable {
+  readonly #chain: GrowingChain;
+  readonly #open: OpenIngest = openNew();
+  readonly #snapshots: Snapshots;
+  readonly #hooks = new HookLists();
+  readonly #app: ReturnType<typeof createApp>;
+  /** Index block hashes of the chain, genesis first. */
+  readonly #hashes: string[];
+
+  constructor(chain: GrowingChain, blocks: number) {
+    this.#chain = chain;
+    const { events, hash } = chain.begin;
+    for (const event of events) this.#open.ingest.receive(event);
+    this.#hashes = [hash];
+    for (let i = 0; i < blocks; i++) this.mine(0);
+    this.#snapshots = openSnapshots(this.#open.directory);
+    this.#app = createApp({
+      snapshots: this.#snapshots,
+      version: VERSION,
+      log: ({ event }) => {
+        throw new Error(event);
+      },
+      hooks: this.#hooks.api,
+      openHooks: true,
+    });
+  }
+
+  /** Mines on the block that stands `below` the tip; as many blocks as make it the tip. */
+  mine(below: number): void {
+    const length = this.#hashes.length;
+    this.#hashes.length = Math.max(1, length - below);
+    do {
+      const { events, hash } = this.#chain.mine(this.#hashes.at(-1) ?? '');
+      for (const event of events) this.#open.ingest.take(event);
+      this.#hashes.push(hash);
+    } while (this.#hashes.length <= length);
+    this.#open.ingest.commit();
+    this.#hooks.goOn();
+  }
+
+  /** The list of each route that takes a cursor. */
+  lists(): WalkedList[] {
+    const subjectOf = subjectsOf(this.#open.directory);
+    return cursorRoutes().map((route) => listOf(route, subjectOf));
+  }
+
+  /** The lists of each kind by offset. */
+  offsetLists(): OffsetList[] {
+    const subjectOf = subjectsOf(this.#open.directory);
+    return offsetKinds().map(({ route, name, asked }) => {
+      const { path } = route;
+      const offset = parametersOf(route).find((one) => OFFSET.test(one.name))!;
+      const limit = parametersOf(route).find((one) => one.name === offset.name.replace(OFFSET, 'limit'))!;
+      const { minimum = 0, maximum = 0, default: usual = 0 } = limit.schema;
+      const values = asked.map(([of, word]) => `&${of}=${encodeURIComponent(word ?? subjectOf(path, of))}`);
+      return {
+        route: path,
+        target: listOf(route, subjectOf).target + values.join(''),
+        name,
+        limit: { name: limit.name, minimum, maximum, usual },
+        offset: { name: offset.name, maximum: offset.schema.maximum ?? Number.MAX_SAFE_INTEGER },
+      };
+    });
+  }
+
+  /** A page of such a list; null where there is none. */
+  async offsetPage(list: OffsetList, limit: number, offset: number): Promise<OffsetPage | null> {
+    const target = `${list.target}&${list.limit.name}=${limit}&${list.offset.name}=${offset}`;
+    const { status, body } = await this.get(target);
+    if (status === 404) return null;
+    if (status !== 200) throw new Error(`${target} answers ${status}: ${JSON.stringify(body)}`);
+    const items = rowsIn(body).map((item) => JSON.stringify(item));
+    return {
+      items,
+      ...Object.fromEntries(['limit', 'offset', 'total'].flatMap((key) => (key in body ? [[key, body[key]]] : []))),
+    };
+  }
+
+  async get(target: string): Promise<{ status: number; body: Record<string, unknown> }> {
+    const response = await this.#app.handle(new Request(`http://localhost${target}`));
+    return { status: response.status, body: (await response.json()) as Record<string, unknown> };
+  }
+
+  /** A page; null where there is no such list, as when a fork took what it is of. */
+  async page({ target }: WalkedList, limit: number, cursor: string | null): Promise<WalkedPage | null> {
+    const { status, body } = await this.get(`${target}&limit=${limit}${cursor === null ? '' : `&cursor=${cursor}`}`);
+    if (status === 404) return null;
+    if (status !== 200) throw new Error(`${target} answers ${status}: ${JSON.stringify(body)}`);
+    const { results, total, cursor: of, next_cursor, prev_cursor } = body;
+    const isFlat = 'prev_cursor' in body;
+    const links = isFlat ? { current: of, next: prev_cursor, previous: next_cursor } : of;
+    return {
+      items: (results as unknown[]).map((item) => JSON.stringify(item)),
+      total,
+      ...(links as object),
+    } as WalkedPage;
+  }
+
+  /** The whole list, by pages of one row, whose cursors hold its key; null where there is no such list. */
+  async rows(list: WalkedList): Promise<WalkedRow[] | null> {
+    const rows: WalkedRow[] = [];
+    for (let cursor: string | null = null; ; ) {
+      const page: WalkedPage | null = await this.page(list, 1, cursor);
+      if (page === null) return null;
+      const [text] = page.items;
+      if (text !== undefined) rows.push({ key: keyIn(page.previous ?? page.current), text });
+      if (page.next === null) return rows;
+      cursor = page.next;
+    }
+  }
+
+  [Symbol.dispose](): void {
+    this.#snapshots.close();
+    this.#open[Symbol.dispose]();
+    this.#hooks[Symbol.dispose]();
+  }
+}

@@ -1,0 +1,87 @@
+/** Events into a data directory, as a test gives them. */
+import { readFileSync, writeFileSync } from 'node:fs';
+import { madeOnce } from '../../../src/base/cache.ts';
+import type { NodeEvent } from '../../../src/devnet/node-event.ts';
+import { silentMachine } from '../../../src/hooks/machine.ts';
+import { indexPath, openWriter } from '../../../src/store/files/database.ts';
+import {
+  type Ingest,
+  type IngestEvent,
+  type IngestOptions,
+  openIngest,
+  type ReceivedEvent,
+} from '../../../src/store/ingest/ingest.ts';
+import { type DataDirectory, dataDirectory } from './data-directory.ts';
+
+const MICROSECONDS_PER_MILLISECOND = 1_000;
+
+/** A simulated node's event as it would reach us at the simulated time. */
+export const received = ({ path, body, time }: NodeEvent): ReceivedEvent => ({
+  path,
+  text: body,
+  receivedAt: time * MICROSECONDS_PER_MILLISECOND,
+});
+
+export interface OpenIngest extends Disposable {
+  readonly directory: string;
+  readonly ingest: Ingest;
+  /** What ingest said, in order. */
+  readonly said: IngestEvent[];
+}
+
+/** Opens a directory for writing; `using` closes it, and leaves the directory. */
+export function openAt(directory: string, options: Partial<IngestOptions> = {}): OpenIngest {
+  const said: IngestEvent[] = [];
+  const opened = openIngest({
+    ...{ directory, chainId: null, machine: silentMachine },
+    log: (event) => said.push(event),
+    ...options,
+  });
+  let closed = false;
+  const close = () => {
+    if (!closed) opened.close();
+    closed = true;
+  };
+  return { directory, ingest: { ...opened, close }, said, [Symbol.dispose]: close };
+}
+
+/** The file of an index without a block, which takes longer to make than to copy. */
+const emptyIndex = madeOnce(() => {
+  using directory = dataDirectory();
+  openWriter(directory.path).close();
+  return readFileSync(indexPath(directory.path));
+});
+
+/** A new directory, with an index of no block. */
+function emptyDirectory(): DataDirectory {
+  const directory = dataDirectory();
+  writeFileSync(indexPath(directory.path), emptyIndex(), { mode: 0o600 });
+  return directory;
+}
+
+/** A new directory, open for writing; `using` closes and removes it. */
+export function openNew(options: Partial<IngestOptions> = {}): OpenIngest {
+  const directory = emptyDirectory();
+  const open = openAt(directory.path, options);
+  return {
+    ...open,
+    [Symbol.dispose]() {
+      open[Symbol.dispose]();
+      directory[Symbol.dispose]();
+    },
+  };
+}
+
+/** A new directory that holds the events, closed. They are made durable together, which is quicker than one by one. */
+export function ingestOf(events: Iterable<ReceivedEvent>, options: Partial<IngestOptions> = {}): DataDirectory {
+  const directory = emptyDirectory();
+  try {
+    using open = openAt(directory.path, options);
+    for (const event of events) open.ingest.take(event);
+    open.ingest.commit();
+  } catch (error) {
+    directory[Symbol.dispose]();
+    throw error;
+  }
+  return directory;
+}

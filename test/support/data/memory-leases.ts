@@ -1,0 +1,63 @@
+/** Leases in memory, as an engine behind a network has them: calls take time, get lost, or are done late. */
+import type { LeaseEngine, LeaseOptions, TakenLease } from '../../../src/store/log/leases.ts';
+import { LogUnavailableError, LogUnknownOutcomeError } from '../../../src/store/log/shared-log.ts';
+import type { Way } from './memory-log.ts';
+
+interface Row {
+  holder: string;
+  epoch: number;
+  until: number;
+}
+
+export class MemoryLeases {
+  readonly rows = new Map<string, Row>();
+  readonly #now: () => number;
+  readonly #isAway: () => boolean;
+
+  /** @param now the engine's clock, in milliseconds @param isAway whether nobody reaches the engine */
+  constructor(now: () => number, isAway: () => boolean) {
+    this.#now = now;
+    this.#isAway = isAway;
+  }
+
+  /** Who has a lease by the engine's clock; null where nobody has. */
+  holder(name: string): string | null {
+    const row = this.rows.get(name);
+    return row !== undefined && row.until > this.#now() ? row.holder : null;
+  }
+
+  #give({ name, holder, seconds, epochSeen }: LeaseOptions): { given: number } | TakenLease {
+    const row = this.rows.get(name);
+    const other = this.holder(name);
+    if (row !== undefined && other !== null && other !== holder) return { holder: other, epoch: row.epoch };
+    const epoch = Math.max(row?.epoch ?? 0, epochSeen) + 1;
+    this.rows.set(name, { holder, epoch, until: this.#now() + seconds * 1000 });
+    return { given: epoch };
+  }
+
+  /** What a host holds of it. @param isAlive whether its process lives: of one that has ended nothing arrives */
+  client(way: Way, isAlive = (): boolean => true): LeaseEngine {
+    const isCutOff = () => this.#isAway() || !isAlive();
+    const run = async <T>(call: () => T): Promise<T> => {
+      const fate = way.fate('lease');
+      if (isCutOff() || fate === 'unavailable') throw new LogUnavailableError('the engine is away');
+      if (fate === 'late') void way.late().then(() => (isCutOff() ? undefined : call()));
+      await way.travel();
+      if (fate === 'late' || fate === 'never' || isCutOff()) throw new LogUnknownOutcomeError('the answer was lost');
+      const answer = call();
+      await way.travel();
+      if (fate === 'lost' || isCutOff()) throw new LogUnknownOutcomeError('the answer was lost');
+      return answer;
+    };
+    return {
+      give: (lease) => run(() => this.#give(lease)),
+      setUntil: ({ name, holder, epoch }, seconds) =>
+        run(() => {
+          const row = this.rows.get(name);
+          if (row === undefined || this.holder(name) !== holder || row.epoch !== epoch) return false;
+          row.until = this.#now() + seconds * 1000;
+          return true;
+        }),
+    };
+  }
+}

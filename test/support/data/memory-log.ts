@@ -1,0 +1,176 @@
+/** A log in memory that hosts share, as an engine behind a network has it: calls take time, get lost, or are done late. */
+import { systemClock } from '../../../src/base/clock.ts';
+import { CHAIN_START, type Entry, type Head, sameChain } from '../../../src/store/log/entry.ts';
+import {
+  type Appended,
+  LogUnavailableError,
+  LogUnknownOutcomeError,
+  type SharedLog,
+} from '../../../src/store/log/shared-log.ts';
+import { MemoryLeases } from './memory-leases.ts';
+
+export type Call = 'append' | 'read' | 'head' | 'wait' | 'lease';
+
+/**
+ * What becomes of a call. `unavailable`: it never arrives. `lost`: its answer gets lost. `late`: it arrives when nobody
+ * waits for its answer any more. `never`: neither arrives nor is known not to. `refused`: an append that is told of a
+ * conflict though there is none. `cut`: a read that stops after one entry. Who waits and is `lost` is told of no entry.
+ */
+export type Fate = 'done' | 'unavailable' | 'lost' | 'late' | 'never' | 'refused' | 'cut';
+
+/** How a host reaches the log. */
+export interface Way {
+  /** Draws what becomes of a call. */
+  fate(call: Call): Fate;
+  /** Time that a call takes to arrive, or its answer. */
+  travel(): Promise<void>;
+  /** Time after which a late call arrives. */
+  late(): Promise<void>;
+  /** Time after which whoever waits for entries looks by itself. */
+  look(): Promise<void>;
+}
+
+/** A way on which nothing is lost, and which takes no time. */
+export const directWay: Way = {
+  fate: () => 'done',
+  travel: async () => {},
+  late: async () => {},
+  look: () => new Promise(() => {}),
+};
+
+export class MemoryLog {
+  entries: Entry[] = [];
+  /** Nobody reaches it. */
+  isAway = false;
+  chainId: number | null = null;
+  readonly leases: MemoryLeases;
+  readonly #waiting = new Set<() => void>();
+  /** Grows with each fail-over, with which late calls are gone. */
+  #life = 0;
+
+  get head(): Head {
+    const newest = this.entries.at(-1);
+    return newest === undefined ? { id: 0, chain: CHAIN_START } : { id: newest.id, chain: newest.chain };
+  }
+
+  /** @param now the engine's clock, in milliseconds */
+  constructor(now: () => number = systemClock.now) {
+    this.leases = new MemoryLeases(now, () => this.isAway);
+  }
+
+  add(entry: Entry, head: Head): Appended {
+    return this.addTogether([entry], head);
+  }
+
+  /** Takes entries as the engine does: where their predecessor stands, and their numbers are free. */
+  addTogether(entries: readonly Entry[], { id, chain }: Head): Appended {
+    const at = this.entries.findLastIndex((entry) => entry.id === id);
+    const previous = at < 0 ? { id: 0, chain: CHAIN_START } : this.entries[at]!;
+    const next = this.entries[at + 1]?.id ?? Number.POSITIVE_INFINITY;
+    const isFree = (entries.at(-1)?.id ?? id) < next;
+    if (previous.id !== id || !sameChain(previous.chain, chain) || !isFree) return 'conflict';
+    this.entries.splice(at + 1, 0, ...entries.map((entry) => ({ ...entry })));
+    this.wake();
+    return 'appended';
+  }
+
+  /** Another server takes over, which lacks the last entries. */
+  lose(count: number): void {
+    this.#life += 1;
+    this.entries.splice(Math.max(0, this.entries.length - count));
+    this.wake();
+  }
+
+  wake(): void {
+    for (const call of this.#waiting) call();
+    this.#waiting.clear();
+  }
+
+  /** What a host holds of it. */
+  client(way: Way = directWay): SharedLog {
+    const aborts = new AbortController();
+    const requireReach = (): void => {
+      if (this.isAway || aborts.signal.aborted) throw new LogUnavailableError('the log is away');
+    };
+
+    async function asked<T>(call: Call, answer: () => T): Promise<{ fate: Fate; answer: T }> {
+      const fate = way.fate(call);
+      requireReach();
+      await way.travel();
+      requireReach();
+      if (fate !== 'done' && fate !== 'cut') throw new LogUnavailableError(`the ${call} was lost`);
+      const answered = answer();
+      await way.travel();
+      requireReach();
+      return { fate, answer: answered };
+    }
+
+    const append = async (entries: readonly Entry[], head: Head): Promise<Appended> => {
+      const fate = way.fate('append');
+      const life = this.#life;
+      requireReach();
+      if (fate === 'unavailable') throw new LogUnavailableError('the append was lost');
+      if (fate === 'late') {
+        void way.late().then(() => life === this.#life && this.addTogether(entries, head));
+      }
+      await way.travel();
+      if (fate === 'refused') return 'conflict';
+      const unknown = () => new LogUnknownOutcomeError('the answer was lost');
+      if (fate === 'late' || fate === 'never' || this.isAway) throw unknown();
+      const outcome = this.addTogether(entries, head);
+      await way.travel();
+      if (fate === 'lost' || this.isAway || aborts.signal.aborted) throw unknown();
+      return outcome;
+    };
+
+    return {
+      append,
+      read: async (after, limit, maxBytes = Number.POSITIVE_INFINITY) => {
+        const { fate, answer } = await asked('read', () => {
+          const found: Entry[] = [];
+          let bytes = 0;
+          for (const entry of this.entries.filter(({ id }) => id > after)) {
+            if (found.length === limit || (found.length > 0 && bytes >= maxBytes)) break;
+            found.push({ ...entry });
+            bytes += entry.text.length;
+          }
+          return found;
+        });
+        return fate === 'cut' ? answer.slice(0, 1) : answer;
+      },
+      head: async () => (await asked('head', () => this.head)).answer,
+      chain: async (named) => {
+        requireReach();
+        this.chainId ??= named;
+        return this.chainId;
+      },
+      wait: (after, signal) =>
+        new Promise((resolve) => {
+          const done = () => resolve();
+          if (signal.aborted || aborts.signal.aborted || this.isAway || this.head.id > after) return done();
+          if (way.fate('wait') !== 'lost') this.#waiting.add(done);
+          void way.look().then(done);
+          for (const one of [signal, aborts.signal]) one.addEventListener('abort', done, { once: true });
+        }),
+      close: async () => aborts.abort(),
+    };
+  }
+}
+
+/** A client of which a process that has ended sends nothing more. */
+export function whileAlive({ append, read, head, chain, wait, close }: SharedLog, isAlive: () => boolean): SharedLog {
+  const guarded =
+    <A extends unknown[], T>(call: (...values: A) => Promise<T>) =>
+    async (...values: A): Promise<T> => {
+      if (!isAlive()) throw new LogUnavailableError('the process has ended');
+      return call(...values);
+    };
+  return {
+    append: guarded(append),
+    read: guarded(read),
+    head: guarded(head),
+    chain: guarded(chain),
+    wait,
+    close,
+  };
+}

@@ -1,0 +1,21 @@
+/** A log that a test gives a server, in place of one in PostgreSQL. */
+import type { OpenedLog } from '../../../src/commands/cluster/host.ts';
+import type { LeaseEngine } from '../../../src/store/log/leases.ts';
+import type { SharedLog } from '../../../src/store/log/shared-log.ts';
+
+/** A log with a host `other` that has one entry. */
+export const openedLog = (log: SharedLog, leases: LeaseEngine): OpenedLog => ({
+  log,
+  leases,
+  tell: async () => ({ isNameShared: false, now: 0 }),
+  missing: async () => [],
+  status: async () => ({
+    chainId: null,
+    head: await log.head(),
+    bytes: 0,
+    hosts: [{ name: 'other', entry: 1, version: 'a test', seconds: 2, lagSeconds: 3 }],
+    leases: [],
+    directory: null,
+    engine: { server: 'memory', version: '', synchronous: null, standbys: [], warnings: [] },
+  }),
+});

@@ -1,0 +1,59 @@
+/** A real file system that is small, for tests of a disk that is full. Only root may mount one, on Linux. */
+import { spawnSync } from 'node:child_process';
+import { rmSync, statfsSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { hasCode } from '../../../src/base/errors.ts';
+import { dataDirectory } from './data-directory.ts';
+
+/** Files and directories that the disk can hold. */
+const MOST_FILES = 200;
+
+export interface SmallDisk extends Disposable {
+  readonly path: string;
+  /** Leaves no room, or so many bytes and so many files that can still be made. */
+  fill(bytes?: number, files?: number): void;
+  /** Makes the room again that was taken by {@link fill}. */
+  empty(): void;
+}
+
+const run = (...[program = '', ...given]: string[]): boolean => spawnSync(program, given).status === 0;
+
+/** @returns null where none can be mounted */
+export function smallDisk(bytes: number): SmallDisk | null {
+  const directory = dataDirectory();
+  const { path } = directory;
+  if (
+    process.platform !== 'linux' ||
+    !run('mount', '-t', 'tmpfs', '-o', `size=${bytes},nr_inodes=${MOST_FILES}`, 'tmpfs', path)
+  ) {
+    directory[Symbol.dispose]();
+    return null;
+  }
+  const filler = join(path, 'filler');
+  return {
+    path,
+    fill(bytes = 0, files = Number.POSITIVE_INFINITY) {
+      const { bsize, bavail } = statfsSync(path);
+      try {
+        writeFileSync(filler, Buffer.alloc(bsize * (bavail + (bytes === 0 ? 1 : 0)) - bytes), { flag: 'a' });
+      } catch (error) {
+        if (!hasCode(error, 'ENOSPC')) throw error;
+      }
+      const made = Math.max(0, statfsSync(path).ffree - files);
+      for (let file = 0; file < made; file++) writeFileSync(`${filler}-${file}`, '');
+    },
+    empty: () => rmSync(filler, { force: true }),
+    [Symbol.dispose]() {
+      // A process that ends may still hold its files.
+      run('umount', '--lazy', path);
+      directory[Symbol.dispose]();
+    },
+  };
+}
+
+/** Whether tests may mount one. */
+export const canMount = ((): boolean => {
+  const disk = smallDisk(65_536);
+  disk?.[Symbol.dispose]();
+  return disk !== null;
+})();

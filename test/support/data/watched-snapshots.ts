@@ -1,0 +1,17 @@
+/** Snapshots that look at their files when they are told to. */
+import { openSnapshots, type SnapshotEvent, type Snapshots } from '../../../src/store/read/snapshots.ts';
+import { manualClock } from '../time/manual-clock.ts';
+
+export interface WatchedSnapshots extends Snapshots, Disposable {
+  readonly said: SnapshotEvent[];
+  /** Lets time pass, then looks. */
+  look(milliseconds?: number): void;
+}
+
+/** Closed at the end of the block for `using`. */
+export function watchedSnapshots(directory: string): WatchedSnapshots {
+  const said: SnapshotEvent[] = [];
+  const clock = manualClock();
+  const snapshots = openSnapshots(directory, { log: (event) => said.push(event), now: clock.now, every: clock.every });
+  return { ...snapshots, said, look: clock.tick, [Symbol.dispose]: snapshots.close };
+}

@@ -1,0 +1,159 @@
+/** Blocks, microblocks and transactions put together by hand, for what a simulated node doesn't send. */
+import { toHex } from '../../../src/codec/hex.ts';
+import { transactionId } from '../../../src/codec/transaction.ts';
+import { networks } from '../../../src/devnet/network.ts';
+import { signTransaction, smartContract, tokenTransfer } from '../../../src/devnet/transaction.ts';
+import { type Account, accounts } from '../../../src/devnet/wallet.ts';
+import type { ReceivedEvent } from '../../../src/store/ingest/ingest.ts';
+import { jsonOf } from './payload-text.ts';
+
+const network = networks.testnet;
+
+export const [alice, bob, carol, sponsor] = accounts('handmade', 'user', 4, network) as [
+  Account,
+  Account,
+  Account,
+  Account,
+];
+
+/** Unix seconds at which hand-made chains begin. */
+export const START = 1_700_000_000;
+const SECONDS_PER_BLOCK = 60;
+
+export const hashOf = (label: string): string => `0x${new Bun.CryptoHasher('sha256').update(label).digest('hex')}`;
+const ZEROS = `0x${'00'.repeat(32)}`;
+
+export interface Transaction {
+  /** With 0x. */
+  id: string;
+  raw: string;
+}
+
+/** A transfer of micro-STX; where `payer` is given it pays the fee with its nonce. */
+export function transfer(
+  from: Account,
+  nonce: number | bigint,
+  fee: number | bigint,
+  payer?: { account: Account; nonce: number | bigint },
+  to: Account = carol,
+): Transaction {
+  const raw = signTransaction(
+    {
+      payload: tokenTransfer(to.address, 1n, `nonce ${nonce}`),
+      origin: { account: from, nonce, fee: payer === undefined ? BigInt(fee) : 0n },
+      sponsor: payer === undefined ? undefined : { ...payer, fee: BigInt(fee) },
+    },
+    network,
+  );
+  return { id: toHex(transactionId(raw)), raw: toHex(raw) };
+}
+
+/** A contract of a few bytes. */
+export function deployment(from: Account, nonce: number, fee: number, name = 'pool'): Transaction {
+  const origin = { account: from, nonce, fee: BigInt(fee) };
+  const raw = signTransaction({ payload: smartContract(name, '(begin)'), origin }, network);
+  return { id: toHex(transactionId(raw)), raw: toHex(raw) };
+}
+
+/** A transaction as a block lists it; what is given replaces the field. */
+export const receipt = ({ id, raw }: Transaction, index: number, fields: object = {}) => ({
+  txid: id,
+  tx_index: index,
+  raw_tx: raw,
+  status: 'success',
+  raw_result: '0x0703',
+  execution_cost: { runtime: 0, read_count: 0, read_length: 0, write_count: 0, write_length: 0 },
+  contract_interface: null,
+  microblock_sequence: null,
+  microblock_hash: null,
+  microblock_parent_hash: null,
+  burnchain_op: null,
+  vm_error: null,
+  ...fields,
+});
+
+export interface MadeBlock {
+  hash: string;
+  height: number;
+  event: ReceivedEvent;
+}
+
+/** A block with its parent's chain below it; null is nothing below block 1. Nakamoto unless `signer_bitvec` is null. */
+export function block(
+  parent: MadeBlock | null,
+  label: string,
+  transactions: readonly (Transaction | object)[] = [],
+  fields: object = {},
+): MadeBlock {
+  const height = (parent?.height ?? 0) + 1;
+  const time = START + height * SECONDS_PER_BLOCK;
+  const hash = hashOf(`index of ${label}`);
+  const body = {
+    block_hash: hashOf(`block ${label}`),
+    index_block_hash: hash,
+    parent_index_block_hash: parent?.hash ?? hashOf('index of nothing'),
+    parent_block_hash: hashOf(`parent of ${label}`),
+    block_height: height,
+    block_time: time,
+    burn_block_hash: hashOf(`burn block ${height}`),
+    burn_block_height: 100 + height,
+    burn_block_time: time - 1,
+    miner_txid: hashOf(`miner of ${label}`),
+    parent_microblock: ZEROS,
+    parent_microblock_sequence: 0,
+    matured_miner_rewards: [],
+    transactions: transactions.map((one, index) => ('raw' in one ? receipt(one as Transaction, index) : one)),
+    events: [],
+    signer_bitvec: '000100000001' + '80',
+    ...fields,
+  };
+  return { hash, height, event: { path: '/new_block', text: jsonOf(body), receivedAt: time * 1_000_000 } };
+}
+
+export const announcement = (transactions: readonly Transaction[], seconds = START): ReceivedEvent => ({
+  path: '/new_mempool_tx',
+  text: JSON.stringify(transactions.map(({ raw }) => raw)),
+  receivedAt: seconds * 1_000_000,
+});
+
+export const drop = (
+  transactions: readonly Transaction[],
+  reason: string,
+  by: Transaction | null = null,
+): ReceivedEvent => ({
+  path: '/drop_mempool_tx',
+  text: JSON.stringify({ dropped_txids: transactions.map(({ id }) => id), reason, new_txid: by?.id ?? null }),
+  receivedAt: START * 1_000_000,
+});
+
+export interface Microblock {
+  label: string;
+  /** Label of the one before, null for the first. */
+  after: string | null;
+  sequence: number;
+  transactions: readonly Transaction[];
+}
+
+export const microblockHash = (label: string): string => hashOf(`microblock ${label}`);
+
+/** What a transaction of a microblock says of it. */
+export const inMicroblock = ({ label, after, sequence }: Microblock) => ({
+  microblock_hash: microblockHash(label),
+  microblock_parent_hash: after === null ? hashOf('the anchor block') : microblockHash(after),
+  microblock_sequence: sequence,
+});
+
+export const stream = (on: MadeBlock, microblocks: readonly Microblock[]): ReceivedEvent => ({
+  path: '/new_microblocks',
+  text: JSON.stringify({
+    parent_index_block_hash: on.hash,
+    burn_block_hash: hashOf(`burn block ${on.height}`),
+    burn_block_height: 100 + on.height,
+    burn_block_timestamp: START,
+    transactions: microblocks.flatMap((one) =>
+      one.transactions.map((transaction, index) => receipt(transaction, index, inMicroblock(one))),
+    ),
+    events: [],
+  }),
+  receivedAt: START * 1_000_000,
+});

@@ -1,0 +1,108 @@
+/** What a stream says of each transaction that waits or waited, told from the payloads alone. */
+import type { TransactionContent } from '../../../src/chain/block.ts';
+import { transactionContent } from '../../../src/chain/normalise.ts';
+import { fromHex } from '../../../src/codec/hex.ts';
+import type { NodeEvent } from '../../../src/devnet/node-event.ts';
+import { type BlockHead, BlockTree, type Seen } from './winning-chain.ts';
+
+interface Known {
+  content: TransactionContent;
+  /** Whether it would wait if no other transaction spent its nonces: announced or back from a block, and not dropped. */
+  stands: boolean;
+  /** Whether the node dropped it at any time. */
+  dropped: boolean;
+  /** In a block of the winning chain. */
+  mined: boolean;
+}
+
+/** Made by nodes and miners: never in a mempool. */
+const isBroadcast = ({ chainId, payload }: TransactionContent): boolean =>
+  chainId !== 0 && payload.type !== 'coinbase' && payload.type !== 'tenure_change';
+
+export interface MempoolModel {
+  /** By hex id, every transaction that was announced or came back from a block that lost. */
+  known: Map<string, Known>;
+  /** Every transaction of any block. */
+  inBlocks: TransactionContent[];
+  /** Hex ids of those in blocks of the winning chain. */
+  minedIds: Set<string>;
+}
+
+const contentOf = (raw: string): TransactionContent | null => {
+  if (raw === '0x00') return null;
+  const read = transactionContent(fromHex(raw));
+  if (!read.ok) throw read.error;
+  return read.value;
+};
+
+const idOf = (text: string): string => text.replace(/^0x/, '');
+
+export function mempoolModel(events: readonly NodeEvent[]): MempoolModel {
+  const tree = new BlockTree();
+  const known = new Map<string, Known>();
+  const inBlocks: TransactionContent[] = [];
+  let mined = new Map<string, TransactionContent>();
+
+  /** Drops of what didn't wait: they hold once it would begin to. */
+  const early = new Set<string>();
+
+  const stand = (content: TransactionContent) => {
+    const id = content.txId.toHex();
+    const before = known.get(id);
+    const isDropped = early.delete(id) && (before === undefined || !mined.has(id));
+    known.set(id, { content, stands: !isDropped, dropped: isDropped || (before?.dropped ?? false), mined: false });
+  };
+  const minedIn = (chain: readonly Seen<BlockHead>[]): Map<string, TransactionContent> => {
+    const found = new Map<string, TransactionContent>();
+    for (const { head } of chain) {
+      for (const { txid, raw_tx } of head.transactions) {
+        const content = contentOf(raw_tx);
+        if (content !== null) found.set(idOf(txid), content);
+      }
+    }
+    return found;
+  };
+
+  for (const { path, body } of events) {
+    if (path === '/new_mempool_tx') {
+      for (const raw of JSON.parse(body) as string[]) {
+        const content = contentOf(raw);
+        if (content !== null) stand(content);
+      }
+    } else if (path === '/drop_mempool_tx') {
+      for (const text of (JSON.parse(body) as { dropped_txids: string[] }).dropped_txids) {
+        const entry = known.get(idOf(text));
+        if (entry === undefined || mined.has(idOf(text))) early.add(idOf(text));
+        else known.set(idOf(text), { ...entry, stands: false, dropped: true });
+      }
+    } else if (path === '/new_block') {
+      const event = { path, body, time: 0 };
+      const before = tree.chain();
+      if (!tree.add(event)) continue;
+      for (const { raw_tx } of (JSON.parse(body) as BlockHead).transactions) {
+        const content = contentOf(raw_tx);
+        if (content !== null) inBlocks.push(content);
+      }
+      const after = tree.chain();
+      const afterHashes = new Set(after.map(({ head }) => head.index_block_hash));
+      mined = new Map();
+      const left = minedIn(before.filter(({ head }) => !afterHashes.has(head.index_block_hash)));
+      for (const content of left.values()) {
+        if (isBroadcast(content)) stand(content);
+      }
+      mined = minedIn(after);
+    }
+  }
+  for (const [id, entry] of known) known.set(id, { ...entry, mined: mined.has(id) });
+  return { known, inBlocks, minedIds: new Set(mined.keys()) };
+}
+
+/** What a transaction spends as its origin, and as who pays its fee. Two of the mempool that share one are rivals. */
+export function spendsOf({ sender, sponsor }: TransactionContent): string[] {
+  const payer = sponsor ?? sender;
+  return [`origin ${sender.address} ${sender.nonce}`, `payer ${payer.address} ${payer.nonce}`];
+}
+
+/** Every nonce it uses, whatever for. */
+export const noncesOf = ({ sender, sponsor }: TransactionContent): string[] =>
+  [sender, ...(sponsor === null ? [] : [sponsor])].map(({ address, nonce }) => `${address} ${nonce}`);

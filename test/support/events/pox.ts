@@ -1,0 +1,240 @@
+/** Blocks whose transactions are prints of the stacking contracts, put together by hand. */
+import { clarity } from '../../../src/codec/clarity-encode.ts';
+import { toHex } from '../../../src/codec/hex.ts';
+import type { ReceivedEvent } from '../../../src/store/ingest/ingest.ts';
+import { alice, block, hashOf, type MadeBlock, START, type Transaction, transfer } from './handmade.ts';
+
+export const BOOT = 'ST000000000000000000002AMW42H';
+
+type Fields = Record<string, Uint8Array>;
+/** A print of a contract. */
+export interface PoxEvent {
+  contract: string;
+  value: Uint8Array;
+}
+
+/** The node's event of what pox-5 locks. */
+export const locked = (address: string, amount: bigint, until: number, contract = 'pox-5') => ({
+  type: 'stx_lock_event',
+  stx_lock_event: {
+    locked_address: address,
+    locked_amount: String(amount),
+    unlock_height: String(until),
+    contract_identifier: `${BOOT}.${contract}`,
+  },
+});
+/** The node's event of STX that come into being. */
+export const minted = (recipient: string, amount: bigint) => ({
+  type: 'stx_mint_event',
+  stx_mint_event: { recipient, amount: String(amount) },
+});
+type NodeEvent = ReturnType<typeof locked> | ReturnType<typeof minted>;
+
+/** What pox-5 prints. */
+export const printed = (topic: string, fields: Fields = {}): PoxEvent => ({
+  contract: `${BOOT}.pox-5`,
+  value: clarity.tuple({ topic: clarity.ascii(topic), ...fields }),
+});
+
+/** What the node prints of pox-2 to pox-4. */
+export const stacked = (
+  contract: string,
+  name: string,
+  stacker: string,
+  data: Fields,
+  [balance, locked, unlockHeight]: readonly [number, number, number] = [1_000, 0, 0],
+): PoxEvent => ({
+  contract: `${BOOT}.${contract}`,
+  value: clarity.ok(
+    clarity.tuple({
+      name: clarity.ascii(name),
+      stacker: clarity.principal(stacker),
+      balance: clarity.uint(balance),
+      locked: clarity.uint(locked),
+      'burnchain-unlock-height': clarity.uint(unlockHeight),
+      data: clarity.tuple(data),
+    }),
+  ),
+});
+
+export const u = (value: number | bigint) => clarity.uint(value);
+export const p = (address: string) => clarity.principal(address);
+
+export const bonds = {
+  setup: (bond: number, firstCycle = 8, start = 160): PoxEvent =>
+    printed('setup-bond', {
+      'bond-index': u(bond),
+      'target-rate': u(300),
+      'stx-value-ratio': u(10_000_000),
+      'min-ustx-ratio': u(1_000),
+      'early-unlock-bytes': clarity.buffer(Uint8Array.of(1)),
+      'first-reward-cycle': u(firstCycle),
+      'bond-start-height': u(start),
+      'unlock-cycle': u(firstCycle + 12),
+      'unlock-burn-height': u(start + 240),
+    }),
+  allow: (bond: number, staker: string, sats = 1_000_000): PoxEvent =>
+    printed('add-to-allowlist', { 'bond-index': u(bond), staker: p(staker), 'max-sats': u(sats) }),
+  register: (
+    bond: number,
+    staker: string,
+    signer: string,
+    sats: number,
+    outputs: readonly Uint8Array[] | null = null,
+  ) =>
+    printed('register-for-bond', {
+      'bond-index': u(bond),
+      staker: p(staker),
+      signer: p(signer),
+      'amount-ustx': u(10_000_000),
+      'sats-total': u(sats),
+      'first-reward-cycle': u(8),
+      'unlock-cycle': u(20),
+      'unlock-burn-height': u(400),
+      'is-l1-lock': clarity.bool(outputs !== null),
+      'btc-lockup': clarity.tuple({
+        type: clarity.ascii(outputs === null ? 'l2' : 'l1'),
+        txs:
+          outputs === null
+            ? clarity.none()
+            : clarity.some(
+                clarity.list(
+                  outputs.map((txid, at) => clarity.tuple({ txid: clarity.buffer(txid), 'output-index': u(at) })),
+                ),
+              ),
+      }),
+    }),
+  update: (bond: number, staker: string, signer: string, sats: number, firstCycle: number): PoxEvent =>
+    printed('update-bond-registration', {
+      'bond-index': u(bond),
+      staker: p(staker),
+      signer: p(signer),
+      'amount-ustx': u(20_000_000),
+      'amount-sats': u(sats),
+      'first-reward-cycle': u(firstCycle),
+    }),
+  exit: (bond: number, staker: string): PoxEvent =>
+    printed('announce-l1-early-exit', { 'bond-index': u(bond), staker: p(staker) }),
+  withdraw: (bond: number, staker: string, left: number): PoxEvent =>
+    printed('unstake-sbtc', { 'bond-index': u(bond), staker: p(staker), 'new-amount-sats': u(left) }),
+  distribute: (bond: number, rate: bigint): PoxEvent =>
+    printed('bond-distribution', { 'bond-index': u(bond), 'accrued-rewards-per-sat': u(rate) }),
+  calculate: (cycle: number, rate: bigint, staked: bigint): PoxEvent =>
+    printed('calculate-rewards', {
+      'stx-cycle': u(cycle),
+      'accrued-rewards-per-ustx': u(rate),
+      'cycle-staked-ustx': u(staked),
+    }),
+  claim: (staker: string, bond: number | null, sats: number): PoxEvent =>
+    printed('claim-staker-rewards-for-signer', {
+      staker: p(staker),
+      'bond-index': bond === null ? clarity.none() : clarity.some(u(bond)),
+      'rewards-claimed': u(sats),
+    }),
+  stake: (staker: string, signer: string, stx: bigint, cycles: readonly [number, number], until: number): PoxEvent =>
+    printed('stake', {
+      staker: p(staker),
+      signer: p(signer),
+      'amount-ustx': u(stx),
+      'first-reward-cycle': u(cycles[0]),
+      'unlock-cycle': u(cycles[1]),
+      'unlock-burn-height': u(until),
+    }),
+  updateStake: (staker: string, signer: string, stx: bigint, left: number, unlockCycle: number, until: number) =>
+    printed('stake-update', {
+      staker: p(staker),
+      signer: p(signer),
+      'amount-ustx': u(stx),
+      'num-cycles': u(left),
+      'unlock-cycle': u(unlockCycle),
+      'unlock-burn-height': u(until),
+    }),
+  unstake: (staker: string, signer: string, stx: bigint, unlockCycle: number, until: number): PoxEvent =>
+    printed('unstake', {
+      staker: p(staker),
+      signer: p(signer),
+      'amount-ustx': u(stx),
+      'first-reward-cycle': u(8),
+      'unlock-cycle': u(unlockCycle),
+      'unlock-burn-height': u(until),
+    }),
+  key: (action: 'register' | 'grant' | 'revoke', signer: string, key: Uint8Array): PoxEvent => {
+    if (action === 'register') {
+      return printed('register-signer', { signer: p(signer), 'signer-key': clarity.buffer(key) });
+    }
+    const manager = { 'signer-manager': p(signer), 'signer-key': clarity.buffer(key) };
+    return action === 'grant'
+      ? printed('grant-signer-key', { ...manager, 'auth-id': u(7) })
+      : printed('revoke-signer-grant', manager);
+  },
+};
+
+export const keyOf = (byte: number): Uint8Array => new Uint8Array(33).fill(byte);
+
+const body = (event: PoxEvent | NodeEvent) =>
+  'type' in event
+    ? event
+    : {
+        type: 'contract_event',
+        contract_event: { contract_identifier: event.contract, topic: 'print', raw_value: toHex(event.value) },
+      };
+
+let nonce = 0;
+
+/** A block of a transaction for each list of events. */
+export function poxBlock(
+  parent: MadeBlock | null,
+  label: string,
+  transactions: readonly (readonly (PoxEvent | NodeEvent)[])[],
+  fields: object = {},
+): MadeBlock & { transactions: Transaction[] } {
+  const made = transactions.map(() => transfer(alice, nonce++, 300));
+  let index = 0;
+  const events = transactions.flatMap((list, at) =>
+    list.map((event) => ({ txid: made[at]!.id, event_index: index++, committed: true, ...body(event) })),
+  );
+  return { ...block(parent, label, made, { events, ...fields }), transactions: made };
+}
+
+/** A set of signers as a block carries it. */
+export const rewardSet = (
+  cycle: number,
+  signers: readonly (readonly [key: Uint8Array, weight: number, stx: bigint])[],
+) => ({
+  cycle_number: cycle,
+  reward_set: {
+    pox_ustx_threshold: null,
+    rewarded_addresses: [],
+    signers: signers.map(([key, weight, stx]) => ({
+      signing_key: key.toHex(),
+      weight,
+      stacked_amt: String(stx),
+    })),
+  },
+});
+
+/** What a Bitcoin block is announced with. */
+export const burnBlock = (
+  height: number,
+  label: string,
+  parent: string | null,
+  payments: readonly (readonly [string, number])[],
+) =>
+  ({
+    path: '/new_burn_block',
+    text: JSON.stringify({
+      burn_block_hash: hashOf(`burn ${label}`),
+      burn_block_height: height,
+      parent_burn_block_hash: parent === null ? null : hashOf(`burn ${parent}`),
+      burn_amount: 5,
+      reward_recipients: payments.map(([recipient, amt]) => ({ recipient, amt })),
+      reward_slot_holders: payments.map(([recipient]) => recipient),
+      pox_transactions: [
+        {
+          txid: hashOf(`payment in ${label}`),
+          reward_recipients: payments.map(([recipient, amt], at) => ({ recipient, amt, utxo_idx: at })),
+        },
+      ],
+    }),
+    receivedAt: START * 1_000_000,
+  }) satisfies ReceivedEvent;

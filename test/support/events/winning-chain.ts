@@ -1,0 +1,97 @@
+/** Which of a stream's events are those of the chain that won, told from the payloads alone. */
+import type { NodeEvent } from '../../../src/devnet/node-event.ts';
+
+export interface BlockHead {
+  index_block_hash: string;
+  parent_index_block_hash: string;
+  block_height: number;
+  burn_block_height: number;
+  transactions: { txid: string; raw_tx: string }[];
+}
+
+export interface BurnBlockHead {
+  burn_block_hash: string;
+  parent_burn_block_hash: string;
+  burn_block_height: number;
+}
+
+export interface Seen<Head> {
+  head: Head;
+  event: NodeEvent;
+}
+
+/** The blocks of the stream by their hash, as first announced, and the tip: of the highest the first. Block 0 is one, too. */
+export class BlockTree {
+  readonly blocks = new Map<string, Seen<BlockHead>>();
+  tip: BlockHead | undefined;
+
+  /** @returns whether the block was new */
+  add(event: NodeEvent): boolean {
+    const head: BlockHead = JSON.parse(event.body);
+    if (this.blocks.has(head.index_block_hash)) return false;
+    this.blocks.set(head.index_block_hash, { head, event });
+    if (this.tip === undefined || head.block_height > this.tip.block_height) this.tip = head;
+    return true;
+  }
+
+  /** From block 1 to the tip. */
+  chain(): Seen<BlockHead>[] {
+    const chain: Seen<BlockHead>[] = [];
+    let at = this.tip === undefined ? undefined : this.blocks.get(this.tip.index_block_hash);
+    while (at !== undefined && at.head.block_height > 0) {
+      chain.unshift(at);
+      at = this.blocks.get(at.head.parent_index_block_hash);
+    }
+    return chain;
+  }
+}
+
+/**
+ * The Bitcoin blocks of the stream. Its tip is the last one announced that was not below the tip already: the node speaks
+ * of a block of Bitcoin when it is on the chain.
+ */
+export class BurnTree {
+  readonly blocks = new Map<string, Seen<BurnBlockHead>>();
+  tip: string | undefined;
+
+  add(event: NodeEvent): void {
+    const head: BurnBlockHead = JSON.parse(event.body);
+    if (!this.blocks.has(head.burn_block_hash)) this.blocks.set(head.burn_block_hash, { head, event });
+    if (!this.chain().some(({ head: known }) => known.burn_block_hash === head.burn_block_hash))
+      this.tip = head.burn_block_hash;
+  }
+
+  /** From the lowest that was announced to the tip. */
+  chain(): Seen<BurnBlockHead>[] {
+    const chain: Seen<BurnBlockHead>[] = [];
+    let at = this.tip === undefined ? undefined : this.blocks.get(this.tip);
+    while (at !== undefined) {
+      chain.unshift(at);
+      at = this.blocks.get(at.head.parent_burn_block_hash);
+    }
+    return chain;
+  }
+}
+
+export function treesOf(events: readonly NodeEvent[]): { blocks: BlockTree; burnBlocks: BurnTree } {
+  const [blocks, burnBlocks] = [new BlockTree(), new BurnTree()];
+  for (const event of events) {
+    if (event.path === '/new_block') blocks.add(event);
+    if (event.path === '/new_burn_block') burnBlocks.add(event);
+  }
+  return { blocks, burnBlocks };
+}
+
+/**
+ * What a node would have sent had nothing but the winning chain ever been: block 0, the Bitcoin blocks from the lowest
+ * to Bitcoin's tip, and the blocks from 1 to the tip, each once.
+ */
+export function winningChain(events: readonly NodeEvent[]): NodeEvent[] {
+  const { blocks, burnBlocks } = treesOf(events);
+  const genesis = [...blocks.blocks.values()].find(({ head }) => head.block_height === 0);
+  return [
+    ...(genesis === undefined ? [] : [genesis.event]),
+    ...burnBlocks.chain().map(({ event }) => event),
+    ...blocks.chain().map(({ event }) => event),
+  ];
+}

@@ -1,0 +1,177 @@
+/** What the routes of chainhooks answer, in the order of a chainhook's life, and those of the operator. */
+import { Registry } from 'prom-client';
+import { createApp } from '../../../src/commands/serve/app.ts';
+import { realEnvironment } from '../../../src/commands/serve/environment.ts';
+import { serveHooks } from '../../../src/commands/serve/hooks.ts';
+import { openWithHooks } from '../../../src/hooks/machine.ts';
+import type { RecordedExample } from '../../../src/http/openapi.ts';
+import { hookTimers } from '../../../src/metrics/hooks.ts';
+import { readSettings } from '../../../src/settings/config.ts';
+import type { ReceivedEvent } from '../../../src/store/ingest/ingest.ts';
+import { openSnapshots } from '../../../src/store/read/snapshots.ts';
+import { dataDirectory } from '../data/data-directory.ts';
+import { until } from '../time/until.ts';
+import type { Ask } from './example-candidates.ts';
+import { exampleSystem } from './example-system.ts';
+
+/** The consumer's definition: transfers of STX. */
+const definition = {
+  name: 'transfers',
+  version: '1',
+  chain: 'stacks',
+  network: 'testnet',
+  filters: { events: [{ type: 'stx_transfer', min_amount: '1' }] },
+  options: { decode_clarity_values: true, enable_on_registration: true },
+  action: { type: 'http_post', url: 'https://203.0.113.7/hook' },
+};
+
+/** So many events come while the chainhook is there. */
+const SEEN = 60;
+
+/** Secrets are drawn by chance: a fixed text stands for one. */
+const SECRETS = { secret: '0'.repeat(64), signing_secret: `whsec_${'A'.repeat(43)}=` };
+
+interface Recorder {
+  answers: Record<string, RecordedExample>;
+  /** Asks, and records the answer. */
+  record(
+    operationId: string,
+    method: string,
+    target: string,
+    example?: RecordedExample,
+  ): Promise<Awaited<ReturnType<Ask>>>;
+}
+
+function recorder(ask: Ask, cut: (body: unknown) => unknown): Recorder {
+  const answers: Recorder['answers'] = {};
+  return {
+    answers,
+    async record(operationId, method, target, { parameters, body } = {}) {
+      const answered = await ask(target, method, body);
+      if (answered.status >= 300) throw new Error(`${operationId}: ${JSON.stringify(answered)}`);
+      answers[operationId] = {
+        ...(parameters === undefined ? {} : { parameters }),
+        ...(body === undefined ? {} : { body }),
+        ...(answered.status === 204 ? {} : { answer: cut(answered.body) }),
+      };
+      return answered;
+    },
+  };
+}
+
+/**
+ * Records each route of chainhooks and of the operator once.
+ * @param events of a chain; the chainhook sees the last of them
+ */
+export async function hookExamples(
+  events: readonly ReceivedEvent[],
+  asking: (app: ReturnType<typeof createApp>) => Ask,
+  cut: (body: unknown) => unknown,
+  version: string,
+): Promise<Record<string, RecordedExample>> {
+  using made = dataDirectory();
+  const { path: directory } = made;
+  const { ingest, machine } = openWithHooks({ directory, chainId: null, log: () => {} }, { log: () => {} });
+  for (const event of events.slice(0, -SEEN)) ingest.take(event);
+  ingest.commit();
+  const seconds = Math.floor((events.at(-1)?.receivedAt ?? 0) / 1_000_000);
+  let ids = 0;
+  const snapshots = openSnapshots(directory);
+  const { hooks, api } = serveHooks({
+    snapshots,
+    settings: {
+      ...readSettings({ data: directory, logLevel: 'silent', hookTargets: '203.0.113.0/24' }, {}),
+      hookAccess: 'open',
+    },
+    ingest,
+    machine,
+    log: () => {},
+    timers: hookTimers(new Registry()),
+    environment: {
+      ...realEnvironment,
+      clock: { ...realEnvironment.clock, now: () => seconds * 1_000, monotonic: () => 0 },
+      chance: { number: () => 0, uuid: () => `00000000-0000-4000-8000-${String(++ids).padStart(12, '0')}` },
+      post: async () => ({ status: 200, retryAfter: null, text: 'ok' }),
+    },
+  });
+  try {
+    const operator = { consumer: 'default', isOperator: true };
+    const access = { ...api.access, callerOf: () => operator, consumerOf: () => operator.consumer };
+    const app = createApp({ snapshots, version, log: () => {}, hooks: { ...api, access }, system: exampleSystem });
+    const ask = asking(app);
+    const { record, answers } = recorder(ask, cut);
+    await record('getSystem', 'GET', '/stackside/v1/system');
+    await record('getSystemLog', 'GET', '/stackside/v1/log');
+    await record('getJournal', 'GET', '/stackside/v1/journal');
+    await record('getHosts', 'GET', '/stackside/v1/hosts');
+    await record('getDigests', 'GET', '/stackside/v1/digests?at=0');
+    const inspections = '/stackside/v1/inspections';
+    await record('getInspections', 'GET', inspections);
+    await record('startInspection', 'POST', inspections, { body: { kind: 'check' } });
+    await record('cancelInspection', 'DELETE', inspections);
+    const at = '/chainhooks/me';
+    await record('getChainhooksStatus', 'GET', '/chainhooks');
+    const { body: hook } = await record('registerChainhook', 'POST', at, { body: definition });
+    const { uuid } = hook;
+    const own = `${at}/${uuid}`;
+    const isIdle = async () => (await ask(own)).body.status.pending_deliveries === 0;
+    for (const event of events.slice(-SEEN)) ingest.receive(event);
+    await until(async () => (await ask(`${own}/deliveries`)).body.total > 0 && (await isIdle()), 'deliveries');
+    await record('getChainhookConsumers', 'GET', '/chainhooks/consumers');
+    await record('getChainhooks', 'GET', at);
+    await record('getChainhook', 'GET', own, { parameters: { uuid } });
+    const { body: log } = await record('getDeliveries', 'GET', `${own}/deliveries`, { parameters: { uuid } });
+    const { id, apply } = log.results[0];
+    const height = apply[0].height;
+    const delivery = { parameters: { uuid, id } };
+    await record('getDelivery', 'GET', `${own}/deliveries/${id}`, delivery);
+    const range = { from_height: height, to_height: height };
+    await record('previewDefinition', 'POST', '/chainhooks/preview', {
+      body: { filters: definition.filters, block_height: height },
+    });
+    await record('previewChainhook', 'POST', `${own}/preview`, {
+      parameters: { uuid },
+      body: { block_height: height },
+    });
+    await record('testChainhook', 'POST', `${own}/test`, { parameters: { uuid }, body: { block_height: height } });
+    await record('evaluateChainhook', 'POST', `${own}/evaluate`, {
+      parameters: { uuid },
+      body: { block_height: height },
+    });
+    const { body: job } = await record('startBackfill', 'POST', `${own}/backfills`, {
+      parameters: { uuid },
+      body: range,
+    });
+    const backfill = { parameters: { uuid, job: job.id } };
+    await until(
+      async () => (await ask(`${own}/backfills/${job.id}`)).body.finished_at !== null,
+      'the end of the backfill',
+    );
+    await record('getBackfills', 'GET', `${own}/backfills`, { parameters: { uuid } });
+    await record('getBackfill', 'GET', `${own}/backfills/${job.id}`, backfill);
+    await record('cancelBackfill', 'DELETE', `${own}/backfills/${job.id}`, backfill);
+    await until(isIdle, 'all deliveries');
+    await record('redeliver', 'POST', `${own}/deliveries/${id}/redeliver`, delivery);
+    await until(isIdle, 'all deliveries');
+    await record('redeliverMany', 'POST', `${own}/deliveries/redeliver`, {
+      parameters: { uuid },
+      body: { state: ['delivered'], ...range },
+    });
+    answers.skipDelivery = delivery;
+    await record('updateChainhook', 'PATCH', own, { parameters: { uuid }, body: { name: 'all transfers' } });
+    const enabled = { enabled: false };
+    await record('enableChainhook', 'PATCH', `${own}/enabled`, { parameters: { uuid }, body: enabled });
+    await record('bulkEnableChainhooks', 'PATCH', `${at}/enabled`, {
+      body: { ...enabled, filters: { uuids: [uuid] } },
+    });
+    await record('rotateConsumerSecret', 'POST', `${at}/secret`);
+    await record('getConsumerSecret', 'GET', `${at}/secret`);
+    for (const named of ['rotateConsumerSecret', 'getConsumerSecret']) answers[named] = { answer: SECRETS };
+    await record('deleteConsumerSecret', 'DELETE', `${at}/secret`);
+    await record('deleteChainhook', 'DELETE', own, { parameters: { uuid } });
+    return answers;
+  } finally {
+    snapshots.close();
+    await hooks.stop();
+  }
+}

@@ -1,0 +1,130 @@
+/** What the operator sees of a server that has run for an hour: this process would show something else each time. */
+import type { HostsState } from '../../../src/api/stackside/server.ts';
+import type { InspectionsState, SystemApi } from '../../../src/api/stackside/system.ts';
+
+const INSPECTED: InspectionsState = {
+  check: {
+    state: 'running',
+    started_at: 1_700_028_000,
+    ended_at: null,
+    progress: { number: 2, of: 60, name: 'schema of the index file', detail: '' },
+    problem: null,
+    findings: [{ name: 'integrity of the index file', problems: [] }],
+  },
+  tables: null,
+};
+const HASH = `0x${'01'.repeat(32)}`;
+
+/** Where a host of a cluster stands. */
+const exampleHost: NonNullable<HostsState['host']> = {
+  name: 'a',
+  entry: 1_204_515,
+  head: 1_204_515,
+  lag_seconds: 0,
+  reachable: true,
+  conflicts: 381,
+  healed: 0,
+  deliveries: { held: true, holder: 'a', epoch: 7 },
+};
+
+/** A cluster of which one host is behind, and PostgreSQL replicates to one standby only. */
+export const exampleHosts: HostsState = {
+  host: exampleHost,
+  log: {
+    chain_id: 1,
+    head: { entry: 1_204_515, chain: HASH },
+    log_bytes: 412_000_000,
+    hosts: [
+      { name: 'a', entry: 1_204_515, behind: 0, lag_seconds: 0, version: 'stackside v1.0.0', seen_seconds_ago: 1.2 },
+      {
+        name: 'b',
+        entry: 1_204_301,
+        behind: 214,
+        lag_seconds: 31.5,
+        version: 'stackside v1.0.0',
+        seen_seconds_ago: 3.4,
+      },
+    ],
+    leases: [{ name: 'deliveries', holder: 'a', epoch: 7, seconds_left: 8.5 }],
+    engine: {
+      server: '10.0.1.1:5432',
+      version: '15.4',
+      synchronous_standby_names: '',
+      standbys: [{ name: 'db2', state: 'streaming', sync: 'async' }],
+    },
+    warnings: [
+      'PostgreSQL does not replicate synchronously (synchronous_standby_names is empty): acknowledged events that no host has yet are lost with the disk of its server, unless that disk is itself replicated.',
+    ],
+  },
+  problem: null,
+};
+
+/** What the operator sees of such a server. */
+export const exampleSystem: SystemApi = {
+  hosts: async () => exampleHosts,
+  journal: () => ({
+    chain: new Uint8Array(32),
+    last: 1,
+    lacksUpTo: null,
+    *entries() {
+      yield {
+        id: 1,
+        receivedAt: 1_700_000_000_000_000,
+        path: '/stackerdb_chunks',
+        payload: Bun.zstdCompressSync('{}'),
+        chain: new Uint8Array(32).fill(1),
+      };
+    },
+  }),
+  state: () => ({
+    settings: [
+      {
+        group: 'Data',
+        name: 'data',
+        value: '/srv/stacks',
+        help: 'Data directory',
+        source: 'flag',
+        source_name: '--data',
+      },
+    ],
+    listeners: [{ name: 'API and console', url: 'http://127.0.0.1:3999' }],
+    threads: 0,
+    data: {
+      directory: '/srv/stacks',
+      files: [{ name: 'index.db', bytes: 19_000_000 }],
+      free_bytes: 80_000_000_000,
+    },
+    journal: { entries: 420, missing: 0, oldest_at: 1_700_000_000, newest_at: 1_700_028_000 },
+    durability: 'Each event is synced to the journal before the node gets its answer.',
+    value_indexes: [
+      {
+        of: 'logs',
+        contract_id: 'SP000000000000000000002Q6VF78.pox-4',
+        field: 'data.amount',
+        state: 'making',
+        from_height: 96,
+      },
+    ],
+  }),
+  log: async () => ({
+    kinds: [{ event: 'block_applied', level: 'info', count: 140, last_at: 1_700_028_000 }],
+    recent: [
+      {
+        at: 1_700_028_000,
+        thread: 0,
+        event: 'block_applied',
+        level: 'info',
+        fields: '{"height":140,"transactions":6}',
+      },
+    ],
+  }),
+  inspections: {
+    state: () => INSPECTED,
+    start: () => true,
+    cancel: () => true,
+    async *digests({ at }) {
+      yield { stand: { entry: at, chain: HASH, chain_asked: HASH, schema: 6 } };
+      yield { table: { name: 'blocks', rows: 2, range_rows: 1, ranges: ['00'.repeat(16), '01'.repeat(16)] } };
+    },
+  },
+};

@@ -1,0 +1,223 @@
+/**
+ * The examples of the OpenAPI document: what a simulated chain answers to each operation. `bun test/support/generate/examples.ts`
+ * writes them.
+ */
+import { join } from 'node:path';
+import type { AnyElysia } from 'elysia';
+import { example } from '../../../src/api/shared/examples/examples.ts';
+import { systemClock } from '../../../src/base/clock.ts';
+import { createApp, resources, type ServerReadings } from '../../../src/commands/serve/app.ts';
+import { devnetEvents } from '../../../src/devnet/scenario.ts';
+import type { Faucets } from '../../../src/faucets/faucets.ts';
+import type { RecordedExample } from '../../../src/http/openapi.ts';
+import type { Route } from '../../../src/http/route.ts';
+import type { ReceivedEvent } from '../../../src/store/ingest/ingest.ts';
+import { openSnapshots } from '../../../src/store/read/snapshots.ts';
+import { ingestOf, received } from '../data/ingest.ts';
+import { alice, transfer } from '../events/handmade.ts';
+import { type Ask, type Candidates, candidatesOf } from './example-candidates.ts';
+import { hookExamples } from './example-hooks.ts';
+
+const folder = join(import.meta.dir, '../../../src/api/shared/examples');
+const VALUES = join(folder, 'values.json');
+const ANSWERS = join(folder, 'answers.json');
+
+const VERSION = 'stackside v1.0.0 (main:abc1234)';
+
+/** So many events of the chain have what the example of a chainhook matches. */
+const EVENTS_OF_HOOKS = 200;
+
+const chainOptions = { seed: 1, blocks: 140, accounts: 12, transactionsPerBlock: 6, staking: 30, forkEvery: 0 };
+
+export interface Examples {
+  values: Record<string, string | number>;
+  answers: Record<string, RecordedExample>;
+}
+
+type Parameters = Record<string, unknown>;
+
+/** Path and query of a request. */
+export function targetOf({ path, detail }: Route, parameters: Parameters): string {
+  const query = new URLSearchParams();
+  for (const { name, in: place } of detail.parameters) {
+    const value = parameters[name];
+    if (place === 'query' && value !== undefined) query.append(name, String(value));
+  }
+  const filled = path.replaceAll(/\{(\w+)\}/g, (_, name) => encodeURIComponent(String(parameters[name])));
+  return query.size === 0 ? filled : `${filled}?${query}`;
+}
+
+/** Whether an answer shows what the operation is for: it isn't empty, and its balance isn't zero. */
+function isTelling(body: unknown): boolean {
+  if (typeof body !== 'object' || body === null) return body !== '';
+  const lists = Object.values(body).filter(Array.isArray);
+  if (Array.isArray(body)) return body.length > 0;
+  const { balance, total, bonds } = body as { balance?: unknown; total?: unknown; bonds?: { count: number } };
+  return lists.every((list) => list.length > 0) && balance !== '0' && total !== '0' && bonds?.count !== 0;
+}
+
+/** A body small enough for the document: each list with its first item alone. */
+function cut(body: unknown): unknown {
+  if (Array.isArray(body)) return body.slice(0, 1).map(cut);
+  if (typeof body !== 'object' || body === null) return body;
+  return Object.fromEntries(Object.entries(body).map(([name, value]) => [name, cut(value)]));
+}
+
+/** Each choice of one value a name, the first value of each name first. */
+function* combinations(
+  names: readonly string[],
+  valuesOf: (name: string) => readonly unknown[],
+): Generator<Parameters> {
+  const [name, ...rest] = names;
+  if (name === undefined) {
+    yield {};
+    return;
+  }
+  for (const value of valuesOf(name)) {
+    for (const others of combinations(rest, valuesOf)) yield { [name]: value, ...others };
+  }
+}
+
+/** The first request whose answer tells something, else the first that is answered at all. */
+export async function firstTelling(route: Route, candidates: Candidates, ask: Ask) {
+  const { operationId, parameters } = route.detail;
+  const asked = parameters.filter(({ name, required }) => required || candidates.also(operationId, name));
+  const usual = new Map(asked.map(({ name, example }) => [name, [example]]));
+  const valuesOf = (name: string) => candidates.of(operationId, name) ?? usual.get(name) ?? [];
+  let fallback: { parameters: Parameters; body: unknown } | undefined;
+  for (const chosen of combinations([...usual.keys()], valuesOf)) {
+    const { status, body } = await ask(targetOf(route, chosen), route.method, bodies[operationId]);
+    if (status !== 200) continue;
+    if (isTelling(body)) return { parameters: chosen, body };
+    fallback ??= { parameters: chosen, body };
+  }
+  if (fallback === undefined) throw new Error(`no request of ${operationId} is answered`);
+  return fallback;
+}
+
+/** What is recorded of a route: parameters only where they differ from the example that their schemas have. */
+async function exampleOf(route: Route, candidates: Candidates, ask: Ask): Promise<RecordedExample> {
+  const { parameters, body } = await firstTelling(route, candidates, ask);
+  const own = route.detail.parameters
+    .filter(({ name, example }) => parameters[name] !== undefined && !Bun.deepEquals(parameters[name], example))
+    .map(({ name }) => [name, parameters[name]] as const);
+  const sent = bodies[route.detail.operationId];
+  return {
+    ...(own.length === 0 ? {} : { parameters: Object.fromEntries(own) }),
+    ...(sent === undefined ? {} : { body: sent }),
+    answer: cut(body),
+  };
+}
+
+/** Asks an application. */
+const asking =
+  (app: AnyElysia): Ask =>
+  async (target, method = 'GET', sent) => {
+    const init =
+      sent === undefined ? {} : { body: JSON.stringify(sent), headers: { 'content-type': 'application/json' } };
+    const response = await app.handle(new Request(`http://localhost${target}`, { method, ...init }));
+    const text = await response.text();
+    const isJson = response.headers.get('content-type')?.startsWith('application/json') === true && text !== '';
+    return { status: response.status, body: isJson ? JSON.parse(text) : text };
+  };
+
+/** A transaction that a faucet would have sent. */
+const given = transfer(alice, 0, 180);
+const stacksFaucet = () => ({ send: async () => ({ txId: given.id, txRaw: given.raw.slice(2) }) });
+/** They give what was made by hand: a simulated chain has no node that takes transactions. */
+const faucets: Faucets = {
+  stx: stacksFaucet,
+  sbtc: stacksFaucet,
+  btc: () => ({
+    send: async () => ({ txid: given.id.slice(2), raw_tx: given.raw.slice(2) }),
+    balance: async () => 0.0101,
+  }),
+};
+/** Figures of a server that has run for an hour: those of this process would differ each time. */
+const status: ServerReadings['status'] = async () => ({
+  server_version: VERSION,
+  mode: 'full',
+  uptime_seconds: 3_600,
+  ready: true,
+  reason: null,
+  index: { height: 140, tip_age_seconds: 4 },
+  node: { height: 140 },
+  events: { endpoint: '127.0.0.1:3700', per_second: 1.5, last_received_at: 1_700_028_000 },
+  cluster: null,
+  memory_bytes: 150_000_000,
+  disk: { index_bytes: 19_000_000, journal_bytes: 4_500_000, free_bytes: 80_000_000_000 },
+});
+const server: ServerReadings = {
+  status,
+  history: () => ({
+    interval_seconds: 10,
+    times: [1_700_028_000],
+    events_per_second: [1.5],
+    requests_per_second: [12.4],
+    request_ms: [0.42],
+    deliveries_succeeded: [3],
+    deliveries_failed: [0],
+    delivery_ms: [38.1],
+    slowest_delivery_ms: [61],
+    memory_bytes: [150_000_000],
+    cpu_share: [0.031],
+  }),
+};
+
+const bodies: Readonly<Record<string, unknown>> = {
+  fetchFeeRate: { transaction: given.raw },
+  getBalancesOfPrincipals: { principals: example('principal'), fungible_tokens: example('ft') },
+  getManyTransactions: { tx_ids: example('tx_id') },
+};
+
+/** Hands a way to ask the API over a chain; the clock stands at its last event. */
+async function overChain<T>(events: readonly ReceivedEvent[], use: (ask: Ask) => Promise<T>): Promise<T> {
+  const now = () => (events.at(-1)?.receivedAt ?? 0) / MICROSECONDS_PER_MILLISECOND;
+  using directory = ingestOf(events);
+  const snapshots = openSnapshots(directory.path);
+  const app = createApp({
+    snapshots,
+    version: VERSION,
+    log: () => {},
+    clock: { ...systemClock, now },
+    faucets,
+    server,
+  });
+  try {
+    return await use(asking(app));
+  } finally {
+    snapshots.close();
+  }
+}
+
+const MICROSECONDS_PER_MILLISECOND = 1_000;
+
+async function recorded(routes: readonly Route[], ask: Ask, candidates: Candidates): Promise<Examples['answers']> {
+  const answers: Examples['answers'] = {};
+  for (const route of routes) answers[route.detail.operationId] = await exampleOf(route, candidates, ask);
+  return answers;
+}
+
+/** What a chain answers to each operation that isn't deprecated, and values of it for parameters. */
+export async function recordExamples(): Promise<Examples> {
+  const routes = resources(VERSION, () => 0, faucets, server)
+    .flat()
+    .filter(({ hidden, deprecated }) => !hidden && deprecated === null);
+  const simulated = [...devnetEvents(chainOptions)].map(received);
+  const { values, answers } = await overChain(simulated, async (get) => {
+    const candidates = await candidatesOf(get);
+    return { values: candidates.values, answers: await recorded(routes, get, candidates) };
+  });
+  const hooks = await hookExamples(simulated.slice(0, EVENTS_OF_HOOKS), asking, cut, VERSION);
+  return { values, answers: { ...answers, ...hooks } };
+}
+
+if (import.meta.main) {
+  const before = await Bun.file(VALUES).json();
+  const { values, answers } = await recordExamples();
+  const lines = Object.entries(answers).map(([id, recorded]) => `${JSON.stringify(id)}: ${JSON.stringify(recorded)}`);
+  await Bun.write(VALUES, `${JSON.stringify(values, null, 2)}\n`);
+  await Bun.write(ANSWERS, `{\n${lines.join(',\n')}\n}\n`);
+  // Parameters are recorded where they differ from the values, which are those that were there when this began.
+  if (!Bun.deepEquals(before, values)) process.stdout.write('The values have changed: run this once more.\n');
+}

@@ -1,0 +1,66 @@
+/** The whole server inside the test's process, on free ports. */
+import { type Environment, realEnvironment } from '../../../src/commands/serve/environment.ts';
+import { startServing } from '../../../src/commands/serve/serve.ts';
+import { type NodeEvent, postEvents } from '../../../src/devnet/node-event.ts';
+import { readSettings } from '../../../src/settings/config.ts';
+import { dataDirectory } from '../data/data-directory.ts';
+
+export interface Serving extends AsyncDisposable {
+  readonly directory: string;
+  readonly api: string;
+  readonly events: string;
+  /** Posts to it as a node does. */
+  post(events: Iterable<NodeEvent>): Promise<void>;
+  /** Asks the API. */
+  get(path: string, init?: RequestInit): Promise<Response>;
+}
+
+/** Nobody listens there. */
+export const NO_NODE = 'http://127.0.0.1:1';
+
+/**
+ * @param given settings by name, as text
+ * @param directory its data, which then stays; else a directory of its own that goes with it
+ * @param variables of the process, of which it sees no others
+ * @param environment what of the world is another than the real one
+ */
+export async function serving(
+  given: Record<string, string> = {},
+  directory?: string,
+  variables: Record<string, string> = {},
+  environment: Partial<Environment> = {},
+): Promise<Serving> {
+  const own = directory === undefined ? dataDirectory() : null;
+  const path = directory ?? own?.path ?? '';
+  const fixed = {
+    data: path,
+    apiHost: '127.0.0.1',
+    apiPort: '0',
+    eventPort: '0',
+    nodeRpc: NO_NODE,
+    logLevel: 'silent',
+    // No client of this process is so slow, however busy the machine is.
+    pingInterval: '300',
+    pingTimeout: '300',
+  };
+  try {
+    const settings = readSettings({ ...fixed, ...given }, variables);
+    const { api, events, stop } = await startServing(settings, { ...realEnvironment, ...environment });
+    return {
+      directory: path,
+      api: api ?? '',
+      events: events ?? '',
+      async post(list) {
+        await postEvents(list, events ?? '');
+      },
+      get: (at, init) => fetch(`${api}${at}`, { redirect: 'manual', ...init }),
+      async [Symbol.asyncDispose]() {
+        await stop();
+        own?.[Symbol.dispose]();
+      },
+    };
+  } catch (error) {
+    own?.[Symbol.dispose]();
+    throw error;
+  }
+}

@@ -1,0 +1,94 @@
+/**
+ * Servers of the system's packages (PostgreSQL, Redis, nginx, HAProxy) for tests that need a real one. A test starts its own, in a directory
+ * of its own, on the loopback. The system's own servers and their data are never touched.
+ */
+import { afterAll, describe } from 'bun:test';
+import { chownSync, existsSync, readdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { type DataDirectory, dataDirectory } from '../data/data-directory.ts';
+import { until } from '../time/until.ts';
+
+/** PostgreSQL refuses to run as root; there, servers run as nobody. */
+const user = process.getuid?.() === 0 ? { uid: 65_534, gid: 65_534 } : {};
+
+/** A directory that the servers' user owns; see {@link dataDirectory}. */
+export function serverDirectory(): DataDirectory {
+  const directory = dataDirectory();
+  if (user.uid !== undefined) chownSync(directory.path, user.uid, user.gid);
+  return directory;
+}
+
+/** Debian has PostgreSQL's programs by version, and few of them in the path. */
+const DEBIAN = '/usr/lib/postgresql';
+const debianFolders = (): string[] =>
+  existsSync(DEBIAN)
+    ? readdirSync(DEBIAN)
+        .sort((a, b) => Number(b) - Number(a))
+        .map((version) => join(DEBIAN, version, 'bin'))
+    : [];
+
+/** The path of an installed program; null where there is none. */
+export function programNamed(name: string): string | null {
+  // Debian's path of a user who isn't root lacks the last.
+  return Bun.which(name, { PATH: [...debianFolders(), process.env.PATH ?? '', '/usr/sbin'].join(':') });
+}
+
+/** Tests that need an installed program, as one group with its name, which .ci/run counts. They are skipped without it. */
+export function describeWith(
+  program: 'PostgreSQL' | 'Redis' | 'nginx' | 'HAProxy' | 'curl',
+  isInstalled: boolean,
+  tests: () => void,
+): void {
+  describe.skipIf(!isInstalled)(program, tests);
+  if (!isInstalled) afterAll(() => void process.stderr.write(`${program} is not installed: its tests are skipped.\n`));
+}
+
+/** Runs a program of a server to its end. @throws Error with what it printed, where it fails */
+export async function runAsServer(...command: string[]): Promise<void> {
+  const child = Bun.spawn(command, { ...user, cwd: '/', stdin: 'ignore', stdout: 'pipe', stderr: 'pipe' });
+  const [out, error, code] = await Promise.all([
+    new Response(child.stdout).text(),
+    new Response(child.stderr).text(),
+    child.exited,
+  ]);
+  if (code !== 0) throw new Error(`${command.join(' ')} ended with ${code}: ${out}${error}`);
+}
+
+export interface ServerProcess {
+  readonly pid: number;
+  /** Sends a signal and waits for the end. */
+  end(signal: NodeJS.Signals): Promise<void>;
+}
+
+/**
+ * Starts a server in the foreground, and waits until it is ready.
+ * @throws Error with what it printed, where it ends before
+ */
+export async function startAsServer(
+  command: string[],
+  isReady: () => boolean | Promise<boolean>,
+): Promise<ServerProcess> {
+  const child = Bun.spawn(command, { ...user, cwd: '/', stdin: 'ignore', stdout: 'pipe', stderr: 'pipe' });
+  // Read from the start: a process whose log nobody reads waits once the pipe is full.
+  const printed = Promise.all([new Response(child.stdout).text(), new Response(child.stderr).text()]);
+  await until(async () => child.exitCode !== null || child.signalCode !== null || (await isReady()), command[0]);
+  if (child.exitCode !== null || child.signalCode !== null) {
+    throw new Error(`${command.join(' ')} ended: ${(await printed).join('')}`);
+  }
+  return {
+    pid: child.pid,
+    async end(signal) {
+      child.kill(signal);
+      await printed;
+      await child.exited;
+    },
+  };
+}
+
+/** A port of the loopback that nobody uses now. */
+export function freePort(): number {
+  const taken = Bun.listen({ hostname: '127.0.0.1', port: 0, socket: { data() {} } });
+  const { port } = taken;
+  taken.stop(true);
+  return port;
+}

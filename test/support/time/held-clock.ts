@@ -1,0 +1,50 @@
+/** The system's clock, but for what waits exactly as long as a test says: that waits until the test lets it go on. */
+import { type Clock, systemClock } from '../../../src/base/clock.ts';
+
+export interface HeldClock extends Clock {
+  /** How many wait for so many milliseconds. */
+  waiting(milliseconds: number): number;
+  /** Lets so many milliseconds pass for all who wait exactly that long. */
+  pass(milliseconds: number): void;
+}
+
+interface Held {
+  call: () => void;
+  again: boolean;
+}
+
+/**
+ * @param lengths the waits that are held, in milliseconds
+ * @param now what it says the time is, in Unix milliseconds
+ */
+export function heldClock(lengths: readonly number[], now: () => number = systemClock.now): HeldClock {
+  const held = new Map(lengths.map((length) => [length, new Set<Held>()]));
+  const heldFor = (milliseconds: number): Set<Held> => {
+    const waiting = held.get(milliseconds);
+    if (waiting === undefined) throw new Error(`waits of ${milliseconds} ms are not held`);
+    return waiting;
+  };
+  /** What only {@link HeldClock.pass} moves, so that nothing is late because the machine is. */
+  let monotonic = 0;
+  const hold = (milliseconds: number, one: Held): (() => void) => {
+    heldFor(milliseconds).add(one);
+    return () => heldFor(milliseconds).delete(one);
+  };
+  return {
+    now,
+    monotonic: () => monotonic,
+    after: (milliseconds, call) =>
+      held.has(milliseconds) ? hold(milliseconds, { call, again: false }) : systemClock.after(milliseconds, call),
+    every: (milliseconds, call) =>
+      held.has(milliseconds) ? hold(milliseconds, { call, again: true }) : systemClock.every(milliseconds, call),
+    turn: systemClock.turn,
+    waiting: (milliseconds) => heldFor(milliseconds).size,
+    pass(milliseconds) {
+      monotonic += milliseconds;
+      for (const one of [...heldFor(milliseconds)]) {
+        if (!one.again) heldFor(milliseconds).delete(one);
+        one.call();
+      }
+    },
+  };
+}

@@ -1,0 +1,40 @@
+/** The timers by which events share a commit of the index. They end when the test says so. */
+import type { Clock } from '../../../src/base/clock.ts';
+
+export interface SharedTimer {
+  after: Clock['after'];
+  /** Whether events wait for their commit. */
+  runs(): boolean;
+  /** Ends the wait, if there is one. */
+  end(): void;
+  /** Lets milliseconds pass. */
+  pass(milliseconds: number): void;
+}
+
+interface Waiting {
+  due: number;
+  call: () => void;
+}
+
+export function sharedTimer(): SharedTimer {
+  const waiting = new Set<Waiting>();
+  let now = 0;
+  const endUntil = (moment: number): void => {
+    for (const one of [...waiting].sort((a, b) => a.due - b.due)) {
+      if (one.due <= moment && waiting.delete(one)) one.call();
+    }
+  };
+  return {
+    after(milliseconds, call) {
+      const one = { due: now + milliseconds, call };
+      waiting.add(one);
+      return () => void waiting.delete(one);
+    },
+    runs: () => waiting.size > 0,
+    end: () => endUntil(Number.POSITIVE_INFINITY),
+    pass(milliseconds) {
+      now += milliseconds;
+      endUntil(now);
+    },
+  };
+}
