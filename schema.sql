@@ -1097,7 +1097,7 @@ CREATE TABLE hook_progress (
   cursor_height INTEGER NOT NULL,
   cursor_hash   BLOB NOT NULL,
   evaluated_at  INTEGER,
-  -- greatest epoch of a lease by which deliveries were marked; 0 where no hosts shared a log
+  -- greatest epoch of a lease with delivery results; 0 where no hosts shared a log
   epoch         INTEGER NOT NULL
 ) STRICT;
 INSERT INTO hook_progress VALUES (1, 0, 0, x'', NULL, 0);

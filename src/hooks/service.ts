@@ -10,15 +10,15 @@ import type { Ingest } from '../store/ingest/ingest.ts';
 import { type HookCounters, type HookTimers, untimedHooks } from './counters.ts';
 import { alerts, noAlerts } from './delivery/alerts.ts';
 import {
+  type AttemptResult,
   type DeliveryIdentity,
   type DeliveryRules,
   deliveryRequest,
   type Post,
-  type Result,
   post as sendPost,
 } from './delivery/attempt.ts';
 import { type Dispatcher, dispatcher } from './delivery/dispatcher.ts';
-import { deliveryResults, markWriter } from './delivery/results.ts';
+import { deliveryResults, resultWriter } from './delivery/results.ts';
 import { openedSecrets, type Sealing } from './delivery/sealing.ts';
 import { type TargetGuard, type TargetRules, targetGuard } from './delivery/target.ts';
 import type { HookLog } from './log-event.ts';
@@ -85,12 +85,12 @@ export function startChainhooks(options: HookOptions) {
   const outgoing = { guard: targets, rules, log, userAgent, clock, chance, post };
   const operator = url === null ? noAlerts : alerts({ ...outgoing, url, secrets });
   const request = deliveryRequest({ ...outgoing, secrets });
-  const marks = markWriter({
-    write: (made) => commands.run('delivery.mark', made),
+  const writer = resultWriter({
+    write: (results) => commands.run('delivery.mark', results),
     areMoreComing: () => deliveries.hasRequests(),
     clock,
   });
-  const results = deliveryResults({ marks, rules, counters, log, clock, chance });
+  const results = deliveryResults({ writer, rules, counters, log, clock, chance });
   const deliveries: Dispatcher = dispatcher({
     ...{ store, rules, timers, log, clock, chance, request, results },
     roomMade: () => tasks.wake(),
@@ -114,14 +114,14 @@ export function startChainhooks(options: HookOptions) {
     start(epoch) {
       secrets.tell();
       operator.start();
-      marks.start(epoch);
+      writer.start(epoch);
       deliveries.start();
       tasks.start();
       upkeep.start();
     },
     async stop() {
       // All are told before anybody is waited for.
-      await Promise.all([deliveries.stop(), operator.stop(), tasks.stop(), upkeep.stop(), marks.stop()]);
+      await Promise.all([deliveries.stop(), operator.stop(), tasks.stop(), upkeep.stop(), writer.stop()]);
     },
     lacks: () => (secrets.unreadable().length === 0 ? null : 'this host can not read all signing secrets'),
   });
@@ -139,7 +139,7 @@ export function startChainhooks(options: HookOptions) {
       lease.isHeld() && !secrets.isReadable(consumer) ? 'secret_unreadable' : null,
     dispatcher: deliveries,
     /** A request outside the queues, which is written down nowhere. */
-    request: (record: HookRecord, delivery: DeliveryIdentity, text: string): Promise<Result> =>
+    request: (record: HookRecord, delivery: DeliveryIdentity, text: string): Promise<AttemptResult> =>
       request(record, delivery, text, closing.signal),
     guard: targets,
     log,

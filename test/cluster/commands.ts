@@ -1,7 +1,7 @@
 /** Commands as people and deliverers send them to the hosts of a simulated cluster, whichever host they ask. */
 
 import type { Prng } from '../../src/devnet/prng.ts';
-import type { Mark } from '../../src/hooks/commands/deliveries.ts';
+import type { DeliveryResult } from '../../src/hooks/commands/deliveries.ts';
 import type { ResumeFrom } from '../../src/hooks/commands/hooks.ts';
 import { readDefinition } from '../../src/hooks/definition/definition.ts';
 import type { HookCommands } from '../../src/hooks/machine.ts';
@@ -57,7 +57,7 @@ function attemptAt({ world, prng }: Asked, statusCode: number) {
   return { at, durationMs: prng.below(500), urlHost: 'receiver.invalid', statusCode, error: null, excerpt: 'so' };
 }
 
-function markOf(asked: Asked, { id: delivery, webhookId, attempts }: Delivery): Mark {
+function resultOf(asked: Asked, { id: delivery, webhookId, attempts }: Delivery): DeliveryResult {
   const of = { delivery, webhookId, attempts };
   switch (asked.prng.below(6)) {
     case 0:
@@ -73,14 +73,14 @@ function markOf(asked: Asked, { id: delivery, webhookId, attempts }: Delivery): 
   }
 }
 
-/** What came of the first delivery of each lane. */
-async function mark(asked: Asked): Promise<void> {
+/** Writes a result of the first delivery of each lane. */
+async function writeResults(asked: Asked): Promise<void> {
   const { hooks, store, prng } = asked;
   const heads = store.deliveries.openLanes().flatMap(({ hookId, lane }) => store.deliveries.head(hookId, lane) ?? []);
   if (heads.length === 0) return;
   // Now and then of a lease that has ended.
   const epoch = Math.max(0, 1 + Math.floor(asked.world.age / 700) - prng.below(2));
-  await hooks.run('delivery.mark', { epoch, marks: heads.map((head) => markOf(asked, head)) });
+  await hooks.run('delivery.mark', { epoch, marks: heads.map((head) => resultOf(asked, head)) });
 }
 
 /** Slices of all that has something to do. */
@@ -165,7 +165,7 @@ export async function sendSome(asked: Asked): Promise<void> {
     [3, () => register(asked)],
     [6, change],
     [4, () => advance(asked)],
-    [4, () => mark(asked)],
+    [4, () => writeResults(asked)],
     [1, () => forget(asked)],
     [2, () => giveOrForget(asked)],
     [1, () => changeSecret(asked)],

@@ -374,7 +374,7 @@ test('a host without the key follows like the others; while it delivers, what it
   cpSync(clusterKey, join(place.path, 'secrets.key'));
   await using three = await deliverer('three', {}, systemClock, place.path);
   await until(() => sent.length === before + waiting, 'what waited');
-  await until(isDone(three), 'the last mark');
+  await until(isDone(three), 'the last delivery result');
   expect(new Set(sent.map(({ id }) => id)).size).toBe(sent.length);
   expect(sent.every((one) => one.secret === secret)).toBe(true);
   // A host that leaves goes on with the key that it has.

@@ -317,7 +317,7 @@ test('a hook that catches up is only so far ahead of its receiver, and goes on a
   ]);
 });
 
-test('a host that left its cluster delivers, whichever host marked deliveries before', async () => {
+test('a host that left its cluster delivers, whichever host wrote delivery results before', async () => {
   using directory = dataDirectory();
   using target = receiver();
   {

@@ -1,9 +1,9 @@
 /** Hooks of a host that delivers now and then: it starts and stops what one host of a cluster does at a time. */
 import { expect, test } from 'bun:test';
 import type { Lease, LeasedWork } from '../../src/cluster/lease-keeper.ts';
-import type { Mark, Marks } from '../../src/hooks/commands/deliveries.ts';
+import type { DeliveryResult, DeliveryResults } from '../../src/hooks/commands/deliveries.ts';
 import type { Answer, PostOptions } from '../../src/hooks/delivery/attempt.ts';
-import { markWriter } from '../../src/hooks/delivery/results.ts';
+import { resultWriter } from '../../src/hooks/delivery/results.ts';
 import { StoreUnavailableError } from '../../src/store/files/store-failure.ts';
 import { LogUnavailableError } from '../../src/store/log/shared-log.ts';
 import { received } from '../support/data/ingest.ts';
@@ -171,41 +171,46 @@ test('the operator is told of ends by the host that delivers', async () => {
   await until(() => alerts().length === 2);
 });
 
-const mark = (delivery: number): Mark => ({ delivery, webhookId: `evt_${delivery}`, attempts: 0, outcome: 'lost' });
+const lost = (delivery: number): DeliveryResult => ({
+  delivery,
+  webhookId: `evt_${delivery}`,
+  attempts: 0,
+  outcome: 'lost',
+});
 
-/** Marks that are written when the test says so, and whether they can be. */
+/** Results that are written when the test says so, and whether they can be. */
 function heldWrites() {
-  const writes: { marks: number[]; epoch: number; done: () => void; fail: (error: Error) => void }[] = [];
-  const write = ({ epoch, marks }: Marks): Promise<boolean[]> =>
+  const writes: { results: number[]; epoch: number; done: () => void; fail: (error: Error) => void }[] = [];
+  const write = ({ epoch, marks: results }: DeliveryResults): Promise<boolean[]> =>
     new Promise((resolve, reject) => {
-      const done = () => resolve(marks.map(({ delivery }) => delivery % 2 === 0));
-      writes.push({ epoch, marks: marks.map(({ delivery }) => delivery), done, fail: reject });
+      const done = () => resolve(results.map(({ delivery }) => delivery % 2 === 0));
+      writes.push({ epoch, results: results.map(({ delivery }) => delivery), done, fail: reject });
     });
   return { writes, write };
 }
 
-test('marks that come while others are written go together, in their order and with the epoch of the lease', async () => {
+test('results that come while others are written go together, in their order and with the epoch of the lease', async () => {
   const { writes, write } = heldWrites();
-  const marks = markWriter({ write, areMoreComing: () => false, clock: heldClock([]) });
-  marks.start(7);
-  const counts = [1, 2, 3].map((delivery) => marks.write(mark(delivery)));
-  expect(writes.map((one) => one.marks)).toEqual([[1]]);
+  const writer = resultWriter({ write, areMoreComing: () => false, clock: heldClock([]) });
+  writer.start(7);
+  const counts = [1, 2, 3].map((delivery) => writer.write(lost(delivery)));
+  expect(writes.map((one) => one.results)).toEqual([[1]]);
   writes[0]!.done();
   await until(() => writes.length === 2);
-  expect(writes[1]).toMatchObject({ marks: [2, 3], epoch: 7 });
+  expect(writes[1]).toMatchObject({ results: [2, 3], epoch: 7 });
   writes[1]!.done();
   expect(await Promise.all(counts)).toEqual([false, true, false]);
 });
 
-test('while requests are under way, marks are written 20 ms after the first, 200 together, and all that wait at a stop', async () => {
+test('while requests are under way, results are written 20 ms after the first, 200 together, and all that wait at a stop', async () => {
   const { writes, write } = heldWrites();
   const clock = heldClock([20]);
   let areMoreComing = true;
-  const marks = markWriter({ write, areMoreComing: () => areMoreComing, clock });
+  const writer = resultWriter({ write, areMoreComing: () => areMoreComing, clock });
   const many = (first: number, count: number) =>
-    Array.from({ length: count }, (_, index) => marks.write(mark(first + index)));
-  const lengths = () => writes.map((one) => one.marks.length);
-  marks.start(1);
+    Array.from({ length: count }, (_, index) => writer.write(lost(first + index)));
+  const lengths = () => writes.map((one) => one.results.length);
+  writer.start(1);
   many(0, 3);
   expect(writes).toHaveLength(0);
   clock.pass(20);
@@ -228,7 +233,7 @@ test('while requests are under way, marks are written 20 ms after the first, 200
 
   areMoreComing = true;
   const last = many(206, 4);
-  const stopped = marks.stop();
+  const stopped = writer.stop();
   expect(lengths()).toEqual([3, 200, 2, 4]);
   writes[3]!.done();
   expect(await Promise.all(last)).toEqual([true, false, true, false]);
@@ -240,31 +245,31 @@ test('while requests are under way, marks are written 20 ms after the first, 200
   expect(await Promise.all(late)).toEqual([true]);
 });
 
-test('marks that the log does not take are written again; where the lease ends first, nobody waits for them', async () => {
+test('results that the log does not take are written again; where the lease ends first, nobody waits for them', async () => {
   const { writes, write } = heldWrites();
   const clock = heldClock([500]);
-  const marks = markWriter({ write, areMoreComing: () => false, clock });
-  marks.start(1);
+  const writer = resultWriter({ write, areMoreComing: () => false, clock });
+  writer.start(1);
   const away = new LogUnavailableError('the log is away');
-  const first = marks.write(mark(2));
+  const first = writer.write(lost(2));
   writes[0]!.fail(away);
   await until(() => clock.waiting(500) === 1);
-  const second = marks.write(mark(4));
+  const second = writer.write(lost(4));
   clock.pass(500);
   await until(() => writes.length === 2);
-  expect(writes[1]!.marks).toEqual([2, 4]);
+  expect(writes[1]!.results).toEqual([2, 4]);
   writes[1]!.fail(away);
   await until(() => clock.waiting(500) === 1);
-  const stopped = marks.stop();
+  const stopped = writer.stop();
   await until(() => writes.length === 3);
   writes[2]!.fail(away);
   expect(await Promise.all([first, second, stopped])).toEqual([false, false, undefined]);
   expect(clock.waiting(500)).toBe(0);
 
-  marks.start(2);
-  const third = marks.write(mark(6));
-  expect(writes[3]).toMatchObject({ marks: [6], epoch: 2 });
-  // With the new lease, marks are written again as with the one before.
+  writer.start(2);
+  const third = writer.write(lost(6));
+  expect(writes[3]).toMatchObject({ results: [6], epoch: 2 });
+  // With the new lease, results are written again as with the one before.
   writes[3]!.fail(away);
   await until(() => clock.waiting(500) === 1);
   clock.pass(500);
@@ -273,22 +278,22 @@ test('marks that the log does not take are written again; where the lease ends f
   expect(await third).toBe(true);
 });
 
-test('a mark that can not be written down holds up no other; what the disk refuses is refused at once', async () => {
+test('a result that can not be written holds up no other; what the disk refuses is refused at once', async () => {
   const { writes, write } = heldWrites();
-  const marks = markWriter({ write, areMoreComing: () => false, clock: heldClock([]) });
-  marks.start(1);
-  const outcomes = [2, 4, 6].map((delivery) => marks.write(mark(delivery)).catch(({ message }: Error) => message));
+  const writer = resultWriter({ write, areMoreComing: () => false, clock: heldClock([]) });
+  writer.start(1);
+  const outcomes = [2, 4, 6].map((delivery) => writer.write(lost(delivery)).catch(({ message }: Error) => message));
   writes[0]!.done();
   await until(() => writes.length === 2);
   writes[1]!.fail(new Error('one of them'));
   await until(() => writes.length === 3);
-  expect(writes[2]!.marks).toEqual([4]);
+  expect(writes[2]!.results).toEqual([4]);
   writes[2]!.fail(new Error('this one'));
   await until(() => writes.length === 4);
   writes[3]!.done();
   expect(await Promise.all(outcomes)).toEqual([true, 'this one', true]);
 
-  const refused = [2, 4, 6].map((delivery) => marks.write(mark(delivery)).catch(({ message }: Error) => message));
+  const refused = [2, 4, 6].map((delivery) => writer.write(lost(delivery)).catch(({ message }: Error) => message));
   writes[4]!.done();
   await until(() => writes.length === 6);
   writes[5]!.fail(new StoreUnavailableError('full', null));

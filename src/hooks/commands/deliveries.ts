@@ -47,11 +47,11 @@ interface Evaluation extends OwnHook {
 }
 
 /** What came of an attempt to send a delivery, and what follows from it. */
-export type Mark = {
+export type DeliveryResult = {
   /** The row of the delivery. */
   delivery: number;
   webhookId: string;
-  /** The delivery's attempts before this one: a mark that is written down again doesn't count. */
+  /** The delivery's attempts before this one: a result that is written again doesn't count. */
   attempts: number;
 } & (
   | { outcome: 'delivered'; attempt: Attempt }
@@ -65,11 +65,12 @@ export type Mark = {
   | { outcome: 'paused' }
 );
 
-/** Marks of the holder of the lease to deliver. */
-export interface Marks {
+/** Delivery results of the lease holder. In the journal their key is `marks`, and their command `delivery.mark`. */
+export interface DeliveryResults {
   /** Number of the lease; that of the last one for a host that shares no log. */
   epoch: number;
-  marks: readonly Mark[];
+  /** The journal has the results under this key, from when a result was called a result. */
+  marks: readonly DeliveryResult[];
 }
 
 /** Whether a delivery is still to be sent. */
@@ -98,30 +99,30 @@ export function deliveryCommands(engine: HookEngine) {
   }
 
   /** @returns whether it counts: not where the delivery was cancelled or its hook deleted meanwhile */
-  function note(mark: Mark, at: number): boolean {
-    const delivery = deliveries.get(mark.delivery);
-    if (delivery?.webhookId !== mark.webhookId || delivery.attempts !== mark.attempts || !isOpen(delivery))
+  function noteResult(result: DeliveryResult, at: number): boolean {
+    const delivery = deliveries.get(result.delivery);
+    if (delivery?.webhookId !== result.webhookId || delivery.attempts !== result.attempts || !isOpen(delivery))
       return false;
     const record = records.get(delivery.hookId);
     if (record === undefined) return false;
     const { id } = delivery;
-    if (mark.outcome === 'paused') {
+    if (result.outcome === 'paused') {
       deliveries.dueNow(id);
       return true;
     }
-    if (mark.outcome === 'lost') {
+    if (result.outcome === 'lost') {
       deliveries.setState(id, 'dead');
-      die(record, delivery, `the body of delivery ${mark.webhookId} is lost`, null);
+      die(record, delivery, `the body of delivery ${result.webhookId} is lost`, null);
       return true;
     }
-    const { attempt } = mark;
-    deliveries.tried(id, attempt, mark.outcome, mark.outcome === 'failed' ? mark.nextAt : null);
-    if (mark.outcome === 'delivered') {
+    const { attempt } = result;
+    deliveries.tried(id, attempt, result.outcome, result.outcome === 'failed' ? result.nextAt : null);
+    if (result.outcome === 'delivered') {
       records.delivered(record.id, at, attempt.statusCode);
       settle(delivery, { delivered: 1, dead: 0 });
     } else {
       records.failed(record.id, attempt.statusCode);
-      if (mark.outcome === 'dead') die(record, delivery, mark.reason, id);
+      if (result.outcome === 'dead') die(record, delivery, result.reason, id);
     }
     return true;
   }
@@ -194,12 +195,12 @@ export function deliveryCommands(engine: HookEngine) {
       queueRequested(engine, hook.id, { lane: 'evaluate', source, matched, body, backfillId: null });
     },
 
-    /** @returns for each mark whether it counts; none does that comes after one of a newer lease */
-    'delivery.mark'({ epoch, marks }: Marks, at: number): boolean[] {
+    /** @returns for each result whether it counts; none of an older lease does after one of a newer lease */
+    'delivery.mark'({ epoch, marks: results }: DeliveryResults, at: number): boolean[] {
       const newest = records.epoch();
-      if (epoch < newest) return marks.map(() => false);
+      if (epoch < newest) return results.map(() => false);
       if (epoch > newest) records.setEpoch(epoch);
-      return marks.map((mark) => note(mark, at));
+      return results.map((result) => noteResult(result, at));
     },
   };
 }

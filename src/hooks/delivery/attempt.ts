@@ -55,7 +55,7 @@ const EXCERPT = 1024;
 const MOST_RETRY_AFTER_MS = 3_600_000;
 
 /** What came of an attempt. */
-export interface Result extends Attempt {
+export interface AttemptResult extends Attempt {
   /** When the receiver wants to be tried again, in milliseconds from now; null where it doesn't say. */
   retryAfterMs: number | null;
   /** The target may not be called. */
@@ -90,11 +90,11 @@ export function retryAfter(text: string | null, now: number): number | null {
 const PAYLOAD_TOO_LARGE = 413;
 
 /** Whether the receiver answered 2xx. */
-export const isSuccess = ({ statusCode }: Result): boolean =>
+export const isSuccess = ({ statusCode }: AttemptResult): boolean =>
   statusCode !== null && statusCode >= 200 && statusCode < 300;
 
 /** Why an attempt failed, in a sentence without a name. */
-export function failureOf({ statusCode, error }: Result): string {
+export function failureOf({ statusCode, error }: AttemptResult): string {
   if (statusCode === null) return error ?? 'no answer';
   if (statusCode === PAYLOAD_TOO_LARGE) return 'status 413: the receiver takes no body this large';
   if (statusCode >= 300 && statusCode < 400) return `status ${statusCode}: redirects are not followed`;
@@ -110,10 +110,10 @@ export interface Outgoing {
 }
 
 /** Tries once. Never rejects: a failure is a result. */
-export async function attempt(sending: Sending, { guard, clock, post }: Outgoing): Promise<Result> {
+export async function attempt(sending: Sending, { guard, clock, post }: Outgoing): Promise<AttemptResult> {
   const at = clock.now();
   const started = clock.monotonic();
-  const done = (outcome: Partial<Result>): Result => ({
+  const done = (outcome: Partial<AttemptResult>): AttemptResult => ({
     at,
     durationMs: Math.round(clock.monotonic() - started),
     urlHost: URL.parse(sending.url)?.host ?? '',
@@ -189,7 +189,7 @@ export type DeliveryRequest = (
   delivery: DeliveryIdentity,
   text: string,
   signal: AbortSignal,
-) => Promise<Result>;
+) => Promise<AttemptResult>;
 
 /** Makes the function that signs a delivery and posts it to its receiver. */
 export function deliveryRequest(options: RequestOptions): DeliveryRequest {

@@ -12,7 +12,7 @@ import type { Lane } from '../../store/rows/enums.ts';
 import { isOpen } from '../commands/deliveries.ts';
 import type { HookTimers } from '../counters.ts';
 import { type HookLog, logTaskFailure } from '../log-event.ts';
-import { backoff, type DeliveryRequest, type DeliveryRules, mostRetries, type Result } from './attempt.ts';
+import { type AttemptResult, backoff, type DeliveryRequest, type DeliveryRules, mostRetries } from './attempt.ts';
 import type { Results } from './results.ts';
 
 /** What deliveries are sent with. */
@@ -170,7 +170,7 @@ export function dispatcher(options: DispatcherOptions) {
   }
 
   /** Apart, so that no body is held while its result waits to be written down. @returns null where the body is lost */
-  async function requested(hook: HookRecord, delivery: Delivery, signal: AbortSignal): Promise<Result | null> {
+  async function requested(hook: HookRecord, delivery: Delivery, signal: AbortSignal): Promise<AttemptResult | null> {
     const text = deliveries.body(delivery.id);
     return text === undefined ? null : request(hook, delivery, text, signal);
   }

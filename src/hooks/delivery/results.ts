@@ -8,39 +8,39 @@ import { type Clock, pause } from '../../base/clock.ts';
 import { unavailable } from '../../store/files/store-failure.ts';
 import type { Delivery, HookRecord } from '../../store/hooks/model.ts';
 import { LogUnavailableError } from '../../store/log/shared-log.ts';
-import type { Mark, Marks } from '../commands/deliveries.ts';
+import type { DeliveryResult, DeliveryResults } from '../commands/deliveries.ts';
 import type { HookCounters } from '../counters.ts';
 import type { HookLog } from '../log-event.ts';
-import { backoff, type DeliveryRules, failureOf, isSuccess, type Result } from './attempt.ts';
+import { type AttemptResult, backoff, type DeliveryRules, failureOf, isSuccess } from './attempt.ts';
 
-/** Marks that one command holds at most. */
+/** Maximum results in one command. */
 const MOST = 200;
-/** The longest that a mark waits for others, in milliseconds. */
+/** How long a result may wait for others, in milliseconds. */
 const LONGEST_MS = 20;
-/** Milliseconds until marks are written again that the log of a cluster did not take. */
+/** Milliseconds until results are written again that the log of a cluster did not accept. */
 const RETRY_MS = 500;
 
-interface MarkWriterOptions {
-  /** Writes marks down, all or none. @returns for each whether it counts */
-  write: (marks: Marks) => Promise<boolean[]>;
-  /** Whether requests are under way, whose marks may go together with those that wait. */
+interface ResultWriterOptions {
+  /** Writes results, all or none. @returns for each whether it counts */
+  write: (results: DeliveryResults) => Promise<boolean[]>;
+  /** Whether requests are under way, whose results may share a command with those that wait. */
   areMoreComing: () => boolean;
   clock: Clock;
 }
 
 interface Waiting {
-  mark: Mark;
+  result: DeliveryResult;
   resolve: (counts: boolean) => void;
   reject: (error: unknown) => void;
 }
 
-type MarkWriter = ReturnType<typeof markWriter>;
+type ResultWriter = ReturnType<typeof resultWriter>;
 
 /**
- * Writes down what came of deliveries, in the order in which it came: {@link MOST} marks together, those of
- * {@link LONGEST_MS}, or all there are where no more can come. Writes nothing before `start`.
+ * Writes delivery results in the order in which they came: {@link MOST} in one command, those of {@link LONGEST_MS}, or all
+ * there are where no more can come. Writes nothing before `start`.
  */
-export function markWriter({ write, areMoreComing, clock }: MarkWriterOptions) {
+export function resultWriter({ write, areMoreComing, clock }: ResultWriterOptions) {
   const waiting: Waiting[] = [];
   let epoch = 0;
   let stopping = new AbortController();
@@ -84,7 +84,7 @@ export function markWriter({ write, areMoreComing, clock }: MarkWriterOptions) {
     do {
       const batch = next();
       try {
-        const counts = await write({ epoch, marks: batch.map(({ mark }) => mark) });
+        const counts = await write({ epoch, marks: batch.map(({ result }) => result) });
         for (const [index, { resolve }] of batch.entries()) resolve(counts[index] === true);
       } catch (error) {
         await failed(batch, error, signal);
@@ -108,19 +108,19 @@ export function markWriter({ write, areMoreComing, clock }: MarkWriterOptions) {
     },
 
     /**
-     * Writes a mark down.
+     * Writes a result.
      * @returns whether it counts: not where the delivery was cancelled or its hook deleted meanwhile, and not where the log
      *   could not be reached before the lease ended
      */
-    write: (mark: Mark): Promise<boolean> =>
+    write: (result: DeliveryResult): Promise<boolean> =>
       new Promise((resolve, reject) => {
-        waiting.push({ mark, resolve, reject });
+        waiting.push({ result, resolve, reject });
         if (working !== null) return;
         if (isDue()) begin();
         else cancel ??= clock.after(LONGEST_MS, begin);
       }),
 
-    /** Resolves when all marks are written; each is tried once more where the log can't be reached. */
+    /** Resolves when all results are written; each is tried once more where the log can't be reached. */
     async stop(): Promise<void> {
       stopping.abort();
       if (waiting.length > 0) begin();
@@ -130,7 +130,7 @@ export function markWriter({ write, areMoreComing, clock }: MarkWriterOptions) {
 }
 
 interface ResultOptions {
-  marks: Pick<MarkWriter, 'write'>;
+  writer: Pick<ResultWriter, 'write'>;
   rules: DeliveryRules;
   counters: HookCounters;
   log: HookLog;
@@ -141,7 +141,7 @@ interface ResultOptions {
 /** The receiver will never want it again. */
 const GONE = 410;
 
-const attemptOf = ({ at, durationMs, urlHost, statusCode, error, excerpt }: Result) => ({
+const attemptOf = ({ at, durationMs, urlHost, statusCode, error, excerpt }: AttemptResult) => ({
   at,
   durationMs,
   urlHost,
@@ -155,8 +155,8 @@ const subjectOf = ({ id, webhookId, attempts }: Delivery) => ({ delivery: id, we
 export type Results = ReturnType<typeof deliveryResults>;
 
 /** Has the result of each attempt written down, with what follows from it for the delivery and its hook. */
-export function deliveryResults({ marks, rules, counters, log, clock, chance }: ResultOptions) {
-  function markOfFailure(delivery: Delivery, attempts: number, result: Result): Mark {
+export function deliveryResults({ writer, rules, counters, log, clock, chance }: ResultOptions) {
+  function failureResult(delivery: Delivery, attempts: number, result: AttemptResult): DeliveryResult {
     const { webhookId, triedSince } = delivery;
     const of = { ...subjectOf(delivery), attempt: attemptOf(result) };
     if (result.statusCode !== GONE && clock.now() - (triedSince ?? result.at) < rules.budgetMs) {
@@ -167,9 +167,9 @@ export function deliveryResults({ marks, rules, counters, log, clock, chance }: 
     return { ...of, outcome: 'dead', reason };
   }
 
-  async function failed({ uuid }: HookRecord, delivery: Delivery, result: Result): Promise<void> {
+  async function failed({ uuid }: HookRecord, delivery: Delivery, result: AttemptResult): Promise<void> {
     const attempts = delivery.attempts + 1;
-    if (!(await marks.write(markOfFailure(delivery, attempts, result)))) return;
+    if (!(await writer.write(failureResult(delivery, attempts, result)))) return;
     counters.failed += 1;
     if (result.blocked) counters.blockedTargets += 1;
     const { webhookId: webhook_id } = delivery;
@@ -179,23 +179,23 @@ export function deliveryResults({ marks, rules, counters, log, clock, chance }: 
 
   return {
     /** @param delivery as it was before the attempt */
-    async attempted(record: HookRecord, delivery: Delivery, result: Result): Promise<void> {
+    async attempted(record: HookRecord, delivery: Delivery, result: AttemptResult): Promise<void> {
       if (!isSuccess(result)) {
         await failed(record, delivery, result);
         return;
       }
-      const counts = await marks.write({ ...subjectOf(delivery), outcome: 'delivered', attempt: attemptOf(result) });
+      const counts = await writer.write({ ...subjectOf(delivery), outcome: 'delivered', attempt: attemptOf(result) });
       if (counts) counters.delivered += 1;
     },
 
     /** A delivery that was tried can't be signed for now: what it waits until then is no part of the time it is tried. */
     async paused(delivery: Delivery): Promise<void> {
-      await marks.write({ ...subjectOf(delivery), outcome: 'paused' });
+      await writer.write({ ...subjectOf(delivery), outcome: 'paused' });
     },
 
     /** The body of a delivery is gone: it can't be sent, and its hook says so; as for one that was attempted. */
     async bodyLost(delivery: Delivery): Promise<void> {
-      await marks.write({ ...subjectOf(delivery), outcome: 'lost' });
+      await writer.write({ ...subjectOf(delivery), outcome: 'lost' });
     },
   };
 }

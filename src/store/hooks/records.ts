@@ -128,7 +128,7 @@ export function recordReads(db: Database) {
       const { evaluated, cursor_height, cursor_hash, evaluated_at } = row;
       return { evaluated, cursor: { height: cursor_height, hash: cursor_hash }, evaluatedAt: evaluated_at };
     },
-    /** The greatest epoch of a lease by which deliveries were marked; 0 before the first. */
+    /** The greatest epoch of a lease with delivery results; 0 before the first. */
     epoch: (): number => epoch.get()?.epoch ?? 0,
   };
 }
