@@ -44,7 +44,7 @@ interface Round {
 }
 
 /** Lets no file of before wait for the disk meanwhile. */
-async function settle(...servers: readonly PostgresServer[]): Promise<void> {
+async function flush(...servers: readonly PostgresServer[]): Promise<void> {
   for (const server of servers) await server.run('CHECKPOINT');
   Bun.spawnSync(['sync']);
 }
@@ -52,7 +52,7 @@ async function settle(...servers: readonly PostgresServer[]): Promise<void> {
 async function round(source: string, scratch: string): Promise<Round> {
   await using single = await startPostgres();
   await using quorum = await startQuorum();
-  await settle(single, quorum.primary());
+  await flush(single, quorum.primary());
   return {
     single: await appendTimes(single.url, appends),
     quorum: await appendTimes(quorum.url, appends),

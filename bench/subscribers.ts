@@ -33,7 +33,7 @@ interface Round {
 
 /** Unix milliseconds, with their fractions. */
 const now = (): number => performance.timeOrigin + performance.now();
-const settle = () => Bun.sleep(1500);
+const pause = () => Bun.sleep(1500);
 
 async function* linesOf(stream: ReadableStream<Uint8Array>): AsyncGenerator<Record<string, unknown>> {
   let text = '';
@@ -58,13 +58,13 @@ async function tell(server: Server, protocol: string): Promise<Round> {
   const height = (body: string): number => JSON.parse(body).block_height;
   const begin = events.findIndex(({ path, body }) => path === '/new_block' && height(body) === HISTORY) + 1;
   for (const event of events.slice(0, begin)) await postEvent(event, server.events);
-  await settle();
+  await pause();
   const before = server.memory();
   const client = script(join(ROOT, 'bench/parts/subscribers.ts'), server.url, String(idle), String(busy), protocol);
   const child = Bun.spawn(onCore(1, client), { stdout: 'pipe', stderr: 'inherit' });
   const lines = linesOf(child.stdout);
   await lines.next();
-  await settle();
+  await pause();
   const memory = (server.memory() - before) / (idle + busy);
   const cpuBefore = server.cpuSeconds();
   const times: number[] = [];

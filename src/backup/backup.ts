@@ -7,7 +7,7 @@ import { operatorErrorOf } from '../base/system-errors.ts';
 import { networkOf } from '../chain/network.ts';
 import { toHex } from '../codec/hex.ts';
 import { copyData, forgetPrivateData, type Standing, standingOf, withholdEntries } from '../store/files/backup.ts';
-import { settleWhole } from '../store/files/connection.ts';
+import { checkpointWhole } from '../store/files/connection.ts';
 import { indexPath, journalPath, requireIndex } from '../store/files/database.ts';
 import { lockWriter } from '../store/files/lock.ts';
 import { noteMadeSnapshot } from '../store/files/newest-snapshot.ts';
@@ -80,7 +80,7 @@ function copyTo(copy: string, { directory, machine, public: isPublic }: BackupOp
     withholdEntries(copy, COMMAND_PATH);
     forgetPrivateData(copy);
   }
-  for (const path of [indexPath(copy), journalPath(copy)]) settleWhole(path);
+  for (const path of [indexPath(copy), journalPath(copy)]) checkpointWhole(path);
   return standingOf(copy);
 }
 

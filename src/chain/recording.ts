@@ -142,11 +142,11 @@ export interface RecordingReader {
    * Reads the next line, without its end.
    * @param row its number in the recording, counted from 1
    * @returns its event; null for an empty line and COPY's end mark
-   * @throws RowError, UndecidedFormatError (which {@link RecordingReader.settle} mends), MixedFormatsError
+   * @throws RowError, UndecidedFormatError (which {@link RecordingReader.decide} ends), MixedFormatsError
    */
   read(line: string, row: number): RecordedEvent | null;
-  /** Says what a row further on shows; the line that could not be read may then be read again. */
-  settle(shown: ShownFormat): void;
+  /** Sets the format that a later row shows; the line that could not be read may then be read again. */
+  decide(shown: ShownFormat): void;
 }
 
 /** Reads the lines of a recording one after the other. @param given its format, where that is known from elsewhere */
@@ -179,7 +179,7 @@ export function recordingReader(given: RecordingFormat | null = null): Recording
       const text = payloadOf(line.slice(payload), row);
       return { id: Number(idText), receivedAt, path: line.slice(path, payload - 1), text };
     },
-    settle(known) {
+    decide(known) {
       shown = known;
     },
   };

@@ -268,7 +268,7 @@ export class Pool {
    * Notes what a block of the winning chain has used up.
    * @param keep number of blocks that a fork can undo at most
    */
-  settle(world: World, height: number, keep: number): void {
+  forgetMined(world: World, height: number, keep: number): void {
     for (const [id, held] of this.#held) {
       if (isWaiting(held.transaction, world)) held.usedAt = null;
       else held.usedAt ??= height;

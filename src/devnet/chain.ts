@@ -250,7 +250,7 @@ export class SimulatedChain {
     const events = burnBlocks.map((b) => nodeEvent('/new_burn_block', this.#burns.payload(b), b.time * 1000));
     const start = events.at(-1)?.time ?? before.time * 1000;
     if (options.quiet !== true) events.push(...this.#announcements(body, rivals, block, start));
-    this.#mempool?.settle(world);
+    this.#mempool?.forgetMined(world);
     events.push(...this.#attachments.announce(body.receipts, block, time * 1000));
     const payload = blockPayload(block, before, content, this.#signers, this.#prng);
     events.push(nodeEvent('/new_block', payload, time * 1000));

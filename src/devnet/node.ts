@@ -389,7 +389,7 @@ export class SimulatedNode {
         await postEvent(event, this.#eventsUrl, options);
         if (event.path !== '/new_block') continue;
         this.#announced = this.chain.tip;
-        this.#pool.settle(this.#announced.world, this.#announced.height, MAX_FORK_DEPTH);
+        this.#pool.forgetMined(this.#announced.world, this.#announced.height, MAX_FORK_DEPTH);
       }
     });
   }

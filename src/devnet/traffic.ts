@@ -292,7 +292,7 @@ export class Mempool {
   }
 
   /** Forgets what a block of this branch has used up. */
-  settle(world: World): void {
+  forgetMined(world: World): void {
     this.#waiting = this.#waiting.filter(({ origin }) => origin.nonce >= world.nonce(origin.account.address));
   }
 

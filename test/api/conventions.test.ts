@@ -192,18 +192,18 @@ describe('a tag changes with', () => {
     ...rest.slice(6),
     `/extended/v3/principals/${ADDRESS}/balance-changes?tx_id=${hash(1)}`,
   ];
-  const unsettled = [balance, nonces, sends];
+  const recomputed = [balance, nonces, sends];
   const ofMempool = [pending, fees, `/extended/v2/smart-contracts/status?contract_id=${CONTRACT}`];
   const ofOne = [tx, events, block, balanceChanges, byTime, blockV2, signatures];
 
   test.each([
-    ['a new block', changes.newTip, [status, ...ofChain, ...ofMempool, ...unsettled, ...history, pendingTx], ofOne],
-    ['a microblock', changes.microblock, [status, ...ofChain, ...ofMempool, ...unsettled, ...history], ofOne],
-    ['a Bitcoin block', changes.burnBlock, [status, ...unsettled, ...history], [...ofChain, ...ofOne, ...ofMempool]],
+    ['a new block', changes.newTip, [status, ...ofChain, ...ofMempool, ...recomputed, ...history, pendingTx], ofOne],
+    ['a microblock', changes.microblock, [status, ...ofChain, ...ofMempool, ...recomputed, ...history], ofOne],
+    ['a Bitcoin block', changes.burnBlock, [status, ...recomputed, ...history], [...ofChain, ...ofOne, ...ofMempool]],
     [
       'the mempool',
       changes.mempool,
-      [...ofMempool, ...unsettled, pendingTx],
+      [...ofMempool, ...recomputed, pendingTx],
       [status, ...ofChain, ...ofOne, ...history],
     ],
     ['a drop', changes.dropped, [pendingTx], ofOne],

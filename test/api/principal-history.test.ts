@@ -165,7 +165,7 @@ test('a fork that replaces the chain ends the answer with the reason', async () 
   const app = testApp(snapshots);
   const holders: { results: { principal: string }[] } = (await app.json('/extended/v3/tokens/stx/holders')).body;
   const path = pathOf(holders.results[0]!.principal);
-  const [json, csv, settled] = await Promise.all([
+  const [json, csv, lower] = await Promise.all([
     app.request(path),
     app.request(`${path}?format=csv`),
     app.request(`${path}?to=1`),
@@ -184,7 +184,7 @@ test('a fork that replaces the chain ends the answer with the reason', async () 
   expect(lines).toHaveLength(2);
   expect(lines[1]).toStartWith('INCOMPLETE: The block at height 3 is no longer');
   // A fork above the period changes nothing of it.
-  expect(((await settled.json()) as Body).complete).toBe(true);
+  expect(((await lower.json()) as Body).complete).toBe(true);
   expect(app.logged).toEqual([]);
   snapshots.close();
 });

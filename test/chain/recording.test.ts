@@ -91,7 +91,7 @@ test('a row that can be read either way is not guessed at, and is read once a la
   ] as const) {
     const reader = recordingReader();
     expect(() => readAll(['{}', EITHER], reader)).toThrow(new UndecidedFormatError(2));
-    reader.settle({ format, row: 9 });
+    reader.decide({ format, row: 9 });
     expect(reader.read(line(EITHER), 2)?.text).toBe(text);
   }
 });

@@ -113,7 +113,11 @@ class Run {
     // The last host that stops may leave the world with nothing that could happen, and takes a moment all the same.
     const end = this.world.clock.every(RETRY_MS, () => {});
     for (const host of this.hosts) await this.world.outcome(host.stop(), PATIENCE, 'the end');
-    await this.world.until(() => this.hosts.every((host) => host.isSettled), PATIENCE, 'the end of those that crashed');
+    await this.world.until(
+      () => this.hosts.every((host) => host.isCleanedUp),
+      PATIENCE,
+      'the end of those that crashed',
+    );
     end();
   }
 

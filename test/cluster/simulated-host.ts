@@ -60,7 +60,7 @@ export class SimulatedHost {
   get isUp(): boolean {
     return this.#life !== null;
   }
-  get isSettled(): boolean {
+  get isCleanedUp(): boolean {
     return this.#remains === 0;
   }
   get state() {

@@ -13,10 +13,10 @@ import {
   expectAccessible,
   follow,
   hasBrowser,
+  loaded,
   look,
   NARROW,
   overflow,
-  settled,
   visit,
   WIDE,
 } from './browser.ts';
@@ -196,7 +196,7 @@ browserTest(
       // A tab is reached from its page, whose links lead to it.
       if (path.includes('?')) await follow(page, path);
       else await page.goto(server.api + path);
-      await settled(page);
+      await loaded(page);
       expect([name, await page.locator('[role=alert]').allTextContents()]).toEqual([name, []]);
       expect([name, await withoutSource(page)]).toEqual([name, []]);
       for (const source of await sourcesOf(page)) sources.add(source);
@@ -220,7 +220,7 @@ browserTest(
 browserTest('a block appears on the overview as it comes', async () => {
   await using visited = await visit(server.api);
   const { page, complaints } = visited;
-  await settled(page);
+  await loaded(page);
   await page.getByText('Live', { exact: false }).first().waitFor();
   const height = (await tipHeight()) + 1;
   await postBlocks(server, height);
@@ -261,7 +261,7 @@ browserTest('a block that a fork took back stays on the overview, struck out', a
 browserTest('the keyboard alone finds a block, shows the keys and follows links', async () => {
   await using visited = await visit(server.api);
   const { page } = visited;
-  await settled(page);
+  await loaded(page);
   await page.keyboard.press('?');
   await page.getByRole('dialog', { name: 'Keys' }).waitFor();
   await expectAccessible(page);
@@ -362,7 +362,7 @@ browserTest('a server without a block says what the node must be told', async ()
   await using empty = await serving();
   await using visited = await visit(empty.api);
   const { page, complaints } = visited;
-  await settled(page);
+  await loaded(page);
   const [endpoint] = /[\d.]+:\d+/.exec(empty.events) ?? [];
   expect(await page.locator('pre').textContent()).toContain(`endpoint = "${endpoint}"`);
   await expectAccessible(page);
@@ -372,7 +372,7 @@ browserTest('a server without a block says what the node must be told', async ()
 browserTest('an unreachable server is said, and its return noticed', async () => {
   await using visited = await visit(server.api);
   const { page } = visited;
-  await settled(page);
+  await loaded(page);
   await page.route('**/extended/**', (route) => route.abort());
   await page.getByRole('link', { name: 'Blocks', exact: true }).click();
   await page.getByRole('alert').getByText('does not answer').waitFor();
@@ -492,7 +492,7 @@ browserTest('texts of the chain are shown as text, whatever they hold', async ()
   const { page, complaints } = visited;
   for (const path of paths) {
     await page.goto(hostile.api + path);
-    await settled(page);
+    await loaded(page);
     const found = await page.evaluate(`({
       attacked: window.attacked,
       foreign: document.querySelectorAll('main script, main img, main b, main i, main iframe').length,

@@ -125,7 +125,7 @@ async function opened(page: Page, url: string, end: () => Promise<void>): Promis
 }
 
 /** Waits until a page has its title and everything that it asked for. */
-export async function settled(page: Page): Promise<void> {
+export async function loaded(page: Page): Promise<void> {
   await page.waitForSelector('h1');
   const busy = page.locator('[aria-busy]');
   while ((await busy.count()) > 0) await busy.first().waitFor({ state: 'detached' });

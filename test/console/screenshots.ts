@@ -9,7 +9,7 @@ import { systemClock } from '../../src/base/clock.ts';
 import { postEvents } from '../../src/devnet/node-event.ts';
 import { devnetEvents } from '../../src/devnet/scenario.ts';
 import { serving } from '../support/servers/serving.ts';
-import { closeBrowser, settled, visitAfresh } from './browser.ts';
+import { closeBrowser, loaded, visitAfresh } from './browser.ts';
 
 const folder = join(import.meta.dir, '../../docs/images');
 
@@ -76,7 +76,7 @@ for (const { name, path, look } of pictures) {
   const { page } = visited;
   await page.clock.setFixedTime(now);
   await page.goto(server.api + path(chain));
-  await settled(page);
+  await loaded(page);
   await drawn(page);
   const file = join(folder, `${name}.png`);
   await page.screenshot({ path: file });

@@ -64,7 +64,7 @@ function start(directory: string) {
     ingest,
     hooks,
     managed: management(hooks, async (look) => look({ hooks: ingest.hooks, height: ingest.tipHeight }), null),
-    settled: () =>
+    delivered: () =>
       until(
         () =>
           hooks.store.deliveries.waitingAtAll().count === 0 &&
@@ -113,7 +113,7 @@ test('whatever is sent is on the disk, and after a loss of power one id still na
       server.ingest.receive(event);
       // The power goes before what this event queued is synced.
       if (event === lastBlock) crash = { image: afterPowerLoss(directory.path), told: target.received.length };
-      await server.settled();
+      await server.delivered();
     }
   }
   expect(target.received.length).toBeGreaterThan(5);
@@ -128,7 +128,7 @@ test('whatever is sent is on the disk, and after a loss of power one id still na
     await using server = start(crashed.path);
     // The node sends what it had no answer to, and goes on.
     for (const event of events) server.ingest.receive(event);
-    await server.settled();
+    await server.delivered();
   }
   const bodies = new Map<string, string>();
   for (const { headers, text } of target.received) {

@@ -27,7 +27,7 @@ const feed = ({ ingest, clock }: DirectHooks) => {
 const hasBody = ({ hooks }: DirectHooks, id: number) => hooks.store.deliveries.hasBody(id);
 
 /** Puts the deliveries of a hook into states, one after the other. */
-function settle(direct: DirectHooks, uuid: string, states: readonly DeliveryState[]) {
+function setStates(direct: DirectHooks, uuid: string, states: readonly DeliveryState[]) {
   const made = direct.made(uuid).slice(0, states.length);
   expect(made).toHaveLength(states.length);
   for (const [index, { id }] of made.entries()) direct.own.deliveries.setState(id, states[index]!);
@@ -38,7 +38,7 @@ test('bodies and rows of what was delivered or cancelled go with time; what is s
   await using direct = directHooks();
   const uuid = await direct.register(definition(NOWHERE, everything, started));
   feed(direct);
-  const made = settle(direct, uuid, ['delivered', 'cancelled', 'failed', 'pending', 'dead']);
+  const made = setStates(direct, uuid, ['delivered', 'cancelled', 'failed', 'pending', 'dead']);
   const bodies = () => made.map(({ id }) => hasBody(direct, id));
   const rows = () => made.map(({ id }) => direct.hooks.store.deliveries.get(id) !== undefined);
   await direct.hooks.upkeep.run();
@@ -61,7 +61,7 @@ test('upkeep runs by itself, for as long as the hooks do', async () => {
   await using direct = directHooks({ every: ticking.every });
   const uuid = await direct.register(definition(NOWHERE, everything, started));
   feed(direct);
-  const [first, second] = settle(direct, uuid, ['delivered', 'pending']);
+  const [first, second] = setStates(direct, uuid, ['delivered', 'pending']);
   direct.clock.time += RETENTION + 1;
   ticking.tick();
   expect([hasBody(direct, first!.id), hasBody(direct, second!.id)]).toEqual([false, true]);
@@ -75,7 +75,7 @@ test('a hook keeps the bodies of its newest delivered ones alone, and of all tha
   await using direct = directHooks();
   const uuid = await direct.register(definition(NOWHERE, everything, started));
   feed(direct);
-  const made = settle(direct, uuid, ['pending', 'delivered', 'delivered', 'dead', 'delivered', 'delivered']);
+  const made = setStates(direct, uuid, ['pending', 'delivered', 'delivered', 'dead', 'delivered', 'delivered']);
   const { store, commands, log, clock } = direct.hooks;
   const upkeep = maintenance({ store, commands, log, clock, retentionMs: RETENTION, mostBodies: 2 });
   await upkeep.run();
@@ -113,7 +113,7 @@ test('a deleted hook goes with all that its log still has', async () => {
   const uuid = await direct.register(definition(NOWHERE, everything, started));
   const other = await direct.register(definition(NOWHERE, everything, started));
   feed(direct);
-  settle(direct, uuid, ['delivered', 'dead']);
+  setStates(direct, uuid, ['delivered', 'dead']);
   await direct.trial.backfill(CONSUMER, uuid, { from: 1, to: 5, dryRun: true });
   const { id } = direct.record(uuid);
   const others = direct.made(other).length;

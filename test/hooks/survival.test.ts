@@ -25,7 +25,7 @@ const register = async (server: HookServer, url: string): Promise<string> =>
   (await server.request('POST', '/chainhooks/me', definition(url, everything, started))).body.uuid;
 const status = async (server: HookServer, uuid: string) =>
   (await server.request('GET', `/chainhooks/me/${uuid}`)).body.status;
-const settled = async (server: HookServer, uuid: string) => {
+const delivered = async (server: HookServer, uuid: string) => {
   await until(async () => (await status(server, uuid)).lag_blocks === 0, 'the tip');
   await until(async () => (await status(server, uuid)).pending_deliveries === 0, 'the end of the queue');
 };
@@ -35,7 +35,7 @@ async function undisturbed() {
   using target = receiver();
   const uuid = await register(server, target.url);
   for (const event of events) server.ingest.receive(event);
-  await settled(server, uuid);
+  await delivered(server, uuid);
   const payloads = target.received.map(({ payload }) => payload);
   return { standing: followed(payloads), deliveries: payloads.map(({ event }) => event) };
 }
@@ -50,7 +50,7 @@ test('a rebuild makes hooks, queue, log and secrets again, and delivers nothing 
     uuid = await register(server, target.url);
     await server.request('POST', '/chainhooks/me/secret');
     for (const event of events.slice(0, third)) server.ingest.receive(event);
-    await settled(server, uuid);
+    await delivered(server, uuid);
     // These wait while it is rebuilt.
     target.answer = () => new Response('', { status: 503 });
     for (const event of events.slice(third, 2 * third)) server.ingest.receive(event);
@@ -68,9 +68,9 @@ test('a rebuild makes hooks, queue, log and secrets again, and delivers nothing 
   const taken = target.received.length;
   target.answer = () => new Response('');
   await using server = await hookServer({}, directory.path);
-  await settled(server, uuid);
+  await delivered(server, uuid);
   for (const event of events.slice(2 * third)) server.ingest.receive(event);
-  await settled(server, uuid);
+  await delivered(server, uuid);
   const bySequence = new Map(
     target.received.map(({ headers, payload }) => [Number(headers['x-chainhook-sequence']), payload]),
   );
@@ -92,7 +92,7 @@ test('an index that lost its last commits has them again from the journal, and t
     await using server = await hookServer({}, directory.path);
     uuid = await register(server, target.url);
     for (const event of events.slice(0, third)) server.ingest.receive(event);
-    await settled(server, uuid);
+    await delivered(server, uuid);
   }
   using restored = dataDirectory();
   copyData(directory.path, `${directory.path}/old`);
@@ -100,16 +100,16 @@ test('an index that lost its last commits has them again from the journal, and t
   {
     await using server = await hookServer({}, directory.path);
     for (const event of events.slice(third, 2 * third)) server.ingest.receive(event);
-    await settled(server, uuid);
+    await delivered(server, uuid);
   }
   const told = target.received.length;
   copyData(directory.path, `${directory.path}/new`);
   copyFileSync(journalPath(`${directory.path}/new`), journalPath(restored.path));
   await using server = await hookServer({}, restored.path);
-  await settled(server, uuid);
+  await delivered(server, uuid);
   expect(wholeIndex(restored.path)).toEqual(wholeIndex(directory.path));
   for (const event of events.slice(2 * third)) server.ingest.receive(event);
-  await settled(server, uuid);
+  await delivered(server, uuid);
   expect(target.received.length).toBeGreaterThan(told);
   const all = target.received.map(({ payload }) => payload);
   expect(new Set(target.received.map(({ headers }) => headers['webhook-id'])).size).toBe(all.length);
@@ -132,7 +132,7 @@ test('blocks that were imported while no server ran are told when one does, once
   }
   {
     await using server = await hookServer({}, directory.path);
-    await settled(server, uuid);
+    await delivered(server, uuid);
     expect([...followed(target.received.map(({ payload }) => payload)).values()]).toEqual([
       ...expected.standing.values(),
     ]);
@@ -140,7 +140,7 @@ test('blocks that were imported while no server ran are told when one does, once
   const told = target.received.length;
   await using server = await hookServer({}, directory.path);
   for (const event of events) server.ingest.receive(event);
-  await settled(server, uuid);
+  await delivered(server, uuid);
   expect(target.received).toHaveLength(told);
 });
 

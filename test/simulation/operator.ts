@@ -93,7 +93,7 @@ export class Operator {
   }
 
   /** Has every hook that is left deliver all that it is owed. */
-  async settle(): Promise<void> {
+  async deliverAll(): Promise<void> {
     // A new secret ends the wait for the key; where there is no key to make one with, none does.
     let tries = this.hooks.length;
     for (const hook of this.#left()) {

@@ -99,7 +99,7 @@ class Run {
     this.#readers.calm();
     this.#clients.calm();
     const logs = await this.world.outcome(
-      this.#operator.settle().then(() => this.#operator.logs()),
+      this.#operator.deliverAll().then(() => this.#operator.logs()),
       PATIENCE,
       'rest',
     );
@@ -116,7 +116,7 @@ class Run {
   async stop(): Promise<void> {
     await this.world.until(() => this.server.isUp, PATIENCE, 'its start');
     await this.world.outcome(this.server.stop(), PATIENCE, 'the end');
-    await this.world.until(() => this.server.isSettled, PATIENCE, 'the end of those that crashed');
+    await this.world.until(() => this.server.isCleanedUp, PATIENCE, 'the end of those that crashed');
   }
 
   holdLaws(logs: Map<Hook, Log>): void {

@@ -171,7 +171,7 @@ export class Server {
   }
 
   /** Nothing is left to be put away. */
-  get isSettled(): boolean {
+  get isCleanedUp(): boolean {
     return this.#remains === 0;
   }
 

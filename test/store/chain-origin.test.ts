@@ -33,14 +33,14 @@ test('a second block 0, and a block 1 that follows another, are refused with the
   expect(everything(open.directory)).toEqual(before);
 });
 
-test('another block 1 on another Bitcoin block of a height that is settled is refused', () => {
+test('another block 1 on another Bitcoin block of a height with six confirmations is refused', () => {
   using open = openWith(7);
   const rival = block(null, 'theirs', [], { burn_block_hash: hashOf('their burn block'), burn_block_height: 101 });
   expect(() => open.ingest.receive(rival.event)).toThrow(ForeignChainError);
   expect(() => open.ingest.receive(rival.event)).toThrow(/^burn_block_hash is .*Bitcoin block 101/);
 });
 
-test('block 1 may fork: before its Bitcoin block is settled, and on a Bitcoin block that the chain knows or none tells of', () => {
+test('block 1 may fork: before its Bitcoin block has six confirmations, and on a Bitcoin block that the chain knows or none tells of', () => {
   const rivals: [length: number, fields: object][] = [
     [6, { burn_block_hash: hashOf('after a reorganization'), burn_block_height: 101 }],
     [20, { burn_block_height: 101 }],

@@ -395,7 +395,7 @@ test('however many share a nonce, each is looked up a few times when all come ba
     } as unknown as MempoolRows;
     using open = openNew();
     using db = new Database(indexPath(open.directory), { readonly: true });
-    nonceRivals(db, {} as unknown as Dictionaries, rows).settle(all.map(({ tx_id }) => tx_id));
+    nonceRivals(db, {} as unknown as Dictionaries, rows).resolve(all.map(({ tx_id }) => tx_id));
     expect([...moved.keys()].sort((a, b) => a - b)).toEqual(all.slice(0, -1).map(({ id }) => id));
     expect(found).toBeLessThan(4 * N);
   }
@@ -634,7 +634,7 @@ class NodeModel {
   #isRuledOut = (one: number): boolean => this.mined.some((other) => share(this.all[one]!, this.all[other]!));
 
   /** All that wait come again, one after another, as they came. */
-  #settle(): void {
+  #resolve(): void {
     const waiting = [...this.fates].filter(([, fate]) => fate === 'waits').map(([one]) => one);
     const pool: number[] = [];
     for (const one of waiting.sort((a, b) => (this.#arrivals.get(a) ?? 0) - (this.#arrivals.get(b) ?? 0))) {
@@ -671,7 +671,7 @@ class NodeModel {
     }
     this.#arrivals.set(one, at);
     this.fates.set(one, fate === undefined && this.#early.delete(one) ? 'dropped' : 'waits');
-    this.#settle();
+    this.#resolve();
   }
 
   drop(one: number, by: number | null): void {
@@ -680,13 +680,13 @@ class NodeModel {
     else this.fates.set(one, 'dropped');
     if (fate !== 'waits' || by === null || this.fates.get(by) !== 'replaced') return;
     this.fates.set(by, 'waits');
-    this.#settle();
+    this.#resolve();
   }
 
   grow(held: number[], at: number): void {
     this.chain.push({ held, at });
     for (const one of held) this.fates.delete(one);
-    this.#settle();
+    this.#resolve();
   }
 
   /** The highest block is lost to two others. */

@@ -28,10 +28,10 @@ test('jobs that come while another is under way follow it in the order they came
     }),
     queue.run(() => done.push('fifth')),
   ];
-  const settled = Promise.allSettled(results);
+  const outcomes = Promise.allSettled(results);
   expect(done).toEqual([]);
   first.resolve('first');
-  expect((await settled).map((one) => (one.status === 'fulfilled' ? one.value : one.reason.message))).toEqual([
+  expect((await outcomes).map((one) => (one.status === 'fulfilled' ? one.value : one.reason.message))).toEqual([
     'first',
     1,
     'the third fails',

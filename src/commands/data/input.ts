@@ -224,9 +224,9 @@ async function firstThatShows(file: string): Promise<ShownFormat | null> {
 export function rowReader(file: string, again: boolean, given: RecordingFormat | null) {
   const reader = recordingReader(given);
 
-  async function settleFormat(cause: UndecidedFormatError): Promise<void> {
+  async function decideFormat(cause: UndecidedFormatError): Promise<void> {
     const shown = again ? await firstThatShows(file) : null;
-    if (shown !== null) return reader.settle(shown);
+    if (shown !== null) return reader.decide(shown);
     const problem = `Row ${cause.row} of ${file} can be read in two ways`;
     const why = again ? 'no row shows which is meant' : 'no row before it shows which is meant';
     throw new OperatorError(`${problem}, and ${why}.`, REMEDY, { cause });
@@ -239,7 +239,7 @@ export function rowReader(file: string, again: boolean, given: RecordingFormat |
     } catch (error) {
       if (error instanceof MixedFormatsError) throw mixed(file, error);
       if (!(error instanceof UndecidedFormatError)) throw error;
-      await settleFormat(error);
+      await decideFormat(error);
       return reader.read(line, row);
     }
   };

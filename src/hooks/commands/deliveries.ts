@@ -89,12 +89,12 @@ export function deliveryCommands(engine: HookEngine) {
   }
 
   /** Counts for the backfill that a delivery is of. What is sent again was counted the first time. */
-  function settle({ backfillId, lane }: Delivery, became: { delivered: number; dead: number }): void {
-    if (lane === 'backfill' && backfillId !== null) backfills.settle(backfillId, became);
+  function countForBackfill({ backfillId, lane }: Delivery, became: { delivered: number; dead: number }): void {
+    if (lane === 'backfill' && backfillId !== null) backfills.count(backfillId, became);
   }
 
   function die(record: HookRecord, delivery: Delivery, reason: string, stuck: number | null): void {
-    settle(delivery, { delivered: 0, dead: 1 });
+    countForBackfill(delivery, { delivered: 0, dead: 1 });
     if (delivery.lane === 'live') engine.interrupt(record, reason, stuck);
   }
 
@@ -119,7 +119,7 @@ export function deliveryCommands(engine: HookEngine) {
     deliveries.tried(id, attempt, result.outcome, result.outcome === 'failed' ? result.nextAt : null);
     if (result.outcome === 'delivered') {
       records.delivered(record.id, at, attempt.statusCode);
-      settle(delivery, { delivered: 1, dead: 0 });
+      countForBackfill(delivery, { delivered: 1, dead: 0 });
     } else {
       records.failed(record.id, attempt.statusCode);
       if (result.outcome === 'dead') die(record, delivery, result.reason, id);

@@ -188,7 +188,7 @@ export class Notifications {
     for (const { id, lane, backfillId } of open) {
       deliveries.setState(id, 'cancelled');
       // What is sent again was counted the first time.
-      if (lane === 'backfill' && backfillId !== null) backfills.settle(backfillId, { delivered: 0, dead: 1 });
+      if (lane === 'backfill' && backfillId !== null) backfills.count(backfillId, { delivered: 0, dead: 1 });
     }
     // The backfill may have room for more.
     if (open.length > 0) this.engine.wake();

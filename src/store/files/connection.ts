@@ -216,7 +216,7 @@ export function openWithoutTrace(path: string): Connection {
   return named(path, () => new Connection(uri, constants.SQLITE_OPEN_READONLY | constants.SQLITE_OPEN_URI));
 }
 
-/** Opens a file that is there, to put what its write-ahead log holds into it; waits for nobody. */
+/** Opens a file that is there, to checkpoint its write-ahead log; waits for nobody. */
 export function openToCheckpoint(path: string): Connection {
   return new Connection(path, { readwrite: true, strict: true });
 }
@@ -301,8 +301,8 @@ interface Checkpoint {
 
 // A write-ahead log belongs to the file whose name it has: it is put into that file, and gone, before another file comes there.
 
-/** Puts what the write-ahead log holds into the file. @returns whether the file holds all of it: a reader can prevent that */
-export function settle(path: string): boolean {
+/** Checkpoints the write-ahead log into its file. @returns whether the file has all of it: a reader can prevent that */
+export function checkpoint(path: string): boolean {
   const db = openToWrite(path, 'FULL');
   try {
     const made = db.query<Checkpoint, []>('PRAGMA wal_checkpoint(TRUNCATE)').get();
@@ -312,13 +312,13 @@ export function settle(path: string): boolean {
   }
 }
 
-/** Settles a log like {@link settle}. @throws PassingError where a reader keeps some of it in the log */
-export function settleWhole(path: string): void {
-  if (settle(path)) return;
+/** Like {@link checkpoint}. @throws PassingError where a reader keeps some of it in the log */
+export function checkpointWhole(path: string): void {
+  if (checkpoint(path)) return;
   throw new PassingError(`${path} is being read.`, 'Try again when what reads it has ended, such as stackside backup.');
 }
 
-/** Removes the log, which must be settled. Readers go on with theirs. */
+/** Removes the log, after a checkpoint. Readers go on with theirs. */
 export function removeLog(path: string): void {
   for (const suffix of ['-wal', '-shm']) rmSync(path + suffix, { force: true });
   // One that came back with a loss of power would be read into the file that is in the place by then.

@@ -9,6 +9,7 @@ import { join } from 'node:path';
 import { OperatorError } from '../../base/errors.ts';
 import { syncDirectory } from '../../base/files.ts';
 import {
+  checkpoint,
   kindOf,
   named,
   openToCheckpoint,
@@ -16,7 +17,6 @@ import {
   openWithoutTrace,
   removeLog,
   requireKind,
-  settle,
   versionOf,
 } from './connection.ts';
 import { INDEX, indexPath, journalPath, openWriter, SCHEMA_VERSION } from './database.ts';
@@ -129,7 +129,7 @@ export function clearDeserted(directory: string): void {
 /** Offers the index of the staging directory, which is whole and closed. The staging directory stays, for its maker to clear. */
 export function offerIndex(directory: string): void {
   const made = indexPath(join(directory, WORKSHOP));
-  settle(made);
+  checkpoint(made);
   renameSync(made, newIndexPath(directory));
   syncDirectory(directory);
 }
@@ -178,10 +178,10 @@ function isOfJournal(directory: string): boolean {
 }
 
 /**
- * Copies the log of the present index into it as far as readers let it, so that whoever opens it at this moment reads a whole
+ * Checkpoints the present index as far as its readers let it, so that a process that opens it at this moment reads a whole
  * one, if not the newest.
  */
-function settleIfReadable(path: string): void {
+function checkpointIfReadable(path: string): void {
   try {
     using db = openToCheckpoint(path);
     db.run('PRAGMA wal_checkpoint(PASSIVE)');
@@ -202,7 +202,7 @@ export function takeOffer(directory: string): Offer {
   if (offer === 'usable' && !isOfJournal(directory)) offer = 'unfit';
   if (offer === 'unfit') rmSync(offered);
   if (offer === 'usable') {
-    if (existsSync(path)) settleIfReadable(path);
+    if (existsSync(path)) checkpointIfReadable(path);
     removeLog(path);
     renameSync(offered, path);
     syncDirectory(directory);

@@ -102,7 +102,7 @@ export function hookBackfills(db: Database) {
   const finishOf = db.prepare<null, [number, number]>(
     `UPDATE hook_backfills SET state = ${CANCELLED}, finished_at = ?2 WHERE hook_id = ?1 AND ${isOpen}`,
   );
-  const settle = db.prepare<null, [number, number, number]>(
+  const count = db.prepare<null, [number, number, number]>(
     'UPDATE hook_backfills SET delivered = delivered + ?2, dead = dead + ?3 WHERE id = ?1',
   );
   return {
@@ -139,8 +139,8 @@ export function hookBackfills(db: Database) {
       finishOf.run(hookId, now);
     },
     /** What became of its deliveries. */
-    settle: (id: number, { delivered, dead }: { delivered: number; dead: number }) => {
-      settle.run(id, delivered, dead);
+    count: (id: number, { delivered, dead }: { delivered: number; dead: number }) => {
+      count.run(id, delivered, dead);
     },
   };
 }

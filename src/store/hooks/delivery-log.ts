@@ -22,9 +22,9 @@ export type DeliveryRow = Omit<Stored<'hook_deliveries'>, 'min_height' | 'max_he
 /** Columns of a delivery, for a query of these rows. */
 export const deliveryColumns = shown.join(', ');
 
-/** Conditions in SQL for deliveries to be sent and for those that are done with; indexes hold either alone. */
+/** Conditions in SQL for deliveries to be sent and for for finished ones; indexes hold either alone. */
 export const isOpen = `state <= ${storedState.numberOf('failed')}`;
-export const isSettled = `state IN (${storedState.numberOf('delivered')}, ${storedState.numberOf('cancelled')})`;
+export const isFinished = `state IN (${storedState.numberOf('delivered')}, ${storedState.numberOf('cancelled')})`;
 
 /** @throws UnknownNumberError */
 export const deliveryOf = (row: DeliveryRow): Delivery => ({

@@ -13,8 +13,8 @@ import {
   deliveryColumns,
   deliveryLog,
   deliveryOf,
+  isFinished,
   isOpen,
-  isSettled,
   MOST_ATTEMPTS,
 } from './delivery-log.ts';
 import type { Attempt, Delivery, DeliveryBody, NewDelivery, NotifiedBlocks } from './model.ts';
@@ -58,8 +58,8 @@ export const sql = {
                       AND blocks ->> '$.apply[0].index_block_hash' = ?3`,
   // What became of those before is known: rows whose bodies are gone are not walked again.
   aged: `SELECT id, created_at FROM hook_deliveries
-          WHERE ${isSettled} AND (created_at, id) > (?1, ?2) AND created_at < ?3 ORDER BY created_at, id LIMIT ?4`,
-  settledBefore: `SELECT id FROM hook_deliveries WHERE ${isSettled} AND created_at < ?1 ORDER BY created_at, id LIMIT ?2`,
+          WHERE ${isFinished} AND (created_at, id) > (?1, ?2) AND created_at < ?3 ORDER BY created_at, id LIMIT ?4`,
+  finishedBefore: `SELECT id FROM hook_deliveries WHERE ${isFinished} AND created_at < ?1 ORDER BY created_at, id LIMIT ?2`,
   newestSurplus: `SELECT id FROM hook_deliveries WHERE hook_id = ?1 AND state = ${DELIVERED}
                    ORDER BY id DESC LIMIT 1 OFFSET ?2`,
   surplus: `SELECT id FROM hook_deliveries WHERE hook_id = ?1 AND state = ${DELIVERED} AND id > ?2 AND id <= ?3
@@ -235,7 +235,7 @@ export interface Made {
 /** What forgets deliveries through this connection. */
 function deliveryForgetting(db: Database) {
   const aged = db.prepare<Stored<'hook_deliveries', 'id' | 'created_at'>, [number, number, number, number]>(sql.aged);
-  const settledBefore = db.prepare<Stored<'hook_deliveries', 'id'>, [number, number]>(sql.settledBefore);
+  const finishedBefore = db.prepare<Stored<'hook_deliveries', 'id'>, [number, number]>(sql.finishedBefore);
   const newestSurplus = db.prepare<Stored<'hook_deliveries', 'id'>, [number, number]>(sql.newestSurplus);
   const surplus = db.prepare<Stored<'hook_deliveries', 'id'>, [number, number, number, number]>(sql.surplus);
   const allOf = db.prepare<Stored<'hook_deliveries', 'id'>, [number, number]>(sql.allOf);
@@ -264,7 +264,7 @@ function deliveryForgetting(db: Database) {
       return { count: rows.length, last: last && { createdAt: last.created_at, id: last.id } };
     },
     /** Forgets what was made before a time and is done with, with attempts and bodies. @returns how many */
-    forgetRows: (before: number, limit: number): number => forget(settledBefore.all(before, limit)),
+    forgetRows: (before: number, limit: number): number => forget(finishedBefore.all(before, limit)),
     /** Forgets deliveries of a hook, whatever became of them. @returns how many */
     forgetOf: (hookId: number, limit: number): number => forget(allOf.all(hookId, limit)),
     /** Keeps the bodies of a hook's newest delivered ones alone. @param after id of the last that was forgotten */

@@ -91,8 +91,8 @@ export class ForeignChainError extends PayloadError {
   override readonly name = 'ForeignChainError';
 }
 
-/** Bitcoin blocks on top of one, from which on another of its height needs an explanation. */
-const SETTLED = 6;
+/** Bitcoin blocks on top of one, from which on another of its height is refused unless the node announced a fork. */
+const CONFIRMATIONS = 6;
 /** Bitcoin blocks below two rivals among which the one is looked for that both stand on. */
 const DEEPEST_FORK = 20;
 
@@ -116,7 +116,7 @@ export function originCheck(db: Database): (block: Block) => void {
     `SELECT parent_index_block_hash AS hash FROM blocks WHERE height = 1
       UNION ALL SELECT parent_index_block_hash FROM orphaned_blocks WHERE height = 1 LIMIT 1`,
   );
-  const settledAnchor = db.prepare<Stored<'anchor_burn_blocks', 'hash'>, [number, number]>(
+  const confirmedAnchor = db.prepare<Stored<'anchor_burn_blocks', 'hash'>, [number, number]>(
     `SELECT hash FROM anchor_burn_blocks
       WHERE height = ?1 AND ?1 + ?2 <= (SELECT height FROM anchor_burn_blocks ORDER BY ordinal DESC LIMIT 1)`,
   );
@@ -148,7 +148,7 @@ export function originCheck(db: Database): (block: Block) => void {
     if (height === 0) requireSame('index_block_hash', indexBlockHash, genesis.get(), 'block 0');
     if (height !== 1) return;
     requireSame('parent_index_block_hash', parentIndexBlockHash, firstParent.get(), 'what block 1 follows');
-    const anchor = settledAnchor.get(burnBlockHeight, SETTLED);
+    const anchor = confirmedAnchor.get(burnBlockHeight, CONFIRMATIONS);
     if (anchor !== null && forked(burnBlockHash, anchor.hash)) return;
     requireSame('burn_block_hash', burnBlockHash, anchor, `Bitcoin block ${burnBlockHeight}`);
   };

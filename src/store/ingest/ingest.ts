@@ -163,7 +163,7 @@ function startIngest(options: IngestOptions, opened: (() => void)[]) {
   const { home, db, journal } = files;
 
   if (chainId !== null) identity.require(chainId, directory);
-  writer.settle();
+  writer.recover();
   if (choices !== undefined) chooseValueIndexes(db, choices, (change) => writer.local(change));
   beginLive();
   const reader = openToRead(indexPath(home));

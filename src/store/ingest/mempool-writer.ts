@@ -139,7 +139,7 @@ export function mempoolWriter(db: Database, dictionaries: Dictionaries, changes:
         }
       }
       for (const txId of waiting) changes.announced(txId);
-      rivals.settle(waiting);
+      rivals.resolve(waiting);
       if (waiting.length + others > 0) rows.touch(receipt.time);
       return waiting.length + others;
     },
@@ -166,7 +166,7 @@ export function mempoolWriter(db: Database, dictionaries: Dictionaries, changes:
       const successor = dropped === 0 || drop.replacedBy === null ? null : rows.find(drop.replacedBy);
       if (successor?.state === REPLACED) {
         rows.move(successor, PENDING);
-        rivals.settle([successor.tx_id]);
+        rivals.resolve([successor.tx_id]);
       }
       if (dropped > 0) rows.touch(time);
       return dropped + others;
@@ -196,10 +196,10 @@ export function mempoolWriter(db: Database, dictionaries: Dictionaries, changes:
         rows.mine(row);
         receipts.keep(position, { time: row.received_at, height: row.receipt_block_height }, heights.after);
       }
-      receipts.settle(heights.after);
-      drops.settle(heights.after);
+      receipts.trim(heights.after);
+      drops.trim(heights.after);
       for (const { content } of signed) rivals.ruleOut(content);
-      rivals.settle(back);
+      rivals.resolve(back);
       rows.touch(now);
     },
 
@@ -212,7 +212,7 @@ export function mempoolWriter(db: Database, dictionaries: Dictionaries, changes:
         const row = rows.find(txId);
         if (row?.state !== MINED || isMined(txId)) continue;
         rows.move(row, PENDING);
-        if (!dropEarly({ rows, drops }, txId)) rivals.settle([txId]);
+        if (!dropEarly({ rows, drops }, txId)) rivals.resolve([txId]);
       }
       for (const txId of joined) {
         const row = rows.find(txId);
@@ -284,7 +284,7 @@ function earlyDrops(db: Database) {
     },
 
     /** Forgets drops that are older than any reorganization reaches. */
-    settle: (tipHeight: number): void => void forget.run(tipHeight - KEPT_BLOCKS),
+    trim: (tipHeight: number): void => void forget.run(tipHeight - KEPT_BLOCKS),
   };
 }
 
@@ -316,6 +316,6 @@ function minedReceipts(db: Database) {
     },
 
     /** Forgets receipts that no reorganization needs once the chain has reached a height. */
-    settle: (tipHeight: number): void => void forget.run(reach(tipHeight)),
+    trim: (tipHeight: number): void => void forget.run(reach(tipHeight)),
   };
 }

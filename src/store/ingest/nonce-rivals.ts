@@ -53,7 +53,7 @@ function minedUser(db: Database): (spends: Spends) => Uint8Array | null {
 
 export type NonceRivals = ReturnType<typeof nonceRivals>;
 
-/** What settles which transactions wait, through this connection. */
+/** Resolves which of the transactions with a common nonce wait, through this connection. */
 export function nonceRivals(db: Database, { principals }: Dictionaries, rows: MempoolRows) {
   const minedBy = minedUser(db);
 
@@ -115,10 +115,10 @@ export function nonceRivals(db: Database, { principals }: Dictionaries, rows: Me
   }
 
   /**
-   * Leaves of a row that waits, and of its rivals, those that a node would have left that got them in this order.
+   * Lets a row and its rivals wait or be replaced as in the mempool of a node that got them in this order.
    * @returns the keys of all that waited
    */
-  function settleRow(begun: MempoolRow): string[] {
+  function resolveRow(begun: MempoolRow): string[] {
     const { waiting, byOrigin } = connected(begun);
     const beaten = new Map<string, { row: MempoolRow; winner: Uint8Array }>();
     const beat = (row: MempoolRow, winner: Uint8Array) => beaten.set(keyOf(row), { row, winner });
@@ -177,12 +177,12 @@ export function nonceRivals(db: Database, { principals }: Dictionaries, rows: Me
       }
     },
 
-    /** Leaves of transactions that wait, and of their rivals, those that a node would have left. @param txIds others are passed by */
-    settle(txIds: readonly Uint8Array[]): void {
-      const settled = new Set<string>();
+    /** As in a node's mempool, keeps or replaces transactions that wait, and their rivals. @param txIds those that do not wait are ignored */
+    resolve(txIds: readonly Uint8Array[]): void {
+      const resolved = new Set<string>();
       for (const txId of txIds) {
-        const row = settled.size > 0 && settled.has(txId.toHex()) ? null : rows.find(txId);
-        if (row?.state === PENDING && !isAlone(row)) for (const key of settleRow(row)) settled.add(key);
+        const row = resolved.size > 0 && resolved.has(txId.toHex()) ? null : rows.find(txId);
+        if (row?.state === PENDING && !isAlone(row)) for (const key of resolveRow(row)) resolved.add(key);
       }
     },
   };

@@ -96,11 +96,11 @@ const MOST_BYTES_OF_IMPORT = 32_000_000;
 const LOOK_BACK = 1_000;
 
 /**
- * Where the transactions stand. `unsettled`: a call failed, or none was made yet, so that what the files hold isn't known, or
- * the journal is ahead. `held`: the index's transaction is open and has entries that the journal committed; nothing is
+ * The state of the transactions. `unrecovered`: a call failed, or none was made yet, so that the content of the files isn't
+ * known, or the journal is ahead. `held`: the index's transaction is open and has entries that the journal committed; nothing is
  * being written. `open`: something is being written.
  */
-type State = 'unsettled' | 'idle' | 'held' | 'open';
+type State = 'unrecovered' | 'idle' | 'held' | 'open';
 
 interface WriterOptions {
   index: Database;
@@ -140,7 +140,7 @@ export class Writer {
   /** The order of all that is written, where others than the node write, too. */
   readonly queue = new WriterQueue();
   readonly #options: WriterOptions;
-  #state: State = 'unsettled';
+  #state: State = 'unrecovered';
   /** Whether the index's transaction has entries that the journal committed. */
   #isAhead = false;
   /** Whether a lock of another process is waited for: this thread stands still meanwhile, so not again while it is held. */
@@ -174,7 +174,7 @@ export class Writer {
 
   /** The last entry that others can see. */
   committedPlace(): Head {
-    if (this.#committedPlace === null) this.settle();
+    if (this.#committedPlace === null) this.recover();
     return this.#committedPlace ?? this.place();
   }
 
@@ -187,8 +187,8 @@ export class Writer {
    *   then nothing has changed. StoreUnavailableError where it could not be written: it must be sent again
    */
   event(event: ReceivedEvent, append: AppendEntry): Outcome | 'conflict' | Promise<Outcome | 'conflict'> {
-    // What the journal took though the index could not is not taken once more.
-    this.settle();
+    // An event that only the journal has is applied first, so that it is known when it comes again.
+    this.recover();
     if (this.#last.is(event)) return this.#wholly(() => this.#notedProgress(event));
     const payload = readPayload(event.path, event.text);
     let applied: Applied | null = null;
@@ -489,7 +489,7 @@ export class Writer {
    * @throws StoreUnavailableError
    */
   catchUp(): void {
-    this.settle();
+    this.recover();
     for (let before = -1; before < this.place().id; ) {
       before = this.place().id;
       this.#guarded(() => this.#replay());
@@ -507,7 +507,7 @@ export class Writer {
     if (this.isOpen) throw new Error('a transaction is open');
     this.#release();
     const result = this.#guarded(() => {
-      this.#settle();
+      this.#recover();
       this.#state = 'open';
       return this.#onIndex(work);
     });
@@ -528,16 +528,16 @@ export class Writer {
 
   // ── The transaction ──
 
-  /** Brings files and memory to where they are known to agree. @throws StoreUnavailableError */
-  settle(): void {
-    this.#guarded(() => this.#settle());
+  /** Brings the index to the head of the journal, where a failure may have left it behind. @throws StoreUnavailableError */
+  recover(): void {
+    this.#guarded(() => this.#recover());
   }
 
   /** Takes back what was written; the journal brings back what it committed. @throws StoreUnavailableError */
   rollback(): void {
     if (!this.isOpen) return;
     this.abandon();
-    if (this.#state === 'unsettled') this.settle();
+    if (this.#state === 'unrecovered') this.recover();
   }
 
   /** Takes back what was written, also what the journal committed: before anything else, it is brought back. */
@@ -546,7 +546,7 @@ export class Writer {
     const isAhead = this.#isAhead;
     this.#forget();
     this.#guarded(() => this.#rollBackFiles());
-    this.#state = isAhead ? 'unsettled' : 'idle';
+    this.#state = isAhead ? 'unrecovered' : 'idle';
     this.#isAhead = false;
   }
 
@@ -556,7 +556,7 @@ export class Writer {
     const { index, journal } = this.#options;
     this.#guarded(() => {
       this.#noteLoss();
-      this.#settle();
+      this.#recover();
       if (this.#state !== 'held') index.run('BEGIN IMMEDIATE');
       journal.begin();
     });
@@ -595,7 +595,7 @@ export class Writer {
     this.#guarded(() => {
       this.#noteLoss();
       if (this.#state === 'held') this.#commitIndex();
-      else this.#settle();
+      else this.#recover();
     });
     this.#options.health.succeeded();
     this.#committed();
@@ -607,7 +607,7 @@ export class Writer {
    */
   #noteLoss(): void {
     if (this.#state !== 'held' || this.#options.index.inTransaction) return;
-    this.#state = 'unsettled';
+    this.#state = 'unrecovered';
     this.#isAhead = false;
     this.#forget();
   }
@@ -670,8 +670,8 @@ export class Writer {
   #undo(error: unknown): unknown {
     const { health } = this.#options;
     const cause = health.failed(error);
-    const isKnown = this.#state !== 'unsettled' && !this.#isAhead && unavailable(error) === null;
-    this.#state = 'unsettled';
+    const isKnown = this.#state !== 'unrecovered' && !this.#isAhead && unavailable(error) === null;
+    this.#state = 'unrecovered';
     this.#isAhead = false;
     this.#forget();
     try {
@@ -683,9 +683,9 @@ export class Writer {
     return cause;
   }
 
-  #settle(): void {
+  #recover(): void {
     this.#bePatientOnce();
-    if (this.#state !== 'unsettled') return;
+    if (this.#state !== 'unrecovered') return;
     this.#rollBackFiles();
     this.#forget();
     this.#replay();
