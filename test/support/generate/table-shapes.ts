@@ -57,7 +57,7 @@ export function tableShapes(): string {
   const tables = namesOf("SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite_%'");
   return [
     '/** The tables of the index: columns, types, nullability and keys. Generated from schema.sql by test/support/generate/table-shapes.ts. */',
-    "import { tableShape } from '../table.ts';",
+    "import { tableShape } from './table.ts';",
     '',
     tables.map(shapeOf).join('\n'),
   ].join('\n');
