@@ -1110,16 +1110,16 @@ CREATE TABLE hook_secrets (
   rotated_at INTEGER NOT NULL
 ) STRICT;
 
--- Deliveries in the order they were made: the queue and the log.
+-- Deliveries in the order they were made: the outbox and the log.
 CREATE TABLE hook_deliveries (
   id              INTEGER PRIMARY KEY,
   webhook_id      TEXT NOT NULL UNIQUE,
   hook_id         INTEGER NOT NULL,
-  -- 0 live, 1 evaluate, 2 backfill, 3 redelivery: each lane of a hook goes in order, beside the others
+  -- 0 live, 1 evaluate, 2 backfill, 3 redelivery: each queue of a hook goes in order, beside the others
   lane            INTEGER NOT NULL,
   -- 0 live, 1 catch-up, 2 evaluate, 3 backfill, 4 redelivery
   reason          INTEGER NOT NULL,
-  -- of the live lane
+  -- of the live queue
   sequence        INTEGER,
   -- 0 pending, 1 failed and to be tried again, 2 delivered, 3 dead, 4 cancelled
   state           INTEGER NOT NULL,
@@ -1139,7 +1139,7 @@ CREATE TABLE hook_deliveries (
   -- why there is no body
   problem         TEXT
 ) STRICT;
--- What waits in a lane.
+-- What waits in a queue.
 CREATE INDEX hook_deliveries_queue ON hook_deliveries (hook_id, lane, id) WHERE state <= 1;
 -- The log of a hook, all of it and by state.
 CREATE INDEX hook_deliveries_log ON hook_deliveries (hook_id, id);

@@ -4,7 +4,7 @@ import { hookStore } from '../../src/store/hooks/store.ts';
 
 const [directory = '', deliveries = '0', hooks = '1', bytes = '0', url = ''] = process.argv.slice(2);
 const db = openWriter(directory);
-const { records, deliveries: queue } = hookStore(db);
+const { records, deliveries: outbox } = hookStore(db);
 const definition = {
   name: 'queued',
   version: '1',
@@ -37,9 +37,9 @@ for (let made = 0; made < Number(deliveries); made += BATCH) {
     for (let index = made; index < Math.min(made + BATCH, Number(deliveries)); index++) {
       const hookId = ids[index % ids.length]!;
       const sequence = records.nextSequence(hookId);
-      const common = { lane: 'live', reason: 'live', problem: null, backfillId: null } as const;
+      const common = { queue: 'live', reason: 'live', problem: null, backfillId: null } as const;
       const blocks = { apply: [], rollback: [] };
-      queue.add({ ...common, webhookId: webhookIdOf(), hookId, sequence, blocks, body: body() }, Date.now());
+      outbox.add({ ...common, webhookId: webhookIdOf(), hookId, sequence, blocks, body: body() }, Date.now());
     }
   })();
 }

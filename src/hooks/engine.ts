@@ -18,7 +18,7 @@ import type { HookStore } from '../store/hooks/store.ts';
 import type { ChainChange } from '../store/ingest/chain-writer.ts';
 import type { ChainFollower, ChainHistory } from '../store/ingest/ingest.ts';
 import type { MachineParts } from '../store/ingest/state-machine.ts';
-import type { Lane } from '../store/rows/enums.ts';
+import type { QueueName } from '../store/rows/enums.ts';
 import { type HookTimers, newCounters } from './counters.ts';
 import { type ActiveHook, activeHook, evaluationsLeft, isUsedUp } from './definition/definition.ts';
 import { type Counted, type EngineTransaction, Notifications } from './evaluation/notifications.ts';
@@ -39,8 +39,8 @@ export interface HookEnd {
 
 /** Who is told of what the engine did, once it is committed. */
 interface EngineListeners extends Pick<HookTimers, 'evaluated'> {
-  /** A lane has more to send. */
-  queued: (hookId: number, lane: Lane) => void;
+  /** A queue has more to send. */
+  queued: (hookId: number, queue: QueueName) => void;
   /** A hook has to catch up, or a backfill has room for more. */
   behind: () => void;
   /** A hook ended. */
@@ -55,7 +55,7 @@ const nobody: EngineListeners = { queued() {}, behind() {}, ended() {}, recovere
 const nothingDone = () => ({
   counted: new Map<Counted, number>(),
   said: [] as HookEvent[],
-  lanes: [] as [hookId: number, lane: Lane][],
+  queues: [] as [hookId: number, queue: QueueName][],
   isBehind: false,
   ends: [] as HookEnd[],
 });
@@ -110,11 +110,11 @@ export class HookEngine implements ChainFollower, EngineTransaction {
   /** The transaction is committed: everybody learns of it. */
   committed(): void {
     this.#live.committed();
-    const { counted, said, lanes, isBehind, ends } = this.#done;
+    const { counted, said, queues, isBehind, ends } = this.#done;
     this.#done = nothingDone();
     for (const [name, count] of counted) this.counters[name] += count;
     for (const event of said) this.#log(event);
-    for (const [hookId, lane] of lanes) this.#listeners.queued(hookId, lane);
+    for (const [hookId, queue] of queues) this.#listeners.queued(hookId, queue);
     if (isBehind) this.#listeners.behind();
     for (const end of ends) this.#listeners.ended(end);
   }
@@ -313,9 +313,9 @@ export class HookEngine implements ChainFollower, EngineTransaction {
     this.#done.said.push(event);
   }
 
-  /** A lane has something to send. */
-  queued(hookId: number, lane: Lane): void {
-    this.#done.lanes.push([hookId, lane]);
+  /** A queue has something to send. */
+  queued(hookId: number, queue: QueueName): void {
+    this.#done.queues.push([hookId, queue]);
   }
 
   /** A hook has to catch up, or a backfill has room for more. */

@@ -1,6 +1,6 @@
 /** Forgets what is old: bodies and rows of what was delivered, and what stands too deep in the chain to leave it. */
 import type { Clock } from '../base/clock.ts';
-import type { Made } from '../store/hooks/delivery-queue.ts';
+import type { Made } from '../store/hooks/outbox.ts';
 import type { HookReads } from '../store/hooks/store.ts';
 import type { CommandsOf } from '../store/ingest/commands.ts';
 import type { HookEngine } from './engine.ts';

@@ -73,10 +73,12 @@ function resultOf(asked: Asked, { id: delivery, webhookId, attempts }: Delivery)
   }
 }
 
-/** Writes a result of the first delivery of each lane. */
+/** Writes a result of the first delivery of each queue. */
 async function writeResults(asked: Asked): Promise<void> {
   const { hooks, store, prng } = asked;
-  const heads = store.deliveries.openLanes().flatMap(({ hookId, lane }) => store.deliveries.head(hookId, lane) ?? []);
+  const heads = store.deliveries
+    .openQueues()
+    .flatMap(({ hookId, queue }) => store.deliveries.head(hookId, queue) ?? []);
   if (heads.length === 0) return;
   // Now and then of a lease that has ended.
   const epoch = Math.max(0, 1 + Math.floor(asked.world.age / 700) - prng.below(2));

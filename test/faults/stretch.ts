@@ -62,7 +62,7 @@ export function openWithHooks(directory: string, options: Partial<IngestOptions>
   const woken = new Set<string>();
   (made as HookMachine | null)?.engine.listen({
     evaluated: () => {},
-    queued: (hookId, lane) => woken.add(`${hookId}/${lane}`),
+    queued: (hookId, queue) => woken.add(`${hookId}/${queue}`),
     behind: () => {},
     ended: () => {},
     recovered: () => woken.add('all'),

@@ -41,13 +41,13 @@ const NOWHERE = 'http://127.0.0.1:9/';
 type Payload = any;
 
 /** All that was ever queued for a hook, in order. */
-function queued(server: HookServer, uuid: string, lane = 'live'): Payload[] {
+function queued(server: HookServer, uuid: string, queue = 'live'): Payload[] {
   const { records, deliveries } = server.hooks.store;
   const record = records.find(uuid, 'default');
   if (record === undefined) throw new Error('no such hook');
   return deliveries
     .inOrder(record.id, everyDelivery, 0, 100_000)
-    .filter((one) => one.lane === lane)
+    .filter((one) => one.queue === queue)
     .map((one) => JSON.parse(deliveries.body(one.id) ?? 'null'));
 }
 

@@ -224,7 +224,7 @@ test('a block that was told by a backfill and leaves the chain is taken back', a
   const hashes = [2, 3].map((height) => `0x${direct.ingest.history.hashAt(height)?.toHex()}`);
   feed(direct, forked.slice(third));
   const made = direct.made(uuid);
-  const live = made.filter(({ lane }) => lane === 'live');
+  const live = made.filter(({ queue }) => queue === 'live');
   expect(live[0]?.blocks.rollback.map((block) => block.index_block_hash)).toEqual(hashes.toReversed());
   followed(bodies(direct, made));
 });
@@ -303,7 +303,7 @@ test('a hook that catches up is only so far ahead of its receiver, and goes on a
   feed(direct, straight);
   const { deliveries } = direct.own;
   const { openUpTo } = deliveries;
-  deliveries.openUpTo = (id, lane, limit) => (openUpTo(id, lane, limit) < 3 ? 0 : limit);
+  deliveries.openUpTo = (id, queue, limit) => (openUpTo(id, queue, limit) < 3 ? 0 : limit);
   await direct.managed.setEnabled(CONSUMER, uuid, true, 1);
   for (let told = 1; told <= 8; told++) {
     await until(() => target.waiting() === 1);

@@ -131,7 +131,7 @@ export function directHooks(given: Given = {}) {
     register: async (definition: object): Promise<string> => (await managed.register(CONSUMER, definition)).uuid,
     /** All that was ever made for a hook, in order. */
     made: (uuid: string): Delivery[] => deliveries.inOrder(record(uuid).id, everyDelivery, 0, 100_000),
-    /** Lets what waits for its time in the live lane look at the clock again. */
+    /** Lets what waits for its time in the live queue look at the clock again. */
     wake: (uuid: string) => hooks.dispatcher.wake(record(uuid).id, 'live'),
     /** The tables as what applies entries has them: a test may write to them, or let its functions fail. */
     own,

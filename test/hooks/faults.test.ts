@@ -130,7 +130,7 @@ test('a database that is busy while a payload is made ends the event, not the ho
   expect(direct.made(uuid).filter(({ problem }) => problem !== null)).toEqual([]);
 });
 
-test('a database that fails under the deliveries ends neither the process nor a lane', async () => {
+test('a database that fails under the deliveries ends neither the process nor a queue', async () => {
   await using direct = directHooks();
   using target = receiver();
   const uuid = await direct.register(definition(target.url, everything, { enable_on_registration: true }));

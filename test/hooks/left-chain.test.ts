@@ -82,7 +82,7 @@ test.each([200, 500])(
     await asked.promise;
 
     feed(direct, forked.slice(third));
-    // Its lane comes after the one that is held.
+    // Its queue comes after the one that is held.
     await until(() => other.received.length === 1);
     const [told, rollback] = direct.made(uuid);
     expect([told?.state, rollback?.state, rollback?.attempts]).toEqual(['cancelled', 'pending', 0]);

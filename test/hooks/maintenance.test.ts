@@ -147,7 +147,7 @@ test('upkeep comes in steps: what fails is said, and more than a step takes is f
         {
           webhookId: `evt_${one}`,
           hookId: id,
-          lane: 'evaluate',
+          queue: 'evaluate',
           reason: 'evaluate',
           sequence: null,
           blocks: { apply: [], rollback: [] },

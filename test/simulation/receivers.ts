@@ -35,7 +35,7 @@ export const SLOWEST = 400;
 export interface Arrived {
   hook: string;
   id: string;
-  /** Null in other lanes than the live one. */
+  /** Null in other queues than the live one. */
   sequence: number | null;
   reason: string;
   text: string;

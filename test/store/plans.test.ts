@@ -174,12 +174,12 @@ const mayScan: Readonly<Record<string, Exception[]>> = {
     { step: /^SCAN p$/, reason: 'hook_progress has one row' },
     { step: /^USE TEMP B-TREE FOR GROUP BY$/, reason: 'eight groups at most' },
   ],
-  'hooks/delivery-queue.openLanes': [
+  'hooks/outbox.openQueues': [
     { step: /^SCAN hook_deliveries USING INDEX hook_deliveries_queue$/, reason: 'stops at the first' },
-    { step: /^SCAN (\(subquery-1\)|heads)$/, reason: 'at the start, of lanes; the table is entered once for each' },
+    { step: /^SCAN (\(subquery-1\)|heads)$/, reason: 'at the start, of queues; the table is entered once for each' },
   ],
-  'hooks/delivery-queue.openUpTo': [{ step: /^SCAN \(subquery-1\)$/, reason: 'counts up to a limit' }],
-  'hooks/delivery-queue.waitingAtAll': [
+  'hooks/outbox.openUpTo': [{ step: /^SCAN \(subquery-1\)$/, reason: 'counts up to a limit' }],
+  'hooks/outbox.waitingAtAll': [
     { step: /^SCAN hook_deliveries USING INDEX hook_deliveries_queue$/, reason: 'a gauge of all that waits' },
   ],
   'hooks/backfills.next': [

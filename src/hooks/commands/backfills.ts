@@ -45,12 +45,12 @@ export function backfillCommands(engine: HookEngine) {
     if (of === null) throw new Error('Blocks came before the network was known.');
     const body = payloadText(hook, of, { apply: [matched], rollback: [] });
     const source = `${hook.uuid}/${job.uuid}/${height}`;
-    queueRequested(engine, hook.id, { lane: 'backfill', source, matched, body, backfillId: job.id });
+    queueRequested(engine, hook.id, { queue: 'backfill', source, matched, body, backfillId: job.id });
     const { block, txIndexes } = matched;
     ledger.add(block.indexBlockHash, hook.id, height, block.burnBlockHeight, txIndexes);
   }
 
-  /** The next block of a backfill's range that matches becomes a delivery in the hook's backfill lane. */
+  /** The next block of a backfill's range that matches becomes a delivery in the hook's backfill queue. */
   function stepOf(job: Backfill, record: HookRecord, most: number, at: number): boolean {
     if (!job.dryRun && deliveries.openOfBackfill(job.id) >= most) return true;
     const hook = activeHook(record);

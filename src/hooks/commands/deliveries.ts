@@ -69,7 +69,6 @@ export type DeliveryResult = {
 export interface DeliveryResults {
   /** Number of the lease; that of the last one for a host that shares no log. */
   epoch: number;
-  /** The journal has the results under this key, from when a result was called a result. */
   marks: readonly DeliveryResult[];
 }
 
@@ -80,22 +79,22 @@ export function deliveryCommands(engine: HookEngine) {
   const { store, history } = engine;
   const { records, deliveries, backfills, candidates } = store;
 
-  /** Puts a delivery into the queue again, with the same id and body. */
+  /** Queues a delivery again, with the same id and body. */
   function requeue(record: HookRecord, one: Delivery): void {
-    // One that waits for its turn in its own lane keeps it: it must not overtake those before it.
+    // One that waits for its turn in its own queue keeps that turn: it must not overtake those before it.
     if (one.state === 'failed') deliveries.dueNow(one.id);
     else deliveries.requeue(one.id, 'redelivery', 'redelivery');
-    engine.queued(record.id, one.state === 'failed' ? one.lane : 'redelivery');
+    engine.queued(record.id, one.state === 'failed' ? one.queue : 'redelivery');
   }
 
   /** Counts for the backfill that a delivery is of. What is sent again was counted the first time. */
-  function countForBackfill({ backfillId, lane }: Delivery, became: { delivered: number; dead: number }): void {
-    if (lane === 'backfill' && backfillId !== null) backfills.count(backfillId, became);
+  function countForBackfill({ backfillId, queue }: Delivery, became: { delivered: number; dead: number }): void {
+    if (queue === 'backfill' && backfillId !== null) backfills.count(backfillId, became);
   }
 
   function die(record: HookRecord, delivery: Delivery, reason: string, stuck: number | null): void {
     countForBackfill(delivery, { delivered: 0, dead: 1 });
-    if (delivery.lane === 'live') engine.interrupt(record, reason, stuck);
+    if (delivery.queue === 'live') engine.interrupt(record, reason, stuck);
   }
 
   /** @returns whether it counts: not where the delivery was cancelled or its hook deleted meanwhile */
@@ -192,7 +191,7 @@ export function deliveryCommands(engine: HookEngine) {
       if (matched === null || network === null) return;
       const body = payloadText(hook, network, { apply: [matched], rollback: [] });
       const source = `${hook.uuid}/${request}`;
-      queueRequested(engine, hook.id, { lane: 'evaluate', source, matched, body, backfillId: null });
+      queueRequested(engine, hook.id, { queue: 'evaluate', source, matched, body, backfillId: null });
     },
 
     /** @returns for each result whether it counts; none of an older lease does after one of a newer lease */

@@ -69,7 +69,7 @@ export function hookCommands(engine: HookEngine) {
   /** The delivery that interrupted it goes first, as if it had never been tried. */
   function revive(record: HookRecord): void {
     const stuck = record.stuckDelivery === null ? undefined : deliveries.get(record.stuckDelivery);
-    if (stuck?.state === 'dead' && stuck.lane === 'live') deliveries.requeue(stuck.id, 'live', stuck.reason);
+    if (stuck?.state === 'dead' && stuck.queue === 'live') deliveries.requeue(stuck.id, 'live', stuck.reason);
   }
 
   /** Nothing where it is enabled already. */
@@ -89,9 +89,9 @@ export function hookCommands(engine: HookEngine) {
   }
 
   /** What waited for a secret that can be read goes on. */
-  function wakeLanesOf(consumer: string): void {
+  function wakeQueuesOf(consumer: string): void {
     const own = new Set(records.all(consumer).map(({ id }) => id));
-    for (const { hookId, lane } of deliveries.openLanes()) if (own.has(hookId)) engine.queued(hookId, lane);
+    for (const { hookId, queue } of deliveries.openQueues()) if (own.has(hookId)) engine.queued(hookId, queue);
   }
 
   return {
@@ -160,12 +160,12 @@ export function hookCommands(engine: HookEngine) {
     /** `secret` is sealed, in hex; the one that was there signs beside it for a day. */
     'hook.set_secret'({ consumer, secret }: { consumer: string; secret: string }, at: number): void {
       secrets.set(consumer, Uint8Array.fromHex(secret), at);
-      wakeLanesOf(consumer);
+      wakeQueuesOf(consumer);
     },
 
     'hook.remove_secret'({ consumer }: { consumer: string }): void {
       secrets.remove(consumer);
-      wakeLanesOf(consumer);
+      wakeQueuesOf(consumer);
     },
   };
 }

@@ -8,7 +8,7 @@ import https from 'node:https';
 import type { Clock } from '../../base/clock.ts';
 import { utcMicroseconds } from '../../base/utc-time.ts';
 import type { Attempt, Delivery, HookRecord } from '../../store/hooks/model.ts';
-import type { Lane, Reason } from '../../store/rows/enums.ts';
+import type { QueueName, Reason } from '../../store/rows/enums.ts';
 import { definitionOf } from '../definition/definition.ts';
 import type { OpenedSecrets } from './sealing.ts';
 import { secretHeaders } from './signature.ts';
@@ -169,7 +169,7 @@ const aborted = (signal: AbortSignal): Promise<never> =>
 
 /** What the headers say of a delivery. */
 export interface DeliveryIdentity extends Pick<Delivery, 'webhookId' | 'sequence' | 'attempts'> {
-  lane: Lane | 'test';
+  queue: QueueName | 'test';
   reason: Reason | 'test';
 }
 
@@ -205,7 +205,7 @@ export function deliveryRequest(options: RequestOptions): DeliveryRequest {
       'webhook-timestamp': String(Math.floor(at / 1000)),
       ...secretHeaders(secrets.find(record.consumer), delivery.webhookId, body, at),
       'x-chainhook-uuid': record.uuid,
-      ...(delivery.lane === 'live' ? { 'x-chainhook-sequence': String(delivery.sequence) } : {}),
+      ...(delivery.queue === 'live' ? { 'x-chainhook-sequence': String(delivery.sequence) } : {}),
       'x-chainhook-reason': delivery.reason,
       'x-chainhook-attempt': String(delivery.attempts + 1),
     };

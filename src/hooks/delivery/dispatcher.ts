@@ -1,6 +1,6 @@
 /**
- * Sends what is queued. Each lane of each hook goes in order, one request at a time; lanes take turns, so that a receiver
- * that is slow or gone holds up nobody else. A lane goes on once the result of its delivery is written down. Nothing of it
+ * Sends what is queued. Each queue of each hook goes in order, one request at a time; queues take turns, so that a receiver
+ * that is slow or gone holds up nobody else. A queue goes on once the result of its delivery is written down. Nothing of it
  * lives in memory alone: after a crash what was under way is sent again, under the same id.
  */
 import type { Chance } from '../../base/chance.ts';
@@ -8,7 +8,7 @@ import type { Clock } from '../../base/clock.ts';
 import type { Delivery, HookRecord } from '../../store/hooks/model.ts';
 import { isSendable } from '../../store/hooks/records.ts';
 import type { HookReads } from '../../store/hooks/store.ts';
-import type { Lane } from '../../store/rows/enums.ts';
+import type { QueueName } from '../../store/rows/enums.ts';
 import { isOpen } from '../commands/deliveries.ts';
 import type { HookTimers } from '../counters.ts';
 import { type HookLog, logTaskFailure } from '../log-event.ts';
@@ -50,9 +50,9 @@ export type Dispatcher = ReturnType<typeof dispatcher>;
 export function dispatcher(options: DispatcherOptions) {
   const { store, rules, timers, log, clock, chance, request, results, roomMade, isHeld, canSign } = options;
   const { records, deliveries } = store;
-  const queue = lanes(clock, pump);
-  /** The delivery of each lane that is being sent, or whose result is being written down. */
-  const underWay = new Map<LaneState, Delivery>();
+  const queues = hookQueues(clock, pump);
+  /** The delivery of each queue that is being sent, or whose result is being written down. */
+  const underWay = new Map<QueueState, Delivery>();
   /** Those of them whose requests have not ended. */
   const requests = new Set<Delivery>();
   let retrying = 0;
@@ -62,13 +62,13 @@ export function dispatcher(options: DispatcherOptions) {
   let pumping = false;
   let idle: (() => void) | null = null;
 
-  function wake(hookId: number, lane: Lane): void {
+  function wake(hookId: number, queue: QueueName): void {
     if (!running) return;
-    queue.wake(hookId, lane);
+    queues.wake(hookId, queue);
     void pumpSoon();
   }
 
-  /** Whoever wakes a lane has something else to do: a node waits for its answer. */
+  /** Whoever wakes a queue has something else to do: a node waits for its answer. */
   async function pumpSoon(): Promise<void> {
     if (pumping) return;
     pumping = true;
@@ -79,7 +79,7 @@ export function dispatcher(options: DispatcherOptions) {
 
   function pump(): void {
     while (running && requests.size < rules.concurrency) {
-      const state = queue.next();
+      const state = queues.next();
       if (state === undefined) return;
       try {
         serve(state);
@@ -89,23 +89,23 @@ export function dispatcher(options: DispatcherOptions) {
     }
   }
 
-  /** Sends the head of a lane, where there is one and its time has come. */
-  function serve(state: LaneState): void {
+  /** Sends the head of a queue, where there is one and its time has come. */
+  function serve(state: QueueState): void {
     const hook = records.get(state.hookId);
-    const head = hook === undefined ? undefined : deliveries.head(state.hookId, state.lane);
-    if (hook === undefined || head === undefined || (state.lane === 'live' && !isSendable(hook))) {
-      queue.drop(state);
+    const head = hook === undefined ? undefined : deliveries.head(state.hookId, state.queue);
+    if (hook === undefined || head === undefined || (state.queue === 'live' && !isSendable(hook))) {
+      queues.drop(state);
       return;
     }
     if (!canSign(hook.consumer)) {
-      queue.drop(state);
+      queues.drop(state);
       if (head.triedSince !== null) void pause(head);
       return;
     }
     const due = (head.nextAttemptAt ?? 0) - clock.now();
-    if (due > 0) queue.wait(state, due);
-    else if (state.lane === 'live' && isOvertaking(head, requests)) queue.hold(state);
-    else if (isRetry(head) && retrying >= mostRetries(rules.concurrency)) queue.postpone(state);
+    if (due > 0) queues.wait(state, due);
+    else if (state.queue === 'live' && isOvertaking(head, requests)) queues.hold(state);
+    else if (isRetry(head) && retrying >= mostRetries(rules.concurrency)) queues.postpone(state);
     else void send(head, state);
   }
 
@@ -117,7 +117,7 @@ export function dispatcher(options: DispatcherOptions) {
     }
   }
 
-  async function send(head: Delivery, state: LaneState): Promise<void> {
+  async function send(head: Delivery, state: QueueState): Promise<void> {
     state.phase = 'sending';
     underWay.set(state, head);
     requests.add(head);
@@ -125,7 +125,7 @@ export function dispatcher(options: DispatcherOptions) {
     try {
       await deliver(head, stopping.signal);
       state.faults = 0;
-      if (running) queue.makeReady(state);
+      if (running) queues.makeReady(state);
     } catch (error) {
       recover(state, error);
     } finally {
@@ -139,10 +139,10 @@ export function dispatcher(options: DispatcherOptions) {
   /** The request of a delivery has ended, or was not made: others may have its place. */
   function ended(head: Delivery): void {
     if (!requests.delete(head)) return;
-    if (running) queue.release(head.hookId);
+    if (running) queues.release(head.hookId);
     if (isRetry(head)) {
       retrying -= 1;
-      queue.resumePostponed();
+      queues.resumePostponed();
     }
     pump();
   }
@@ -154,7 +154,7 @@ export function dispatcher(options: DispatcherOptions) {
     const hook = records.get(head.hookId);
     // Cancelled meanwhile.
     if (delivery === undefined || delivery.hookId !== head.hookId || !isOpen(delivery)) return;
-    if (hook === undefined || (delivery.lane === 'live' && !isSendable(hook)) || !canSign(hook.consumer)) return;
+    if (hook === undefined || (delivery.queue === 'live' && !isSendable(hook)) || !canSign(hook.consumer)) return;
     if (!isHeld() || signal.aborted) return;
     const result = await requested(hook, delivery, signal);
     // Ended by us: whether it arrived isn't known, and it goes again at the next start.
@@ -175,21 +175,21 @@ export function dispatcher(options: DispatcherOptions) {
     return text === undefined ? null : request(hook, delivery, text, signal);
   }
 
-  /** What failed was ours, such as the database: the lane stands as it stood, and is looked at again. */
-  function recover(state: LaneState, error: unknown): void {
+  /** What failed was ours, such as the database: the queue stays as it is, and is looked at again. */
+  function recover(state: QueueState, error: unknown): void {
     logTaskFailure(log, error);
     state.faults += 1;
-    if (running) queue.wait(state, backoff(state.faults, rules.retryCapMs, chance.number));
+    if (running) queues.wait(state, backoff(state.faults, rules.retryCapMs, chance.number));
   }
 
   function wakeAll(): void {
-    for (const { hookId, lane } of deliveries.openLanes()) wake(hookId, lane);
+    for (const { hookId, queue } of deliveries.openQueues()) wake(hookId, queue);
   }
 
   return {
-    /** A lane has something to send, or what it has became sendable. */
+    /** A queue has something to send, or what it has became sendable. */
     wake,
-    /** Wakes every lane that has something to send. */
+    /** Wakes every queue that has something to send. */
     wakeAll,
     /** The row ids of the deliveries that are being sent, or whose results are being written down. */
     underWay: (): number[] => Array.from(underWay.values(), ({ id }) => id),
@@ -205,23 +205,23 @@ export function dispatcher(options: DispatcherOptions) {
     /** Ends requests under way; what they carried goes again at the next start. */
     async stop(): Promise<void> {
       running = false;
-      queue.cancelWaits();
+      queues.cancelWaits();
       const ended = new Promise<void>((resolve) => {
         idle = resolve;
       });
       stopping.abort();
       if (underWay.size > 0) await ended;
-      queue.clear();
+      queues.clear();
     },
   };
 }
 
-/** A lane of a hook and where it stands in its turn. */
-interface LaneState {
+/** A queue of a hook and its turn. */
+interface QueueState {
   readonly hookId: number;
-  readonly lane: Lane;
+  readonly queue: QueueName;
   /**
-   * `waiting` for the time of its head; `held`, a live one, until a request of another lane has ended; `postponed` while
+   * `waiting` for the time of its head; `held`, a live one, until a request of another queue has ended; `postponed` while
    * as many retries as may be are under way.
    */
   phase: 'ready' | 'sending' | 'waiting' | 'held' | 'postponed';
@@ -234,15 +234,15 @@ interface LaneState {
 /** A timer holds no longer time. */
 const LONGEST_TIMER_MS = 2 ** 31 - 1;
 
-const keyOf = (hookId: number, lane: Lane): string => `${hookId}/${lane}`;
+const keyOf = (hookId: number, queue: QueueName): string => `${hookId}/${queue}`;
 
-/** The lanes of all hooks. @param look called when the wait of a lane has ended */
-function lanes(clock: Clock, look: () => void) {
-  const states = new Map<string, LaneState>();
-  const ready: LaneState[] = [];
-  const postponed: LaneState[] = [];
+/** The queues of all hooks. @param look called when the wait of a queue has ended */
+function hookQueues(clock: Clock, look: () => void) {
+  const states = new Map<string, QueueState>();
+  const ready: QueueState[] = [];
+  const postponed: QueueState[] = [];
 
-  function makeReady(state: LaneState): void {
+  function makeReady(state: QueueState): void {
     state.cancel?.();
     state.cancel = null;
     state.phase = 'ready';
@@ -252,12 +252,12 @@ function lanes(clock: Clock, look: () => void) {
   return {
     makeReady,
 
-    /** A lane has something to send, or what it has became sendable. */
-    wake(hookId: number, lane: Lane): void {
-      const key = keyOf(hookId, lane);
+    /** A queue has something to send, or what it has became sendable. */
+    wake(hookId: number, queue: QueueName): void {
+      const key = keyOf(hookId, queue);
       const known = states.get(key);
       if (known === undefined) {
-        const state: LaneState = { hookId, lane, phase: 'ready', cancel: null, faults: 0 };
+        const state: QueueState = { hookId, queue, phase: 'ready', cancel: null, faults: 0 };
         states.set(key, state);
         ready.push(state);
       } else if (known.phase === 'waiting' || known.phase === 'held') {
@@ -265,10 +265,10 @@ function lanes(clock: Clock, look: () => void) {
       }
     },
 
-    /** Takes the next lane whose turn it is. */
-    next: (): LaneState | undefined => ready.shift(),
+    /** Takes the next queue whose turn it is. */
+    next: (): QueueState | undefined => ready.shift(),
 
-    wait(state: LaneState, ms: number): void {
+    wait(state: QueueState, ms: number): void {
       state.phase = 'waiting';
       state.cancel = clock.after(Math.min(Math.max(0, ms), LONGEST_TIMER_MS), () => {
         makeReady(state);
@@ -276,31 +276,31 @@ function lanes(clock: Clock, look: () => void) {
       });
     },
 
-    hold(state: LaneState): void {
+    hold(state: QueueState): void {
       state.phase = 'held';
     },
-    /** A request of the hook has ended: its live lane, if it is held, looks again whether it still must be. */
+    /** A request of the hook has ended: its live queue, if it is held, looks again whether it still must be. */
     release(hookId: number): void {
       const live = states.get(keyOf(hookId, 'live'));
       if (live?.phase === 'held') makeReady(live);
     },
 
-    postpone(state: LaneState): void {
+    postpone(state: QueueState): void {
       state.phase = 'postponed';
       postponed.push(state);
     },
-    /** A retry has ended: the first lane that was postponed is ready. */
+    /** A retry has ended: the first queue that was postponed is ready. */
     resumePostponed(): void {
       const state = postponed.shift();
       if (state !== undefined) makeReady(state);
     },
 
-    /** The lane has nothing to send. */
-    drop({ hookId, lane }: LaneState): void {
-      states.delete(keyOf(hookId, lane));
+    /** The queue has nothing to send. */
+    drop({ hookId, queue }: QueueState): void {
+      states.delete(keyOf(hookId, queue));
     },
 
-    /** Ends every wait, so that no lane becomes ready by itself. */
+    /** Ends every wait, so that no queue becomes ready by itself. */
     cancelWaits(): void {
       for (const { cancel } of states.values()) cancel?.();
     },

@@ -8,7 +8,7 @@ import { toHex } from '../../codec/hex.ts';
 import { isStorageError } from '../../store/files/store-failure.ts';
 import type { Cursor, DeliveryBody, HookRecord, NotifiedBlocks } from '../../store/hooks/model.ts';
 import type { HookStore } from '../../store/hooks/store.ts';
-import type { Lane, Reason } from '../../store/rows/enums.ts';
+import type { QueueName, Reason } from '../../store/rows/enums.ts';
 import type { ActiveHook } from '../definition/definition.ts';
 import type { HookEvent } from '../log-event.ts';
 import { declarations, type FindFunction } from './operations.ts';
@@ -26,8 +26,8 @@ export interface EngineTransaction {
   now(): number;
   count(name: Counted): void;
   say(event: HookEvent): void;
-  /** A lane has something to send. */
-  queued(hookId: number, lane: Lane): void;
+  /** A queue has something to send. */
+  queued(hookId: number, queue: QueueName): void;
   /** A hook has to catch up, or a backfill has room for more. */
   wake(): void;
   interrupt(record: HookRecord, reason: string, stuckDelivery: number | null): void;
@@ -35,7 +35,7 @@ export interface EngineTransaction {
 
 interface Notification {
   hook: ActiveHook;
-  /** Number of the delivery in the hook's live lane. */
+  /** Number of the delivery in the hook's live queue. */
   sequence: number;
   /** Ascending. */
   apply: MatchedBlock[];
@@ -104,7 +104,7 @@ export class Notifications {
   }
 
   /**
-   * Queues a delivery in the live lane of each hook, and remembers what it was notified of.
+   * Queues a delivery in the live queue of each hook, and remembers what it was notified of.
    * @param before where the hooks stood before these blocks
    * @throws Error before the network is known
    */
@@ -124,7 +124,7 @@ export class Notifications {
       {
         webhookId: webhookId(`${hook.uuid}/${sequence}`, body ?? ''),
         hookId: hook.id,
-        lane: 'live',
+        queue: 'live',
         reason,
         sequence,
         blocks: notifiedBlocks(notification),
@@ -178,26 +178,26 @@ export class Notifications {
   }
 
   /**
-   * Cancels what a backfill has still to send of a block of which the hook is notified that it left the chain: lanes don't
+   * Cancels what a backfill has still to send of a block of which the hook is notified that it left the chain: queues don't
    * wait for each other, and nothing would take back what arrives after the rollback. What is under way stays cancelled,
    * whatever it is answered.
    */
   #cancelBackfilled(hookId: number, block: Block): void {
     const { deliveries, backfills } = this.engine.store;
     const open = deliveries.openBackfilled(hookId, block.height, toHex(block.indexBlockHash));
-    for (const { id, lane, backfillId } of open) {
+    for (const { id, queue, backfillId } of open) {
       deliveries.setState(id, 'cancelled');
       // What is sent again was counted the first time.
-      if (lane === 'backfill' && backfillId !== null) backfills.count(backfillId, { delivered: 0, dead: 1 });
+      if (queue === 'backfill' && backfillId !== null) backfills.count(backfillId, { delivered: 0, dead: 1 });
     }
     // The backfill may have room for more.
     if (open.length > 0) this.engine.wake();
   }
 }
 
-/** A delivery that somebody asked for: one block that a hook matches, in a lane beside the live one. */
+/** A delivery that somebody asked for: one block that a hook matches, in a queue beside the live one. */
 interface RequestedDelivery {
-  lane: 'backfill' | 'evaluate';
+  queue: 'backfill' | 'evaluate';
   /** What the delivery belongs to; {@link webhookId} makes the id of it. */
   source: string;
   matched: MatchedBlock;
@@ -211,14 +211,14 @@ interface RequestedDelivery {
 export function queueRequested(
   engine: EngineTransaction,
   hookId: number,
-  { lane, source, matched, body, backfillId }: RequestedDelivery,
+  { queue, source, matched, body, backfillId }: RequestedDelivery,
 ): void {
   engine.store.deliveries.add(
     {
       webhookId: webhookId(source, body),
       hookId,
-      lane,
-      reason: lane,
+      queue,
+      reason: queue,
       sequence: null,
       blocks: notifiedBlocks({ apply: [matched], rollback: [] }),
       body,
@@ -228,5 +228,5 @@ export function queueRequested(
     engine.now(),
   );
   engine.count('queued');
-  engine.queued(hookId, lane);
+  engine.queued(hookId, queue);
 }

@@ -318,7 +318,7 @@ export function serializedDelivery(
 ): Static<typeof DeliverySummary> {
   return {
     id: delivery.webhookId,
-    sequence: delivery.lane === 'live' ? delivery.sequence : null,
+    sequence: delivery.queue === 'live' ? delivery.sequence : null,
     reason: delivery.reason,
     // Its request goes on for a moment once what came of it is written down.
     state: underWay && isOpen(delivery) ? 'in_flight' : delivery.state,

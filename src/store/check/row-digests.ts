@@ -19,12 +19,12 @@ export interface TableDigest {
 export const MOST_RANGES = 256;
 
 /** Numbers of 32 bits that a digest has. */
-const LANES = 4;
+const WORDS = 4;
 
 type Sum = Uint32Array<ArrayBuffer>;
 
 function add(sum: Sum, other: Sum): void {
-  for (let lane = 0; lane < LANES; lane++) sum[lane] = sum[lane]! + other[lane]!;
+  for (let word = 0; word < WORDS; word++) sum[word] = sum[word]! + other[word]!;
 }
 
 /** The ranges of twice as many rows. */
@@ -100,7 +100,7 @@ export function tableDigester() {
         ranges = inPairs(ranges);
         rangeRows *= 2;
       }
-      if (rows === rangeRows * ranges.length) ranges.push(new Uint32Array(LANES));
+      if (rows === rangeRows * ranges.length) ranges.push(new Uint32Array(WORDS));
       SHA256.hash(bytesOf(row), hash);
       add(ranges.at(-1)!, hash);
       rows += 1;
@@ -131,7 +131,7 @@ export function firstDifference(a: TableDigest, b: TableDigest): RowRange | null
   const rows = Math.max(a.rows, b.rows);
   for (let at = 0; at * rangeRows < rows; at++) {
     const [our, their] = [ours[at], theirs[at]];
-    const isEqual = our !== undefined && their !== undefined && our.every((lane, index) => lane === their[index]);
+    const isEqual = our !== undefined && their !== undefined && our.every((word, index) => word === their[index]);
     if (!isEqual) return { first: at * rangeRows + 1, last: Math.min(rows, (at + 1) * rangeRows) };
   }
   return null;

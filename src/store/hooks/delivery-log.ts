@@ -7,7 +7,7 @@ import {
   type DeliveryState,
   deliveryStates,
   type Reason,
-  storedLane,
+  storedQueue,
   storedReason,
   storedState,
 } from '../rows/enums.ts';
@@ -31,7 +31,7 @@ export const deliveryOf = (row: DeliveryRow): Delivery => ({
   id: row.id,
   webhookId: row.webhook_id,
   hookId: row.hook_id,
-  lane: storedLane.nameOf(row.lane, row.id),
+  queue: storedQueue.nameOf(row.lane, row.id),
   reason: storedReason.nameOf(row.reason, row.id),
   sequence: row.sequence,
   state: storedState.nameOf(row.state, row.id),

@@ -1,5 +1,5 @@
 /** Chainhooks as the store keeps them. Times are Unix milliseconds. */
-import type { BackfillState, DeliveryState, HookStatus, Lane, Reason, Stage } from '../rows/enums.ts';
+import type { BackfillState, DeliveryState, HookStatus, QueueName, Reason, Stage } from '../rows/enums.ts';
 
 /** A block by height and index block hash; height 0 and no bytes before block 1. */
 export interface Cursor {
@@ -64,7 +64,7 @@ export interface DeliveryBody {
 export interface NewDelivery {
   webhookId: string;
   hookId: number;
-  lane: Lane;
+  queue: QueueName;
   reason: Reason;
   sequence: number | null;
   blocks: NotifiedBlocks;

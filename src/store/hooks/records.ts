@@ -290,5 +290,5 @@ export function hookRecords(db: Database) {
   };
 }
 
-/** Whether its live lane goes: what an expired one was still owed is sent. */
+/** Whether its live queue goes: what an expired one was still owed is sent. */
 export const isSendable = ({ stage, status }: HookRecord): boolean => stage !== 'idle' || status === 'expired';

@@ -5,8 +5,8 @@ import { upserter } from '../rows/table.ts';
 import { hookLedgerTable } from '../rows/tables.ts';
 import { backfillReads, hookBackfills } from './backfills.ts';
 import { hookCandidates } from './candidates.ts';
-import { deliveryReads, hookDeliveries } from './delivery-queue.ts';
 import type { LedgerEntry, Secrets } from './model.ts';
+import { deliveryReads, hookDeliveries } from './outbox.ts';
 import { hookRecords, recordReads } from './records.ts';
 
 /** What is read of chainhooks through a connection, as it is committed, or as a snapshot has it. */

@@ -279,10 +279,10 @@ export const storedStatus = enumNames('hooks', 'status', hookStatuses);
 const stages = ['idle', 'live', 'catching_up'] as const;
 export type Stage = (typeof stages)[number];
 export const storedStage = enumNames('hooks', 'stage', stages);
-/** Deliveries of one lane of a hook go one after the other, in the order they were made. */
-const lanes = ['live', 'evaluate', 'backfill', 'redelivery'] as const;
-export type Lane = (typeof lanes)[number];
-export const storedLane = enumNames('hook_deliveries', 'lane', lanes);
+/** The queues of a hook; the column is named `lane`. Deliveries of one go one after the other, in the order they were made. */
+const queues = ['live', 'evaluate', 'backfill', 'redelivery'] as const;
+export type QueueName = (typeof queues)[number];
+export const storedQueue = enumNames('hook_deliveries', 'lane', queues);
 export const reasons = ['live', 'catch_up', 'evaluate', 'backfill', 'redelivery'] as const;
 export type Reason = (typeof reasons)[number];
 export const storedReason = enumNames('hook_deliveries', 'reason', reasons);

@@ -1,10 +1,17 @@
 /**
- * The queue of deliveries: what is to be sent in each lane, what became of a try, and what is to be sent no more. What is done
- * with is forgotten after a while, bodies first.
+ * The outbox: what is to be sent in each queue, what became of a try, and what is to be sent no more. What is done with is
+ * forgotten after a while, bodies first.
  */
 import type { Database } from 'bun:sqlite';
 import { compressed } from '../log/entry.ts';
-import { type DeliveryState, type Lane, type Reason, storedLane, storedReason, storedState } from '../rows/enums.ts';
+import {
+  type DeliveryState,
+  type QueueName,
+  type Reason,
+  storedQueue,
+  storedReason,
+  storedState,
+} from '../rows/enums.ts';
 import { prepared, type Stored } from '../rows/statement.ts';
 import { inserter, numberedInserter } from '../rows/table.ts';
 import { hookAttemptsTable, hookBodiesTable, hookDeliveriesTable } from '../rows/tables.ts';
@@ -22,16 +29,16 @@ import type { Attempt, Delivery, DeliveryBody, NewDelivery, NotifiedBlocks } fro
 const PENDING = storedState.numberOf('pending');
 const DELIVERED = storedState.numberOf('delivered');
 const CANCELLED = storedState.numberOf('cancelled');
-const BACKFILL = storedLane.numberOf('backfill');
-const REDELIVERY = storedLane.numberOf('redelivery');
+const BACKFILL = storedQueue.numberOf('backfill');
+const REDELIVERY = storedQueue.numberOf('redelivery');
 
 /** Statements by name; the plan test reads them. */
 export const sql = {
   // Without a word of ours the planner may take the index by state, and sort.
   head: `SELECT ${deliveryColumns} FROM hook_deliveries INDEXED BY hook_deliveries_queue
           WHERE hook_id = ?1 AND lane = ?2 AND ${isOpen} ORDER BY id LIMIT 1`,
-  // From each lane straight to the next: what a lane holds is not walked.
-  openLanes: `WITH RECURSIVE heads (hook_id, lane, id) AS (
+  // From each queue straight to the next: what a queue holds is not walked.
+  openQueues: `WITH RECURSIVE heads (hook_id, lane, id) AS (
                 SELECT hook_id, lane, id FROM (
                   SELECT hook_id, lane, id FROM hook_deliveries INDEXED BY hook_deliveries_queue
                    WHERE ${isOpen} ORDER BY hook_id, lane, id LIMIT 1)
@@ -73,10 +80,10 @@ function heights({ apply, rollback }: NotifiedBlocks): [number, number] {
   return all.length === 0 ? [0, 0] : [Math.min(...all), Math.max(...all)];
 }
 
-/** What reads the queue through this connection. */
-function queueReader(db: Database) {
+/** Reads the outbox through this connection. */
+function outboxReader(db: Database) {
   const head = prepared<DeliveryRow, [number, number]>(db, sql.head);
-  const openLanes = db.prepare<Stored<'hook_deliveries', 'hook_id' | 'lane' | 'id'>, []>(sql.openLanes);
+  const openQueues = db.prepare<Stored<'hook_deliveries', 'hook_id' | 'lane' | 'id'>, []>(sql.openQueues);
   const waiting = prepared<{ count: number; oldest: number | null }, [number]>(db, sql.waiting);
   const waitingAtAll = db.prepare<{ count: number; oldest: number | null }, []>(sql.waitingAtAll);
   const openUpTo = prepared<{ count: number }, [number, number, number]>(db, sql.openUpTo);
@@ -84,19 +91,19 @@ function queueReader(db: Database) {
   const openBackfilled = prepared<DeliveryRow, [number, number, string]>(db, sql.openBackfilled);
   return {
     /** The one that is to be sent next, waiting for its time or not. */
-    head: (hookId: number, lane: Lane): Delivery | undefined => {
-      const row = head.get(hookId, storedLane.numberOf(lane));
+    head: (hookId: number, queue: QueueName): Delivery | undefined => {
+      const row = head.get(hookId, storedQueue.numberOf(queue));
       return row === null ? undefined : deliveryOf(row);
     },
-    /** Lanes that have something to send. */
-    openLanes: (): { hookId: number; lane: Lane }[] =>
-      openLanes.all().map(({ hook_id, lane, id }) => ({ hookId: hook_id, lane: storedLane.nameOf(lane, id) })),
+    /** Queues that have something to send. */
+    openQueues: (): { hookId: number; queue: QueueName }[] =>
+      openQueues.all().map(({ hook_id, lane, id }) => ({ hookId: hook_id, queue: storedQueue.nameOf(lane, id) })),
     /** How many wait, and since when the oldest. */
     waiting: (hookId: number): { count: number; oldest: number | null } =>
       waiting.get(hookId) ?? { count: 0, oldest: null },
-    /** How many of a lane wait, counted up to a limit. */
-    openUpTo: (hookId: number, lane: Lane, limit: number): number =>
-      openUpTo.get(hookId, storedLane.numberOf(lane), limit)?.count ?? 0,
+    /** How many of a queue wait, counted up to a limit. */
+    openUpTo: (hookId: number, queue: QueueName, limit: number): number =>
+      openUpTo.get(hookId, storedQueue.numberOf(queue), limit)?.count ?? 0,
     waitingAtAll: (): { count: number; oldest: number | null } => waitingAtAll.get() ?? { count: 0, oldest: null },
     openOfBackfill: (backfillId: number): number => openOfBackfill.get(backfillId)?.count ?? 0,
     /** What a hook's backfills made of a block and is still to be sent, for the first time or again. @param hash with 0x */
@@ -139,7 +146,7 @@ function deliveryInserter(db: Database) {
     const id = insert({
       webhook_id: delivery.webhookId,
       hook_id: delivery.hookId,
-      lane: storedLane.numberOf(delivery.lane),
+      lane: storedQueue.numberOf(delivery.queue),
       reason: storedReason.numberOf(delivery.reason),
       sequence: delivery.sequence,
       state: storedState.numberOf(delivery.body === null ? 'dead' : 'pending'),
@@ -191,8 +198,8 @@ function tryWriter(db: Database) {
   };
 }
 
-/** What reads and changes the queue through this connection. */
-function deliveryQueue(db: Database) {
+/** Reads and changes the outbox through this connection. */
+function outbox(db: Database) {
   const requeue = db.prepare<null, [number, number, number]>(
     `UPDATE hook_deliveries SET state = ${PENDING}, lane = ?2, reason = ?3, next_attempt_at = NULL, tried_since = NULL,
             delivered_at = NULL WHERE id = ?1`,
@@ -210,14 +217,14 @@ function deliveryQueue(db: Database) {
     `UPDATE hook_deliveries SET state = ${CANCELLED} WHERE backfill_id = ?1 AND ${isOpen}`,
   );
   return {
-    ...queueReader(db),
+    ...outboxReader(db),
     /** Queues a delivery; without a body it is dead from the start. @returns its id */
     add: deliveryInserter(db),
     /** Notes a try and what follows from it. */
     tried: tryWriter(db),
     /** Queues a delivery anew, with a new budget. */
-    requeue: (id: number, lane: Lane, reason: Reason): void =>
-      void requeue.run(id, storedLane.numberOf(lane), storedReason.numberOf(reason)),
+    requeue: (id: number, queue: QueueName, reason: Reason): void =>
+      void requeue.run(id, storedQueue.numberOf(queue), storedReason.numberOf(reason)),
     /** One that waits goes at once, with a new budget. */
     dueNow: (id: number): void => void dueNow.run(id),
     setState: (id: number, state: DeliveryState): void => void setState.run(id, storedState.numberOf(state)),
@@ -282,12 +289,12 @@ function deliveryForgetting(db: Database) {
   };
 }
 
-/** The rows of deliveries, as they are read through a connection: the queue, and the log of what became of each. */
-export const deliveryReads = (db: Database) => ({ ...queueReader(db), ...deliveryLog(db) });
+/** The rows of deliveries, as they are read through a connection: the outbox, and the log of what became of each. */
+export const deliveryReads = (db: Database) => ({ ...outboxReader(db), ...deliveryLog(db) });
 
 /** The rows of deliveries, through the connection that writes. */
 export const hookDeliveries = (db: Database) => ({
-  ...deliveryQueue(db),
+  ...outbox(db),
   ...deliveryLog(db),
   ...deliveryForgetting(db),
 });
