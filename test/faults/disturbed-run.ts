@@ -10,8 +10,8 @@ import type { ReceivedEvent } from '../../src/store/ingest/ingest.ts';
 import { startRetention } from '../../src/store/ingest/retention.ts';
 import type { DataDirectory } from '../support/data/data-directory.ts';
 import { everything } from '../support/data/tables.ts';
+import { groupCommitTimer } from '../support/time/group-commit-timer.ts';
 import { manualClock } from '../support/time/manual-clock.ts';
-import { sharedTimer } from '../support/time/shared-timer.ts';
 import { type FaultStore, faultStore, never, type Plan } from './fault-store.ts';
 import { copyOf, openWithHooks } from './stretch.ts';
 
@@ -73,7 +73,7 @@ export type Committed = (typeof waysToCommit)[number];
 /** Whether the journal is trimmed meanwhile. */
 export const trims = (committed: Committed): boolean => committed === 'some together, trimmed';
 
-/** Events between two ends of the timer by which events share a commit. */
+/** Events between two ends of the timer of group commits. */
 const TOGETHER = 3;
 
 /** Blocks below the tip whose entries the keeper of the journal leaves: deeper than any fork of the stretch. */
@@ -132,7 +132,7 @@ interface Disturbed {
 export function run(from: DataDirectory, { committed, events, plan, begins }: Disturbed): Run {
   const directory = copyOf(from);
   const store = faultStore();
-  const timer = sharedTimer();
+  const timer = groupCommitTimer();
   using open = openWithHooks(directory.path, {
     connect: store.connect,
     ...(committed === 'some together, trimmed' ? { after: timer.after } : {}),

@@ -327,11 +327,11 @@ describe('life', () => {
 });
 
 describe('whoever has just written', () => {
-  /** A server whose answered events share a commit that no timer makes. */
-  const held = () => hookServer({}, undefined, {}, () => () => {});
+  /** A server whose acknowledged events stay pending: no timer commits them. */
+  const pending = () => hookServer({}, undefined, {}, () => () => {});
 
   test('reads at least the events that were answered, by each route', async () => {
-    await using server = await held();
+    await using server = await pending();
     using target = receiver();
     const uuid = await register(server, target.url, { enable_on_registration: true }, everything);
     const at = `/chainhooks/me/${uuid}`;
@@ -365,7 +365,7 @@ describe('whoever has just written', () => {
   });
 
   test('reads what a request changed: of a hook, its secret and its backfills', async () => {
-    await using server = await held();
+    await using server = await pending();
     feed(server, -1, 2);
     const uuid = await register(server, 'https://127.0.0.1:9/', {}, everything);
     const at = `/chainhooks/me/${uuid}`;

@@ -41,7 +41,7 @@ const LONG = 300;
  * @param given settings; receivers on this machine may be called, and no key is needed
  * @param at its data, which then stays; else a directory of its own that goes with it
  * @param environment what of the world is another than the real one
- * @param after the timer by which events share a commit; else each has its own
+ * @param after the timer of group commits; without it, each event has a commit of its own
  */
 export async function hookServer(
   given: Partial<Settings> = {},

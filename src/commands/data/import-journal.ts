@@ -49,7 +49,7 @@ function takeLikeRecording(ingest: Ingest, at: Head): Beginning['take'] {
       last = entry;
       if (mayBeEventPath(entry.path) || entry.path === SKIPPED_PATH) ingest.take(entry);
     }
-    ingest.keep();
+    ingest.commitToJournal();
   };
 }
 

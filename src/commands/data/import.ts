@@ -126,7 +126,7 @@ async function importFile(
     batch.bytes += length;
     if (!ours || (batch.bytes < BATCH_BYTES && batch.rows < BATCH_ROWS)) continue;
     note(digest.text);
-    ingest.keep();
+    ingest.commitToJournal();
     report({ rows: counts.rows, height: ingest.tipHeight(), read: input.bytesRead(), size: input.size });
   }
   if (counts.rows < taken.rows) throw otherRecording(file, taken.rows);

@@ -63,7 +63,7 @@ export interface IngestOptions {
   valueIndexes?: readonly ValueIndexChoice[];
   /** Rows of a step that makes an index of decoded values; fewer than usual are for tests. */
   valueIndexRows?: number;
-  /** A timer, by which events that follow each other share a commit of the index; else each has its own. */
+  /** The timer of group commits; without it, each event has a commit of its own. */
   after?: Clock['after'];
   /** Makes what applies the commands of chainhooks. */
   machine: ComposeMachine;
@@ -217,7 +217,7 @@ function startIngest(options: IngestOptions, opened: (() => void)[]) {
     entries,
 
     /**
-     * Takes an event of an import: events taken since the last `keep` or `commit` become durable together.
+     * Takes an event of an import: events taken since the last `commitToJournal` or `commit` become durable together.
      * @throws what `receive` throws; those before stay, unless the store fails
      */
     take(event: ReceivedEvent): Outcome {
@@ -228,7 +228,7 @@ function startIngest(options: IngestOptions, opened: (() => void)[]) {
     /** The last event that was taken. */
     place: () => writer.place(),
     /** Makes what was taken durable. Others may not see it before `commit`. @throws StoreUnavailableError */
-    keep: () => writer.keepBatch(),
+    commitToJournal: () => writer.commitBatchToJournal(),
     /** Makes what was taken durable, and lets others see it. @throws StoreUnavailableError */
     commit: () => writer.commitBatch(),
     rollback: () => writer.rollbackBatch(),
@@ -237,7 +237,7 @@ function startIngest(options: IngestOptions, opened: (() => void)[]) {
 
     /** How far a source was read: a recording, by the hash of how it begins, or a stream. */
     imported: (source: string): Imported => journal.imports.get(source),
-    /** Kept with the next `keep` or `commit`. */
+    /** Written with the next `commitToJournal` or `commit`. */
     setImported: (source: string, imported: Imported): void => writer.setImported(source, imported),
 
     /** Applies what another process appended to the journal meanwhile. @throws StoreUnavailableError */
@@ -262,8 +262,8 @@ function startIngest(options: IngestOptions, opened: (() => void)[]) {
     /** Indexes of decoded values: how they stand, and what brings them nearer to what is asked for, in a transaction. */
     valueIndexes: { all: valueIndexes(reader), step: valueIndexSteps(db, options.valueIndexRows) },
     /**
-     * Commits the events that share a commit, so that others can read what was answered. Called before anybody in this
-     * process reads; other threads and processes see an event some milliseconds after its answer.
+     * Commits the pending group, so that others can read what was answered. Called before anybody in this process reads; other
+     * threads and processes see an event some milliseconds after its answer.
      */
     publish: () => writer.publish(),
     /** The commits of the index since this was opened. */

@@ -10,7 +10,8 @@
  * in the index is applied before anything else.
  *
  * The commit of the index is the dear part, since a block changes some hundred pages, many of which the next block changes
- * again. So entries share one: between them the transaction is held. Where it is taken back, the journal brings them back.
+ * again. So the index has group commits: between the entries of a group its transaction stays open, and they are pending.
+ * Where it is rolled back, the journal brings them back.
  *
  * Any call of either database may fail, and SQLite may have ended the transaction by itself then. After a failure nothing is
  * taken for granted: no transaction stays open, what was made from it in memory is forgotten, and before the next
@@ -76,19 +77,17 @@ const isOfTheEntry = ({ path }: Entry, cause: unknown): cause is Error =>
   // Another host applied the command, so that it can't be refused.
   (path === COMMAND_PATH && cause instanceof Error && !isStorageError(cause));
 
+/** A group is committed once no event came for this time. */
+const GROUP_QUIET_MS = 20;
+/** Group-commit window: how long an acknowledged event may stay invisible to other threads and processes. */
+const GROUP_WINDOW_MS = 100;
+/** Bytes of events at which a group is committed at once. */
+const GROUP_BYTES = 8_000_000;
 /**
- * The index is committed when no event came for this long, so that other processes and threads see it; while events come one
- * after the other, after the longest time. A commit writes the pages that the next events change again.
+ * Bytes of a group of an import or a replay. A commit writes each page that changed once, and most are pages of busy accounts,
+ * so that large groups write fewer pages.
  */
-const QUIET_MS = 20;
-const LONGEST_MS = 100;
-/** Bytes of events after which the index is committed at once. */
-const MOST_BYTES = 8_000_000;
-/**
- * Bytes of an import or a replay that share a commit of the index. A commit writes each page that changed once, and most are
- * pages of busy accounts, so that many events together write fewer pages.
- */
-const MOST_BYTES_OF_IMPORT = 32_000_000;
+const GROUP_BYTES_OF_IMPORT = 32_000_000;
 /**
  * Entries before the newest among which an event that only the journal holds is looked for: it may come from each of
  * several nodes, and once more from each.
@@ -97,10 +96,10 @@ const LOOK_BACK = 1_000;
 
 /**
  * The state of the transactions. `unrecovered`: a call failed, or none was made yet, so that the content of the files isn't
- * known, or the journal is ahead. `held`: the index's transaction is open and has entries that the journal committed; nothing is
- * being written. `open`: something is being written.
+ * known, or the journal is ahead. `pending`: the index's transaction is open and has entries that the journal committed; nothing
+ * is being written. `open`: something is being written.
  */
-type State = 'unrecovered' | 'idle' | 'held' | 'open';
+type State = 'unrecovered' | 'idle' | 'pending' | 'open';
 
 interface WriterOptions {
   index: Database;
@@ -113,7 +112,7 @@ interface WriterOptions {
   /** Counts the commits of the index. */
   commits: CommitCount;
   health: WriterHealth;
-  /** The timer that ends the waiting of events that are answered; null where each is committed by itself. */
+  /** The timer of group commits; null where each event is committed by itself. */
   after: Clock['after'] | null;
   /** The journal's last entry that is applied. */
   upTo: number;
@@ -142,8 +141,8 @@ export class Writer {
   readonly #options: WriterOptions;
   #state: State = 'unrecovered';
   /** Whether the index's transaction has entries that the journal committed. */
-  #isAhead = false;
-  /** Whether a lock of another process is waited for: this thread stands still meanwhile, so not again while it is held. */
+  #hasPending = false;
+  /** Whether a lock of another process is waited for: this thread stands still meanwhile, so not again while it is locked. */
   #isPatient = true;
   /** The place of the index as the open transaction has it; null where it isn't known. It is written with each commit. */
   #place: Head | null = null;
@@ -153,10 +152,10 @@ export class Writer {
   readonly #last = lastEvent();
   /** The events of a batch that is taken in the open transaction. */
   #batch: ReceivedEvent[] = [];
-  /** Bytes that share the coming commit of the index, and what ends the waiting for it: after the last event and the first. */
+  /** Bytes of the pending group, and what cancels its timers: that since the last event, and that since the first. */
   #bytes = 0;
   #cancelQuiet: (() => void) | null = null;
-  #cancelLongest: (() => void) | null = null;
+  #cancelWindow: (() => void) | null = null;
 
   constructor(options: WriterOptions) {
     this.#options = options;
@@ -202,7 +201,7 @@ export class Writer {
     };
     const taken = this.#submit(propose, append, () => {
       this.#noteProgress(event);
-      this.#keep(event.text.length);
+      this.#addToGroup(event.text.length);
     });
     return then(taken, (outcome) => {
       if (outcome === 'repeated') this.#wholly(() => this.#notedProgress(event));
@@ -233,12 +232,12 @@ export class Writer {
   /**
    * Applies what becomes an entry, appends it to the log and then to the journal.
    * @param propose applies it as the entry of a number
-   * @param keep makes durable what was written
+   * @param commit makes durable what was written
    */
   #submit<T>(
     propose: (id: number) => Proposed<T>,
     append: AppendEntry,
-    keep: () => void,
+    commit: () => void,
   ): T | 'conflict' | Promise<T | 'conflict'> {
     this.#begin();
     const head = this.#guarded(() => this.place());
@@ -248,7 +247,7 @@ export class Writer {
       return proposed;
     });
     if (event === null) {
-      this.#leave();
+      this.#endUnused();
       return result;
     }
     const { path, text, receivedAt } = event;
@@ -264,7 +263,7 @@ export class Writer {
           this.#options.journal.append(entry);
         });
         this.#last.note(entry);
-        keep();
+        commit();
         return result;
       });
     };
@@ -291,7 +290,7 @@ export class Writer {
 
   /** Leaves out an event that was taken before. */
   #notedProgress(event: ReceivedEvent): 'repeated' {
-    if (this.#noteProgress(event)) this.#keep(event.text.length);
+    if (this.#noteProgress(event)) this.#addToGroup(event.text.length);
     return 'repeated';
   }
 
@@ -301,38 +300,38 @@ export class Writer {
     this.#guarded(() => this.#options.journal.imports.set(source, upTo));
   }
 
-  /** Makes an event durable that was applied in the open transaction. */
-  #keep(bytes: number): void {
+  /** Makes an event durable that was applied in the open transaction, and pending in the index. */
+  #addToGroup(bytes: number): void {
     const { after, health } = this.#options;
     // Where writes fail, each event shows by itself whether they still do.
     if (after === null || health.failing() !== null) {
       this.#commit();
       return;
     }
-    this.#hold();
+    this.#commitToJournal();
     this.#bytes += bytes;
-    if (this.#bytes >= MOST_BYTES) {
+    if (this.#bytes >= GROUP_BYTES) {
       this.publish();
       return;
     }
     const publish = (): void => this.publish();
     this.#cancelQuiet?.();
-    this.#cancelQuiet = after(QUIET_MS, publish);
-    this.#cancelLongest ??= after(LONGEST_MS, publish);
+    this.#cancelQuiet = after(GROUP_QUIET_MS, publish);
+    this.#cancelWindow ??= after(GROUP_WINDOW_MS, publish);
   }
 
   /**
-   * Commits what is held, so that others can read it. A failure is noted in the writer's health: the journal brings the events
-   * back, and reads go on with what was committed before.
+   * Commits the pending group, so that others can read it. A failure is noted in the writer's health: the journal brings the
+   * events back, and reads go on with what was committed before.
    */
   publish(): void {
     this.#cancelQuiet?.();
-    this.#cancelLongest?.();
+    this.#cancelWindow?.();
     this.#cancelQuiet = null;
-    this.#cancelLongest = null;
+    this.#cancelWindow = null;
     this.#bytes = 0;
     try {
-      this.#release();
+      this.#commitPending();
     } catch (error) {
       if (!(error instanceof StoreUnavailableError)) throw error;
     }
@@ -341,7 +340,7 @@ export class Writer {
   // ── Events of an import ──
 
   /**
-   * Takes an event of a batch, which `keepBatch` or `commitBatch` makes durable. Where an event can't be taken, those before
+   * Takes an event of a batch, which `commitBatchToJournal` or `commitBatch` makes durable. Where an event can't be taken, those before
    * it stay: they are taken again, which costs less than a savepoint before each event.
    * @throws what `event` throws; those before stay, unless the store fails
    */
@@ -369,13 +368,13 @@ export class Writer {
   }
 
   /** Makes what was taken durable. Others may not see it before `commitBatch`. @throws StoreUnavailableError */
-  keepBatch(): void {
-    this.#hold();
+  commitBatchToJournal(): void {
+    this.#commitToJournal();
     this.#bytes += this.#batch.reduce((sum, { text }) => sum + text.length, 0);
     this.#batch = [];
-    if (this.#bytes < MOST_BYTES_OF_IMPORT) return;
+    if (this.#bytes < GROUP_BYTES_OF_IMPORT) return;
     this.#bytes = 0;
-    this.#release();
+    this.#commitPending();
     collectAll();
   }
 
@@ -384,10 +383,10 @@ export class Writer {
     this.#batch = [];
     this.#bytes = 0;
     this.#commit();
-    this.#release();
+    this.#commitPending();
   }
 
-  /** Takes back what was taken since the last `keepBatch`. @throws StoreUnavailableError */
+  /** Takes back what was taken since the last `commitBatchToJournal`. @throws StoreUnavailableError */
   rollbackBatch(): void {
     this.#batch = [];
     this.rollback();
@@ -474,10 +473,10 @@ export class Writer {
           report(this.#apply(entry, isLive()));
           at = entry.id;
           bytes += entry.text.length;
-          if (bytes >= MOST_BYTES_OF_IMPORT || at === end) break;
+          if (bytes >= GROUP_BYTES_OF_IMPORT || at === end) break;
         }
       });
-      if (bytes >= MOST_BYTES_OF_IMPORT) collectAll();
+      if (bytes >= GROUP_BYTES_OF_IMPORT) collectAll();
     }
     if (at > first) replayed(at - first);
     // A commit that seemed to fail may be done all the same: its event is no news when it comes again.
@@ -505,7 +504,7 @@ export class Writer {
    */
   local<T>(work: () => T): T {
     if (this.isOpen) throw new Error('a transaction is open');
-    this.#release();
+    this.#commitPending();
     const result = this.#guarded(() => {
       this.#recover();
       this.#state = 'open';
@@ -543,21 +542,21 @@ export class Writer {
   /** Takes back what was written, also what the journal committed: before anything else, it is brought back. */
   abandon(): void {
     if (!this.isOpen) return;
-    const isAhead = this.#isAhead;
+    const hasPending = this.#hasPending;
     this.#forget();
     this.#guarded(() => this.#rollBackFiles());
-    this.#state = isAhead ? 'unrecovered' : 'idle';
-    this.#isAhead = false;
+    this.#state = hasPending ? 'unrecovered' : 'idle';
+    this.#hasPending = false;
   }
 
-  /** Opens a transaction over both files, unless one is open; goes on with one that is held. @throws StoreUnavailableError */
+  /** Opens a transaction over both files, unless one is open; goes on with a pending one. @throws StoreUnavailableError */
   #begin(): void {
     if (this.isOpen) return;
     const { index, journal } = this.#options;
     this.#guarded(() => {
       this.#noteLoss();
       this.#recover();
-      if (this.#state !== 'held') index.run('BEGIN IMMEDIATE');
+      if (this.#state !== 'pending') index.run('BEGIN IMMEDIATE');
       journal.begin();
     });
     this.#state = 'open';
@@ -579,22 +578,22 @@ export class Writer {
   }
 
   /**
-   * Makes what was written durable in the journal, and holds the index's transaction for what follows.
+   * Makes what was written durable in the journal; the index's transaction stays open for the next entries of the group.
    * @throws StoreUnavailableError; then it is undone, or the journal has it
    */
-  #hold(): void {
+  #commitToJournal(): void {
     if (!this.isOpen) return;
     this.#guarded(() => this.#options.journal.commit());
-    this.#state = 'held';
-    this.#isAhead = true;
+    this.#state = 'pending';
+    this.#hasPending = true;
   }
 
-  /** Commits the transaction that is held. @throws StoreUnavailableError; then the journal has what was written */
-  #release(): void {
-    if (this.#state !== 'held') return;
+  /** Commits the pending group to the index. @throws StoreUnavailableError; then the journal has what was written */
+  #commitPending(): void {
+    if (this.#state !== 'pending') return;
     this.#guarded(() => {
       this.#noteLoss();
-      if (this.#state === 'held') this.#commitIndex();
+      if (this.#state === 'pending') this.#commitIndex();
       else this.#recover();
     });
     this.#options.health.succeeded();
@@ -602,13 +601,13 @@ export class Writer {
   }
 
   /**
-   * Between two calls of the writer, somebody who only reads may meet a failure with which SQLite ends the transaction that
-   * is held: the journal brings back what it had.
+   * Between two calls of the writer, a reader may meet a failure with which SQLite ends the pending transaction: the journal
+   * brings back what it had.
    */
   #noteLoss(): void {
-    if (this.#state !== 'held' || this.#options.index.inTransaction) return;
+    if (this.#state !== 'pending' || this.#options.index.inTransaction) return;
     this.#state = 'unrecovered';
-    this.#isAhead = false;
+    this.#hasPending = false;
     this.#forget();
   }
 
@@ -620,14 +619,14 @@ export class Writer {
   }
 
   /** Ends what was begun and wrote nothing. @throws StoreUnavailableError */
-  #leave(): void {
+  #endUnused(): void {
     if (!this.isOpen) return;
-    if (!this.#isAhead) {
+    if (!this.#hasPending) {
       this.rollback();
       return;
     }
     this.#guarded(() => this.#options.journal.rollback());
-    this.#state = 'held';
+    this.#state = 'pending';
   }
 
   /** Runs `work`; where it throws, nothing stays of what it wrote. */
@@ -670,9 +669,9 @@ export class Writer {
   #undo(error: unknown): unknown {
     const { health } = this.#options;
     const cause = health.failed(error);
-    const isKnown = this.#state !== 'unrecovered' && !this.#isAhead && unavailable(error) === null;
+    const isKnown = this.#state !== 'unrecovered' && !this.#hasPending && unavailable(error) === null;
     this.#state = 'unrecovered';
-    this.#isAhead = false;
+    this.#hasPending = false;
     this.#forget();
     try {
       this.#rollBackFiles();
@@ -721,7 +720,7 @@ export class Writer {
 
   #committed(): void {
     this.#state = 'idle';
-    this.#isAhead = false;
+    this.#hasPending = false;
     this.#committedPlace = this.place();
     for (const listener of this.#options.listeners) listener.committed?.();
   }

@@ -1,6 +1,6 @@
 /**
- * Events that share a commit of the index: each is in the journal before it is answered, and whatever befalls the
- * transaction that they share, the journal brings all of them back.
+ * Group commits of the index: each event is in the journal before it is answered, and whatever befalls the transaction of its
+ * group, the journal brings all of them back.
  */
 import { Database } from 'bun:sqlite';
 import { afterAll, expect, test } from 'bun:test';
@@ -11,18 +11,18 @@ import { openSnapshots } from '../../src/store/read/snapshots.ts';
 import { image } from '../support/data/crash-image.ts';
 import { openAt } from '../support/data/ingest.ts';
 import { everything } from '../support/data/tables.ts';
-import { sharedTimer } from '../support/time/shared-timer.ts';
+import { groupCommitTimer } from '../support/time/group-commit-timer.ts';
 import { type Fault, faultStore, never } from './fault-store.ts';
 import { copyOf, openWithHooks, stretch, template } from './stretch.ts';
 
 const from = template();
 afterAll(() => from[Symbol.dispose]());
 
-/** An index open on a copy, whose events share commits until the timer ends or something else has the commit made. */
+/** An index open on a copy, whose groups are committed when the timer ends or something else has the commit made. */
 function opened() {
   const directory = copyOf(from);
   const store = faultStore();
-  const timer = sharedTimer();
+  const timer = groupCommitTimer();
   const open = openWithHooks(directory.path, { connect: store.connect, after: timer.after });
   const beside = new Database(indexPath(directory.path), { readonly: true });
   const count = (table: string): number =>
@@ -83,7 +83,7 @@ test('the group of these tests has a fork that wins', () => {
   expect(reverts(group)).toBe(true);
 });
 
-test('events share a commit, and nobody is told of them before it', () => {
+test('events of a group have one commit, and no subscriber is notified of them before it', () => {
   using open = opened();
   const before = open.seen();
   open.receive(group);
@@ -240,7 +240,7 @@ test('an event that changes nothing leaves the others as they are', () => {
   expect(everything(open.directory)).toEqual(whole);
 });
 
-test('a crash with events that share a commit is mended from the journal', () => {
+test('a crash with a pending group is recovered from the journal', () => {
   using open = opened();
   open.receive(group);
   using crashed = image(open.directory);
@@ -250,7 +250,7 @@ test('a crash with events that share a commit is mended from the journal', () =>
   expect(everything(crashed.path).journal).toEqual(whole.journal);
 });
 
-test('an end with events that share a commit commits them', () => {
+test('a pending group is committed at the end', () => {
   using open = opened();
   open.receive(group);
   open.ingest.close();
@@ -274,7 +274,7 @@ function importing(last = 0) {
   const before = open.seen();
   const kept = group.length - last;
   for (const event of group.slice(0, kept)) open.ingest.take(event);
-  open.ingest.keep();
+  open.ingest.commitToJournal();
   for (const event of group.slice(kept)) open.ingest.take(event);
   return { ...open, before };
 }
@@ -298,7 +298,7 @@ test('an import that is stopped loses what it did not keep, and nothing else', (
   {
     using open = openAt(stopped.path);
     for (const event of kept) open.ingest.take(event);
-    open.ingest.keep();
+    open.ingest.commitToJournal();
     for (const event of others) open.ingest.take(event);
   }
   using again = openAt(stopped.path);

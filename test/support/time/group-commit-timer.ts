@@ -1,9 +1,9 @@
-/** The timers by which events share a commit of the index. They end when the test says so. */
+/** The timers of group commits, which end when the test says so. */
 import type { Clock } from '../../../src/base/clock.ts';
 
-export interface SharedTimer {
+export interface GroupCommitTimer {
   after: Clock['after'];
-  /** Whether events wait for their commit. */
+  /** Whether a group is pending. */
   runs(): boolean;
   /** Ends the wait, if there is one. */
   end(): void;
@@ -16,7 +16,7 @@ interface Waiting {
   call: () => void;
 }
 
-export function sharedTimer(): SharedTimer {
+export function groupCommitTimer(): GroupCommitTimer {
   const waiting = new Set<Waiting>();
   let now = 0;
   const endUntil = (moment: number): void => {
