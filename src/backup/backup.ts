@@ -84,8 +84,8 @@ function copyTo(copy: string, { directory, machine, public: isPublic }: BackupOp
   return standingOf(copy);
 }
 
-/** What is read of a file from an offset on. @throws Error where it ends too early */
-async function stretchOf(file: FileHandle, offset: number, length: number): Promise<Buffer> {
+/** A range of a file. @throws Error where it ends too early */
+async function rangeOf(file: FileHandle, offset: number, length: number): Promise<Buffer> {
   const bytes = Buffer.alloc(length);
   const { bytesRead } = await file.read(bytes, 0, length, offset);
   if (bytesRead !== length) throw new Error(`the copy ends at ${offset + bytesRead}`);
@@ -119,7 +119,7 @@ async function writeFile(
     const parts = new Array<Part>(Math.ceil(size / partBytes));
     await inParallel(parts.keys(), AT_A_TIME, async (index) => {
       const length = Math.min(partBytes, size - index * partBytes);
-      parts[index] = await writePart(target, before + index + 1, await stretchOf(file, index * partBytes, length));
+      parts[index] = await writePart(target, before + index + 1, await rangeOf(file, index * partBytes, length));
       wrote(length);
     });
     return { name, bytes: size, parts };

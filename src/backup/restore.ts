@@ -117,7 +117,7 @@ function requireRoom(directory: string, { bytes }: Manifest, found: number): voi
   );
 }
 
-/** Whether a stretch of the file is what a part holds. */
+/** Whether a range of the file is what a part holds. */
 async function isThere(file: FileHandle, { offset, length, sha256 }: PlacedPart): Promise<boolean> {
   const bytes = Buffer.alloc(length);
   const { bytesRead } = await file.read(bytes, 0, length, offset);

@@ -262,7 +262,7 @@ async function readable(log: Pick<Log, 'read'>, after: number): Promise<Entry[] 
  * @returns where to go on; null at the end of the log
  * @throws LogUnavailableError
  */
-export async function verifyStretch(
+export async function verifyRange(
   log: Pick<Log, 'read'>,
   from: VerifiedTo,
   found: (fault: LogFault) => void,

@@ -1,21 +1,21 @@
-/** Verifies the log in the background, a stretch at a time, on the host that holds the lease, and fills its holes. */
+/** Verifies the log in the background, a range at a time, on the host that holds the lease, and fills its holes. */
 import type { Clock } from '../base/clock.ts';
 import { OperatorError } from '../base/errors.ts';
 import { unavailable } from '../store/files/store-failure.ts';
 import type { HostEntries } from '../store/ingest/ingest.ts';
 import { CHAIN_START } from '../store/log/entry.ts';
 import { LogUnavailableError, type SharedLog, UNSOUND_REMEDY } from '../store/log/shared-log.ts';
-import { fillHole, type LogFault, type VerifiedTo, verifyStretch } from './comparing.ts';
+import { fillHole, type LogFault, type VerifiedTo, verifyRange } from './comparing.ts';
 import type { ClusterLog, VerificationState } from './events.ts';
 
-/** Milliseconds between two stretches. */
-export const STRETCH_MS = 10_000;
-/** Stretches for which a log that was verified to its end is left alone: an hour. */
+/** Milliseconds between two ranges. */
+export const VERIFY_INTERVAL_MS = 10_000;
+/** Intervals for which a log that was verified to its end is left alone: an hour. */
 const REST = 360;
 
 interface VerifyingOptions {
   log: SharedLog;
-  /** Stretches of entries that the log lacks before its newest one, by their numbers alone. @throws LogUnavailableError */
+  /** Ranges of entries that the log lacks before its newest one, by their numbers alone. @throws LogUnavailableError */
   missing: () => Promise<Omit<LogFault, 'fault'>[]>;
   entries: HostEntries;
   /** Whether this host is the one that verifies. */
@@ -62,7 +62,7 @@ export function verifying({ log, missing, entries, isHeld, clock, say }: Verifyi
   async function step(): Promise<void> {
     at ??= await begin();
     const found: LogFault[] = [];
-    const next = await verifyStretch(log, at, (fault) => found.push(fault));
+    const next = await verifyRange(log, at, (fault) => found.push(fault));
     for (const fault of found) await handle(fault);
     verified = next?.id ?? at.id;
     at = next;
@@ -87,13 +87,13 @@ export function verifying({ log, missing, entries, isHeld, clock, say }: Verifyi
     try {
       await step();
     } catch (error) {
-      // The stretch is tried again: the log is away, or what was to be filled can't be read of the journal, or changed meanwhile.
+      // The range is tried again: the log is away, or what was to be filled can't be read of the journal, or changed meanwhile.
       const isPassing = error instanceof LogUnavailableError || error instanceof OperatorError;
       if (!isPassing && unavailable(error) === null) throw error;
     }
   }
 
-  const end = clock.every(STRETCH_MS, () => {
+  const end = clock.every(VERIFY_INTERVAL_MS, () => {
     if (isBusy || isStopped) return;
     isBusy = true;
     underWay = tick().finally(() => {

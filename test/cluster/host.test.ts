@@ -3,7 +3,7 @@ import { beforeAll, expect, test } from 'bun:test';
 import { systemClock } from '../../src/base/clock.ts';
 import { fillHole } from '../../src/cluster/comparing.ts';
 import type { ClusterEvent } from '../../src/cluster/events.ts';
-import { STRETCH_MS, verifying } from '../../src/cluster/verifying.ts';
+import { VERIFY_INTERVAL_MS, verifying } from '../../src/cluster/verifying.ts';
 import { devnetEvents } from '../../src/devnet/scenario.ts';
 import { indexPath, journalPath } from '../../src/store/files/database.ts';
 import { openJournalReader } from '../../src/store/files/journal.ts';
@@ -367,9 +367,9 @@ test('a log whose newest entry was changed ends no host: each says that the log 
   expect(one.ended).toEqual([]);
 });
 
-/** What verifies a log in the background for a host; each stretch begins when the test says so. */
+/** What verifies a log in the background for a host; each range begins when the test says so. */
 function verifier(one: ReturnType<typeof openHost>, log: MemoryLog, isHeld = () => true) {
-  const clock = heldClock([STRETCH_MS]);
+  const clock = heldClock([VERIFY_INTERVAL_MS]);
   const said: ClusterEvent[] = [];
   const entries = one.ingest.entries!;
   const missing = async () => [];
@@ -380,11 +380,11 @@ function verifier(one: ReturnType<typeof openHost>, log: MemoryLog, isHeld = () 
   return {
     said,
     state: verification.state,
-    /** Verifies until something holds; the log is left alone for many stretches between. */
+    /** Verifies until something holds; the log is left alone for many intervals between. */
     until: (holds: () => boolean) =>
       until(async () => {
-        for (let stretch = 0; stretch < 400 && !holds(); stretch++) {
-          clock.pass(STRETCH_MS);
+        for (let interval = 0; interval < 400 && !holds(); interval++) {
+          clock.pass(VERIFY_INTERVAL_MS);
           await clock.turn();
         }
         return holds();

@@ -97,21 +97,21 @@ function urlsOfBlocks(routes: readonly GetRoute[], events: readonly NodeEvent[])
   });
 }
 
-/** A stretch of the stream, which is followed by questions after each of its events. */
-interface Stretch {
+/** A range of the events, after each of which answers are compared. */
+interface EventRange {
   from: number;
   to: number;
   /** URLs of each route. */
   drawn: number;
-  /** Whether the blocks of the stretch are asked for by all that they are found by. */
+  /** Whether the blocks of the range are asked for by all that they are found by. */
   ofBlocks: boolean;
 }
 
-const anyStretch = (events: readonly NodeEvent[], prng: Prng): Stretch => {
+const anyRange = (events: readonly NodeEvent[], prng: Prng): EventRange => {
   const from = prng.below(events.length);
   return { from, to: Math.min(events.length, from + LOOKS), drawn: 1, ofBlocks: false };
 };
-const lastStretch = (events: readonly NodeEvent[]): Stretch => ({
+const lastRange = (events: readonly NodeEvent[]): EventRange => ({
   from: events.length - 2 * LOOKS,
   to: events.length,
   drawn: 1,
@@ -170,10 +170,10 @@ class World {
   }
 }
 
-/** Takes the events, and compares answers about what a stretch of them speaks of, after each of that stretch. */
+/** Takes the events, and compares answers about a range of them after each of that range. */
 async function compare(
   events: readonly NodeEvent[],
-  { from, to, drawn, ofBlocks }: Stretch,
+  { from, to, drawn, ofBlocks }: EventRange,
   prng: Prng,
   seen: Seen,
 ): Promise<void> {
@@ -238,7 +238,7 @@ test(
     await assertProperty(
       fc.asyncProperty(forks(), fc.nat(), async (stream, seed) => {
         const [events, prng] = [eventsOf(stream), prngOf(seed)];
-        await compare(events, anyStretch(events, prng), prng, seen);
+        await compare(events, anyRange(events, prng), prng, seen);
       }),
       { seen, cases: 2, shrink: false, examples: fc.sample(fc.tuple(forks(), fc.nat()), { numRuns: 1, seed: 2 }) },
     );
@@ -253,7 +253,7 @@ test(
     await assertProperty(
       fc.asyncProperty(besides(), fc.nat(), async (stream, seed) => {
         const events = eventsOf(stream);
-        await compare(events, lastStretch(events), prngOf(seed), seen);
+        await compare(events, lastRange(events), prngOf(seed), seen);
       }),
       { seen, cases: 1, shrink: false },
     );

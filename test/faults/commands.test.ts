@@ -30,9 +30,9 @@ import { everything, wholeIndex } from '../support/data/tables.ts';
 import { addOldNames } from '../support/events/old-names.ts';
 import { casesOf } from '../support/property.ts';
 import { until } from '../support/time/until.ts';
+import { before, template } from './event-range.ts';
 import { type Everywhere, everywhere, type FileCall } from './everywhere.ts';
 import { type Call, type Fault, faults, never, type Plan } from './fault-store.ts';
-import { before, template } from './stretch.ts';
 
 const filled = template();
 afterAll(() => filled[Symbol.dispose]());

@@ -7,8 +7,8 @@ import { StoreUnavailableError } from '../../src/store/files/store-failure.ts';
 import type { IngestEvent, ReceivedEvent } from '../../src/store/ingest/ingest.ts';
 import { writerHealth } from '../../src/store/ingest/writer.ts';
 import { everything, journalRows, wholeIndex } from '../support/data/tables.ts';
+import { copyOf, eventRange, openWithHooks, template } from './event-range.ts';
 import { errorOf, type Fault, faultStore, never, type Plan } from './fault-store.ts';
-import { copyOf, openWithHooks, stretch, template } from './stretch.ts';
 
 const whole = template();
 afterAll(() => {
@@ -59,12 +59,12 @@ function opened() {
 type Opened = ReturnType<typeof opened>;
 
 const isBlock = ({ path }: ReceivedEvent): boolean => path === '/new_block';
-const nextBlock = stretch.find(isBlock)!;
+const nextBlock = eventRange.find(isBlock)!;
 const chunks: ReceivedEvent = { path: '/stackerdb_chunks', text: '{"modified_slots":[]}', receivedAt: 1 };
 
 /** Takes what comes before the next block. */
 function upToBlock({ ingest }: Opened): void {
-  for (const event of stretch.slice(0, stretch.indexOf(nextBlock))) ingest.receive(event);
+  for (const event of eventRange.slice(0, eventRange.indexOf(nextBlock))) ingest.receive(event);
 }
 
 const deliveries = (directory: string): string[] => wholeIndex(directory).hook_deliveries!;
@@ -168,8 +168,8 @@ test('an event that is undone is evaluated anew: a hook that had expired with it
 
 test('what an undone event did to the mempool is not told with the next one', () => {
   using open = opened();
-  const announcement = stretch.find(({ path }) => path === '/new_mempool_tx')!;
-  for (const event of stretch.slice(0, stretch.indexOf(announcement))) open.ingest.receive(event);
+  const announcement = eventRange.find(({ path }) => path === '/new_mempool_tx')!;
+  for (const event of eventRange.slice(0, eventRange.indexOf(announcement))) open.ingest.receive(event);
   using reader = new Database(indexPath(open.directory), { readonly: true });
   const told = () => reader.query('SELECT * FROM changes ORDER BY id').all();
   const before = told();
@@ -191,9 +191,9 @@ test('a rollback that fails leaves nothing behind: the next event is taken on wh
     else struck = 2;
     return busy;
   });
-  expect(() => open.ingest.receive(stretch[0]!)).toThrow(StoreUnavailableError);
+  expect(() => open.ingest.receive(eventRange[0]!)).toThrow(StoreUnavailableError);
   expect(struck).toBe(2);
-  for (const event of stretch) {
+  for (const event of eventRange) {
     open.ingest.receive(event);
     undisturbed.ingest.receive(event);
   }
@@ -258,7 +258,7 @@ test.each(files)(
   '%s: a file that can not grow stops the events, and once it can they go on as if nothing had been',
   (_, path) => {
     using undisturbed = opened();
-    for (const event of stretch) undisturbed.ingest.receive(event);
+    for (const event of eventRange) undisturbed.ingest.receive(event);
     const wanted = everything(undisturbed.directory);
     for (const room of [0, 9]) {
       using open = opened();
@@ -267,7 +267,7 @@ test.each(files)(
       const limit = (most: number) => db.run(`PRAGMA max_page_count = ${most}`);
       limit(pages + room);
       let refused = 0;
-      for (const event of stretch) {
+      for (const event of eventRange) {
         for (;;) {
           try {
             open.ingest.receive(event);

@@ -12,8 +12,8 @@ import type { DataDirectory } from '../support/data/data-directory.ts';
 import { everything } from '../support/data/tables.ts';
 import { groupCommitTimer } from '../support/time/group-commit-timer.ts';
 import { manualClock } from '../support/time/manual-clock.ts';
+import { copyOf, openWithHooks } from './event-range.ts';
 import { type FaultStore, faultStore, never, type Plan } from './fault-store.ts';
-import { copyOf, openWithHooks } from './stretch.ts';
 
 /** More than any plan here lets fail. */
 const MOST_RETRIES = 1_000;
@@ -76,7 +76,7 @@ export const trims = (committed: Committed): boolean => committed === 'some toge
 /** Events between two ends of the timer of group commits. */
 const TOGETHER = 3;
 
-/** Blocks below the tip whose entries the keeper of the journal leaves: deeper than any fork of the stretch. */
+/** Blocks below the tip whose entries the keeper of the journal leaves: deeper than any fork of the range. */
 const KEPT_BLOCKS = 6;
 /** Entries that the keeper removes after an event. */
 const TRIMMED = 2;

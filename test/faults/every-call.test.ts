@@ -9,8 +9,8 @@ import type { ReceivedEvent } from '../../src/store/ingest/ingest.ts';
 import type { DataDirectory } from '../support/data/data-directory.ts';
 import { casesOf, firstSeed, timeout } from '../support/property.ts';
 import { type Committed, run, trims, waysToCommit } from './disturbed-run.ts';
+import { endlessEvents, template } from './event-range.ts';
 import { type Fault, faults, never } from './fault-store.ts';
-import { longStretch, template } from './stretch.ts';
 
 /** How many single failures are tried, for each way to commit. */
 const FAILURES = casesOf(60);
@@ -111,7 +111,7 @@ test.each(waysToCommit)(
   'one call that fails, whichever and however, changes nothing in the end; commits %s',
   (committed) => {
     const prng = new Prng(`every call/${committed}/${firstSeed}`);
-    const stream = longStretch();
+    const stream = endlessEvents();
     const sum = { events: 0, calls: 0, failures: 0, reverted: 0, deliveries: 0 };
     let from = template();
     while (sum.failures < FAILURES) {

@@ -12,8 +12,8 @@ import { image } from '../support/data/crash-image.ts';
 import { openAt } from '../support/data/ingest.ts';
 import { everything } from '../support/data/tables.ts';
 import { groupCommitTimer } from '../support/time/group-commit-timer.ts';
+import { copyOf, eventRange, openWithHooks, template } from './event-range.ts';
 import { type Fault, faultStore, never } from './fault-store.ts';
-import { copyOf, openWithHooks, stretch, template } from './stretch.ts';
 
 const from = template();
 afterAll(() => from[Symbol.dispose]());
@@ -76,7 +76,7 @@ const reverts = (events: readonly ReceivedEvent[]): boolean => {
 };
 
 /** The events up to the first fork that wins, and some more. */
-const group = stretch.slice(0, 40);
+const group = eventRange.slice(0, 40);
 const whole = wanted(group);
 
 test('the group of these tests has a fork that wins', () => {

@@ -7,12 +7,12 @@ import { Prng } from '../../src/devnet/prng.ts';
 import type { DataDirectory } from '../support/data/data-directory.ts';
 import { casesOf, firstSeed, timeout } from '../support/property.ts';
 import { type Committed, run, waysToCommit } from './disturbed-run.ts';
+import { eventRange, template } from './event-range.ts';
 import { faults, never, type Plan } from './fault-store.ts';
-import { stretch, template } from './stretch.ts';
 
-/** Takes the stretch while calls fail as planned. */
+/** Takes the range while calls fail as planned. */
 function disturbed(from: DataDirectory, committed: Committed, plan: Plan) {
-  const left = run(from, { committed, events: stretch, plan });
+  const left = run(from, { committed, events: eventRange, plan });
   left.directory[Symbol.dispose]();
   return left;
 }
@@ -38,7 +38,7 @@ function rain(seed: string): Plan {
 }
 
 describe.each(expected)('commits $committed', ({ committed, from, undisturbed }) => {
-  test('the stretch has what is to be held: forks, deliveries that take blocks back, transactions that wait', () => {
+  test('the range has what is to be held: forks, deliveries that take blocks back, transactions that wait', () => {
     expect(undisturbed.failed).toBe(0);
     expect(undisturbed.said).toContain('block_reverted');
     expect(undisturbed.files.index.hook_deliveries!.filter((row) => row.includes('rollback')).length).toBeGreaterThan(

@@ -279,11 +279,11 @@ async function main(): Promise<void> {
     say(`The tests of the tree as it is, file by file; seed ${seed}`);
     Object.assign(state, { durations: {}, failing: [] });
     const tests = project.tests();
-    const stretch = Math.ceil(tests.length / (copies.length * 6));
-    const stretches = Array.from({ length: Math.ceil(tests.length / stretch) }, (_, n) =>
-      tests.slice(n * stretch, (n + 1) * stretch),
+    const size = Math.ceil(tests.length / (copies.length * 6));
+    const batches = Array.from({ length: Math.ceil(tests.length / size) }, (_, n) =>
+      tests.slice(n * size, (n + 1) * size),
     );
-    await share(stretches, async (copy, some) => {
+    await share(batches, async (copy, some) => {
       const timings = join(dirname(copy.root), 'timings.json');
       rmSync(timings, { force: true });
       const { printed, result } = await copy.test(some, 3_600_000, `--timings=${timings}`, '--update-timings');

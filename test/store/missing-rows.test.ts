@@ -19,7 +19,7 @@ import { indexPath, journalPath, oneRowTables } from '../../src/store/files/data
 import { openJournalTrimming } from '../../src/store/files/journal-trim.ts';
 import { directoryStatus } from '../../src/store/files/status.ts';
 import { rebuildIndex } from '../../src/store/ingest/rebuild.ts';
-import { openWithHooks } from '../faults/stretch.ts';
+import { openWithHooks } from '../faults/event-range.ts';
 import { type DataDirectory, dataDirectory } from '../support/data/data-directory.ts';
 import { ingestOf, openAt, received } from '../support/data/ingest.ts';
 import { byBits, byStatement, type Loss, places } from '../support/data/missing-rows.ts';

@@ -293,7 +293,7 @@ describe('of a chain that was small when its file was closed', () => {
   });
 });
 
-test('names are read by stretches that begin at the name before, whatever was read already', () => {
+test('names are read in batches that begin at the name before, whatever was read already', () => {
   const sought = (name: string) =>
     db
       .query<{ detail: string }, []>(`EXPLAIN QUERY PLAN ${statements.get(name)}`)

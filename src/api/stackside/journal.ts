@@ -53,8 +53,8 @@ export interface StoredEntry {
   chain: Uint8Array;
 }
 
-/** What of the journal follows an entry. */
-export interface JournalStretch {
+/** The entries of the journal after one. */
+export interface JournalRange {
   /** Chain value of the entry; null where the journal ends before it, or begins after it. */
   chain: Uint8Array | null;
   /** The last event that the journal lacks of those that follow; null where it has the next one. */
@@ -74,9 +74,9 @@ const entryText = ({ id, receivedAt, path, payload, chain }: StoredEntry): strin
   JSON.stringify({ id, received_at: receivedAt, path, chain: toHex(chain), payload: payload.toBase64() });
 
 /** The texts of a page's entries, several of small ones together. */
-function* entryTexts(stretch: JournalStretch, limit: number): Generator<string> {
+function* entryTexts(range: JournalRange, limit: number): Generator<string> {
   let [entries, bytes, part, ofPart] = [0, 0, '', 0];
-  for (const entry of stretch.entries()) {
+  for (const entry of range.entries()) {
     part += `${entries === 0 ? '' : ','}${entryText(entry)}`;
     entries += 1;
     bytes += entry.payload.length;
@@ -90,22 +90,22 @@ function* entryTexts(stretch: JournalStretch, limit: number): Generator<string> 
 }
 
 /** A page, which is read while it is sent. */
-function streamedPage(after: number, limit: number, stretch: JournalStretch): Streamed {
-  const { chain, last } = stretch;
+function streamedPage(after: number, limit: number, range: JournalRange): Streamed {
+  const { chain, last } = range;
   return new Streamed(
     'application/json',
     null,
     async function* () {
       yield `{"after":${after},"chain":${chain === null ? 'null' : `"${toHex(chain)}"`},"last":${last},"entries":[`;
-      yield* entryTexts(stretch, limit);
+      yield* entryTexts(range, limit);
       yield ']}';
     },
     (problem) => `],"error":${JSON.stringify(problem)}}`,
   );
 }
 
-/** @param stretch reads the journal */
-export const journalRoute = (family: OperatorFamily, stretch: (after: number) => JournalStretch) =>
+/** @param range reads the journal */
+export const journalRoute = (family: OperatorFamily, range: (after: number) => JournalRange) =>
   route({
     ...family,
     refusals: { ...family.refusals, 410: 'The journal was trimmed, and lacks the next event' },
@@ -131,7 +131,7 @@ export const journalRoute = (family: OperatorFamily, stretch: (after: number) =>
     },
     response: JournalPage,
     handle({ query: { after, limit } }) {
-      const found = stretch(after);
+      const found = range(after);
       if (found.lacksUpTo === null) return streamedPage(after, limit, found);
       throw new ApiError(
         410,

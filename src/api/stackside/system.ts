@@ -3,7 +3,7 @@ import { type Static, Type } from '@sinclair/typebox';
 import { ApiError } from '../../http/errors.ts';
 import { type Access, route } from '../../http/route.ts';
 import { nullable, UnixTime, words } from '../shared/values.ts';
-import { digestRoute, type JournalStretch, journalRoute, type MakeDigests } from './journal.ts';
+import { digestRoute, type JournalRange, journalRoute, type MakeDigests } from './journal.ts';
 import { type HostsState, hostsRoute, type OperatorFamily } from './server.ts';
 
 const kinds = ['check', 'tables'] as const;
@@ -216,7 +216,7 @@ export interface SystemApi {
   /** The hosts of this server's cluster. */
   hosts(): Promise<HostsState>;
   /** What follows an event in the journal; null where none is kept. */
-  journal(after: number): JournalStretch;
+  journal(after: number): JournalRange;
 }
 
 /**

@@ -2,7 +2,7 @@
 import { existsSync } from 'node:fs';
 import { OperatorError, PassingError } from '../../base/errors.ts';
 import { chainIdText } from '../../chain/network.ts';
-import { fillHole, fillLog, type LogFault, type VerifiedTo, verifyStretch } from '../../cluster/comparing.ts';
+import { fillHole, fillLog, type LogFault, type VerifiedTo, verifyRange } from '../../cluster/comparing.ts';
 import { OtherChainError } from '../../cluster/host.ts';
 import { hostOf } from '../../cluster/lease-keeper.ts';
 import { toHex } from '../../codec/hex.ts';
@@ -141,7 +141,7 @@ async function verifyLog(log: PostgresLog): Promise<{ verified: number; faults: 
   let at: VerifiedTo = { id: 0, chain: CHAIN_START };
   for (let next: VerifiedTo | null = at; next !== null; ) {
     at = next;
-    next = await verifyStretch(log, at, (fault) => faults.push(fault));
+    next = await verifyRange(log, at, (fault) => faults.push(fault));
     if (next !== null) draw(Math.min(next.id, last));
   }
   return { verified: at.id, faults };

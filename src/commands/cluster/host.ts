@@ -39,7 +39,7 @@ export interface OpenedLog {
   /** Where the log and its hosts stand. @throws LogUnavailableError, OperatorError */
   status(): Promise<ClusterStatus>;
   leases: LeaseEngine;
-  /** Stretches of entries that the log lacks before its newest one. @throws LogUnavailableError */
+  /** Ranges of entries that the log lacks before its newest one. @throws LogUnavailableError */
   missing(): Promise<{ first: number; last: number }[]>;
 }
 

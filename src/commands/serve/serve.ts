@@ -46,7 +46,7 @@ import { inspections } from './inspections.ts';
 import { importOldNames } from './old-names.ts';
 import { readOrReason, serverOperations } from './operations.ts';
 import { recentLog, systemLog, type ThreadLog } from './recent-log.ts';
-import { journalStretch, type Sources, serverHistory, serverStatus, systemState } from './server-readings.ts';
+import { journalRange, type Sources, serverHistory, serverStatus, systemState } from './server-readings.ts';
 import { requireLoopback, requireNodesChain } from './start-checks.ts';
 
 /** What a server remembers of its own work, also where it starts anew. */
@@ -160,7 +160,7 @@ function systemOf(
     log: async () => systemLog([watch.recent.read(), ...(await logs())]),
     inspections: inspected,
     hosts: async () => (await cluster?.hosts()) ?? ALONE,
-    journal: (after) => journalStretch(settings.data, after),
+    journal: (after) => journalRange(settings.data, after),
   };
 }
 

@@ -1,6 +1,6 @@
 /** Reads what the server tells of itself: `/stackside/v1/status`, `history`, `system` and `journal`. */
 import type { Operations } from '../../api/operations.ts';
-import type { JournalStretch, StoredEntry } from '../../api/stackside/journal.ts';
+import type { JournalRange, StoredEntry } from '../../api/stackside/journal.ts';
 import type { ServerHistory, ServerStatus } from '../../api/stackside/server.ts';
 import type { SystemState } from '../../api/stackside/system.ts';
 import type { Clock } from '../../base/clock.ts';
@@ -181,7 +181,7 @@ function* entriesAfter(directory: string, after: number): Generator<StoredEntry>
  * The events of a data directory that follow a number.
  * @throws OperatorError where the journal can't be read
  */
-export function journalStretch(directory: string, after: number): JournalStretch {
+export function journalRange(directory: string, after: number): JournalRange {
   const journal = openJournalReader(directory);
   try {
     return {

@@ -120,7 +120,7 @@ export function deliveryLog(db: Database) {
   const body = prepared<Stored<'hook_bodies', 'body'>, [number]>(db, sql.body);
   const hasBody = prepared<{ one: number }, [number]>(db, sql.hasBody);
 
-  /** Each state has its own stretch of the index, in the order of the rows. */
+  /** Each state has its own range of the index, in the order of the rows. */
   const descending = (hookId: number, filter: DeliveryFilter, from: number, limit: number): DeliveryRow[] =>
     filter.states
       .flatMap((word) => page.all(...narrowing(hookId, filter, word), from, limit))

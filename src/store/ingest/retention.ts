@@ -111,9 +111,9 @@ function openKeeper(options: RetentionOptions) {
   return {
     /** Removes the next entries that may go. @throws SQLiteError, OperatorError */
     step(): Step {
-      const stretch = journal.oldest(step);
-      if (stretch === null) return null;
-      const { first, last } = stretch;
+      const range = journal.oldest(step);
+      if (range === null) return null;
+      const { first, last } = range;
       if (!isOldEnough(last) || isNeeded(last)) return null;
       const allowed = allowedBySnapshot(directory, journal, first);
       if ('reason' in allowed) return allowed;

@@ -61,16 +61,16 @@ async function positionOf({ engine, tables }: EngineAccess, own: OwnEntries, hea
   return { entry, fits: ofJournal === null ? null : ofLog !== undefined && sameChain(ofLog, ofJournal) };
 }
 
-/** Entries whose numbers are looked at together, and the most stretches that are named. */
-const COUNTED_TOGETHER = 100_000;
+/** Entries whose numbers are read in a batch, and maximum ranges that are named. */
+const COUNTED_BATCH = 100_000;
 const MOST_NAMED = 10;
 
 /**
- * Stretches of entries that the log lacks before its newest one, oldest first, by their numbers alone.
+ * Ranges of entries that the log lacks before its newest one, oldest first, by their numbers alone.
  * @throws LogUnavailableError
  */
 export async function missingEntries({ engine, tables }: EngineAccess): Promise<{ first: number; last: number }[]> {
-  const after = `(SELECT seq FROM ${tables.log} WHERE seq > $1::bigint ORDER BY seq LIMIT ${COUNTED_TOGETHER}) AS stretch`;
+  const after = `(SELECT seq FROM ${tables.log} WHERE seq > $1::bigint ORDER BY seq LIMIT ${COUNTED_BATCH}) AS batch`;
   const counted = `SELECT max(seq) AS newest, count(*) AS number FROM ${after}`;
   const holes =
     'SELECT before + 1 AS first, seq - 1 AS last' +

@@ -71,16 +71,16 @@ function nameOwners(db: Database) {
       }
       return undefined;
     },
-    /** The names whose tokens an address has, by stretches between which others have their turn. */
+    /** The names whose tokens an address has, in batches between which others have their turn. */
     *namesOf(address: string): Generator<string[]> {
       const id = principal.get(address)?.id;
       if (id === undefined) return;
       for (const assetId of assetIds()) {
         let last: Uint8Array | undefined = new Uint8Array(0);
         while (last !== undefined) {
-          const tokens: { value: Uint8Array }[] = owned.all(id, assetId, last, STRETCH);
+          const tokens: { value: Uint8Array }[] = owned.all(id, assetId, last, BATCH);
           yield tokens.map(({ value }) => nameOfToken(value)).filter((name) => name !== null);
-          last = tokens.length < STRETCH ? undefined : tokens.at(-1)?.value;
+          last = tokens.length < BATCH ? undefined : tokens.at(-1)?.value;
         }
       }
     },
@@ -299,23 +299,23 @@ interface NameRow {
   name: string;
 }
 
-/** Names that are read at once. */
-const STRETCH = 200;
+/** Names of a batch. */
+const BATCH = 200;
 
 /**
- * The names that a statement finds of a subject, in order, by stretches between which others have their turn.
- * @param stretch is given the subject, the name before the first one, and their number
+ * The names that a statement finds of a subject, in order, in batches between which others have their turn.
+ * @param batch is given the subject, the name before the first one, and their number
  */
 async function allNames(
-  stretch: Statement<NameRow, [string, string, number]>,
+  batch: Statement<NameRow, [string, string, number]>,
   subject: string,
   pause: Pause,
 ): Promise<string[]> {
   const names: string[] = [];
   for (;;) {
-    const rows = stretch.all(subject, names.at(-1) ?? '', STRETCH);
+    const rows = batch.all(subject, names.at(-1) ?? '', BATCH);
     names.push(...rows.map(({ name }) => name));
-    if (rows.length < STRETCH) return names;
+    if (rows.length < BATCH) return names;
     await pause();
   }
 }

@@ -244,8 +244,8 @@ function assetEventOf(row: EventRow): AssetEvent {
 
 /** The most transactions whose events a request counts to find its page. */
 const MOST_LOOKED_AT = 20_000;
-/** Transactions that are read at once. */
-const STRETCH = 100;
+/** Transactions of a batch. */
+const BATCH = 100;
 
 export type AddressEventQueries = ReturnType<typeof addressEventQueries>;
 
@@ -282,11 +282,11 @@ export function addressEventQueries(db: Database, turns: Turns, most = MOST_LOOK
     ): Promise<PlacedEvent[]> {
       const mask = kindMask(kinds);
       const pause = turns.longWork();
-      const stretch = Math.min(STRETCH, limit + offset + 1);
+      const batch = Math.min(BATCH, limit + offset + 1);
       const found: PlacedEvent<TransactionEvent>[] = [];
       let [end, looked, left] = [last, 0, offset];
       for (;;) {
-        const positions = transactions.all(principal, end, mask, stretch);
+        const positions = transactions.all(principal, end, mask, batch);
         for (const { position } of positions) {
           if (found.length >= limit) return found.slice(0, limit);
           if (looked === most) throw tooManyBefore(most);
@@ -304,7 +304,7 @@ export function addressEventQueries(db: Database, turns: Turns, most = MOST_LOOK
             found.push({ txId, event: eventOf(row) });
           left = 0;
         }
-        if (positions.length < stretch) return found.slice(0, limit);
+        if (positions.length < batch) return found.slice(0, limit);
         end = (positions.at(-1)?.position ?? 0) - 1;
       }
     },

@@ -66,8 +66,8 @@ export const sql = {
 
 type EntryRow = Stored<'value_index_entries', 'position' | 'event_index'>;
 
-/** Entries of a range, and places of a walk, that are read at once. */
-const STRETCH = 500;
+/** Entries of a range, or places of a walk, that a batch has. */
+const BATCH = 500;
 
 /** The places of a span, both ends included. */
 export interface Span {
@@ -87,7 +87,7 @@ export function spanOf({ from, to }: HeightSpan): Span {
 
 /**
  * What is walked, in the order of the list and in the other one. A walk lasts for several turns, in which other requests may
- * use the same connection: it is read by stretches, none of which is left in its middle.
+ * use the same connection: it is read in batches, none of which is left in its middle.
  */
 export interface Walk {
   /** Up to `count` places from a place on, and with it, the newest first. */
@@ -96,13 +96,13 @@ export interface Walk {
   up(after: EventPosition, count: number): EventPosition[];
 }
 
-/** The places of a walk, stretch by stretch. @param count places of the first one */
-function* stretches(walk: Walk, side: keyof Walk, from: EventPosition, count: number): Generator<EventPosition[]> {
+/** The places of a walk, batch by batch. @param count places of the first one */
+function* batches(walk: Walk, side: keyof Walk, from: EventPosition, count: number): Generator<EventPosition[]> {
   let places = walk[side](from, count);
   for (let last = places.at(-1); last !== undefined; last = places.at(-1)) {
     yield places;
     const end = last;
-    places = walk[side](end, STRETCH).filter((place) => compared(place, end) !== 0);
+    places = walk[side](end, BATCH).filter((place) => compared(place, end) !== 0);
   }
 }
 
@@ -165,7 +165,7 @@ function entryWays(db: Database, limits: ValueSearchLimits) {
     const parts: EventPosition[][] = [];
     let [at, place] = [low, { position: -1, event_index: -1 }];
     for (let left = most + 1; left > 0; ) {
-      const asked = Math.min(left, STRETCH);
+      const asked = Math.min(left, BATCH);
       const rows = range.all(id, path, at, place.position, place.event_index, high, asked);
       const inSpan = rows.filter(({ position }) => position >= first && position <= last);
       parts.push(inSpan.map(placeOf).sort(compared));
@@ -284,7 +284,7 @@ interface Row<Item> {
  * @returns null where that is not enough to find as many
  */
 async function taken<Item>(
-  stretches: Iterable<EventPosition[]>,
+  batches: Iterable<EventPosition[]>,
   { read, fields }: Searched<Item>,
   count: number,
   limits: { rows: number; bytes: number },
@@ -292,7 +292,7 @@ async function taken<Item>(
 ): Promise<Row<Item>[] | null> {
   const taken: Row<Item>[] = [];
   let { rows, bytes } = limits;
-  for (const places of stretches) {
+  for (const places of batches) {
     for (const place of places) {
       if (taken.length === count) return taken;
       const { item, bytes: size, fields: decode } = read(place);
@@ -310,7 +310,7 @@ const placeAt = (key: CursorKey): EventPosition => ({ position: numberAt(key, 0)
 const lower = (a: EventPosition, b: EventPosition): EventPosition => (compared(a, b) < 0 ? a : b);
 
 /**
- * What pages through lists, in small steps, so that a search holds up nobody.
+ * Pages through lists, in batches, so that a search holds up nobody.
  * @param turns shares the thread
  * @param limits others than usual are for tests
  */
@@ -352,7 +352,7 @@ export function valueSearch(db: Database, turns: Turns, limits: ValueSearchLimit
     let isTried = false;
     for await (const { walk, rows } of waysTo(searched, pause)) {
       isTried = true;
-      const places = stretches(walk, side, from, count);
+      const places = batches(walk, side, from, count);
       const page = await taken(places, searched, count, { rows, bytes: limits.bytes }, pause);
       if (page !== null) return page;
     }

@@ -1,4 +1,4 @@
-/** A stretch of a node's events over an index with hooks, to be taken again and again under faults. */
+/** A range of a node's events over an index with hooks, to be taken again and again under faults. */
 import { copyFileSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { systemClock } from '../../src/base/clock.ts';
@@ -28,14 +28,14 @@ const chunks = (label: number): ReceivedEvent => ({
 });
 
 export const before = stream.slice(0, BEFORE);
-/** An event of the stretch by its number, now and then behind one that only the journal holds. */
+/** An event of the range by its number, now and then behind one that only the journal holds. */
 const withChunks = (event: ReceivedEvent, index: number): ReceivedEvent[] =>
   index % 7 === 3 ? [chunks(index), event] : [event];
 /** Blocks, forks, transactions that wait and are dropped, and events that only the journal holds. */
-export const stretch = stream.slice(BEFORE).flatMap(withChunks);
+export const eventRange = stream.slice(BEFORE).flatMap(withChunks);
 
-/** The stretch, and how its chain goes on for ever. */
-export function* longStretch(): Generator<ReceivedEvent> {
+/** The range, and the events after it without an end. */
+export function* endlessEvents(): Generator<ReceivedEvent> {
   let index = -BEFORE;
   for (const event of devnetEvents({ ...chain, blocks: Number.POSITIVE_INFINITY })) {
     if (index >= 0) yield* withChunks(received(event), index);
