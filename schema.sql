@@ -1129,7 +1129,7 @@ CREATE TABLE hook_deliveries (
   -- when the first attempt of the present budget was made
   tried_since     INTEGER,
   attempts        INTEGER NOT NULL,
-  -- JSON: the blocks it tells of
+  -- JSON: its blocks
   blocks          TEXT NOT NULL,
   min_height      INTEGER NOT NULL,
   max_height      INTEGER NOT NULL,
@@ -1168,7 +1168,7 @@ CREATE TABLE hook_attempts (
   PRIMARY KEY (delivery_id, attempt)
 ) STRICT, WITHOUT ROWID;
 
--- Which transactions of which blocks a hook was told of: what a rollback tells again, whatever the filters are by then.
+-- Which transactions of which blocks a hook was notified of: a rollback names them again, whatever the filters are by then.
 CREATE TABLE hook_ledger (
   index_block_hash  BLOB NOT NULL,
   hook_id           INTEGER NOT NULL,
@@ -1262,7 +1262,7 @@ CREATE TABLE value_index_entries (
   PRIMARY KEY (index_id, path, value, position, event_index)
 ) STRICT, WITHOUT ROWID;
 
--- What happened, in order, for those who are told of it: other threads and processes read it here. The newest ones only,
+-- What happened, in order, for subscribers: other threads and processes read it here. The newest ones only,
 -- and none of what was imported or made anew.
 CREATE TABLE changes (
   id      INTEGER PRIMARY KEY,

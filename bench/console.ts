@@ -19,7 +19,7 @@ const { values } = parseArgs({
 const repeat = Number(values.repeat);
 const program = values.program === undefined ? script(MAIN) : [values.program];
 
-/** What the browser tells of a page. */
+/** The browser's figures of a page. */
 interface Loaded {
   /** Milliseconds until the browser painted something of the page. */
   paint: number;

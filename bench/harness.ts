@@ -60,13 +60,13 @@ export interface Server {
   url: string;
   /** From spawn to the line that says where it listens. */
   readyMs: number;
-  /** Milliseconds of processor time that its main thread used until then; 0 where the system doesn't tell. */
+  /** Milliseconds of processor time that its main thread used until then; 0 where the system doesn't say. */
   readyCpuMs: number;
-  /** Processor time it has used so far; 0 where the system doesn't tell. */
+  /** Processor time it has used so far; 0 where the system doesn't say. */
   cpuSeconds(): number;
-  /** Processor time that each of its threads has used so far, in seconds by the thread's id; empty where the system doesn't tell. */
+  /** Processor time that each of its threads has used so far, in seconds by the thread's id; empty where the system doesn't say. */
   threadSeconds(): Map<string, number>;
-  /** Bytes of its resident set now; 0 where the system doesn't tell. */
+  /** Bytes of its resident set now; 0 where the system doesn't say. */
   memory(): number;
   /** Where it takes events; empty where it takes none. */
   events: string;

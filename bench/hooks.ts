@@ -144,7 +144,7 @@ function journalOf(directory: string): { entries: number; bytes: number } {
   return { entries, bytes: statSync(path).size };
 }
 
-/** Serves until nothing waits, and tells how long that took and what it took. */
+/** Serves until nothing waits, and returns how long that took and what it took. */
 async function drain(directory: string, count: () => number, wanted: number): Promise<Drained> {
   const before = journalOf(directory);
   const started = performance.now();

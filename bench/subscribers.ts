@@ -1,4 +1,4 @@
-/** Realtime: what a subscriber takes, and how long after a block's 200 the last of many was told of it. */
+/** Realtime: what a subscriber takes, and how long after a block's 200 the last of many is notified of it. */
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { postEvent } from '../src/devnet/node-event.ts';
@@ -46,7 +46,7 @@ async function* linesOf(stream: ReadableStream<Uint8Array>): AsyncGenerator<Reco
   }
 }
 
-async function tell(server: Server, protocol: string): Promise<Round> {
+async function notify(server: Server, protocol: string): Promise<Round> {
   const events = [
     ...devnetEvents({
       seed: SEED,
@@ -94,7 +94,7 @@ for (let n = 0; n < Number(values.repeat); n++) {
       // They are asked whether they are there so seldom that it isn't measured.
       const quiet = ['--log-level', 'error', '--node-rpc', 'http://127.0.0.1:1', '--ping-interval', '60'];
       const server = await startServer(onCore(0, [...program, 'serve', '--data', directory, ...ports, ...quiet]));
-      results.push(await tell(server, name.toLowerCase()));
+      results.push(await notify(server, name.toLowerCase()));
       await server.stop();
     });
   }

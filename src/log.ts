@@ -169,15 +169,15 @@ export function createLog(level: Level, output: LossyOutput = lossyOutputs.stder
 }
 
 /** Says in a log how many lines were dropped, with the first line that can be written again. */
-export function tellingDropped(log: Log, outputs: LossyOutputs): Log {
-  let told = 0;
+export function reportingDropped(log: Log, outputs: LossyOutputs): Log {
+  let reported = 0;
   return (event) => {
     log(event);
-    const lines = droppedBy(outputs) - told;
+    const lines = droppedBy(outputs) - reported;
     if (lines === 0 || !outputs.stderr.works) return;
     const before = droppedBy(outputs);
     log({ event: 'log_lines_dropped', lines });
     // A line that was written in part is completed later, and not said again.
-    if (droppedBy(outputs) === before) told += lines;
+    if (droppedBy(outputs) === before) reported += lines;
   };
 }

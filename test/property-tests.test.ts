@@ -69,16 +69,16 @@ test('seeds are counted up from the first, and one alone brings its failure back
 });
 
 test('a property whose cases show nothing of what it speaks of fails, though it holds', async () => {
-  const told = "The cases don't show what the property speaks of. large: 0 of 1";
+  const message = "The cases don't show what the property speaks of. large: 0 of 1";
   const small = fc.nat({ max: 5 });
   const shown = (seen: Seen) => (drawn: number) => seen.add(drawn > 5 ? 'large' : 'small');
   const least = () => new Seen({ small: 3, large: 1 });
   const [one, two, three] = [least(), least(), least()];
-  expect(() => assertProperty(fc.property(small, shown(one)), { seen: one })).toThrow(told);
+  expect(() => assertProperty(fc.property(small, shown(one)), { seen: one })).toThrow(message);
   const later = fc.asyncProperty(small, async (drawn) => shown(two)(drawn));
-  await expect(assertProperty(later, { seen: two })).rejects.toThrow(told);
+  await expect(assertProperty(later, { seen: two })).rejects.toThrow(message);
   const seeds = fc.asyncProperty(small, async (drawn) => shown(three)(drawn));
-  await expect(assertSeeds(seeds, { seen: three, cases: 5 })).rejects.toThrow(told);
+  await expect(assertSeeds(seeds, { seen: three, cases: 5 })).rejects.toThrow(message);
   const enough = new Seen({ small: 3 });
   assertProperty(
     fc.property(small, () => enough.add('small')),

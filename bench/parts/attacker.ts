@@ -23,7 +23,7 @@ const target: Target = { api: api!, events: events!, key, routes, subjects, stre
 
 let attacked = '';
 let turn = 0;
-async function attackUntilTold(name: string): Promise<void> {
+async function attackUntilStopped(name: string): Promise<void> {
   let messages = 0;
   while (attacked === name) {
     if (name === ORDINARY) await ordinaryRequests(target.api, AT_ONCE);
@@ -36,6 +36,6 @@ async function attackUntilTold(name: string): Promise<void> {
 process.stdout.write('ready\n');
 for await (const line of console) {
   attacked = line;
-  if (line !== '') void attackUntilTold(line);
+  if (line !== '') void attackUntilStopped(line);
 }
 process.exit(0);

@@ -1,6 +1,6 @@
 /**
- * Many subscribers in one process: some who are told of every block and of what comes to the mempool, others of nothing
- * that ever happens. Prints a line when all are subscribed, and one for each block when the last was told of it.
+ * Many subscribers in one process: some subscribe to every block and the mempool, others to topics of nothing
+ * that ever happens. Prints a line when all are subscribed, and one for each block when the last was notified of it.
  */
 import { io } from 'socket.io-client';
 
@@ -13,12 +13,12 @@ const say = (message: object): void => void process.stdout.write(`${JSON.stringi
 /** Unix milliseconds, with their fractions. */
 const now = (): number => performance.timeOrigin + performance.now();
 
-const told = new Map<string, number>();
+const notified = new Map<string, number>();
 let others = 0;
 
 function hear(hash: string): void {
-  const count = (told.get(hash) ?? 0) + 1;
-  told.set(hash, count);
+  const count = (notified.get(hash) ?? 0) + 1;
+  notified.set(hash, count);
   if (count === Number(busyCount)) say({ hash, at: now(), others });
 }
 

@@ -174,7 +174,7 @@ export function bitcoinOperationContent(input: BitcoinOperationInput): Transacti
     transfer(input.events) ?? stackWithSigner(input) ?? stackFromLock(input, print) ?? delegate(input, print);
   if (made !== null) return contentOf(input.txId, BITCOIN_RAW, made);
   const unknown = Object.entries(input.operation ?? {}).find(
-    ([kind, told]) => told != null && !knownOperations.has(kind),
+    ([kind, value]) => value != null && !knownOperations.has(kind),
   );
   if (unknown === undefined) return null;
   return unreadContent(input.txId, BITCOIN_RAW, `an operation of Bitcoin of the kind ${unknown[0]}`, input.network);
@@ -203,7 +203,7 @@ const contentOf = (txId: Uint8Array, raw: Uint8Array, { sender, payload }: Made)
 });
 
 /**
- * A transaction of which not even the sender can be told, as a newer node may send it: its events count, and it stands as one
+ * A transaction whose sender even is unknown, as a newer node may send it: its events count, and it stands as one
  * that the boot address made. @param reason what could not be read
  */
 export const unreadContent = (

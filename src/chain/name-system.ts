@@ -56,7 +56,7 @@ export type NameChange =
   | { kind: 'namespace'; namespace: string; lifetime: number; price: PriceFunction }
   | { kind: 'price'; namespace: string; price: PriceFunction };
 
-/** What attachments tell of the operation that named them. */
+/** The operation that named attachments, as they repeat it. */
 export type AttachmentMetadata = Pick<NameOperation, 'name' | 'namespace' | 'operation' | 'sender'>;
 
 type Tuple = ReadonlyMap<string, ClarityValue>;

@@ -99,7 +99,7 @@ function checkNonces({ txId, sender, sponsor }: TransactionContent): void {
 }
 
 /**
- * What a transaction of a block says. Of one with a kind of signer that a newer node knows not even the sender can be told:
+ * What a transaction of a block says. Where only a newer node knows the kind of signer, even the sender is unknown:
  * it stands as one of the node's own, that uses no nonce and pays no fee.
  * @throws PayloadError where the bytes are none of a transaction
  */

@@ -71,11 +71,11 @@ const bodyChecks = new Map<string, () => TypeCheck<TSchema>>(
 const fieldName = (path: string): string => path.slice(1).replaceAll('/', '.');
 
 /** The most specific error: inside a union, the error of the field itself or of a field inside it. */
-function telling(error: ValueError): ValueError {
+function innermost(error: ValueError): ValueError {
   if (error.schema.description !== undefined) return error;
   for (const variant of error.errors) {
     const first = variant.First();
-    const inner = first === undefined ? undefined : telling(first);
+    const inner = first === undefined ? undefined : innermost(first);
     if (inner !== undefined && (inner.path !== error.path || inner.schema.description !== undefined)) return inner;
   }
   return error;
@@ -83,7 +83,7 @@ function telling(error: ValueError): ValueError {
 
 function refusal(found: ValueError | undefined, prefix = ''): PayloadError {
   if (found === undefined) return new PayloadError(`${prefix}does not have the expected form`);
-  const error = telling(found);
+  const error = innermost(found);
   const field = `${prefix}${fieldName(error.path)}` || 'body';
   if (error.value === undefined) return new PayloadError(`Missing field ${field}`);
   const { description } = error.schema;

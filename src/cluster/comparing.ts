@@ -208,7 +208,7 @@ function requireContinuation(own: OwnEntries, { id, chain }: Head): void {
 
 /**
  * Gives the log all that it lacks of a journal that nobody writes. A run that ended early is continued by the next.
- * @param filled told of the number of the newest entry after each transaction
+ * @param filled called after each transaction with the number of the newest entry
  * @returns the log's newest entry
  * @throws OperatorError where the log is not a beginning of the journal, or the journal is damaged; PassingError where
  *   another host appends meanwhile; LogUnavailableError
@@ -258,7 +258,7 @@ async function readable(log: Pick<Log, 'read'>, after: number): Promise<Entry[] 
 
 /**
  * Verifies the next entries of a log, each by its number and its chain value.
- * @param found told of what is wrong
+ * @param found called with each fault
  * @returns where to go on; null at the end of the log
  * @throws LogUnavailableError
  */

@@ -67,7 +67,7 @@ export interface ClusterHostOptions {
   chainId: () => number | null;
   say: ClusterLog;
   metrics: ClusterMetrics;
-  /** Told of what ends the host, once. */
+  /** Called once with the error that ends the host. */
   failed: (error: OperatorError) => void;
 }
 

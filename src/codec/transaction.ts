@@ -132,7 +132,7 @@ export function decodeTransaction(raw: Uint8Array): Decoded<Transaction> {
 /**
  * Decodes as {@link decodeTransaction} does, but takes what a newer node may know: from a post-condition or payload of an
  * unknown kind on, the bytes are kept as they are, in `postConditions` or behind a payload of the type `unknown`. Of an
- * unknown kind of signer nothing can be told: the error says so.
+ * unknown kind of signer nothing can be read: the error says so.
  */
 export function decodeKnownParts(raw: Uint8Array): Decoded<Transaction> {
   return decoded(() => readTransaction(new BytesReader(raw), readKnownBody));
@@ -188,7 +188,7 @@ function readKnownBody(reader: BytesReader): Body {
   const payload: Payload = { type: 'unknown', typeId: UNKNOWN_PAYLOAD, reason: whole.message };
   reader.offset = start;
   const conditions = unlessUnknown(() => readPostConditions(reader));
-  // What follows a condition of an unknown kind can't be told from it.
+  // What follows a condition of an unknown kind can't be distinguished from it.
   const postConditions = conditions instanceof DecodeError ? reader.bytes.subarray(start) : conditions;
   return { postConditions, payload };
 }

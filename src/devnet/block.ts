@@ -1,4 +1,4 @@
-/** A block of the simulated chain: what it holds, how it is filled, what it pays, and how the node tells of it. */
+/** A block of the simulated chain: what it holds, how it is filled, what it pays, and how the node announces it. */
 
 import { toHex } from '../codec/hex.ts';
 import { type BurnBlock, burnBlocksBetween, executeOperation } from './burn-chain.ts';

@@ -156,7 +156,7 @@ export class SimulatedNode {
     });
   }
 
-  /** Ends what is under way. The observer may not have been told of the last block. */
+  /** Ends what is under way. The observer may lack the last block. */
   async stop(): Promise<void> {
     this.#stopping.abort();
     this.#wake.resolve();
@@ -432,7 +432,7 @@ class Turns {
   /** Runs the work once all before it is done, however that ended. */
   take<T>(work: () => Promise<T>): Promise<T> {
     const turn = this.#last.then(work);
-    // Whoever asked for this turn is told of its failure; it is none of whose turn is next.
+    // The caller of this turn gets its failure; the next turn doesn't.
     this.#last = turn.catch(() => undefined);
     return turn;
   }

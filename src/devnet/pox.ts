@@ -684,7 +684,7 @@ export function optionalUint(value: number | undefined): Uint8Array {
   return value === undefined ? clarity.none() : clarity.some(clarity.uint(value));
 }
 
-/** What `get-pox-info` tells of either contract. */
+/** The members of `get-pox-info` that both contracts have. */
 export const poxInfo = ({ world, burnHeight }: Place): Uint8Array =>
   clarity.ok(
     clarity.tuple({

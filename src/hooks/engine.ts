@@ -37,7 +37,7 @@ export interface HookEnd {
   at: number;
 }
 
-/** Who is told of what the engine did, once it is committed. */
+/** Listeners of the engine, notified once a transaction is committed. */
 interface EngineListeners extends Pick<HookTimers, 'evaluated'> {
   /** A queue has more to send. */
   queued: (hookId: number, queue: QueueName) => void;
@@ -88,7 +88,7 @@ export class HookEngine implements ChainFollower, EngineTransaction {
     this.#steps = chainSteps(history, (event) => this.say(event));
   }
 
-  /** Tells nobody else from now on. */
+  /** Sets the listeners; those before are notified no more. */
   listen(one: EngineListeners): void {
     this.#listeners = one;
   }

@@ -53,7 +53,7 @@ export function hookMachine({ log, ...parts }: MachineParts & MachineSurrounding
   return machine satisfies StateMachine;
 }
 
-/** Makes a machine that brings tables up to a journal's entries, and tells nobody. */
+/** Makes a machine that brings tables up to a journal's entries, and notifies no listener. */
 export const silentMachine: ComposeMachine = (parts) => hookMachine({ ...parts, log: () => {} });
 
 /**

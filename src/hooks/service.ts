@@ -81,7 +81,7 @@ export function startChainhooks(options: HookOptions) {
   const commands = commandsOf<HookCommands>(options.commander ?? ingest.commander(clock, chance));
   const { alertUrl: url } = rules;
   const secrets = openedSecrets(store.secrets, sealing, log);
-  secrets.tell();
+  secrets.report();
   const outgoing = { guard: targets, rules, log, userAgent, clock, chance, post };
   const operator = url === null ? noAlerts : alerts({ ...outgoing, url, secrets });
   const request = deliveryRequest({ ...outgoing, secrets });
@@ -104,7 +104,7 @@ export function startChainhooks(options: HookOptions) {
     evaluated: timers.evaluated,
     queued: deliveries.wake,
     behind: tasks.wake,
-    ended: operator.tell,
+    ended: operator.ended,
     recovered() {
       deliveries.wakeAll();
       tasks.wake();
@@ -112,7 +112,7 @@ export function startChainhooks(options: HookOptions) {
   });
   lease.start({
     start(epoch) {
-      secrets.tell();
+      secrets.report();
       operator.start();
       writer.start(epoch);
       deliveries.start();
@@ -120,7 +120,7 @@ export function startChainhooks(options: HookOptions) {
       upkeep.start();
     },
     async stop() {
-      // All are told before anybody is waited for.
+      // All are stopped before any is awaited.
       await Promise.all([deliveries.stop(), operator.stop(), tasks.stop(), upkeep.stop(), writer.stop()]);
     },
     lacks: () => (secrets.unreadable().length === 0 ? null : 'this host can not read all signing secrets'),

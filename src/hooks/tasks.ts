@@ -37,7 +37,7 @@ export function hookTasks(options: TaskOptions) {
 
   /**
    * Takes a slice of a task.
-   * @param failed told why the task can't go on, once that is written down
+   * @param failed called with the reason why the task can't go on, once that is written down
    * @returns whether the task is done for now
    */
   const slice = (task: Task, failed: (cause: unknown) => void = () => {}): Promise<boolean> =>

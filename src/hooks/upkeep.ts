@@ -35,7 +35,7 @@ export function upkeepCommands({ store }: Pick<HookEngine, 'store'>) {
     /** Rows of what was made before a time and is done with. @returns how many */
     'upkeep.rows': ({ before, limit }: Limit & { before: number }): number => deliveries.forgetRows(before, limit),
 
-    /** What hooks were told of blocks that stand too deep in the chain to leave it. @returns how many */
+    /** Removes notifications of blocks that are too deep in the chain to leave it. @returns how many */
     'upkeep.ledger': ({ below, limit }: Limit & { below: number }): number => ledger.forgetBelow(below, limit),
 
     /**

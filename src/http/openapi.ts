@@ -257,7 +257,7 @@ type Json = Record<string, unknown>;
 
 /**
  * A value with a reference in the place of each schema that has a name, and these schemas by name. Unions become what
- * generators of clients read best: words an enumeration, null a type, objects that a property tells apart a choice with a
+ * generators of clients read best: words an enumeration, null a type, objects with a discriminating property a choice with a
  * discriminator.
  * @throws Error where two schemas have one name
  */
@@ -292,15 +292,15 @@ function withReferences<T>(value: T): { value: T; schemas: Record<string, Json> 
   function union(branches: readonly Json[], name: string | undefined): Json {
     const words = wordsOf({ anyOf: branches });
     if (words.length > 0) return { type: 'string', enum: words };
-    const told = name === undefined ? null : toldApart(branches);
-    if (told !== null) {
-      const names = branches.map(({ $id }, at) => $id ?? `${capitalised(told.words[at]?.[0] ?? '')}${name}`);
+    const discriminator = name === undefined ? null : discriminatorOf(branches);
+    if (discriminator !== null) {
+      const names = branches.map(({ $id }, at) => $id ?? `${capitalised(discriminator.words[at]?.[0] ?? '')}${name}`);
       const base = commonTo(`${name}Base`, branches);
       const oneOf = branches.map((branch, at) => written({ ...extending(base, branch), $id: names[at] }));
       const mapping = Object.fromEntries(
-        told.words.flatMap((ofBranch, at) => ofBranch.map((word) => [word, oneOf[at]?.$ref])),
+        discriminator.words.flatMap((ofBranch, at) => ofBranch.map((word) => [word, oneOf[at]?.$ref])),
       );
-      return { oneOf, discriminator: { propertyName: told.property, mapping } };
+      return { oneOf, discriminator: { propertyName: discriminator.property, mapping } };
     }
     const [first, second, ...others] = branches.map(referring) as Json[];
     if (typeof first?.type === 'string' && second?.type === 'null' && others.length === 0) {
@@ -334,8 +334,8 @@ function wordsOf({ const: only, anyOf }: Json): string[] {
   return words.every(({ length }) => length > 0) ? words.flat() : [];
 }
 
-/** The property by which objects are told apart, and its words in each of them; null where there is none. */
-function toldApart(objects: readonly Json[]): { property: string; words: string[][] } | null {
+/** The property that discriminates objects, and its words in each of them; null where there is none. */
+function discriminatorOf(objects: readonly Json[]): { property: string; words: string[][] } | null {
   for (const property of Object.keys((objects[0]?.properties as Json | undefined) ?? {})) {
     const words = objects.map(({ properties = {}, required = [] }) =>
       (required as string[]).includes(property) ? wordsOf((properties as Record<string, Json>)[property] ?? {}) : [],

@@ -25,7 +25,7 @@ export interface RequestMetrics {
   /**
    * Begins to count the requests of a route.
    * @param pattern of the route, never a path, of which there are endlessly many
-   * @returns is told of each answer: its status, and how many milliseconds it took
+   * @returns called for each answer with its status and its milliseconds
    */
   route(method: string, pattern: string): (status: number, milliseconds: number) => void;
 }
@@ -332,7 +332,7 @@ function answering(
     const tag = await currentTag(read, asked.params);
     if (tag !== null && namesTag(asked.request.headers.get('if-none-match'), tag))
       return () => respond.notModified(tag);
-    // An index that was made anew may tell another story of the same chain.
+    // An index that was made anew may have another history of the same chain.
     const cacheTag = `${read.file} ${tag}`;
     const known = tag === null ? undefined : cache.get(asked.target, cacheTag);
     if (known !== undefined) return () => success(200, known, tag);

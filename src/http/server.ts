@@ -16,7 +16,7 @@ export interface Pushed<Data> {
   /** Handlers by path. */
   routes: Record<string, Handler<Data>>;
   websocket: Bun.WebSocketHandler<Data>;
-  /** Ends the connections, and what tells them. */
+  /** Ends the connections, and what feeds them. */
   stop(): Promise<void>;
 }
 

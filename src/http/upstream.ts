@@ -143,7 +143,7 @@ export function upstream({
           headers,
           body: body === null || body.length === 0 ? null : body,
           redirect: 'manual',
-          // The bytes pass as they are on the wire, since the client is told their encoding.
+          // The bytes pass as they are on the wire, since the client gets their encoding in a header.
           decompress: false,
           signal: AbortSignal.any([late.signal, request.signal]),
         });

@@ -62,7 +62,7 @@ export function startFeed(options: FeedOptions): () => Promise<void> {
    * Pushes changes, and shares the thread meanwhile: a block may have thousands of messages.
    * @returns whether time was up before all were pushed
    */
-  async function tell(read: Reader, changes: readonly Change[]): Promise<boolean> {
+  async function push(read: Reader, changes: readonly Change[]): Promise<boolean> {
     const step = turnAfter(TURN_MS, clock);
     const end = clock.monotonic() + LONGEST_POLL_MS;
     for (const change of changes) {
@@ -89,7 +89,7 @@ export function startFeed(options: FeedOptions): () => Promise<void> {
       const first = changes[0];
       if (first === undefined) return false;
       if (first.id !== last + 1) log({ event: 'changes_missed', from: last + 1, to: first.id - 1 });
-      const isCutShort = await tell(read, changes);
+      const isCutShort = await push(read, changes);
       return isCutShort || changes.length === BATCH;
     });
 

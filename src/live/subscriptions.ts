@@ -14,7 +14,7 @@ export interface Subscriber {
 
 /** Subscriptions that one connection may have. */
 export const MOST_SUBSCRIPTIONS = 10_000;
-/** The rule, as a client is told that it would break it. */
+/** The rule, as the error of a client that would break it says. */
 export const TOO_MANY_SUBSCRIPTIONS = `a connection must NOT have more than ${MOST_SUBSCRIPTIONS} subscriptions`;
 
 export interface Subscriptions {

@@ -57,7 +57,7 @@ function limitsIn(answer: unknown): TenureLimits | null {
 }
 
 /**
- * Reads the limits of the newest epoch that the node knows: once, or again after a failure. Until the node tells them, the
+ * Reads the limits of the newest epoch that the node knows: once, or again after a failure. Until the node answers, the
  * limits of mainnet are a fair guess.
  */
 export function tenureLimits(node: NodeRpc): () => Promise<TenureLimits> {

@@ -70,7 +70,7 @@ export async function startProcess(
   const child = spawn(executable, args, { env: passedOn(), windowsHide: true });
   const log = lastLines(child);
   let phase: 'starting' | 'running' | 'stopping' = 'starting';
-  // What is written to a child that has ended fails, and its end is told below.
+  // What is written to a child that has ended fails, and its end is reported below.
   child.stdin.on('error', () => {});
   const ended = new Promise<DevnetError>((resolve) => {
     child.once('error', (cause: NodeJS.ErrnoException) => {

@@ -303,7 +303,7 @@ export interface ReceiverAnswer {
   delayMs?: number;
   /** Whether it takes the request and never answers. */
   hangs?: boolean;
-  /** How many deliveries are answered so; later ones are taken at once. Default: all until told otherwise. */
+  /** How many deliveries are answered so; later ones are taken at once. Default: all until the next call. */
   times?: number;
 }
 

@@ -350,7 +350,7 @@ test('a resource has the name that it has elsewhere, and versions of old have na
   expect(Object.keys(schemas).filter((name) => !/^[A-Z][a-zA-Z0-9]+$/.test(name))).toEqual([]);
 });
 
-test('objects that a member tells apart are a choice with a discriminator', () => {
+test('objects that differ by a member are a choice with a discriminator', () => {
   expect(schemas.Transaction?.discriminator).toEqual({
     propertyName: 'type',
     mapping: expect.objectContaining({ contract_call: '#/components/schemas/ContractCallTransaction' }),

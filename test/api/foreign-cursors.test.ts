@@ -22,11 +22,11 @@ const cursor: Cursor = { side: 'after', key: ['1'] };
 /** A page without items, of a list that goes on. */
 const page = { items: [], total: 2, current: cursor, next: cursor, previous: null };
 
-/** Answers whatever is asked with the page, but for what is told by name. */
-const stub = <T extends object>(answer: object, told: Readonly<Record<string, unknown>> = {}): T => {
-  const answering = (name: string | symbol) => (name in told ? told[String(name)] : answer);
+/** Answers whatever is asked with the page, but for what is given by name. */
+const stub = <T extends object>(answer: object, given: Readonly<Record<string, unknown>> = {}): T => {
+  const answering = (name: string | symbol) => (name in given ? given[String(name)] : answer);
   const group = () => new Proxy(() => answer, { get: (_, name) => () => answering(name) });
-  return new Proxy({} as T, { get: (_, name) => (name in told ? told[String(name)] : group()) });
+  return new Proxy({} as T, { get: (_, name) => (name in given ? given[String(name)] : group()) });
 };
 
 /** Nothing has a tag. */
@@ -87,7 +87,7 @@ async function routesWithCursors(): Promise<GetRoute[]> {
   return getRoutes(await answer.json()).filter(({ parameters }) => parameters.some(({ name }) => name === 'cursor'));
 }
 
-/** Of each parameter its first value, but for the one that is told. */
+/** Of each parameter its first value, but for the one that is given. */
 function url({ path, parameters }: GetRoute, changed: string | null, cursor: string | null): string {
   const query = new URLSearchParams({ limit: '1' });
   let filled = path;

@@ -161,7 +161,7 @@ describe('is refused, with what is wrong alone:', () => {
   });
 });
 
-test('an address of another blockchain is refused, and a whole error tells of a wrong parameter', async () => {
+test('an address of another blockchain is refused, and a whole error names a wrong parameter', async () => {
   const refused = { statusCode: 400, error: 'Bad Request' };
   expect((await ask(`/v1/addresses/bitcoin/${OWNER}`)).body).toEqual({ ...refused, message: 'Unsupported blockchain' });
   expect((await ask(`/v1/addresses/stacks/${OWNER}?unanchored=yes`)).body).toEqual({

@@ -1,7 +1,7 @@
 /** Writing the log may fail like any call: lines are dropped and counted, and nothing else notices. */
 import { expect, test } from 'bun:test';
 import { LossyOutput } from '../../src/base/lossy-output.ts';
-import { createLog, tellingDropped } from '../../src/log.ts';
+import { createLog, reportingDropped } from '../../src/log.ts';
 
 /** A file whose writes fail as planned, one after the other: with a code, or after so many bytes. */
 function failing(plan: (string | number)[]) {
@@ -47,7 +47,7 @@ test('a pipe that is full is waited for, but not again and again while nobody re
 function said(signals: string[], plan: (string | number)[]): string[] {
   const { output, text } = failing(plan);
   const quiet = new LossyOutput({ write: ({ length }) => length, wait: () => {} });
-  const log = tellingDropped(createLog('info', output), { stdout: quiet, stderr: output });
+  const log = reportingDropped(createLog('info', output), { stdout: quiet, stderr: output });
   for (const signal of signals) log({ event: 'stopping', signal });
   return text()
     .trim()

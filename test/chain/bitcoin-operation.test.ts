@@ -156,11 +156,11 @@ test('stack-stx of pox-4 starts at the Bitcoin height of the operation, not at t
 });
 
 test.each(['pox', 'pox-2', 'pox-3'])(
-  'stack-stx of %s has the height and the cycles of the operation, where the node tells it',
+  'stack-stx of %s has the height and the cycles of the operation, where the node sends it',
   (name) => {
     const hash = new Uint8Array(20).fill(7);
     const stacker = stacksAddress(20, hash);
-    // On a network whose cycles have 20 blocks, what was locked doesn't tell how many were asked for.
+    // On a network whose cycles have 20 blocks, what was locked doesn't show how many were asked for.
     const result = locked(BURN_HEIGHT + 60);
     expect(make({ operation: earlier(hash, ''), events: [lock(stacker, name)], result })).toMatchObject({
       payload: {

@@ -158,7 +158,7 @@ test.each([
     'stack-stx',
     '4999 cycles are too many',
   ],
-])('%s is told and changes nothing', (_, event, topic, reason) => {
+])('%s is logged and changes nothing', (_, event, topic, reason) => {
   expect(read(event)).toEqual({ kind: 'unread', contract: event.contract.split('.')[1]!, topic, reason });
 });
 
@@ -181,7 +181,7 @@ test('prints of other contracts are none of these', () => {
   expect(poxReading({ ...logOf(bonds.setup(0)), topic: 'log' } as ChainEvent)).toBeNull();
 });
 
-test('a registration tells the outputs that prove it', () => {
+test('a registration has the outputs that prove it', () => {
   const txId = new Uint8Array(32).fill(0xcd);
   expect(read(bonds.register(1, stacker, pool, 7, [txId]))).toMatchObject({
     changes: [

@@ -9,7 +9,7 @@ import type { HookRecord } from '../../src/store/hooks/model.ts';
 import type { CommandsOf } from '../../src/store/ingest/commands.ts';
 import type { Ingest } from '../../src/store/ingest/ingest.ts';
 import type { Entry } from '../../src/store/log/entry.ts';
-import { idsNameBodies, inOrder, toldTheWinningChain } from '../simulation/laws.ts';
+import { deliveredTheWinningChain, idsNameBodies, inOrder } from '../simulation/laws.ts';
 import type { Hook } from '../simulation/operator.ts';
 import type { Arrived } from '../simulation/receivers.ts';
 import type { World } from '../simulation/world.ts';
@@ -131,6 +131,6 @@ export function holdDeliveryLaws(
       ...{ uuid, filters, path: '/hook', since },
       ...{ removed: false, backfilled: true, redelivered: false },
     };
-    toldTheWinningChain(hook, inOrder(ofHook), events);
+    deliveredTheWinningChain(hook, inOrder(ofHook), events);
   }
 }

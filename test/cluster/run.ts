@@ -44,7 +44,7 @@ function shareOf(events: readonly NodeEvent[], host: number, hosts: number, prng
   return events.filter((_, index) => index % hosts === host || prng.chance(0.7));
 }
 
-/** What tells an event that must be in the journal once from others; null for one that may change nothing. */
+/** The key of an event that must be in the journal once; null for one that may change nothing. */
 function keyOf(path: string, text: string): string | null {
   if (path === '/stackerdb_chunks') return text;
   if (path !== '/new_block') return null;
@@ -66,7 +66,7 @@ class Run {
   #commanding = 0;
   /** The hooks at the end, where they are delivered. */
   records: HookRecord[] = [];
-  /** What nodes were told is taken. */
+  /** Events that were acknowledged to nodes. */
   readonly taken: NodeEvent[] = [];
 
   constructor(one: Case) {
@@ -188,7 +188,7 @@ class Run {
     this.#feeding -= 1;
   }
 
-  /** @returns whether the node was told that the event is taken */
+  /** @returns whether the event was acknowledged to the node */
   async #post(host: SimulatedHost, { path, body }: NodeEvent, prng: Prng): Promise<boolean> {
     // A clock of each host's own, which may be behind that of others.
     const skew = host.name.length * 7 + prng.below(3_000);

@@ -247,7 +247,7 @@ test('a host of another chain than the log ends before its first entry, and says
   expect(log.head.id).toBe(id);
 });
 
-test('a host that is told of no chain takes that of the log, whose first block may not say it', async () => {
+test('a host whose settings name no chain takes that of the log, whose first block may not say it', async () => {
   const log = new MemoryLog();
   log.chainId = 1;
   await using one = await host(log);
@@ -269,7 +269,7 @@ test('a host says that another has its name, and that its clock differs from tha
     undefined,
     {},
     {
-      openLog: async () => ({ ...opened, tell: async () => answers }),
+      openLog: async () => ({ ...opened, report: async () => answers }),
       createLog: () => (event: LogEvent) => void said.push(event),
     },
   );

@@ -131,7 +131,7 @@ describe('against stacks.js', () => {
   });
 });
 
-// Each is the wire form, the text, and the type told by the value.
+// Each is the wire form, the text, and the type inferred from the value.
 const table: [what: string, hex: string, repr: string, type: string][] = [
   ['an empty buffer', '0200000000', '0x', '(buff 0)'],
   ['an empty list', '0b00000000', '(list)', '(list 0 UnknownType)'],

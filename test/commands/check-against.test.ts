@@ -192,7 +192,7 @@ test('digests count as an inspection: one runs at a time, and it can be cancelle
   expect(inspected.cancel()).toBe(false);
 });
 
-test('journals that diverged are told, with the first entry that differs', async () => {
+test('journals that diverged are reported, with the first entry that differs', async () => {
   using ours = copyOf(whole);
   using theirs = copyOf(whole);
   for (const [directory, of] of [

@@ -39,7 +39,7 @@ test('the admin key of the usual directory goes to servers of this machine alone
   expect(keyFor({ url: HERE }, { STACKSIDE_DATA: empty.path })).toBeNull();
 });
 
-test('that of a directory that was named goes where it was told, and must be there', () => {
+test('that of a directory that was named goes where the directory says, and must be there', () => {
   expect(keyFor({ url: ELSEWHERE, data: directory.path }, {})).toBe(key);
   const missing = () => keyFor({ url: HERE, data: empty.path }, {});
   expect(missing).toThrow(OperatorError);

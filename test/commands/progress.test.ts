@@ -48,7 +48,7 @@ test('the indexes of a small file are made without a word, those of a large one 
   expect(written).toEqual(['index 8 of 34: transactions_by_fee\n']);
 });
 
-test('bytes are told with their rate, which leaves out what was there before, and with the time left', () => {
+test('bytes are shown with their rate, which leaves out what was there before, and with the time left', () => {
   let now = 0;
   const lines: string[] = [];
   const report = sizeReport('s3://b/k', { write: (text) => lines.push(text) }, () => now);

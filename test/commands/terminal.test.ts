@@ -157,7 +157,7 @@ test('addresses that no browser asks are shown as the loopback', () => {
   ]);
 });
 
-/** A server that answers what it is told. */
+/** A server with the answers that it is given. */
 function running(given: Partial<Running> & { states?: Readiness[] } = {}): Running {
   const states = given.states ?? [state({})];
   return {
@@ -208,7 +208,7 @@ describe('serve', () => {
     },
   );
 
-  test('writes lines for people where it is told to, and the line that programs wait for', async () => {
+  test('writes lines for people where it is set to, and the line that programs wait for', async () => {
     const { presenter, out, err } = presented({ logFormat: 'pretty', stderrIsTTY: false, stdoutIsTTY: false });
     await presenter.ready(running());
     presenter.environment.createLog('info')(APPLIED);

@@ -64,7 +64,7 @@ export const NARROW: Look = { viewport: { width: 375, height: 812 }, colorScheme
 export async function look(page: Page, { viewport, colorScheme }: Look): Promise<void> {
   await page.setViewportSize(viewport);
   await page.emulateMedia({ colorScheme });
-  // What observes sizes is told within a frame, and so before the second frame begins.
+  // Observers of sizes are notified within a frame, and so before the second frame begins.
   await page.evaluate('new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))');
 }
 

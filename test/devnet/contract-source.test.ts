@@ -57,7 +57,7 @@ test('types in all their forms', () => {
   ]);
 });
 
-test('values that are written out, and those that only execution could tell', () => {
+test('values that are written out, and those that only execution could find', () => {
   const { template } = read(`
     (define-constant number -5) (define-constant text "plain") (define-constant bytes 0x00ff) (define-constant wide u"ü")
     (define-constant friend .friend) (define-constant other 'ST000000000000000000002AMW42H) (define-constant nothing none)

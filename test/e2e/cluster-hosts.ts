@@ -44,7 +44,7 @@ export class ClusterHost {
   }
 }
 
-/** @returns whether the node was told that the event is taken */
+/** @returns whether the event was acknowledged to the node */
 async function post({ path, body }: NodeEvent, events: string): Promise<boolean> {
   const request = { method: 'POST', headers: { 'content-type': 'application/json' }, body };
   // A host that is killed ends the connection.
@@ -61,7 +61,7 @@ export interface Posting {
   taken: NodeEvent[];
   /** The longest time that an event waited, in seconds. */
   longestWait: number;
-  /** When it was told first that an event is taken, by {@link measuredAt}, by the event's body. */
+  /** When an event was first acknowledged to it, by {@link measuredAt}, by the event's body. */
   takenAt: Map<string, number>;
 }
 

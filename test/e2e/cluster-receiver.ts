@@ -59,7 +59,7 @@ export class ClusterReceiver {
 
   /**
    * Checks that each occurrence came at least once and in order.
-   * @param entries all events of the log @param takenAt when a node was told first that a block is taken, by its hash
+   * @param entries all events of the log @param takenAt when a block was first acknowledged to a node, by its hash
    * @returns how many deliveries came, how many of them again, and the longest time that a taken block waited, in seconds
    */
   holdLaws(entries: readonly NodeEvent[], takenAt: ReadonlyMap<string, number>) {

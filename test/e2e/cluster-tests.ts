@@ -55,7 +55,7 @@ const blocksOf = (posted: readonly { path: string; text: string }[]): string[] =
 
 const hashOf = (text: string): string => (JSON.parse(text) as { index_block_hash: string }).index_block_hash;
 
-/** When the first of the nodes was told that a block is taken, by the block's hash. */
+/** When a block was first acknowledged to a node, by the block's hash. */
 function takenAt(postings: readonly Posting[]): Map<string, number> {
   const first = new Map<string, number>();
   for (const posting of postings) {

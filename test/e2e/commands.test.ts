@@ -30,7 +30,7 @@ beforeAll(async () => {
 });
 afterAll(() => directory.remove());
 
-test('stackside upgrade --check tells of both files, and that nothing is to be done', async () => {
+test('stackside upgrade --check names both files, and says that nothing is to be done', async () => {
   const { code, stdout } = await stackside('upgrade', '--check', '--data', at('data'));
   expect([code, stdout.split('\n').map((line) => line.split(/[:(]/)[0]?.replace(/[\d.]+/g, 'N'))]).toEqual([
     0,

@@ -89,7 +89,7 @@ async function refusedMessages(api: string): Promise<number | undefined> {
   return kinds.find(({ event }) => event === 'client_message_refused')?.count;
 }
 
-test('API threads pass steering on, and tell the operator what they logged', async () => {
+test('API threads pass steering on, and show the operator what they logged', async () => {
   const threads = await startServer('demo', '--interval', '0', '--history', '1', '--threads', '1');
   const mined = await fetch(`${threads.api}/devnet/mine`, { method: 'POST' });
   expect([mined.status, ((await mined.json()) as { blocks: unknown[] }).blocks.length]).toEqual([200, 1]);

@@ -47,8 +47,8 @@ describe.skipIf(!canMount)('a file system of a few megabytes', () => {
       server.kill('SIGTERM');
       expect(await server.exited).toBe(0);
       const lines = readFileSync(log, 'utf8').trim().split('\n');
-      const told = lines.map((line) => JSON.parse(line)).filter(({ msg }) => msg === 'log_lines_dropped');
-      expect(told.reduce((sum, { lines }) => sum + lines, 0)).toBe(lost);
+      const reported = lines.map((line) => JSON.parse(line)).filter(({ msg }) => msg === 'log_lines_dropped');
+      expect(reported.reduce((sum, { lines }) => sum + lines, 0)).toBe(lost);
     },
   );
 

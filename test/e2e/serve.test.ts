@@ -25,7 +25,7 @@ const get = async (path: string) => {
 const blocks = events.filter(({ path }) => path === '/new_block');
 const height = ({ body }: NodeEvent): number => (JSON.parse(body) as { block_height: number }).block_height;
 
-test('both ports listen on the loopback unless they are told otherwise', () => {
+test('both ports listen on the loopback unless settings say otherwise', () => {
   expect([server.api, server.events].map((url) => new URL(url).hostname)).toEqual(['127.0.0.1', '127.0.0.1']);
 });
 

@@ -119,7 +119,7 @@ const failures: [how: string, fault: Fault][] = [
 ];
 
 test.each(failures)(
-  'where the commit of the index %s, the event is there when it is sent again, and who sends deliveries was told',
+  'where the commit of the index %s, the event is there when it is sent again, and the dispatcher was notified',
   (_, fault) => {
     using open = opened();
     upToBlock(open);
@@ -166,19 +166,19 @@ test('an event that is undone is evaluated anew: a hook that had expired with it
   expect(expired.length).toBeGreaterThan(0);
 });
 
-test('what an undone event did to the mempool is not told with the next one', () => {
+test('what an undone event did to the mempool is not pushed with the next one', () => {
   using open = opened();
   const announcement = eventRange.find(({ path }) => path === '/new_mempool_tx')!;
   for (const event of eventRange.slice(0, eventRange.indexOf(announcement))) open.ingest.receive(event);
   using reader = new Database(indexPath(open.directory), { readonly: true });
-  const told = () => reader.query('SELECT * FROM changes ORDER BY id').all();
-  const before = told();
+  const changes = () => reader.query('SELECT * FROM changes ORDER BY id').all();
+  const before = changes();
   open.failNext(indexPath, INSERT_CHANGE, full);
   expect(() => open.ingest.receive(announcement)).toThrow('disk is full');
   expect(open.ingest.receive(chunks)).toBe('applied');
-  expect(told()).toEqual(before);
+  expect(changes()).toEqual(before);
   expect(open.ingest.receive(announcement)).toBe('applied');
-  expect(told().length).toBeGreaterThan(before.length);
+  expect(changes().length).toBeGreaterThan(before.length);
 });
 
 test('a rollback that fails leaves nothing behind: the next event is taken on what was there before', () => {

@@ -41,17 +41,17 @@ function send({ ingest }: Open, event: ReceivedEvent, refused: () => void): numb
   throw new Error('the event was never taken');
 }
 
-/** What subscribers are told, in order. */
-function told(directory: string): string[] {
+/** The changes for subscribers, in order. */
+function changes(directory: string): string[] {
   using db = new Database(indexPath(directory), { readonly: true });
   return db
-    .query<{ told: string }, []>("SELECT kind || ' ' || hex(subject) AS told FROM changes ORDER BY id")
+    .query<{ change: string }, []>("SELECT kind || ' ' || hex(subject) AS change FROM changes ORDER BY id")
     .all()
-    .map((row) => row.told);
+    .map((row) => row.change);
 }
 
-/** All that a run leaves: index, journal, and what subscribers are told. */
-const standing = (directory: string) => ({ ...everything(directory), told: told(directory) });
+/** All that a run leaves: index, journal, and the changes for subscribers. */
+const standing = (directory: string) => ({ ...everything(directory), changes: changes(directory) });
 
 interface Run {
   /** What it left. */
@@ -127,7 +127,7 @@ interface Disturbed {
 
 /**
  * Takes events over a copy while calls fail as planned.
- * @throws Error where a delivery was queued and nobody was told to send it, a lock stays held, or an event is never taken
+ * @throws Error where a delivery was queued and nobody was notified to send it, a lock stays held, or an event is never taken
  */
 export function run(from: DataDirectory, { committed, events, plan, begins }: Disturbed): Run {
   const directory = copyOf(from);
@@ -157,8 +157,8 @@ export function run(from: DataDirectory, { committed, events, plan, begins }: Di
     keeper?.step();
     calls.push(store.calls() - callsBefore);
     if (made.get()?.made === deliveries) continue;
-    // Whatever was queued, somebody is told to send it. Where a commit was done and said to have failed, and no event comes
-    // next that would tell, the server's probe does.
+    // Whatever was queued, somebody is notified to send it. Where a commit was done and said to have failed, and no event comes
+    // next that would notify, the server's probe does.
     if (open.woken.size === 0) open.ingest.probe();
     expect(open.woken.size).toBeGreaterThan(0);
   }

@@ -58,7 +58,7 @@ export function openWithHooks(directory: string, options: Partial<IngestOptions>
   };
   const open = openAt(directory, { ...options, machine });
   const { ingest } = open;
-  /** Told since the last look. */
+  /** Notified since the last look. */
   const woken = new Set<string>();
   (made as HookMachine | null)?.engine.listen({
     evaluated: () => {},

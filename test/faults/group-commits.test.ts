@@ -323,7 +323,7 @@ test.each([
   expect(everything(open.directory)).toEqual(imported(group));
 });
 
-test('a commit of an import that fails is told, and takes nothing back for good', () => {
+test('a commit of an import that fails is reported, and takes nothing back for good', () => {
   using open = importing();
   open.failNext('COMMIT', { code: 'full', effect: 'rolled_back' });
   expect(open.ingest.commit).toThrow(StoreUnavailableError);

@@ -1,6 +1,6 @@
 /**
  * Whatever call of SQLite fails at whatever moment: an event is taken whole or not at all, the next one works without a
- * restart, and in the end index, journal and what hooks are told are those of a run that nothing disturbed.
+ * restart, and in the end index, journal and deliveries of hooks are those of a run that nothing disturbed.
  */
 import { afterAll, describe, expect, test } from 'bun:test';
 import { Prng } from '../../src/devnet/prng.ts';

@@ -1,5 +1,5 @@
 /**
- * A call of SQLite or of the file system fails while somebody manages chainhooks: whoever asked is told that the database can't be used now, or
+ * A call of SQLite or of the file system fails while somebody manages chainhooks: the answer is that the database can't be used now, or
  * gets the right answer, and never that there is no such thing or that the request was wrong. STACKSIDE_RUNS for more
  * calls, STACKSIDE_SEED for others.
  */
@@ -95,7 +95,7 @@ async function sceneOf(server: HookServer, url: string): Promise<Scene> {
 }
 
 test(
-  'whichever call fails under a request, nobody is told anything but that',
+  'whichever call fails under a request, the answer says so and nothing else',
   async () => {
     let plan = never;
     using seen = everywhere((call) => plan(call));

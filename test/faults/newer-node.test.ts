@@ -321,7 +321,7 @@ test('an event of a new kind is among all events of its transaction, and no Clar
   ]);
 });
 
-test('however many and long the new kinds of one thing are, few are logged in few words, and those of others are told', () => {
+test('however many and long the new kinds of one thing are, few are logged in few words, and those of others are logged', () => {
   using open = openNew();
   const statuses = Array.from({ length: 200 }, (_, index) => `${index} ${'x'.repeat(5_000)}`);
   const transactions = statuses.map((status, index) => receipt(transfer(alice, index, 200), index, { status }));

@@ -188,8 +188,8 @@ interface Payment {
 const signedBy = ({ nonce, sponsorNonce, fee }: Payment): Transaction =>
   transfer(alice, nonce, fee, sponsorNonce === null ? undefined : { account: sponsor, nonce: sponsorNonce });
 
-/** The payment as the API tells it; null where it knows of none. */
-async function told({ get }: OpenApi, id: string): Promise<Payment | null> {
+/** The payment as the API answers it; null where it knows of none. */
+async function answered({ get }: OpenApi, id: string): Promise<Payment | null> {
   const response = await get(`/extended/v1/tx/${id}`);
   if (response.status === 404) return null;
   const shown = parseJson(await response.text()) as { nonce: number; sponsor_nonce?: number; fee_rate: string };
@@ -202,7 +202,7 @@ async function told({ get }: OpenApi, id: string): Promise<Payment | null> {
 }
 
 test(
-  'a signed transaction is told with the nonces and the fee that it has, or its block is refused by its id',
+  'a signed transaction is answered with the nonces and the fee that it has, or its block is refused by its id',
   async () => {
     const prng = new Prng(`odd transactions/${firstSeed}`);
     using open = openNew();
@@ -213,7 +213,7 @@ test(
       const payment = { nonce: anyU64(prng), sponsorNonce: prng.chance(0.5) ? anyU64(prng) : null, fee: anyU64(prng) };
       const signed = signedBy(payment);
       open.ingest.receive(announcement([signed]));
-      expect([null, payment]).toContainEqual(await told(api, signed.id));
+      expect([null, payment]).toContainEqual(await answered(api, signed.id));
       const next = block(last, `of ${number}`, [signed]);
       try {
         open.ingest.receive(next.event);
@@ -222,7 +222,7 @@ test(
         expect({ payment, refused: String(error) }).toEqual({ payment, refused: expect.stringContaining(signed.id) });
         continue;
       }
-      expect(await told(api, signed.id)).toEqual(payment);
+      expect(await answered(api, signed.id)).toEqual(payment);
     }
   },
   timeout,

@@ -94,10 +94,10 @@ function bodyIn(directory: string, id: string): string | undefined {
 
 const all = [{ type: 'tenure_change' }, { type: 'stx_event' }, { type: 'contract_call' }, { type: 'coinbase' }];
 
-test('whatever is sent is on the disk, and after a loss of power one id still names one body and every fork is told', async () => {
+test('whatever is sent is on the disk, and after a loss of power one id still names one body and every fork is delivered', async () => {
   using directory = dataDirectory();
   using target = receiver();
-  let crash: { image: DataDirectory; told: number } | null = null;
+  let crash: { image: DataDirectory; delivered: number } | null = null;
   const missing: string[] = [];
   target.answer = ({ headers, text }: Received) => {
     const id = headers['webhook-id']!;
@@ -112,7 +112,7 @@ test('whatever is sent is on the disk, and after a loss of power one id still na
     for (const event of events.slice(2, half)) {
       server.ingest.receive(event);
       // The power goes before what this event queued is synced.
-      if (event === lastBlock) crash = { image: afterPowerLoss(directory.path), told: target.received.length };
+      if (event === lastBlock) crash = { image: afterPowerLoss(directory.path), delivered: target.received.length };
       await server.delivered();
     }
   }
@@ -121,9 +121,9 @@ test('whatever is sent is on the disk, and after a loss of power one id still na
 
   target.answer = () => new Response('');
   if (crash === null) throw new Error('there was no block');
-  const { image, told } = crash as { image: DataDirectory; told: number };
+  const { image, delivered } = crash as { image: DataDirectory; delivered: number };
   using crashed = image;
-  target.received.length = told;
+  target.received.length = delivered;
   {
     await using server = start(crashed.path);
     // The node sends what it had no answer to, and goes on.
@@ -136,7 +136,7 @@ test('whatever is sent is on the disk, and after a loss of power one id still na
     expect(text).toBe(bodies.get(id) ?? text);
     bodies.set(id, text);
   }
-  expect(target.received.length).toBeGreaterThan(told);
+  expect(target.received.length).toBeGreaterThan(delivered);
   followed([...bodies.values()].map((text) => JSON.parse(text)));
 });
 

@@ -188,7 +188,7 @@ describe('wrong keys', () => {
     const slow = refused(() => keyed.callerOf(asks(as(WRONG)), '192.0.2.1'));
     expect(slow).toBeInstanceOf(TooManyTries);
     expect((slow as TooManyTries).headers).toEqual({ 'retry-after': '6' });
-    // A key that can be guessed isn't looked at: a guess would be told from a miss.
+    // A key that can be guessed isn't looked at: a guess would differ from a miss.
     expect(status(keyed, 'short-key', '192.0.2.1')).toBe(429);
     expect(status(keyed, 'short-key', '192.0.2.2')).toBe(200);
     // Nobody guesses these: they are looked at wherever they come from, such as a proxy.

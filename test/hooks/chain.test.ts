@@ -1,4 +1,4 @@
-/** What hooks are told of a chain with forks: live, after an absence, by backfill, in a preview. */
+/** Deliveries of a chain with forks: live, after an absence, by backfill, in a preview. */
 import { expect, test } from 'bun:test';
 import fc from 'fast-check';
 import type { NodeEvent } from '../../src/devnet/node-event.ts';
@@ -82,7 +82,7 @@ const overtaken: Forks = {
 };
 
 test(
-  'whatever the forks, a receiver that follows ends with what the winning chain would have told it',
+  'whatever the forks, a receiver that follows ends with what the winning chain alone would have sent it',
   async () => {
     const seen = new Seen({ 'payloads with rollbacks': 1 });
     await assertProperty(
@@ -101,9 +101,9 @@ test(
         expect([...standing.keys()].filter((hash) => !chain.has(hash))).toEqual([]);
         if (payloads.some(({ event }) => event.rollback.length > 0)) seen.add('payloads with rollbacks');
         const { status } = (await server.request('GET', `/chainhooks/me/${uuid}`)).body;
-        const told = payloads.reduce((sum, { event }) => sum + event.apply.length, 0);
-        expect([status.occurrence_count, status.lag_blocks]).toEqual([told, 0]);
-        expect(status.evaluated_block_count).toBeGreaterThanOrEqual(told);
+        const delivered = payloads.reduce((sum, { event }) => sum + event.apply.length, 0);
+        expect([status.occurrence_count, status.lag_blocks]).toEqual([delivered, 0]);
+        expect(status.evaluated_block_count).toBeGreaterThanOrEqual(delivered);
       }),
       { seen, cases: 6, shrink: false, examples: [[overtaken]] },
     );
@@ -148,7 +148,7 @@ test(
   timeout,
 );
 
-test('what left the chain from block 1 on is taken back as it was told, with the names of contracts of block 0', async () => {
+test('what left the chain from block 1 on is rolled back as it was delivered, with the names of contracts of block 0', async () => {
   let named = 0;
   for (const seed of [0, 1, 2, 3]) {
     // Two blocks, then one beside the first that wins.
@@ -255,8 +255,8 @@ test('a hook that names principals is backfilled from the blocks that hold them,
   const whole = { filters: { events: [{ type: 'contract_log' }, ...filters.events] }, from_height: 1, to_height: 40 };
   const own = await server.request('POST', '/chainhooks/preview', { filters, from_height: 1, to_height: 40 });
   const more = await server.request('POST', '/chainhooks/preview', whole);
-  const told = [...followed(queued(server, all)).values()] as Payload[];
-  const expected = told.filter(({ transactions }) =>
+  const delivered = [...followed(queued(server, all)).values()] as Payload[];
+  const expected = delivered.filter(({ transactions }) =>
     transactions.some(({ operations }: Payload) =>
       operations.some(
         ({ type, metadata }: Payload) => type === 'contract_log' && metadata.contract_identifier === contract,

@@ -40,7 +40,7 @@ const states = (direct: DirectHooks, uuid: string) => direct.made(uuid).map(({ s
 const bodies = ({ hooks }: DirectHooks, made: readonly { id: number }[]) =>
   made.map(({ id }) => JSON.parse(hooks.store.deliveries.body(id) ?? 'null'));
 
-/** A receiver that answers when it is told to. */
+/** A receiver that answers when the test says so. */
 function holding() {
   const target = receiver();
   const held: ((response: Response) => void)[] = [];
@@ -213,7 +213,7 @@ test('a backfill whose delivery dies goes on, and its hook with it', async () =>
   }
 });
 
-test('a block that was told by a backfill and leaves the chain is taken back', async () => {
+test('a block that a backfill delivered and that leaves the chain is rolled back', async () => {
   await using direct = directHooks();
   const uuid = await direct.register(definition(NOWHERE, everything));
   const third = upTo(forked, 3);
@@ -305,9 +305,9 @@ test('a hook that catches up is only so far ahead of its receiver, and goes on a
   const { openUpTo } = deliveries;
   deliveries.openUpTo = (id, queue, limit) => (openUpTo(id, queue, limit) < 3 ? 0 : limit);
   await direct.managed.setEnabled(CONSUMER, uuid, true, 1);
-  for (let told = 1; told <= 8; told++) {
+  for (let answered = 1; answered <= 8; answered++) {
     await until(() => target.waiting() === 1);
-    await until(() => direct.made(uuid).length === Math.min(told + 2, 8));
+    await until(() => direct.made(uuid).length === Math.min(answered + 2, 8));
     target.answer();
   }
   await until(() => direct.record(uuid).stage === 'live');

@@ -24,7 +24,7 @@ const refusal = async (
   }
 };
 
-test('the system tells of each address whether it is one of IPv4 or of IPv6', async () => {
+test('the system says of each address whether it is one of IPv4 or of IPv6', async () => {
   expect(await systemResolve('127.0.0.1')).toEqual([{ address: '127.0.0.1', family: 4 }]);
   expect(await systemResolve('::1')).toEqual([{ address: '::1', family: 6 }]);
 });

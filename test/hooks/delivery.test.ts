@@ -403,7 +403,7 @@ test('a payload that can not be made interrupts its hook before the block, and n
   expect(heights(target.received)).toEqual(heights(other.received));
 });
 
-describe('the operator is told of hooks that end', () => {
+describe('the operator is notified of hooks that end', () => {
   /** When whatever happens here happens: Unix milliseconds. */
   const now = Date.parse('2027-01-15T08:00:00Z');
   const alerting = async (answer: () => Response) => {
@@ -435,10 +435,10 @@ describe('the operator is told of hooks that end', () => {
     feed(server);
     await until(async () => (await status(server, gone)).status === 'interrupted');
     await until(() => operator.received.some(({ payload }) => payload.uuid === gone));
-    const told = (type: string, uuid: string) =>
+    const alertsOf = (type: string, uuid: string) =>
       operator.received.filter(({ payload }) => payload.type === type && payload.uuid === uuid);
-    expect(told('chainhook.expired', short)).toHaveLength(1);
-    const [one, ...more] = told('chainhook.interrupted', gone) as [Received];
+    expect(alertsOf('chainhook.expired', short)).toHaveLength(1);
+    const [one, ...more] = alertsOf('chainhook.interrupted', gone) as [Received];
     expect(more).toEqual([]);
     expect(one.payload).toEqual({
       type: 'chainhook.interrupted',
@@ -493,7 +493,7 @@ describe('the operator is told of hooks that end', () => {
   });
 });
 
-test('the counters tell what was done', async () => {
+test('the counters count what was done', async () => {
   let seconds = 0;
   // Time passes with each look at it.
   const monotonic = () => ++seconds * 1_000;

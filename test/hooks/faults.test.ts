@@ -21,7 +21,7 @@ const feed = ({ ingest }: Pick<DirectHooks, 'ingest'>) => {
   for (const event of events) ingest.receive(event);
 };
 
-/** A resolver that answers when it is told to, in the order of its questions. */
+/** A resolver that answers when the test says so, in the order of its questions. */
 function slowGuard() {
   const waiting: (() => void)[] = [];
   const guard: TargetGuard = {

@@ -188,7 +188,7 @@ describe('the rules', () => {
     expect(matches({ type: 'stx_transfer', recipient: A }, blockWith({ events: [transfer(A, B)] }))).toBe(false);
   });
 
-  test('block 1 is not told with the transactions of block 0', () => {
+  test('block 1 is not delivered with the transactions of block 0', () => {
     const genesis = { blockTime: 0, parentIndexBlockHash: new Uint8Array(32), parentBurnBlockTime: null };
     const block = { ...blockWith({ genesis }, {}), height: 1 };
     expect(ownTransactions(block)).toHaveLength(1);

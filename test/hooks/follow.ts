@@ -1,4 +1,4 @@
-/** What a receiver makes of the payloads it gets: the matching transactions of the chain, taken back and told anew. */
+/** What a receiver makes of the payloads it gets: the matching transactions of the chain, rolled back and applied anew. */
 import { expect } from 'bun:test';
 import { networkOf } from '../../src/chain/network.ts';
 import { blockOf } from '../../src/chain/normalise.ts';
@@ -11,13 +11,13 @@ import { winningChain } from '../support/events/winning-chain.ts';
 // biome-ignore lint/suspicious/noExplicitAny: payloads are looked into
 type Payload = any;
 
-/** A block as it is told, without what says whether it is canonical. */
+/** A block as it is delivered, without what says whether it is canonical. */
 export const withoutCanonical = (block: unknown): unknown =>
   JSON.parse(JSON.stringify(block), (key, value) => (key === 'canonical' ? undefined : value));
 
 /**
- * Follows the payloads in the order they came; checks what a receiver relies on: nothing is taken back that wasn't told,
- * and as it was told; no block is told twice while it stands; parents come before their children.
+ * Follows the payloads in the order they came; checks what a receiver relies on: nothing is rolled back that wasn't applied,
+ * and as it was applied; no block is applied twice while it is canonical; parents come before their children.
  */
 export function followed(payloads: readonly Payload[]): Map<string, unknown> {
   const standing = new Map<string, unknown>();
@@ -46,7 +46,7 @@ export function followed(payloads: readonly Payload[]): Map<string, unknown> {
 export function expectedMatches(events: readonly NodeEvent[], filters: readonly Filter[]): Map<string, string[]> {
   const matcher = new Matcher();
   matcher.set(1, filters.flatMap(conditionsOf));
-  const told = new Map<string, string[]>();
+  const followed = new Map<string, string[]>();
   for (const { path, body } of winningChain(events)) {
     const payload = path === '/new_block' ? readPayload(path, body) : null;
     if (payload?.kind !== 'block') continue;
@@ -54,10 +54,10 @@ export function expectedMatches(events: readonly NodeEvent[], filters: readonly 
     const places = block.height > 0 ? matcher.match(block).get(1) : undefined;
     if (places === undefined) continue;
     const own = ownTransactions(block);
-    told.set(
+    followed.set(
       `0x${block.indexBlockHash.toHex()}`,
       places.map((place) => `0x${own[place]?.txId.toHex()}`),
     );
   }
-  return told;
+  return followed;
 }

@@ -99,7 +99,7 @@ test('a host sends nothing before it gains the lease, all in order then, and onc
   expect(asked[2]!.headers['x-chainhook-attempt']).toBe('1');
 });
 
-test('a host whose lease has ended sends nothing, though nobody told it', async () => {
+test('a host whose lease has ended sends nothing, though nobody notified it', async () => {
   const { lease, gain, end, isLost } = givenLease();
   const { asked, post } = heldPost();
   await using direct = directHooks({ lease, post });
@@ -148,7 +148,7 @@ test('backfills and upkeep go on where the lease is, once each', async () => {
   expect(timers).toBe(1);
 });
 
-test('the operator is told of ends by the host that delivers', async () => {
+test('the operator is notified of ends by the host that delivers', async () => {
   const { lease, gain, lose } = givenLease();
   const { asked, post } = heldPost();
   await using direct = directHooks({ lease, post, rules: { alertUrl: 'https://127.0.0.1:9/alerts' } });

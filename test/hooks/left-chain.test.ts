@@ -1,4 +1,4 @@
-/** Blocks that leave the chain while a backfill tells of them. The test's own clock. */
+/** Blocks that leave the chain while a backfill delivers them. The test's own clock. */
 import { expect, test } from 'bun:test';
 import { received } from '../support/data/ingest.ts';
 import { eventsOf } from '../support/events/forked-chain.ts';
@@ -64,37 +64,34 @@ test('what a backfill has still to send of a block that left the chain is cancel
   expect(job().deliveries).toEqual({ queued: 2, delivered: 0, dead: 2 });
 });
 
-test.each([200, 500])(
-  'a rollback waits for the request of a backfill that tells of its block, answered %d',
-  async (status) => {
-    await using direct = directHooks();
-    using target = receiver();
-    using other = receiver();
-    const [uuid = ''] = await liveAtThree(direct, target.url, other.url);
-    const asked = Promise.withResolvers<void>();
-    const answer = Promise.withResolvers<Response>();
-    target.answer = (one) => {
-      if (reasonOf(one) !== 'backfill') return new Response('');
-      asked.resolve();
-      return answer.promise;
-    };
-    await direct.trial.backfill(CONSUMER, uuid, { from: 3, to: 3, dryRun: false });
-    await asked.promise;
+test.each([200, 500])('a rollback waits for the request of a backfill with its block, answered %d', async (status) => {
+  await using direct = directHooks();
+  using target = receiver();
+  using other = receiver();
+  const [uuid = ''] = await liveAtThree(direct, target.url, other.url);
+  const asked = Promise.withResolvers<void>();
+  const answer = Promise.withResolvers<Response>();
+  target.answer = (one) => {
+    if (reasonOf(one) !== 'backfill') return new Response('');
+    asked.resolve();
+    return answer.promise;
+  };
+  await direct.trial.backfill(CONSUMER, uuid, { from: 3, to: 3, dryRun: false });
+  await asked.promise;
 
-    feed(direct, forked.slice(third));
-    // Its queue comes after the one that is held.
-    await until(() => other.received.length === 1);
-    const [told, rollback] = direct.made(uuid);
-    expect([told?.state, rollback?.state, rollback?.attempts]).toEqual(['cancelled', 'pending', 0]);
-    expect(direct.hooks.dispatcher.underWay().includes(rollback!.id)).toBe(false);
-    answer.resolve(new Response('', { status }));
-    await until(() => direct.made(uuid)[1]?.state === 'delivered');
-    expect(direct.made(uuid)[0]).toMatchObject({ state: 'cancelled', attempts: 0 });
-    expect(target.received.map(reasonOf)).toEqual(['backfill', 'live']);
-    const [apply, after] = target.received.map(({ payload }) => payload.event);
-    expect(hashesOf(after.rollback)).toContain(hashesOf(apply.apply)[0] as string);
-  },
-);
+  feed(direct, forked.slice(third));
+  // Its queue comes after the one that is held.
+  await until(() => other.received.length === 1);
+  const [applied, rollback] = direct.made(uuid);
+  expect([applied?.state, rollback?.state, rollback?.attempts]).toEqual(['cancelled', 'pending', 0]);
+  expect(direct.hooks.dispatcher.underWay().includes(rollback!.id)).toBe(false);
+  answer.resolve(new Response('', { status }));
+  await until(() => direct.made(uuid)[1]?.state === 'delivered');
+  expect(direct.made(uuid)[0]).toMatchObject({ state: 'cancelled', attempts: 0 });
+  expect(target.received.map(reasonOf)).toEqual(['backfill', 'live']);
+  const [apply, after] = target.received.map(({ payload }) => payload.event);
+  expect(hashesOf(after.rollback)).toContain(hashesOf(apply.apply)[0] as string);
+});
 
 test('what is sent again of a backfill is cancelled, too, and counted once', async () => {
   await using direct = directHooks();
@@ -111,13 +108,13 @@ test('what is sent again of a backfill is cancelled, too, and counted once', asy
   expect(direct.trial.getBackfill(CONSUMER, uuid, id).deliveries).toEqual({ queued: 1, delivered: 0, dead: 1 });
 });
 
-test('a hook that was away while a block that it was told of left the chain is told so once it is enabled', async () => {
+test('a hook that was away while a block that it was notified of left the chain is notified of it once it is enabled', async () => {
   await using direct = directHooks();
   using target = receiver();
   const uuid = await direct.register(definition(target.url, everything, { enable_on_registration: true }));
   feed(direct, forked.slice(0, third));
   await until(() => direct.made(uuid).every(({ state }) => state === 'delivered'));
-  const told = target.received.flatMap(({ payload }) => hashesOf(payload.event.apply));
+  const applied = target.received.flatMap(({ payload }) => hashesOf(payload.event.apply));
   await direct.managed.setEnabled(CONSUMER, uuid, false);
   const before = target.received.length;
   feed(direct, forked.slice(third));
@@ -126,5 +123,5 @@ test('a hook that was away while a block that it was told of left the chain is t
   await until(() => direct.made(uuid).every(({ state }) => state === 'delivered'));
   const { event } = target.received.at(-1)!.payload;
   // Blocks 3 and 2, the highest first; what came in their place is passed over.
-  expect([hashesOf(event.rollback), event.apply]).toEqual([told.slice(-2).reverse(), []]);
+  expect([hashesOf(event.rollback), event.apply]).toEqual([applied.slice(-2).reverse(), []]);
 });

@@ -21,7 +21,7 @@ const events = [...devnetEvents({ seed: 5, blocks: 20, accounts: 12, transaction
   received,
 );
 const feed = ({ ingest, clock }: DirectHooks) => {
-  // Deliveries have the time of the event that they tell of.
+  // Deliveries have the time of their event.
   for (const event of events) ingest.receive({ ...event, receivedAt: clock.time * 1_000 });
 };
 const hasBody = ({ hooks }: DirectHooks, id: number) => hooks.store.deliveries.hasBody(id);

@@ -229,7 +229,7 @@ describe('life', () => {
     received: { payload: { event: { apply: { block_identifier: { index: number } }[] } } }[];
   }) => target.received.flatMap(({ payload }) => payload.event.apply.map(({ block_identifier: { index } }) => index));
 
-  test('new until its first block, streaming then; what it is off for is not told', async () => {
+  test('new until its first block, streaming then; what it is off for is not delivered', async () => {
     await using server = await hookServer();
     using target = receiver();
     const uuid = await register(server, target.url, {}, [
@@ -265,15 +265,15 @@ describe('life', () => {
     feed(server, 15, 20);
     expect(await shown(server, uuid)).toMatchObject({ evaluated_block_count: 10, last_evaluated_block_height: 20 });
     await until(async () => (await shown(server, uuid)).pending_deliveries === 0);
-    const told = heights(target);
-    expect(told.filter((height) => height <= 5 || (height > 10 && height <= 15))).toEqual([]);
-    expect(told).toEqual(told.toSorted((a, b) => a - b));
+    const delivered = heights(target);
+    expect(delivered.filter((height) => height <= 5 || (height > 10 && height <= 15))).toEqual([]);
+    expect(delivered).toEqual(delivered.toSorted((a, b) => a - b));
     const again = await server.request('PATCH', `/chainhooks/me/${uuid}/enabled`, { enabled: false });
     expect(again.status).toBe(204);
     await server.request('PATCH', `/chainhooks/me/${uuid}/enabled`, { enabled: true, resume_from: 12 });
     await until(async () => (await shown(server, uuid)).evaluated_block_count === 19);
     await until(async () => (await shown(server, uuid)).pending_deliveries === 0);
-    const caughtUp = heights(target).slice(told.length);
+    const caughtUp = heights(target).slice(delivered.length);
     expect([caughtUp[0]! >= 12, caughtUp.at(-1)! <= 20]).toEqual([true, true]);
     expect(target.received.at(-1)?.headers['x-chainhook-reason']).toBe('catch_up');
     const beyond = await server.request('PATCH', `/chainhooks/me/${uuid}/enabled`, { enabled: false });

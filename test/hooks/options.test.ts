@@ -282,13 +282,13 @@ test('hooks that match the same share all but their own part, and the text is th
   const findFunction = () => undefined;
   const [block, other] = blocks.filter((one) => ownTransactions(one).length > 2);
   if (block === undefined || other === undefined) throw new Error('the chain has no long blocks');
-  const told = (txIndexes: number[]) => ({ block, txIndexes, findFunction });
+  const matched = (txIndexes: number[]) => ({ block, txIndexes, findFunction });
   const left = { block: other, txIndexes: [0], findFunction };
   const texts = payloadTexts(network);
   const of = (uuid: string, options: Options, txIndexes: number[], rollback = [left]) => {
     const hook = { uuid, name: `"${uuid}"`, options };
-    const made = texts(hook, { apply: [told(txIndexes)], rollback });
-    const alone = payloadText(hook, network, { apply: [told(txIndexes)], rollback });
+    const made = texts(hook, { apply: [matched(txIndexes)], rollback });
+    const alone = payloadText(hook, network, { apply: [matched(txIndexes)], rollback });
     expect(`${made.own}${new TextDecoder().decode(made.shared)}`).toBe(alone);
     expect(JSON.stringify(JSON.parse(alone))).toBe(alone);
     return made.shared;

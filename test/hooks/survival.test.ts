@@ -1,4 +1,4 @@
-/** Hooks outlive what happens to the process and to the index: nothing is lost, and nothing told again. */
+/** Hooks outlive what happens to the process and to the index: nothing is lost, and nothing delivered again. */
 
 import { expect, test } from 'bun:test';
 import { copyFileSync, existsSync } from 'node:fs';
@@ -29,7 +29,7 @@ const delivered = async (server: HookServer, uuid: string) => {
   await until(async () => (await status(server, uuid)).lag_blocks === 0, 'the tip');
   await until(async () => (await status(server, uuid)).pending_deliveries === 0, 'the end of the queue');
 };
-/** What one who is never disturbed tells. */
+/** The deliveries of a server that is never disturbed. */
 async function undisturbed() {
   await using server = await hookServer();
   using target = receiver();
@@ -84,7 +84,7 @@ test('a rebuild makes hooks, queue, log and secrets again, and delivers nothing 
   );
 });
 
-test('an index that lost its last commits has them again from the journal, and tells nothing twice', async () => {
+test('an index that lost its last commits has them again from the journal, and delivers nothing twice', async () => {
   using directory = dataDirectory();
   using target = receiver();
   let uuid: string;
@@ -102,7 +102,7 @@ test('an index that lost its last commits has them again from the journal, and t
     for (const event of events.slice(third, 2 * third)) server.ingest.receive(event);
     await delivered(server, uuid);
   }
-  const told = target.received.length;
+  const count = target.received.length;
   copyData(directory.path, `${directory.path}/new`);
   copyFileSync(journalPath(`${directory.path}/new`), journalPath(restored.path));
   await using server = await hookServer({}, restored.path);
@@ -110,13 +110,13 @@ test('an index that lost its last commits has them again from the journal, and t
   expect(wholeIndex(restored.path)).toEqual(wholeIndex(directory.path));
   for (const event of events.slice(2 * third)) server.ingest.receive(event);
   await delivered(server, uuid);
-  expect(target.received.length).toBeGreaterThan(told);
+  expect(target.received.length).toBeGreaterThan(count);
   const all = target.received.map(({ payload }) => payload);
   expect(new Set(target.received.map(({ headers }) => headers['webhook-id'])).size).toBe(all.length);
   expect([...followed(all).values()]).toEqual([...expected.standing.values()]);
 });
 
-test('blocks that were imported while no server ran are told when one does, once', async () => {
+test('blocks that were imported while no server ran are delivered when one does, once', async () => {
   using directory = dataDirectory();
   using target = receiver();
   let uuid: string;
@@ -137,14 +137,14 @@ test('blocks that were imported while no server ran are told when one does, once
       ...expected.standing.values(),
     ]);
   }
-  const told = target.received.length;
+  const count = target.received.length;
   await using server = await hookServer({}, directory.path);
   for (const event of events) server.ingest.receive(event);
   await delivered(server, uuid);
-  expect(target.received).toHaveLength(told);
+  expect(target.received).toHaveLength(count);
 });
 
-test('a fresh hook is not told of the past, whatever is replayed', async () => {
+test('a fresh hook is not notified of the past, whatever is replayed', async () => {
   using directory = dataDirectory();
   using target = receiver();
   {
@@ -163,7 +163,7 @@ test('a fresh hook is not told of the past, whatever is replayed', async () => {
   expect(hook.status).toMatchObject({ status: 'new', evaluated_block_count: 0, lag_blocks: 0 });
 });
 
-test('an expired hook is still told that a block it knows left the chain', async () => {
+test('an expired hook is still notified that a block it knows left the chain', async () => {
   await using server = await hookServer();
   using target = receiver();
   const limits = [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12];

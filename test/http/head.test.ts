@@ -44,7 +44,7 @@ afterAll(async () => {
   closing.dispose();
 });
 
-/** Status and headers of an answer, without those that tell of the time, the connection, or a random number. */
+/** Status and headers of an answer, without those of the time, the connection, or a random number. */
 async function answerOf(method: string, url: string, headers: Readonly<Record<string, string>>) {
   const answer = await fetch(server.url + url, { method, headers, redirect: 'manual', decompress: false });
   const named = Object.fromEntries(answer.headers);

@@ -39,7 +39,7 @@ function isNft(value: unknown): boolean {
 
 // biome-ignore lint/suspicious/noExplicitAny: answers are looked at member by member.
 type Json = any;
-/** What a client was told, by topic. */
+/** What was pushed to a client, by topic. */
 type Heard = Record<string, Json[]>;
 
 interface Listener {
@@ -144,13 +144,13 @@ const clients: [name: string, listen: Listen][] = [
 ];
 
 let nonce = 0;
-/** Announces a transaction, and waits until all were told of it: then they were told of whatever came before. */
-async function allTold(listeners: readonly Heard[]): Promise<void> {
+/** Announces a transaction, and waits until it was pushed to all: then whatever came before was pushed, too. */
+async function allNotified(listeners: readonly Heard[]): Promise<void> {
   const marker = transfer(alice, nonce++, 400);
   const { path, text } = announcement([marker]);
   await server.post([{ path, body: text, time: 0 }]);
-  const isTold = ({ mempool }: Heard) => mempool?.some(({ tx_id }) => tx_id === marker.id) === true;
-  await until(() => listeners.every(isTold), 'the last announcement');
+  const isNotified = ({ mempool }: Heard) => mempool?.some(({ tx_id }) => tx_id === marker.id) === true;
+  await until(() => listeners.every(isNotified), 'the last announcement');
 }
 
 /** The chain's blocks that were announced while they listened, as the API shows them. */
@@ -169,23 +169,23 @@ let server: Serving;
 const heardBy = new Map<string, Heard>();
 const ends: (() => void)[] = [];
 let wanted: Wanted;
-/** Paths of what was told of and could not be read at that moment. */
+/** Paths of what was pushed and could not be read at that moment. */
 const unreadable: string[] = [];
 
 const get = async (path: string): Promise<Json> => (await server.get(path)).json();
 const connect = () => connectWebSocketClient(server.api.replace('http', 'ws'));
 
-/** Posts what was there before the clients came: who comes after this is told of none of it. */
+/** Posts what was there before the clients came: none of it is pushed to who comes after this. */
 async function postHistory(): Promise<void> {
   const first = await connect();
   const heard = nothing();
   await first.subscribeMempool((tx) => void heard.mempool?.push(tx));
   await server.post(events.slice(0, begin));
-  await allTold([heard]);
+  await allNotified([heard]);
   first.webSocket.close();
 }
 
-/** One more client, that asks for what it is told of as soon as it is told. */
+/** One more client, that asks for what is pushed to it at once. */
 async function listenAndRead(): Promise<{ heard: Heard; checks: Promise<void>[] }> {
   const reader = await connect();
   const heard = nothing();
@@ -225,7 +225,7 @@ beforeAll(async () => {
   }
   const { heard, checks } = await listenAndRead();
   await server.post(toCome);
-  await allTold([...heardBy.values(), heard]);
+  await allNotified([...heardBy.values(), heard]);
   await Promise.all(checks);
 });
 afterAll(async () => {
@@ -257,15 +257,15 @@ test('every push is of the type that the package declares', () => {
     // A mint has no sender and a burn no recipient: null, where the package leaves the member out.
     "type NftEvent = Omit<api.NftEvent, 'sender' | 'recipient'> & { sender: string | null; recipient: string | null };",
   ].join('\n');
-  /** By type and text: most clients are told the same. */
+  /** By type and text: most clients get the same. */
   const pushes = new Map<string, Typed>();
   for (const [name, heard] of heardBy) {
     for (const [topic, [rpc, socketIo = rpc]] of Object.entries(declaredTypes)) {
       expect([name, topic, heard[topic]!.length > 0]).toEqual([name, topic, true]);
-      for (const told of heard[topic]!) {
+      for (const pushed of heard[topic]!) {
         // Socket.IO gives the address beside the object.
-        const { address: _, ...object } = told;
-        const push = name === 'connectWebSocketClient' ? { type: rpc, body: told } : { type: socketIo, body: object };
+        const { address: _, ...object } = pushed;
+        const push = name === 'connectWebSocketClient' ? { type: rpc, body: pushed } : { type: socketIo, body: object };
         pushes.set(JSON.stringify(push), push);
       }
     }
@@ -275,38 +275,38 @@ test('every push is of the type that the package declares', () => {
   expect(typeErrors(imports, [...pushes.values()])).toEqual([]);
 });
 
-test('nothing was told before it could be read', () => expect(unreadable).toEqual([]));
+test('nothing was pushed before it could be read', () => expect(unreadable).toEqual([]));
 
 describe.each(clients.map(([name]) => name))('%s', (name) => {
   const heard = (topic: string): Json[] => heardBy.get(name)?.[topic] ?? [];
 
   test('blocks: each one, and those that a fork made canonical again', async () => {
-    const told = heard('block');
-    expect(new Set(told.map(({ index_block_hash }) => index_block_hash))).toEqual(
+    const pushed = heard('block');
+    expect(new Set(pushed.map(({ index_block_hash }) => index_block_hash))).toEqual(
       new Set(blocksToCome.map(({ index_block_hash }) => index_block_hash)),
     );
     for (const now of await newBlocks()) {
-      expect(told.findLast(({ index_block_hash }) => index_block_hash === now.index_block_hash)).toEqual(now);
+      expect(pushed.findLast(({ index_block_hash }) => index_block_hash === now.index_block_hash)).toEqual(now);
     }
-    expect(told.some(({ canonical }) => canonical === false)).toBe(true);
+    expect(pushed.some(({ canonical }) => canonical === false)).toBe(true);
   });
 
   test('mempool: every transaction that is announced, and those that are dropped', async () => {
-    const told = heard('mempool');
+    const pushed = heard('mempool');
     const announced = toCome
       .filter(({ path }) => path === '/new_mempool_tx')
       .flatMap(({ body }) => JSON.parse(body) as string[]);
-    const pending = told.filter(({ tx_status }) => tx_status === 'pending');
-    // A few are pushed out by another before they are told of.
+    const pending = pushed.filter(({ tx_status }) => tx_status === 'pending');
+    // A few are pushed out by another before they are pushed.
     expect(pending.length).toBeGreaterThan(announced.length * 0.8);
-    expect(told.some(({ tx_status }) => tx_status.startsWith('dropped_'))).toBe(true);
-    for (const tx of told.slice(0, 20)) {
+    expect(pushed.some(({ tx_status }) => tx_status.startsWith('dropped_'))).toBe(true);
+    for (const tx of pushed.slice(0, 20)) {
       const now = await get(`/extended/v1/tx/${tx.tx_id}`);
       expect(tx).toMatchObject({ tx_id: now.tx_id, sender_address: now.sender_address, nonce: now.nonce });
     }
   });
 
-  test('transaction: the last that was told of each is what the API shows', async () => {
+  test('transaction: the last that was pushed of each is what the API shows', async () => {
     const fresh = new Set((await newBlocks()).map(({ hash }) => hash));
     let checked = 0;
     for (const id of wanted.txIds) {
@@ -315,7 +315,7 @@ describe.each(clients.map(([name]) => name))('%s', (name) => {
       // One that only an orphaned block held never waited; one of an older block is not new.
       if (now.canonical === false || (now.block_hash !== undefined && !fresh.has(now.block_hash))) continue;
       checked++;
-      // Of one that stays replaced it isn't told that another rival is the one now.
+      // Where one stays replaced, another rival isn't pushed.
       if ('replaced_by_tx_id' in now) last.replaced_by_tx_id = now.replaced_by_tx_id;
       expect(last).toEqual('events' in now ? { ...now, events: [] } : now);
     }
@@ -328,13 +328,13 @@ describe.each(clients.map(([name]) => name))('%s', (name) => {
       const path = `/extended/v1/address/${address}/transactions_with_transfers?limit=50`;
       for (const { ft_transfers: _, nft_transfers: __, ...item } of (await get(path)).results) {
         if (item.tx.block_height <= START_HEIGHT) continue;
-        const told = heard('address-transaction').filter(
+        const pushed = heard('address-transaction').filter(
           (one) => one.address === address && one.tx.tx_id === item.tx.tx_id,
         );
-        expect(told.at(-1)).toMatchObject({ address, ...item });
+        expect(pushed.at(-1)).toMatchObject({ address, ...item });
         if (name === 'connectWebSocketClient') {
           const { tx_id, tx_status, tx_type } = item.tx;
-          expect(told.at(-1)).toMatchObject({ tx_id, tx_status, tx_type });
+          expect(pushed.at(-1)).toMatchObject({ tx_id, tx_status, tx_type });
         }
         items++;
       }

@@ -42,7 +42,7 @@ async function metric(name: string, of = server): Promise<number> {
   return Number(line?.split(' ').at(-1) ?? Number.NaN);
 }
 
-/** A raw connection whose client answers no ping and reads nothing once it is told to stop. */
+/** A raw connection whose client answers no ping and reads nothing once it has to stop. */
 async function rawWebSocket(path: string, to = server) {
   const { hostname, port } = new URL(to.api);
   const head = Promise.withResolvers<string>();
@@ -213,13 +213,13 @@ describe('Socket.IO', () => {
     const spelled = `transaction:${transaction.id.slice(2).toUpperCase()}`;
     const socket = connect({ subscriptions: spelled });
     await connected(socket);
-    const told = new Promise<{ tx_id: string }>((resolve) => socket.on(spelled, resolve));
+    const pushed = new Promise<{ tx_id: string }>((resolve) => socket.on(spelled, resolve));
     await post(announcement([transaction]));
-    expect((await told).tx_id).toBe(transaction.id);
+    expect((await pushed).tx_id).toBe(transaction.id);
     socket.disconnect();
   });
 
-  test('is told nothing of what it left', async () => {
+  test('gets nothing of what it left', async () => {
     const socket = connect({ subscriptions: 'mempool,block' });
     await connected(socket);
     const heard: unknown[] = [];
@@ -228,9 +228,9 @@ describe('Socket.IO', () => {
     await socket.emitWithAck('subscribe', 'microblock');
     const other = connect({ subscriptions: 'mempool' });
     await connected(other);
-    const told = new Promise((resolve) => other.once('mempool', resolve));
+    const pushed = new Promise((resolve) => other.once('mempool', resolve));
     await post(announcement([transfer(alice, 1, 300)]));
-    await told;
+    await pushed;
     // Whatever was sent to it came before this answer.
     await socket.emitWithAck('subscribe', 'microblock');
     expect(heard).toEqual([]);
@@ -247,7 +247,7 @@ async function post({ path, text }: ReceivedEvent, to = server): Promise<void> {
   expect(response.status).toBe(200);
 }
 
-test('a client that takes nothing is cut off once too much waits for it, and others are told meanwhile', async () => {
+test('a client that takes nothing is cut off once too much waits for it, and others are notified meanwhile', async () => {
   await using patient = await serving({ clientBacklog: '65536' });
   const first = block(null, 'first');
   await post(first.event, patient);
@@ -277,7 +277,7 @@ test('a client that takes nothing is cut off once too much waits for it, and oth
 });
 
 test.each(['websocket', 'polling'])(
-  'a client by %s that takes what it is sent is told more than may wait for it',
+  'a client by %s that takes what it is sent gets more than may wait for it',
   async (transport) => {
     await using patient = await serving({ clientBacklog: '65536' });
     await post(block(null, 'first').event, patient);
@@ -318,7 +318,7 @@ test('a connection has no more subscriptions than it may', async () => {
   expect(await metric('stackside_subscriptions{topic="transaction"}')).toBe(0);
 });
 
-test('a WebSocket is told that it has as many subscriptions as it may', async () => {
+test('a WebSocket gets an error where it has as many subscriptions as it may', async () => {
   const socket = new WebSocket(`${wsUrl}/extended/v1/ws`);
   const answers: { id: number; result?: object; error?: { data: string } }[] = [];
   socket.onmessage = ({ data }) => void answers.push(...[JSON.parse(String(data))].flat());

@@ -23,7 +23,7 @@ const newest = events.findLastIndex(({ path }) => path === '/new_block');
 /** Milliseconds between two polls. */
 const INTERVAL_MS = 20;
 
-/** Snapshots that tell which file was read, after each read. */
+/** Snapshots that note which file was read, after each read. */
 const observed = (snapshots: Snapshots, readFile: (file: number) => void): Snapshots => ({
   ...snapshots,
   async read(request) {
@@ -33,7 +33,7 @@ const observed = (snapshots: Snapshots, readFile: (file: number) => void): Snaps
   },
 });
 
-test('what a new file begins with is not told, and what comes then is, though it has fewer changes', async () => {
+test('what a new file begins with is not pushed, and what comes then is, though it has fewer changes', async () => {
   // Changes are only of what was received; an import leaves none.
   using old = ingestOf([]);
   {
@@ -42,13 +42,13 @@ test('what a new file begins with is not told, and what comes then is, though it
   }
   using anew = ingestOf(events.slice(0, newest));
   using snapshots = watchedSnapshots(old.path);
-  const told: number[] = [];
+  const pushed: number[] = [];
   const said: FeedEvent[] = [];
   const [followed, delivered] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
   const subscribed = subscriptions();
   const subscriber = {
     deliver(message: { rpc(): string }) {
-      told.push(JSON.parse(message.rpc()).params.height);
+      pushed.push(JSON.parse(message.rpc()).params.height);
       delivered.resolve();
     },
   };
@@ -70,10 +70,10 @@ test('what a new file begins with is not told, and what comes then is, though it
   }
   await delivered.promise;
   await stop();
-  expect([told, said]).toEqual([[8], []]);
+  expect([pushed, said]).toEqual([[8], []]);
 });
 
-test('nothing is read while nobody is subscribed, and the first subscriber is told of what comes after', async () => {
+test('nothing is read while nobody is subscribed, and the first subscriber is notified of what comes after', async () => {
   using open = openNew();
   for (const event of events.slice(0, newest - 1)) open.ingest.receive(event);
   using snapshots = watchedSnapshots(open.directory);
@@ -89,11 +89,11 @@ test('nothing is read while nobody is subscribed, and the first subscriber is to
   const stop = startFeed({ snapshots: counted, subscriptions: subscribed, log: () => {} });
   for (const event of events.slice(newest - 1, newest)) open.ingest.receive(event);
   expect(reads).toBe(0);
-  const told: number[] = [];
+  const pushed: number[] = [];
   const delivered = Promise.withResolvers<void>();
   const subscriber = {
     deliver(message: { rpc(): string }) {
-      told.push(JSON.parse(message.rpc()).params.height);
+      pushed.push(JSON.parse(message.rpc()).params.height);
       delivered.resolve();
     },
   };
@@ -102,12 +102,12 @@ test('nothing is read while nobody is subscribed, and the first subscriber is to
   expect(reads).toBe(1);
   for (const event of events.slice(newest)) open.ingest.receive(event);
   await delivered.promise;
-  expect(told).toEqual([8]);
+  expect(pushed).toEqual([8]);
   subscribed.removeAll(subscriber);
   await stop();
 });
 
-test('a first subscriber is not told of what came while nobody was subscribed, though others were before', async () => {
+test('a first subscriber is not notified of what came while nobody was subscribed, though others were before', async () => {
   using open = openNew();
   const blocks = events.filter(({ path }) => path === '/new_block');
   const [last, next, ...before] = [blocks.at(-1)!, blocks.at(-2)!, ...blocks.slice(0, -2)];
@@ -116,8 +116,8 @@ test('a first subscriber is not told of what came while nobody was subscribed, t
   const subscribed = subscriptions();
   const clock = heldClock([INTERVAL_MS]);
   const stop = startFeed({ snapshots, subscriptions: subscribed, log: () => {}, clock });
-  const told: number[] = [];
-  const subscriber = { deliver: (message: { rpc(): string }) => told.push(JSON.parse(message.rpc()).params.height) };
+  const pushed: number[] = [];
+  const subscriber = { deliver: (message: { rpc(): string }) => pushed.push(JSON.parse(message.rpc()).params.height) };
   const heights = blocks.map(({ text }) => JSON.parse(text).block_height as number);
   subscribed.add(subscriber, plainTopic('block'), 'block');
   await until(() => clock.waiting(INTERVAL_MS) === 1);
@@ -130,9 +130,9 @@ test('a first subscriber is not told of what came while nobody was subscribed, t
   open.ingest.receive(last);
   await until(() => {
     clock.pass(INTERVAL_MS);
-    return told.length > 0;
+    return pushed.length > 0;
   });
-  expect(told).toEqual(heights.slice(-1));
+  expect(pushed).toEqual(heights.slice(-1));
   await until(() => clock.waiting(INTERVAL_MS) === 1);
   subscribed.removeAll(subscriber);
   clock.pass(INTERVAL_MS);
@@ -196,7 +196,7 @@ function threeChanges(): { snapshots: Snapshots; asked: number[] } {
   return { snapshots: { read } as Snapshots, asked };
 }
 
-test('a change that can not be told of is logged once, and those after it are told of', async () => {
+test('a change that can not be pushed is logged once, and those after it are pushed', async () => {
   const { snapshots: source, asked } = threeChanges();
   const all = subscriptions();
   all.add({ deliver: () => {} }, plainTopic('microblock'), 'microblock');

@@ -78,18 +78,18 @@ function connection(send: () => number = () => 1) {
   return { rpc, all, done, counted };
 }
 
-test('a connection whose handlers fail is closed as one that we failed, and others are told all the same', () => {
+test('a connection whose handlers fail is closed as one that we failed, and others are notified all the same', () => {
   const broken = connection(failing(new Error('socket')));
   const whole = connection();
   broken.rpc.received('{}');
   expect([broken.done, broken.counted]).toEqual([['close 1011'], ['failed']]);
   const { all } = broken;
   const topic = plainTopic('block');
-  const told: string[] = [];
+  const pushed: string[] = [];
   all.add(broken.rpc, topic, '');
-  all.add({ deliver: (message) => void told.push(message.topic.key) }, topic, '');
+  all.add({ deliver: (message) => void pushed.push(message.topic.key) }, topic, '');
   all.publish(new Message({ topic, text: '{}' }));
-  expect(told).toEqual(['block']);
+  expect(pushed).toEqual(['block']);
   expect(whole.done).toEqual([]);
 });
 

@@ -13,7 +13,7 @@ import { assertProperty, Seen, timeout } from '../support/property.ts';
 // biome-ignore lint/suspicious/noExplicitAny: pushes are looked at member by member.
 type Push = { method: string; params: any };
 
-/** A subscriber of everything, who is told of changes when it is called. */
+/** A subscriber of everything, that is notified of changes when it is called. */
 function listener(snapshots: Snapshots) {
   const messagesOf = changeMessages({ has: () => true, any: () => true });
   const heard: Push[] = [];
@@ -32,7 +32,7 @@ function listener(snapshots: Snapshots) {
 }
 
 /**
- * Without what later events tell of a block, the microblocks that were built on it, and without the transactions of
+ * Without what later events add to a block, the microblocks that were built on it, and without the transactions of
  * block 1: the chain shows those of block 0 with them, which the payload of a block that left the chain doesn't have.
  */
 const blocksIn = (pushes: readonly Push[]) =>
@@ -40,7 +40,7 @@ const blocksIn = (pushes: readonly Push[]) =>
     .filter(({ method }) => method === 'block')
     .map(({ params }) => ({ ...params, microblocks_streamed: [], txs: params.height === 1 ? [] : params.txs }));
 
-/** Transactions as they were told of, without what takes the place of one that was dropped, which may change. */
+/** Transactions as they were pushed, without what takes the place of one that was dropped, which may change. */
 const statesIn = (pushes: readonly Push[], methods: readonly string[]): string[] =>
   pushes
     .filter(({ method }) => methods.includes(method))
@@ -52,14 +52,14 @@ function countOf(texts: readonly string[]): Map<string, number> {
   return counts;
 }
 
-/** What was told more often than it happened. */
-function surplus(told: readonly string[], happened: readonly string[]): string[] {
+/** What was pushed more often than it happened. */
+function surplus(pushed: readonly string[], happened: readonly string[]): string[] {
   const most = countOf(happened);
-  return [...countOf(told)].flatMap(([text, count]) => (count > (most.get(text) ?? 0) ? [text] : []));
+  return [...countOf(pushed)].flatMap(([text, count]) => (count > (most.get(text) ?? 0) ? [text] : []));
 }
 
 test(
-  'a client that hears of a change late is told what one is who hears of it at once',
+  'a client that hears of a change late gets what a client gets that hears of it at once',
   async () => {
     const seen = new Seen({ blocks: 20, beside: 3, twice: 1, states: 20, moves: 20 });
     await assertProperty(

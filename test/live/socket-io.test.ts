@@ -40,7 +40,7 @@ function connection({ query = '', clock = systemClock } = {}) {
 }
 const block = new Message({ topic: plainTopic('block'), text: '{}' });
 
-test('a client joins, subscribes, is told, leaves, and joins again with what its address names', () => {
+test('a client joins, subscribes, is notified, leaves, and joins again with what its address names', () => {
   const { client, subscribed, counted, done } = connection({ query: '&subscriptions=mempool' });
   for (const packet of ['0', '27["subscribe",["block"]]']) client.received(packet);
   subscribed.publish(block);

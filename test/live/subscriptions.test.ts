@@ -49,11 +49,11 @@ test('whatever clients subscribe to and leave, each topic reaches those who have
       all.removeAll(client);
       own.clear();
     }
-    const told = model.flatMap((topics, who) => (topics.has(name) ? [[who, topics.get(name)!]] : []));
+    const notified = model.flatMap((topics, who) => (topics.has(name) ? [[who, topics.get(name)!]] : []));
     heard.length = 0;
-    expect(all.publish(messageOf(name))).toBe(told.length);
-    expect(heard.toSorted(([a], [b]) => a - b) as unknown[]).toEqual(told);
-    expect(all.has(topic(name))).toBe(told.length > 0);
+    expect(all.publish(messageOf(name))).toBe(notified.length);
+    expect(heard.toSorted(([a], [b]) => a - b) as unknown[]).toEqual(notified);
+    expect(all.has(topic(name))).toBe(notified.length > 0);
     expect(all.isEmpty()).toBe(model.every(({ size }) => size === 0));
     const sum = Object.values(all.counts()).reduce((total, count) => total + count, 0);
     expect(sum).toBe(model.reduce((total, { size }) => total + size, 0));

@@ -107,7 +107,7 @@ describe('subscriptions', () => {
     expect(got).toEqual([]);
   });
 
-  test('of one that leaves while it is told harm nobody', () => {
+  test('of one that leaves while it is notified harm nobody', () => {
     const all = subscriptions();
     const last = subscriber();
     const leaving: Subscriber = { deliver: () => all.removeAll(leaving) };

@@ -55,7 +55,7 @@ describe('@stacks/transactions through the server', () => {
     expect(JSON.parse(new TextDecoder().decode(asked.body))).toEqual({ tx: transaction.serialize() });
   });
 
-  test('is told why a transaction was rejected, byte for byte', async () => {
+  test('gets the reason why a transaction was rejected, byte for byte', async () => {
     const text = `{"error":"transaction rejected", "reason":"BadNonce","reason_data":{"expected":1,"actual":0,"is_origin":true,"principal":"${ADDRESS}"},"txid":"${TX_ID}"}`;
     node.answer('/v2/transactions', () => new Response(text, { status: 400 }));
     const response = await server.get('/v2/transactions', { method: 'POST', body: new Uint8Array([0, 1, 2]) });

@@ -1,4 +1,4 @@
-/** What the node is told of an event that can't be taken. */
+/** The answers to the node for events that can't be accepted. */
 import { expect, test } from 'bun:test';
 import { MAX_FOREIGN_DEPTH, parsedJson } from '../../src/base/json.ts';
 import { readPayload } from '../../src/chain/payload-reader.ts';

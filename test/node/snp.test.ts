@@ -70,7 +70,7 @@ describeWith('Redis', hasRedis, () => {
   });
   afterAll(() => redis[Symbol.asyncDispose]());
 
-  interface Told {
+  interface SubscriberSetup {
     clock?: Clock;
     port?: number;
     around?: (take: Intake) => Intake;
@@ -89,7 +89,7 @@ describeWith('Redis', hasRedis, () => {
       broker,
       subscribe(
         { ingest }: { ingest: OpenIngest['ingest'] },
-        { clock = eager, port = redis.port, around = (take) => take, host, skip = [] }: Told = {},
+        { clock = eager, port = redis.port, around = (take) => take, host, skip = [] }: SubscriberSetup = {},
       ) {
         const receive = host === undefined ? ingest.receive : (event: ReceivedEvent) => host.receive(event);
         const begin = async (signal: AbortSignal) => host?.caughtUp(signal);
@@ -241,7 +241,7 @@ describeWith('Redis', hasRedis, () => {
     expect(reasons(subscriber)).toEqual(['start', 'silence']);
   });
 
-  test('a gap makes the stream be asked for anew, and one that remains is told', async () => {
+  test('a gap makes the stream be asked for anew, and one that remains is logged', async () => {
     await using publishing = await publisher();
     const { broker, subscribe } = publishing;
     using open = openNew();
@@ -263,7 +263,7 @@ describeWith('Redis', hasRedis, () => {
     await isComplete(open, broker);
   });
 
-  test('a block whose parent is missing is asked for by the block, then told with what to do, and holds up the rest', async () => {
+  test('a block whose parent is missing is asked for by the block, then logged with what to do, and holds up the rest', async () => {
     await using publishing = await publisher();
     const { broker, subscribe } = publishing;
     using open = openNew();
@@ -286,7 +286,7 @@ describeWith('Redis', hasRedis, () => {
     expect([subscriber.failing(), subscriber.named('snp_resumed').length]).toEqual([null, 1]);
   });
 
-  test('an event by a path that only a newer node posts to is kept; one that no node can post is left out, and told once', async () => {
+  test('an event by a path that only a newer node posts to is kept; one that no node can post is left out, and logged once', async () => {
     await using publishing = await publisher();
     const { broker, subscribe } = publishing;
     using open = openNew();
@@ -301,7 +301,7 @@ describeWith('Redis', hasRedis, () => {
     expect(journalRows(open.directory).at(-1)).toMatchObject({ path: newer.path, text: newer.text });
   });
 
-  test('an event that can not be understood holds up the rest, and is told', async () => {
+  test('an event that can not be understood holds up the rest, and is logged', async () => {
     await using publishing = await publisher();
     const { broker, subscribe } = publishing;
     using open = openNew();
@@ -378,7 +378,7 @@ describeWith('Redis', hasRedis, () => {
     await killed.stop();
   });
 
-  /** Events of which only the journal tells that they repeat, between those of the chain. */
+  /** Events of which only the journal shows that they repeat, between those of the chain. */
   const withChunks = events.flatMap((event, index) =>
     index % 4 === 0
       ? [event, { path: '/stackerdb_chunks', text: `{"chunk":${index}}`, receivedAt: event.receivedAt }]
@@ -459,7 +459,7 @@ describeWith('Redis', hasRedis, () => {
     timeout,
   );
 
-  test('a Redis that is killed and comes back is waited for; the log tells it once, and /ready why', async () => {
+  test('a Redis that is killed and comes back is waited for; the log says it once, and /ready why', async () => {
     await using publishing = await publisher();
     const { broker, subscribe } = publishing;
     using open = openNew();
@@ -533,7 +533,7 @@ describeWith('Redis', hasRedis, () => {
   });
 
   describeWith('PostgreSQL', hasPostgres, () => {
-    test('events that the publisher parsed, kept as jsonb and read back are taken, and rounded fields are told once', async () => {
+    test('events that the publisher parsed, kept as jsonb and read back are taken, and rounded fields are logged once', async () => {
       // A pool's stack-stx on Bitcoin, late in this chain, has 2^128 - 1 as its most; another has an authorization that is large.
       const whole = [...devnetEvents({ seed: 5, blocks: 90, accounts: 6, transactionsPerBlock: 1 })]
         .map(received)

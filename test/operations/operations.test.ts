@@ -97,7 +97,7 @@ test('docs/logs.md explains every metric, and no other', async () => {
 describe('over a chain', () => {
   beforeAll(() => server.post(events));
 
-  test('/ready tells how far it is behind its node', async () => {
+  test('/ready says how far it is behind its node', async () => {
     const infoWith = (height: number) =>
       node.answer('/v2/info', () => Response.json({ ...TESTNET_INFO, stacks_tip_height: height }));
     infoWith(50);

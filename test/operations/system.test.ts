@@ -65,7 +65,7 @@ test('settings are shown with their sources, and secrets are not', async () => {
   expect(data.files.map(({ name }) => name)).toContain('index.db');
 });
 
-test('indexes of decoded values are shown as far as they are made, and the log tells when they are complete', async () => {
+test('indexes of decoded values are shown as far as they are made, and the log says when they are complete', async () => {
   const indexed = async () => (await asked<SystemState>('/stackside/v1/system')).value_indexes;
   await until(async () => (await indexed()).every(({ state }) => state === 'complete'));
   const contract_id = 'ST000000000000000000002AMW42H';

@@ -181,12 +181,12 @@ describe('a chain that runs', () => {
     expect(contract_id).toEndWith('.contract-1');
   });
 
-  test('has the stacking contract that it was told', async () => {
+  test('has the stacking contract that it was asked for', async () => {
     const pox = (await (await fetch(`${chain.url}/v2/pox`)).json()) as { contract_id: string };
     expect(pox.contract_id).toEndWith('.pox-5');
   });
 
-  test('tells the status, the field and the reason of a refusal', async () => {
+  test('names the status, the field and the reason of a refusal', async () => {
     const refusal = async (work: Promise<unknown>) => {
       const error = await work.then(
         () => null,

@@ -34,13 +34,13 @@ const SLOW_PACE = 150;
 const STAYS = 3_000;
 /** Characters that may wait for a slow client: in the world, its messages are long. */
 const SLOW_ROOM = 6_000;
-/** Of what is told, so much is asked for at once, per cent. */
+/** Per cent of pushed resources that are read at once. */
 const ASKED = 30;
 
-/** What it knows of the block that was told last: what is told of addresses is of that block. */
+/** The block that was pushed last: pushes of addresses are of that block. */
 interface LastBlock {
   hash: string;
-  told: Set<string>;
+  transactions: Set<string>;
 }
 
 class Client implements LineClient {
@@ -128,29 +128,29 @@ class Client implements LineClient {
       case 'asked':
         this.#line?.send(heard.answer);
         break;
-      case 'told':
-        this.#told(heard.topic, heard.body);
+      case 'push':
+        this.#pushed(heard.topic, heard.body);
         break;
     }
   }
 
-  #told(topic: string, body: Body): void {
-    this.#world.note(`told ${topic} ${body.index_block_hash ?? body.tx_id ?? body.tx.tx_id}`);
+  #pushed(topic: string, body: Body): void {
+    this.#world.note(`pushed ${topic} ${body.index_block_hash ?? body.tx_id ?? body.tx.tx_id}`);
     if (topic === 'block') {
       this.#session.blocks.push(pushedBlock(body.index_block_hash, body.canonical));
-      this.#lastBlock = { hash: body.hash, told: new Set() };
+      this.#lastBlock = { hash: body.hash, transactions: new Set() };
       this.#canBeRead(`/extended/v1/block/${body.hash}`);
     } else if (topic === 'mempool') this.#canBeRead(`/extended/v1/tx/${body.tx_id}`);
     else this.#ofAddress(body.tx);
   }
 
   #ofAddress({ tx_id, block_hash }: Body): void {
-    // It may have come to hear of a block while that was told.
+    // It may have come to hear of a block while that was pushed.
     const last = this.#lastBlock;
     if (last !== null) {
-      if (last.hash !== block_hash) this.#world.wrong(`${tx_id} was told outside of its block`);
-      if (last.told.has(tx_id)) this.#world.wrong(`${tx_id} was told twice`);
-      last.told.add(tx_id);
+      if (last.hash !== block_hash) this.#world.wrong(`${tx_id} was pushed outside of its block`);
+      if (last.transactions.has(tx_id)) this.#world.wrong(`${tx_id} was pushed twice`);
+      last.transactions.add(tx_id);
     }
     this.#canBeRead(`/extended/v1/tx/${tx_id}`);
   }
@@ -159,7 +159,7 @@ class Client implements LineClient {
     if (this.#prng.below(100) >= ASKED) return;
     this.#server.request('The API', path, { method: 'GET' }).then(
       ({ status }) => {
-        if (status !== 200) this.#world.wrong(`${path} was told of, and is answered with ${status}`);
+        if (status !== 200) this.#world.wrong(`${path} was pushed, and is answered with ${status}`);
       },
       (error) => {
         if (!(error instanceof NoAnswer)) this.#world.wrong(`${path} could not be asked for`, error);

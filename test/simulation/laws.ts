@@ -114,23 +114,23 @@ function branch(tree: BlockTree, tip: string | null): Set<string> {
 // biome-ignore lint/suspicious/noExplicitAny: payloads are looked into
 type Payload = any;
 
-/** Payloads without what they take back of blocks that none of them told of, but a backfill did. */
+/** Payloads without rollbacks of blocks that none of them applied, but a backfill did. */
 function withoutForeign(payloads: readonly Payload[]): Payload[] {
-  const told = new Set<string>();
+  const applied = new Set<string>();
   const kept: Payload[] = [];
   for (const { event } of payloads) {
-    const rollback = event.rollback.filter(({ block_identifier: { hash } }: Payload) => told.delete(hash));
+    const rollback = event.rollback.filter(({ block_identifier: { hash } }: Payload) => applied.delete(hash));
     for (const {
       block_identifier: { hash },
     } of event.apply)
-      told.add(hash);
+      applied.add(hash);
     if (rollback.length + event.apply.length > 0) kept.push({ event: { ...event, rollback } });
   }
   return kept;
 }
 
 /** None lost and none made up: who follows a hook has what matches on the winning chain, from where it began. */
-export function toldTheWinningChain(hook: Hook, taken: readonly Arrived[], events: readonly NodeEvent[]): void {
+export function deliveredTheWinningChain(hook: Hook, taken: readonly Arrived[], events: readonly NodeEvent[]): void {
   const matches = expectedMatches(events, hook.filters);
   const payloads = taken.map(({ text }) => JSON.parse(text));
   const standing = new Map(
@@ -154,7 +154,7 @@ export function toldTheWinningChain(hook: Hook, taken: readonly Arrived[], event
   });
 }
 
-/** Whatever a backfill tells beside what is live: in the order of arrival, nothing off the winning chain is left. */
+/** Deliveries of a backfill beside live ones: in the order of arrival, nothing off the winning chain is left. */
 export function leavesNoOrphans(hook: Hook, arrived: readonly Arrived[], events: readonly NodeEvent[]): void {
   const seen = new Set<string>();
   const standing = new Set<string>();

@@ -1,4 +1,4 @@
-/** The node: posts each of its events until it is told 200, over a network that cuts, doubles and delays. */
+/** The node: posts each of its events until it is answered 200, over a network that cuts, doubles and delays. */
 import type { NodeEvent } from '../../src/devnet/node-event.ts';
 import type { Prng } from '../../src/devnet/prng.ts';
 import { NoAnswer, type Server } from './server.ts';
@@ -32,7 +32,7 @@ export class Node {
     this.isDone = true;
   }
 
-  /** @returns whether it was told that the event is taken */
+  /** @returns whether the event was acknowledged */
   async #post(event: NodeEvent): Promise<boolean> {
     const fate = this.#prng.weighted<Fate>([
       [88, 'arrives'],

@@ -41,7 +41,7 @@ export interface Hook {
   /** The tip when it began, or began anew at the tip: it is owed the blocks that are not below it. Null before any. */
   since: string | null;
   removed: boolean;
-  /** Whether it was told of past blocks beside what is live: it is told, too, when these leave the chain. */
+  /** Whether it was notified of past blocks beside live ones: it is notified, too, when these leave the chain. */
   backfilled: boolean;
   /** Whether what it had was sent again: the log says what became of that, even where nobody took it. */
   redelivered: boolean;

@@ -4,7 +4,7 @@
 type Heard =
   /** It is subscribed to all that it asked for. */
   | { heard: 'subscribed' }
-  | { heard: 'told'; topic: string; body: Body }
+  | { heard: 'push'; topic: string; body: Body }
   /** An answer to be sent. */
   | { heard: 'asked'; answer: string };
 
@@ -40,7 +40,7 @@ const rpc: Protocol = {
     if (method === undefined) return id === topics.length - 1 ? { heard: 'subscribed' } : null;
     const kind = Object.keys(rpcEvents).find((one) => rpcEvents[one] === method) ?? method;
     const address = kind === 'address-transaction' ? `:${params.address}` : '';
-    return { heard: 'told', topic: kind + address, body: params };
+    return { heard: 'push', topic: kind + address, body: params };
   },
 };
 
@@ -55,7 +55,7 @@ const socketIo: Protocol = {
     if (text === '2') return { heard: 'asked', answer: '3' };
     if (!text.startsWith('42')) throw new Error(`a packet that nobody asked for: ${text}`);
     const [topic, ...said] = JSON.parse(text.slice(2));
-    return { heard: 'told', topic, body: said.at(-1) };
+    return { heard: 'push', topic, body: said.at(-1) };
   },
 };
 

@@ -1,4 +1,4 @@
-/** What holds of what is pushed: told from the node's events alone. */
+/** The laws of pushes, by the node's events alone. */
 import { expect } from 'bun:test';
 import type { NodeEvent } from '../../src/devnet/node-event.ts';
 import { BlockTree } from '../support/events/winning-chain.ts';
@@ -39,7 +39,7 @@ export function pushedBlocks(events: readonly NodeEvent[]): string[][] {
  */
 export function hearsEachBlock({ since, blocks, open }: Session, pushed: readonly (readonly string[])[]): void {
   const all = pushed.flat();
-  // What came before it knew that it is subscribed may be told as well.
+  // What came before it knew that it is subscribed may be pushed as well.
   const latest = since === null ? all.length : pushed.slice(0, since).flat().length;
   const isFrom = (start: number): boolean => blocks.every((hash, place) => all[start + place] === hash);
   const starts = Array.from({ length: latest + 1 }, (_, start) => start).filter(isFrom);

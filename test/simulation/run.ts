@@ -7,6 +7,7 @@ import type { Case, Disturbance, Moment } from './case.ts';
 import { Clients } from './clients.ts';
 import { heldSnapshot } from './held-snapshot.ts';
 import {
+  deliveredTheWinningChain,
   filesAreClean,
   holdsTheWinningChain,
   idsNameBodies,
@@ -16,7 +17,6 @@ import {
   logAgrees,
   logIsBounded,
   signedAsAsked,
-  toldTheWinningChain,
 } from './laws.ts';
 import { Node } from './node.ts';
 import { type Hook, type Logged, Operator } from './operator.ts';
@@ -29,7 +29,7 @@ import { World } from './world.ts';
 
 /** Milliseconds of the world within which all must come to rest. */
 const PATIENCE = 600_000;
-/** Milliseconds until the server has looked at its write-ahead logs, and told of what it holds. */
+/** Milliseconds until the server has looked at its write-ahead logs, and logged what holds them. */
 const UPKEEP = 2_500;
 /** What a request asks for that takes long. */
 const LONG_REQUEST = '/extended/v1/tx?limit=50';
@@ -79,7 +79,7 @@ class Run {
     this.#readers = new Readers(this.world, this.server, { events: this.#events, addresses });
   }
 
-  /** Until the node is told of its last event that it is taken, and nothing more befalls the server. */
+  /** Until the node's last event is acknowledged, and nothing more befalls the server. */
   async disturbed(): Promise<void> {
     await this.server.start();
     this.#operator.do({ operate: 'register', filters: this.world.seed });
@@ -135,7 +135,7 @@ class Run {
       const taken = inOrder(own);
       const log = logs.get(hook);
       if (log === undefined) continue;
-      toldTheWinningChain(hook, taken, this.#events);
+      deliveredTheWinningChain(hook, taken, this.#events);
       leavesNoOrphans(hook, own, this.#events);
       logAgrees(hook, log, taken, { mayForget: this.world.age > LOG_RETENTION_MS });
     }

@@ -124,7 +124,7 @@ export class Server {
   readonly #log: MemoryLog;
   #disk: Disk;
   #life: Life | null = null;
-  /** The files of a process that was told to stop and has not yet. */
+  /** The files of a process that was asked to stop and has not yet. */
   #stopping: Disk | null = null;
   /** Processes that ended and have not put away yet what they had. */
   #remains = 0;

@@ -71,7 +71,7 @@ describe('changes', () => {
     snapshots.close();
   });
 
-  test('are not told of what is imported, nor of an event that fails', async () => {
+  test('are not notified of what is imported, nor of an event that fails', async () => {
     using open = openNew();
     const snapshots = openSnapshots(open.directory);
     for (const event of events.slice(0, 30)) open.ingest.take(received(event));

@@ -84,7 +84,7 @@ const noting = <T extends object>(group: T, called: Set<string>, at = ''): T =>
     },
   });
 
-/** An index that is read and written, and what tells whether anybody reads an old snapshot of it. */
+/** An index that is read and written, and what says whether anybody reads an old snapshot of it. */
 function readIndex(open: OpenIngest) {
   const snapshots = openSnapshots(open.directory, { limits });
   const called = new Set<string>();

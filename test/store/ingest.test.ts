@@ -457,7 +457,7 @@ test('whoever reads an index goes on with it while it is made anew', () => {
   reader.run('COMMIT');
   reader.close();
   const { changes, ...index } = everything(open.directory).index;
-  const { changes: told, ...present } = before.index;
+  const { changes: _, ...present } = before.index;
   expect(index).toEqual(present);
 });
 

@@ -27,7 +27,7 @@ const half = Math.floor(events.length / 2);
 const rebuild = (directory: string, force = false) =>
   rebuildIndex({ directory, chainId: null, machine: silentMachine, log: () => {}, force });
 
-/** What the operator is told. */
+/** The log of the operator. */
 function refusal(action: () => unknown): OperatorError {
   try {
     action();

@@ -555,7 +555,7 @@ test('what is announced and collected before the index commits is collected, and
   expect(standing(again, one)).toEqual([pending]);
 });
 
-/** A transaction of few accounts and nonces, told by what it spends. */
+/** A transaction of few accounts and nonces, identified by what it spends. */
 interface Spending {
   origin: string;
   payer: string;
@@ -603,7 +603,7 @@ const share = (a: Spending, b: Spending): boolean =>
 
 type Fate = 'waits' | 'replaced' | 'dropped';
 
-/** What a node would have in its mempool, told by its rule from all that was said, one thing after another. */
+/** What a node would have in its mempool, by its rule and all that was announced, one thing after another. */
 class NodeModel {
   readonly fates = new Map<number, Fate>();
   readonly #arrivals = new Map<number, number>();

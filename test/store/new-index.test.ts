@@ -25,7 +25,7 @@ const beside = (directory: string, options: Partial<RebuildOptions> = {}) =>
 
 const inode = (path: string): number => statSync(path).ino;
 
-/** All that the directories hold, but what only who subscribed meanwhile was told. */
+/** All that the directories hold, but changes for subscribers of that time. */
 function contents(directory: string) {
   const { changes, ...index } = everything(directory).index;
   return index;

@@ -92,7 +92,7 @@ describe('between two nonces', () => {
   });
 });
 
-test('whatever nonces are mined and wait, they are told exactly', async () => {
+test('whatever nonces are mined and wait, they are answered exactly', async () => {
   using open = openNew();
   let parent: MadeBlock | null = null;
   const list = fc.array(nonce, { maxLength: 6 });

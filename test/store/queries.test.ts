@@ -53,7 +53,7 @@ afterAll(() => {
 
 interface List {
   page: (reader: Reader, limit: number, at: Cursor | null) => Promise<Page<unknown> | undefined>;
-  /** What tells its items apart. */
+  /** The key of its items. */
   id: (item: never) => string;
 }
 

@@ -215,7 +215,7 @@ function rebuilds() {
 }
 test('an index that is rebuilt from a journal of which a bit has turned is the same, or is none', rebuilds, timeout);
 
-test('a page of the journal that is lost is told with the file, and nothing is made from the rest', () => {
+test('a page of the journal that is lost is reported with the file, and nothing is made from the rest', () => {
   const PAGE = 4096;
   let refused = 0;
   for (let page = 1; page < files.journal.length / PAGE; page++) {

@@ -191,7 +191,7 @@ describe('what Bitcoin paid', () => {
     expect(await after([burnBlock(103, 'c', 'b', [[X, 1]])], totals)).toEqual(['14', '20']);
   });
 
-  /** What is told of the rewards of Bitcoin blocks, where pox-4's locks end at a height. */
+  /** The rewards of Bitcoin blocks that are announced, where pox-4's locks end at a height. */
   const paidAround = (
     unlockHeight: number,
     paid: readonly (readonly [height: number, addresses: string[]])[],
@@ -235,10 +235,10 @@ describe('what Bitcoin paid', () => {
     ['in a prepare phase', 277, [...heights(241, 255), ...heights(261, 275)]],
     ['where a cycle starts', 260, heights(241, 255)],
     ['never', 0xffff_ffff, null],
-  ])('is told to the end of the cycle in which the locks of pox-4 end: %s', async (_, unlockHeight, told) => {
+  ])('is announced to the end of the cycle in which the locks of pox-4 end: %s', async (_, unlockHeight, paid) => {
     const all = announced.filter(([, paid]) => paid.length > 1).map(([height]) => height);
-    const pox4 = announced.filter(([height]) => told !== null || height <= 280);
-    expect(await paidAround(unlockHeight, pox4 as [number, string[]][])).toEqual(told ?? all);
+    const pox4 = announced.filter(([height]) => paid !== null || height <= 280);
+    expect(await paidAround(unlockHeight, pox4 as [number, string[]][])).toEqual(paid ?? all);
   });
 
   test('has no end before the cycle has one, and outputs have none', async () => {
@@ -252,7 +252,7 @@ describe('what Bitcoin paid', () => {
   test('ends on mainnet with the cycle of 2,100 blocks in which the locks of pox-4 end', async () => {
     open = openNew({ chainId: 1 });
     const around = [960_049, 960_050, 960_229, 960_230, 962_149, 962_150].map((height) => [height, [X, Y]] as const);
-    const told = await paidAround(960_230, around as unknown as [number, string[]][], { burn_block_height: 960_000 });
-    expect(told).toEqual([960_049, 960_050, 960_229, 960_230, 962_149]);
+    const paid = await paidAround(960_230, around as unknown as [number, string[]][], { burn_block_height: 960_000 });
+    expect(paid).toEqual([960_049, 960_050, 960_229, 960_230, 962_149]);
   });
 });

@@ -106,7 +106,7 @@ test('a journal from before version 0.1.0 that is damaged or lacks events stays 
   }
 });
 
-test('a rebuild tells of the chainhooks that stand in an index from before version 0.1.0 alone, as they are registered', () => {
+test('a rebuild reports the chainhooks that stand in an index from before version 0.1.0 alone, as they are registered', () => {
   using directory = ingestOf(events);
   addEarlierHooks(directory.path, ['0', '1', '2']);
   makeEarlier(directory.path, 2);
@@ -233,7 +233,7 @@ describe('what an upgrade would do', () => {
     [SCHEMA_VERSION, JOURNAL_VERSION, { duty: 'none', index: 'used', journal: 'used' }],
     [SCHEMA_VERSION + 1, JOURNAL_VERSION, { duty: 'newer-program', index: 'refused', journal: 'used' }],
     [SCHEMA_VERSION, JOURNAL_VERSION + 1, { duty: 'newer-program', index: 'used', journal: 'refused' }],
-  ])('with schema %d and journal %d is told, and changes nothing', (indexVersion, journalVersion, expected) => {
+  ])('with schema %d and journal %d is reported, and changes nothing', (indexVersion, journalVersion, expected) => {
     expect(reportWith(indexVersion, journalVersion)).toEqual({ needsRebuild: false, ...expected } as never);
     restore();
   });

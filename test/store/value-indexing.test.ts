@@ -49,7 +49,7 @@ const named = { of: 'logs', contract: 'SP000000000000000000002Q6VF78.pool', fiel
 const complete = { event: 'value_index_complete', ...named } as const;
 const removed = { event: 'value_index_removed', ...named } as const;
 
-test('steps are taken until nothing is left, and what they ended is told', async () => {
+test('steps are taken until nothing is left, and what they ended is reported', async () => {
   const task = started([
     { wanted: false, ended: true },
     { wanted: true, ended: false },
@@ -60,7 +60,7 @@ test('steps are taken until nothing is left, and what they ended is told', async
   await task.stop();
 });
 
-test('where the database is unavailable nothing is told, and the work goes on a second later', async () => {
+test('where the database is unavailable nothing is reported, and the work goes on a second later', async () => {
   const unavailable = new StoreUnavailableError('full', 'the disk is full');
   const task = started([{ wanted: true, ended: true }], { 0: unavailable, 1: unavailable });
   for (const _ of [1, 2]) {
@@ -73,7 +73,7 @@ test('where the database is unavailable nothing is told, and the work goes on a 
   await task.stop();
 });
 
-test('a bug ends the work and is told; a stop ends the waiting', async () => {
+test('a bug ends the work and is reported; a stop ends the waiting', async () => {
   const bug = new Error('a bug');
   const task = started([{ wanted: true, ended: true }], { 0: bug });
   await until(() => task.said.length === 1);

@@ -63,17 +63,17 @@ export const ClusterLog = Type.Object(
     hosts: Type.Array(
       Type.Object({
         name: Type.String(),
-        entry: Type.Integer({ description: 'Last entry that the host had when it told of itself' }),
+        entry: Type.Integer({ description: 'Newest entry of the host when it reported' }),
         behind: Type.Integer({ description: 'Entries that the log has after it, those that came since among them' }),
         lag_seconds: Type.Number({
-          description: 'Seconds since the first entry that it lacked came; 0 where it had all when it told of itself',
+          description: 'Seconds since the first entry that it lacked came; 0 where it had all entries when it reported',
         }),
         version: Type.String(),
         seen_seconds_ago: Type.Number({
-          description: 'Seconds since it told of itself, which it does every few seconds',
+          description: 'Seconds since its last report; it reports every few seconds',
         }),
       }),
-      { description: 'Hosts that ever told of themselves, by name' },
+      { description: 'Hosts that ever reported, by name' },
     ),
     leases: Type.Array(
       Type.Object({
@@ -171,7 +171,7 @@ export const ServerStatus = Type.Object(
 /** The status of a server, as the route answers it. */
 export type ServerStatus = Static<typeof ServerStatus>;
 
-/** @param status reads the status of this process; null where nothing can tell it, such as in tests of single routes */
+/** @param status reads the status of this process; null in tests of single routes */
 export const serverStatus = (status: (() => Promise<ServerStatus>) | null) => [
   route({
     path: '/stackside/v1/status',

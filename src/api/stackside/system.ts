@@ -208,7 +208,7 @@ export const SystemLog = Type.Object(
 /** The log of a system, as the route answers it. */
 export type SystemLog = Static<typeof SystemLog>;
 
-/** What a process tells its operator. */
+/** The routes by which a process reports to its operator. */
 export interface SystemApi {
   state(): SystemState;
   log(): Promise<SystemLog>;

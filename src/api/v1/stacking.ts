@@ -1,4 +1,4 @@
-/** Stacking by pox-2 to pox-4, as their contracts' prints tell of it. */
+/** Stacking by pox-2 to pox-4, from the prints of their contracts. */
 import { type Static, type TProperties, Type } from '@sinclair/typebox';
 import type { StackingPrint } from '../../chain/pox/stacking.ts';
 import { poxAddressRaw } from '../../codec/bitcoin-address.ts';

@@ -152,7 +152,7 @@ export async function print(content: Content): Promise<void> {
   try {
     await pipeline(streamOf(content), process.stdout, { end: false });
   } catch (error) {
-    // What stdout fails with was told where it is worth telling.
+    // A failure of stdout itself was reported before, where it is worth a report.
     if (error !== ofStdout) throw error;
   } finally {
     process.stdout.off('error', note);

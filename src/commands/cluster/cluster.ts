@@ -254,7 +254,7 @@ const ago = (seconds: number): string => (seconds < 60 ? `${seconds.toFixed(1)} 
 /** How far an entry is behind the head, in words. */
 const behind = (head: number, entry: number): string => (entry >= head ? 'up to date' : `${head - entry} behind`);
 
-/** Where a host was when it told of itself; entries that came since are no lag. */
+/** Where a host was when it reported; entries that came since are no lag. */
 function hostText(head: number, { entry, version, seconds, lagSeconds }: SeenHost): string {
   const lag = lagSeconds === 0 ? 'up to date' : `${behind(head, entry)} for ${duration(lagSeconds)}`;
   return `entry ${entry}, ${lag}, ${version}, seen ${ago(seconds)}`;

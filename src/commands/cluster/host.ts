@@ -22,8 +22,8 @@ import { LogUnavailableError, LogUnknownOutcomeError, type SharedLog } from '../
 import { spanText } from '../cli/progress.ts';
 import { serverVersion } from '../cli/this-program.ts';
 
-/** Milliseconds between two reports of where this host is. */
-const TELL_MS = 5_000;
+/** Milliseconds between two reports of this host. */
+const REPORT_MS = 5_000;
 
 /**
  * Seconds without an answer of the log after which a host may be as far behind as it will, for all it knows. A host looks
@@ -34,9 +34,9 @@ const MOST_SILENT_SECONDS = 60;
 /** A cluster's log that was opened. */
 export interface OpenedLog {
   log: SharedLog;
-  /** Tells people who look at the cluster where this host is. @throws LogUnavailableError, LogUnknownOutcomeError */
-  tell(position: HostReport, isFirst: boolean): Promise<HostAnswer>;
-  /** Where the log and its hosts stand. @throws LogUnavailableError, OperatorError */
+  /** Writes this host's report, for people who look at the cluster. @throws LogUnavailableError, LogUnknownOutcomeError */
+  report(host: HostReport, isFirst: boolean): Promise<HostAnswer>;
+  /** The status of the log and its hosts. @throws LogUnavailableError, OperatorError */
   status(): Promise<ClusterStatus>;
   leases: LeaseEngine;
   /** Ranges of entries that the log lacks before its newest one. @throws LogUnavailableError */
@@ -48,7 +48,7 @@ export type OpenLog = (url: string, options: { prefix: string; clock: Clock }) =
 
 /** Opens the log in PostgreSQL, whose client is loaded for that. */
 export const openClusterLog: OpenLog = async (url, options) => {
-  const [{ openPostgresLog }, { clusterStatus, missingEntries, tellPosition }, { postgresLeases }] = await Promise.all([
+  const [{ openPostgresLog }, { clusterStatus, missingEntries, writeReport }, { postgresLeases }] = await Promise.all([
     import('../../store/log/postgres-log.ts'),
     import('../../store/log/cluster-status.ts'),
     import('../../store/log/leases.ts'),
@@ -56,7 +56,7 @@ export const openClusterLog: OpenLog = async (url, options) => {
   const log = await openPostgresLog(url, options);
   return {
     log,
-    tell: (position, isFirst) => tellPosition(log.access, position, isFirst),
+    report: (host, isFirst) => writeReport(log.access, host, isFirst),
     status: () => clusterStatus(log, null),
     leases: postgresLeases(log.access),
     missing: () => missingEntries(log.access),
@@ -100,8 +100,8 @@ async function askedLog({ status }: OpenedLog): Promise<Pick<HostsState, 'log' |
 /** Seconds by which the clock of a host may differ from that of PostgreSQL: webhooks are signed with the host's time. */
 const MOST_CLOCK_DIFFERENCE = 10;
 
-/** Tells where the host is from time to time. @returns what ends that */
-function telling({ tell }: OpenedLog, clock: Clock, position: () => HostReport, say: Log): () => Promise<void> {
+/** Reports this host from time to time. @returns what ends that */
+function reporting({ report }: OpenedLog, clock: Clock, current: () => HostReport, say: Log): () => Promise<void> {
   let underWay: Promise<void> | null = null;
   let isFirst = true;
   const said = { name: false, clock: false };
@@ -123,24 +123,24 @@ function telling({ tell }: OpenedLog, clock: Clock, position: () => HostReport, 
   }
 
   async function once(): Promise<void> {
-    const told = position();
+    const host = current();
     const asked = clock.now();
     try {
-      const answer = await tell(told, isFirst);
+      const answer = await report(host, isFirst);
       isFirst = false;
-      judge(answer, told, asked);
+      judge(answer, host, asked);
     } catch (error) {
-      // Only people look at it: it is told again, and the host says by itself that the log is away.
+      // Only people read reports: the next one comes, and the host itself logs that the log is unavailable.
       if (!(error instanceof LogUnavailableError || error instanceof LogUnknownOutcomeError)) throw error;
     } finally {
       underWay = null;
     }
   }
-  const tellNow = () => {
+  const reportNow = () => {
     underWay ??= once();
   };
-  const end = clock.every(TELL_MS, tellNow);
-  tellNow();
+  const end = clock.every(REPORT_MS, reportNow);
+  reportNow();
   return async () => {
     end();
     await underWay;
@@ -249,7 +249,7 @@ export async function joinCluster(options: JoinOptions): Promise<ServedCluster |
     const { position, lagSeconds } = host.state();
     return { name, entry: position, version: serverVersion, lagSeconds, process };
   };
-  const stopTelling = telling(opened, clock, report, say);
+  const stopReporting = reporting(opened, clock, report, say);
   const ownState = () => hostJson(name, host.state(), deliveries?.standing() ?? null);
   return {
     receive: (event) => host.receive(event),
@@ -264,7 +264,7 @@ export async function joinCluster(options: JoinOptions): Promise<ServedCluster |
     failed: failed.promise,
     async stop() {
       await host.stop();
-      await Promise.all([stopTelling(), verification?.stop()]);
+      await Promise.all([stopReporting(), verification?.stop()]);
     },
   };
 }

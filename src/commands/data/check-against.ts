@@ -44,7 +44,7 @@ export interface AgainstOptions {
   /** Seconds to wait until both are at one entry. */
   wait: number;
   clock: Clock;
-  /** Told of each table of which rows are read. */
+  /** Called with each table of which rows are read. */
   reading: (what: string) => void;
 }
 

@@ -46,12 +46,12 @@ const isExported = (path: string): boolean => !isHostPath(path) && path !== WITH
 /**
  * The events of the node: what hosts enter themselves means something to them alone, and may be secret; what is withheld is no
  * more known.
- * @throws OperatorError at the end where the journal lost entries meanwhile, of which nobody was told
+ * @throws OperatorError at the end where the journal was trimmed meanwhile
  */
 function* rowsOf(journal: JournalReader): Generator<string> {
-  const told = journal.trimmedTo();
+  const trimmedBefore = journal.trimmedTo();
   for (const entry of journal.entriesAfter(0, true)) if (isExported(entry.path)) yield recordingRow(entry);
-  if (journal.trimmedTo() === told) return;
+  if (journal.trimmedTo() === trimmedBefore) return;
   throw new OperatorError('The journal was trimmed while it was exported.', 'Export it once more.');
 }
 

@@ -10,7 +10,7 @@ import type { Format } from './options.ts';
 /** A value as text and JSON have it: bytes in hex. */
 const shown = (value: SqlValue): CsvValue => (value instanceof Uint8Array ? toHex(value) : value);
 
-/** The names of columns; those that occur twice are told apart by their place. */
+/** The names of columns; those that occur twice get the number of their column. */
 function distinctNames(columns: readonly ResultColumn[]): string[] {
   const seen = new Set<string>();
   return columns.map(({ name }, i) => {

@@ -10,7 +10,7 @@ import { Turns } from '../../base/turns.ts';
 import { directFetch } from '../../http/direct-fetch.ts';
 import { forwardTo } from '../../http/forward.ts';
 import type { ApiServer } from '../../http/server.ts';
-import { createLog, tellingDropped } from '../../log.ts';
+import { createLog, reportingDropped } from '../../log.ts';
 import { RequestCounts } from '../../metrics/last-hour.ts';
 import { snapshotLog } from '../../metrics/requests.ts';
 import { outputMetrics } from '../../metrics/server.ts';
@@ -59,7 +59,7 @@ async function start(
       })
     : createLog(settings.logLevel);
   const { log: kept, read } = recentLog(printed, settings.logLevel, systemClock.now);
-  const log = tellingDropped(kept, lossyOutputs);
+  const log = reportingDropped(kept, lossyOutputs);
   const committed = new CommitCount(commits);
   const turns = new Turns(systemClock);
   const snapshots = openSnapshots(settings.data, {

@@ -47,7 +47,7 @@ export type FromThread =
   | { kind: 'stopped' };
 
 /** A message from the main thread to an API thread. */
-export type ToThread = { kind: 'tell'; what: 'metrics' | 'log'; id: number } | { kind: 'stop' };
+export type ToThread = { kind: 'report'; what: 'metrics' | 'log'; id: number } | { kind: 'stop' };
 
 export interface ApiThreads {
   url: string;
@@ -161,11 +161,11 @@ class ApiThread {
   }
 
   async metrics(): Promise<ThreadMetrics> {
-    return (await this.#metrics.ask((id) => this.#say({ kind: 'tell', what: 'metrics', id }))) ?? [];
+    return (await this.#metrics.ask((id) => this.#say({ kind: 'report', what: 'metrics', id }))) ?? [];
   }
 
   log(): Promise<ThreadLog | null> {
-    return this.#logs.ask((id) => this.#say({ kind: 'tell', what: 'log', id }));
+    return this.#logs.ask((id) => this.#say({ kind: 'report', what: 'log', id }));
   }
 
   async stop(): Promise<void> {

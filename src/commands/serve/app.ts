@@ -101,7 +101,7 @@ export interface ApiOptions {
   turns?: Turns;
 }
 
-/** What a server tells everybody of itself. */
+/** A server's public description of itself. */
 export interface ServerReadings {
   status(): Promise<ServerStatus>;
   history(): ServerHistory;

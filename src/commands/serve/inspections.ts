@@ -55,7 +55,7 @@ export interface InspectionsOptions {
 /** @returns the inspections of a process, and what ends the one that runs */
 export function inspections({ directory, clock, start }: InspectionsOptions): Inspections & { stop(): Promise<void> } {
   const newest: InspectionsState = { check: null, tables: null };
-  /** The one that runs; `cancelled` is told before its process is ended. */
+  /** The one that runs; `cancelled` is called before its process is ended. */
   let running: { process: OwnProcess; cancelled: () => void; over: Promise<unknown> } | null = null;
   const seconds = (): number => Math.floor(clock.now() / 1_000);
   const begun = (): Common => ({

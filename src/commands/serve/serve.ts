@@ -11,7 +11,7 @@ import { Turns } from '../../base/turns.ts';
 import { type Faucets, noFaucets } from '../../faucets/faucets.ts';
 import { openWithHooks } from '../../hooks/machine.ts';
 import type { HookApi } from '../../hooks/routes/hooks.ts';
-import { type Log, tellingDropped } from '../../log.ts';
+import { type Log, reportingDropped } from '../../log.ts';
 import { hookMetrics, hookTimers } from '../../metrics/hooks.ts';
 import { LastHour, RequestCounts } from '../../metrics/last-hour.ts';
 import { snapshotLog } from '../../metrics/requests.ts';
@@ -133,7 +133,7 @@ function watchOf(settings: Settings, { clock, createLog, outputs }: Environment)
   const requests = new RequestCounts();
   const hour = new LastHour({ clock, requests });
   const { log, read } = recentLog(createLog(settings.logLevel), settings.logLevel, clock.now);
-  return { hour, requests, recent: { log: tellingDropped(log, outputs), read } };
+  return { hour, requests, recent: { log: reportingDropped(log, outputs), read } };
 }
 
 /** The hosts of a server that shares no log. */

@@ -1,4 +1,4 @@
-/** Reads what the server tells of itself: `/stackside/v1/status`, `history`, `system` and `journal`. */
+/** Reads the state of the server: `/stackside/v1/status`, `history`, `system` and `journal`. */
 import type { Operations } from '../../api/operations.ts';
 import type { JournalRange, StoredEntry } from '../../api/stackside/journal.ts';
 import type { ServerHistory, ServerStatus } from '../../api/stackside/server.ts';

@@ -81,7 +81,7 @@ export function demoPage({ api, interval }: DemoPage): string {
   return `Stackside serves a simulated Stacks chain ${blocks}. Ctrl-C ends it.\n\n${lines}\n`;
 }
 
-/** A status, and what tells it from others. */
+/** A status, and its key. */
 export interface Status {
   kind: Readiness['state'];
   text: string;

@@ -18,7 +18,7 @@ export interface Running {
   events: string | null;
   /** Makes the path of a link that signs a browser in; null where this process manages no chainhooks. */
   signInPath: (() => string) | null;
-  /** The state as `/ready` tells it. */
+  /** The state as `/ready` answers it. */
   readiness(): Promise<Readiness>;
   /** The chain of the index; null where nothing has said yet which it is. */
   chainId(): Promise<number | null>;

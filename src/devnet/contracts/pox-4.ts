@@ -49,7 +49,7 @@ function poxFunction(name: string, args: Record<string, AbiType>, okType: AbiTyp
   return { ...declared, outputs: { type: { response: { ok: okType, error: 'int128' as const } } } };
 }
 
-/** What pox-4 and pox-5 tell of the chain. */
+/** What pox-4 and pox-5 read of the chain. */
 export const sharedReads = {
   'burn-height-to-reward-cycle': (_: ReadContext, [height]: readonly ClarityValue[]) =>
     clarity.uint(uintOf(height) / BigInt(cycles.length)),

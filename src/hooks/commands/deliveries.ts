@@ -40,7 +40,7 @@ interface ManyDeliveries extends OwnHook, UnderWay {
 interface Evaluation extends OwnHook {
   /** Index block hash, with 0x. */
   block: string;
-  /** Tells this evaluation from others of the block. */
+  /** Distinguishes this evaluation from others of the block. */
   request: string;
   /** Evaluations of the hook that may wait. */
   most: number;

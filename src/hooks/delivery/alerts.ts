@@ -1,5 +1,5 @@
 /**
- * Tells the operator of hooks that ended, by a POST to a URL of the operator's. One after the other and apart from the
+ * Notifies the operator of hooks that ended, by a POST to a URL of the operator's. One after the other and apart from the
  * deliveries, so that nothing waits for it; best effort, since the log and the hook's status say the same.
  */
 import type { Chance } from '../../base/chance.ts';
@@ -30,13 +30,13 @@ interface Alerts {
   /** Also once it has stopped. */
   start(): void;
   /** Returns at once. */
-  tell(end: HookEnd): void;
+  ended(end: HookEnd): void;
   /** What was not sent yet is not sent. */
   stop(): Promise<void>;
 }
 
 /** The sender where the operator named no URL: it sends nothing. */
-export const noAlerts: Alerts = { start() {}, tell() {}, async stop() {} };
+export const noAlerts: Alerts = { start() {}, ended() {}, async stop() {} };
 
 /** Makes the sender of alerts; each is tried three times. */
 export function alerts(options: AlertOptions): Alerts {
@@ -80,7 +80,7 @@ export function alerts(options: AlertOptions): Alerts {
 
   async function work(): Promise<void> {
     const { signal } = stopping;
-    // Whoever tells has something else to do: a node waits for its answer.
+    // The caller goes on first: a node waits for its answer.
     await clock.turn();
     for (let end = waiting.shift(); end !== undefined; end = signal.aborted ? undefined : waiting.shift()) {
       try {
@@ -96,7 +96,7 @@ export function alerts(options: AlertOptions): Alerts {
     start() {
       stopping = new AbortController();
     },
-    tell(end) {
+    ended(end) {
       if (stopping.signal.aborted) return;
       if (waiting.length >= MOST_WAITING) {
         failed(end, 'too many wait');

@@ -35,7 +35,7 @@ interface DispatcherOptions {
 
 const isRetry = ({ attempts }: Delivery): boolean => attempts > 0;
 
-/** Whether a delivery takes back a block that a request under way tells of: that request could arrive after it. */
+/** Whether a delivery takes back a block that a request under way applies: that request could arrive after it. */
 function isOvertaking({ hookId, blocks }: Delivery, requests: Iterable<Delivery>): boolean {
   const taken = new Set(blocks.rollback.map(({ index_block_hash }) => index_block_hash));
   if (taken.size === 0) return false;

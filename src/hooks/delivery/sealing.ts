@@ -97,13 +97,13 @@ export type OpenedSecrets = ReturnType<typeof openedSecrets>;
 /** The secrets of consumers, opened when they are asked for. */
 export function openedSecrets(stored: HookReads['secrets'], { open }: Sealing, log: HookLog) {
   /** The consumers that the log named. */
-  let told = new Set<string>();
+  let reported = new Set<string>();
 
   /** Whether deliveries of a consumer can be signed, or need no signature. */
   function isReadable(consumer: string): boolean {
     const found = stored.find(consumer);
     if (found !== undefined && open(consumer, found.secret) === null) return false;
-    told.delete(consumer);
+    reported.delete(consumer);
     return true;
   }
 
@@ -112,21 +112,21 @@ export function openedSecrets(stored: HookReads['secrets'], { open }: Sealing, l
     stored.all().flatMap(({ consumer, secret }) => (open(consumer, secret) === null ? [consumer] : []));
 
   /** Says whose secrets can't be opened, where it was not said of all of them. */
-  function tell(): void {
+  function report(): void {
     const now = unreadable();
-    const isNews = now.some((consumer) => !told.has(consumer));
-    told = new Set(now);
+    const isNews = now.some((consumer) => !reported.has(consumer));
+    reported = new Set(now);
     if (isNews) log({ event: 'hook_secrets_unreadable', count: now.length, consumers: now.slice(0, MOST_NAMED) });
   }
 
   return {
     isReadable,
     unreadable,
-    tell,
+    report,
     /** Whether deliveries of a consumer can go; where they can't, the log says so once. */
     canSign(consumer: string): boolean {
       if (isReadable(consumer)) return true;
-      if (!told.has(consumer)) tell();
+      if (!reported.has(consumer)) report();
       return false;
     },
     /** Without the previous one where it can't be opened. @throws SecretUnreadableError */

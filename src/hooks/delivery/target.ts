@@ -17,7 +17,7 @@ import {
 /**
  * Which addresses and names are not public, and why: IANA's registries of special-purpose addresses (RFC 6890 and its
  * successors) and of special-use names, and what is known to lead into a network from outside of them. An address of several
- * is told as the first of them.
+ * is reported as the first of them.
  */
 const special: readonly (readonly [network: Network, reason: string])[] = (
   [
@@ -161,7 +161,7 @@ export function targetGuard({ allowed, plainHttp }: TargetRules, resolve: Resolv
     return 'public';
   }
 
-  /** What can be told from the URL alone. @throws TargetRefused */
+  /** Checks the URL alone. @throws TargetRefused */
   function checkForm(url: URL): void {
     if (url.protocol !== 'https:' && url.protocol !== 'http:') throw new TargetRefused('it must begin with https://');
     if (url.username !== '' || url.password !== '') throw new TargetRefused('it must not hold a user or password');

@@ -17,7 +17,7 @@ import type { Leaving, Step } from './steps.ts';
 
 export type Counted = 'matches' | 'evaluatedBlocks' | 'queued' | 'rollbacks' | 'interrupted';
 
-/** The transaction in which hooks are notified of something, as their engine has it. What it tells is told once it is committed. */
+/** The engine's transaction in which hooks are notified. Its own listeners are notified once it is committed. */
 export interface EngineTransaction {
   readonly store: HookStore;
   /** Null until a block came. */

@@ -1,5 +1,5 @@
 /**
- * What a transaction did, as the operations of a payload: first what it says, then what its events tell; and the declarations of
+ * What a transaction did, as the operations of a payload: first its own, then those of its events; and the declarations of
  * called functions, as they were when the call was made.
  */
 import { poisonMicroblockFields, tenureChangeFields } from '../../api/shared/transaction-parts.ts';
@@ -37,7 +37,7 @@ interface Detail {
 /** An operation before it is numbered. */
 type Operation = { type: string; account?: { address: string }; amount?: object; metadata?: object };
 
-/** A serialized value as the options want it: hex, or hex with its text and the type told from the value. */
+/** A serialized value as the options want it: hex, or hex with its text and the type inferred from the value. */
 export function serializedValue(bytes: Uint8Array, { decode_clarity_values: decode }: Options) {
   if (decode !== true) return toHex(bytes);
   const value = decodeClarity(bytes);
@@ -173,7 +173,7 @@ export function operationsOf(transaction: ChainTransaction, detail: Detail) {
   const operations = payloadOperations(transaction, detail);
   const isTransfer = transaction.payload.type === 'token_transfer';
   for (const event of transaction.events) {
-    // Told by the payload already.
+    // The payload has it already.
     if (isTransfer && event.kind === 'stx' && event.action === 'transfer') continue;
     operations.push(...eventOperations(event, detail));
   }

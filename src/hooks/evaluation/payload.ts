@@ -24,12 +24,12 @@ export interface PayloadHook {
   options: Options;
 }
 
-/** How a hook wants to be told. */
+/** A hook as its payloads depend on it. */
 interface View {
   options: Options;
   /** False where the block leaves the chain. */
   canonical: boolean;
-  /** Tells its options from others. */
+  /** Distinguishes its options from others. */
   key: string;
 }
 
@@ -112,8 +112,8 @@ function blockMetadata(block: Block, options: Options, canonical: boolean) {
   };
 }
 
-/** What a delivery tells. */
-interface Told {
+/** The blocks of a delivery that match. */
+interface MatchedBlocks {
   /** Ascending. */
   apply: readonly MatchedBlock[];
   /** Descending: the order in which to undo. */
@@ -126,9 +126,9 @@ const members = (object: object): string => JSON.stringify(object).slice(1, -1);
 export type PayloadTexts = ReturnType<typeof payloadTexts>;
 
 /**
- * Makes the texts of deliveries that are made together. What hooks with the same options tell of a transaction is made
- * once, and what those tell that match the same is made once as a whole. A block has one way to find functions here, and
- * it either joins the chain or leaves it.
+ * Makes the texts of deliveries that are made together. The text of a transaction is made once for all hooks with the same
+ * options, and the whole event once for those that match the same. A block has one way to find functions here, and it either
+ * joins the chain or leaves it.
  */
 export function payloadTexts(network: Network) {
   const numbers = new Map<Block, number>();
@@ -168,22 +168,22 @@ export function payloadTexts(network: Network) {
     return `{${members(head)},"transactions":[${own.join()}]${metadata}}`;
   }
 
-  function eventText({ apply, rollback }: Told, options: Options, key: string): string {
-    const blocks = (told: readonly MatchedBlock[], canonical: boolean): string =>
-      told.map((matched) => blockText(matched, { options, canonical, key })).join();
+  function eventText({ apply, rollback }: MatchedBlocks, options: Options, key: string): string {
+    const blocks = (matching: readonly MatchedBlock[], canonical: boolean): string =>
+      matching.map((matched) => blockText(matched, { options, canonical, key })).join();
     const head = members({ chain: 'stacks', network: network.kind });
     return `{${head},"apply":[${blocks(apply, true)}],"rollback":[${blocks(rollback, false)}]}`;
   }
 
-  const places = (told: readonly MatchedBlock[]): string =>
-    told.map(({ block, txIndexes }) => `${numberOf(block)}:${txIndexes.join()}`).join(';');
+  const places = (matching: readonly MatchedBlock[]): string =>
+    matching.map(({ block, txIndexes }) => `${numberOf(block)}:${txIndexes.join()}`).join(';');
 
-  return (hook: PayloadHook, told: Told): DeliveryBody => {
+  return (hook: PayloadHook, event: MatchedBlocks): DeliveryBody => {
     const options = JSON.stringify(hook.options);
-    const key = `${options}/${places(told.apply)}/${places(told.rollback)}`;
+    const key = `${options}/${places(event.apply)}/${places(event.rollback)}`;
     let shared = events.get(key);
     if (shared === undefined) {
-      shared = Buffer.from(`${eventText(told, hook.options, options)}}`);
+      shared = Buffer.from(`${eventText(event, hook.options, options)}}`);
       events.set(key, shared);
     }
     return { own: `{${members({ chainhook: { uuid: hook.uuid, name: hook.name } })},"event":`, shared };
@@ -191,8 +191,8 @@ export function payloadTexts(network: Network) {
 }
 
 /** The JSON text of a single delivery. */
-export function payloadText(hook: PayloadHook, network: Network, told: Told): string {
-  const { own, shared } = payloadTexts(network)(hook, told);
+export function payloadText(hook: PayloadHook, network: Network, event: MatchedBlocks): string {
+  const { own, shared } = payloadTexts(network)(hook, event);
   return `${own}${new TextDecoder().decode(shared)}`;
 }
 

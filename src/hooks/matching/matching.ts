@@ -95,7 +95,7 @@ type Entries = Map<number, (Residual | null)[]>;
 interface Shape {
   parameters: readonly string[];
   entries: Map<string, Entries>;
-  /** How many keys begin with each value: nearly all that a block has is told from it, without making a key. */
+  /** How many keys begin with each value: it decides for nearly all that a block has, without making a key. */
   first: Map<string, number>;
 }
 

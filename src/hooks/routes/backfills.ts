@@ -1,4 +1,4 @@
-/** Backfills, which tell hooks of the past: as a consumer starts, watches and cancels them. */
+/** Backfills: a consumer starts, watches and cancels them. */
 import { Type } from '@sinclair/typebox';
 import { CursorPage, cursorPage, cursorQuery, pageCursor } from '../../http/pagination.ts';
 import { type Route, route } from '../../http/route.ts';

@@ -44,7 +44,7 @@ export class Trouble {
   #failures = 0;
   /** When a line was last written, on the monotonic clock. */
   #saidAt = Number.NEGATIVE_INFINITY;
-  /** Whether this trouble was told of, so that its end is. */
+  /** Whether this trouble was logged, so that its end is. */
   #isSaid = false;
   #total = 0;
 
@@ -104,7 +104,7 @@ export interface SnpOptions {
   /** Numbers of messages that are passed over. */
   skip: readonly number[];
   take: Intake;
-  /** How far a source was read, as `Ingest.imported` tells it. */
+  /** How far a source was read, as `Ingest.imported` says. */
   placeOf: (source: string) => { rows: number; digest: string };
   tip: () => { height: number; indexBlockHash: Uint8Array };
   /**
@@ -193,7 +193,7 @@ export class SnpSubscriber {
   #reason: HandshakeReason = 'start';
   /** Streams that were asked for since a message was taken. */
   #inVain = 0;
-  /** When a stream was asked for because of a gap, and when a gap was told of, on the monotonic clock. */
+  /** When a stream was asked for because of a gap, and when a gap was logged, on the monotonic clock. */
   readonly #gap = { askedAt: Number.NEGATIVE_INFINITY, saidAt: Number.NEGATIVE_INFINITY };
   #gaps = 0;
   /** The message without a parent for which a stream was asked for that begins after the last block. */
@@ -421,7 +421,7 @@ export class SnpSubscriber {
     return true;
   }
 
-  /** Notes why a message is not taken. That the disk or a shared log takes nothing is told by who writes there. */
+  /** Notes why a message is not taken. A failing disk or shared log is reported by its writer. */
   #held({ id, path, sequence }: Message, error: unknown): void {
     if (isUnavailable(error)) return;
     const remedy = error instanceof UnknownParentError ? PARENT_REMEDY : eventRemedy(sequence);

@@ -119,7 +119,7 @@ export class CheckRun {
     return result.problems.length === 0;
   }
 
-  /** Tells how far the check that is under way has read. */
+  /** Called with the progress of the check that is under way. */
   wentOn(detail: string): void {
     this.watch.at(this.name, { number: this.begun, of: this.of }, detail);
   }

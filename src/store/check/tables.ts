@@ -19,7 +19,7 @@ import type { Value } from './row-digests.ts';
 
 /** The local tables, which are no function of the log, each with the reason. All others can be made again from its entries. */
 export const localTables: Readonly<Record<string, string>> = {
-  changes: 'what realtime subscribers are told, which is kept for a while and not told of what a rebuild makes again',
+  changes: 'what is pushed to realtime clients, which stays for a while, and a rebuild pushes nothing',
   unfilled_upgrades: 'which program made the index: a rebuild by this one leaves none',
   send_many_contracts: 'a setting of the operator, with which an index is made',
   value_indexes: 'a setting of the operator, and how far this host has made what it asks for',

@@ -37,7 +37,7 @@ export type UnreadPrint = EffectOf<'unread_print'>;
 interface Options {
   /** Blocks between two checkpoints; tests, which have accounts of a short history, set it. */
   checkpointEvery?: number;
-  /** Told of each as it is applied. */
+  /** Called for each as it is applied. */
   onUnreadPrint?: (print: UnreadPrint) => void;
   onUnknownKind?: (unknown: EffectOf<'unknown_kind'>) => void;
 }

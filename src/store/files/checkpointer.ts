@@ -19,7 +19,7 @@ export interface WalEvent {
 
 interface CheckpointerOptions {
   directory: string;
-  /** Told once of a log that is too large for a minute. */
+  /** Called once for a log that is too large for a minute. */
   log: (event: WalEvent) => void;
   /** Bytes above which a log is emptied. */
   limitBytes?: number;

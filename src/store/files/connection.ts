@@ -60,7 +60,7 @@ function isDiskFull(path: string): boolean {
 
 /**
  * Adds the path of the file to what SQLite says of it, which names none. Where SQLite can't open a file, it doesn't say why:
- * a full disk is told from it here.
+ * a full disk is recognised here.
  */
 export function named<T>(path: string, run: () => T): T {
   try {
@@ -237,7 +237,7 @@ export function openLocked(path: string): Connection {
 /** What the store does with a statement. */
 type Used = Pick<Statement, 'get' | 'all' | 'values' | 'run' | 'iterate' | 'finalize'>;
 
-/** Is told what is iterated: of all that is done with statements, only this can leave one in the middle of its rows. */
+/** Called with each iteration: of all uses of a statement, only this can leave it in the middle of its rows. */
 type Iterated = (statement: object, rows: ReturnType<Statement['iterate']>) => void;
 
 /**
@@ -284,7 +284,7 @@ class LateStatement implements Used {
 /**
  * Names a statement of a connection.
  * @param compile compiles it; called once, when the statement is used
- * @param iterated is told each time the statement is iterated
+ * @param iterated called each time the statement is iterated
  * @returns the statement, of whose methods those of `Used` are there
  */
 const late = <Row, Values extends SQLQueryBindings[]>(

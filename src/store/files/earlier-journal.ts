@@ -31,7 +31,7 @@ const WITH_CHAIN = 2;
 
 const ANEW = 'Import a recording of the chain into another directory, or let a node send its events anew.';
 
-/** Told how many entries were given their chain values so far. */
+/** Called with the number of entries that have their chain values so far. */
 type Report = (entries: number) => void;
 
 const ENTRIES_BETWEEN_REPORTS = 100_000;

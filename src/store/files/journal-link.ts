@@ -1,6 +1,6 @@
 /**
  * Whether the index and the journal of a data directory belong together. The index keeps the number and the chain value
- * of its last event: what the journal has under that number tells whether it is the same history.
+ * of its last event: what the journal has under that number shows whether it is the same history.
  */
 import { type Database, SQLiteError } from 'bun:sqlite';
 import { existsSync } from 'node:fs';

@@ -1,4 +1,4 @@
-/** Jobs that tell a hook of past blocks. */
+/** Jobs that deliver past blocks to a hook. */
 import type { Database } from 'bun:sqlite';
 import type { Cursor, Page } from '../model/page.ts';
 import { keysetPage, numberAt } from '../queries/page.ts';

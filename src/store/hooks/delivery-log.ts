@@ -50,7 +50,7 @@ export const deliveryOf = (row: DeliveryRow): Delivery => ({
 /** Attempts of a delivery that are kept. */
 export const MOST_ATTEMPTS = 50;
 
-/** What a list of deliveries is narrowed by; heights are those of the blocks it tells of. */
+/** What a list of deliveries is narrowed by; heights are those of its blocks. */
 export interface DeliveryFilter {
   states: readonly DeliveryState[];
   reason: Reason | null;

@@ -41,7 +41,7 @@ export interface HookProgress {
   evaluatedAt: number | null;
 }
 
-interface ToldBlock {
+interface NotifiedBlock {
   height: number;
   /** Hex with 0x. */
   index_block_hash: string;
@@ -49,8 +49,8 @@ interface ToldBlock {
 }
 
 export interface NotifiedBlocks {
-  apply: ToldBlock[];
-  rollback: ToldBlock[];
+  apply: NotifiedBlock[];
+  rollback: NotifiedBlock[];
 }
 
 /** JSON text in two parts, of which deliveries that are made together may share the second. */
@@ -122,7 +122,7 @@ export interface Backfill {
   error: string | null;
 }
 
-/** What a hook was told of a block. */
+/** A block that a hook was notified of. */
 export interface LedgerEntry {
   hookId: number;
   indexBlockHash: Uint8Array;

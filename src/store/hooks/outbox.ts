@@ -58,7 +58,7 @@ export const sql = {
   openUpTo: `SELECT count(*) AS count FROM
                (SELECT 1 FROM hook_deliveries WHERE hook_id = ?1 AND lane = ?2 AND ${isOpen} LIMIT ?3)`,
   openOfBackfill: `SELECT count(*) AS count FROM hook_deliveries WHERE backfill_id = ?1 AND ${isOpen}`,
-  // A backfill tells of one block in each delivery.
+  // Each delivery of a backfill has one block.
   openBackfilled: `SELECT ${deliveryColumns} FROM hook_deliveries INDEXED BY hook_deliveries_queue
                     WHERE hook_id = ?1 AND lane IN (${BACKFILL}, ${REDELIVERY}) AND ${isOpen}
                       AND backfill_id IS NOT NULL AND min_height = ?2

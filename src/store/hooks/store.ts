@@ -36,7 +36,7 @@ type Row = Stored<'hook_ledger', 'hook_id' | 'index_block_hash' | 'height' | 'pl
 export const ledgerSql = {
   ofBlock: `SELECT l.hook_id, l.index_block_hash, l.height, l.places FROM hook_ledger l
              WHERE l.index_block_hash = ?1 ORDER BY l.hook_id`,
-  // By the orphans, which are few, and not by all that the hook was told.
+  // By the orphans, which are few, and not by all that the hook was notified of.
   orphansOf: `SELECT l.hook_id, l.index_block_hash, l.height, l.places
                 FROM orphaned_blocks o CROSS JOIN hook_ledger l
                   ON l.index_block_hash = o.index_block_hash AND l.hook_id = ?1

@@ -4,7 +4,7 @@
  * the tip down to the fork, the new one applied up from it.
  *
  * Block 0 is kept beside the chain, and block 1 shows its transactions. Until a block 1 comes, block 0 is the chain, so
- * that what it hands out counts; no change tells of it.
+ * that what it hands out counts; no change is written for it.
  */
 import type { Database } from 'bun:sqlite';
 import type { Block } from '../../chain/block.ts';
@@ -154,7 +154,7 @@ export function chainReader(db: Database, payloads: BlockPayloads) {
 }
 export type ChainReader = ReturnType<typeof chainReader>;
 
-/** The tip in memory, for those who are told when it moves. */
+/** The tip in memory, for listeners of its moves. */
 function keptTip(read: () => Tip) {
   let known: Tip | null = null;
   return {
@@ -213,8 +213,8 @@ export function chainWriter(
     return change;
   }
 
-  /** Tells the mempool what a change of the chain brought back, and what it took. */
-  function tellMempool({ reverted, applied }: ChainChange, before: Tip, now: number): void {
+  /** Updates the mempool by what a change of the chain brought back and what it mined. */
+  function updateMempool({ reverted, applied }: ChainChange, before: Tip, now: number): void {
     const placed = ({ height, transactions }: Block): ConfirmedTransaction[] =>
       transactions.map((content, place) => ({ content, position: positionOf(height, place) }));
     const restored = reverted.flatMap((block): RestoredTransaction[] =>
@@ -265,7 +265,7 @@ export function chainWriter(
         return { reverted: [], applied: [] };
       }
       const change = growTo(complete(block, network), parentStands === 'orphan' ? parent : null, network);
-      tellMempool(change, before, now);
+      updateMempool(change, before, now);
       setBurnHeight.run(block.burnBlockHeight);
       return change;
     },

@@ -1,4 +1,4 @@
-/** What happened, in order, for those who are told of it as it happens: the rows of `changes`. */
+/** Changes for subscribers, in order: the rows of `changes`. */
 import type { Database } from 'bun:sqlite';
 import type { Change } from '../model/change.ts';
 import { type ChangeKind, MEMPOOL_STATE, storedChange } from '../rows/enums.ts';
@@ -26,12 +26,12 @@ const {
   replaced_and_dropped: REPLACED_AND_DROPPED,
 } = MEMPOOL_STATE;
 
-/** A state as it is told. */
-const told = (state: number | null): number | null => (state === REPLACED_AND_DROPPED ? REPLACED : state);
+/** A state as subscribers see it. */
+const publicState = (state: number | null): number | null => (state === REPLACED_AND_DROPPED ? REPLACED : state);
 
-/** What there is to tell; null for one that is mined, which its block tells, and for one that is what it was. */
+/** The change to push; null for a transaction that is mined, which its block pushes, and for one that is what it was. */
 function kindOf({ from, to, announced }: Moved): ChangeKind | null {
-  if (to === MINED || (told(from) === told(to) && !announced)) return null;
+  if (to === MINED || (publicState(from) === publicState(to) && !announced)) return null;
   if (to !== PENDING) return 'dropped';
   return announced ? 'admitted' : 'restored';
 }
@@ -47,8 +47,8 @@ export function changeWriter(db: Database) {
    * mines it again.
    */
   const transactions = new Map<string, Moved>();
-  /** Whether anybody is told of the event. */
-  let isTold = true;
+  /** Whether the event is pushed to subscribers. */
+  let isLive = true;
 
   function write(kind: ChangeKind, subject: Uint8Array): void {
     const id = insert({ kind: storedChange.numberOf(kind), subject });
@@ -56,14 +56,14 @@ export function changeWriter(db: Database) {
   }
 
   return {
-    /** Begins an event. @param live whether anybody is told of it */
+    /** Begins an event. @param live whether it is pushed to subscribers */
     begin(live: boolean): void {
-      isTold = live;
+      isLive = live;
     },
 
     /** A row of the mempool has another state. */
     moved(txId: Uint8Array, from: number | null, to: number): void {
-      if (!isTold) return;
+      if (!isLive) return;
       const key = txId.toHex();
       const known = transactions.get(key);
       if (known === undefined) transactions.set(key, { txId, from, to, announced: false });
@@ -72,13 +72,13 @@ export function changeWriter(db: Database) {
 
     /** The node announced one that was moved to wait. */
     announced(txId: Uint8Array): void {
-      if (!isTold) return;
+      if (!isLive) return;
       const known = transactions.get(txId.toHex());
       if (known !== undefined) known.announced = true;
     },
 
     /** Ends an event. What it did to the chain comes before what it did to the mempool. */
-    tell(chain: readonly Omit<Change, 'id'>[]): void {
+    end(chain: readonly Omit<Change, 'id'>[]): void {
       for (const { kind, subject } of chain) write(kind, subject);
       for (const moved of transactions.values()) {
         const kind = kindOf(moved);
@@ -87,7 +87,7 @@ export function changeWriter(db: Database) {
       transactions.clear();
     },
 
-    /** Ends an event that nobody is told of, or that is undone. */
+    /** Ends an event that isn't pushed, or that is undone. */
     discard: (): void => transactions.clear(),
   };
 }

@@ -124,7 +124,7 @@ function takeSlice(step: () => boolean, clock: Pick<Clock, 'monotonic'>): { step
 export const COMMAND_PATH = '/stackside/command';
 
 const CommandText = Type.Object({
-  /** Tells the command from all others. */
+  /** Distinguishes the command from all others. */
   uuid: Type.String(),
   type: Type.String(),
   args: Type.Object({}, { additionalProperties: true }),

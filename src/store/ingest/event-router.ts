@@ -33,7 +33,7 @@ import type { IngestLog, Outcome, ReceivedEvent, TransactionListener } from './e
 import { mempoolWriter } from './mempool-writer.ts';
 
 /**
- * So many unknown kinds of each thing are logged: a byte that stands elsewhere in each transaction is told anew each time,
+ * So many unknown kinds of each thing are logged: a byte that stands elsewhere in each transaction is logged anew each time,
  * and must not keep the log from what is new of events.
  */
 const MOST_SAID = 25;
@@ -44,7 +44,7 @@ interface RouterOptions {
   db: Database;
   journal: Journal;
   identity: ChainIdentity;
-  /** Told of each change of the chain, inside its transaction. What it throws undoes the event. */
+  /** Notified of each change of the chain, inside its transaction. What it throws undoes the event. */
   changed: (change: ChainChange, event: ReceivedEvent) => void;
   log: IngestLog;
 }
@@ -125,17 +125,17 @@ export function eventRouter({ db, journal, identity, changed, log }: RouterOptio
   });
   const burnBlocks = burnBlockWriter(db);
   const addAttachments = attachmentWriter(db);
-  /** What the event that is being applied did to the chain. */
-  let told: Omit<Change, 'id'>[] = [];
+  /** Changes of the chain by the event that is being applied. */
+  let chainChanges: Omit<Change, 'id'>[] = [];
 
   function addBlock(payload: ReadBlock, journalId: number, event: ReceivedEvent): Applied {
     if (chain.isKnown(fromHex(payload.index_block_hash))) return NOTHING;
     const change = chain.add(payload, journalId, identity.networkFor(payload), event.receivedAt);
     changed(change, event);
-    for (const { indexBlockHash } of change.applied) told.push({ kind: 'block', subject: indexBlockHash });
+    for (const { indexBlockHash } of change.applied) chainChanges.push({ kind: 'block', subject: indexBlockHash });
     // Block 0 is always beside the chain, and no block that anybody waits for.
     if (change.applied.length === 0 && payload.block_height > 0) {
-      told.push({ kind: 'orphan', subject: fromHex(payload.index_block_hash) });
+      chainChanges.push({ kind: 'orphan', subject: fromHex(payload.index_block_hash) });
     }
     return { outcome: 'applied', change };
   }
@@ -147,7 +147,7 @@ export function eventRouter({ db, journal, identity, changed, log }: RouterOptio
     const change = microblocks.add(streamedMicroblocks(payload, identity.networkOrTest()), parent, now, journalId);
     if (change === null) return NOTHING;
     mempool.streamChanged(change.joined, change.left, now);
-    for (const hash of change.added) told.push({ kind: 'microblock', subject: hash });
+    for (const hash of change.added) chainChanges.push({ kind: 'microblock', subject: hash });
     return appliedWhere(true);
   }
 
@@ -205,13 +205,13 @@ export function eventRouter({ db, journal, identity, changed, log }: RouterOptio
     /**
      * Applies an event.
      * @param journalId its place in the journal
-     * @param live whether subscribers are told of it
+     * @param live whether it is pushed to subscribers
      */
     apply(payload: NodePayload, event: ReceivedEvent, journalId: number, live: boolean): Applied {
-      told = [];
+      chainChanges = [];
       changes.begin(live);
       const applied = route(payload, event, journalId);
-      if (live) changes.tell(told);
+      if (live) changes.end(chainChanges);
       else changes.discard();
       return applied;
     },

@@ -75,7 +75,7 @@ export function openIngest(options: IngestOptions) {
   try {
     return startIngest(options, opened);
   } catch (error) {
-    // Who is told why may put it right and open the directory once more.
+    // The caller may mend the cause and open the directory once more.
     for (const close of opened) close();
     throw error;
   }
@@ -136,22 +136,22 @@ function openParts(options: IngestOptions, opened: (() => void)[]) {
   const history = historyOf(router.chain, identity.networkOrTest);
   const machine = compose({ store: hookStore(db), history, network: identity.network });
   known.add(machine.commands);
-  /** What the journal brings back at the start is not told to subscribers, and nothing of an import is. */
-  let areTold = false;
+  /** Entries that the journal brings back at the start are not pushed to subscribers, nor are those of an import. */
+  let isLive = false;
   const report = blockLog(log);
   const writer = new Writer({
     ...{ index: db, journal, places: indexPlace(db), router, commands, commits, health, report },
     listeners: [router.listener, identity.listener, commands.listener, machine.follower],
     after: options.after ?? null,
     upTo: options.replayTo ?? Number.POSITIVE_INFINITY,
-    isLive: () => areTold,
+    isLive: () => isLive,
     replayed: (events) => log({ event: 'journal_replayed', events }),
   });
   return {
     ...{ files, health, identity, commits, router, report, writer },
-    /** From now on subscribers are told, unless it is an import. */
+    /** From now on changes are pushed to subscribers, unless it is an import. */
     beginLive(): void {
-      areTold = load !== 'bulk';
+      isLive = load !== 'bulk';
     },
   };
 }

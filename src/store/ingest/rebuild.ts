@@ -53,11 +53,11 @@ export interface RebuildOptions extends Omit<IngestOptions, 'staging'> {
   force: boolean;
   /** Whether another process may serve the present index meanwhile, and write to it. */
   beside?: boolean;
-  /** Tells how many bytes are free on the disk of a directory; others than the disk's are for tests. */
+  /** Returns the free bytes on the disk of a directory; tests replace it. */
   free?: (directory: string) => number | null;
-  /** Told of each index of lists before it is made. */
+  /** Called with each secondary index before it is made. */
   making?: (step: SecondaryIndexStep) => void;
-  /** Told of the chainhooks that stand in an old index alone, before it goes. */
+  /** Called with the chainhooks that only an old index has, before it goes. */
   lost?: (hooks: readonly LostHook[]) => void;
 }
 
@@ -148,7 +148,7 @@ export function rebuildIndex(options: RebuildOptions): { tipHeight: number; isIn
     const limit = beside ? { mostBytes: requireServable(options) } : {};
     const staging = openStaging(directory, force);
     const tipHeight = makeIndex({ ...options, ...limit }, staging);
-    // Before the old index goes: whoever is told of them must not miss them.
+    // Before the old index goes, so that they aren't lost unseen.
     const lost = hooksLostWith(directory, staging, force);
     if (lost.length > 0) options.lost?.(lost);
     offerIndex(directory);

@@ -185,7 +185,7 @@ const nameOf = ({ subject, contract, scope }: ValueIndex): ValueIndexName => ({
 export function startValueIndexing({ write, step, clock, log }: ValueIndexingOptions): () => Promise<void> {
   let stopped = false;
   let cancelRetry = () => {};
-  /** What the steps of a slice ended: told once it is committed. */
+  /** What the steps of a slice ended: reported once it is committed. */
   let ended: ValueIndex[] = [];
   const takeSlice = slices(write, clock);
 

@@ -116,11 +116,11 @@ interface WriterOptions {
   after: Clock['after'] | null;
   /** The journal's last entry that is applied. */
   upTo: number;
-  /** Whether subscribers are told of what the journal brings back. */
+  /** Whether entries that the journal brings back are pushed to subscribers. */
   isLive: () => boolean;
-  /** Told of each event that was applied, once it is durable. */
+  /** Called for each event that was applied, once it is durable. */
   report: (applied: Applied) => void;
-  /** Told how many entries the journal brought back. */
+  /** Called with the number of entries that the journal brought back. */
   replayed: (entries: number) => void;
 }
 
@@ -411,7 +411,7 @@ export class Writer {
 
   /**
    * Applies entries of the log; those that the host has already are passed over.
-   * @param live whether subscribers are told of them
+   * @param live whether they are pushed to subscribers
    * @param turn lets others have their turn between two entries
    * @throws ForeignEntryError, InapplicableEntryError; then those before it are applied
    * @throws StoreUnavailableError; then none of them is applied
@@ -773,7 +773,7 @@ interface Sent {
 
 const hashOf = (text: string): bigint => Bun.hash(text) as bigint;
 
-/** Remembers one event, by what tells it from others. */
+/** Remembers one event, by what distinguishes it from others. */
 function lastEvent() {
   let last: { path: string; length: number; hash: bigint } | null = null;
   return {
@@ -817,7 +817,7 @@ export class WriterQueue {
 
 export type WriterHealth = ReturnType<typeof writerHealth>;
 
-/** @param log told once when writes begin to fail, and once when they succeed again */
+/** @param log called once when writes begin to fail, and once when they succeed again */
 export function writerHealth(log: IngestLog) {
   const failures = new Map<StoreFailure, number>();
   /** The failure of the last write; null where the last one succeeded. */

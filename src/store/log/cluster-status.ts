@@ -89,7 +89,7 @@ export async function missingEntries({ engine, tables }: EngineAccess): Promise<
   return found.slice(0, MOST_NAMED);
 }
 
-// ── Hosts, as they told of themselves ──
+// ── The reports of hosts ──
 
 /** Where a host is. */
 interface HostPosition {
@@ -101,7 +101,7 @@ interface HostPosition {
   version: string;
 }
 
-/** What a host tells of itself. */
+/** The report of a host. */
 export interface HostReport extends HostPosition {
   /** Seconds since it was last known to have all entries of the log; 0 while it is. */
   lagSeconds: number;
@@ -109,35 +109,35 @@ export interface HostReport extends HostPosition {
   process: string;
 }
 
-/** What the engine knows that a host tells of itself. */
+/** The engine's answer to a report. */
 export interface HostAnswer {
-  /** Whether another process told of itself under this name since this process did. */
+  /** Whether another process reported under this name since this process did. */
   isNameShared: boolean;
   /** The engine's clock, in Unix milliseconds. */
   now: number;
 }
 
-/** A host with when it told of itself. */
+/** A host with the age of its last report. */
 export interface SeenHost extends HostPosition {
   /** Seconds since then, by the engine's clock. */
   seconds: number;
-  /** Seconds since it was last known to have all entries; 0 where it had them when it told of itself. */
+  /** Seconds since it was last known to have all entries; 0 where it had them when it reported. */
   lagSeconds: number;
 }
 
 /**
- * Tells where this host is.
- * @param isFirst whether this process tells it for the first time: the process before it may have told of itself
+ * Writes the report of this host.
+ * @param isFirst whether it is the first report of this process: the process before it may have reported
  * @throws LogUnavailableError, LogUnknownOutcomeError
  */
-export async function tellPosition(
+export async function writeReport(
   { engine, tables }: EngineAccess,
   host: HostReport,
   isFirst: boolean,
 ): Promise<HostAnswer> {
-  const tell =
+  const write =
     `WITH before AS (SELECT process FROM ${tables.hosts} WHERE name = $1),` +
-    ` told AS (INSERT INTO ${tables.hosts} (name, seq, seen_at, version, process, behind_since)` +
+    ` reported AS (INSERT INTO ${tables.hosts} (name, seq, seen_at, version, process, behind_since)` +
     ' VALUES ($1, $2, clock_timestamp(), $3, $4,' +
     " CASE WHEN $5::float8 > 0 THEN clock_timestamp() - $5::float8 * interval '1 second' END)" +
     ' ON CONFLICT (name) DO UPDATE SET seq = excluded.seq, seen_at = excluded.seen_at, version = excluded.version,' +
@@ -145,13 +145,13 @@ export async function tellPosition(
     ' SELECT (SELECT process FROM before) AS process, extract(epoch FROM clock_timestamp())::float8 AS now';
   const { name, entry, version, process, lagSeconds } = host;
   const rows = await engine.write(({ run }) =>
-    run<{ process: string | null; now: number }>(tell, [name, entry, version, process, lagSeconds]),
+    run<{ process: string | null; now: number }>(write, [name, entry, version, process, lagSeconds]),
   );
   const [{ process: before, now } = { process: null, now: 0 }] = rows;
   return { isNameShared: !isFirst && before !== null && before !== process, now: now * 1_000 };
 }
 
-/** All hosts that ever told of themselves, by name. @throws LogUnavailableError */
+/** All hosts that ever reported, by name. @throws LogUnavailableError */
 export async function readHosts({ engine, tables }: EngineAccess): Promise<SeenHost[]> {
   const rows = await engine.read((run) =>
     run<{ name: string; seq: string; version: string; seconds: number; lag: number }>(

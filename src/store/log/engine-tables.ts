@@ -24,7 +24,7 @@ export function engineAccess(url: string, prefix = '', options: EngineOptions = 
   return { engine: new PostgresEngine(url, options), tables };
 }
 
-/** The names of the tables, and of the channel on which hosts are told of entries. @throws OperatorError */
+/** The names of the tables, and of the channel on which hosts are notified of entries. @throws OperatorError */
 function tablesOf(prefix: string) {
   if (!PREFIX.test(prefix)) {
     throw new OperatorError(

@@ -71,7 +71,7 @@ export class PostgresLog implements SharedLog {
     this.access = access;
     this.#clock = clock;
     // The number is free and the entry before it is the one that the host knows, or nothing is written. Two hosts that try
-    // at once meet at the primary key. Others are told once it is committed.
+    // at once meet at the primary key. Others are notified once it is committed.
     this.#insert =
       `WITH appended AS (INSERT INTO ${log} (seq, received_at, path, payload, chain)` +
       ' SELECT $1::bigint, $2::bigint, $3::text, $4::bytea, $5::bytea' +
@@ -111,7 +111,7 @@ export class PostgresLog implements SharedLog {
     return rows.length === 0 ? 'conflict' : 'appended';
   }
 
-  /** Appends entries by one copy. Nobody is told of it: hosts look. */
+  /** Appends entries by one copy. No host is notified: they poll. */
   async #appendMany(entries: readonly Entry[], head: Head): Promise<Appended> {
     const { engine, tables } = this.access;
     const rows = entries.map(copyRow);
@@ -182,12 +182,12 @@ export class PostgresLog implements SharedLog {
    * that waits looks from time to time as well.
    */
   async wait(after: number, signal: AbortSignal): Promise<void> {
-    const told = new AbortController();
-    const waiter = { after, wake: () => told.abort() };
+    const notified = new AbortController();
+    const waiter = { after, wake: () => notified.abort() };
     this.#waiting.add(waiter);
     try {
       if (await this.#isBeyond(after)) return;
-      await pause(this.#clock, LOOK_MS, AbortSignal.any([signal, told.signal]));
+      await pause(this.#clock, LOOK_MS, AbortSignal.any([signal, notified.signal]));
     } finally {
       this.#waiting.delete(waiter);
     }

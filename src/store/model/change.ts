@@ -1,4 +1,4 @@
-/** What happened to the chain and the mempool, for those who are told of it. */
+/** Changes of the chain and the mempool, for subscribers. */
 import type { AssetAction } from '../../chain/block.ts';
 import type { ChangeKind } from '../rows/enums.ts';
 

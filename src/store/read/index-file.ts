@@ -59,7 +59,7 @@ function journalBeside(index: Connection, directory: string): JournalReader {
 
 /**
  * Opens the files that are in the directory now.
- * @param number tells this file from others that were opened in its place
+ * @param number distinguishes this file from others that were opened in its place
  * @param turns shares the thread among long queries and all that it does else
  * @param limits of what one request may look at; others than usual are for tests
  * @throws OperatorError where there is no index or no journal, one of another version, or one that is being loaded

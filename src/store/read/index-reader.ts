@@ -51,7 +51,7 @@ export interface WorkLimits {
 /**
  * All queries, through one connection.
  * @param journal holds the payloads of blocks that are not canonical
- * @param file tells the file from others that stand in its place before or after
+ * @param file distinguishes the file from others in its place before or after
  * @param limits others than usual are for tests
  * @param kept what the connection keeps from one snapshot to the next; nothing if not given
  * @param turns shares the thread among long queries and all that it does else
@@ -83,7 +83,7 @@ export function readerOf(
   const hooks = madeOnce(() => hookReads(db));
   const search = withStreamed(transactionSearch(db, details, limits.search), streamed);
   return {
-    /** Tells the file that this reads from those that stood in its place before: after a rebuild it is another. */
+    /** Distinguishes the file from those in its place before: after a rebuild it is another. */
     file,
     /** Height of the tip; 0 before the first block. At once, since each answer names it. */
     height: (): number => chain.tip()?.height ?? 0,

@@ -133,7 +133,7 @@ export function fillingTests(fixture: () => EngineFixture): void {
       expect(early.ended).toEqual([expect.objectContaining(refusal)]);
     }
     {
-      // One that was told of no chain learns it by its node's first block with a signed transaction, too late for the one before.
+      // A host whose settings name no chain learns it by its node's first block with a signed transaction, too late for the one before.
       await using unnamed = await open(null);
       await unnamed.follow(1);
       const outcomes = await Promise.allSettled(blocks.map((event) => unnamed.host.receive(event)));

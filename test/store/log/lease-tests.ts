@@ -1,7 +1,7 @@
-/** A lease that one host holds at a time, and the positions that hosts tell. */
+/** A lease that one host holds at a time, and the reports of hosts. */
 
 import { describe, expect, test } from 'bun:test';
-import { readHosts, tellPosition } from '../../../src/store/log/cluster-status.ts';
+import { readHosts, writeReport } from '../../../src/store/log/cluster-status.ts';
 import type { EngineAccess } from '../../../src/store/log/engine-tables.ts';
 import { type LeaseOptions, postgresLeases, readLeases } from '../../../src/store/log/leases.ts';
 import { LogUnavailableError, LogUnknownOutcomeError } from '../../../src/store/log/shared-log.ts';
@@ -92,12 +92,12 @@ export function leaseTests(fixture: () => EngineFixture): void {
     });
   });
 
-  test('hosts tell where they are', async () => {
+  test('hosts report where they are', async () => {
     await using log = await fixture().newLog();
-    await tellPosition(log.access, { name: 'b', entry: 3, version: '1', lagSeconds: 0, process: 'process of b' }, true);
-    await tellPosition(log.access, { name: 'a', entry: 7, version: '1', lagSeconds: 0, process: 'process of a' }, true);
-    await tellPosition(log.access, { name: 'b', entry: 4, version: '2', lagSeconds: 0, process: 'process of b' }, true);
-    await tellPosition(log.access, { name: 'a', entry: 7, version: '1', lagSeconds: 0, process: 'process of a' }, true);
+    await writeReport(log.access, { name: 'b', entry: 3, version: '1', lagSeconds: 0, process: 'process of b' }, true);
+    await writeReport(log.access, { name: 'a', entry: 7, version: '1', lagSeconds: 0, process: 'process of a' }, true);
+    await writeReport(log.access, { name: 'b', entry: 4, version: '2', lagSeconds: 0, process: 'process of b' }, true);
+    await writeReport(log.access, { name: 'a', entry: 7, version: '1', lagSeconds: 0, process: 'process of a' }, true);
     const seconds = expect.any(Number);
     expect(await readHosts(log.access)).toEqual([
       { name: 'a', entry: 7, version: '1', seconds, lagSeconds: 0 },
@@ -105,14 +105,14 @@ export function leaseTests(fixture: () => EngineFixture): void {
     ]);
     // The lag is what the host knows: an old event may come late, and clocks may differ.
     const behind = { name: 'a', entry: 1, version: '1', lagSeconds: 3_600, process: 'process of a' };
-    const { isNameShared, now } = await tellPosition(log.access, behind, false);
+    const { isNameShared, now } = await writeReport(log.access, behind, false);
     expect([isNameShared, Number.isFinite(now)]).toEqual([false, true]);
     const [lagging, level] = await readHosts(log.access);
     expect(Math.floor(lagging!.lagSeconds / 60)).toBe(60);
     expect(level!.lagSeconds).toBe(0);
-    // Another process of that name is news to a process that told of itself before.
+    // Another process of that name is news to a process that reported before.
     const namesake = { ...behind, process: 'another' };
-    expect((await tellPosition(log.access, namesake, true)).isNameShared).toBe(false);
-    expect((await tellPosition(log.access, behind, false)).isNameShared).toBe(true);
+    expect((await writeReport(log.access, namesake, true)).isNameShared).toBe(false);
+    expect((await writeReport(log.access, behind, false)).isNameShared).toBe(true);
   });
 }

@@ -3,7 +3,7 @@
 import { expect, test } from 'bun:test';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { clusterStatus, tellPosition } from '../../../src/store/log/cluster-status.ts';
+import { clusterStatus, writeReport } from '../../../src/store/log/cluster-status.ts';
 import type { Entry, Head } from '../../../src/store/log/entry.ts';
 import { postgresLeases } from '../../../src/store/log/leases.ts';
 import { LOOK_MS } from '../../../src/store/log/postgres-log.ts';
@@ -110,8 +110,8 @@ export function logTests(fixture: () => EngineFixture): void {
     expect((await log.read(0, 9)).length).toBe(2);
     const { engine, tables } = log.access;
     expect(await log.chain(1)).toBe(1);
-    await tellPosition(log.access, { name: 'a', entry: 1, version: '1', lagSeconds: 0, process: 'process of a' }, true);
-    await tellPosition(log.access, { name: 'a', entry: 2, version: '1', lagSeconds: 0, process: 'process of a' }, true);
+    await writeReport(log.access, { name: 'a', entry: 1, version: '1', lagSeconds: 0, process: 'process of a' }, true);
+    await writeReport(log.access, { name: 'a', entry: 2, version: '1', lagSeconds: 0, process: 'process of a' }, true);
     const lease = { name: 'delivery', holder: 'a', seconds: 60, epochSeen: 0 };
     expect(await postgresLeases(log.access).give(lease)).toEqual({ given: 1 });
     expect(await postgresLeases(log.access).setUntil({ ...lease, epoch: 1 }, 60)).toBe(true);
@@ -135,7 +135,7 @@ export function logTests(fixture: () => EngineFixture): void {
     await log.close();
   });
 
-  test('whoever waits is told of an entry by a notification, and goes on by itself after a while', async () => {
+  test('whoever waits is notified of an entry, and goes on by itself after a while', async () => {
     const prefix = await fixture().newTables();
     const clock = heldClock([LOOK_MS]);
     const [waiting, appending] = await Promise.all([
@@ -152,7 +152,7 @@ export function logTests(fixture: () => EngineFixture): void {
       head = next;
     }
     await Promise.all([waiting.wait(head.id, AbortSignal.abort()), waiting.wait(0, never)]);
-    // Nobody is told of an entry that the log lost.
+    // Nobody is notified of an entry that the log lost.
     const looking = waiting.wait(head.id, never);
     await until(() => clock.waiting(LOOK_MS) > 0, 'a wait');
     clock.pass(LOOK_MS);

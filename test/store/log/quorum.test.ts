@@ -8,7 +8,7 @@ import { devnetEvents } from '../../../src/devnet/scenario.ts';
 import { madeSealing, secretsKeyFile } from '../../../src/hooks/delivery/sealing.ts';
 import { withholdEntries } from '../../../src/store/files/backup.ts';
 import type { ReceivedEvent } from '../../../src/store/ingest/ingest.ts';
-import { type ClusterStatus, missingEntries, tellPosition } from '../../../src/store/log/cluster-status.ts';
+import { type ClusterStatus, missingEntries, writeReport } from '../../../src/store/log/cluster-status.ts';
 import { engineAccess, makeTables } from '../../../src/store/log/engine-tables.ts';
 import { postgresLeases } from '../../../src/store/log/leases.ts';
 import { STATEMENT_MS, WAITING_COMMIT } from '../../../src/store/log/postgres-engine.ts';
@@ -52,7 +52,7 @@ describeWith('PostgreSQL', hasPostgres, () => {
       stderr: '',
     });
     const access = engineAccess(quorum.url, 'init_');
-    await tellPosition(
+    await writeReport(
       access,
       { name: 'host-1', entry: 2, version: '1.2.3', lagSeconds: 0, process: 'process of host-1' },
       true,

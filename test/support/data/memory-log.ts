@@ -13,8 +13,8 @@ export type Call = 'append' | 'read' | 'head' | 'wait' | 'lease';
 
 /**
  * What becomes of a call. `unavailable`: it never arrives. `lost`: its answer gets lost. `late`: it arrives when nobody
- * waits for its answer any more. `never`: neither arrives nor is known not to. `refused`: an append that is told of a
- * conflict though there is none. `cut`: a read that stops after one entry. Who waits and is `lost` is told of no entry.
+ * waits for its answer any more. `never`: neither arrives nor is known not to. `refused`: an append that fails with a
+ * conflict though there is none. `cut`: a read that stops after one entry. A waiter that is `lost` is notified of no entry.
  */
 export type Fate = 'done' | 'unavailable' | 'lost' | 'late' | 'never' | 'refused' | 'cut';
 

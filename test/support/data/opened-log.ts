@@ -7,7 +7,7 @@ import type { SharedLog } from '../../../src/store/log/shared-log.ts';
 export const openedLog = (log: SharedLog, leases: LeaseEngine): OpenedLog => ({
   log,
   leases,
-  tell: async () => ({ isNameShared: false, now: 0 }),
+  report: async () => ({ isNameShared: false, now: 0 }),
   missing: async () => [],
   status: async () => ({
     chainId: null,

@@ -30,10 +30,10 @@ export const besideTheChain: Readonly<Record<string, string>> = {
   hooks: 'what users registered, and where their hooks stand: carried over by a rebuild',
   hook_progress: 'how many blocks were evaluated, those of losing branches too',
   hook_secrets: 'what users chose',
-  hook_deliveries: 'what was told of every branch the chain went',
+  hook_deliveries: 'deliveries of every branch the chain went',
   hook_bodies: 'as hook_deliveries',
   hook_attempts: 'as hook_deliveries',
-  hook_ledger: 'what hooks were told, wherever the chain went since',
+  hook_ledger: 'what hooks were notified of, wherever the chain went since',
   hook_backfills: 'as hook_deliveries',
   progress: 'place in the journal, versions of the mempool, and burn blocks that were announced since',
   changes: 'what happened, on the way to whatever chain',
@@ -119,7 +119,7 @@ export function tables(directory: string): Tables {
   return tablesThrough(db);
 }
 
-/** Every table of the index as it stands, numbers of the dictionaries too; but what was told of it, which imports aren't. */
+/** Every table of the index as it is, numbers of the dictionaries too; but not the changes for subscribers, which imports don't make. */
 export function wholeIndex(directory: string, withoutColumns: string[] = []): Tables {
   using db = openExact(indexPath(directory));
   return tablesThrough(db, { without: ['changes'], withoutColumns, resolved: false });

@@ -1,4 +1,4 @@
-/** Snapshots that look at their files when they are told to. */
+/** Snapshots that look at their files when a test says so. */
 import { openSnapshots, type SnapshotEvent, type Snapshots } from '../../../src/store/read/snapshots.ts';
 import { manualClock } from '../time/manual-clock.ts';
 

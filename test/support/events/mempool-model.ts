@@ -1,4 +1,4 @@
-/** What a stream says of each transaction that waits or waited, told from the payloads alone. */
+/** What a stream says of each transaction that waits or waited, from the payloads alone. */
 import type { TransactionContent } from '../../../src/chain/block.ts';
 import { transactionContent } from '../../../src/chain/normalise.ts';
 import { fromHex } from '../../../src/codec/hex.ts';

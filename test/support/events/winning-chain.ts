@@ -1,4 +1,4 @@
-/** Which of a stream's events are those of the chain that won, told from the payloads alone. */
+/** Which of a stream's events are those of the chain that won, from the payloads alone. */
 import type { NodeEvent } from '../../../src/devnet/node-event.ts';
 
 export interface BlockHead {

@@ -148,7 +148,7 @@ interface PlotLook {
   bars: boolean;
   /** The steps between labels; null for any. */
   steps: Steps | null;
-  /** Told over which value the pointer is; null where it is over none. */
+  /** Called with the value under the pointer; null where there is none. */
   onPoint: (index: number | null) => void;
 }
 

@@ -151,7 +151,7 @@ export const withStreamed =
     const page = search(filter, order, limit + waiting.length, first);
     const both = [...page.items, ...waiting].map((of, age) => ({ of, age, key: keyOf(of, order.by) }));
     const sign = order.direction === 'asc' ? 1 : -1;
-    // Rows came in their order, so among equals the place tells the age; a streamed one is newer than any row.
+    // Rows came in their order, so among equals the index gives the age; a streamed one is newer than any row.
     const isNew = (age: number) => age >= page.items.length;
     both.sort((a, b) => {
       if (a.key !== b.key) return a.key < b.key ? -sign : sign;

@@ -8,9 +8,9 @@ import { Empty, Facts, Figures, Panel, Show, Table } from '../../ui/parts.tsx';
 import { Badge, Hash } from '../../ui/values.tsx';
 
 const HOSTS = '/stackside/v1/hosts';
-/** Seconds after which the hosts are asked for again: each tells of itself as often. */
+/** Seconds after which the hosts are asked for again: each reports as often. */
 const HOSTS_EVERY = 5;
-/** Seconds after which a host that tells nothing is taken to be gone. */
+/** Seconds without a report after which a host counts as gone. */
 const GONE_AFTER = 30;
 
 type State = Answer<'/stackside/v1/hosts'>;
@@ -91,7 +91,7 @@ const Cluster = ({ log, self }: { log: Log; self: string }) => (
         label="Hosts"
         rows={log.hosts}
         keyOf={({ name }) => name}
-        empty="No host told of itself yet."
+        empty="No host reported yet."
         columns={[
           { name: 'Host', class: 'break', cell: ({ name }) => <HostName name={name} self={self} /> },
           { name: 'State', class: 'nowrap', cell: (host) => <HostBadge host={host} /> },
