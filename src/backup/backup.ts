@@ -10,7 +10,7 @@ import { copyData, forgetPrivateData, type Standing, standingOf, withholdEntries
 import { checkpointWhole } from '../store/files/connection.ts';
 import { indexPath, journalPath, requireIndex } from '../store/files/database.ts';
 import { lockWriter } from '../store/files/lock.ts';
-import { noteMadeSnapshot } from '../store/files/newest-snapshot.ts';
+import { noteMadeSnapshot } from '../store/files/newest-backup.ts';
 import { COMMAND_PATH } from '../store/ingest/commands.ts';
 import { openIngest } from '../store/ingest/ingest.ts';
 import type { ComposeMachine } from '../store/ingest/state-machine.ts';

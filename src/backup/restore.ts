@@ -11,7 +11,7 @@ import { onFile, operatorErrorOf } from '../base/system-errors.ts';
 import { chainIdText } from '../chain/network.ts';
 import { standingOf } from '../store/files/backup.ts';
 import { lockForRestore } from '../store/files/lock.ts';
-import { noteSnapshot } from '../store/files/newest-snapshot.ts';
+import { noteSnapshot } from '../store/files/newest-backup.ts';
 import { FILE_MODE, makePrivateDirectory, makePrivateFile } from '../store/files/private-files.ts';
 import { clearDoneRestore, isInPlace, requireNoData, takeRestoredFiles } from '../store/files/restore.ts';
 import { keptManifestPath, restoreStaging } from '../store/files/restore-marker.ts';

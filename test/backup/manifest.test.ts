@@ -8,7 +8,7 @@ import { devnetEvents } from '../../src/devnet/scenario.ts';
 import { indexPath } from '../../src/store/files/database.ts';
 import { dataDirectory } from '../support/data/data-directory.ts';
 import { ingestOf, openAt, received } from '../support/data/ingest.ts';
-import { restored, snapshotOf } from '../support/data/snapshot.ts';
+import { restored, snapshotOf } from '../support/data/backup.ts';
 
 const source = ingestOf([...devnetEvents({ seed: 5, blocks: 3, transactionsPerBlock: 2 })].map(received));
 const places = dataDirectory();

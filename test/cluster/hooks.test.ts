@@ -15,7 +15,7 @@ import { dataDirectory } from '../support/data/data-directory.ts';
 import { received } from '../support/data/ingest.ts';
 import { MemoryLog } from '../support/data/memory-log.ts';
 import { sealing } from '../support/data/sealing.ts';
-import { snapshotOf } from '../support/data/snapshot.ts';
+import { snapshotOf } from '../support/data/backup.ts';
 import { wholeIndex } from '../support/data/tables.ts';
 import { openHost } from './open-host.ts';
 

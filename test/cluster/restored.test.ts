@@ -8,7 +8,7 @@ import { type Entry, nextChain } from '../../src/store/log/entry.ts';
 import { dataDirectory } from '../support/data/data-directory.ts';
 import { received } from '../support/data/ingest.ts';
 import { MemoryLog } from '../support/data/memory-log.ts';
-import { restored, snapshotOf } from '../support/data/snapshot.ts';
+import { restored, snapshotOf } from '../support/data/backup.ts';
 import { journalRows, wholeIndex } from '../support/data/tables.ts';
 import { until } from '../support/time/until.ts';
 import { openHost } from './open-host.ts';

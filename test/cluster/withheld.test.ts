@@ -26,7 +26,7 @@ import { type DataDirectory, dataDirectory } from '../support/data/data-director
 import { openAt, received } from '../support/data/ingest.ts';
 import { directWay, MemoryLog } from '../support/data/memory-log.ts';
 import { openedLog } from '../support/data/opened-log.ts';
-import { restored, snapshotOf } from '../support/data/snapshot.ts';
+import { restored, snapshotOf } from '../support/data/backup.ts';
 import { journalRows, tables, wholeIndex } from '../support/data/tables.ts';
 import { addOldNames } from '../support/events/old-names.ts';
 import { assertProperty } from '../support/property.ts';

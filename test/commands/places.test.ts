@@ -12,7 +12,7 @@ import { devnetEvents } from '../../src/devnet/scenario.ts';
 import { readSettingsOf } from '../../src/settings/config.ts';
 import { type DataDirectory, dataDirectory } from '../support/data/data-directory.ts';
 import { ingestOf, received } from '../support/data/ingest.ts';
-import { snapshotOf } from '../support/data/snapshot.ts';
+import { snapshotOf } from '../support/data/backup.ts';
 
 let data: DataDirectory;
 let around: DataDirectory;

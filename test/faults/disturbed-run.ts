@@ -4,7 +4,7 @@ import { expect } from 'bun:test';
 import type { Connect } from '../../src/store/files/connection.ts';
 import { indexPath } from '../../src/store/files/database.ts';
 import { openJournalReader } from '../../src/store/files/journal.ts';
-import { noteSnapshot } from '../../src/store/files/newest-snapshot.ts';
+import { noteSnapshot } from '../../src/store/files/newest-backup.ts';
 import { StoreUnavailableError } from '../../src/store/files/store-failure.ts';
 import type { ReceivedEvent } from '../../src/store/ingest/ingest.ts';
 import { startRetention } from '../../src/store/ingest/retention.ts';

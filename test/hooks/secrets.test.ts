@@ -10,7 +10,7 @@ import { sealingWith, secretsKeyFile } from '../../src/hooks/delivery/sealing.ts
 import { silentMachine } from '../../src/hooks/machine.ts';
 import { dataDirectory } from '../support/data/data-directory.ts';
 import { received } from '../support/data/ingest.ts';
-import { restored, snapshotOf } from '../support/data/snapshot.ts';
+import { restored, snapshotOf } from '../support/data/backup.ts';
 import { eventsOf } from '../support/events/forked-chain.ts';
 import { assertProperty } from '../support/property.ts';
 import { until } from '../support/time/until.ts';

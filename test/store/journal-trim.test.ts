@@ -13,7 +13,7 @@ import { standingOf } from '../../src/store/files/backup.ts';
 import type { Connect } from '../../src/store/files/connection.ts';
 import { indexPath, journalPath } from '../../src/store/files/database.ts';
 import { openJournalReader } from '../../src/store/files/journal.ts';
-import { noteSnapshot } from '../../src/store/files/newest-snapshot.ts';
+import { noteSnapshot } from '../../src/store/files/newest-backup.ts';
 import type { EntryReader } from '../../src/store/files/payload-source.ts';
 import { blockPayloads } from '../../src/store/ingest/block-payloads.ts';
 import { rebuildIndex } from '../../src/store/ingest/rebuild.ts';
@@ -23,7 +23,7 @@ import { type Fault, faultStore, faults, never } from '../faults/fault-store.ts'
 import { imagesAtCommits } from '../support/data/crash-image.ts';
 import { type DataDirectory, dataDirectory } from '../support/data/data-directory.ts';
 import { ingestOf, openAt, received } from '../support/data/ingest.ts';
-import { restored, snapshotOf } from '../support/data/snapshot.ts';
+import { restored, snapshotOf } from '../support/data/backup.ts';
 import { everything, journalRows, wholeIndex } from '../support/data/tables.ts';
 import { manualClock } from '../support/time/manual-clock.ts';
 

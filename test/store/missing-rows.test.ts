@@ -23,7 +23,7 @@ import { openWithHooks } from '../faults/event-range.ts';
 import { type DataDirectory, dataDirectory } from '../support/data/data-directory.ts';
 import { ingestOf, openAt, received } from '../support/data/ingest.ts';
 import { byBits, byStatement, type Loss, places } from '../support/data/missing-rows.ts';
-import { restored, snapshotOf } from '../support/data/snapshot.ts';
+import { restored, snapshotOf } from '../support/data/backup.ts';
 import { everything, wholeIndex } from '../support/data/tables.ts';
 import { casesOf, firstSeed, timeout } from '../support/property.ts';
 

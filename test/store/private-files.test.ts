@@ -10,7 +10,7 @@ import { rebuildIndex } from '../../src/store/ingest/rebuild.ts';
 import { command } from '../e2e/stackside.ts';
 import { type DataDirectory, dataDirectory } from '../support/data/data-directory.ts';
 import { openAt, received } from '../support/data/ingest.ts';
-import { restored, snapshotOf } from '../support/data/snapshot.ts';
+import { restored, snapshotOf } from '../support/data/backup.ts';
 
 const events = [...devnetEvents({ seed: 3, blocks: 2, transactionsPerBlock: 2 })].map(received);
 const modeOf = (path: string): string => (statSync(path).mode & 0o777).toString(8);

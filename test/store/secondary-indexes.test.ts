@@ -15,7 +15,7 @@ import type { Ingest } from '../../src/store/ingest/ingest.ts';
 import { openSnapshots } from '../../src/store/read/snapshots.ts';
 import { dataDirectory } from '../support/data/data-directory.ts';
 import { openAt, received } from '../support/data/ingest.ts';
-import { restored, snapshotOf } from '../support/data/snapshot.ts';
+import { restored, snapshotOf } from '../support/data/backup.ts';
 
 const events = [...devnetEvents({ seed: 7, blocks: 24, transactionsPerBlock: 8, forkEvery: 6 })].map(received);
 

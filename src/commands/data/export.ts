@@ -9,7 +9,7 @@ import { toHex } from '../../codec/hex.ts';
 import { indexPath, journalPath } from '../../store/files/database.ts';
 import type { JournalReader } from '../../store/files/journal.ts';
 import { openWholeJournal } from '../../store/files/journal-link.ts';
-import { snapshotHolding } from '../../store/files/newest-snapshot.ts';
+import { snapshotHolding } from '../../store/files/newest-backup.ts';
 import { viewNamed } from '../../store/sql/view-rows.ts';
 import { print, printLines, writeFile, writeLines } from '../cli/output.ts';
 import { type ExportFormat, type ExportOptions, exportFormats, requireReadable } from '../query/options.ts';

@@ -14,7 +14,7 @@ import {
   requirePresentVersion,
 } from '../files/journal.ts';
 import { fitOf } from '../files/journal-link.ts';
-import { snapshotHolding } from '../files/newest-snapshot.ts';
+import { snapshotHolding } from '../files/newest-backup.ts';
 import { missingSecondaryIndexes, schema } from '../files/secondary-indexes.ts';
 import type { Head } from '../log/entry.ts';
 import { differingViews } from '../views/views.ts';

@@ -9,7 +9,7 @@ import { type JournalReads, openJournal } from '../files/journal.ts';
 import { fitOf, placeOfFile } from '../files/journal-link.ts';
 import { LockTakenError, lockRebuild, lockWriter } from '../files/lock.ts';
 import { clearStaging, offerIndex, openStaging, takeOffer } from '../files/new-index.ts';
-import { snapshotHolding } from '../files/newest-snapshot.ts';
+import { snapshotHolding } from '../files/newest-backup.ts';
 import type { SecondaryIndexStep } from '../files/secondary-indexes.ts';
 import { freeBytes } from '../files/status.ts';
 import { hooksLostWith, type LostHook } from '../hooks/earlier-hooks.ts';

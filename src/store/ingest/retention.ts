@@ -8,7 +8,7 @@ import { OperatorError } from '../../base/errors.ts';
 import type { Connect } from '../files/connection.ts';
 import { openReader } from '../files/database.ts';
 import { type JournalTrimming, openJournalTrimming, type TrimmingStep } from '../files/journal-trim.ts';
-import { newestSnapshot } from '../files/newest-snapshot.ts';
+import { newestSnapshot } from '../files/newest-backup.ts';
 import { unavailable } from '../files/store-failure.ts';
 import { storedBackfillState, storedStage } from '../rows/enums.ts';
 import { KEPT_BLOCKS } from './block-payloads.ts';

@@ -14,11 +14,11 @@ import { runBackup, runRestore } from '../../src/commands/data/backup.ts';
 import { devnetEvents } from '../../src/devnet/scenario.ts';
 import { copyData } from '../../src/store/files/backup.ts';
 import { indexPath, journalPath } from '../../src/store/files/database.ts';
-import { newestSnapshot, noteMadeSnapshot, noteSnapshot } from '../../src/store/files/newest-snapshot.ts';
+import { newestSnapshot, noteMadeSnapshot, noteSnapshot } from '../../src/store/files/newest-backup.ts';
 import { directoryStatus } from '../../src/store/files/status.ts';
 import { type DataDirectory, dataDirectory } from '../support/data/data-directory.ts';
 import { ingestOf, openAt, received } from '../support/data/ingest.ts';
-import { restored, snapshotOf } from '../support/data/snapshot.ts';
+import { restored, snapshotOf } from '../support/data/backup.ts';
 import { everything } from '../support/data/tables.ts';
 
 const PART = 131_072;
