@@ -32,9 +32,9 @@ const round = (): Promise<Round> =>
     const at = (name: string): string => join(directory, name);
     const program = (...args: string[]) => run(onCore(0, script(MAIN, ...args)));
     const imported = await program('import', file, '--data', at('data'), '--log-level', 'error');
-    const saved = await program('backup', at('snapshot'), '--data', at('data'));
-    const restored = await program('restore', at('snapshot'), '--data', at('restored'));
-    const manifest = await Bun.file(join(at('snapshot'), 'manifest.json')).json();
+    const saved = await program('backup', at('backup'), '--data', at('data'));
+    const restored = await program('restore', at('backup'), '--data', at('restored'));
+    const manifest = await Bun.file(join(at('backup'), 'manifest.json')).json();
     const { bytes, compressed_bytes } = manifest.manifest as { bytes: number; compressed_bytes: number };
     if ([...fileSizes(at('restored')).values()].reduce((sum, size) => sum + size, 0) !== bytes) {
       throw new Error('the restored files have another size');
@@ -59,10 +59,10 @@ const row = (name: string, timed: (one: Round) => Finished) => [
 
 publish([
   {
-    title: 'Snapshots',
+    title: 'Backups',
     notes: [
       `${rounds[0]?.transactions.toLocaleString('en-US')} transactions; ${repeat} rounds on one core, each with an import first`,
-      'MB are those of the data; a snapshot in a directory of the same disk',
+      'MB are those of the data; a backup in a directory of the same disk',
     ],
     tables: [
       {
@@ -77,7 +77,7 @@ publish([
         head: ['size', 'MB'],
         rows: [
           ['data', of(({ bytes }) => bytes / MEGABYTE, 1)],
-          ['snapshot', of(({ compressed }) => compressed / MEGABYTE, 1)],
+          ['backup', of(({ compressed }) => compressed / MEGABYTE, 1)],
         ],
       },
     ],

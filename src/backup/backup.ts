@@ -1,4 +1,4 @@
-/** Makes a snapshot of a data directory while a server writes to it. */
+/** Makes a backup of a data directory while a server writes to it. */
 import { existsSync, rmSync } from 'node:fs';
 import { type FileHandle, open } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -10,11 +10,13 @@ import { copyData, forgetPrivateData, type Standing, standingOf, withholdEntries
 import { checkpointWhole } from '../store/files/connection.ts';
 import { indexPath, journalPath, requireIndex } from '../store/files/database.ts';
 import { lockWriter } from '../store/files/lock.ts';
-import { noteMadeSnapshot } from '../store/files/newest-backup.ts';
+import { noteMadeBackup } from '../store/files/newest-backup.ts';
 import { COMMAND_PATH } from '../store/ingest/commands.ts';
 import { openIngest } from '../store/ingest/ingest.ts';
 import type { ComposeMachine } from '../store/ingest/state-machine.ts';
 import {
+  type BackupFile,
+  type BackupTarget,
   compressedPart,
   FORMAT,
   hashOfPart,
@@ -24,8 +26,6 @@ import {
   PART_BYTES,
   type Part,
   partName,
-  type SnapshotFile,
-  type SnapshotTarget,
 } from './manifest.ts';
 
 /** Parts that are made and written at a time. Each has twice its bytes in memory. */
@@ -42,12 +42,12 @@ export type ReportBytes = (bytes: BytesDone) => void;
 
 export interface BackupOptions {
   directory: string;
-  target: SnapshotTarget;
+  target: BackupTarget;
   /** Leaves out all that is not of the chain: what commands made, and the commands themselves. */
   public: boolean;
   /** Makes what applies the journal's commands. */
   machine: ComposeMachine;
-  /** Names of files of the data directory that the snapshot leaves out, and that are needed to go on as before. */
+  /** Names of files of the data directory that the backup leaves out, and that are needed to go on as before. */
   keepElsewhere?: readonly string[];
   /** The version of this program. */
   program: string;
@@ -93,7 +93,7 @@ async function rangeOf(file: FileHandle, offset: number, length: number): Promis
 }
 
 /** Writes a part, and reads it back. @throws OperatorError where something else comes back */
-async function writePart(target: SnapshotTarget, number: number, content: Buffer): Promise<Part> {
+async function writePart(target: BackupTarget, number: number, content: Buffer): Promise<Part> {
   const name = partName(number);
   const bytes = await compressedPart(content);
   await target.write(name, bytes);
@@ -101,7 +101,7 @@ async function writePart(target: SnapshotTarget, number: number, content: Buffer
   if (back === null || !bytes.equals(back)) {
     throw new OperatorError(
       `${name} of ${target.location} is not what was written there.`,
-      'Check the disk or the server that holds the snapshot, and run the backup again.',
+      'Check the disk or the server that holds the backup, and run the backup again.',
     );
   }
   return { bytes: bytes.length, sha256: hashOfPart(content) };
@@ -110,9 +110,9 @@ async function writePart(target: SnapshotTarget, number: number, content: Buffer
 /** Writes the parts of a file. @param before parts of the files before it */
 async function writeFile(
   { target, partBytes = PART_BYTES }: BackupOptions,
-  { path, name, before }: { path: string; name: SnapshotFile['name']; before: number },
+  { path, name, before }: { path: string; name: BackupFile['name']; before: number },
   wrote: (bytes: number) => void,
-): Promise<SnapshotFile> {
+): Promise<BackupFile> {
   const file = await open(path, 'r');
   try {
     const { size } = await file.stat();
@@ -129,7 +129,7 @@ async function writeFile(
 }
 
 /** Writes the parts of both files of the copy. */
-async function writeFiles(options: BackupOptions, copy: string): Promise<SnapshotFile[]> {
+async function writeFiles(options: BackupOptions, copy: string): Promise<BackupFile[]> {
   const names = ['index.db', 'journal.db'] as const;
   const all = names.reduce((sum, name) => sum + Bun.file(join(copy, name)).size, 0);
   let done = 0;
@@ -137,7 +137,7 @@ async function writeFiles(options: BackupOptions, copy: string): Promise<Snapsho
     done += bytes;
     options.report({ done, all, before: 0 });
   };
-  const files: SnapshotFile[] = [];
+  const files: BackupFile[] = [];
   for (const name of names) {
     const before = files.reduce((sum, { parts }) => sum + parts.length, 0);
     files.push(await writeFile(options, { path: join(copy, name), name, before }, wrote));
@@ -147,7 +147,7 @@ async function writeFiles(options: BackupOptions, copy: string): Promise<Snapsho
 
 const sumOf = (numbers: readonly number[]): number => numbers.reduce((sum, number) => sum + number, 0);
 
-function manifestOf(options: BackupOptions, standing: Standing, files: SnapshotFile[]): Manifest {
+function manifestOf(options: BackupOptions, standing: Standing, files: BackupFile[]): Manifest {
   const { program, now, keepElsewhere = [], partBytes = PART_BYTES } = options;
   const { chainId, tip, place, schema } = standing;
   return {
@@ -172,7 +172,7 @@ function manifestOf(options: BackupOptions, standing: Standing, files: SnapshotF
   };
 }
 
-async function writeSnapshot(options: BackupOptions): Promise<Manifest> {
+async function writeBackup(options: BackupOptions): Promise<Manifest> {
   const { target } = options;
   await target.begin();
   const copy = join(target.staging, 'data');
@@ -184,10 +184,10 @@ async function writeSnapshot(options: BackupOptions): Promise<Manifest> {
 }
 
 /**
- * Makes a snapshot. Each part is read back, so that the snapshot is known to be there when this resolves.
- * @throws OperatorError where the data can't be read, or the snapshot can't be written; then there is no snapshot
+ * Makes a backup. Each part is read back, so that the backup is known to be there when this resolves.
+ * @throws OperatorError where the data can't be read, or the backup can't be written; then there is no backup
  */
-export async function makeSnapshot(options: BackupOptions): Promise<Manifest> {
+export async function makeBackup(options: BackupOptions): Promise<Manifest> {
   const { directory, target } = options;
   requireIndex(directory);
   const isBegun = existsSync(target.staging);
@@ -195,7 +195,7 @@ export async function makeSnapshot(options: BackupOptions): Promise<Manifest> {
   let manifest: Manifest;
   try {
     unlock = lockWriter(target.staging);
-    manifest = await writeSnapshot(options);
+    manifest = await writeBackup(options);
     unlock();
     rmSync(target.staging, { recursive: true });
     await target.finish();
@@ -206,7 +206,7 @@ export async function makeSnapshot(options: BackupOptions): Promise<Manifest> {
     throw operatorErrorOf(error, target.location) ?? error;
   }
   const { position, chain } = manifest;
-  if (!options.public) noteMadeSnapshot(directory, { location: target.location, position, chain });
+  if (!options.public) noteMadeBackup(directory, { location: target.location, position, chain });
   return manifest;
 }
 

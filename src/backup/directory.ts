@@ -1,4 +1,4 @@
-/** A snapshot in a directory of its own, which exists whole or not at all. */
+/** A backup in a directory of its own, which exists whole or not at all. */
 import { chmodSync, existsSync, readdirSync, renameSync, rmSync, statSync } from 'node:fs';
 import { open, stat } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
@@ -6,7 +6,7 @@ import { hasCode, OperatorError } from '../base/errors.ts';
 import { syncDirectory } from '../base/files.ts';
 import { onFile, operatorErrorOf } from '../base/system-errors.ts';
 import { DIRECTORY_MODE, FILE_MODE } from '../store/files/private-files.ts';
-import { isSnapshotFile, type SnapshotSource, type SnapshotTarget } from './manifest.ts';
+import { type BackupSource, type BackupTarget, isBackupFile } from './manifest.ts';
 import type { SizeBounds } from './transfer.ts';
 
 /** Runs what works on a file for some time. @throws OperatorError where the file causes a failure */
@@ -21,15 +21,15 @@ async function whileOnFile<T>(path: string, work: () => Promise<T>): Promise<T> 
 /** The bytes of a regular file: a pipe or device, which a link may name, would hold up the reader or never end. */
 async function bytesOf(path: string, most: number): Promise<Uint8Array> {
   if (!(await stat(path)).isFile()) {
-    throw new OperatorError(`${path} is no file.`, 'Copy the snapshot once more from where it was made.');
+    throw new OperatorError(`${path} is no file.`, 'Copy the backup once more from where it was made.');
   }
   const file = await open(path, 'r');
   try {
     const { size } = await file.stat();
     if (size > most) {
       throw new OperatorError(
-        `${path} has ${size} bytes; the snapshot says that it has no more than ${most}.`,
-        'Copy the snapshot once more from where it was made, or take another.',
+        `${path} has ${size} bytes; the backup says that it has no more than ${most}.`,
+        'Copy the backup once more from where it was made, or take another.',
       );
     }
     const bytes = Buffer.alloc(size);
@@ -52,8 +52,8 @@ const readFrom =
     );
   };
 
-/** A snapshot that is there. */
-export const directorySource = (path: string): SnapshotSource => ({ location: path, read: readFrom(path) });
+/** A backup that is there. */
+export const directorySource = (path: string): BackupSource => ({ location: path, read: readFrom(path) });
 
 async function writeSynced(path: string, bytes: Uint8Array): Promise<void> {
   const file = await open(path, 'w', FILE_MODE);
@@ -65,26 +65,26 @@ async function writeSynced(path: string, bytes: Uint8Array): Promise<void> {
   }
 }
 
-/** Where the data is copied to meanwhile, inside the partial snapshot. */
+/** Where the data is copied to meanwhile, inside the partial backup. */
 const WORKSHOP = 'copy';
 
 /** @throws OperatorError where a directory holds what no backup left there: a new one begins by removing all of it */
 function requireOwn(partial: string): void {
   const names = onFile(partial, () => (existsSync(partial) ? readdirSync(partial) : []));
-  const foreign = names.find((name) => name !== WORKSHOP && !isSnapshotFile(name));
+  const foreign = names.find((name) => name !== WORKSHOP && !isBackupFile(name));
   if (foreign === undefined) return;
   throw new OperatorError(
     `${partial} holds ${foreign}, which is of no backup, and would be removed.`,
-    'Give the snapshot another name, or move that directory away.',
+    'Give the backup another name, or move that directory away.',
   );
 }
 
 /**
- * A new snapshot, in a directory beside it until it is whole.
+ * A new backup, in a directory beside it until it is whole.
  * @param given its path, in which `..` may follow a name that does not exist
  * @throws OperatorError where something is in its place, or in that of the directory beside it
  */
-export function directoryTarget(given: string): SnapshotTarget {
+export function directoryTarget(given: string): BackupTarget {
   const path = resolve(given);
   const partial = `${path}.partial`;
   if (!existsSync(dirname(partial))) {

@@ -1,4 +1,4 @@
-/** What a snapshot is: its manifest, its parts, and the places that it is written to and read from. */
+/** What a backup is: its manifest, its parts, and the places that it is written to and read from. */
 import { promisify } from 'node:util';
 import { constants, zstdCompress, zstdDecompress } from 'node:zlib';
 import { type Static, Type } from '@sinclair/typebox';
@@ -10,7 +10,7 @@ import { SCHEMA_VERSION } from '../store/files/database.ts';
 import { JOURNAL_VERSION } from '../store/files/journal.ts';
 import type { SizeBounds } from './transfer.ts';
 
-/** Counts changes of the form of snapshots. */
+/** Counts changes of the form of backups. */
 export const FORMAT = 1;
 export const MANIFEST = 'manifest.json';
 
@@ -34,51 +34,51 @@ const Part = Type.Object({
 });
 export type Part = Static<typeof Part>;
 
-const SnapshotFile = Type.Object({
+const BackupFile = Type.Object({
   name: Type.Union([Type.Literal('index.db'), Type.Literal('journal.db')]),
   bytes: Size,
   parts: Type.Array(Part),
 });
-export type SnapshotFile = Static<typeof SnapshotFile>;
+export type BackupFile = Static<typeof BackupFile>;
 
 export const Manifest = Type.Object({
   format: Type.Literal(FORMAT),
   /** Version of the Stackside that wrote it. */
   program: Type.String(),
   created_at: Type.String(),
-  /** Random: parts of two snapshots under one name can't be taken for each other's. */
+  /** Random: parts of two backups under one name can't be taken for each other's. */
   generation: Type.String(),
   chain_id: Type.Union([Type.Integer({ minimum: 0, maximum: 0xffff_ffff }), Type.Null()]),
   network: Type.Union([Type.Literal('mainnet'), Type.Literal('testnet'), Type.Null()]),
   height: Type.Union([Size, Type.Null()]),
   index_block_hash: Type.Union([Type.String(), Type.Null()]),
-  /** The last event that the snapshot holds, and its chain value in hex. */
+  /** The last event that the backup holds, and its chain value in hex. */
   position: Size,
   chain: Type.String({ pattern: '^[0-9a-f]*$' }),
   schema: Type.Object({ index: Size, journal: Size }),
-  /** Names of files of the data directory that the snapshot leaves out, and that are needed to go on as before. */
+  /** Names of files of the data directory that the backup leaves out, and that are needed to go on as before. */
   keep_elsewhere: Type.Optional(Type.Array(Type.String())),
-  /** Whether commands, and what they made, are left out: the snapshot has the chain alone. */
+  /** Whether commands, and what they made, are left out: the backup has the chain alone. */
   public: Type.Boolean(),
   compression: Type.Literal('zstd'),
   part_bytes: Type.Integer({ minimum: LEAST_PART_BYTES, maximum: MOST_PART_BYTES }),
   /** Bytes of all files, and of all parts. */
   bytes: Size,
   compressed_bytes: Size,
-  files: Type.Array(SnapshotFile, { minItems: 2, maxItems: 2 }),
+  files: Type.Array(BackupFile, { minItems: 2, maxItems: 2 }),
 });
 export type Manifest = Static<typeof Manifest>;
 
 export const partName = (number: number): string => `part-${String(number).padStart(6, '0')}.zst`;
 
-/** Whether a name is that of a file of snapshots. */
-export const isSnapshotFile = (name: string): boolean => name === MANIFEST || /^part-\d{6,}\.zst$/.test(name);
+/** Whether a name is that of a file of backups. */
+export const isBackupFile = (name: string): boolean => name === MANIFEST || /^part-\d{6,}\.zst$/.test(name);
 
-/** A part of a snapshot, and where what it holds belongs. */
+/** A part of a backup, and where what it holds belongs. */
 export interface PlacedPart extends Part {
   /** Counted from 1 over all files. */
   number: number;
-  file: SnapshotFile['name'];
+  file: BackupFile['name'];
   offset: number;
   /** Bytes of what it holds. */
   length: number;
@@ -106,8 +106,8 @@ export function manifestBytes(manifest: Manifest): Buffer {
 
 const damaged = (location: string, why: string): OperatorError =>
   new OperatorError(
-    `The manifest of the snapshot at ${location} is damaged: ${why}.`,
-    'Copy the snapshot once more from where it was made, or take another.',
+    `The manifest of the backup at ${location} is damaged: ${why}.`,
+    'Copy the backup once more from where it was made, or take another.',
   );
 
 function parsed(location: string, bytes: Uint8Array): { manifest?: unknown; sha256?: unknown } {
@@ -144,7 +144,7 @@ function formatOf(manifest: unknown): number | null {
 
 /**
  * Reads a manifest.
- * @param location of the snapshot, for errors
+ * @param location of the backup, for errors
  * @throws OperatorError where it is not whole, contradicts itself, or is of a format that this program doesn't know
  */
 export function readManifest(location: string, bytes: Uint8Array): Manifest {
@@ -153,7 +153,7 @@ export function readManifest(location: string, bytes: Uint8Array): Manifest {
   const format = formatOf(manifest);
   if (format !== null && format > FORMAT) {
     throw new OperatorError(
-      `The snapshot at ${location} has format ${format}; this program reads format ${FORMAT}.`,
+      `The backup at ${location} has format ${format}; this program reads format ${FORMAT}.`,
       'Restore it with the newer Stackside that wrote it.',
     );
   }
@@ -166,14 +166,14 @@ export function readManifest(location: string, bytes: Uint8Array): Manifest {
 }
 
 /**
- * Sees to it that this program can serve what a snapshot holds. A file of an older version is brought up to date by the
+ * Sees to it that this program can serve what a backup holds. A file of an older version is brought up to date by the
  * first start, as it is after an upgrade.
  * @throws OperatorError where a newer program wrote it
  */
 export function requireReadable(location: string, { schema, program }: Manifest): void {
   if (schema.index <= SCHEMA_VERSION && schema.journal <= JOURNAL_VERSION) return;
   throw new OperatorError(
-    `The snapshot at ${location} was written by a newer Stackside, ${program}: its index has schema ${schema.index}, and this program knows ${SCHEMA_VERSION}.`,
+    `The backup at ${location} was written by a newer Stackside, ${program}: its index has schema ${schema.index}, and this program knows ${SCHEMA_VERSION}.`,
     'Restore it with that Stackside or a later one.',
   );
 }
@@ -215,8 +215,8 @@ export async function contentOfPart(
   return content;
 }
 
-/** A place that a snapshot is read from. */
-export interface SnapshotSource {
+/** A place that a backup is read from. */
+export interface BackupSource {
   /** The name of the place in messages, without passwords and keys. */
   readonly location: string;
   /**
@@ -228,15 +228,15 @@ export interface SnapshotSource {
   read(name: string, bounds: SizeBounds): Promise<Uint8Array | null>;
 }
 
-/** A place that a snapshot is written to. */
-export interface SnapshotTarget extends SnapshotSource {
-  /** A directory to copy the data to meanwhile. Whoever writes the snapshot locks it, before anything else is done. */
+/** A place that a backup is written to. */
+export interface BackupTarget extends BackupSource {
+  /** A directory to copy the data to meanwhile. Whoever writes the backup locks it, before anything else is done. */
   readonly staging: string;
-  /** Makes room for a new snapshot. @throws OperatorError where a snapshot is there already */
+  /** Makes room for a new backup. @throws OperatorError where a backup is there already */
   begin(): Promise<void>;
   /** Writes one of its files. @throws OperatorError */
   write(name: string, bytes: Uint8Array): Promise<void>;
-  /** Makes a snapshot of what was written. The staging directory is gone by then. @throws OperatorError */
+  /** Makes a backup of what was written. The staging directory is gone by then. @throws OperatorError */
   finish(): Promise<void>;
   /** Removes what was written, as far as that can be done. */
   discard(): Promise<void>;

@@ -1,9 +1,9 @@
-/** Snapshots on other machines: among the objects of S3, or on a web server, which needs nothing but files. */
+/** Backups on other machines: among the objects of S3, or on a web server, which needs nothing but files. */
 import { rmSync } from 'node:fs';
 import { S3Client } from 'bun';
 import type { Clock } from '../base/clock.ts';
 import { hasCode, OperatorError } from '../base/errors.ts';
-import { LONGEST_MANIFEST, MANIFEST, type SnapshotSource, type SnapshotTarget } from './manifest.ts';
+import { type BackupSource, type BackupTarget, LONGEST_MANIFEST, MANIFEST } from './manifest.ts';
 import { getFile, putFile, type Refusal, type SizeBounds, type Transfer } from './transfer.ts';
 
 /** Statuses that say that there is no such file. */
@@ -14,8 +14,8 @@ function shownUrl(url: URL): string {
   return `${url.origin}${url.pathname}`;
 }
 
-/** A snapshot below a URL. A query of the URL goes with each request. */
-export function webSource(url: URL, clock: Clock): SnapshotSource {
+/** A backup below a URL. A query of the URL goes with each request. */
+export function webSource(url: URL, clock: Clock): BackupSource {
   const location = shownUrl(url);
   const transfer: Transfer = {
     location,
@@ -25,7 +25,7 @@ export function webSource(url: URL, clock: Clock): SnapshotSource {
       MISSING.has(status)
         ? null
         : new OperatorError(
-            `The server of ${location} refuses to send the snapshot, with status ${status}.`,
+            `The server of ${location} refuses to send the backup, with status ${status}.`,
             'Check the URL, and that the server lets this machine read the files below it.',
           ),
   };
@@ -100,12 +100,12 @@ export interface S3Options {
   /** The variables of the process, which name the credentials, region and endpoint. */
   variables: Variables;
   clock: Clock;
-  /** Where a snapshot that is written is made. */
+  /** Where a backup that is written is made. */
   staging: string;
 }
 
 /** @throws OperatorError for a URL without a key, or where there are no credentials */
-export function s3Place({ url, variables, clock, staging }: S3Options): SnapshotTarget {
+export function s3Place({ url, variables, clock, staging }: S3Options): BackupTarget {
   const match = /^s3:\/\/([^/]+)\/+(.*[^/])\/*$/.exec(url);
   if (match === null) throw new OperatorError(`${url} names no key.`, 'Give a bucket and a key: s3://bucket/key');
   const [, bucket = '', key = ''] = match;
@@ -135,10 +135,10 @@ export function s3Place({ url, variables, clock, staging }: S3Options): Snapshot
     read,
     async begin() {
       if ((await read(MANIFEST, { least: 0, most: LONGEST_MANIFEST })) === null) return;
-      throw new OperatorError(`A snapshot already exists at ${location}.`, 'Give another key, or remove the snapshot.');
+      throw new OperatorError(`A backup already exists at ${location}.`, 'Give another key, or remove the backup.');
     },
     write: (name, bytes) => putFile(transfer, () => signed('PUT', name), bytes),
-    // A snapshot is whole with its manifest, which is written last.
+    // A backup is whole with its manifest, which is written last.
     async finish() {},
     async discard() {
       rmSync(staging, { recursive: true, force: true });

@@ -1,5 +1,5 @@
 /**
- * Brings a snapshot into an empty data directory. What is there already is read again and kept where it is what the
+ * Brings a backup into an empty data directory. What is there already is read again and kept where it is what the
  * manifest says, so that a restore goes on wherever the one before broke off.
  */
 import { readFileSync, statfsSync, writeFileSync } from 'node:fs';
@@ -11,12 +11,14 @@ import { onFile, operatorErrorOf } from '../base/system-errors.ts';
 import { chainIdText } from '../chain/network.ts';
 import { standingOf } from '../store/files/backup.ts';
 import { lockForRestore } from '../store/files/lock.ts';
-import { noteSnapshot } from '../store/files/newest-backup.ts';
+import { noteBackup } from '../store/files/newest-backup.ts';
 import { FILE_MODE, makePrivateDirectory, makePrivateFile } from '../store/files/private-files.ts';
 import { clearDoneRestore, isInPlace, requireNoData, takeRestoredFiles } from '../store/files/restore.ts';
 import { keptManifestPath, restoreStaging } from '../store/files/restore-marker.ts';
 import { inParallel, type ReportBytes } from './backup.ts';
 import {
+  type BackupFile,
+  type BackupSource,
   contentOfPart,
   hashOfPart,
   LONGEST_MANIFEST,
@@ -29,8 +31,6 @@ import {
   partsOf,
   readManifest,
   requireReadable,
-  type SnapshotFile,
-  type SnapshotSource,
 } from './manifest.ts';
 
 /** Parts that are fetched at a time. Each has twice its bytes in memory. */
@@ -38,8 +38,8 @@ const AT_A_TIME = 4;
 
 export interface RestoreOptions {
   directory: string;
-  source: SnapshotSource;
-  /** The chain that the snapshot must be of; null for any. */
+  source: BackupSource;
+  /** The chain that the backup must be of; null for any. */
   chainId: number | null;
   report: ReportBytes;
 }
@@ -50,14 +50,14 @@ export interface Restored {
   found: number;
 }
 
-const CHOOSE_ANOTHER = 'Copy the snapshot once more from where it was made, or take another.';
+const CHOOSE_ANOTHER = 'Copy the backup once more from where it was made, or take another.';
 
 async function manifestAt({ source, chainId }: RestoreOptions): Promise<Manifest> {
   const bytes = await source.read(MANIFEST, { least: 0, most: LONGEST_MANIFEST });
   const { location } = source;
   if (bytes === null) {
     throw new OperatorError(
-      `There is no snapshot at ${location}: it has no ${MANIFEST}.`,
+      `There is no backup at ${location}: it has no ${MANIFEST}.`,
       'Check the location; a backup writes the manifest last, so that one which was broken off has none.',
     );
   }
@@ -65,8 +65,8 @@ async function manifestAt({ source, chainId }: RestoreOptions): Promise<Manifest
   requireReadable(location, manifest);
   if (chainId !== null && manifest.chain_id !== null && manifest.chain_id !== chainId) {
     throw new OperatorError(
-      `The snapshot at ${location} is of chain ${chainIdText(manifest.chain_id)}, but the setting names ${chainIdText(chainId)}.`,
-      'Take a snapshot of the chain that you want, or correct --network or --chain-id.',
+      `The backup at ${location} is of chain ${chainIdText(manifest.chain_id)}, but the setting names ${chainIdText(chainId)}.`,
+      'Take a backup of the chain that you want, or correct --network or --chain-id.',
     );
   }
   return manifest;
@@ -84,7 +84,7 @@ function keptManifest(directory: string): Buffer | null {
 
 /**
  * Marks the directory as one that is being restored.
- * @throws OperatorError where a restore of another snapshot is not finished
+ * @throws OperatorError where a restore of another backup is not finished
  */
 function beginRestore(directory: string, manifest: Manifest): void {
   const bytes = manifestBytes(manifest);
@@ -92,8 +92,8 @@ function beginRestore(directory: string, manifest: Manifest): void {
   if (kept?.equals(bytes) === true) return;
   if (kept !== null) {
     throw new OperatorError(
-      `A restore of another snapshot into ${directory} is not finished.`,
-      'Give the location of that snapshot, or remove the directory to begin anew.',
+      `A restore of another backup into ${directory} is not finished.`,
+      'Give the location of that backup, or remove the directory to begin anew.',
     );
   }
   makePrivateDirectory(restoreStaging(directory));
@@ -112,7 +112,7 @@ function requireRoom(directory: string, { bytes }: Manifest, found: number): voi
   const { bavail, bsize } = statfsSync(directory);
   if (bavail * bsize >= bytes - found) return;
   throw new OperatorError(
-    `The disk of ${directory} has ${bavail * bsize} bytes free, and the snapshot needs ${bytes - found} more.`,
+    `The disk of ${directory} has ${bavail * bsize} bytes free, and the backup needs ${bytes - found} more.`,
     'Free space on the disk, or give a directory on another.',
   );
 }
@@ -124,18 +124,18 @@ async function isThere(file: FileHandle, { offset, length, sha256 }: PlacedPart)
   return bytesRead === length && hashOfPart(bytes) === sha256;
 }
 
-async function fetchPart(source: SnapshotSource, part: PlacedPart): Promise<Buffer> {
+async function fetchPart(source: BackupSource, part: PlacedPart): Promise<Buffer> {
   const name = partName(part.number);
   const bytes = await source.read(name, { least: part.bytes, most: part.bytes });
   if (bytes === null) {
-    throw new OperatorError(`The snapshot at ${source.location} lacks ${name}.`, CHOOSE_ANOTHER);
+    throw new OperatorError(`The backup at ${source.location} lacks ${name}.`, CHOOSE_ANOTHER);
   }
   try {
     return await contentOfPart(part, bytes);
   } catch (cause) {
     if (!(cause instanceof PartDamagedError)) throw cause;
     throw new OperatorError(
-      `${name} of the snapshot at ${source.location} is damaged: ${cause.message}.`,
+      `${name} of the backup at ${source.location} is damaged: ${cause.message}.`,
       CHOOSE_ANOTHER,
       {
         cause,
@@ -157,7 +157,7 @@ async function partsLeft(file: FileHandle, parts: readonly PlacedPart[]): Promis
 /** Brings the parts of a file that are missing. */
 async function restoreFile(
   { directory, source }: RestoreOptions,
-  { name, bytes }: SnapshotFile,
+  { name, bytes }: BackupFile,
   parts: readonly PlacedPart[],
   progress: { found(bytes: number): void; brought(bytes: number): void },
 ): Promise<void> {
@@ -187,7 +187,7 @@ const isSame = (a: string, b: Uint8Array | null): boolean => b !== null && a ===
  * erred.
  * @throws OperatorError where they are not
  */
-function requireAsDeclared(directory: string, source: SnapshotSource, manifest: Manifest): void {
+function requireAsDeclared(directory: string, source: BackupSource, manifest: Manifest): void {
   const { place, chainId, schema, journalChain } = standingOf(directory);
   const wrong =
     place.id !== manifest.position || !isSame(manifest.chain, place.chain)
@@ -200,10 +200,7 @@ function requireAsDeclared(directory: string, source: SnapshotSource, manifest: 
             ? 'its journal is not that of its index'
             : null;
   if (wrong === null) return;
-  throw new OperatorError(
-    `The snapshot at ${source.location} is not what its manifest says: ${wrong}.`,
-    CHOOSE_ANOTHER,
-  );
+  throw new OperatorError(`The backup at ${source.location} is not what its manifest says: ${wrong}.`, CHOOSE_ANOTHER);
 }
 
 async function restoreLocked(options: RestoreOptions): Promise<Restored> {
@@ -230,16 +227,16 @@ async function restoreLocked(options: RestoreOptions): Promise<Restored> {
   if (!isMoved) onFile(directory, () => requireAsDeclared(restoreStaging(directory), source, manifest));
   takeRestoredFiles(directory, () => {
     const { position, chain } = manifest;
-    if (!manifest.public) noteSnapshot(directory, { location: source.location, position, chain });
+    if (!manifest.public) noteBackup(directory, { location: source.location, position, chain });
   });
   return { manifest, found };
 }
 
 /**
- * Restores a snapshot, or goes on with a restore that broke off. Until it is done, nothing opens the directory to write.
- * @throws OperatorError where the directory holds data, or the snapshot is missing, damaged, or not for this program
+ * Restores a backup, or goes on with a restore that broke off. Until it is done, nothing opens the directory to write.
+ * @throws OperatorError where the directory holds data, or the backup is missing, damaged, or not for this program
  */
-export async function restoreSnapshot(options: RestoreOptions): Promise<Restored> {
+export async function restoreBackup(options: RestoreOptions): Promise<Restored> {
   const { directory } = options;
   const unlock = onFile(directory, () => lockForRestore(directory));
   try {

@@ -1,4 +1,4 @@
-/** Requests to servers that hold snapshots or journals. What may pass is tried again, each time after a longer wait. */
+/** Requests to servers that hold backups or journals. What may pass is tried again, each time after a longer wait. */
 import { type Clock, pause } from '../base/clock.ts';
 import { OperatorError, PassingError } from '../base/errors.ts';
 import { directFetch } from '../http/direct-fetch.ts';
@@ -149,7 +149,7 @@ export function getFile(
       if (bytes !== null) return bytes;
       throw new OperatorError(
         `${transfer.location} sends more than the ${most} bytes that it may send.`,
-        'Copy the snapshot once more from where it was made, or take another.',
+        'Copy the backup once more from where it was made, or take another.',
       );
     }),
   );

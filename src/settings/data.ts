@@ -105,7 +105,7 @@ export const dataSettings = group('Data and chain', {
     }),
     read: integer,
     absent: 'for ever',
-    help: 'Days after which entries of the journal are removed, or snapshot; either way, only what the newest snapshot of stackside backup holds is removed',
+    help: 'Days after which entries of the journal are removed, or snapshot; either way, only what the newest backup holds is removed',
     accepts: 'a number of days from 1 to 36500, or snapshot',
   }),
   peerKey: setting({

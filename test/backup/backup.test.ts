@@ -1,4 +1,4 @@
-/** A snapshot is one state of the data, and a restore brings all of it or goes on until it has. */
+/** A backup is one state of the data, and a restore brings all of it or goes on until it has. */
 
 import { Database } from 'bun:sqlite';
 import { afterAll, expect, spyOn, test } from 'bun:test';
@@ -7,18 +7,18 @@ import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, symlinkSync, 
 import { join } from 'node:path';
 import { zstdDecompressSync } from 'bun';
 import { directorySource, directoryTarget } from '../../src/backup/directory.ts';
-import { MANIFEST, partName, partsOf, type SnapshotSource } from '../../src/backup/manifest.ts';
+import { type BackupSource, MANIFEST, partName, partsOf } from '../../src/backup/manifest.ts';
 import type { SizeBounds } from '../../src/backup/transfer.ts';
 import { PassingError } from '../../src/base/errors.ts';
 import { runBackup, runRestore } from '../../src/commands/data/backup.ts';
 import { devnetEvents } from '../../src/devnet/scenario.ts';
 import { copyData } from '../../src/store/files/backup.ts';
 import { indexPath, journalPath } from '../../src/store/files/database.ts';
-import { newestSnapshot, noteMadeSnapshot, noteSnapshot } from '../../src/store/files/newest-backup.ts';
+import { newestBackup, noteBackup, noteMadeBackup } from '../../src/store/files/newest-backup.ts';
 import { directoryStatus } from '../../src/store/files/status.ts';
+import { backupOf, restored } from '../support/data/backup.ts';
 import { type DataDirectory, dataDirectory } from '../support/data/data-directory.ts';
 import { ingestOf, openAt, received } from '../support/data/ingest.ts';
-import { restored, snapshotOf } from '../support/data/backup.ts';
 import { everything } from '../support/data/tables.ts';
 
 const PART = 131_072;
@@ -33,8 +33,8 @@ afterAll(() => {
   source[Symbol.dispose]();
   places[Symbol.dispose]();
 });
-const place = join(places.path, 'snapshot');
-const manifest = await snapshotOf(source.path, place, { partBytes: PART });
+const place = join(places.path, 'backup');
+const manifest = await backupOf(source.path, place, { partBytes: PART });
 const parts = partsOf(manifest);
 const whole = everything(source.path);
 
@@ -49,7 +49,7 @@ test('a restored directory is what was saved, and takes the events that follow',
       .sort(),
   ).toEqual(['snapshot.json', 'writer.lock']);
   const known = { location: place, position: manifest.position, chain: manifest.chain };
-  expect([newestSnapshot(folder.path), newestSnapshot(source.path)]).toEqual([known, known]);
+  expect([newestBackup(folder.path), newestBackup(source.path)]).toEqual([known, known]);
   using opened = openAt(folder.path);
   for (const event of events.slice(half)) opened.ingest.take(event);
   opened.ingest.commit();
@@ -59,7 +59,7 @@ test('a restored directory is what was saved, and takes the events that follow',
 });
 
 /** A source that has `after` called with the names of what was read of it. */
-const watched = (after: (name: string) => void): SnapshotSource => {
+const watched = (after: (name: string) => void): BackupSource => {
   const { location, read } = directorySource(place);
   return {
     location,
@@ -99,7 +99,7 @@ test('a restore that was killed at any part goes on from there', async () => {
   }
 });
 
-test('a restore that was left alone by its server goes on, and another snapshot does not come between', async () => {
+test('a restore that was left alone by its server goes on, and another backup does not come between', async () => {
   using folder = dataDirectory();
   let reads = 0;
   const failing = watched(() => {
@@ -108,8 +108,8 @@ test('a restore that was left alone by its server goes on, and another snapshot 
   });
   await expect(restored(failing, folder.path)).rejects.toThrow('The server is gone.');
   const other = join(places.path, 'other');
-  await snapshotOf(source.path, other, { partBytes: PART });
-  await expect(restored(other, folder.path)).rejects.toThrow('A restore of another snapshot');
+  await backupOf(source.path, other, { partBytes: PART });
+  await expect(restored(other, folder.path)).rejects.toThrow('A restore of another backup');
   const { found } = await restored(place, folder.path);
   expect(found).toBeGreaterThan(0);
   expect(everything(folder.path)).toEqual(whole);
@@ -127,7 +127,7 @@ test('bits that turned in any part are noticed, and nothing of the part is used'
     for (let bit = 0; bit < 8; bit++)
       turned[(turned.length >> 1) + bit] = turned[(turned.length >> 1) + bit]! ^ (1 << bit);
     writeFileSync(path, turned);
-    const damage = `${partName(number)} of the snapshot at ${copy.path} is damaged`;
+    const damage = `${partName(number)} of the backup at ${copy.path} is damaged`;
     await expect(restored(copy.path, folder.path)).rejects.toThrow(damage);
     const there = readFileSync(join(folder.path, 'restore', file)).subarray(offset, offset + length);
     expect(there.every((byte) => byte === 0)).toBe(true);
@@ -138,13 +138,13 @@ test('bits that turned in any part are noticed, and nothing of the part is used'
   }
 });
 
-test('a part that is missing, short or of another snapshot is named', async () => {
+test('a part that is missing, short or of another backup is named', async () => {
   using copy = dataDirectory();
   cpSync(place, copy.path, { recursive: true });
   const [first, second] = [partName(1), partName(2)].map((name) => join(copy.path, name)) as [string, string];
   using folder = dataDirectory();
   cpSync(second, first);
-  await expect(restored(copy.path, folder.path)).rejects.toThrow('part-000001.zst of the snapshot');
+  await expect(restored(copy.path, folder.path)).rejects.toThrow('part-000001.zst of the backup');
   writeFileSync(first, readFileSync(join(place, partName(1))).subarray(1));
   await expect(restored(copy.path, folder.path)).rejects.toThrow('it has');
   writeFileSync(first, Buffer.concat([readFileSync(join(place, partName(1))), Buffer.alloc(9)]));
@@ -165,16 +165,16 @@ test('a directory that holds data is left as it is, and one of another chain is 
   await expect(restored(place, folder.path, 1)).rejects.toThrow(
     'is of chain 0x80000000, but the setting names 0x00000001',
   );
-  await expect(restored(join(places.path, 'nowhere'), folder.path)).rejects.toThrow('There is no snapshot at');
+  await expect(restored(join(places.path, 'nowhere'), folder.path)).rejects.toThrow('There is no backup at');
   expect(readdirSync(folder.path)).toEqual(['writer.lock']);
 });
 
-test('a disk without room for the snapshot is said before anything is fetched', async () => {
+test('a disk without room for the backup is said before anything is fetched', async () => {
   using folder = dataDirectory();
   const full = spyOn(files, 'statfsSync').mockImplementation((() => ({ bavail: 10, bsize: 4_096 })) as never);
   try {
     const read: string[] = [];
-    const needs = `has 40960 bytes free, and the snapshot needs ${manifest.bytes} more`;
+    const needs = `has 40960 bytes free, and the backup needs ${manifest.bytes} more`;
     await expect(
       restored(
         watched((name) => read.push(name)),
@@ -197,8 +197,8 @@ test('a backup while events come holds exactly the events that its manifest says
     next += count;
   };
   feed(20);
-  const target = directoryTarget(join(folder.path, 'snapshot'));
-  const made = await snapshotOf(folder.path, '', {
+  const target = directoryTarget(join(folder.path, 'backup'));
+  const made = await backupOf(folder.path, '', {
     partBytes: PART,
     target: {
       ...target,
@@ -214,13 +214,13 @@ test('a backup while events come holds exactly the events that its manifest says
   });
   expect(next).toBeGreaterThan(40);
   using fresh = dataDirectory();
-  await restored(join(folder.path, 'snapshot'), fresh.path);
+  await restored(join(folder.path, 'backup'), fresh.path);
   using fed = ingestOf(events.slice(0, 30));
   expect(everything(fresh.path)).toEqual(everything(fed.path));
   expect(made.position).toBe(everything(fed.path).journal.length);
 });
 
-test('what comes back from the place must be what was written, else there is no snapshot', async () => {
+test('what comes back from the place must be what was written, else there is no backup', async () => {
   const path = join(places.path, 'forgetful');
   const target = directoryTarget(path);
   const forgetful = {
@@ -231,13 +231,13 @@ test('what comes back from the place must be what was written, else there is no 
       return bytes;
     },
   };
-  await expect(snapshotOf(source.path, '', { partBytes: PART, target: forgetful })).rejects.toThrow(
+  await expect(backupOf(source.path, '', { partBytes: PART, target: forgetful })).rejects.toThrow(
     'is not what was written',
   );
   expect(readdirSync(places.path).filter((name) => name.startsWith('forgetful'))).toEqual([]);
 });
 
-test('a public snapshot has no chainhooks, no secrets, and nobody who asked a faucet', async () => {
+test('a public backup has no chainhooks, no secrets, and nobody who asked a faucet', async () => {
   using copy = dataDirectory();
   copyData(source.path, copy.path);
   const secret = Buffer.from('a secret that nobody else may know');
@@ -257,18 +257,18 @@ test('a public snapshot has no chainhooks, no secrets, and nobody who asked a fa
     );
     return [bytes.includes(secret), bytes.includes(address)];
   };
-  await snapshotOf(copy.path, `${path}-not`, { partBytes: PART });
+  await backupOf(copy.path, `${path}-not`, { partBytes: PART });
   expect(holds(`${path}-not`)).toEqual([true, true]);
-  await snapshotOf(copy.path, path, { partBytes: PART, public: true });
+  await backupOf(copy.path, path, { partBytes: PART, public: true });
   expect(holds(path)).toEqual([false, false]);
   using folder = dataDirectory();
   await restored(path, folder.path);
-  expect(newestSnapshot(folder.path)).toBeNull();
+  expect(newestBackup(folder.path)).toBeNull();
   expect(existsSync(journalPath(folder.path))).toBe(true);
   openAt(folder.path)[Symbol.dispose]();
 });
 
-test.skipIf(!existsSync('/dev/zero'))('a snapshot whose files are links to devices is refused, not read', async () => {
+test.skipIf(!existsSync('/dev/zero'))('a backup whose files are links to devices is refused, not read', async () => {
   using hostile = dataDirectory();
   using folder = dataDirectory();
   symlinkSync('/dev/zero', join(hostile.path, MANIFEST));
@@ -284,30 +284,30 @@ test('a backup removes what a backup left beside its place, and nothing else', a
   expect(() => directoryTarget(path)).toThrow(`${partial} holds letter.txt, which is of no backup`);
   expect(readFileSync(join(partial, 'letter.txt'), 'utf8')).toBe('precious');
   files.rmSync(join(partial, 'letter.txt'));
-  await snapshotOf(source.path, path);
+  await backupOf(source.path, path);
   expect(existsSync(partial)).toBe(false);
 });
 
-test('a snapshot is noted in place of one of other data, however far that is, and not in place of a newer one', async () => {
+test('a backup is noted in place of one of other data, however far that is, and not in place of a newer one', async () => {
   const foreign = { location: 'elsewhere', position: manifest.position + 1_000, chain: 'ab'.repeat(32) };
   using folder = dataDirectory();
-  noteSnapshot(folder.path, foreign);
+  noteBackup(folder.path, foreign);
   await restored(place, folder.path);
-  expect(newestSnapshot(folder.path)?.location).toBe(place);
-  noteSnapshot(folder.path, foreign);
+  expect(newestBackup(folder.path)?.location).toBe(place);
+  noteBackup(folder.path, foreign);
   const made = join(places.path, 'noted');
   const newest = { location: made, position: manifest.position, chain: manifest.chain };
-  await snapshotOf(folder.path, made);
-  expect(newestSnapshot(folder.path)).toEqual(newest);
-  noteMadeSnapshot(folder.path, { ...newest, location: 'older', position: manifest.position - 1 });
-  expect(newestSnapshot(folder.path)).toEqual(newest);
+  await backupOf(folder.path, made);
+  expect(newestBackup(folder.path)).toEqual(newest);
+  noteMadeBackup(folder.path, { ...newest, location: 'older', position: manifest.position - 1 });
+  expect(newestBackup(folder.path)).toEqual(newest);
 });
 
-test.each(['ftp://host/snapshot', 'https://host/snapshot', 'S4://bucket/key'])(
+test.each(['ftp://host/backup', 'https://host/backup', 'S4://bucket/key'])(
   'a backup to %s is refused, and so is a restore of what is neither a path nor a URL',
   async (location) => {
     using directory = dataDirectory();
-    const problem = `${location} is no place for a snapshot.`;
+    const problem = `${location} is no place for a backup.`;
     const backup = runBackup({ data: directory.path } as never, location, false);
     await expect(backup).rejects.toMatchObject({ message: problem, remedy: expect.stringContaining('Give a path') });
     if (location.startsWith('https:')) return;

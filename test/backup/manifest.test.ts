@@ -6,19 +6,19 @@ import { type Manifest, manifestBytes, partName, partsOf, readManifest } from '.
 import { OperatorError } from '../../src/base/errors.ts';
 import { devnetEvents } from '../../src/devnet/scenario.ts';
 import { indexPath } from '../../src/store/files/database.ts';
+import { backupOf, restored } from '../support/data/backup.ts';
 import { dataDirectory } from '../support/data/data-directory.ts';
 import { ingestOf, openAt, received } from '../support/data/ingest.ts';
-import { restored, snapshotOf } from '../support/data/backup.ts';
 
 const source = ingestOf([...devnetEvents({ seed: 5, blocks: 3, transactionsPerBlock: 2 })].map(received));
 const places = dataDirectory();
 afterAll(() => places[Symbol.dispose]());
-const place = join(places.path, 'snapshot');
-const made = await snapshotOf(source.path, place, { partBytes: 65_536 });
+const place = join(places.path, 'backup');
+const made = await backupOf(source.path, place, { partBytes: 65_536 });
 source[Symbol.dispose]();
 const text = readFileSync(join(place, 'manifest.json'));
 
-test('it says what the snapshot is of, and where its parts belong', () => {
+test('it says what the backup is of, and where its parts belong', () => {
   expect(readManifest('here', text)).toEqual(made);
   expect(made).toMatchObject({ format: 1, height: 3, network: 'testnet', compression: 'zstd', public: false });
   const parts = partsOf(made);
@@ -44,7 +44,7 @@ test('any byte of it that turns is noticed', () => {
 
 test('half of it is no manifest', () => {
   expect(() => readManifest('here', text.subarray(0, text.length / 2))).toThrow(
-    'manifest of the snapshot at here is damaged',
+    'manifest of the backup at here is damaged',
   );
 });
 

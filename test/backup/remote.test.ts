@@ -1,4 +1,4 @@
-/** Snapshots in S3 and on web servers: signed, verified, and patient with servers that fail. */
+/** Backups in S3 and on web servers: signed, verified, and patient with servers that fail. */
 import { afterAll, expect, test } from 'bun:test';
 import { cpSync, existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -7,10 +7,10 @@ import { s3Place, webSource } from '../../src/backup/remote.ts';
 import { type Clock, systemClock } from '../../src/base/clock.ts';
 import { EXIT, OperatorError } from '../../src/base/errors.ts';
 import { devnetEvents } from '../../src/devnet/scenario.ts';
-import { newestSnapshot } from '../../src/store/files/newest-backup.ts';
+import { newestBackup } from '../../src/store/files/newest-backup.ts';
+import { backupOf, restored } from '../support/data/backup.ts';
 import { dataDirectory } from '../support/data/data-directory.ts';
 import { ingestOf, received } from '../support/data/ingest.ts';
-import { restored, snapshotOf } from '../support/data/backup.ts';
 import { everything } from '../support/data/tables.ts';
 import { S3_KEYS, type S3Server, s3Server } from '../support/servers/s3-server.ts';
 import { until } from '../support/time/until.ts';
@@ -58,7 +58,7 @@ const variables = {
 const place = (key: string, given: Record<string, string | undefined> = {}, clock: Clock = impatientClock()) =>
   s3Place({ url: `s3://${key}`, variables: { ...variables, ...given }, clock, staging: join(folder.path, 'backup') });
 const save = (key: string, clock?: Clock, given?: Record<string, string | undefined>) =>
-  snapshotOf(source.path, '', { partBytes: 65_536, target: place(key, given, clock) });
+  backupOf(source.path, '', { partBytes: 65_536, target: place(key, given, clock) });
 
 /** Runs with requests that fail. */
 async function failing<T>(fail: S3Server['fail'], work: () => Promise<T>): Promise<T> {
@@ -84,7 +84,7 @@ const KEY = 'bucket/a folder/ünïcode+1(2)';
 const manifest = await save(KEY);
 const partCount = manifest.files.reduce((sum, { parts }) => sum + parts.length, 0);
 
-test('a snapshot in S3 is signed objects, the manifest last, and comes back as it was', async () => {
+test('a backup in S3 is signed objects, the manifest last, and comes back as it was', async () => {
   const puts = server.requests.filter(({ method }) => method === 'PUT').map(({ path }) => path);
   expect(puts.at(-1)).toBe(`${KEY}/${MANIFEST}`);
   expect([...server.objects.keys()].sort()).toEqual(puts.toSorted());
@@ -93,9 +93,9 @@ test('a snapshot in S3 is signed objects, the manifest last, and comes back as i
   using data = dataDirectory();
   await restored(place(KEY), data.path);
   expect(everything(data.path)).toEqual(whole);
-  expect(newestSnapshot(data.path)?.location).toBe(`s3://${KEY}`);
+  expect(newestBackup(data.path)?.location).toBe(`s3://${KEY}`);
   const error = await refusal(save(KEY));
-  expect(error.message).toBe(`A snapshot already exists at s3://${KEY}.`);
+  expect(error.message).toBe(`A backup already exists at s3://${KEY}.`);
 });
 
 test('each request fails twice, then each part is cut, and nothing is lost', async () => {
@@ -207,7 +207,7 @@ test('an object that is longer than its manifest says is read no further', async
   expect(error.message).toMatch(/^s3:\/\/bucket\/long sends more than the \d+ bytes that it may send\.$/);
 });
 
-/** The snapshot's files behind a web server. */
+/** The backup's files behind a web server. */
 function webServer(answer: (name: string, url: URL, request: Request) => Response | null) {
   const files = dataDirectory();
   cpSync(local, files.path, { recursive: true });
@@ -225,7 +225,7 @@ function webServer(answer: (name: string, url: URL, request: Request) => Respons
     },
   });
   return {
-    url: `http://127.0.0.1:${web.port}/snapshots/new`,
+    url: `http://127.0.0.1:${web.port}/backups/new`,
     [Symbol.dispose]() {
       files[Symbol.dispose]();
       void web.stop(true);
@@ -233,7 +233,7 @@ function webServer(answer: (name: string, url: URL, request: Request) => Respons
   };
 }
 const local = join(folder.path, 'local');
-await snapshotOf(source.path, local, { partBytes: 65_536 });
+await backupOf(source.path, local, { partBytes: 65_536 });
 const fromWeb = (url: string, clock: Clock = impatientClock()) => webSource(new URL(url), clock);
 
 test('a web server needs nothing but files, and may redirect', async () => {
@@ -241,14 +241,14 @@ test('a web server needs nothing but files, and may redirect', async () => {
   using web = webServer((name, { pathname, search }) => {
     asked.push(pathname);
     expect(search).toBe('?token=secret');
-    return pathname.startsWith('/snapshots/') ? Response.redirect(`/mirror/${name}${search}`) : null;
+    return pathname.startsWith('/backups/') ? Response.redirect(`/mirror/${name}${search}`) : null;
   });
   using data = dataDirectory();
   const from = fromWeb(`${web.url}/?token=secret`);
   expect(from.location).not.toContain('secret');
   await restored(from, data.path);
   expect(everything(data.path)).toEqual(whole);
-  expect(asked[0]).toBe(`/snapshots/new/${MANIFEST}`);
+  expect(asked[0]).toBe(`/backups/new/${MANIFEST}`);
 });
 
 test('a web server that takes zstd for an encoding sends the same bytes', async () => {
@@ -264,11 +264,11 @@ test('a web server that takes zstd for an encoding sends the same bytes', async 
   expect(new Set(encodings)).toEqual(new Set(['identity']));
 });
 
-test('a web server that has no snapshot, or denies it, says so', async () => {
+test('a web server that has no backup, or denies it, says so', async () => {
   using data = dataDirectory();
   using empty = webServer(() => new Response('none', { status: 404 }));
   expect((await refusal(restored(fromWeb(empty.url), data.path))).message).toStartWith(
-    `There is no snapshot at ${empty.url}`,
+    `There is no backup at ${empty.url}`,
   );
   using closed = webServer(() => new Response('no', { status: 403 }));
   expect((await refusal(restored(fromWeb(closed.url), data.path))).message).toEndWith('with status 403.');

@@ -11,11 +11,11 @@ import { type OldNameCommands, type OldNameRow, oldNameParts } from '../../src/s
 import { rebuildIndex } from '../../src/store/ingest/rebuild.ts';
 import { directHooks } from '../hooks/direct.ts';
 import { definition } from '../hooks/server.ts';
+import { backupOf } from '../support/data/backup.ts';
 import { dataDirectory } from '../support/data/data-directory.ts';
 import { received } from '../support/data/ingest.ts';
 import { MemoryLog } from '../support/data/memory-log.ts';
 import { sealing } from '../support/data/sealing.ts';
-import { snapshotOf } from '../support/data/backup.ts';
 import { wholeIndex } from '../support/data/tables.ts';
 import { openHost } from './open-host.ts';
 
@@ -112,13 +112,13 @@ test('a host keeps a whole journal, by which it makes deliveries of old blocks',
   expect(() => requireHost({ ...host, journalKeep: 'snapshot' })).toThrow('--journal-keep');
 });
 
-test('a snapshot of a host has its chainhooks', async () => {
+test('a backup of a host has its chainhooks', async () => {
   const log = new MemoryLog();
   await using one = openHost(log.client());
   for (const event of events) await one.host.receive(event);
   await one.faucets.run('faucet.add', { currency: 'stx', address: 'ST1', ip: '127.0.0.1' });
   using place = dataDirectory();
-  const { position } = await snapshotOf(one.directory, join(place.path, 'whole'), { machine: silentMachine });
+  const { position } = await backupOf(one.directory, join(place.path, 'whole'), { machine: silentMachine });
   expect(position).toBe(log.head.id);
 });
 

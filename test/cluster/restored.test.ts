@@ -1,14 +1,14 @@
-/** A host whose data came from a snapshot with a journal that was trimmed: it shares the log from there on. */
+/** A host whose data came from a backup with a journal that was trimmed: it shares the log from there on. */
 import { afterAll, beforeAll, expect, test } from 'bun:test';
 import { cpSync } from 'node:fs';
 import { join } from 'node:path';
 import { devnetEvents } from '../../src/devnet/scenario.ts';
 import { openJournalTrimming } from '../../src/store/files/journal-trim.ts';
 import { type Entry, nextChain } from '../../src/store/log/entry.ts';
+import { backupOf, restored } from '../support/data/backup.ts';
 import { dataDirectory } from '../support/data/data-directory.ts';
 import { received } from '../support/data/ingest.ts';
 import { MemoryLog } from '../support/data/memory-log.ts';
-import { restored, snapshotOf } from '../support/data/backup.ts';
 import { journalRows, wholeIndex } from '../support/data/tables.ts';
 import { until } from '../support/time/until.ts';
 import { openHost } from './open-host.ts';
@@ -16,7 +16,7 @@ import { openHost } from './open-host.ts';
 const events = [
   ...devnetEvents({ seed: 4, blocks: 5, accounts: 3, transactionsPerBlock: 1, forkEvery: 2, forkDepth: 1 }),
 ].map(received);
-/** Events that the snapshot holds. */
+/** Events that the backup holds. */
 const HELD = events.length - 6;
 /** The journal begins after this entry. */
 const MARK = 4;
@@ -24,7 +24,7 @@ const MARK = 4;
 const home = dataDirectory();
 const places = {
   whole: join(home.path, 'whole'),
-  snapshot: join(home.path, 'snapshot'),
+  backup: join(home.path, 'backup'),
   made: join(home.path, 'made'),
 };
 const all = new MemoryLog();
@@ -32,8 +32,8 @@ const all = new MemoryLog();
 beforeAll(async () => {
   await using whole = openHost(all.client(), places.whole);
   for (const event of events.slice(0, HELD)) await whole.host.receive(event);
-  await snapshotOf(places.whole, places.snapshot);
-  await restored(places.snapshot, places.made);
+  await backupOf(places.whole, places.backup);
+  await restored(places.backup, places.made);
   const trimming = openJournalTrimming(places.made);
   trimming.trimTo(MARK);
   trimming.close();

@@ -22,11 +22,11 @@ import { COMMAND_PATH } from '../../src/store/ingest/commands.ts';
 import { rebuildIndex } from '../../src/store/ingest/rebuild.ts';
 import { CHAIN_START, compressed, type Entry, nextChain, withheld } from '../../src/store/log/entry.ts';
 import { definition, hookServer, receiver } from '../hooks/server.ts';
+import { backupOf, restored } from '../support/data/backup.ts';
 import { type DataDirectory, dataDirectory } from '../support/data/data-directory.ts';
 import { openAt, received } from '../support/data/ingest.ts';
 import { directWay, MemoryLog } from '../support/data/memory-log.ts';
 import { openedLog } from '../support/data/opened-log.ts';
-import { restored, snapshotOf } from '../support/data/backup.ts';
 import { journalRows, tables, wholeIndex } from '../support/data/tables.ts';
 import { addOldNames } from '../support/events/old-names.ts';
 import { assertProperty } from '../support/property.ts';
@@ -54,7 +54,7 @@ const entriesOf = (directory: string): Entry[] => {
 };
 
 let folder: DataDirectory;
-/** A log with commands among the events, data that hold all of it, and data of a public snapshot of them. */
+/** A log with commands among the events, data that hold all of it, and data of a public backup of them. */
 const log = new MemoryLog();
 let whole: string;
 let published: string;
@@ -71,8 +71,8 @@ beforeAll(async () => {
   for (const event of events.slice(half, -4)) await host.host.receive(event);
 });
 beforeAll(async () => {
-  await snapshotOf(whole, join(folder.path, 'snapshot'), { public: true, machine: silentMachine });
-  await restored(join(folder.path, 'snapshot'), published);
+  await backupOf(whole, join(folder.path, 'backup'), { public: true, machine: silentMachine });
+  await restored(join(folder.path, 'backup'), published);
 });
 afterAll(() => folder[Symbol.dispose]());
 
@@ -101,12 +101,12 @@ test('a withheld entry has the chain value of the whole one, and no other hashes
   );
 });
 
-test('a public snapshot has no byte of commands and of what they made, and proves all entries', () => {
+test('a public backup has no byte of commands and of what they made, and proves all entries', () => {
   const [before, after] = [entriesOf(whole), entriesOf(published)];
   const commands = before.filter(({ path }) => path === COMMAND_PATH);
   expect(commands.length).toBeGreaterThan(1);
   expect(after).toEqual(before.map((entry) => (entry.path === COMMAND_PATH ? withheld(entry) : entry)));
-  const place = join(folder.path, 'snapshot');
+  const place = join(folder.path, 'backup');
   const bytes = Buffer.concat(
     readdirSync(place)
       .filter((name) => name !== MANIFEST)
@@ -239,7 +239,7 @@ test('data of a host whose hooks delivered, failed and were changed are a functi
   });
   const before = wholeIndex(lived);
   expect([before.hooks!.length, before.hook_attempts!.length > 1, before.old_names!.length]).toEqual([2, true, 1]);
-  await snapshotOf(lived, join(folder.path, 'of-lived'), { public: true, machine: silentMachine });
+  await backupOf(lived, join(folder.path, 'of-lived'), { public: true, machine: silentMachine });
   const left = join(folder.path, 'left');
   await restored(join(folder.path, 'of-lived'), left);
   const run = { deep: silentMachine };
@@ -273,8 +273,8 @@ test('hashes that are changed in the file are found', () => {
   expect(() => withholdEntries(copy.path, '')).toThrow(`Entry ${id} of`);
 });
 
-test('data of a public snapshot are no host of the log that has the commands', async () => {
+test('data of a public backup are no host of the log that has the commands', async () => {
   const openLog = async () => openedLog(log.client(), log.leases.client(directWay));
   const joining = serving({ cluster: 'postgres://127.0.0.1/none' }, published, {}, { openLog });
-  await expect(joining).rejects.toThrow('are of a public snapshot: commands of the log');
+  await expect(joining).rejects.toThrow('are of a public backup: commands of the log');
 });

@@ -23,13 +23,13 @@ const half = events.length >> 1;
 
 const filled = ingestOf(events);
 const whole = everything(filled.path);
-/** A directory that holds the first half of them, as one that was restored from a snapshot. */
-const snapshot = ingestOf(events.slice(0, half));
+/** A directory that holds the first half of them, as one that was restored from a backup. */
+const backup = ingestOf(events.slice(0, half));
 const peer = await serving({ journalKeep: 'snapshot' }, filled.path);
 const key = readAdminKey(filled.path) ?? '';
 afterAll(async () => {
   await peer[Symbol.asyncDispose]();
-  for (const directory of [filled, snapshot]) directory[Symbol.dispose]();
+  for (const directory of [filled, backup]) directory[Symbol.dispose]();
 });
 
 /** Imports from there. @returns what it printed */
@@ -70,7 +70,7 @@ test.each([
   ['the journal of a server', () => `${peer.api}/stackside/v1/journal`],
   ['a data directory', () => filled.path],
 ])('from %s come the events that are missing, and the journals are equal', async (_, from) => {
-  using restored = copyOf(snapshot);
+  using restored = copyOf(backup);
   const printed = await importFrom(from(), restored.path);
   expect(printed).toMatch(/: \d+ events after event \d+; tip at height 8\n$/);
   expect(everything(restored.path)).toEqual(whole);
@@ -84,13 +84,13 @@ test('an empty directory takes all', async () => {
 });
 
 test('a directory that took other events meanwhile takes what it lacks, like a recording', async () => {
-  using restored = copyOf(snapshot);
+  using restored = copyOf(backup);
   const own = events.slice(half).filter(({ path }) => path === '/new_mempool_tx');
   {
     using opened = openAt(restored.path);
     for (const event of own) opened.ingest.receive({ ...event, receivedAt: event.receivedAt + 5 });
   }
-  const from = everything(snapshot.path).journal.length;
+  const from = everything(backup.path).journal.length;
   expect(await importFrom(peer.api, restored.path)).toContain(` events after event ${from};`);
   expect(tables(restored.path)).toEqual(tables(filled.path));
 });
@@ -114,7 +114,7 @@ test('a journal that was trimmed says what it lacks, and an entry that is damage
   }
   await using server = await serving({}, bad.path);
   const badKey = readAdminKey(bad.path) ?? '';
-  using restored = copyOf(snapshot);
+  using restored = copyOf(backup);
   const from = everything(restored.path).journal.length;
   for (const place of [bad.path, server.api]) {
     expect((await refusal(place, restored.path, badKey)).message).toBe(

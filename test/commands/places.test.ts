@@ -10,9 +10,9 @@ import { exportRows, runExport } from '../../src/commands/data/export.ts';
 import { importJournal } from '../../src/commands/data/import-journal.ts';
 import { devnetEvents } from '../../src/devnet/scenario.ts';
 import { readSettingsOf } from '../../src/settings/config.ts';
+import { backupOf } from '../support/data/backup.ts';
 import { type DataDirectory, dataDirectory } from '../support/data/data-directory.ts';
 import { ingestOf, received } from '../support/data/ingest.ts';
-import { snapshotOf } from '../support/data/backup.ts';
 
 let data: DataDirectory;
 let around: DataDirectory;
@@ -30,7 +30,7 @@ afterAll(() => {
 
 const files = (): string[] => readdirSync(data.path).filter((name) => !/-(shm|wal)$/.test(name));
 
-test('a snapshot inside the data directory, whatever names it', async () => {
+test('a backup inside the data directory, whatever names it', async () => {
   const inside = [
     data.path,
     relative('.', data.path),
@@ -49,8 +49,8 @@ test('a snapshot inside the data directory, whatever names it', async () => {
   expect(files()).toEqual(before);
 });
 
-test('a snapshot is where its path leads, though a name before `..` does not exist', async () => {
-  await snapshotOf(data.path, `${around.path}/missing/../made`);
+test('a backup is where its path leads, though a name before `..` does not exist', async () => {
+  await backupOf(data.path, `${around.path}/missing/../made`);
   expect(existsSync(join(around.path, 'made', 'manifest.json'))).toBe(true);
   expect(readdirSync(around.path).sort()).toEqual(['link', 'made']);
 });

@@ -168,14 +168,14 @@ test('stackside rebuild prints what no entry made of an index from before versio
   expect(stderr).toContain('stackside hooks add - --consumer me\n');
 });
 
-test('stackside backup is a snapshot that stackside restore makes a data directory of', async () => {
-  const made = await stackside('backup', at('snapshot'), '--data', at('data'));
+test('stackside restore makes a data directory of what stackside backup wrote', async () => {
+  const made = await stackside('backup', at('backup'), '--data', at('data'));
   expect([made.code, made.stdout]).toEqual([0, expect.stringContaining('height 40')]);
   const keys = ['admin.key', 'secrets.key'];
-  expect(made.stdout).toContain(`The snapshot holds no keys: keep ${keys.join(' and ')} of ${at('data')} elsewhere.`);
-  const { manifest } = await Bun.file(at('snapshot/manifest.json')).json();
+  expect(made.stdout).toContain(`The backup holds no keys: keep ${keys.join(' and ')} of ${at('data')} elsewhere.`);
+  const { manifest } = await Bun.file(at('backup/manifest.json')).json();
   expect(manifest.keep_elsewhere).toEqual(keys);
-  const brought = await stackside('restore', at('snapshot/manifest.json'), '--data', at('restored'));
+  const brought = await stackside('restore', at('backup/manifest.json'), '--data', at('restored'));
   expect([brought.code, brought.stdout]).toEqual([0, expect.stringContaining('height 40')]);
   expect(brought.stdout).toContain(`put ${keys.join(' and ')} of the old server into ${at('restored')}`);
   expect(directoryStatus(at('restored')).tip).toEqual(tipOf(at('data')));

@@ -60,12 +60,12 @@ describe.skipIf(!canMount)('a file system of a few megabytes', () => {
     '%s: commands say that the disk is full, and a server ends with the code that says to start again',
     async (_, room, files) => {
       using source = ingestOf(events.map(received));
-      for (const args of [['serve', '--api-port', '0', '--event-port', '0'], ['rebuild'], ['backup', 'SNAPSHOT']]) {
+      for (const args of [['serve', '--api-port', '0', '--event-port', '0'], ['rebuild'], ['backup', 'BACKUP']]) {
         using disk = smallDisk(20 * MEGABYTE)!;
         const data = join(disk.path, 'data');
         cpSync(source.path, data, { recursive: true });
         disk.fill(room, files);
-        const given = args.map((arg) => (arg === 'SNAPSHOT' ? join(disk.path, 'snapshot') : arg));
+        const given = args.map((arg) => (arg === 'BACKUP' ? join(disk.path, 'backup') : arg));
         const { code, stderr } = await stackside(...given, '--data', data);
         expect({ args, stderr }).toEqual({
           args,

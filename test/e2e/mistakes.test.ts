@@ -120,8 +120,8 @@ test.skipIf(process.platform === 'win32')(
     expect(imported.stderr).toMatch(TWO_LINES);
     expect(imported.stderr).toContain(join(folder, 'data'));
     expect(imported.code).toBe(1);
-    const restore = ['restore', at('snapshot'), '--data', join(folder, 'restored')];
-    expect((await stackside('backup', at('snapshot'), '--data', at('data'))).code).toBe(0);
+    const restore = ['restore', at('backup'), '--data', join(folder, 'restored')];
+    expect((await stackside('backup', at('backup'), '--data', at('data'))).code).toBe(0);
     const stopped = await inShell(SMALL_FILES, restore);
     expect(stopped.stderr).toMatch(TWO_LINES);
     expect([stopped.code, stopped.stderr]).toEqual([1, expect.stringContaining(join(folder, 'restored'))]);

@@ -23,9 +23,9 @@ import { indexPath } from '../../src/store/files/database.ts';
 import { missingSecondaryIndexes } from '../../src/store/files/secondary-indexes.ts';
 import type { OldNameRow } from '../../src/store/ingest/old-names.ts';
 import { rebuildIndex } from '../../src/store/ingest/rebuild.ts';
+import { backupOf, restored } from '../support/data/backup.ts';
 import { type DataDirectory, dataDirectory } from '../support/data/data-directory.ts';
 import { makeEarlier } from '../support/data/earlier-data.ts';
-import { restored, snapshotOf } from '../support/data/backup.ts';
 import { everything, wholeIndex } from '../support/data/tables.ts';
 import { addOldNames } from '../support/events/old-names.ts';
 import { casesOf } from '../support/property.ts';
@@ -37,10 +37,10 @@ import { type Call, type Fault, faults, never, type Plan } from './fault-store.t
 const filled = template();
 afterAll(() => filled[Symbol.dispose]());
 
-const snapshots = dataDirectory();
-afterAll(() => snapshots[Symbol.dispose]());
-const snapshot = join(snapshots.path, 'snapshot');
-await snapshotOf(filled.path, snapshot, { partBytes: 65_536 });
+const backups = dataDirectory();
+afterAll(() => backups[Symbol.dispose]());
+const backup = join(backups.path, 'backup');
+await backupOf(filled.path, backup, { partBytes: 65_536 });
 
 /** A folder with a data directory and what commands make beside it. */
 const inData = (folder: string): string => join(folder, 'data');
@@ -129,7 +129,7 @@ const commands: readonly Command[] = [
   },
   {
     name: 'backup',
-    act: (folder) => snapshotOf(inData(folder), beside(folder)),
+    act: (folder) => backupOf(inData(folder), beside(folder)),
     async result(folder) {
       const directory = `${folder}-restored`;
       await restored(beside(folder), directory);
@@ -141,7 +141,7 @@ const commands: readonly Command[] = [
   {
     name: 'restore',
     prepare: (folder) => rmSync(inData(folder), { recursive: true }),
-    act: (folder) => restored(snapshot, inData(folder)),
+    act: (folder) => restored(backup, inData(folder)),
     result: (folder) => ({ ...everything(inData(folder)), files: readdirSync(inData(folder)).sort() }),
   },
   {
@@ -369,6 +369,6 @@ test('a backup does not touch what has its name', async () => {
   using folder = dataDirectory();
   cpSync(filled.path, inData(folder.path), { recursive: true });
   writeFileSync(beside(folder.path), 'of another');
-  expect(() => snapshotOf(inData(folder.path), beside(folder.path))).toThrow('A file already exists at');
+  expect(() => backupOf(inData(folder.path), beside(folder.path))).toThrow('A file already exists at');
   expect(readdirSync(folder.path).sort()).toEqual(['data', 'made']);
 });

@@ -4,7 +4,7 @@ import { expect } from 'bun:test';
 import type { Connect } from '../../src/store/files/connection.ts';
 import { indexPath } from '../../src/store/files/database.ts';
 import { openJournalReader } from '../../src/store/files/journal.ts';
-import { noteSnapshot } from '../../src/store/files/newest-backup.ts';
+import { noteBackup } from '../../src/store/files/newest-backup.ts';
 import { StoreUnavailableError } from '../../src/store/files/store-failure.ts';
 import type { ReceivedEvent } from '../../src/store/ingest/ingest.ts';
 import { startRetention } from '../../src/store/ingest/retention.ts';
@@ -88,7 +88,7 @@ const TRIMMED = 2;
 function trimming(directory: string, connect: Connect) {
   const journal = openJournalReader(directory);
   const position = journal.lastId();
-  noteSnapshot(directory, { location: 'elsewhere', position, chain: journal.chainAt(position)!.toHex() });
+  noteBackup(directory, { location: 'elsewhere', position, chain: journal.chainAt(position)!.toHex() });
   journal.close();
   const begin = () => {
     const clock = manualClock();

@@ -8,9 +8,9 @@ import fc from 'fast-check';
 import { list } from '../../src/commands/hooks/hooks.ts';
 import { sealingWith, secretsKeyFile } from '../../src/hooks/delivery/sealing.ts';
 import { silentMachine } from '../../src/hooks/machine.ts';
+import { backupOf, restored } from '../support/data/backup.ts';
 import { dataDirectory } from '../support/data/data-directory.ts';
 import { received } from '../support/data/ingest.ts';
-import { restored, snapshotOf } from '../support/data/backup.ts';
 import { eventsOf } from '../support/events/forked-chain.ts';
 import { assertProperty } from '../support/property.ts';
 import { until } from '../support/time/until.ts';
@@ -257,7 +257,7 @@ test('a key that opens the secrets of some consumers holds up the others alone',
   for (const { received } of [one, two]) expect(sequences(received)).toEqual(upTo(5));
 });
 
-test('a snapshot is restored without the key, and goes on with it', async () => {
+test('a backup is restored without the key, and goes on with it', async () => {
   using directory = dataDirectory();
   using places = dataDirectory();
   mkdirSync(places.path, { recursive: true });
@@ -272,9 +272,9 @@ test('a snapshot is restored without the key, and goes on with it', async () => 
     await drained(server, uuid);
   }
   const at = (name: string) => join(places.path, name);
-  await snapshotOf(directory.path, at('snapshot'), { machine: silentMachine });
+  await backupOf(directory.path, at('backup'), { machine: silentMachine });
   for (const name of ['without', 'with']) {
-    await restored(at('snapshot'), at(name));
+    await restored(at('backup'), at(name));
     expect(readdirSync(at(name))).not.toContain('secrets.key');
   }
   cpSync(secretsKeyFile(directory.path), secretsKeyFile(at('with')));

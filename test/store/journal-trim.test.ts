@@ -1,4 +1,4 @@
-/** The journal is trimmed to what a verified snapshot holds and the index needs no more, and stays one chain. */
+/** The journal is trimmed to what a verified backup holds and the index needs no more, and stays one chain. */
 
 import { Database } from 'bun:sqlite';
 import { afterAll, expect, test } from 'bun:test';
@@ -13,17 +13,17 @@ import { standingOf } from '../../src/store/files/backup.ts';
 import type { Connect } from '../../src/store/files/connection.ts';
 import { indexPath, journalPath } from '../../src/store/files/database.ts';
 import { openJournalReader } from '../../src/store/files/journal.ts';
-import { noteSnapshot } from '../../src/store/files/newest-backup.ts';
+import { noteBackup } from '../../src/store/files/newest-backup.ts';
 import type { EntryReader } from '../../src/store/files/payload-source.ts';
 import { blockPayloads } from '../../src/store/ingest/block-payloads.ts';
 import { rebuildIndex } from '../../src/store/ingest/rebuild.ts';
 import { type JournalKeep, type RetentionEvent, startRetention } from '../../src/store/ingest/retention.ts';
 import { everywhere } from '../faults/everywhere.ts';
 import { type Fault, faultStore, faults, never } from '../faults/fault-store.ts';
+import { backupOf, restored } from '../support/data/backup.ts';
 import { imagesAtCommits } from '../support/data/crash-image.ts';
 import { type DataDirectory, dataDirectory } from '../support/data/data-directory.ts';
 import { ingestOf, openAt, received } from '../support/data/ingest.ts';
-import { restored, snapshotOf } from '../support/data/backup.ts';
 import { everything, journalRows, wholeIndex } from '../support/data/tables.ts';
 import { manualClock } from '../support/time/manual-clock.ts';
 
@@ -42,13 +42,13 @@ const last = standingOf(filled.path).place;
 const NEWEST = events.at(-1)!.receivedAt / 1_000;
 const DAY = 86_400_000;
 
-/** A copy of the directory, of which a snapshot is known up to an event. */
-function withSnapshot(position: number | null): DataDirectory {
+/** A copy of the directory, of which a backup is known up to an event. */
+function withBackup(position: number | null): DataDirectory {
   const directory = dataDirectory();
   cpSync(filled.path, directory.path, { recursive: true });
   if (position !== null) {
     const journal = openJournalReader(directory.path)!;
-    noteSnapshot(directory.path, {
+    noteBackup(directory.path, {
       location: 's3://bucket/key',
       position,
       chain: journal.chainAt(position)!.toHex(),
@@ -99,8 +99,8 @@ function oldestOf(blocks: number): number {
   );
 }
 
-test('what a snapshot holds is removed in steps, and what forks may need stays', () => {
-  using directory = withSnapshot(last.id);
+test('what a backup holds is removed in steps, and what forks may need stays', () => {
+  using directory = withBackup(last.id);
   const before = journalRows(directory.path);
   const said = trim(directory.path);
   const first = firstIn(directory.path);
@@ -113,13 +113,13 @@ test('what a snapshot holds is removed in steps, and what forks may need stays',
 });
 
 test('a step is shorter where payloads are large', () => {
-  using directory = withSnapshot(last.id);
+  using directory = withBackup(last.id);
   trim(directory.path, { ticks: 3, bytes: 1 });
   expect(firstIn(directory.path)).toBe(4);
 });
 
 test('whichever call fails, the journal is one chain, and the next step goes on', () => {
-  using counted = withSnapshot(last.id);
+  using counted = withBackup(last.id);
   let calls = 0;
   {
     using seen = everywhere(never);
@@ -128,7 +128,7 @@ test('whichever call fails, the journal is one chain, and the next step goes on'
   }
   expect(calls).toBeGreaterThan(10);
   for (let at = 0; at < calls; at++) {
-    using directory = withSnapshot(last.id);
+    using directory = withBackup(last.id);
     {
       using _ = everywhere(({ number }) => (number === at ? faults[at % faults.length]! : null));
       try {
@@ -152,7 +152,7 @@ test.each([
   ['begun, though it was said to have failed', { 'BEGIN IMMEDIATE': 'done' }, 1 + STEP],
   ['to be undone, which failed as well', { COMMIT: 'kept', ROLLBACK: 'kept' }, 1 + 2 * STEP],
 ] as const)('a step whose transaction was %s is made by the next one of the same keeper', (_, failing, first) => {
-  using directory = withSnapshot(last.id);
+  using directory = withBackup(last.id);
   const left = new Map<string, Fault['effect']>(Object.entries(failing));
   const store = faultStore();
   store.follow(({ sql }) => {
@@ -165,7 +165,7 @@ test.each([
 });
 
 test('a step that could not begin holds no lock against events', () => {
-  using directory = withSnapshot(last.id);
+  using directory = withBackup(last.id);
   const store = faultStore();
   store.follow(({ sql }) => (sql === 'BEGIN IMMEDIATE' ? { code: 'io', effect: 'done' } : null));
   let locked = true;
@@ -182,25 +182,25 @@ test('a step that could not begin holds no lock against events', () => {
   expect(locked).toBe(false);
 });
 
-test('no more is removed than the snapshot holds, and nothing without one', () => {
-  using part = withSnapshot(18);
+test('no more is removed than the backup holds, and nothing without one', () => {
+  using part = withBackup(18);
   trim(part.path);
   expect(firstIn(part.path)).toBe(16);
-  using none = withSnapshot(null);
+  using none = withBackup(null);
   const said = trim(none.path);
-  expect(said).toEqual([{ event: 'journal_not_trimmed', reason: expect.stringContaining('no snapshot') }]);
-  using other = withSnapshot(null);
-  noteSnapshot(other.path, { location: 'elsewhere', position: 20, chain: 'ab'.repeat(32) });
+  expect(said).toEqual([{ event: 'journal_not_trimmed', reason: expect.stringContaining('no backup') }]);
+  using other = withBackup(null);
+  noteBackup(other.path, { location: 'elsewhere', position: 20, chain: 'ab'.repeat(32) });
   expect(trim(other.path)).toEqual([
-    { event: 'journal_not_trimmed', reason: 'the snapshot at elsewhere is of another journal' },
+    { event: 'journal_not_trimmed', reason: 'the backup at elsewhere is of another journal' },
   ]);
   writeFileSync(join(other.path, 'snapshot.json'), '{"location": 5}');
-  expect(trim(other.path)).toEqual([{ event: 'journal_not_trimmed', reason: expect.stringContaining('no snapshot') }]);
+  expect(trim(other.path)).toEqual([{ event: 'journal_not_trimmed', reason: expect.stringContaining('no backup') }]);
   for (const { path } of [none, other]) expect(firstIn(path)).toBe(1);
 });
 
 test('entries stay for as many days as they are to be kept', () => {
-  using directory = withSnapshot(last.id);
+  using directory = withBackup(last.id);
   const rows = journalRows(directory.path);
   const at = rows[14]!.receivedAt / 1_000;
   trim(directory.path, { keep: 3, now: rows[0]!.receivedAt / 1_000 + 3 * DAY });
@@ -212,7 +212,7 @@ test('entries stay for as many days as they are to be kept', () => {
 });
 
 test('hooks that catch up, and backfills, keep what they have still to read', () => {
-  using free = withSnapshot(last.id);
+  using free = withBackup(last.id);
   trim(free.path);
   expect(firstIn(free.path)).toBeGreaterThan(13);
   const heightOf = (id: number): number => {
@@ -231,7 +231,7 @@ test('hooks that catch up, and backfills, keep what they have still to read', ()
        evaluated, occurrences, window_evaluated, window_occurrences, sequence, consecutive_failures)
        VALUES ('u', 'c', 0, '{}', 'http://h', 2, 0, ?1, x'', 0, 0, 0, 0, 0, 0, 0)`,
   ]) {
-    using directory = withSnapshot(last.id);
+    using directory = withBackup(last.id);
     {
       using db = new Database(indexPath(directory.path));
       db.run(statement, [heightOf(12)]);
@@ -241,13 +241,13 @@ test('hooks that catch up, and backfills, keep what they have still to read', ()
   }
 });
 
-test('events and forks come after a trimming as before it, also to a directory restored from a snapshot of it', async () => {
-  using directory = withSnapshot(last.id);
+test('events and forks come after a trimming as before it, also to a directory restored from a backup of it', async () => {
+  using directory = withBackup(last.id);
   trim(directory.path);
   using places = dataDirectory();
-  await snapshotOf(directory.path, join(places.path, 'snapshot'));
+  await backupOf(directory.path, join(places.path, 'backup'));
   using fed = ingestOf(all);
-  await restored(join(places.path, 'snapshot'), join(places.path, 'data'));
+  await restored(join(places.path, 'backup'), join(places.path, 'data'));
   for (const path of [directory.path, join(places.path, 'data')]) {
     using opened = openAt(path);
     for (const event of later) opened.ingest.take(event);
@@ -259,7 +259,7 @@ test('events and forks come after a trimming as before it, also to a directory r
 });
 
 test('whatever the moment of a crash, the journal is one chain and fits its index', async () => {
-  using directory = withSnapshot(last.id);
+  using directory = withBackup(last.id);
   const images = await imagesAtCommits(directory.path, () => trim(directory.path, { ticks: 3 }));
   expect(images.length).toBe(6);
   const before = everything(directory.path).index;
@@ -276,7 +276,7 @@ test('whatever the moment of a crash, the journal is one chain and fits its inde
 });
 
 test('a rebuild, a deep check, an export and a check say what is missing and what holds it', () => {
-  using directory = withSnapshot(last.id);
+  using directory = withBackup(last.id);
   trim(directory.path);
   const upTo = firstIn(directory.path) - 1;
   const refused = ((): OperatorError => {
@@ -288,18 +288,18 @@ test('a rebuild, a deep check, an export and a check say what is missing and wha
     throw new Error('it was rebuilt');
   })();
   expect(refused.message).toContain(`lacks the events from 1 to ${upTo}`);
-  expect(refused.remedy).toContain('Restore the snapshot at s3://bucket/key into another directory');
+  expect(refused.remedy).toContain('Restore the backup at s3://bucket/key into another directory');
   expect(() => checkDirectory(directory.path, { deep: silentMachine })).toThrow('lacks events');
   const names = checkDirectory(directory.path).map(({ name }) => name);
   expect(names).toContain(
-    `each entry of the journal against its chain value (it lacks the events 1 to ${upTo}, which the snapshot at s3://bucket/key holds)`,
+    `each entry of the journal against its chain value (it lacks the events 1 to ${upTo}, which the backup at s3://bucket/key holds)`,
   );
   // A check since a height begins inside what is missing.
   expect(checkDirectory(directory.path, { since: 3 }).flatMap(({ problems }) => problems)).toEqual([]);
 });
 
 test('an entry that rots after the mark is found by the mark', () => {
-  using directory = withSnapshot(last.id);
+  using directory = withBackup(last.id);
   trim(directory.path);
   const first = firstIn(directory.path);
   using db = new Database(journalPath(directory.path));

@@ -170,7 +170,7 @@ test('a journal that is deleted, emptied, older, or of another chain is refused 
     else expect(directoryStatus(directory.path).journal?.fits ?? false).toBe(false);
     const refused = refusal(() => open(directory.path));
     expect(refused.message).toMatch(says);
-    expect(refused.remedy).toMatch(/Put back the journal\.db.*(stackside rebuild --force|restore a snapshot)/);
+    expect(refused.remedy).toMatch(/Put back the journal\.db.*(stackside rebuild --force|restore a backup)/);
     // A rebuild would lose what only the index has: it is not done unasked.
     expect(refusal(() => rebuild(directory.path)).message).toMatch(/would be lost|another in each|no journal/);
     expect(wholeIndex(directory.path)).toEqual(index);

@@ -20,10 +20,10 @@ import { openJournalTrimming } from '../../src/store/files/journal-trim.ts';
 import { directoryStatus } from '../../src/store/files/status.ts';
 import { rebuildIndex } from '../../src/store/ingest/rebuild.ts';
 import { openWithHooks } from '../faults/event-range.ts';
+import { backupOf, restored } from '../support/data/backup.ts';
 import { type DataDirectory, dataDirectory } from '../support/data/data-directory.ts';
 import { ingestOf, openAt, received } from '../support/data/ingest.ts';
 import { byBits, byStatement, type Loss, places } from '../support/data/missing-rows.ts';
-import { restored, snapshotOf } from '../support/data/backup.ts';
 import { everything, wholeIndex } from '../support/data/tables.ts';
 import { casesOf, firstSeed, timeout } from '../support/property.ts';
 
@@ -60,9 +60,9 @@ const commands: Readonly<Record<string, (directory: string) => Outcome | Promise
     return readFileSync(file, 'utf8');
   },
   async backup(directory) {
-    await snapshotOf(directory, join(directory, 'snapshot'));
+    await backupOf(directory, join(directory, 'backup'));
     const other = join(directory, 'restored');
-    await restored(join(directory, 'snapshot'), other);
+    await restored(join(directory, 'backup'), other);
     return everything(other);
   },
 };

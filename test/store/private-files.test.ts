@@ -8,9 +8,9 @@ import { silentMachine } from '../../src/hooks/machine.ts';
 import { openToOthers } from '../../src/store/files/private-files.ts';
 import { rebuildIndex } from '../../src/store/ingest/rebuild.ts';
 import { command } from '../e2e/stackside.ts';
+import { backupOf, restored } from '../support/data/backup.ts';
 import { type DataDirectory, dataDirectory } from '../support/data/data-directory.ts';
 import { openAt, received } from '../support/data/ingest.ts';
-import { restored, snapshotOf } from '../support/data/backup.ts';
 
 const events = [...devnetEvents({ seed: 3, blocks: 2, transactionsPerBlock: 2 })].map(received);
 const modeOf = (path: string): string => (statSync(path).mode & 0o777).toString(8);
@@ -52,7 +52,7 @@ describe.skipIf(process.platform === 'win32')('what is made', () => {
     const backups = dataDirectory();
     using _ = backups;
     const copy = join(backups.path, 'copy');
-    await snapshotOf(directory, copy);
+    await backupOf(directory, copy);
     expect(modesIn(backups.path)).toEqual({ copy: '700' });
     expect(modesIn(copy)).toEqual({ 'manifest.json': '600', 'part-000001.zst': '600', 'part-000002.zst': '600' });
     await restored(copy, join(backups.path, 'restored'));

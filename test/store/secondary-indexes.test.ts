@@ -13,9 +13,9 @@ import { secondaryIndexes } from '../../src/store/files/secondary-indexes.ts';
 import { directoryStatus } from '../../src/store/files/status.ts';
 import type { Ingest } from '../../src/store/ingest/ingest.ts';
 import { openSnapshots } from '../../src/store/read/snapshots.ts';
+import { backupOf, restored } from '../support/data/backup.ts';
 import { dataDirectory } from '../support/data/data-directory.ts';
 import { openAt, received } from '../support/data/ingest.ts';
-import { restored, snapshotOf } from '../support/data/backup.ts';
 
 const events = [...devnetEvents({ seed: 7, blocks: 24, transactionsPerBlock: 8, forkEvery: 6 })].map(received);
 
@@ -118,12 +118,12 @@ test('what keeps a server from its start is said before an interrupted load is f
   expect(presentIn(directory.path)).toEqual([]);
 });
 
-test('a snapshot of an index that is being loaded has all indexes', async () => {
+test('a backup of an index that is being loaded has all indexes', async () => {
   using directory = dataDirectory();
   using load = bulk(join(directory.path, 'data'));
   take(load.ingest, 0, 10);
-  await snapshotOf(join(directory.path, 'data'), join(directory.path, 'snapshot'));
-  await restored(join(directory.path, 'snapshot'), join(directory.path, 'restored'));
+  await backupOf(join(directory.path, 'data'), join(directory.path, 'backup'));
+  await restored(join(directory.path, 'backup'), join(directory.path, 'restored'));
   expect(presentIn(join(directory.path, 'restored'))).toEqual([...secondaryIndexes]);
   expect(presentIn(join(directory.path, 'data'))).toEqual([]);
 });

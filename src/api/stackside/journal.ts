@@ -135,7 +135,7 @@ export const journalRoute = (family: OperatorFamily, range: (after: number) => J
       if (found.lacksUpTo === null) return streamedPage(after, limit, found);
       throw new ApiError(
         410,
-        `The journal no longer has the entries up to number ${found.lacksUpTo}; restore a snapshot that has them`,
+        `The journal no longer has the entries up to number ${found.lacksUpTo}; restore a backup that has them`,
         'JOURNAL_TRIMMED',
       );
     },

@@ -169,7 +169,7 @@ export function requireHost({ journalKeep, cluster }: Pick<Settings, 'journalKee
 }
 
 /**
- * Refuses data of a public snapshot, which lack what commands of the log made, unless the log began with such data.
+ * Refuses data of a public backup, which lack what commands of the log made, unless the log began with such data.
  * @throws OperatorError where the journal withholds an entry that the log has, PassingError where the log can't be asked
  */
 async function requireNothingWithheld(directory: string, log: SharedLog): Promise<void> {
@@ -180,12 +180,12 @@ async function requireNothingWithheld(directory: string, log: SharedLog): Promis
     if (entry?.id === last && entry.path === WITHHELD_PATH) return;
   } catch (error) {
     if (!(error instanceof LogUnavailableError)) throw error;
-    const remedy = 'Start this host again once the log can be reached: its data are of a public snapshot.';
+    const remedy = 'Start this host again once the log can be reached: its data are of a public backup.';
     throw new PassingError(error.message, remedy, { cause: error });
   }
   throw new OperatorError(
-    `The data in ${directory} are of a public snapshot: commands of the log, up to entry ${last}, are withheld in them.`,
-    'Restore a snapshot that was not made with --public, or begin with an empty directory.',
+    `The data in ${directory} are of a public backup: commands of the log, up to entry ${last}, are withheld in them.`,
+    'Restore a backup that was not made with --public, or begin with an empty directory.',
   );
 }
 

@@ -1,10 +1,10 @@
-/** `stackside backup` and `stackside restore`: snapshots of a data directory. */
+/** `stackside backup` and `stackside restore`: backups of a data directory. */
 import { join } from 'node:path';
-import { makeSnapshot } from '../../backup/backup.ts';
+import { makeBackup } from '../../backup/backup.ts';
 import { directorySource, directoryTarget } from '../../backup/directory.ts';
-import { MANIFEST, type SnapshotSource, type SnapshotTarget } from '../../backup/manifest.ts';
+import { type BackupSource, type BackupTarget, MANIFEST } from '../../backup/manifest.ts';
 import { s3Place, webSource } from '../../backup/remote.ts';
-import { restoreSnapshot } from '../../backup/restore.ts';
+import { restoreBackup } from '../../backup/restore.ts';
 import { systemClock } from '../../base/clock.ts';
 import { OperatorError } from '../../base/errors.ts';
 import { isInside } from '../../base/files.ts';
@@ -18,21 +18,21 @@ import { serverVersion } from '../cli/this-program.ts';
 /** Where the data is copied to before it is sent to S3, inside the data directory. */
 const WORKSHOP = 'backup';
 
-/** Files of a data directory that no snapshot holds, so that whoever has one can neither sign deliveries nor manage hooks. */
+/** Files of a data directory that no backup holds, so that whoever has one can neither sign deliveries nor manage hooks. */
 const KEYS = [ADMIN_KEY, SECRETS_KEY];
 
 const schemeOf = (location: string): string | null =>
   /^([a-z][a-z0-9+.-]+):\/\//i.exec(location)?.[1]?.toLowerCase() ?? null;
 
-/** A location without the name of the manifest, which may be given in place of the snapshot. */
+/** A location without the name of the manifest, which may be given in place of the backup. */
 const withoutManifest = (location: string): string =>
   location.endsWith(`/${MANIFEST}`) ? location.slice(0, -MANIFEST.length - 1) : location;
 
 const notServed = (location: string, remedy: string): OperatorError =>
-  new OperatorError(`${location} is no place for a snapshot.`, remedy);
+  new OperatorError(`${location} is no place for a backup.`, remedy);
 
 /**
- * Refuses a snapshot inside the data directory, where commands remove the directories that they work in.
+ * Refuses a backup inside the data directory, where commands remove the directories that they work in.
  * @throws OperatorError
  */
 function requireOutside(location: string, directory: string): void {
@@ -44,7 +44,7 @@ function requireOutside(location: string, directory: string): void {
 }
 
 /** @throws OperatorError for a location that can't be written to */
-function targetAt(location: string, directory: string): SnapshotTarget {
+function targetAt(location: string, directory: string): BackupTarget {
   switch (schemeOf(location)) {
     case null:
       requireOutside(location, directory);
@@ -62,7 +62,7 @@ function targetAt(location: string, directory: string): SnapshotTarget {
 }
 
 /** @throws OperatorError for a location that can't be read */
-function sourceAt(given: string, directory: string): SnapshotSource {
+function sourceAt(given: string, directory: string): BackupSource {
   const location = withoutManifest(given);
   switch (schemeOf(location)) {
     case null:
@@ -81,10 +81,10 @@ function sourceAt(given: string, directory: string): SnapshotSource {
   }
 }
 
-/** Makes a snapshot of a data directory. @param isPublic whether chainhooks and faucet requests are left out */
+/** Makes a backup of a data directory. @param isPublic whether chainhooks and faucet requests are left out */
 export async function runBackup(settings: SettingsOf<'backup'>, location: string, isPublic: boolean): Promise<void> {
   const progress = sizeReport(location, process.stderr);
-  const manifest = await makeSnapshot({
+  const manifest = await makeBackup({
     directory: settings.data,
     target: targetAt(location, settings.data),
     public: isPublic,
@@ -100,15 +100,15 @@ export async function runBackup(settings: SettingsOf<'backup'>, location: string
     `${location}: height ${height ?? 0}, event ${position}; ${sizeText(bytes)} in ${sizeText(compressed_bytes)}\n`,
   );
   if (!isPublic) {
-    process.stdout.write(`The snapshot holds no keys: keep ${KEYS.join(' and ')} of ${settings.data} elsewhere.\n`);
+    process.stdout.write(`The backup holds no keys: keep ${KEYS.join(' and ')} of ${settings.data} elsewhere.\n`);
   }
 }
 
-/** Restores a snapshot into a data directory, or goes on with a restore that broke off. */
+/** Restores a backup into a data directory, or goes on with a restore that broke off. */
 export async function runRestore(settings: SettingsOf<'restore'>, location: string): Promise<void> {
   const { data: directory, chainId } = settings;
   const progress = sizeReport(location, process.stderr);
-  const { manifest, found } = await restoreSnapshot({
+  const { manifest, found } = await restoreBackup({
     directory,
     source: sourceAt(location, directory),
     chainId,
@@ -120,7 +120,7 @@ export async function runRestore(settings: SettingsOf<'restore'>, location: stri
   process.stdout.write(`${directory}: height ${height ?? 0}, event ${position}; ${sizeText(bytes)}${before}\n`);
   if (!manifest.public) {
     process.stdout.write(
-      `The snapshot holds no keys: put ${KEYS.join(' and ')} of the old server into ${directory} before its first start. ` +
+      `The backup holds no keys: put ${KEYS.join(' and ')} of the old server into ${directory} before its first start. ` +
         `Without ${SECRETS_KEY}, deliveries of consumers with a signing secret wait until they make a new one.\n`,
     );
   }

@@ -128,10 +128,10 @@ export const rebuild = command({
 
 export const backup = command({
   name: 'backup',
-  summary: 'Make a snapshot of the index and the journal while they are in use',
+  summary: 'Make a backup of the index and the journal while they are in use',
   example: 'stackside backup s3://backups/stacks-2026-11-22 --data /srv/stacks',
   takes: 'backup',
-  arguments: [['<location>', 'New directory for the snapshot, or s3://bucket/key']],
+  arguments: [['<location>', 'New directory for the backup, or s3://bucket/key']],
   options: [
     switchOption(
       '--public',
@@ -146,10 +146,10 @@ export const backup = command({
 
 export const restore = command({
   name: 'restore',
-  summary: 'Restore a snapshot into an empty data directory, from where the last restore stopped',
+  summary: 'Restore a backup into an empty data directory, from where the last restore stopped',
   example: 'stackside restore s3://backups/stacks-2026-11-22 --data /srv/stacks',
   takes: 'restore',
-  arguments: [['<location>', 'Snapshot: a directory, s3://bucket/key, or the URL of a web server']],
+  arguments: [['<location>', 'Backup: a directory, s3://bucket/key, or the URL of a web server']],
   async run({ settings }, _options, location: string) {
     const { runRestore } = await import('./backup.ts');
     await runRestore(settings, location);

@@ -9,7 +9,7 @@ import { toHex } from '../../codec/hex.ts';
 import { indexPath, journalPath } from '../../store/files/database.ts';
 import type { JournalReader } from '../../store/files/journal.ts';
 import { openWholeJournal } from '../../store/files/journal-link.ts';
-import { snapshotHolding } from '../../store/files/newest-backup.ts';
+import { backupHolding } from '../../store/files/newest-backup.ts';
 import { viewNamed } from '../../store/sql/view-rows.ts';
 import { print, printLines, writeFile, writeLines } from '../cli/output.ts';
 import { type ExportFormat, type ExportOptions, exportFormats, requireReadable } from '../query/options.ts';
@@ -37,8 +37,8 @@ export async function runExport(directory: string, file: string | undefined, ove
 /** What the recording lacks with the events that were removed from the journal, in words. */
 function lackText(directory: string, trimmedTo: number): string {
   const lack = `The journal lacks the events from 1 to ${trimmedTo}: the recording is not whole.`;
-  const snapshot = snapshotHolding(directory, trimmedTo);
-  return snapshot === null ? lack : `${lack} The snapshot at ${snapshot.location} holds their outcome.`;
+  const backup = backupHolding(directory, trimmedTo);
+  return backup === null ? lack : `${lack} The backup at ${backup.location} holds their outcome.`;
 }
 
 const isExported = (path: string): boolean => !isHostPath(path) && path !== WITHHELD_PATH;

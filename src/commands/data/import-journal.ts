@@ -64,7 +64,7 @@ async function beginningOf(directory: string, ingest: Ingest, source: JournalSou
   const theirs = await source.chainAt(place.id);
   if (theirs === 'trimmed') throw lacking(source.location, place.id + 1);
   if (theirs !== null && sameChain(theirs, place.chain)) {
-    // Commands are about what commands made, which data of a public snapshot lack.
+    // Commands are about what commands made, which data of a public backup lack.
     const withholds = lastWithheldIn(directory) !== null;
     const taken = (entry: Entry) => (withholds && entry.path === COMMAND_PATH ? withheld(entry) : entry);
     // Entries get the numbers that they have there.
@@ -74,7 +74,7 @@ async function beginningOf(directory: string, ingest: Ingest, source: JournalSou
   if (common.id > 0) return { at: common, take: takeLikeRecording(ingest, common) };
   throw new OperatorError(
     `The journal of ${source.location} has no event in common with that of this data.`,
-    'Import a recording (stackside export), or restore a snapshot of that server into an empty directory.',
+    'Import a recording (stackside export), or restore a backup of that server into an empty directory.',
   );
 }
 

@@ -57,7 +57,7 @@ const decompress = promisify(zstdDecompress);
 export const lacking = (location: string, id: number): OperatorError =>
   new OperatorError(
     `The journal of ${location} lacks event ${id}.`,
-    'Restore a snapshot that holds the event, and import the journal then.',
+    'Restore a backup that holds the event, and import the journal then.',
   );
 
 /** @returns null where the server answers that the journal lacks the event */

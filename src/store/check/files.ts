@@ -14,7 +14,7 @@ import {
   requirePresentVersion,
 } from '../files/journal.ts';
 import { fitOf } from '../files/journal-link.ts';
-import { snapshotHolding } from '../files/newest-backup.ts';
+import { backupHolding } from '../files/newest-backup.ts';
 import { missingSecondaryIndexes, schema } from '../files/secondary-indexes.ts';
 import type { Head } from '../log/entry.ts';
 import { differingViews } from '../views/views.ts';
@@ -119,8 +119,8 @@ export function checkViews(run: CheckRun, db: Database): void {
 function lackedBy(directory: string, journal: JournalReader): string {
   const trimmedTo = journal.trimmedTo();
   if (trimmedTo === 0) return '';
-  const snapshot = snapshotHolding(directory, trimmedTo);
-  const why = snapshot === null ? 'which were removed' : `which the snapshot at ${snapshot.location} holds`;
+  const backup = backupHolding(directory, trimmedTo);
+  const why = backup === null ? 'which were removed' : `which the backup at ${backup.location} holds`;
   return ` (it lacks the events 1 to ${trimmedTo}, ${why})`;
 }
 

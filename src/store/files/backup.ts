@@ -103,7 +103,7 @@ export interface Standing {
 /** @throws OperatorError where the file is of another kind, or empty */
 function requireMade(db: Database, path: string, kind: FileKind): void {
   requireKind(db, path, kind);
-  if (versionOf(db) === 0) throw new OperatorError(`${path} is empty.`, 'Take another snapshot.');
+  if (versionOf(db) === 0) throw new OperatorError(`${path} is empty.`, 'Take another backup.');
 }
 
 /** What the journal's file says of an event. */

@@ -109,7 +109,7 @@ export function openLinkedJournal(directory: string, db: Database, connect: Conn
     if (id > 0) {
       throw new OperatorError(
         `There is no journal in ${directory}, and the index holds ${id} events.`,
-        'Put back the journal.db that belongs to this index.db, or restore a snapshot into another directory.',
+        'Put back the journal.db that belongs to this index.db, or restore a backup into another directory.',
       );
     }
   }

@@ -3,9 +3,9 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { OperatorError } from '../../base/errors.ts';
 
-/** Where the files of a snapshot are made, inside the data directory. */
+/** Where the files of a backup are made, inside the data directory. */
 export const restoreStaging = (directory: string): string => join(directory, 'restore');
-/** The manifest of the snapshot that is being restored. */
+/** The manifest of the backup that is being restored. */
 export const keptManifestPath = (directory: string): string => join(restoreStaging(directory), 'manifest.json');
 
 /** Whether the files of the directory are not all there yet. */

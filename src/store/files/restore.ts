@@ -1,5 +1,5 @@
 /**
- * Files of a snapshot on their way into a data directory. They are made in a staging directory inside it and take their places once
+ * Files of a backup on their way into a data directory. They are made in a staging directory inside it and take their places once
  * all are whole. The staging directory's manifest is there from before the first byte until both are in their places.
  */
 import { existsSync, renameSync, rmSync } from 'node:fs';

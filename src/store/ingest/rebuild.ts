@@ -9,7 +9,7 @@ import { type JournalReads, openJournal } from '../files/journal.ts';
 import { fitOf, placeOfFile } from '../files/journal-link.ts';
 import { LockTakenError, lockRebuild, lockWriter } from '../files/lock.ts';
 import { clearStaging, offerIndex, openStaging, takeOffer } from '../files/new-index.ts';
-import { snapshotHolding } from '../files/newest-backup.ts';
+import { backupHolding } from '../files/newest-backup.ts';
 import type { SecondaryIndexStep } from '../files/secondary-indexes.ts';
 import { freeBytes } from '../files/status.ts';
 import { hooksLostWith, type LostHook } from '../hooks/earlier-hooks.ts';
@@ -20,12 +20,12 @@ import { type IngestOptions, openIngest, otherSendMany } from './ingest.ts';
 function requireWholeJournal(directory: string, journal: JournalReads): void {
   const trimmedTo = journal.trimmedTo();
   if (trimmedTo === 0) return;
-  const snapshot = snapshotHolding(directory, trimmedTo);
+  const backup = backupHolding(directory, trimmedTo);
   throw new OperatorError(
     `The journal in ${directory} lacks the events from 1 to ${trimmedTo}: the index can't be built from it.`,
-    snapshot === null
+    backup === null
       ? 'Restore a journal that has these events, or import a recording of the chain into another directory.'
-      : `Restore the snapshot at ${snapshot.location} into another directory, and bring it the events that follow: stackside import --from ${directory}`,
+      : `Restore the backup at ${backup.location} into another directory, and bring it the events that follow: stackside import --from ${directory}`,
   );
 }
 

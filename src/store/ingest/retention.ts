@@ -1,5 +1,5 @@
 /**
- * Keeps the journal of a server short, where the operator wants that: entries that a verified snapshot holds are removed
+ * Keeps the journal of a server short, where the operator wants that: entries that a verified backup holds are removed
  * once they are old enough, in small steps between the events.
  */
 import type { Database } from 'bun:sqlite';
@@ -8,14 +8,15 @@ import { OperatorError } from '../../base/errors.ts';
 import type { Connect } from '../files/connection.ts';
 import { openReader } from '../files/database.ts';
 import { type JournalTrimming, openJournalTrimming, type TrimmingStep } from '../files/journal-trim.ts';
-import { newestSnapshot } from '../files/newest-backup.ts';
+import { newestBackup } from '../files/newest-backup.ts';
 import { unavailable } from '../files/store-failure.ts';
 import { storedBackfillState, storedStage } from '../rows/enums.ts';
 import { KEPT_BLOCKS } from './block-payloads.ts';
 
-/** How long entries are kept: a number of days, or until a snapshot holds them. */
+/** How long entries are kept: a number of days, or until a backup holds them (`snapshot`, as the flag says). */
 export type JournalKeep = number | 'snapshot';
 
+/** `snapshot` is where the backup is that holds the removed entries. */
 export type RetentionEvent =
   | { event: 'journal_trimmed'; entries: number; up_to: number; snapshot: string }
   | { event: 'journal_not_trimmed'; reason: string };
@@ -72,16 +73,16 @@ function oldestNeeded(db: Database, blocks: number): number | null {
   return db.query<{ id: number | null }, [number]>(OLDEST_ENTRY).get(from)?.id ?? null;
 }
 
-/** What a snapshot allows: entries up to one may be removed, or none for a reason that the log names. */
+/** What a backup allows: entries up to one may be removed, or none for a reason that the log names. */
 type Allowed = { upTo: number; location: string } | { reason: string };
 
 /** @param first the oldest entry of the journal */
-function allowedBySnapshot(directory: string, journal: JournalTrimming, first: number): Allowed {
-  const snapshot = newestSnapshot(directory);
-  if (snapshot === null) return { reason: 'no snapshot of this data is known: make one with stackside backup' };
-  const { position, chain, location } = snapshot;
+function allowedByBackup(directory: string, journal: JournalTrimming, first: number): Allowed {
+  const backup = newestBackup(directory);
+  if (backup === null) return { reason: 'no backup of this data is known: make one with stackside backup' };
+  const { position, chain, location } = backup;
   if (position < first || journal.chainAt(position)?.toHex() === chain) return { upTo: position, location };
-  return { reason: `the snapshot at ${location} is of another journal` };
+  return { reason: `the backup at ${location} is of another journal` };
 }
 
 /** What a step did: removed entries, nothing for a reason that the log names, or nothing since all are to be kept. */
@@ -115,7 +116,7 @@ function openKeeper(options: RetentionOptions) {
       if (range === null) return null;
       const { first, last } = range;
       if (!isOldEnough(last) || isNeeded(last)) return null;
-      const allowed = allowedBySnapshot(directory, journal, first);
+      const allowed = allowedByBackup(directory, journal, first);
       if ('reason' in allowed) return allowed;
       if (last > allowed.upTo) return null;
       journal.trimTo(last);
@@ -157,7 +158,7 @@ export function startRetention(options: RetentionOptions): () => void {
       else if ('reason' in done) sayOnce(done.reason);
       else removed = { ...done, entries: removed.entries + done.entries };
     } catch (error) {
-      // The snapshot's note can't be read.
+      // The backup's note can't be read.
       if (error instanceof OperatorError) sayOnce(error.message);
       // What fails here fails for the events, too, which say so; another step comes.
       else if (unavailable(error) === null) throw error;

@@ -1,13 +1,13 @@
-/** Snapshots in directories, as a test makes and restores them. */
-import { type BackupOptions, makeSnapshot } from '../../../src/backup/backup.ts';
+/** Backups in directories, as a test makes and restores them. */
+import { type BackupOptions, makeBackup } from '../../../src/backup/backup.ts';
 import { directorySource, directoryTarget } from '../../../src/backup/directory.ts';
-import type { Manifest, SnapshotSource } from '../../../src/backup/manifest.ts';
-import { type Restored, restoreSnapshot } from '../../../src/backup/restore.ts';
+import type { BackupSource, Manifest } from '../../../src/backup/manifest.ts';
+import { type Restored, restoreBackup } from '../../../src/backup/restore.ts';
 import { silentMachine } from '../../../src/hooks/machine.ts';
 
-/** Makes a snapshot of a data directory. @param place a new directory; not used where the options have a target */
-export const snapshotOf = (directory: string, place: string, options: Partial<BackupOptions> = {}): Promise<Manifest> =>
-  makeSnapshot({
+/** Makes a backup of a data directory. @param place a new directory; not used where the options have a target */
+export const backupOf = (directory: string, place: string, options: Partial<BackupOptions> = {}): Promise<Manifest> =>
+  makeBackup({
     directory,
     target: options.target ?? directoryTarget(place),
     public: false,
@@ -18,13 +18,13 @@ export const snapshotOf = (directory: string, place: string, options: Partial<Ba
     ...options,
   });
 
-/** Restores a snapshot. @param from the directory that it is in, or another place */
+/** Restores a backup. @param from the directory that it is in, or another place */
 export const restored = (
-  from: string | SnapshotSource,
+  from: string | BackupSource,
   directory: string,
   chainId: number | null = null,
 ): Promise<Restored> =>
-  restoreSnapshot({
+  restoreBackup({
     directory,
     source: typeof from === 'string' ? directorySource(from) : from,
     chainId,
