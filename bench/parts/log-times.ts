@@ -142,7 +142,7 @@ export interface Making {
   bytesAfter: number;
 }
 
-/** Makes the index of all fields as a server does, in slices. */
+/** Makes the index of all fields as a server does, in turns. */
 async function indexValues(directory: string): Promise<Making> {
   const bytesBefore = bytesIn(directory);
   const choice = { subject: 'logs', contract: CONTRACT, scope: '' } as const;
@@ -157,7 +157,7 @@ async function indexValues(directory: string): Promise<Making> {
   await new Promise<void>((resolve, reject) => {
     startValueIndexing({
       write: ingest.local,
-      step: ingest.valueIndexes.step,
+      batch: ingest.valueIndexes.batch,
       clock: systemClock,
       log: (event) => (event.event === 'value_index_complete' ? resolve() : reject(new Error(event.event))),
     });

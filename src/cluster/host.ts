@@ -140,14 +140,14 @@ export class ClusterHost {
    */
   readonly commander: Commander = {
     run: (command) => this.#send(command, false),
-    slice: async (command) => (await this.#send(command, true)) === true,
+    runBatches: async (command) => (await this.#send(command, true)) === true,
   };
 
-  async #send(command: Command, isSlice: boolean): Promise<unknown> {
+  async #send(command: Command, isBatched: boolean): Promise<unknown> {
     const { entries, clock, chance } = this.#options;
     // What is refused for the state of the tables should not be refused for an old one.
     if (this.#levelAt === null) throw new HostBehindError();
-    const sent = { ...command, uuid: chance.uuid(), isSlice };
+    const sent = { ...command, uuid: chance.uuid(), isBatched };
     await this.#requireLog();
     const { result, isAppended } = await this.#commands.run(() =>
       this.#inTurn(async () => entries.command(sent, clock.now() * 1_000, clock, this.#append)),

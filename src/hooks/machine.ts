@@ -1,5 +1,5 @@
 /** The engine with its commands, as an index is opened with it. */
-import type { ApplyCommand, CommandRegistry, SteppedCommand } from '../store/ingest/commands.ts';
+import type { ApplyCommand, BatchedCommand, CommandRegistry } from '../store/ingest/commands.ts';
 import { type Ingest, type IngestOptions, openIngest } from '../store/ingest/ingest.ts';
 import type { ComposeMachine, MachineParts, StateMachine } from '../store/ingest/state-machine.ts';
 import { backfillCommands } from './commands/backfills.ts';
@@ -21,10 +21,10 @@ export type HookCommands = ReturnType<typeof commandsOfEngine>;
 
 /** Commands that see their own time as now, wherever it is asked for. */
 function timedCommands<R extends CommandRegistry>(engine: HookEngine, commands: R): R {
-  const steps = <A>(command: SteppedCommand<A>): SteppedCommand<A> => ({
-    steps(args, at) {
-      const step = engine.during(at, () => command.steps(args, at));
-      return () => engine.during(at, step);
+  const batched = <A>(command: BatchedCommand<A>): BatchedCommand<A> => ({
+    batch(args, at) {
+      const batch = engine.during(at, () => command.batch(args, at));
+      return () => engine.during(at, batch);
     },
   });
   const one =
@@ -34,7 +34,7 @@ function timedCommands<R extends CommandRegistry>(engine: HookEngine, commands: 
   return Object.fromEntries(
     Object.entries(commands).map(([type, command]) => [
       type,
-      typeof command === 'function' ? one(command) : steps(command),
+      typeof command === 'function' ? one(command) : batched(command),
     ]),
   ) as R;
 }

@@ -1,11 +1,11 @@
 /**
- * What takes longer than a request: hooks that catch up, and backfills. It is done in small slices between the events of
+ * What takes longer than a request: hooks that catch up, and backfills. It is done in short turns between the events of
  * the node, each a transaction, so that neither waits for the other.
  */
 
 import type { Clock } from '../base/clock.ts';
 import type { HookReads } from '../store/hooks/store.ts';
-import { type CommandsOf, sliceOrFailure } from '../store/ingest/commands.ts';
+import { type CommandsOf, turnOrFailure } from '../store/ingest/commands.ts';
 import type { Task } from './commands/backfills.ts';
 import { type HookLog, logTaskFailure } from './log-event.ts';
 import type { HookCommands } from './machine.ts';
@@ -25,7 +25,7 @@ interface TaskOptions {
   clock: Clock;
 }
 
-/** The tasks beside the node's events; they run one slice at a time. */
+/** The tasks beside the node's events; they run one turn at a time. */
 export function hookTasks(options: TaskOptions) {
   const { store, commands, log, clock } = options;
   const { records, backfills } = store;
@@ -36,13 +36,13 @@ export function hookTasks(options: TaskOptions) {
   let cancelRetry = () => {};
 
   /**
-   * Takes a slice of a task.
+   * Gives a task a turn.
    * @param failed called with the reason why the task can't go on, once that is written down
    * @returns whether the task is done for now
    */
-  const slice = (task: Task, failed: (cause: unknown) => void = () => {}): Promise<boolean> =>
-    sliceOrFailure(
-      () => commands.slice('hook.advance', task),
+  const turn = (task: Task, failed: (cause: unknown) => void = () => {}): Promise<boolean> =>
+    turnOrFailure(
+      () => commands.runBatches('hook.advance', task),
       async (reason, cause) => {
         await commands.run('hook.fail', { task, reason });
         failed(cause);
@@ -50,29 +50,29 @@ export function hookTasks(options: TaskOptions) {
     );
 
   /** @returns whether it stands with the live ones, or has to wait for its deliveries */
-  const catchUpSlice = (hook: number): Promise<boolean> => slice({ of: 'catch_up', hook, most: MOST_CAUGHT_UP });
+  const catchUpTurn = (hook: number): Promise<boolean> => turn({ of: 'catch_up', hook, most: MOST_CAUGHT_UP });
 
   /** @returns whether it is done, or has to wait for its deliveries */
-  async function backfillSlice(backfill: number): Promise<boolean> {
+  async function backfillTurn(backfill: number): Promise<boolean> {
     const job = backfills.get(backfill);
     const record = job === undefined ? undefined : records.get(job.hookId);
     if (job === undefined || record === undefined) return true;
-    return slice({ of: 'backfill', backfill, most: MOST_BACKFILLED }, (cause) =>
+    return turn({ of: 'backfill', backfill, most: MOST_BACKFILLED }, (cause) =>
       log({ event: 'hook_backfill_failed', uuid: record.uuid, backfill: job.uuid, cause }),
     );
   }
 
-  /** A slice of each task; others have their turn after each. @returns whether there is more to do now */
+  /** A turn of each task; others have theirs after each. @returns whether there is more to do now */
   async function round(): Promise<boolean> {
     let more = false;
     for (const id of records.catchingUp()) {
       if (stopped) return true;
-      more = !(await catchUpSlice(id)) || more;
+      more = !(await catchUpTurn(id)) || more;
       await clock.turn();
     }
     for (const id of backfills.next()) {
       if (stopped) return true;
-      more = !(await backfillSlice(id)) || backfills.get(id)?.finishedAt !== null || more;
+      more = !(await backfillTurn(id)) || backfills.get(id)?.finishedAt !== null || more;
       await clock.turn();
     }
     return more;
@@ -109,7 +109,7 @@ export function hookTasks(options: TaskOptions) {
       stopped = false;
       wake();
     },
-    /** Resolves when the slice in hand is done. */
+    /** Resolves when the turn under way is over. */
     async stop(): Promise<void> {
       stopped = true;
       cancelRetry();

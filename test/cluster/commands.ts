@@ -85,15 +85,15 @@ async function writeResults(asked: Asked): Promise<void> {
   await hooks.run('delivery.mark', { epoch, marks: heads.map((head) => resultOf(asked, head)) });
 }
 
-/** Slices of all that has something to do. */
+/** A turn of all that has something to do. */
 async function advance({ hooks, store, prng }: Asked): Promise<void> {
   for (const hook of store.records.catchingUp()) {
-    await hooks.slice('hook.advance', { of: 'catch_up', hook, most: 1_000 });
+    await hooks.runBatches('hook.advance', { of: 'catch_up', hook, most: 1_000 });
   }
   for (const backfill of store.backfills.next()) {
     const task = { of: 'backfill', backfill, most: 3 } as const;
     if (prng.chance(0.1)) await hooks.run('hook.fail', { task, reason: 'for a test' });
-    else await hooks.slice('hook.advance', task);
+    else await hooks.runBatches('hook.advance', task);
   }
 }
 

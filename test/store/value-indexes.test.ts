@@ -46,18 +46,18 @@ const choices = [
 ];
 
 /** Where nobody else writes, a local write is done when it is asked for. */
-function step({ ingest }: OpenIngest): ReturnType<typeof ingest.valueIndexes.step> {
-  let taken: ReturnType<typeof ingest.valueIndexes.step> = null;
+function batch({ ingest }: OpenIngest): ReturnType<typeof ingest.valueIndexes.batch> {
+  let taken: ReturnType<typeof ingest.valueIndexes.batch> = null;
   void ingest.local(() => {
-    taken = ingest.valueIndexes.step();
+    taken = ingest.valueIndexes.batch();
   });
   return taken;
 }
-/** Makes the indexes as far as they are asked for. @returns the number of steps */
+/** Makes the indexes as far as they are asked for. @returns the number of batches */
 function made(open: OpenIngest): number {
-  let steps = 0;
-  while (step(open) !== null) steps += 1;
-  return steps;
+  let batches = 0;
+  while (batch(open) !== null) batches += 1;
+  return batches;
 }
 
 const field = (path: string, ...texts: string[]): FieldFilter => ({
@@ -267,7 +267,7 @@ const eventsOf = (seed: number): NodeEvent[] => [
 ];
 
 test(
-  'lists by decoded values are what a filter over all of them finds, while blocks, forks and steps come in any order',
+  'lists by decoded values are what a filter over all of them finds, while blocks, forks and batches come in any order',
   async () => {
     const seen = new Seen({ lists: 1 });
     await assertProperty(
@@ -278,7 +278,7 @@ test(
         using directory = ingestOf(events.slice(0, begin).map(received));
         using open = openAt(directory.path, { valueIndexes: choices, valueIndexRows: 3 });
         for (const event of events.slice(begin)) {
-          if (draw(2) === 0) step(open);
+          if (draw(2) === 0) batch(open);
           open.ingest.receive(received(event));
         }
         using db = new Database(indexPath(directory.path), { readonly: true });
@@ -352,13 +352,13 @@ describe('of a chain', () => {
       /is being made and has the blocks from height \d+ on; give from_height=/,
     );
     expect(entries()).toEqual([]);
-    expect(step(open)).toMatchObject({ ended: false });
+    expect(batch(open)).toMatchObject({ ended: false });
     const before = entries();
     expect(before.length).toBeGreaterThan(0);
-    // A step whose transaction ends early leaves nothing: neither entries nor the note of how far it went.
+    // A batch whose transaction ends early leaves nothing: neither entries nor the note of how far it went.
     const lost = new Error('the process ends here');
     const ended = open.ingest.local(() => {
-      open.ingest.valueIndexes.step();
+      open.ingest.valueIndexes.batch();
       throw lost;
     });
     await expect(ended).rejects.toThrow(lost);
@@ -415,7 +415,7 @@ describe('of a chain', () => {
     const before = entries();
     reopen({ valueIndexes: [] });
     await expect(asked('topic', topic)).rejects.toThrow(/is not indexed/);
-    expect(step(open)).toMatchObject({ ended: false, index: { wanted: false } });
+    expect(batch(open)).toMatchObject({ ended: false, index: { wanted: false } });
     reopen({ valueIndexes: [logsOf(pox, 'topic')] });
     expect(open.ingest.valueIndexes.all().map(({ wanted }) => wanted)).toEqual([false, true]);
     made(open);
@@ -504,7 +504,7 @@ function heightsPrinted(labels: readonly string[], parent: MadeBlock | null): Ma
   return blocks;
 }
 
-test('a fork from below what an index has so far changes what it has, and leaves the rest to the steps', () => {
+test('a fork from below what an index has so far changes what it has, and leaves the rest to the batches', () => {
   const old = heightsPrinted(['1', '2', '3', '4', '5'], null);
   const young = heightsPrinted(["3'", "4'", "5'", "6'"], old[1]!);
   using open = openNew({ valueIndexes: [] });
@@ -514,7 +514,7 @@ test('a fork from below what an index has so far changes what it has, and leaves
   const problems = () => checkDirectory(open.directory).flatMap((one) => one.problems);
   const heights = () =>
     (tables(open.directory).value_index_entries ?? []).map((row) => /value="nA(\d)"/.exec(row)?.[1]);
-  expect([step(open)?.ended, step(open)?.ended]).toEqual([false, false]);
+  expect([batch(open)?.ended, batch(open)?.ended]).toEqual([false, false]);
   expect(heights()).toEqual(['4', '5']);
   for (const { event } of young) open.ingest.receive(event);
   open.ingest.publish();

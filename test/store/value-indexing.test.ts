@@ -17,8 +17,8 @@ const index = (wanted: boolean): ValueIndex => ({
   from: { position: 0, eventIndex: 0 },
 });
 
-/** A task whose steps are given. @param fails by the number of its write, what that throws */
-function started(steps: { wanted: boolean; ended: boolean }[], fails: Record<number, Error> = {}) {
+/** A task whose batches are given. @param fails by the number of its write, what that throws */
+function started(batches: { wanted: boolean; ended: boolean }[], fails: Record<number, Error> = {}) {
   const clock = heldClock([RETRY_MS]);
   const said: ValueIndexEvent[] = [];
   let [taken, writes] = [0, 0];
@@ -33,8 +33,8 @@ function started(steps: { wanted: boolean; ended: boolean }[], fails: Record<num
   };
   const stop = startValueIndexing({
     write,
-    step() {
-      const next = steps[taken];
+    batch() {
+      const next = batches[taken];
       if (next === undefined) return null;
       taken += 1;
       return { index: index(next.wanted), ended: next.ended };
@@ -49,7 +49,7 @@ const named = { of: 'logs', contract: 'SP000000000000000000002Q6VF78.pool', fiel
 const complete = { event: 'value_index_complete', ...named } as const;
 const removed = { event: 'value_index_removed', ...named } as const;
 
-test('steps are taken until nothing is left, and what they ended is reported', async () => {
+test('batches are applied until nothing is left, and what they ended is reported', async () => {
   const task = started([
     { wanted: false, ended: true },
     { wanted: true, ended: false },

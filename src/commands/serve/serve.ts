@@ -211,7 +211,7 @@ function openWriting(settings: Settings, environment: Environment, log: Log, clo
     startCheckpointer({ directory: settings.data, log, limitBytes, now: clock.monotonic, every, before }),
   );
   closing.unshift(keepJournal(settings, environment, ingest, log));
-  closing.unshift(startValueIndexing({ write: ingest.local, step: ingest.valueIndexes.step, clock, log }));
+  closing.unshift(startValueIndexing({ write: ingest.local, batch: ingest.valueIndexes.batch, clock, log }));
   closing.unshift(rebuildWhereNeeded(settings, environment, ingest, log));
   return { ingest, machine };
 }

@@ -4,7 +4,7 @@
  */
 import type { Backfill, HookRecord } from '../../store/hooks/model.ts';
 import type { HookReads } from '../../store/hooks/store.ts';
-import type { SteppedCommand } from '../../store/ingest/commands.ts';
+import type { BatchedCommand } from '../../store/ingest/commands.ts';
 import { type ActiveHook, activeHook } from '../definition/definition.ts';
 import type { HookEngine } from '../engine.ts';
 import { queueRequested } from '../evaluation/notifications.ts';
@@ -51,7 +51,7 @@ export function backfillCommands(engine: HookEngine) {
   }
 
   /** The next block of a backfill's range that matches becomes a delivery in the hook's backfill queue. */
-  function stepOf(job: Backfill, record: HookRecord, most: number, at: number): boolean {
+  function advanceBackfill(job: Backfill, record: HookRecord, most: number, at: number): boolean {
     if (!job.dryRun && deliveries.openOfBackfill(job.id) >= most) return true;
     const hook = activeHook(record);
     const found = scanner({ history, candidates }, hook.conditions).next(job.nextHeight, job.toHeight);
@@ -74,15 +74,15 @@ export function backfillCommands(engine: HookEngine) {
     const job = backfills.get(id);
     const record = job === undefined ? undefined : records.get(job.hookId);
     if (job === undefined || record === undefined) return true;
-    return job.finishedAt !== null || stepOf(job, record, most, at);
+    return job.finishedAt !== null || advanceBackfill(job, record, most, at);
   }
 
   const catchUp = (hook: number, most: number): boolean =>
     deliveries.openUpTo(hook, 'live', most) === most || engine.catchUp(hook);
 
-  /** A step returns whether the task is done, or has to wait for its deliveries. */
-  const advance: SteppedCommand<Task> = {
-    steps: (task, at) => () =>
+  /** A batch returns whether the task is done, or has to wait for its deliveries. */
+  const advance: BatchedCommand<Task> = {
+    batch: (task, at) => () =>
       task.of === 'catch_up' ? catchUp(task.hook, task.most) : backfill(task.backfill, task.most, at),
   };
 
@@ -108,7 +108,7 @@ export function backfillCommands(engine: HookEngine) {
 
     'hook.advance': advance,
 
-    /** A step can't be taken, such as for lack of a block. */
+    /** A batch can't be applied, such as for lack of a block. */
     'hook.fail'({ task, reason }: { task: Task; reason: string }, at: number): void {
       if (task.of === 'backfill') {
         backfills.finish(task.backfill, 'failed', at, reason);

@@ -1,5 +1,5 @@
 /**
- * The past blocks that a set of filters matches: finding them one by one, searching for them in small slices, so that a search
+ * The past blocks that a set of filters matches: finding them one by one, searching for them in short turns, so that a search
  * holds up nobody, and the block that a request names.
  */
 
@@ -88,7 +88,7 @@ const MOST_TRANSACTIONS = 20_000;
 /** Searches of one consumer that may wait, beside the one that is under way. */
 const MOST_WAITING = 16;
 /** Milliseconds until others have their turn. */
-const SLICE_MS = 10;
+const TURN_MS = 10;
 
 /** Where a search for the newest match ended. */
 interface Found {
@@ -107,7 +107,7 @@ export function search(clock: Clock = systemClock, most = MOST_TRANSACTIONS) {
   let last: Promise<unknown> = Promise.resolve();
 
   /**
-   * One search after the other: ten at once would take ten slices of every turn.
+   * One search after the other: ten at once would take ten times as long as one.
    * @throws HookProblem 429 where too many of the consumer wait
    */
   async function alone<T>(consumer: string, work: () => Promise<T>): Promise<T> {
@@ -145,7 +145,7 @@ export function search(clock: Clock = systemClock, most = MOST_TRANSACTIONS) {
       add: (matched: MatchedBlock) => void,
     ): Promise<void> =>
       alone(consumer, async () => {
-        const pause = turnAfter(SLICE_MS, clock);
+        const pause = turnAfter(TURN_MS, clock);
         for (let found = scan.next(from, to); found !== null; found = scan.next(found.height + 1, to)) {
           if (found.matched !== null) add(found.matched);
           await pause();
@@ -156,7 +156,7 @@ export function search(clock: Clock = systemClock, most = MOST_TRANSACTIONS) {
     newest: (consumer: string, scan: Scanner, below: number): Promise<Found> =>
       alone(consumer, async () => {
         const lowest = Math.max(1, below - MOST_BLOCKS);
-        const pause = turnAfter(SLICE_MS, clock);
+        const pause = turnAfter(TURN_MS, clock);
         let transactions = 0;
         for (let found = scan.previous(lowest, below - 1); found !== null; ) {
           const { height, matched } = found;

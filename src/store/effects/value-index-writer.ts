@@ -51,7 +51,7 @@ export function valueIndexWriter(db: Database) {
   }
 
   return {
-    /** Reads which indexes there are. Called before the effects of each block, since steps between blocks change them. */
+    /** Reads which indexes there are. Called before the effects of each block, since batches between blocks change them. */
     begin(): void {
       const wanted = all().filter((index) => index.wanted);
       const of = (subject: ValueSubject) =>

@@ -23,17 +23,17 @@ import type { ReceivedEvent, TransactionListener } from './event.ts';
 export type ApplyCommand = (args: any, at: number) => any;
 
 /**
- * A command that is work in steps. It is taken until it is done, or until the time of a slice is over; whoever applies the
- * command later takes as many steps.
+ * A command that is work in batches. It goes on until the work is done or its turn is over; whoever applies the command
+ * later applies as many batches.
  */
-export interface SteppedCommand<A> {
-  /** @returns what takes a step, and returns whether the work is done */
-  steps(args: A, at: number): () => boolean;
+export interface BatchedCommand<A> {
+  /** @returns a function that applies a batch, and returns whether the work is done */
+  batch(args: A, at: number): () => boolean;
 }
 
 /** What applies commands, by their types. */
 // biome-ignore lint/suspicious/noExplicitAny: each has arguments of its own
-export type CommandRegistry = Readonly<Record<string, ApplyCommand | SteppedCommand<any>>>;
+export type CommandRegistry = Readonly<Record<string, ApplyCommand | BatchedCommand<any>>>;
 
 /** A command as it is written down. */
 export interface Command {
@@ -49,11 +49,11 @@ export interface Commander {
    */
   run(command: Command): Promise<unknown>;
   /**
-   * Takes steps of a command until its work is done, or the slice is over.
+   * Applies batches of a command until its work is done, or its turn is over.
    * @returns whether the work is done
    * @throws as `run`
    */
-  slice(command: Command): Promise<boolean>;
+  runBatches(command: Command): Promise<boolean>;
 }
 
 /** Sends the commands of a registry. */
@@ -62,21 +62,21 @@ export interface CommandsOf<R extends CommandRegistry> {
     type: T,
     args: R[T] extends ApplyCommand ? Parameters<R[T]>[0] : never,
   ): Promise<R[T] extends ApplyCommand ? ReturnType<R[T]> : never>;
-  slice<T extends keyof R & string>(
+  runBatches<T extends keyof R & string>(
     type: T,
-    args: R[T] extends SteppedCommand<infer A> ? A & object : never,
+    args: R[T] extends BatchedCommand<infer A> ? A & object : never,
   ): Promise<boolean>;
 }
 
 /** The commands of a registry, sent by a commander that knows the registry. */
-export const commandsOf = <R extends CommandRegistry>({ run, slice }: Commander): CommandsOf<R> => ({
+export const commandsOf = <R extends CommandRegistry>({ run, runBatches }: Commander): CommandsOf<R> => ({
   run: (type, args) => run({ type, args }) as ReturnType<CommandsOf<R>['run']>,
-  slice: (type, args) => slice({ type, args }),
+  runBatches: (type, args) => runBatches({ type, args }),
 });
 
 /** All commands that are known. */
 export function knownCommands() {
-  const known = new Map<string, ApplyCommand | SteppedCommand<object>>();
+  const known = new Map<string, ApplyCommand | BatchedCommand<object>>();
 
   return {
     add(registry: CommandRegistry): void {
@@ -86,38 +86,38 @@ export function knownCommands() {
       }
     },
 
-    /** Applies a command that is no work in steps. */
+    /** Applies a command that is no work in batches. */
     apply({ type, args }: Command, at: number): unknown {
       const command = known.get(type);
       if (typeof command !== 'function') throw new Error(`no command of the type ${type} is applied at once`);
       return command(args, at);
     },
 
-    /** What takes a step of a command. */
-    steps({ type, args }: Command, at: number): () => boolean {
+    /** @returns a function that applies a batch of a command */
+    batch({ type, args }: Command, at: number): () => boolean {
       const command = known.get(type);
-      if (command === undefined || typeof command === 'function') throw new Error(`${type} has no steps`);
-      return command.steps(args, at);
+      if (command === undefined || typeof command === 'function') throw new Error(`${type} has no batches`);
+      return command.batch(args, at);
     },
   };
 }
 type KnownCommands = ReturnType<typeof knownCommands>;
 
-/** Milliseconds of a slice of long work, so that the node's events come in between. */
-const SLICE_MS = 10;
+/** Milliseconds of a turn of long work, so that the node's events come in between. */
+const TURN_MS = 10;
 
 /**
- * Takes steps until one says that the work is done, or the slice is over.
- * @returns how many were taken, and whether the work is done
+ * Applies batches until one says that the work is done, or the turn is over.
+ * @returns how many were applied, and whether the work is done
  */
-function takeSlice(step: () => boolean, clock: Pick<Clock, 'monotonic'>): { steps: number; done: boolean } {
-  const end = clock.monotonic() + SLICE_MS;
-  let steps = 0;
+function applyBatches(batch: () => boolean, clock: Pick<Clock, 'monotonic'>): { batches: number; done: boolean } {
+  const end = clock.monotonic() + TURN_MS;
+  let batches = 0;
   do {
-    steps += 1;
-    if (step()) return { steps, done: true };
+    batches += 1;
+    if (batch()) return { batches, done: true };
   } while (clock.monotonic() < end);
-  return { steps, done: false };
+  return { batches, done: false };
 }
 
 /** The path of entries that are commands. No node posts to it. */
@@ -128,7 +128,7 @@ const CommandText = Type.Object({
   uuid: Type.String(),
   type: Type.String(),
   args: Type.Object({}, { additionalProperties: true }),
-  /** How many steps were taken of a command that is work in steps. */
+  /** How many batches of a command in batches were applied; the journal calls them steps. */
   steps: Type.Optional(Type.Integer({ minimum: 1 })),
 });
 
@@ -138,13 +138,13 @@ type EntryCommand = Static<typeof CommandText>;
 /** A command that a host sends to the log. */
 export interface SentCommand extends Command {
   uuid: string;
-  /** Whether it is work in steps, of which a slice is taken. */
-  isSlice: boolean;
+  /** Whether it is work in batches, which get a turn. */
+  isBatched: boolean;
 }
 
 /** What became of a command that was applied as a proposal. */
 interface ProposedCommand {
-  /** What the command's function returned, or whether the work of a slice is done. */
+  /** What the command's function returned, or whether the work in batches is done. */
   result: unknown;
   /** The entry that stands for it; null where it changes nothing, or is an entry already. */
   event: ReceivedEvent | null;
@@ -204,9 +204,9 @@ export function entryCommands(db: Database, known: KnownCommands) {
 
   function applied({ type, args, steps }: EntryCommand, at: number): unknown {
     if (steps === undefined) return known.apply({ type, args }, at);
-    const step = known.steps({ type, args }, at);
+    const batch = known.batch({ type, args }, at);
     let done = false;
-    for (let taken = 0; taken < steps; taken++) done = step();
+    for (let count = 0; count < steps; count++) done = batch();
     return done;
   }
 
@@ -225,7 +225,7 @@ export function entryCommands(db: Database, known: KnownCommands) {
      * @throws what the command's function throws
      */
     propose(
-      { uuid, type, args, isSlice }: SentCommand,
+      { uuid, type, args, isBatched }: SentCommand,
       receivedAt: number,
       clock: Pick<Clock, 'monotonic'>,
     ): ProposedCommand {
@@ -237,9 +237,9 @@ export function entryCommands(db: Database, known: KnownCommands) {
       const command = commandOf(JSON.stringify({ uuid, type, args }));
       const at = millisecondsOf({ receivedAt });
       let result: unknown;
-      if (isSlice) {
-        const { steps, done } = takeSlice(known.steps(command, at), clock);
-        command.steps = steps;
+      if (isBatched) {
+        const { batches, done } = applyBatches(known.batch(command, at), clock);
+        command.steps = batches;
         result = done;
       } else {
         result = known.apply(command, at);
@@ -256,18 +256,18 @@ export type LocalWrite = <T>(change: () => T) => Promise<T>;
 const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));
 
 /**
- * Takes a slice of long work.
- * @param slice returns whether the work is done
+ * Gives long work a turn.
+ * @param turn returns whether the work is done
  * @param failed notes that the work can't go on, such as for lack of a block; others go on
  * @returns whether the work is done
  * @throws what the store or the log of hosts throws where it can't be written or read now
  */
-export async function sliceOrFailure(
-  slice: () => Promise<boolean>,
+export async function turnOrFailure(
+  turn: () => Promise<boolean>,
   failed: (reason: string, error: unknown) => Promise<unknown>,
 ): Promise<boolean> {
   try {
-    return await slice();
+    return await turn();
   } catch (error) {
     if (isStorageError(error) || error instanceof LogUnavailableError) throw error;
     await failed(messageOf(error), error);
@@ -275,12 +275,12 @@ export async function sliceOrFailure(
   }
 }
 
-/** What takes long work step by step. */
-export const slices =
+/** Applies long work in batches. */
+export const batchTurns =
   (write: LocalWrite, clock: Clock) =>
-  /** Takes a slice of the steps in a transaction; as {@link sliceOrFailure}, where `failed` is called in a transaction. */
-  (step: () => boolean, failed: (reason: string, error: unknown) => void): Promise<boolean> =>
-    sliceOrFailure(
-      () => write(() => takeSlice(step, clock).done),
+  /** Applies the batches of a turn in a transaction; as {@link turnOrFailure}, where `failed` is called in a transaction. */
+  (batch: () => boolean, failed: (reason: string, error: unknown) => void): Promise<boolean> =>
+    turnOrFailure(
+      () => write(() => applyBatches(batch, clock).done),
       (reason, error) => write(() => failed(reason, error)),
     );

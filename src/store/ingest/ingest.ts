@@ -36,7 +36,7 @@ import { type Applied, eventRouter } from './event-router.ts';
 import { faucetCommands, faucetRequests } from './faucet-requests.ts';
 import { oldNameCommands } from './old-names.ts';
 import type { ChainHistory, ComposeMachine } from './state-machine.ts';
-import { chooseValueIndexes, valueIndexSteps } from './value-indexes.ts';
+import { chooseValueIndexes, valueIndexBatches } from './value-indexes.ts';
 import { CommitCount, journalAlone, Writer, writerHealth } from './writer.ts';
 
 export type { IngestEvent, Outcome, ReceivedEvent } from './event.ts';
@@ -61,7 +61,7 @@ export interface IngestOptions {
   sendMany?: SendManySetting;
   /** What the operator asks to find by decoded values; else what the index was asked for before. */
   valueIndexes?: readonly ValueIndexChoice[];
-  /** Rows of a step that makes an index of decoded values; fewer than usual are for tests. */
+  /** Rows of a batch that makes an index of decoded values; fewer than usual are for tests. */
   valueIndexRows?: number;
   /** The timer of group commits; without it, each event has a commit of its own. */
   after?: Clock['after'];
@@ -202,14 +202,14 @@ function startIngest(options: IngestOptions, opened: (() => void)[]) {
 
     /** What sends commands of a single host: each is an entry of its journal, and seen by everybody when it is done. */
     commander(clock: Pick<Clock, 'now' | 'monotonic'>, chance: Pick<Chance, 'uuid'> = systemChance): Commander {
-      const send = (command: Parameters<Commander['run']>[0], isSlice: boolean): Promise<unknown> =>
+      const send = (command: Parameters<Commander['run']>[0], isBatched: boolean): Promise<unknown> =>
         writer.queue.run(() => {
-          const sent = { ...command, uuid: chance.uuid(), isSlice };
+          const sent = { ...command, uuid: chance.uuid(), isBatched };
           return atOnce(writer.command(sent, clock.now() * 1_000, clock, journalAlone)).result;
         });
       return {
         run: (command) => send(command, false),
-        slice: async (command) => (await send(command, true)) === true,
+        runBatches: async (command) => (await send(command, true)) === true,
       };
     },
 
@@ -260,7 +260,7 @@ function startIngest(options: IngestOptions, opened: (() => void)[]) {
     /** What the faucets gave. */
     faucetRequests: { count: faucetRequests(reader).count },
     /** Indexes of decoded values: how they stand, and what brings them nearer to what is asked for, in a transaction. */
-    valueIndexes: { all: valueIndexes(reader), step: valueIndexSteps(db, options.valueIndexRows) },
+    valueIndexes: { all: valueIndexes(reader), batch: valueIndexBatches(db, options.valueIndexRows) },
     /**
      * Commits the pending group, so that others can read what was answered. Called before anybody in this process reads; other
      * threads and processes see an event some milliseconds after its answer.

@@ -16,13 +16,13 @@ import type { Stored } from '../rows/statement.ts';
 import { numberedInserter } from '../rows/table.ts';
 import { valueIndexesTable } from '../rows/tables.ts';
 import { type CallColumns, callArguments } from '../rows/value-keys.ts';
-import { type LocalWrite, slices } from './commands.ts';
+import { batchTurns, type LocalWrite } from './commands.ts';
 
 const isSame = (a: ValueIndexChoice, b: ValueIndexChoice): boolean =>
   a.subject === b.subject && a.contract === b.contract && a.scope === b.scope;
 
 /**
- * Takes note of what the operator asks for. A new index has the entries of what comes from now on; steps add those of
+ * Takes note of what the operator asks for. A new index has the entries of what comes from now on; batches add those of
  * before, and remove what isn't asked for any more.
  * @param write runs in a transaction; not called where nothing is new
  */
@@ -48,16 +48,16 @@ export function chooseValueIndexes(
   });
 }
 
-/** What a step did: the index that it worked on, and whether this is whole or gone with it. */
-interface ValueIndexStep {
+/** What a batch did: the index that it worked on, and whether this is whole or gone with it. */
+interface ValueIndexBatch {
   index: ValueIndex;
   ended: boolean;
 }
 
-/** Most logs, calls or entries of one step. */
-const ROWS_OF_A_STEP = 50;
-/** Bytes that are decoded in a step, after which no other log or call is. */
-const BYTES_OF_A_STEP = 50_000;
+/** Maximum logs, calls or entries of a batch. */
+const BATCH_ROWS = 50;
+/** Bytes that are decoded in a batch, after which no other log or call is. */
+const BATCH_BYTES = 50_000;
 
 /** Something that is indexed: its place and its fields. */
 interface Indexed {
@@ -103,11 +103,11 @@ function olderOnes(db: Database, most: number) {
 }
 
 /**
- * What brings the indexes nearer to what the operator asks for, by one small step in the transaction that is open.
- * @param most logs, calls or entries of one step
+ * What brings the indexes nearer to what the operator asks for, by one small batch in the transaction that is open.
+ * @param most logs, calls or entries of a batch
  * @returns a function whose answer is null where nothing is left to do
  */
-export function valueIndexSteps(db: Database, most = ROWS_OF_A_STEP): () => ValueIndexStep | null {
+export function valueIndexBatches(db: Database, most = BATCH_ROWS): () => ValueIndexBatch | null {
   const all = valueIndexes(db);
   const older = olderOnes(db, most);
   const write = entryWriter(db);
@@ -135,11 +135,11 @@ export function valueIndexSteps(db: Database, most = ROWS_OF_A_STEP): () => Valu
     for (const one of older(index)) {
       ones.push(one);
       bytes += one.bytes;
-      if (bytes >= BYTES_OF_A_STEP) break;
+      if (bytes >= BATCH_BYTES) break;
     }
     for (const { place, fields } of ones) write(1, index, place, fields());
     const last = ones.at(-1);
-    const isEnd = last === undefined || (ones.length < most && bytes < BYTES_OF_A_STEP);
+    const isEnd = last === undefined || (ones.length < most && bytes < BATCH_BYTES);
     const from = isEnd ? { position: 0, eventIndex: 0 } : last.place;
     moveTo.run(index.id, from.position, from.eventIndex);
     return isEnd;
@@ -167,7 +167,7 @@ export type ValueIndexEvent =
 
 interface ValueIndexingOptions {
   write: LocalWrite;
-  step: () => ValueIndexStep | null;
+  batch: () => ValueIndexBatch | null;
   clock: Clock;
   log: (event: ValueIndexEvent) => void;
 }
@@ -181,22 +181,22 @@ const nameOf = ({ subject, contract, scope }: ValueIndex): ValueIndexName => ({
   field: scope === '' ? null : scope,
 });
 
-/** Starts to make the indexes that the operator asks for, in slices between the events of the node. @returns a function that ends it, and resolves when the slice in hand is done */
-export function startValueIndexing({ write, step, clock, log }: ValueIndexingOptions): () => Promise<void> {
+/** Starts to make the indexes that the operator asks for, in turns between the events of the node. @returns a function that ends it, and resolves when the turn under way is over */
+export function startValueIndexing({ write, batch, clock, log }: ValueIndexingOptions): () => Promise<void> {
   let stopped = false;
   let cancelRetry = () => {};
-  /** What the steps of a slice ended: reported once it is committed. */
+  /** Indexes that the batches of a turn ended: reported once they are committed. */
   let ended: ValueIndex[] = [];
-  const takeSlice = slices(write, clock);
+  const applyBatches = batchTurns(write, clock);
 
   /** @returns whether nothing is left to do */
-  async function slice(): Promise<boolean> {
+  async function turn(): Promise<boolean> {
     ended = [];
-    const done = await takeSlice(
+    const done = await applyBatches(
       () => {
-        const taken = step();
-        if (taken?.ended === true) ended.push(taken.index);
-        return taken === null;
+        const applied = batch();
+        if (applied?.ended === true) ended.push(applied.index);
+        return applied === null;
       },
       (_, cause) => {
         ended = [];
@@ -212,7 +212,7 @@ export function startValueIndexing({ write, step, clock, log }: ValueIndexingOpt
   async function run(): Promise<void> {
     try {
       await clock.turn();
-      while (!stopped && !(await slice())) await clock.turn();
+      while (!stopped && !(await turn())) await clock.turn();
     } catch (cause) {
       if (!(cause instanceof StoreUnavailableError)) log({ event: 'value_index_failed', cause });
       if (!stopped) cancelRetry = clock.after(RETRY_MS, again);

@@ -743,7 +743,7 @@ export class Writer {
 }
 
 interface TakenCommand {
-  /** What the command's function returned, or whether the work of a slice is done. */
+  /** What the command's function returned, or whether the work in batches is done. */
   result: unknown;
   /** Whether the host appended an entry for it. */
   isAppended: boolean;
