@@ -206,7 +206,7 @@ export async function contentOfPart(
   if (part.length !== bytes) throw new PartDamagedError(`it has ${part.length} bytes in place of ${bytes}`);
   const content = await decompress(part, { maxOutputLength: length }).catch((cause: unknown) => {
     const isLonger = hasCode(cause, 'ERR_BUFFER_TOO_LARGE');
-    const why = isLonger ? 'it holds more than the manifest says' : 'it can not be decompressed';
+    const why = isLonger ? 'it holds more than the manifest says' : "it can't be decompressed";
     throw new PartDamagedError(why, { cause });
   });
   if (content.length !== length || hashOfPart(content) !== sha256) {

@@ -95,7 +95,7 @@ const withoutNul = (text: string): string => text.replaceAll('\u0000', '');
 /** Checks the nonce of a signed transaction: no chain gets near the bound, and a row could hold no more. */
 function checkNonces({ txId, sender, sponsor }: TransactionContent): void {
   if (sender.nonce <= MAX_STORED_INTEGER && (sponsor?.nonce ?? 0n) <= MAX_STORED_INTEGER) return;
-  throw new PayloadError(`Transaction ${toHex(txId)}: a nonce above ${MAX_STORED_INTEGER} can not be stored`);
+  throw new PayloadError(`Transaction ${toHex(txId)}: a nonce above ${MAX_STORED_INTEGER} can't be stored`);
 }
 
 /**

@@ -262,7 +262,7 @@ export class LeaseKeeper implements Lease {
   }
 
   async #renew(lease: HeldLease): Promise<void> {
-    if (!this.#options.isFit()) return this.#giveUp(lease, 'this host is behind the log, or can not write');
+    if (!this.#options.isFit()) return this.#giveUp(lease, "this host is behind the log, or can't write");
     const lacking = this.#lacking();
     if (lacking !== null) return this.#giveUp(lease, lacking);
     const end = this.#endFromNow();

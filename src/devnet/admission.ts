@@ -207,7 +207,7 @@ export function admitted(raw: Uint8Array, transaction: Transaction, view: Admiss
   if (sponsor !== undefined) requireNonce(sponsor, false, view);
   const action = actionOf(transaction, payer, payer.fee, view);
   const { postConditions } = transaction;
-  if (!areChecked(postConditions)) throw notSimulated('Post-conditions on stacking can not be checked');
+  if (!areChecked(postConditions)) throw notSimulated("Post-conditions on stacking can't be checked");
   return { id: toHex(transaction.txId), raw, origin, sponsor, action, fate: 'success', postConditions };
 }
 

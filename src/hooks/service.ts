@@ -123,7 +123,7 @@ export function startChainhooks(options: HookOptions) {
       // All are stopped before any is awaited.
       await Promise.all([deliveries.stop(), operator.stop(), tasks.stop(), upkeep.stop(), writer.stop()]);
     },
-    lacks: () => (secrets.unreadable().length === 0 ? null : 'this host can not read all signing secrets'),
+    lacks: () => (secrets.unreadable().length === 0 ? null : "this host can't read all signing secrets"),
   });
   /** Ends requests that are in no queue. */
   const closing = new AbortController();

@@ -47,7 +47,7 @@ function listening<T>(
     const code = cause instanceof Error && 'code' in cause ? cause.code : undefined;
     if (typeof code !== 'string') throw cause;
     throw new OperatorError(
-      `${what} cannot listen on ${hostname}:${port}: ${REASONS[code] ?? code}.`,
+      `${what} can't listen on ${hostname}:${port}: ${REASONS[code] ?? code}.`,
       remedyOf(code, flags),
       { cause },
     );

@@ -47,7 +47,7 @@ interface Body {
 /** What a route answers where the index can't be read, or not yet. */
 const unavailable = ({ schema, unavailableSchema }: ErrorShape): Body =>
   json(
-    `The chain is not as high as ${MIN_HEIGHT_HEADER} asks, and Retry-After says in how many seconds to ask again; or the data can not be read now`,
+    `The chain is not as high as ${MIN_HEIGHT_HEADER} asks, and Retry-After says in how many seconds to ask again; or the data can't be read now`,
     unavailableSchema ?? schema,
   );
 

@@ -49,7 +49,7 @@ export function hookMetrics(
   });
   collectedGauge(registry, {
     name: 'chainhooks_secrets_unreadable',
-    help: 'Consumers whose signing secret this host cannot read with its key, so that it sends them nothing',
+    help: "Consumers whose signing secret this host can't read with its key, so that it sends them nothing",
     read: unreadableSecrets,
   });
   collectedGauge(registry, {

@@ -88,7 +88,7 @@ export const snpSettings = group('Events from stacks-node-publisher', {
     read: (text) => text.split(',').map((number) => integer(number.trim())),
     show: (numbers) => (numbers ?? []).join(','),
     absent: 'none',
-    help: 'Numbers of messages of stacks-node-publisher that are passed over, since they can not be applied; the journal keeps which, and stackside check names them',
+    help: "Numbers of messages of stacks-node-publisher that are passed over, since they can't be applied; the journal keeps which, and stackside check names them",
     accepts: 'numbers with commas, such as 75,76',
   }),
 });

@@ -110,7 +110,7 @@ test('a full database says so through the error it is the cause of', () => {
   }
 });
 
-test('where the index of a write-ahead log can not be made longer, the disk is full', () => {
+test("where the index of a write-ahead log can't be made longer, the disk is full", () => {
   const cause = Object.assign(new Error('disk I/O error'), { code: 'SQLITE_IOERR_SHMSIZE' });
   expect(operatorErrorOf(cause, 'DATA')?.message).toBe('The disk of DATA is full.');
   expect(unavailable(cause)?.failure).toBe('full');

@@ -151,7 +151,7 @@ describe('a call', () => {
     expect(changeOfCall('namespace-update-function-price', short, ALICE)).toBeNull();
   });
 
-  test('of any other function, or with arguments that cannot be read, does nothing', () => {
+  test("of any other function, or with arguments that can't be read, does nothing", () => {
     expect(changeOfCall('name-update', renewal(clarity.none()), ALICE)).toBeNull();
     expect(changeOfCall('name-renewal', Uint8Array.of(0, 0, 0, 9), ALICE)).toBeNull();
     expect(changeOfCall('name-renewal', encodeArguments([clarity.uint(1)]), ALICE)).toBeNull();

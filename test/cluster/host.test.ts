@@ -453,12 +453,12 @@ test('an entry of a path that only a newer program knows is kept, and changes no
 
 const disposable = <T extends { close(): void }>(of: T): T & Disposable => ({ ...of, [Symbol.dispose]: of.close });
 
-test('an entry that this program can not apply ends the host, which names it', async () => {
+test("an entry that this program can't apply ends the host, which names it", async () => {
   const log = filledLog();
   appended(log, '/new_block', '{"of":"a newer program"}');
   await using one = openHost(log.client());
   await one.follow(log.head.id);
-  expect(one.ended[0]?.message).toStartWith(`Entry ${log.head.id} of the log can not be applied: Missing field `);
+  expect(one.ended[0]?.message).toStartWith(`Entry ${log.head.id} of the log can't be applied: Missing field `);
   expect(one.ended[0]?.remedy).toContain('Run the newest Stackside');
   expect(one.position()).toBe(log.head.id - 1);
 });

@@ -272,7 +272,7 @@ test('a host that learns late of the end of its lease stops before it sends anyt
   expect(one.sent.length).toBe(length);
 });
 
-test('a holder that can not do all of the work leaves it to a host that can, and takes it back where there is none', async () => {
+test("a holder that can't do all of the work leaves it to a host that can, and takes it back where there is none", async () => {
   const { world, host } = scene();
   let lacking: string | null = 'it lacks the key';
   const one = host('one', { lacks: () => lacking });
@@ -392,7 +392,7 @@ test('while the engine is away, the lease lasts its time; then the work ends, an
   ]);
 });
 
-test('a host that is behind or can not write asks for nothing, and leaves to others what it has', async () => {
+test("a host that is behind or can't write asks for nothing, and leaves to others what it has", async () => {
   const { world, host } = scene();
   let isFit = false;
   const one = host('one', { isFit: () => isFit });
@@ -406,7 +406,7 @@ test('a host that is behind or can not write asks for nothing, and leaves to oth
   expect(one.working).toBeNull();
 });
 
-test('a host whose work can not be started lets another one have the lease', async () => {
+test("a host whose work can't be started lets another one have the lease", async () => {
   const { world, host } = scene();
   const one = host('one', {
     start: () => {

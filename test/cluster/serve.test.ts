@@ -301,7 +301,7 @@ test('a host that may not join closes the log, which would keep its process from
   expect(closed).toBe(1);
 });
 
-test('a host without the key follows like the others; while it delivers, what it can not sign waits', async () => {
+test("a host without the key follows like the others; while it delivers, what it can't sign waits", async () => {
   const log = new MemoryLog();
   using files = dataDirectory();
   mkdirSync(files.path, { recursive: true });

@@ -49,7 +49,7 @@ describe('a screen', () => {
     expect(out.written).toEqual([`${ERASE}123456789`, `${ERASE}12345678…`, `${ERASE}…`, `${ERASE}whole`]);
   });
 
-  test('that can not draw a line again prints a status when it is of another kind', () => {
+  test("that can't draw a line again prints a status when it is of another kind", () => {
     const out = output(true);
     const screen = openScreen(out, false);
     for (const [kind, text] of [

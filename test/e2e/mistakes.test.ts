@@ -61,7 +61,7 @@ test('serve on a port that is taken, or an address that is none of ours, ends wi
   ]) {
     const { code, stderr } = await stackside('serve', ...free, ...address);
     expect(stderr).toMatch(TWO_LINES);
-    expect(stderr).toStartWith(`The API cannot listen on ${address[2]}:${address[0]}`);
+    expect(stderr).toStartWith(`The API can't listen on ${address[2]}:${address[0]}`);
     expect(stderr).toEndWith(address[0] === '0' ? ' with --api-host.\n' : ' with --api-port.\n');
     expect(code).toBe(1);
   }

@@ -131,6 +131,6 @@ test('a port that is in use is said by name, by threads too', async () => {
   const { port } = new URL(writer.api);
   const flags = ['--data', directory.path, '--event-port', '0', '--api-host', '127.0.0.1', '--api-port', port];
   const { code, stderr } = await stackside('serve', ...flags, '--threads', '2', '--log-level', 'error');
-  expect([code, stderr.split('\n')[0]]).toEqual([1, `The API cannot listen on 127.0.0.1:${port}: the port is in use.`]);
+  expect([code, stderr.split('\n')[0]]).toEqual([1, `The API can't listen on 127.0.0.1:${port}: the port is in use.`]);
   directory.remove();
 });

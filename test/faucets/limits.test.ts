@@ -99,7 +99,7 @@ test('five are given in five minutes', () =>
     expect(await ask(1, false)).toBe(TOO_MANY);
   }));
 
-test('nothing is given that can not be written down', () =>
+test("nothing is given that can't be written down", () =>
   withFaucets(async ({ ask, goAway, sent }) => {
     goAway();
     expect(await ask(SECOND, false)).toBe('Error: away');

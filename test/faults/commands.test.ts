@@ -346,7 +346,7 @@ test.each(
   commands
     .filter(({ name }) => name === 'backup' || name === 'check')
     .map((command) => [command.name, command] as const),
-)('%s: a lock that cannot be had leaves nothing', async (_, command) => {
+)("%s: a lock that can't be had leaves nothing", async (_, command) => {
   using undisturbed = await prepared(command);
   const { seen } = await under(never, command, undisturbed.path);
   const expected = await command.result(undisturbed.path);

@@ -255,7 +255,7 @@ const files = [
 ] as const;
 
 test.each(files)(
-  '%s: a file that can not grow stops the events, and once it can they go on as if nothing had been',
+  "%s: a file that can't grow stops the events, and once it can they go on as if nothing had been",
   (_, path) => {
     using undisturbed = opened();
     for (const event of eventRange) undisturbed.ingest.receive(event);

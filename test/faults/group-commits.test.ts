@@ -216,7 +216,7 @@ const malformed: ReceivedEvent = { path: '/new_block', text: '{}', receivedAt: 1
 
 test.each([
   ['has no parent here', strange, 'UnknownParentError'],
-  ['can not be understood', malformed, 'PayloadError'],
+  ["can't be understood", malformed, 'PayloadError'],
 ])('an event that %s takes none of those before it along', (_, event, name) => {
   using open = opened();
   open.receive(group);
@@ -314,7 +314,7 @@ test('an import that is stopped loses what it did not keep, and nothing else', (
 
 test.each([
   ['has no parent here', strange, 'UnknownParentError'],
-  ['can not be understood', malformed, 'PayloadError'],
+  ["can't be understood", malformed, 'PayloadError'],
 ])('an event that %s takes nothing of an import along', (_, event, name) => {
   using open = importing(5);
   expect(() => open.ingest.take(event)).toThrow(expect.objectContaining({ name }) as unknown as Error);

@@ -308,7 +308,7 @@ describe('the admin key', () => {
     },
   );
 
-  test('that can not be read or written is said', () => {
+  test("that can't be read or written is said", () => {
     using directory = dataDirectory();
     mkdirSync(adminKeyFile(directory.path));
     expect(() => readAdminKey(directory.path)).toThrow("can't be read");

@@ -371,7 +371,7 @@ describe('test deliveries', () => {
   });
 });
 
-test('a payload that can not be made interrupts its hook before the block, and nobody else', async () => {
+test("a payload that can't be made interrupts its hook before the block, and nobody else", async () => {
   await using server = await hookServer();
   using target = receiver();
   using other = receiver();

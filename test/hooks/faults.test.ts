@@ -94,7 +94,7 @@ test('a busy database is no unknown block: 503, and the log has its cause', asyn
   };
   expect(await server.request('POST', path, { index_block_hash })).toMatchObject({
     status: 503,
-    body: { error: 'Unavailable', details: 'The database can not be used now; the same request may succeed later' },
+    body: { error: 'Unavailable', details: "The database can't be used now; the same request may succeed later" },
   });
   expect(server.said).toContainEqual(expect.objectContaining({ event: 'store_unavailable', cause: busy }));
   history.branchOf = branchOf;

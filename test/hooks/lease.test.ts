@@ -278,7 +278,7 @@ test('results that the log does not take are written again; where the lease ends
   expect(await third).toBe(true);
 });
 
-test('a result that can not be written holds up no other; what the disk refuses is refused at once', async () => {
+test("a result that can't be written holds up no other; what the disk refuses is refused at once", async () => {
   const { writes, write } = heldWrites();
   const writer = resultWriter({ write, areMoreComing: () => false, clock: heldClock([]) });
   writer.start(1);

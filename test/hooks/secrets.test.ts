@@ -152,8 +152,8 @@ test.each(Object.entries(DAMAGES))(
     expect(server.said.some(({ event }) => event === 'hook_key_unusable')).toBe(!canMake);
     expect(server.hooks.secrets.unreadable()).toEqual(['default']);
     expect(await listed(server)).toContain('streaming, paused     ');
-    expect(await listed(server)).toContain('secret_unreadable: the server can not read the signing secret');
-    expect((await server.request('GET', SECRET)).body.details).toContain('can not be read');
+    expect(await listed(server)).toContain("secret_unreadable: the server can't read the signing secret");
+    expect((await server.request('GET', SECRET)).body.details).toContain("can't be read");
     expect((await server.request('POST', `/chainhooks/me/${uuid}/test`, {})).status).toBe(409);
     expect(target.received).toHaveLength(before);
 
@@ -291,7 +291,7 @@ test('a backup is restored without the key, and goes on with it', async () => {
   expect(signatures(last)).toEqual([signatureOf(secret, last)]);
 });
 
-test('an alert of a hook whose secret can not be read comes unsigned', async () => {
+test("an alert of a hook whose secret can't be read comes unsigned", async () => {
   using directory = dataDirectory();
   const at: Headers[] = [];
   using operator = Bun.serve({
@@ -385,7 +385,7 @@ describe('what is sealed', () => {
     await commands.run('hook.set_secret', { consumer: 'me', secret: taken });
     expect(secrets.unreadable()).toEqual(['plain', 'thief']);
     expect(secrets.find('me')?.secret).toEqual(Buffer.from(secret));
-    expect(() => secrets.find('thief')).toThrow('can not be read');
+    expect(() => secrets.find('thief')).toThrow("can't be read");
   });
 });
 

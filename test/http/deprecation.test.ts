@@ -109,7 +109,7 @@ describe('a deprecated route', () => {
     ).toBe('</new/ABC>; rel="successor-version"');
   });
 
-  test('cannot be declared with a successor that needs what it does not have', () => {
+  test("can't be declared with a successor that needs what it does not have", () => {
     expect(() => oldRoute({ replacement: '/new/{other}' })).toThrow('has no parameter other');
   });
 

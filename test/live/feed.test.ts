@@ -173,7 +173,7 @@ test('others have their turn between the messages of one block', async () => {
   expect(turnsOf).toEqual(turnsOf.map((_, message) => message));
 });
 
-const broken = new Error('this one can not be read');
+const broken = new Error("this one can't be read");
 
 /** Changes 1 to 3 come once the feed has begun; what the first is of can't be read. */
 function threeChanges(): { snapshots: Snapshots; asked: number[] } {
@@ -196,7 +196,7 @@ function threeChanges(): { snapshots: Snapshots; asked: number[] } {
   return { snapshots: { read } as Snapshots, asked };
 }
 
-test('a change that can not be pushed is logged once, and those after it are pushed', async () => {
+test("a change that can't be pushed is logged once, and those after it are pushed", async () => {
   const { snapshots: source, asked } = threeChanges();
   const all = subscriptions();
   all.add({ deliver: () => {} }, plainTopic('microblock'), 'microblock');

@@ -55,7 +55,7 @@ describe('a handler', () => {
     expect(logged).toEqual([{ event: 'client_message_refused', protocol: 'websocket', reason: 'too deep' }]);
   });
 
-  test('whose connection can not even be ended throws nothing', () => {
+  test("whose connection can't even be ended throws nothing", () => {
     const { guard, counted } = guarded();
     guard(failing(new Error('one')), failing(new Error('two')));
     expect(counted).toEqual(['failed', 'failed']);

@@ -123,7 +123,7 @@ test('a client that joins nothing in time, and whose end fails, ends nothing els
   const clock = heldClock([JOIN_MS]);
   const { counted, options } = shared(clock);
   const close = () => {
-    throw new Error('it can not be closed');
+    throw new Error("it can't be closed");
   };
   new IoConnection({ request: { url: 'http://localhost/socket.io/?EIO=4' }, write: () => {}, close }, options);
   clock.pass(JOIN_MS);

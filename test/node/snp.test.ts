@@ -301,7 +301,7 @@ describeWith('Redis', hasRedis, () => {
     expect(journalRows(open.directory).at(-1)).toMatchObject({ path: newer.path, text: newer.text });
   });
 
-  test('an event that can not be understood holds up the rest, and is logged', async () => {
+  test("an event that can't be understood holds up the rest, and is logged", async () => {
     await using publishing = await publisher();
     const { broker, subscribe } = publishing;
     using open = openNew();

@@ -166,7 +166,7 @@ describe('over a chain', () => {
   });
 });
 
-test('where the node can not be reached, the age of the tip says whether it is fresh', async () => {
+test("where the node can't be reached, the age of the tip says whether it is fresh", async () => {
   const time = { now: 0 };
   const clock = { ...systemClock, now: () => time.now };
   await using alone = await serving({ maxTipAge: '3600' }, undefined, {}, { clock });
@@ -230,7 +230,7 @@ test('a port that is in use is named', async () => {
   const taken = Bun.listen({ hostname: '127.0.0.1', port: 0, socket: { data: () => {} } });
   const { port } = taken;
   await expect(serving({ apiPort: String(port) })).rejects.toThrow(
-    `The API cannot listen on 127.0.0.1:${port}: the port is in use.`,
+    `The API can't listen on 127.0.0.1:${port}: the port is in use.`,
   );
   taken.stop(true);
 });

@@ -254,7 +254,7 @@ test('a body that is no JSON, or posted where nodes post nothing, is refused', (
   expect(refusal(open, { path: '/a/new/block', text: '{}', receivedAt: 0 })).toBeInstanceOf(PayloadError);
 });
 
-test('a block with a transaction that cannot be read is refused with the id of the transaction', () => {
+test("a block with a transaction that can't be read is refused with the id of the transaction", () => {
   using open = openNew();
   const good = transfer(alice, 0, 300);
   const cut = { id: hashOf('cut'), raw: transfer(alice, 1, 300).raw.slice(0, -2) };
@@ -277,7 +277,7 @@ test('an event of a transaction that its block does not hold is refused with the
   expect(error.message).toBe(`Unexpected missing tx during event parsing by tx_id ${stray}`);
 });
 
-test('of an announcement only the transactions that cannot be read are left out, each with a word in the log', () => {
+test("of an announcement only the transactions that can't be read are left out, each with a word in the log", () => {
   using open = openNew();
   const [first, last] = [transfer(alice, 0, 300), transfer(bob, 0, 300)];
   const text = JSON.stringify([first.raw, '0x00', 'not hex', `${last.raw.slice(0, -4)}`, last.raw]);

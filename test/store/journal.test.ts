@@ -101,7 +101,7 @@ const damages: [what: string, sql: string, named: RegExp][] = [
     'UPDATE events SET payload = (SELECT payload FROM events WHERE id = 8) WHERE id = 9',
     /^Entry 9 .*is damaged: its chain value/,
   ],
-  ['compressed bytes', "UPDATE events SET payload = x'00' WHERE id = 9", /^Entry 9 .*can not be decompressed/],
+  ['compressed bytes', "UPDATE events SET payload = x'00' WHERE id = 9", /^Entry 9 .*can't be decompressed/],
   ['chain value', 'UPDATE chain SET value = zeroblob(32) WHERE id = 9', /^Entry 9 .*is damaged/],
   ['absence', 'DELETE FROM events WHERE id = 9', /^Entry 9 .*is missing/],
   ['absence of its chain value', 'DELETE FROM chain WHERE id = 9', /^Entry 9 .*is damaged/],

@@ -140,7 +140,7 @@ const events: Record<string, ReceivedEvent> = {
   },
 };
 
-test.each(Object.entries(events))('%s: a number that can not be stored is refused by its name', (_, event) => {
+test.each(Object.entries(events))("%s: a number that can't be stored is refused by its name", (_, event) => {
   using open = openNew();
   open.ingest.receive(first.event);
   const before = everything(open.directory);

@@ -90,7 +90,7 @@ test('a journal from before version 0.1.0 that is damaged or lacks events stays 
       'DELETE FROM events WHERE id < 4; DELETE FROM chain WHERE id < 4; INSERT INTO breaks VALUES (3, zeroblob(32))',
       /lacks the events from 1 to 3/,
     ],
-    [1, "UPDATE events SET payload = x'00' WHERE id = 9", /^Entry 9 of .* can not be decompressed/],
+    [1, "UPDATE events SET payload = x'00' WHERE id = 9", /^Entry 9 of .* can't be decompressed/],
     [1, 'PRAGMA user_version = 3', /of version 3 from before version 0.1.0 of Stackside, which is not known/],
   ];
   for (const [version, sql, says] of damages) {
@@ -123,7 +123,7 @@ test('a rebuild reports the chainhooks that stand in an index from before versio
   expect(everything(directory.path).index.hooks).toEqual([]);
 });
 
-test('chainhooks that can not be read of an index from before version 0.1.0 are lost by force alone', () => {
+test("chainhooks that can't be read of an index from before version 0.1.0 are lost by force alone", () => {
   using directory = ingestOf(events);
   addEarlierHooks(directory.path, ['0']);
   makeEarlier(directory.path, 2);

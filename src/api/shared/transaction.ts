@@ -163,7 +163,7 @@ const kinds = <T extends TProperties>($id: string, shared: T) =>
       Type.Object({ ...shared, tx_type: Type.Literal('tenure_change'), tenure_change_payload: TenureChange }),
       Type.Object(
         { ...shared, tx_type: Type.Literal('unknown') },
-        { description: 'A transaction that this version can not read: its node is newer' },
+        { description: "A transaction that this version can't read: its node is newer" },
       ),
     ],
     { $id },

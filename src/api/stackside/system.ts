@@ -232,7 +232,7 @@ export function systemRoutes(system: SystemApi | null, access: Access<object, un
       403: 'The key is not the operator’s, or a page of another origin asks',
       421: 'The Host header does not name this server',
       429: 'Too many requests with wrong keys came from the address',
-      503: 'The data can not be used now, or this process does not write',
+      503: "The data can't be used now, or this process does not write",
     },
     etag: null,
     snapshot: false,

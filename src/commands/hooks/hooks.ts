@@ -60,7 +60,7 @@ const span = (blocks: readonly { height: number }[]): string => {
 /** Why deliveries wait, in words. */
 const pausedTexts: Readonly<Record<PausedReason, string>> = {
   secret_unreadable:
-    'the server can not read the signing secret; deliveries wait until the consumer makes a new one or deletes it',
+    "the server can't read the signing secret; deliveries wait until the consumer makes a new one or deletes it",
 };
 
 /** Prints the hooks of one consumer. @param of text at the end of each line that names the consumer, or empty */

@@ -84,7 +84,7 @@ class SecretUnreadableError extends HookProblem {
   constructor() {
     super(
       409,
-      'The signing secret can not be read with the key that this server has. Make a new secret or delete it, or have the operator give the server its key',
+      "The signing secret can't be read with the key that this server has. Make a new secret or delete it, or have the operator give the server its key",
     );
   }
 }

@@ -41,7 +41,7 @@ export const hookErrors: ErrorShape = {
   },
   unavailable: {
     error: titles[503],
-    details: 'The database can not be used now; the same request may succeed later',
+    details: "The database can't be used now; the same request may succeed later",
   },
   failed: { error: 'Internal server error', details: 'The log has its cause' },
 };
@@ -91,7 +91,7 @@ const refusals = {
   403: 'The key may not do this, or a page of another origin asks',
   421: 'The Host header does not name this server',
   429: 'Too many requests with wrong keys came from the address, or too many of this kind wait',
-  503: 'The data can not be used now, or this process does not write',
+  503: "The data can't be used now, or this process does not write",
 };
 
 /**

@@ -47,7 +47,7 @@ export const HookResponse = Type.Object(
         interrupted_reason: nullable(Type.String()),
         paused_reason: Type.Union([words(pausedReasons), Type.Null()], {
           description:
-            'Reason for which deliveries wait; null if they go. `secret_unreadable`: the server can not read your signing secret; a new secret, or none, resumes them. Of several hosts, the one that delivers knows it',
+            "Reason for which deliveries wait; null if they go. `secret_unreadable`: the server can't read your signing secret; a new secret, or none, resumes them. Of several hosts, the one that delivers knows it",
         }),
         lag_blocks: Type.Integer({
           minimum: 0,

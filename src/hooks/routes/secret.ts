@@ -45,7 +45,7 @@ export const secretRoutes = ({ at, reads, commands }: HookFamily<{ secrets: Cons
     summary: 'Signing secret',
     description: 'Returns the secret that signs your deliveries, or null if there is none.',
     response: SecretResponse,
-    refusals: { ...reads.refusals, 409: 'The server can not read the secret with the key that it has' },
+    refusals: { ...reads.refusals, 409: "The server can't read the secret with the key that it has" },
     handle: ({ read, caller: { consumer, api } }) => api.secrets.get(read, consumer),
   }),
   route({

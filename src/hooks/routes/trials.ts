@@ -248,7 +248,7 @@ export const trialRoutes = ({ at, commands }: HookFamily<{ trials: Trials }>): R
     notFound: 'Chainhook not found, or the canonical chain has no such block',
     refusals: {
       ...commands.refusals,
-      409: 'The chainhook has no filters, or the server can not read the signing secret',
+      409: "The chainhook has no filters, or the server can't read the signing secret",
     },
     handle: ({ params, body, caller: { consumer, api } }) => api.trials.test(consumer, params.uuid, body),
   }),

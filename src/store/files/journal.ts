@@ -120,7 +120,7 @@ const REMEDY = 'Restore the journal from a backup. stackside check names what el
 /** What the journal's file held isn't known: pages can't be read, or entries are missing of which it doesn't know. */
 export class JournalDamagedError extends OperatorError {
   /** @param what is damaged, as a sentence without its end */
-  constructor(file: string, what = 'some of its pages can not be read', options?: ErrorOptions) {
+  constructor(file: string, what = "some of its pages can't be read", options?: ErrorOptions) {
     super(`${file} is damaged: ${what}.`, REMEDY, options);
   }
 }
@@ -168,7 +168,7 @@ function unpacked(file: string, { id, payload }: EntryRow): Uint8Array {
     return zstdDecompressSync(payload);
   } catch (cause) {
     // Whatever is wrong, it is the bytes.
-    throw new JournalEntryError(file, id, 'is damaged: its payload can not be decompressed', { cause });
+    throw new JournalEntryError(file, id, "is damaged: its payload can't be decompressed", { cause });
   }
 }
 

@@ -11,7 +11,7 @@ const reasons = {
   io_error: 'disk I/O error',
   damaged: 'the database is damaged',
   full: 'disk is full',
-  not_openable: 'the database can not be opened',
+  not_openable: "the database can't be opened",
 } as const;
 
 /** Why a store can't be used, as a word for metrics. */

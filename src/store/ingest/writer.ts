@@ -61,7 +61,7 @@ class InapplicableEntryError extends OperatorError {
     const { cause } = options;
     const ofOperator = cause instanceof OperatorError;
     super(
-      `Entry ${id} of the log can not be applied: ${ofOperator ? cause.message.replace(/\.$/, '') : cause.message}.`,
+      `Entry ${id} of the log can't be applied: ${ofOperator ? cause.message.replace(/\.$/, '') : cause.message}.`,
       ofOperator
         ? cause.remedy
         : 'Run the newest Stackside of all hosts on this one, with the same settings of the chain.',

@@ -141,7 +141,7 @@ export class PostgresLog implements SharedLog {
       if (entry === null) {
         // Those before it can be read.
         if (entries.length > 0) break;
-        throw new DamagedLogError(Number(row.seq), 'is damaged: its payload can not be decompressed');
+        throw new DamagedLogError(Number(row.seq), "is damaged: its payload can't be decompressed");
       }
       bytes += entry.text.length;
       if (bytes > maxBytes && entries.length > 0) break;

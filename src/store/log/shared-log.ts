@@ -19,7 +19,7 @@ export class LogUnknownOutcomeError extends Error {
 export type EntryFault =
   | 'is missing'
   | 'is damaged: its chain value is another'
-  | 'is damaged: its payload can not be decompressed';
+  | "is damaged: its payload can't be decompressed";
 
 /** What an operator does about an entry that is missing or damaged. */
 export const UNSOUND_REMEDY =
