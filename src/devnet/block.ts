@@ -1,7 +1,9 @@
 /** A block of the simulated chain: what it holds, how it is filled, what it pays, and how the node announces it. */
 
-import { toHex } from '../codec/hex.ts';
+import { fromHex, toHex } from '../codec/hex.ts';
+import { indexBlockHash, transactionRoot } from '../codec/nakamoto-block.ts';
 import { type BurnBlock, burnBlocksBetween, executeOperation } from './burn-chain.ts';
+import { concat, sha512_256, u8, u32, u64 } from './bytes.ts';
 import type { ChainEvent } from './contract.ts';
 import { type Cost, execute, isMinable, noCost, type Receipt } from './execute.ts';
 import type { Network } from './network.ts';
@@ -52,6 +54,8 @@ export interface Block {
   /** Hashes with 0x. */
   readonly blockHash: string;
   readonly indexBlockHash: string;
+  /** Null for block 0. */
+  readonly header: SealedHeader | null;
   /** Index block hash of the parent; null for block 0. */
   readonly parent: string | null;
   readonly height: number;
@@ -73,6 +77,84 @@ export interface Block {
   readonly transactions: readonly SignedTransaction[];
   /** What became of all its transactions, in order. */
   readonly receipts: readonly Receipt[];
+  /** The reward sets that this block and those before it chose, the newest last. */
+  readonly rewardSets: readonly ChosenRewardSet[];
+}
+
+/** The stackers and signers of a cycle. */
+export interface ChosenRewardSet {
+  readonly cycle: number;
+  readonly set: Omit<ReturnType<typeof rewardSet>, 'pox_ustx_threshold'> & { pox_ustx_threshold: string | null };
+}
+
+/** A signed header of a block. */
+export interface SealedHeader {
+  /** Its bytes, as a node stores them. */
+  readonly bytes: Uint8Array;
+  /** Hashes with 0x. */
+  readonly blockHash: string;
+  readonly indexBlockHash: string;
+  readonly transactionRoot: Uint8Array;
+  readonly stateRoot: Uint8Array;
+  readonly minerSignature: Uint8Array;
+  /** Of the signers that were heard of in time. */
+  readonly signerSignatures: readonly Uint8Array[];
+  /** Which signers these are, as `signer_bitvec` has it. */
+  readonly bitvec: Uint8Array;
+}
+
+/** What a header is made of. */
+interface HeaderContent {
+  readonly parent: Block;
+  readonly burn: BurnBlock;
+  readonly miner: Account;
+  readonly receipts: readonly Receipt[];
+  /** Unix seconds. */
+  readonly time: number;
+  /** 32 bytes. */
+  readonly state: Uint8Array;
+  readonly signers: readonly Account[];
+}
+
+/** Satoshi that miners spend in a Bitcoin block, more or less. */
+const BURN_SPENT = 40_000;
+
+/** The transactions that the body of a block has: operations on Bitcoin have a receipt alone. */
+export const bodyOf = (receipts: readonly Receipt[]): readonly Receipt[] =>
+  receipts.filter(({ burnchainOp }) => burnchainOp === null);
+
+/** Makes a header and signs it, by its miner and the signers. */
+export function sealedHeader(
+  { parent, burn, miner, receipts, time, state, signers }: HeaderContent,
+  prng: Prng,
+): SealedHeader {
+  const root = transactionRoot(bodyOf(receipts).map(({ txId }) => fromHex(txId)));
+  const content = concat(
+    u8(0),
+    u64(parent.height + 1),
+    u64(burn.height * BURN_SPENT),
+    burn.consensusHash,
+    fromHex(parent.indexBlockHash),
+    root,
+    state,
+    u64(time),
+  );
+  const minerSignature = sign(sha512_256(content), miner.privateKey);
+  // One signer in ten is not heard of in time.
+  const present = signers.filter(() => prng.chance(0.9));
+  const bits = bitvec(signers.map((signer) => present.includes(signer)));
+  const hash = sha512_256(concat(content, minerSignature, bits));
+  const signerSignatures = present.map((signer) => sign(hash, signer.privateKey));
+  return {
+    bytes: concat(content, minerSignature, u32(signerSignatures.length), ...signerSignatures, bits),
+    blockHash: toHex(hash),
+    indexBlockHash: toHex(indexBlockHash(hash, burn.consensusHash)),
+    transactionRoot: root,
+    stateRoot: state,
+    minerSignature,
+    signerSignatures,
+    bitvec: bits,
+  };
 }
 
 /** What fills a block: its receipts in order, and the users' transactions among them. */
@@ -275,48 +357,38 @@ const MAX_HEIGHT = 0xffff_ffff;
 const zeros = `0x${'00'.repeat(32)}`;
 const ones = `0x${'ff'.repeat(32)}`;
 
-/** What a block holds besides its place in the chain. */
-interface BlockContent {
-  readonly receipts: readonly Receipt[];
+/** A block, and what it paid to miners. */
+interface PaidBlock extends Block {
   readonly maturedRewards: readonly object[];
-  /** The next cycle's signers and its number, in the one block that chooses them. */
-  readonly rewardSet?: { readonly set: object; readonly cycle: number } | undefined;
 }
 
-/** Body of `/new_block` for a block mined on `parent`, signed by its miner and the signers. */
-export function blockPayload(
-  block: Block,
-  parent: Block,
-  content: BlockContent,
-  signers: readonly Account[],
-  prng: Prng,
-): object {
-  const digest = Uint8Array.fromHex(block.blockHash.slice(2));
-  // One signer in ten is not heard of in time.
-  const present = signers.map(() => prng.chance(0.9));
+/** Body of `/new_block` for a block mined on `parent`. */
+export function blockPayload(block: PaidBlock, parent: Block, prng: Prng): object {
+  const header = block.header!;
+  const chosen = block.rewardSets === parent.rewardSets ? undefined : block.rewardSets.at(-1);
   return {
-    ...common(block, content, prng),
+    ...common(block, prng),
     block_time: block.time,
     consensus_hash: toHex(block.burn.consensusHash),
-    cycle_number: content.rewardSet?.cycle ?? null,
-    miner_signature: toHex(sign(digest, block.tenure.miner.privateKey)),
+    cycle_number: chosen?.cycle ?? null,
+    miner_signature: toHex(header.minerSignature),
     parent_block_hash: parent.blockHash,
     parent_burn_block_hash: parent.burn.hash,
     parent_burn_block_height: parent.burn.height,
     parent_burn_block_timestamp: parent.burn.time,
     parent_index_block_hash: parent.indexBlockHash,
-    reward_set: content.rewardSet?.set ?? null,
-    signer_bitvec: bitvec(present),
-    // Unlike every other hash in the body, these come without 0x.
-    signer_signature: signers.filter((_, i) => present[i]).map((signer) => sign(digest, signer.privateKey).toHex()),
+    reward_set: chosen?.set ?? null,
+    // Unlike other hashes in the body, these come without 0x.
+    signer_bitvec: header.bitvec.toHex(),
+    signer_signature: header.signerSignatures.map((signature) => signature.toHex()),
     signer_signature_hash: block.blockHash,
   };
 }
 
 /** Body of `/new_block` for block 0, which nobody mined. */
-export function genesisPayload(block: Block, content: BlockContent, prng: Prng): object {
+export function genesisPayload(block: PaidBlock, prng: Prng): object {
   return {
-    ...common(block, content, prng),
+    ...common(block, prng),
     block_time: null,
     consensus_hash: toHex(block.burn.consensusHash),
     cycle_number: null,
@@ -330,8 +402,8 @@ export function genesisPayload(block: Block, content: BlockContent, prng: Prng):
   };
 }
 
-function common(block: Block, content: BlockContent, prng: Prng): object {
-  const { receipts } = content;
+function common(block: PaidBlock, prng: Prng): object {
+  const { receipts } = block;
   let index = 0;
   const events = receipts.flatMap(({ txId, events }) => events.map((event) => eventPayload(event, txId, index++)));
   return {
@@ -345,7 +417,7 @@ function common(block: Block, content: BlockContent, prng: Prng): object {
     // The node keeps events in a hash map, so that they come in no order at all.
     events: prng.shuffle(events),
     index_block_hash: block.indexBlockHash,
-    matured_miner_rewards: content.maturedRewards,
+    matured_miner_rewards: block.maturedRewards,
     miner_txid: block.tenure.minerTxId,
     parent_microblock: zeros,
     parent_microblock_sequence: 0,
@@ -356,8 +428,8 @@ function common(block: Block, content: BlockContent, prng: Prng): object {
   };
 }
 
-/** One entry of a block's `events`; `index` counts over the whole block. */
-function eventPayload(event: ChainEvent, txId: string, index: number) {
+/** One entry of a block's `events`, where `index` counts over the whole block, or of a replayed transaction's. */
+export function eventPayload(event: ChainEvent, txId: string, index: number) {
   return { committed: true, event_index: index, [event.type]: eventBody(event), txid: txId, type: event.type };
 }
 
@@ -434,12 +506,12 @@ function totalCost(receipts: readonly Receipt[]): Cost {
   return total;
 }
 
-/** Count of bits (u16), count of bytes (u32), then the bits, the first one highest; hex without 0x. */
-function bitvec(bits: readonly boolean[]): string {
+/** Count of bits (u16), count of bytes (u32), then the bits, the first one highest. */
+function bitvec(bits: readonly boolean[]): Uint8Array {
   const bytes = new Uint8Array(6 + Math.ceil(bits.length / 8));
   const view = new DataView(bytes.buffer);
   view.setUint16(0, bits.length);
   view.setUint32(2, bytes.length - 6);
   for (const [i, bit] of bits.entries()) if (bit) bytes[6 + (i >> 3)]! |= 0x80 >> (i & 7);
-  return bytes.toHex();
+  return bytes;
 }

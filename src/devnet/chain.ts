@@ -1,6 +1,7 @@
 import { principalBytes } from '../codec/address.ts';
 import { clarity } from '../codec/clarity-encode.ts';
 import { toHex } from '../codec/hex.ts';
+import { indexBlockHash } from '../codec/nakamoto-block.ts';
 import { transactionId } from '../codec/transaction.ts';
 import {
   type Block,
@@ -8,16 +9,19 @@ import {
   BlockBuilder,
   type BlockPlace,
   blockPayload,
+  type ChosenRewardSet,
   choosesSigners,
   earningsAt,
   genesisPayload,
   hasMatured,
   matureRewards,
   rewardSet,
+  type SealedHeader,
+  sealedHeader,
   type Tenure,
 } from './block.ts';
 import { type BurnBlock, BurnChain, burnBlocksBetween } from './burn-chain.ts';
-import { concat, sha512_256, u64 } from './bytes.ts';
+import { sha512_256, u64 } from './bytes.ts';
 import { type Attachment, type ChainEvent, type ContractTemplate, contractInterface } from './contract.ts';
 import { bns } from './contracts/bns.ts';
 import { pox4 } from './contracts/pox-4.ts';
@@ -151,7 +155,7 @@ export class SimulatedChain {
     const world = new World(undefined, options.pox5Height);
     const receipts = genesisReceipts(world, [...users, ...sponsors], this.faucet, prng, network);
     this.#genesis = this.#makeGenesis(world, receipts);
-    this.#genesisBody = genesisPayload(this.#genesis, { receipts, maturedRewards: [] }, prng);
+    this.#genesisBody = genesisPayload({ ...this.#genesis, maturedRewards: [] }, prng);
     this.#tip = this.#genesis;
     this.#remember(this.#genesis);
   }
@@ -240,19 +244,13 @@ export class SimulatedChain {
     const block = this.#assemble(place, body, time);
     const earnings = newTenure ? earningsAt(before) : [];
     const maturedRewards = matureRewards(earnings, block.tenure.height, world);
-    const chosen = newTenure && choosesSigners(before.burn.height, burn.height);
-    const content = {
-      receipts: body.receipts,
-      maturedRewards,
-      rewardSet: chosen ? this.#chosenFor(cycles.of(burn.height) + 1, world) : undefined,
-    };
 
     const events = burnBlocks.map((b) => nodeEvent('/new_burn_block', this.#burns.payload(b), b.time * 1000));
     const start = events.at(-1)?.time ?? before.time * 1000;
     if (options.quiet !== true) events.push(...this.#announcements(body, rivals, block, start));
     this.#mempool?.forgetMined(world);
     events.push(...this.#attachments.announce(body.receipts, block, time * 1000));
-    const payload = blockPayload(block, before, content, this.#signers, this.#prng);
+    const payload = blockPayload({ ...block, maturedRewards }, before, this.#prng);
     events.push(nodeEvent('/new_block', payload, time * 1000));
     this.#remember(block);
     const { indexBlockHash, height } = block;
@@ -266,7 +264,7 @@ export class SimulatedChain {
   }
 
   /** The signers of a cycle. pox-5 pays nobody on Bitcoin. */
-  #chosenFor(cycle: number, { pox5Height = Number.POSITIVE_INFINITY }: World) {
+  #chosenFor(cycle: number, { pox5Height = Number.POSITIVE_INFINITY }: World): ChosenRewardSet {
     const set = rewardSet(this.#prng, this.#signers, this.network);
     const isOfPox5 = cycles.startOf(cycle) >= pox5Height;
     return { cycle, set: isOfPox5 ? { ...set, pox_ustx_threshold: null, rewarded_addresses: [] } : set };
@@ -319,11 +317,18 @@ export class SimulatedChain {
   }
 
   /** The block that holds the body, at its place. */
-  #assemble({ parent, burn, burnView, world, miner, newTenure }: BlockPlace, body: BlockBody, time: number): Block {
-    const hashes = this.#hashes(parent, burn, body);
-    const at = { ...hashes, parent: parent.indexBlockHash, height: parent.height + 1 };
+  #assemble(place: BlockPlace, body: BlockBody, time: number): Block {
+    const { parent, burn, burnView, world, miner, newTenure } = place;
+    const header = this.#sealed(place, body, time);
+    const { blockHash, indexBlockHash } = header;
+    const hashes = { blockHash, indexBlockHash };
+    const at = { ...hashes, header, parent: parent.indexBlockHash, height: parent.height + 1 };
     const { transactions, receipts, fees } = body;
-    const inPlace = { ...at, time, burn, burnView, world, transactions, receipts };
+    const chosen = newTenure !== undefined && choosesSigners(parent.burn.height, burn.height);
+    const rewardSets = chosen
+      ? [...parent.rewardSets, this.#chosenFor(cycles.of(burn.height) + 1, world)]
+      : parent.rewardSets;
+    const inPlace = { ...at, time, burn, burnView, world, transactions, receipts, rewardSets };
     if (newTenure === undefined) {
       const { tenure, earnings } = parent;
       const blocksInTenure = parent.blocksInTenure + 1;
@@ -357,18 +362,20 @@ export class SimulatedChain {
     return { ...event, time: this.#sentAt };
   }
 
-  /** A block's hash covers its parent and transactions here, and a count, as no two blocks may be equal. */
-  #hashes(before: Block, burn: BurnBlock, body: BlockBody): { blockHash: string; indexBlockHash: string } {
+  /** The header, whose state root is a count: no two blocks may be equal. */
+  #sealed({ parent, burn, miner }: BlockPlace, body: BlockBody, time: number): SealedHeader {
     this.#mined += 1;
-    const ids = body.receipts.map(({ txId }) => Uint8Array.fromHex(txId.slice(2)));
-    const hash = sha512_256(concat(Uint8Array.fromHex(before.indexBlockHash.slice(2)), u64(this.#mined), ...ids));
-    return { blockHash: toHex(hash), indexBlockHash: toHex(sha512_256(concat(hash, burn.consensusHash))) };
+    const state = sha512_256(u64(this.#mined));
+    return sealedHeader(
+      { parent, burn, miner, receipts: body.receipts, time, state, signers: this.#signers },
+      this.#prng,
+    );
   }
 
   #makeGenesis(world: World, receipts: Block['receipts']): Block {
     const burn = this.#burnTip;
     const hash = this.#prng.bytes(32);
-    const hashes = { blockHash: toHex(hash), indexBlockHash: toHex(sha512_256(concat(hash, burn.consensusHash))) };
+    const hashes = { blockHash: toHex(hash), indexBlockHash: toHex(indexBlockHash(hash, burn.consensusHash)) };
     const miner = this.#miners[0]!;
     const minerTxId = `0x${'00'.repeat(32)}`;
     const { consensusHash } = burn;
@@ -376,6 +383,8 @@ export class SimulatedChain {
     const tenure = { height: 0, miner, recipient: miner.address, minerTxId, consensusHash, ...before, ...hashes };
     return {
       ...hashes,
+      header: null,
+      rewardSets: [],
       parent: null,
       height: 0,
       time: burn.time,

@@ -3,7 +3,8 @@ import { Type } from '@sinclair/typebox';
 import { Value } from '@sinclair/typebox/value';
 import { type Clock, systemClock } from '../base/clock.ts';
 import { isTooDeep, MAX_DEPTH } from '../base/json.ts';
-import { principalBytes } from '../codec/address.ts';
+import { parseStacksAddress, principalBytes } from '../codec/address.ts';
+import { bitcoinToStacks } from '../codec/bitcoin-address.ts';
 import { BytesReader, DecodeError, decoded } from '../codec/bytes-reader.ts';
 import { type ClarityValue, decodeClarity } from '../codec/clarity.ts';
 import { clarity } from '../codec/clarity-encode.ts';
@@ -14,11 +15,15 @@ import { transactionId } from '../codec/transaction.ts';
 import { type Listen, type ListenerEvent, listenHttp, stopGracefully } from '../http/listener.ts';
 import { BodyError, bodyBytes, bodyText } from '../http/request-body.ts';
 import { Rejection } from './admission.ts';
-import type { Block } from './block.ts';
-import { jsonInteger } from './burn-chain.ts';
+import { type Block, bodyOf, eventPayload, type SealedHeader } from './block.ts';
+import { type BurnBlock, jsonInteger } from './burn-chain.ts';
+import { concat, sha512_256, u32 } from './bytes.ts';
+import type { SimulatedChain } from './chain.ts';
 import { type ContractTemplate, isOfType, type ReadContext } from './contract.ts';
-import { MAX_FORK_DEPTH, type SimulatedNode, UndecodableError } from './node.ts';
+import type { Receipt } from './execute.ts';
+import { MAX_FORK_DEPTH, UndecodableError } from './node.ts';
 import { cycles, SLOT } from './pox.ts';
+import { payerOf } from './transaction.ts';
 
 const text = (status: number, message: string): Response => new Response(message, { status });
 
@@ -38,8 +43,17 @@ function decodedPart(part: string): string {
   }
 }
 
+/** What the interface serves: a simulated node, or a chain alone. */
+export interface ServedNode {
+  readonly chain: SimulatedChain;
+  /** The tip that is known outside. */
+  readonly tip: Block;
+  /** @returns the id of the transaction with 0x @throws UndecodableError, Rejection */
+  submit(raw: Uint8Array): Promise<string>;
+}
+
 /** The block that `?tip=` names. @throws RpcError */
-function blockAt(node: SimulatedNode, tip: string | null): Block {
+function blockAt(node: ServedNode, tip: string | null): Block {
   if (tip === null || tip === '' || tip === 'latest') return node.tip;
   if (!/^(0x)?[0-9a-f]{64}$/i.test(tip)) throw new RpcError(400, 'tip is not a block id');
   const block = node.chain.block(`0x${tip.replace(/^0x/, '').toLowerCase()}`);
@@ -48,7 +62,7 @@ function blockAt(node: SimulatedNode, tip: string | null): Block {
 }
 
 /** Answers a request to the RPC interface of a node. @throws what no request should cause */
-async function answerRpc(node: SimulatedNode, request: Request): Promise<Response> {
+export async function answerRpc(node: ServedNode, request: Request): Promise<Response> {
   const { pathname, searchParams: query } = new URL(request.url);
   try {
     const found = routes.flatMap((route) => {
@@ -85,7 +99,7 @@ const IDLE_SECONDS = 75;
 
 /** Serves the RPC interface of a node on a free port of the loopback. @throws OperatorError where it can't listen */
 export function startRpc(
-  node: SimulatedNode,
+  node: ServedNode,
   { clock = systemClock, listen = listenHttp, log }: RpcServerOptions,
 ): RpcServer {
   const server = listen({
@@ -105,7 +119,7 @@ export function startRpc(
 class RpcError extends Error {
   override readonly name = 'RpcError';
   constructor(
-    readonly status: 400 | 404 | 501,
+    readonly status: 400 | 401 | 404 | 501,
     message: string,
   ) {
     super(message);
@@ -114,7 +128,7 @@ class RpcError extends Error {
 
 /** What a route is asked. */
 interface RpcRequest {
-  readonly node: SimulatedNode;
+  readonly node: ServedNode;
   /** The block whose state is asked for: the tip, unless `?tip=` names another. */
   readonly block: Block;
   /** The values of the path's parameters, in order. */
@@ -300,6 +314,167 @@ function transaction({ node, params: [wanted = ''] }: RpcRequest) {
     };
   }
   throw new RpcError(404, `The last ${MAX_FORK_DEPTH} blocks have no transaction ${bare(id)}`);
+}
+
+/** The block that the path names by its id, which need not be canonical. Block 0 is of an epoch that has other blocks. @throws RpcError */
+function storedBlock({ node, params: [wanted = ''] }: RpcRequest): { block: Block; header: SealedHeader } {
+  const block = node.chain.block(`0x${bare(wanted).toLowerCase()}`);
+  if (block === undefined || block.header === null) throw new RpcError(404, `No such block ${bare(wanted)}\n`);
+  return { block, header: block.header };
+}
+
+/** The bytes of a block (SIP-021). */
+function blockBytes({ receipts }: Block, header: SealedHeader): Response {
+  const transactions = bodyOf(receipts).map(({ rawTx }) => fromHex(rawTx));
+  const bytes = concat(header.bytes, u32(transactions.length), ...transactions);
+  return new Response(bytes, { headers: { 'content-type': 'application/octet-stream' } });
+}
+
+function blockById(asked: RpcRequest): Response {
+  const { block, header } = storedBlock(asked);
+  return blockBytes(block, header);
+}
+
+function blockByHeight({ node, block: tip, params: [height = ''] }: RpcRequest): Response {
+  for (const block of node.chain.ancestors(tip)) {
+    if (String(block.height) === height && block.header !== null) return blockBytes(block, block.header);
+  }
+  throw new RpcError(404, `No such block #${height}\n`);
+}
+
+/** The value of the header `authorization` that a replay needs, as in a node's `connection_options.auth_token`. */
+export const RPC_TOKEN = 'simulated-node';
+
+/** A block executed again: what its own transactions did. Operations on Bitcoin are not in its body. */
+function replay(asked: RpcRequest) {
+  if (asked.request.headers.get('authorization') !== RPC_TOKEN) throw new RpcError(401, 'Unauthorized');
+  const { block, header } = storedBlock(asked);
+  return {
+    block_id: bare(block.indexBlockHash),
+    block_hash: bare(block.blockHash),
+    block_height: block.height,
+    parent_block_id: bare(block.parent ?? noHash),
+    consensus_hash: block.burn.consensusHash.toHex(),
+    fees: jsonInteger(block.transactions.reduce((sum, transaction) => sum + payerOf(transaction).fee, 0n)),
+    tx_merkle_root: header.transactionRoot.toHex(),
+    state_index_root: header.stateRoot.toHex(),
+    timestamp: block.time,
+    miner_signature: header.minerSignature.toHex(),
+    signer_signature: [],
+    transactions: bodyOf(block.receipts).map(replayedTransaction),
+    valid_merkle_root: true,
+  };
+}
+
+function replayedTransaction({ txId, rawTx, result, cost, events, status, vmError }: Receipt, index: number) {
+  return {
+    txid: bare(txId),
+    tx_index: index,
+    data: {},
+    hex: bare(rawTx),
+    result_hex: toHex(result),
+    stx_burned: 0,
+    execution_cost: cost,
+    events: events.map((event, at) => eventPayload(event, txId, at)),
+    post_condition_aborted: status === 'abort_by_post_condition',
+    vm_error: vmError,
+    profiler: null,
+    execution_stats: { secs: 0, nanos: 0 },
+  };
+}
+
+/** The tenures of the tip's branch by their consensus hash, the newest first, each with its first block. */
+function* tenuresOf({ node, block }: RpcRequest): Generator<Block> {
+  for (const one of node.chain.ancestors(block)) if (one.blocksInTenure <= 1) yield one;
+}
+
+/** The Bitcoin blocks that the tip's branch has seen, the newest first. */
+function* burnBlocksOf({ block }: RpcRequest): Generator<BurnBlock> {
+  for (let burn: BurnBlock | undefined = block.burnView; burn !== undefined; burn = burn.parent) yield burn;
+}
+
+/** What a Bitcoin block elected. @param tenures first blocks of tenures, the newest first */
+function sortition(burn: BurnBlock, tenures: readonly Block[]) {
+  const hashOf = (part: Uint8Array) => toHex(sha512_256(concat(part, burn.consensusHash)));
+  const elected = tenures.find((one) => one.burn === burn);
+  const last = tenures.find((one) => one.burn.height < burn.height);
+  const { tenure } = elected ?? {};
+  return {
+    burn_block_hash: burn.hash,
+    burn_block_height: burn.height,
+    burn_header_timestamp: burn.time,
+    sortition_id: toHex(sha512_256(burn.consensusHash)),
+    parent_sortition_id: toHex(burn.parent === undefined ? new Uint8Array(32) : sha512_256(burn.parent.consensusHash)),
+    consensus_hash: toHex(burn.consensusHash),
+    was_sortition: tenure !== undefined,
+    miner_pk_hash160: tenure === undefined ? null : toHex(tenure.miner.hash160),
+    stacks_parent_ch: tenure?.parentConsensusHash == null ? null : toHex(tenure.parentConsensusHash),
+    last_sortition_ch: toHex(last?.burn.consensusHash ?? new Uint8Array(20)),
+    committed_block_hash: tenure === undefined ? null : (tenure.parentIndexBlockHash ?? noHash),
+    vrf_seed: tenure === undefined ? null : hashOf(tenure.miner.hash160),
+  };
+}
+
+/** The sortitions of the Bitcoin blocks that a test accepts, which are one or none. */
+function sortitions(asked: RpcRequest, isWanted: (burn: BurnBlock) => boolean, missing: string) {
+  const burn = burnBlocksOf(asked).find(isWanted);
+  if (burn === undefined) throw new RpcError(404, `Could not find snapshot ${missing}\n`);
+  return [sortition(burn, [...tenuresOf(asked)])];
+}
+
+/** The newest sortition, and the one before it that elected somebody. */
+function latestSortitions(asked: RpcRequest) {
+  const tenures = [...tenuresOf(asked)];
+  return tenures.slice(0, 2).map(({ burn }) => sortition(burn, tenures));
+}
+
+function tenureBlocks(asked: RpcRequest) {
+  const consensusHash = bare(asked.params[0] ?? '').toLowerCase();
+  const blocks = [...asked.node.chain.ancestors(asked.block)].filter(
+    ({ burn }) => burn.consensusHash.toHex() === consensusHash,
+  );
+  const [newest] = blocks;
+  if (newest === undefined) throw new RpcError(404, `No such tenure ${consensusHash}\n`);
+  return {
+    consensus_hash: consensusHash,
+    last_sortition_ch: newest.tenure.parentConsensusHash?.toHex() ?? '00'.repeat(20),
+    burn_block_height: newest.burn.height,
+    burn_block_hash: bare(newest.burn.hash),
+    stacks_blocks: blocks.map((block) => ({
+      block_id: bare(block.indexBlockHash),
+      header_type: block.header === null ? 'epoch2' : 'nakamoto',
+      block_hash: bare(block.blockHash),
+      parent_block_id: bare(block.parent ?? noHash),
+      height: block.height,
+    })),
+  };
+}
+
+function stackerSet({ block, params: [cycle = ''] }: RpcRequest) {
+  const chosen = block.rewardSets.find((one) => String(one.cycle) === cycle);
+  if (chosen === undefined) {
+    const error = {
+      err_msg:
+        'Could not read reward set. Prepare phase may not have started for this cycle yet. Err = PoXAnchorBlockRequired',
+      err_type: 'not_available_try_again',
+      response: 'error',
+    };
+    return Response.json(error, { status: 400 });
+  }
+  const { pox_ustx_threshold, rewarded_addresses, signers, start_cycle_state } = chosen.set;
+  const number = (text: string) => jsonInteger(BigInt(text));
+  return {
+    stacker_set: {
+      pox_ustx_threshold: pox_ustx_threshold === null ? null : number(pox_ustx_threshold),
+      reward_set_version: 0,
+      rewarded_addresses: rewarded_addresses.map((address) => {
+        const { version, hash160 } = parseStacksAddress(bitcoinToStacks(address) ?? '')!;
+        return { Standard: [{ bytes: hash160.toHex(), version }, 'SerializeP2PKH'] };
+      }),
+      signers: signers.map((signer) => ({ ...signer, stacked_amt: number(signer.stacked_amt) })),
+      start_cycle_state,
+    },
+  };
 }
 
 const wide = (amount: bigint): string => `0x${amount.toString(16).padStart(32, '0')}`;
@@ -505,6 +680,29 @@ const routes: readonly RpcRoute[] = [
     }),
   },
   { method: 'GET', path: '/v3/tenures/info', answer: tenure },
+  { method: 'GET', path: '/v3/tenures/blocks/*', answer: tenureBlocks },
+  { method: 'GET', path: '/v3/blocks/*', answer: blockById },
+  { method: 'GET', path: '/v3/blocks/height/*', answer: blockByHeight },
+  { method: 'GET', path: '/v3/blocks/replay/*', answer: replay },
+  { method: 'GET', path: '/v3/stacker_set/*', answer: stackerSet },
+  { method: 'GET', path: '/v3/sortitions', answer: (asked) => sortitions(asked, () => true, 'of the tip') },
+  { method: 'GET', path: '/v3/sortitions/latest_and_last', answer: latestSortitions },
+  {
+    method: 'GET',
+    path: '/v3/sortitions/burn_height/*',
+    answer: (asked) => {
+      const [height = ''] = asked.params;
+      return sortitions(asked, (burn) => String(burn.height) === height, `BurnHeight(${height})`);
+    },
+  },
+  {
+    method: 'GET',
+    path: '/v3/sortitions/consensus/*',
+    answer: (asked) => {
+      const hash = bare(asked.params[0] ?? '').toLowerCase();
+      return sortitions(asked, (burn) => burn.consensusHash.toHex() === hash, `ConsensusHash(${hash})`);
+    },
+  },
   { method: 'GET', path: '/v3/transaction/*', answer: transaction },
   { method: 'GET', path: '/v2/accounts/*', answer: account },
   {

@@ -7,10 +7,21 @@ export interface BlockBody {
   block_height: number;
   burn_block_hash: string;
   burn_block_height: number;
-  transactions: { txid: string; raw_tx: string; status: string; tx_index: number; burnchain_op: object | null }[];
+  burn_block_time: number;
+  consensus_hash: string;
+  transactions: {
+    txid: string;
+    raw_tx: string;
+    raw_result: string;
+    status: string;
+    tx_index: number;
+    vm_error: string | null;
+    execution_cost: object;
+    burnchain_op: object | null;
+  }[];
   events: { txid: string; event_index: number; type: string }[];
   matured_miner_rewards: { recipient: string; coinbase_amount: string; tx_fees_anchored: string }[];
-  reward_set: object | null;
+  reward_set: RewardSetBody | null;
   cycle_number: number | null;
 }
 
@@ -26,4 +37,9 @@ export function blocksOf(events: readonly NodeEvent[]): BlockBody[] {
 
 export function bodiesOf<T>(events: readonly NodeEvent[], path: string): T[] {
   return events.filter((event) => event.path === path).map(({ body }): T => JSON.parse(body));
+}
+
+interface RewardSetBody {
+  signers: { signing_key: string; stacked_amt: string }[];
+  rewarded_addresses: string[];
 }

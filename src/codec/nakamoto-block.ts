@@ -1,0 +1,112 @@
+/** Blocks as a node stores and sends them since Nakamoto (SIP-021): a header, then the transactions. */
+import { BytesReader, type Decoded, decoded } from './bytes-reader.ts';
+import { sha512_256 } from './hash.ts';
+
+/** The header of a block. Byte fields are views of the bytes that were decoded. */
+interface NakamotoHeader {
+  version: number;
+  /** Height of the block. */
+  chainLength: number;
+  /** Satoshi that miners spent up to the tenure's sortition. */
+  burnSpent: bigint;
+  /** Of the sortition that elected the tenure; 20 bytes. */
+  consensusHash: Uint8Array;
+  /** Index block hash of the parent. */
+  parentBlockId: Uint8Array;
+  /** {@link transactionRoot} of the ids of the block's transactions. */
+  transactionRoot: Uint8Array;
+  stateIndexRoot: Uint8Array;
+  /** Unix seconds. */
+  timestamp: number;
+  /** 65 bytes: recovery id, r, s. */
+  minerSignature: Uint8Array;
+  /** 65 bytes each, in the order of the reward set. */
+  signerSignatures: Uint8Array[];
+  /** Count of bits (u16), count of bytes (u32), bits: what events have as `signer_bitvec`. */
+  poxTreatment: Uint8Array;
+}
+
+export interface NakamotoBlock {
+  header: NakamotoHeader;
+  /** SHA-512/256 of the header without the signatures of signers. */
+  blockHash: Uint8Array;
+  /** The index block hash: SHA-512/256 of block hash and consensus hash. */
+  blockId: Uint8Array;
+  transactionCount: number;
+  /** The bytes of all transactions, one behind the other. */
+  transactions: Uint8Array;
+}
+
+const HASH_LENGTH = 32;
+const CONSENSUS_HASH_LENGTH = 20;
+const SIGNATURE_LENGTH = 65;
+
+/** Decodes the bytes of a block. The transactions are not decoded. */
+export function decodeNakamotoBlock(bytes: Uint8Array): Decoded<NakamotoBlock> {
+  return decoded(() => {
+    const reader = new BytesReader(bytes);
+    const version = reader.u8('a version');
+    const chainLength = Number(reader.u64('a chain length'));
+    const burnSpent = reader.u64('the satoshi spent');
+    const consensusHash = reader.span(CONSENSUS_HASH_LENGTH, 'a consensus hash');
+    const parentBlockId = reader.span(HASH_LENGTH, 'a parent block id');
+    const root = reader.span(HASH_LENGTH, 'a transaction root');
+    const stateIndexRoot = reader.span(HASH_LENGTH, 'a state index root');
+    const timestamp = Number(reader.u64('a timestamp'));
+    const minerSignature = reader.span(SIGNATURE_LENGTH, "a miner's signature");
+    const unsigned = reader.spanFrom(0);
+    const signerSignatures: Uint8Array[] = [];
+    for (let left = reader.count("signers' signatures"); left > 0; left--) {
+      signerSignatures.push(reader.span(SIGNATURE_LENGTH, "a signer's signature"));
+    }
+    const start = reader.offset;
+    reader.skip(2, 'the count of bits');
+    reader.skip(reader.count('bytes of bits'), 'bits');
+    const poxTreatment = reader.spanFrom(start);
+    const transactionCount = reader.count('transactions');
+    const blockHash = sha512_256(Buffer.concat([unsigned, poxTreatment]));
+    return {
+      header: {
+        version,
+        chainLength,
+        burnSpent,
+        consensusHash,
+        parentBlockId,
+        transactionRoot: root,
+        stateIndexRoot,
+        timestamp,
+        minerSignature,
+        signerSignatures,
+        poxTreatment,
+      },
+      blockHash,
+      blockId: indexBlockHash(blockHash, consensusHash),
+      transactionCount,
+      transactions: bytes.subarray(reader.offset),
+    };
+  });
+}
+
+/** The hash that names a block on one branch of Bitcoin (SIP-005). */
+export const indexBlockHash = (blockHash: Uint8Array, consensusHash: Uint8Array): Uint8Array<ArrayBuffer> =>
+  sha512_256(Buffer.concat([blockHash, consensusHash]));
+
+/** Before the hash of a leaf, and of a node, of the tree. */
+const LEAF = Uint8Array.of(0);
+const NODE = Uint8Array.of(1);
+
+/**
+ * The root of the Merkle tree of a block's transactions (SIP-005): an odd level's last hash is used twice, and no
+ * transactions have the root of zeros.
+ */
+export function transactionRoot(ids: readonly Uint8Array[]): Uint8Array {
+  if (ids.length === 0) return new Uint8Array(HASH_LENGTH);
+  let level = ids.map((id) => sha512_256(Buffer.concat([LEAF, id])));
+  while (level.length > 1) {
+    level = Array.from({ length: Math.ceil(level.length / 2) }, (_, at) => {
+      const left = level[2 * at]!;
+      return sha512_256(Buffer.concat([NODE, left, level[2 * at + 1] ?? left]));
+    });
+  }
+  return level[0]!;
+}

@@ -1,0 +1,142 @@
+/** What the simulated node answers about its own blocks is what it announced. */
+import { expect, test } from 'bun:test';
+import { SimulatedChain } from '../../src/devnet/chain.ts';
+import type { NodeEvent } from '../../src/devnet/node-event.ts';
+import { cycles } from '../../src/devnet/pox.ts';
+import { answerRpc, RPC_TOKEN } from '../../src/devnet/rpc.ts';
+import { type BlockBody, blocksOf } from './payload-types.ts';
+
+const chain = new SimulatedChain({ seed: 11, accounts: 12 });
+const events: NodeEvent[] = [];
+for (let height = 1; height <= 60; height++) {
+  const mined = chain.mine(height === 1 ? null : chain.tip.indexBlockHash, { newTenure: height % 3 === 1 });
+  events.push(...mined.events);
+}
+/** Of the block before the tip; it loses. */
+const orphan = chain.mine(chain.tip.parent);
+const node = { chain, tip: chain.tip, submit: () => Promise.reject(new Error('no transaction is sent')) };
+
+const ask = (path: string, headers: Record<string, string> = {}) =>
+  answerRpc(node, new Request(`http://node${path}`, { headers }));
+async function json<T>(path: string, headers?: Record<string, string>): Promise<T> {
+  const answer = await ask(path, headers);
+  return (await answer.json()) as T;
+}
+const bare = (hash: string) => hash.slice(2);
+
+const blocks = blocksOf(events);
+
+interface Replay {
+  transactions: {
+    hex: string;
+    result_hex: string;
+    execution_cost: object;
+    vm_error: string | null;
+    events: BlockBody['events'];
+  }[];
+}
+
+interface Sortition {
+  consensus_hash: string;
+  last_sortition_ch: string;
+}
+
+interface StackerSet {
+  stacker_set: { signers: { signing_key: string; stacked_amt: number }[]; rewarded_addresses: object[] };
+}
+
+test('the replay of a block says what was announced, with events counted by transaction', async () => {
+  let replayed = 0;
+  for (const block of blocks) {
+    const id = bare(block.index_block_hash);
+    const { transactions } = await json<Replay>(`/v3/blocks/replay/${id}`, { authorization: RPC_TOKEN });
+    const own = block.transactions.filter(({ burnchain_op }) => burnchain_op === null);
+    expect(transactions).toHaveLength(own.length);
+    for (const [at, transaction] of transactions.entries()) {
+      const announced = own[at]!;
+      expect(`0x${transaction.hex}`).toBe(announced.raw_tx);
+      expect(transaction.result_hex).toBe(announced.raw_result);
+      expect(transaction.execution_cost).toEqual(announced.execution_cost);
+      expect(transaction.vm_error).toBe(announced.vm_error);
+      const posted = block.events.filter(({ txid }) => txid === announced.txid);
+      posted.sort((a, b) => a.event_index - b.event_index);
+      expect(transaction.events).toEqual(posted.map((event, index) => ({ ...event, event_index: index })));
+      replayed += 1;
+    }
+  }
+  expect(replayed).toBeGreaterThan(400);
+  // Operations on Bitcoin are in no body.
+  expect(blocks.flatMap(({ transactions }) => transactions).length).toBeGreaterThan(replayed);
+});
+
+test('a replay needs the token', async () => {
+  const path = `/v3/blocks/replay/${bare(node.tip.indexBlockHash)}`;
+  expect((await ask(path)).status).toBe(401);
+  expect((await ask(path, { authorization: 'other' })).status).toBe(401);
+  expect((await ask(path, { authorization: RPC_TOKEN })).status).toBe(200);
+});
+
+test('a block is found by its id on every branch, by its height on that of the tip', async () => {
+  const byId = (id: string) => ask(`/v3/blocks/${bare(id)}`);
+  const byHeight = (height: number, tip: string) => ask(`/v3/blocks/height/${height}?tip=${bare(tip)}`);
+  const lost = await (await byId(orphan.indexBlockHash)).bytes();
+  const won = await (await byId(chain.tip.indexBlockHash)).bytes();
+  expect(lost).not.toEqual(won);
+  expect(await (await byHeight(orphan.height, chain.tip.indexBlockHash)).bytes()).toEqual(won);
+  expect(await (await byHeight(orphan.height, orphan.indexBlockHash)).bytes()).toEqual(lost);
+  expect((await byHeight(61, chain.tip.indexBlockHash)).status).toBe(404);
+  expect((await byId(chain.genesisHash)).status).toBe(404);
+});
+
+test('a sortition names the tenure that it elected, and the one before', async () => {
+  for (const block of blocks.filter(({ block_height }) => block_height % 3 === 1)) {
+    const [byHeight] = await json<Sortition[]>(`/v3/sortitions/burn_height/${block.burn_block_height}`);
+    expect(await json(`/v3/sortitions/consensus/${bare(block.consensus_hash)}`)).toEqual([byHeight]);
+    expect(byHeight).toMatchObject({
+      burn_block_hash: block.burn_block_hash,
+      burn_header_timestamp: block.burn_block_time,
+      consensus_hash: block.consensus_hash,
+      was_sortition: true,
+    });
+  }
+  const [latest, before] = await json<[Sortition, Sortition]>('/v3/sortitions/latest_and_last');
+  expect(latest.last_sortition_ch).toBe(before.consensus_hash);
+  expect(await json('/v3/sortitions')).toEqual([
+    (await json<Sortition[]>(`/v3/sortitions/burn_height/${node.tip.burnView.height}`))[0],
+  ]);
+  expect((await ask('/v3/sortitions/burn_height/1')).status).toBe(404);
+});
+
+test('the blocks of a tenure are named, the newest first', async () => {
+  const { tenure } = node.tip;
+  const { stacks_blocks: named } = await json<{ stacks_blocks: { height: number; block_id: string }[] }>(
+    `/v3/tenures/blocks/${tenure.consensusHash.toHex()}`,
+  );
+  expect(named.map(({ height }) => height)).toEqual([60, 59, 58]);
+  expect(named[2]?.block_id).toBe(bare(tenure.indexBlockHash));
+});
+
+test('the reward set of a cycle is what the block that chose it announced, on its branch alone', async () => {
+  const chosen = blocks.filter(({ reward_set }) => reward_set !== null);
+  expect(chosen.length).toBeGreaterThan(0);
+  for (const { cycle_number, reward_set, index_block_hash, parent_index_block_hash } of chosen) {
+    const { stacker_set } = await json<StackerSet>(`/v3/stacker_set/${cycle_number}?tip=${bare(index_block_hash)}`);
+    expect(stacker_set.signers.map(({ signing_key }) => signing_key)).toEqual(
+      reward_set!.signers.map(({ signing_key }) => signing_key),
+    );
+    expect(stacker_set.signers.map(({ stacked_amt }) => String(stacked_amt))).toEqual(
+      reward_set!.signers.map(({ stacked_amt }) => stacked_amt),
+    );
+    expect(stacker_set.rewarded_addresses).toHaveLength(reward_set!.rewarded_addresses.length);
+    expect((await ask(`/v3/stacker_set/${cycle_number}?tip=${bare(parent_index_block_hash)}`)).status).toBe(400);
+  }
+  expect((await ask(`/v3/stacker_set/${cycles.of(node.tip.burn.height) + 9}`)).status).toBe(400);
+});
+
+test('an account is answered as it was at an earlier block', async () => {
+  const [transaction] = chain.tip.transactions;
+  const { address } = transaction!.origin.account;
+  const at = async (id: string) =>
+    (await json<{ nonce: number }>(`/v2/accounts/${address}?proof=0&tip=${bare(id)}`)).nonce;
+  expect(await at(chain.tip.parent!)).toBeLessThan(await at(chain.tip.indexBlockHash));
+});
