@@ -68,7 +68,7 @@ export interface Server {
   threadSeconds(): Map<string, number>;
   /** Bytes of its resident set now; 0 where the system doesn't say. */
   memory(): number;
-  /** Where it takes events; empty where it takes none. */
+  /** Where it accepts events; empty where it takes none. */
   events: string;
   stop(): Promise<void>;
 }

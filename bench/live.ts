@@ -1,4 +1,4 @@
-/** How fast events are taken that a node posts one after the other, beside an import of the same events. */
+/** How fast events are accepted that a node posts one after the other, beside an import of the same events. */
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { directoryStatus } from '../src/store/files/status.ts';

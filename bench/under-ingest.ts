@@ -1,4 +1,4 @@
-/** How much longer reads take while events are taken at full speed, with and without a thread of their own. */
+/** How much longer reads take while events are accepted at full speed, with and without a thread of their own. */
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { SEED } from './dataset.ts';

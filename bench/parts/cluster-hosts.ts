@@ -16,7 +16,7 @@ export async function fillFrom(url: string, directory: string): Promise<void> {
   await run(script(MAIN, 'cluster', 'init', '--data', directory, ...clusterFlags(url)));
 }
 
-/** Starts a host that follows the log and takes no events. */
+/** Starts a host that follows the log and accepts no events. */
 const startHost = (url: string, directory: string): Promise<Server> =>
   startServer(
     script(

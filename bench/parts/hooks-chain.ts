@@ -128,7 +128,7 @@ let rows = 0;
 for (const line of readFileSync(file, 'utf8').split('\n')) {
   const row = line === '' ? null : recording.read(line, ++lines);
   if (row === null) continue;
-  ingest.take(row);
+  ingest.apply(row);
   rows += 1;
   if (rows % BATCH === 0) ingest.commit();
 }

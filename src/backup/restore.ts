@@ -13,7 +13,7 @@ import { standingOf } from '../store/files/backup.ts';
 import { lockForRestore } from '../store/files/lock.ts';
 import { noteBackup } from '../store/files/newest-backup.ts';
 import { FILE_MODE, makePrivateDirectory, makePrivateFile } from '../store/files/private-files.ts';
-import { clearDoneRestore, isInPlace, requireNoData, takeRestoredFiles } from '../store/files/restore.ts';
+import { clearDoneRestore, installRestoredFiles, isInPlace, requireNoData } from '../store/files/restore.ts';
 import { keptManifestPath, restoreStaging } from '../store/files/restore-marker.ts';
 import { inParallel, type ReportBytes } from './backup.ts';
 import {
@@ -225,7 +225,7 @@ async function restoreLocked(options: RestoreOptions): Promise<Restored> {
   for (const file of manifest.files) await restoreFile(options, file, parts.get(file.name) ?? [], progress);
   const isMoved = manifest.files.some(({ name }) => isInPlace(directory, name));
   if (!isMoved) onFile(directory, () => requireAsDeclared(restoreStaging(directory), source, manifest));
-  takeRestoredFiles(directory, () => {
+  installRestoredFiles(directory, () => {
     const { position, chain } = manifest;
     if (!manifest.public) noteBackup(directory, { location: source.location, position, chain });
   });

@@ -73,7 +73,7 @@ async function tried<T>(
   url: string,
   init: BunFetchRequestInit,
   { clock, redirect, headers = {}, refused }: Transfer,
-  take: (response: Response, guard: StallGuard) => Promise<T>,
+  consume: (response: Response, guard: StallGuard) => Promise<T>,
 ): Promise<T | null> {
   const guard = stallGuard(clock);
   try {
@@ -85,7 +85,7 @@ async function tried<T>(
       headers: { 'accept-encoding': 'identity', ...headers },
       signal: guard.signal,
     });
-    if (response.status === OK) return await take(response, guard);
+    if (response.status === OK) return await consume(response, guard);
     const text = new TextDecoder().decode((await bodyOf(response, LONGEST_ERROR, guard)) ?? undefined);
     const { status } = response;
     if (status >= SERVER_ERRORS || PASSING.has(status)) throw new TryAgain(`it answered ${status}`);

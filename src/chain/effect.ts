@@ -10,7 +10,7 @@ import type { StakingChange } from './pox/staking.ts';
 export const unknownKinds = ['transaction', 'event', 'status', 'path'] as const;
 export type UnknownKind = (typeof unknownKinds)[number];
 
-/** 1 where the effect adds its row or amount, -1 where it takes it back. */
+/** 1 where the effect adds its row or amount, -1 where it reverts it. */
 export type Sign = 1 | -1;
 
 /** A principal's part in a transaction; micro-STX, the fee inside `sent` for whoever pays it. */

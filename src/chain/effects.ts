@@ -1,7 +1,7 @@
 /**
  * What a block does to the canonical tables, as a list. Applying a block applies the list; reverting it applies the
- * list that {@link undone} makes of it. Nothing else changes a canonical table, so a chain that was left and taken up
- * again, or was never left, ends in the same rows. Block 0 alone is taken back by emptying them.
+ * list that {@link undone} makes of it. Nothing else changes a canonical table, so a chain that was left and joined
+ * again, or was never left, ends in the same rows. Block 0 alone is reverted by emptying them.
  */
 import type { Block, ChainTransaction, Microblock, MinerReward } from './block.ts';
 import type { AccountMove, Effect, Involvement, UnknownKind } from './effect.ts';

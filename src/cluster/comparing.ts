@@ -52,7 +52,7 @@ class UnhealableLogError extends OperatorError {
   }
 }
 
-/** Whether the host's entry of that number is the log's; an entry that the journal keeps no more is taken to be. */
+/** Whether the host's entry of that number is the log's; an entry that the journal no longer has counts as such. */
 function isOwn(own: OwnEntries, { id, chain }: Head): boolean {
   const known = own.chainAt(id);
   return known === null || sameChain(known, chain);

@@ -4,7 +4,7 @@
  * and no leader is part of the argument, only the chain, and an append that needs the head it names.
  *
  *     an event, or a command: wait for the turn · apply · append where this host's last entry is the head · keep, answer
- *     another host's entry stands there: take back · follow it · apply again, which usually finds a repetition
+ *     another host's entry stands there: roll back · follow it · apply again, which usually finds a repetition
  *     nothing to append: read what follows the last entry · apply, many together · wait for more
  */
 import type { Chance } from '../base/chance.ts';
@@ -26,11 +26,11 @@ import type { ClusterLog, ClusterMetrics, ClusterState } from './events.ts';
 const RETRY_MS = 500;
 /** Milliseconds between two looks whether an entry was followed. */
 const NEXT_LOOK_MS = 20;
-/** Entries that a host may lack and still take events: so many are followed at once. */
+/** Entries that a host may lack and still accept events: so many are followed at once. */
 const NEAR = 500;
 /** Bytes of texts that are read and applied together. */
 const CHUNK_BYTES = 8_000_000;
-/** Entries of others that may come before an event or a command while it is taken. */
+/** Entries of others that may come before an event or a command while it is being accepted. */
 const MOST_CONFLICTS = 20;
 
 /** A network in words, with the id of its chain. */
@@ -122,7 +122,7 @@ export class ClusterHost {
   // ── Events and commands of this host ──
 
   /**
-   * Takes an event of the host's node: when this is done, the event is in the log, on the disk and in the index.
+   * Accepts an event of the host's node: when this is done, the event is in the log, on the disk and in the index.
    * @throws LogUnavailableError where it could not be appended, and what {@link Ingest.receive} throws; the node sends the
    *   event again
    */
@@ -300,7 +300,7 @@ export class ClusterHost {
   }
 
   /**
-   * Verifies, before the log is read and before it takes an entry, that it is of the chain of this host.
+   * Verifies, before the log is read and before it accepts an entry, that it is of the chain of this host.
    * @param isAppending whether a log that is of no chain yet becomes one of this host's
    * @throws OtherChainError, LogUnavailableError
    */

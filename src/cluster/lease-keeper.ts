@@ -7,7 +7,7 @@ import type { Chance } from '../base/chance.ts';
 import { type Clock, pause } from '../base/clock.ts';
 import { unavailable } from '../store/files/store-failure.ts';
 import type { Ingest } from '../store/ingest/ingest.ts';
-import type { LeaseEngine, TakenLease } from '../store/log/leases.ts';
+import type { LeaseEngine, LeaseHolder } from '../store/log/leases.ts';
 import { LogUnavailableError, LogUnknownOutcomeError } from '../store/log/shared-log.ts';
 import type { ClusterLog, LeaseStanding } from './events.ts';
 import type { ClusterHost } from './host.ts';
@@ -138,7 +138,7 @@ export class LeaseKeeper implements Lease {
   /** The host leaves the lease to others until then: milliseconds of the monotonic clock. */
   #restsUntil = Number.NEGATIVE_INFINITY;
   /** Who had the lease when it was asked for last. */
-  #last: TakenLease = { holder: null, epoch: null };
+  #last: LeaseHolder = { holder: null, epoch: null };
 
   constructor(options: LeaseKeeperOptions) {
     this.#options = options;

@@ -4,7 +4,7 @@
  */
 import { type TSchema, Type } from '@sinclair/typebox';
 import { notFound, UnknownRouteError } from '../http/errors.ts';
-import { packedAnswer, takesHtml } from '../http/packed.ts';
+import { acceptsHtml, packedAnswer } from '../http/packed.ts';
 import { Redirect, type Route, route } from '../http/route.ts';
 import type { ConsoleBundle } from './bundle.ts';
 import { pagePaths, sections } from './page-paths.ts';
@@ -72,7 +72,7 @@ export const consoleRoutes: readonly Route[] = [
       operationId: `console-${name}`,
       summary: 'A page of the console',
       params: parametersOf(path),
-      handle: ({ request }) => (takesHtml(request) ? pageAnswer() : withoutPage(path, request)),
+      handle: ({ request }) => (acceptsHtml(request) ? pageAnswer() : withoutPage(path, request)),
     }),
   ),
   route({

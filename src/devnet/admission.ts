@@ -1,5 +1,5 @@
 /**
- * Whether a node takes a transaction into its mempool. Reasons and their data are those of a node's
+ * Whether a node accepts a transaction into its mempool. Reasons and their data are those of a node's
  * `POST /v2/transactions`, and so is the order of the checks.
  */
 import { principalBytes } from '../codec/address.ts';
@@ -15,7 +15,7 @@ import { templates } from './traffic.ts';
 import { type Action, type Party, payerOf, type SignedTransaction } from './transaction.ts';
 import type { World } from './world.ts';
 
-/** Why a transaction is not taken. */
+/** Why a transaction is not accepted. */
 export class Rejection extends Error {
   override readonly name = 'Rejection';
   constructor(
@@ -246,7 +246,7 @@ export class Pool {
   }
 
   /**
-   * Takes a transaction.
+   * Accepts a transaction.
    * @returns the transactions that it replaces, which offered less for the same nonce
    * @throws Rejection where another one offers as much or more, or there is no room
    */

@@ -190,9 +190,9 @@ export class BlockBuilder {
 
   /**
    * @param count how many of users' transactions
-   * @param waiting transactions to take first, as far as they can be mined here
+   * @param waiting transactions to include first, as far as they can be mined here
    * @param busy addresses whose next nonce is promised to a transaction that waits
-   * @param submitted transactions that are not counted: all that can be mined here are taken, in order of their nonces
+   * @param submitted transactions that are not counted: all that can be mined here are included, in order of their nonces
    */
   fill(
     place: BlockPlace,
@@ -209,30 +209,30 @@ export class BlockBuilder {
 
     const transactions: SignedTransaction[] = [];
     const fresh: MadeTransaction[] = [];
-    const take = (transaction: SignedTransaction) => {
+    const include = (transaction: SignedTransaction) => {
       receipts.push(execute(transaction, world, at));
       transactions.push(transaction);
     };
-    const takeMinable = (transaction: SignedTransaction): boolean => {
+    const includeMinable = (transaction: SignedTransaction): boolean => {
       const minable = isMinable(transaction, world, burnHeight);
-      if (minable) take(transaction);
+      if (minable) include(transaction);
       return minable;
     };
     // Each that is mined may make another one minable: the next nonce, or the funds for it.
     for (let left = submitted, before = -1; left.length !== before; ) {
       before = left.length;
-      left = left.filter((transaction) => !takeMinable(transaction));
+      left = left.filter((transaction) => !includeMinable(transaction));
     }
     const filled = transactions.length + count;
     for (const transaction of waiting) {
-      if (transactions.length < filled) takeMinable(transaction);
+      if (transactions.length < filled) includeMinable(transaction);
     }
     while (transactions.length < filled) {
       const transaction = this.traffic.next(world, burnHeight, busy);
       if (!isMinable(transaction, world, burnHeight))
         throw new Error(`made up ${transaction.id}, which can't be mined`);
       fresh.push(transaction);
-      take(transaction);
+      include(transaction);
     }
     const fees = transactions.reduce((sum, transaction) => sum + payerOf(transaction).fee, 0n);
     return { receipts, transactions, fresh, fees };

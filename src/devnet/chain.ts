@@ -518,12 +518,12 @@ class Attachments {
     const due = this.#waiting.filter(() => this.prng.chance(0.6));
     this.#waiting = this.#waiting.filter((body) => !due.includes(body));
     for (const { txId, attachments = [] } of receipts) {
-      for (const attachment of attachments) this.#take(attachmentPayload({ txId, attachment }, place), due);
+      for (const attachment of attachments) this.#queueAttachment(attachmentPayload({ txId, attachment }, place), due);
     }
     return due.length === 0 ? [] : [nodeEvent('/attachments/new', due, time)];
   }
 
-  #take(body: object, due: object[]): void {
+  #queueAttachment(body: object, due: object[]): void {
     switch (
       this.prng.weighted([
         [16, 'later'],

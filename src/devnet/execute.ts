@@ -240,7 +240,7 @@ function brokenPostCondition(
   const sent = sentBy(events);
   const named = new Set<string>();
   for (const condition of postConditions) {
-    // Such a transaction was not taken.
+    // Such a transaction was not accepted.
     if (condition.type === 'unknown') continue;
     const owner = ownerOf(condition.principal, origin);
     const asset = assetOf(condition) ?? '';

@@ -30,8 +30,8 @@ export interface PostOptions {
 const firstWaitMs = 100;
 
 /** The observer answered, but not with 200. */
-export class NotTakenError extends Error {
-  override readonly name = 'NotTakenError';
+export class EventNotAcceptedError extends Error {
+  override readonly name = 'EventNotAcceptedError';
 }
 
 /**
@@ -82,7 +82,7 @@ async function attempt(url: URL, body: string, timeoutMs: number, signal: AbortS
       signal: AbortSignal.any(limits),
     });
     const text = await response.text();
-    return response.status === 200 ? undefined : new NotTakenError(`status ${response.status}: ${text}`);
+    return response.status === 200 ? undefined : new EventNotAcceptedError(`status ${response.status}: ${text}`);
   } catch (error) {
     return error;
   }

@@ -34,7 +34,7 @@ export class UndecodableError extends Error {
   override readonly name = 'UndecodableError';
 }
 
-/** A transaction of a request that the node doesn't take. */
+/** A transaction of a request that the node doesn't accept. */
 export class RefusedTransaction extends ParameterError {
   /** @param reason the node's word, such as `NotEnoughFunds` @param data what it says besides, as it follows */
   constructor(
@@ -62,7 +62,7 @@ export const MAX_FORK_DEPTH = 100;
 const SECONDS_PER_BLOCK = 200;
 /** Micro-STX that a gift costs the faucet. */
 const GIFT_FEE = 1_000n;
-/** The fee in micro-STX of a transaction that the node signs: more than its length, which is the least that is taken. */
+/** The fee in micro-STX of a transaction that the node signs: more than its length, which is the least that is accepted. */
 const feeOf = (payload: Uint8Array): bigint => {
   const twice = 2n * BigInt(payload.length);
   return twice > GIFT_FEE ? twice : GIFT_FEE;
@@ -145,7 +145,7 @@ export class SimulatedNode {
   async start(eventsUrl: string): Promise<void> {
     this.#eventsUrl = eventsUrl;
     await this.#untilStopped(async () => {
-      await this.#mining.take(async () => {
+      await this.#mining.run(async () => {
         await this.#post([this.chain.genesis()]);
         while (this.chain.tip.height < this.#history) {
           for (const event of this.#scenario.step()) await this.#post([event]);
@@ -170,7 +170,7 @@ export class SimulatedNode {
   }
 
   /**
-   * Takes a transaction into the mempool.
+   * Adds a transaction to the mempool.
    * @returns its id with 0x, once the observer knows of it
    * @throws UndecodableError, Rejection
    */
@@ -179,11 +179,11 @@ export class SimulatedNode {
     if (!decoded.ok) throw new UndecodableError(decoded.error.message);
     const id = toHex(decoded.value.txId);
     if (this.pending.some((waiting) => waiting.id === id)) return id;
-    await this.#take(admitted(raw, decoded.value, this.#view()));
+    await this.#announce(admitted(raw, decoded.value, this.#view()));
     return id;
   }
 
-  async #take(transaction: SignedTransaction): Promise<void> {
+  async #announce(transaction: SignedTransaction): Promise<void> {
     const replaced = this.#pool.add(transaction, this.#announced.world);
     const now = this.#clock.now();
     const events = [nodeEvent('/new_mempool_tx', [toHex(transaction.raw)], now)];
@@ -198,7 +198,7 @@ export class SimulatedNode {
   /**
    * Mines blocks with all transactions that wait and can be mined.
    * @param traffic transactions of simulated users in each
-   * @param transactions bytes of transactions that are taken into the mempool first
+   * @param transactions bytes of transactions that are added to the mempool first
    * @throws ParameterError for a transaction that is refused; nothing is mined then
    */
   mine(count: number, traffic: number, transactions: readonly string[]): Promise<Block[]> {
@@ -211,7 +211,7 @@ export class SimulatedNode {
     });
   }
 
-  /** Takes a transaction of a request. @param path the field of the body that it stands in */
+  /** Accepts a transaction of a request. @param path the field of the body that it stands in */
   async #submitFrom(raw: Uint8Array, path: readonly string[]): Promise<string> {
     try {
       return await this.submit(raw);
@@ -343,9 +343,9 @@ export class SimulatedNode {
   /** The first nonce that no transaction of an account has; what a fork undid waits, and is mined before the next one. */
   #nextNonce({ address }: Account): number {
     const waiting = this.pending.filter(({ origin }) => origin.account.address === address);
-    const taken = new Set(waiting.map(({ origin }) => Number(origin.nonce)));
+    const used = new Set(waiting.map(({ origin }) => Number(origin.nonce)));
     let nonce = this.#announced.world.nonce(address);
-    while (taken.has(nonce)) nonce += 1;
+    while (used.has(nonce)) nonce += 1;
     return nonce;
   }
 
@@ -354,7 +354,7 @@ export class SimulatedNode {
     this.#impatient += 1;
     this.#hurry.abort();
     try {
-      return await this.#mining.take(work);
+      return await this.#mining.run(work);
     } finally {
       this.#impatient -= 1;
       if (this.#impatient === 0) this.#hurry = new AbortController();
@@ -364,7 +364,7 @@ export class SimulatedNode {
   async #mineByClock(): Promise<void> {
     while (!this.#stopping.signal.aborted) {
       if (this.#interval === 0) await this.#wake.promise;
-      else await this.#mining.take(() => this.#mineOnTime());
+      else await this.#mining.run(() => this.#mineOnTime());
     }
   }
 
@@ -384,7 +384,7 @@ export class SimulatedNode {
   /** Posts events, after those that were to be posted before. @throws the signal's reason once the node is stopped */
   #post(events: readonly NodeEvent[]): Promise<void> {
     const options: PostOptions = { signal: this.#stopping.signal, clock: this.#clock };
-    return this.#posting.take(async () => {
+    return this.#posting.run(async () => {
       for (const event of events) {
         await postEvent(event, this.#eventsUrl, options);
         if (event.path !== '/new_block') continue;
@@ -430,7 +430,7 @@ class Turns {
   #last: Promise<unknown> = Promise.resolve();
 
   /** Runs the work once all before it is done, however that ended. */
-  take<T>(work: () => Promise<T>): Promise<T> {
+  run<T>(work: () => Promise<T>): Promise<T> {
     const turn = this.#last.then(work);
     // The caller of this turn gets its failure; the next turn doesn't.
     this.#last = turn.catch(() => undefined);

@@ -6,7 +6,7 @@ interface ScenarioOptions {
   readonly seed: number;
   /** A fork after every so many blocks; 0 for none. Default 20. */
   readonly forkEvery?: number;
-  /** Blocks a fork takes back at most. Default 3. */
+  /** Blocks a fork reverts at most. Default 3. */
   readonly forkDepth?: number;
 }
 

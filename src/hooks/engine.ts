@@ -102,7 +102,7 @@ export class HookEngine implements ChainFollower, EngineTransaction {
     const started = performance.now();
     this.during(at, () => {
       this.#live.begin();
-      this.#take(stepOfChange(change, first));
+      this.#evaluate(stepOfChange(change, first));
     });
     this.#listeners.evaluated(performance.now() - started);
   }
@@ -129,7 +129,7 @@ export class HookEngine implements ChainFollower, EngineTransaction {
     this.#listeners.recovered();
   }
 
-  #take(step: Step): void {
+  #evaluate(step: Step): void {
     const before = this.#live.progress().cursor;
     const notifications = new Notifications(this);
     for (const leaving of step.leaving) {
@@ -189,7 +189,7 @@ export class HookEngine implements ChainFollower, EngineTransaction {
       return true;
     }
     const notifications = new Notifications(this);
-    this.#takeBackOrphans(hook, notifications);
+    this.#rollBackOrphans(hook, notifications);
     const matcher = new Matcher();
     matcher.set(id, hook.conditions);
     const isUp = step.joining.some((block) => this.#evaluateOne(hook, block, matcher, notifications));
@@ -210,7 +210,7 @@ export class HookEngine implements ChainFollower, EngineTransaction {
   }
 
   /** Blocks that the hook was notified of and that left the chain while the hook was away. */
-  #takeBackOrphans(hook: ActiveHook, notifications: Notifications): void {
+  #rollBackOrphans(hook: ActiveHook, notifications: Notifications): void {
     for (const { indexBlockHash, height, txIndexes } of this.store.ledger.orphansOf(hook.id)) {
       const step = this.#steps.awayFrom(indexBlockHash);
       const own = step.leaving.find((leaving) => leaving.height === height);
@@ -220,7 +220,7 @@ export class HookEngine implements ChainFollower, EngineTransaction {
 
   #notifyOfOrphans(hook: ActiveHook, before: Cursor): void {
     const notifications = new Notifications(this);
-    this.#takeBackOrphans(hook, notifications);
+    this.#rollBackOrphans(hook, notifications);
     notifications.queue('catch_up', before);
   }
 

@@ -408,12 +408,12 @@ interface Use {
 /** What is used more than once, by name: uses become references. A number follows a name that another part has. */
 function shared(place: string, uses: readonly Use[]): Record<string, object> {
   const parts: Record<string, object> = {};
-  const taken = new Map<string, number>();
+  const used = new Map<string, number>();
   for (const alike of Map.groupBy(uses, ({ part }) => JSON.stringify(part)).values()) {
     const [{ part, name }] = alike as [Use];
     if (alike.length < 2) continue;
-    const count = (taken.get(name) ?? 0) + 1;
-    taken.set(name, count);
+    const count = (used.get(name) ?? 0) + 1;
+    used.set(name, count);
     const free = count === 1 ? name : `${name}${count}`;
     parts[free] = part;
     for (const { refer } of alike) refer({ $ref: `#/components/${place}/${free}` });

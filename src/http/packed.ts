@@ -2,7 +2,7 @@
 import { promisify } from 'node:util';
 import { gunzip } from 'node:zlib';
 
-/** What a client says it takes, from the headers of its request. */
+/** What a client accepts, from the headers of its request. */
 
 /** Whether a header names one of the values without the weight 0 (RFC 9110, 12.4.2). Header values are comma-separated. */
 function names(header: string | null, values: readonly string[]): boolean {
@@ -13,11 +13,11 @@ function names(header: string | null, values: readonly string[]): boolean {
 }
 
 /** Whether `Accept-Encoding` names a content coding, or anything. */
-const takesCoding = (request: Request, coding: 'gzip' | 'br'): boolean =>
+const acceptsCoding = (request: Request, coding: 'gzip' | 'br'): boolean =>
   names(request.headers.get('accept-encoding'), coding === 'gzip' ? ['gzip', '*'] : ['br']);
 
 /** Whether `Accept` names HTML, as browsers do and API clients don't; the wildcard of a client without a wish is no HTML. */
-export const takesHtml = (request: Request): boolean => names(request.headers.get('accept'), ['text/html']);
+export const acceptsHtml = (request: Request): boolean => names(request.headers.get('accept'), ['text/html']);
 
 /** A content as it is kept: packed with gzip, and perhaps with Brotli as well. */
 export interface Packed {
@@ -28,17 +28,17 @@ export interface Packed {
 /** Unpacks on a thread of the runtime: megabytes take ten milliseconds, and other clients are served meanwhile. */
 const unpack = promisify(gunzip);
 
-/** The content in a coding that the client takes, unpacked for others. @param headers of the answer, in any coding */
+/** The content in a coding that the client accepts, unpacked for others. @param headers of the answer, in any coding */
 export async function packedAnswer(
   request: Request,
   { gzip, brotli }: Packed,
   headers: Readonly<Record<string, string>>,
 ): Promise<Response> {
   const varied = { ...headers, vary: 'accept-encoding' };
-  if (brotli !== undefined && takesCoding(request, 'br')) {
+  if (brotli !== undefined && acceptsCoding(request, 'br')) {
     return new Response(brotli, { headers: { ...varied, 'content-encoding': 'br' } });
   }
-  if (takesCoding(request, 'gzip')) return new Response(gzip, { headers: { ...varied, 'content-encoding': 'gzip' } });
+  if (acceptsCoding(request, 'gzip')) return new Response(gzip, { headers: { ...varied, 'content-encoding': 'gzip' } });
   const unpacked = await unpack(gzip instanceof Blob ? await gzip.bytes() : gzip);
   return new Response(unpacked, { headers: varied });
 }

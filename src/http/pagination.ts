@@ -18,12 +18,12 @@ const HEAD_BYTES = 5;
 const MAX_PARTS = 8;
 
 /**
- * A cursor as text that only the list it came from takes back.
+ * A cursor as text that only the list it came from accepts.
  *
  * A byte for the side, a check sum, then the key as JSON, all as base64url. The check sum covers the list's name and
  * scope as well as the side and the key, so one comparison finds a cursor that was cut, mistyped, or made by another
  * list, another principal or another block. It guards against mistakes, not against forgery: a forged cursor can only
- * name a page elsewhere. Nothing else goes into the text, so every thread and host makes and takes the same one.
+ * name a page elsewhere. Nothing else goes into the text, so every thread and host makes and accepts the same one.
  * @param list the list's name and what narrows it: `principal-transactions SP…`
  */
 export function encodeCursor(list: string, { side, key }: Cursor): string {

@@ -1,4 +1,4 @@
-/** The one way of an event into the index, wherever it comes from: taken, logged and counted; and how many came lately. */
+/** The one way of an event into the index, wherever it comes from: accepted, logged and counted; and how many came lately. */
 import { type Clock, systemClock } from '../base/clock.ts';
 import { PayloadError } from '../chain/payload-reader.ts';
 import { StoreUnavailableError } from '../store/files/store-failure.ts';
@@ -7,6 +7,7 @@ import { UnknownParentError } from '../store/ingest/known-blocks.ts';
 import { LogUnavailableError } from '../store/log/shared-log.ts';
 
 export type IntakeEvent =
+  /** An accepted event; the name of the log event is public. */
   | { event: 'event_taken'; path: string; ms: number }
   | { event: 'event_repeated'; path: string }
   | { event: 'event_refused'; path: string; reason: string }
@@ -29,18 +30,18 @@ export interface EventMetrics {
 const uncounted: EventMetrics = { answered() {} };
 
 export interface IntakeOptions {
-  /** Takes an event, which is durable when that is done. */
+  /** Accepts an event, which is durable when that is done. */
   receive: (event: ReceivedEvent) => Outcome | Promise<Outcome>;
   log: (event: IntakeEvent) => void;
   metrics?: EventMetrics;
   clock?: Clock;
 }
 
-/** What became of an event: durable, or nothing has changed and `error` says why. */
-export type Taken = { outcome: Outcome; error: null } | { outcome: 'refused' | 'failed'; error: unknown };
+/** The result for an event: it is durable, or nothing has changed and `error` says why. */
+export type IntakeResult = { outcome: Outcome; error: null } | { outcome: 'refused' | 'failed'; error: unknown };
 
-/** Takes an event. */
-export type Intake = (event: ReceivedEvent) => Promise<Taken>;
+/** Accepts an event. */
+export type Intake = (event: ReceivedEvent) => Promise<IntakeResult>;
 
 const DEEPEST_CAUSE = 10;
 
@@ -58,15 +59,15 @@ const MISSING_REMEDY =
   'Stop the server, and import a recording that has these blocks, or the journal of another server: stackside import --from URL';
 
 /**
- * Whether an event failed only because the disk or the log that hosts share takes nothing now. Whoever writes there says so
+ * Whether an event failed only because the disk or the log that hosts share accepts nothing now. Whoever writes there says so
  * once, and the event comes again.
  */
 export const isUnavailable = (error: unknown): error is StoreUnavailableError | LogUnavailableError =>
   error instanceof StoreUnavailableError || error instanceof LogUnavailableError;
 
-/** Makes what takes events. */
+/** Makes the intake, which logs and counts the events that it accepts. */
 export function eventIntake({ receive, log, metrics = uncounted, clock = systemClock }: IntakeOptions): Intake {
-  async function taken(event: ReceivedEvent): Promise<Taken> {
+  async function received(event: ReceivedEvent): Promise<IntakeResult> {
     try {
       return { outcome: await receive(event), error: null };
     } catch (error) {
@@ -85,7 +86,7 @@ export function eventIntake({ receive, log, metrics = uncounted, clock = systemC
     log({ event: 'blocks_missing', from_height: from, to_height: to, remedy: MISSING_REMEDY });
   }
 
-  function say({ outcome, error }: Taken, path: string, ms: number): void {
+  function say({ outcome, error }: IntakeResult, path: string, ms: number): void {
     if (outcome === 'applied') log({ event: 'event_taken', path, ms: Math.round(ms) });
     else if (outcome === 'repeated') log({ event: 'event_repeated', path });
     else if (outcome === 'refused') log({ event: 'event_refused', path, reason: reasonOf(error) });
@@ -94,7 +95,7 @@ export function eventIntake({ receive, log, metrics = uncounted, clock = systemC
 
   return async (event) => {
     const start = clock.monotonic();
-    const what = await taken(event);
+    const what = await received(event);
     const ms = clock.monotonic() - start;
     metrics.answered(event.path, what.outcome, ms);
     say(what, event.path, ms);
@@ -103,7 +104,7 @@ export function eventIntake({ receive, log, metrics = uncounted, clock = systemC
   };
 }
 
-/** Seconds over which the rate is taken. */
+/** Seconds over which the rate is averaged. */
 const WINDOW = 60;
 
 /** Counts events by the second. */

@@ -10,7 +10,7 @@ import { mayBeEventPath } from '../chain/payload-reader.ts';
 import { type Listen, type ListenerEvent, listenHttp, stopGracefully } from '../http/listener.ts';
 import { BodyError, bodyText } from '../http/request-body.ts';
 import { UnknownParentError } from '../store/ingest/known-blocks.ts';
-import { type Intake, type IntakeEvent, isUnavailable, reasonOf, type Taken } from './event-intake.ts';
+import { type Intake, type IntakeEvent, type IntakeResult, isUnavailable, reasonOf } from './event-intake.ts';
 
 export type ReceiverEvent = ListenerEvent | IntakeEvent;
 
@@ -20,7 +20,7 @@ export interface ReceiverOptions {
   port: number;
   /** Largest body, in bytes. Mainnet's genesis block has some 80 MB. */
   bodyLimit: number;
-  take: Intake;
+  intake: Intake;
   log: (event: ReceiverEvent) => void;
   /** Answers GET requests for the paths it knows, and null for others. */
   otherwise?: (path: string) => Promise<Response> | null;
@@ -46,7 +46,7 @@ const isFromPage = ({ headers }: Request): boolean => headers.has('origin') || h
 const MICROSECONDS_PER_MILLISECOND = 1_000;
 
 /** The response to an event. */
-function responseTo({ outcome, error }: Taken): Response {
+function responseTo({ outcome, error }: IntakeResult): Response {
   if (error === null) return answer(200, { result: 'ok' });
   if (isUnavailable(error)) return answer(503, { error: error.message });
   if (outcome === 'refused') return answer(400, { error: reasonOf(error) });
@@ -57,13 +57,13 @@ export interface Receiver {
   url: string;
   /** The number of events that were posted and are not answered yet. */
   waiting(): number;
-  /** Lets the event that is being taken finish. */
+  /** Lets the event that is being accepted finish. */
   stop(): Promise<void>;
 }
 
 /** Starts the HTTP server that receives events. @throws OperatorError where it can't listen */
 export function startReceiver(options: ReceiverOptions): Receiver {
-  const { hostname, port, bodyLimit, take, log, otherwise = () => null } = options;
+  const { hostname, port, bodyLimit, intake, log, otherwise = () => null } = options;
   const { clock = systemClock, turns = new Turns(clock), listen = listenHttp } = options;
 
   let waiting = 0;
@@ -92,7 +92,7 @@ export function startReceiver(options: ReceiverOptions): Receiver {
         error.reason === 'too_large' ? `Request body is too large: the limit is ${bodyLimit} bytes` : error.message;
       return answer(error.status, { error: message });
     }
-    return responseTo(await take({ path, text, receivedAt: clock.now() * MICROSECONDS_PER_MILLISECOND }));
+    return responseTo(await intake({ path, text, receivedAt: clock.now() * MICROSECONDS_PER_MILLISECOND }));
   }
 
   const server = listen({

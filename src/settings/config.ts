@@ -62,7 +62,7 @@ export const settings = {
 type Declared = typeof settings;
 export type SettingName = keyof Declared;
 
-/** The settings that a command takes. */
+/** The settings of a command. */
 type NameOf<C extends CommandName> = {
   [N in SettingName]: C extends Declared[N]['commands'][number] ? N : never;
 }[SettingName];
@@ -76,8 +76,8 @@ export interface Reading<C extends CommandName> {
   sources: Readonly<Record<NameOf<C>, Source>>;
 }
 
-/** The settings that a command takes, by name, in the order of the declarations. */
-export const settingsTakenBy = (command: CommandName): [name: SettingName, declared: Grouped][] =>
+/** The settings of a command, by name, in the order of the declarations. */
+export const settingsOfCommand = (command: CommandName): [name: SettingName, declared: Grouped][] =>
   (Object.entries(settings) as [SettingName, Grouped][]).filter(([, { commands }]) => commands.includes(command));
 
 /** The chain of a network's name, where one was given. @throws OperatorError where a chain id says another */
@@ -90,7 +90,7 @@ function withNetwork(found: Map<SettingName, Found>): void {
 }
 
 /**
- * The settings that a command takes: a flag beats a variable, a variable beats the default.
+ * The settings of a command: a flag beats a variable, a variable beats the default.
  * @param given what the command line said, by setting name
  * @throws OperatorError naming the flag or variable, its value, and what is accepted
  */
@@ -100,7 +100,7 @@ export function readSettingsOf<C extends CommandName>(
   environment: NodeJS.ProcessEnv,
 ): Reading<C> {
   const found = new Map(
-    settingsTakenBy(command).map(([name, declared]) => [name, resolve(declared, command, given[name], environment)]),
+    settingsOfCommand(command).map(([name, declared]) => [name, resolve(declared, command, given[name], environment)]),
   );
   withNetwork(found);
   withSnp(found);

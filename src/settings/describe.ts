@@ -1,5 +1,5 @@
 /** Settings in words: for `--help`, docs/settings.md, `stackside settings` and the log. */
-import { type Settings, settings, settingsTakenBy } from './config.ts';
+import { type Settings, settings, settingsOfCommand } from './config.ts';
 import { type CommandName, defaultOf, type Setting, withoutCredentials } from './setting.ts';
 
 /** The name under which a setting is printed, such as `api_port`. */
@@ -37,7 +37,7 @@ export const variableNames = ({ variables, hostAndPort = [] }: Setting): string[
 
 /** The settings of a server that are not at their defaults, as they may be logged. */
 export function changedSettings(used: Settings): Record<string, unknown> {
-  const changed = settingsTakenBy('serve').filter(([name, declared]) => {
+  const changed = settingsOfCommand('serve').filter(([name, declared]) => {
     return (used as Record<string, unknown>)[name] !== defaultOf(declared, 'serve');
   });
   return Object.fromEntries(

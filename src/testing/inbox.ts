@@ -53,7 +53,7 @@ export class Inbox {
 
   constructor() {
     this.#server = createServer((request, response) => {
-      this.#take(request).then(
+      this.#receive(request).then(
         ({ status, delayMs }) => {
           // Whoever sent it gives up some day; the connections end with the receiver.
           if (status === null) return;
@@ -125,7 +125,7 @@ export class Inbox {
     await closed;
   }
 
-  async #take(request: IncomingMessage): Promise<{ status: number | null; delayMs: number }> {
+  async #receive(request: IncomingMessage): Promise<{ status: number | null; delayMs: number }> {
     const body = await bodyOf(request);
     const headers = new Headers(request.headers as Record<string, string>);
     if (!verified(this.#secret, headers, body, Date.now())) {

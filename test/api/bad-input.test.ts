@@ -162,7 +162,7 @@ describe('whatever is given', () => {
             fc.pre(parameter.in === 'query' || !/^\.{1,2}$/.test(value));
             const response = await ask(url(route, { [parameter.name]: value }));
             const text = await response.text();
-            // Chainhooks are managed where events are taken, which is not here.
+            // Chainhooks are managed where events are accepted, which is not here.
             const elsewhere = response.status === 503 && route.path.startsWith('/chainhooks');
             expect([response.status < 500 || elsewhere, text]).toEqual([true, text]);
           }),

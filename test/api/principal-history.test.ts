@@ -151,7 +151,7 @@ test('a fork that replaces the chain ends the answer with the reason', async () 
   const chain = new SimulatedChain({ seed: 3, accounts: 4, transactionsPerBlock: 2 });
   using open = openNew();
   const take = (events: Parameters<typeof received>[0][]) => {
-    for (const event of events) open.ingest.take(received(event));
+    for (const event of events) open.ingest.apply(received(event));
     open.ingest.commit();
   };
   take([chain.genesis()]);

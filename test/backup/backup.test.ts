@@ -51,7 +51,7 @@ test('a restored directory is what was saved, and takes the events that follow',
   const known = { location: place, position: manifest.position, chain: manifest.chain };
   expect([newestBackup(folder.path), newestBackup(source.path)]).toEqual([known, known]);
   using opened = openAt(folder.path);
-  for (const event of events.slice(half)) opened.ingest.take(event);
+  for (const event of events.slice(half)) opened.ingest.apply(event);
   opened.ingest.commit();
   opened.ingest.close();
   using fed = ingestOf(events);

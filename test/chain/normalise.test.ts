@@ -74,7 +74,7 @@ test('an event names its transaction with 0x or without, in either case', () => 
   expect(printed(normalised([first], { events: [event] }), 0)).toEqual(['a']);
 });
 
-test('a payload of 2.0 is taken: an ABI under its old name, no costs, no block time, no microblock fields', () => {
+test('a payload of 2.0 is accepted: an ABI under its old name, no costs, no block time, no microblock fields', () => {
   const { execution_cost, microblock_hash, microblock_parent_hash, microblock_sequence, contract_interface, ...old } =
     receipt(first, 0);
   const fields = {

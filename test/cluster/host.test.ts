@@ -65,11 +65,11 @@ test('an event is in the log before it is in the journal, and in both and the in
     },
   });
   const [first] = events;
-  const taken = one.host.receive(first!);
+  const accepted = one.host.receive(first!);
   await arrived.promise;
   expect([log.head.id, journalRows(one.directory).length, one.position()]).toEqual([1, 0, 0]);
   goOn.resolve();
-  expect(await taken).toBe('applied');
+  expect(await accepted).toBe('applied');
   expect([journalRows(one.directory).length, one.position()]).toEqual([1, 1]);
   expect(one.seconds).toHaveLength(1);
 });
@@ -127,7 +127,7 @@ test.each([
   expect(wholeIndex(one.directory)).toEqual(wholeIndex(other.directory));
 });
 
-test('while the log takes an event, others see what is committed, and writes wait for their turn', async () => {
+test('while the log accepts an event, others see what is committed, and writes wait for their turn', async () => {
   const log = new MemoryLog();
   const client = log.client();
   let goOn = Promise.withResolvers<void>();
@@ -151,7 +151,7 @@ test('while the log takes an event, others see what is committed, and writes wai
 
   goOn = Promise.withResolvers();
   const id = one.position() + 1;
-  const taken = one.host.receive(second!);
+  const accepted = one.host.receive(second!);
   await until(() => arrived.includes(id));
   let written = false;
   const write = one.ingest.local(() => {
@@ -170,7 +170,7 @@ test('while the log takes an event, others see what is committed, and writes wai
   expect(faucetRequests.count('stx', 'ST000000000000000000002AMW42H', 0)).toBe(0);
   expect(written).toBe(false);
   goOn.resolve();
-  expect(await taken).toBe('applied');
+  expect(await accepted).toBe('applied');
   expect(await write).toBe(2);
   await asked;
   expect(faucetRequests.count('stx', 'ST000000000000000000002AMW42H', 0)).toBe(1);
@@ -265,7 +265,7 @@ test('an append that was lost and that another host came before is a conflict', 
   expect(journalRows(one.directory)).toEqual(journalRows(other.directory));
 });
 
-test('a log that lost its last entries gets them back from a journal, and the event that found it is taken', async () => {
+test('a log that lost its last entries gets them back from a journal, and the event that found it is accepted', async () => {
   const log = filledLog();
   const client = log.client();
   let calls = 0;
@@ -489,11 +489,11 @@ test('while it is not known whether the log is there, nobody waits for the answe
     return client.head();
   };
   await using one = openHost({ ...client, head });
-  const taken = one.host.receive(chunks(1));
+  const accepted = one.host.receive(chunks(1));
   await asked.promise;
   await one.ingest.local(() => {});
   goOn.resolve();
-  expect(await taken).toBe('applied');
+  expect(await accepted).toBe('applied');
 });
 
 test('a log that has entries and does not give them is asked again after a while', async () => {
@@ -514,7 +514,7 @@ test('a log that has entries and does not give them is asked again after a while
   expect([reads, waits]).toEqual([2, [RETRY_MS]]);
 });
 
-test('a host that is far behind takes no events, and says how far', async () => {
+test('a host that is far behind accepts no events, and says how far', async () => {
   const log = filledLog();
   for (let more = 0; more < 600; more++) appended(log, '/stackside/none', '{}');
   await using one = openHost(log.client());

@@ -67,7 +67,7 @@ class Run {
   /** The hooks at the end, where they are delivered. */
   records: HookRecord[] = [];
   /** Events that were acknowledged to nodes. */
-  readonly taken: NodeEvent[] = [];
+  readonly acknowledged: NodeEvent[] = [];
 
   constructor(one: Case) {
     this.#case = one;
@@ -142,15 +142,17 @@ class Run {
       journal.map(({ path, text }) => keyOf(path, text)).filter((key) => key !== null),
       (key) => key,
     );
-    const taken = new Set(this.taken.map(({ path, body }) => keyOf(path, body)).filter((key) => key !== null));
-    expect([...taken].filter((key) => held.get(key)?.length !== 1)).toEqual([]);
+    const acknowledged = new Set(
+      this.acknowledged.map(({ path, body }) => keyOf(path, body)).filter((key) => key !== null),
+    );
+    expect([...acknowledged].filter((key) => held.get(key)?.length !== 1)).toEqual([]);
   }
 
   remove(): void {
     for (const host of this.hosts) host.disk.remove();
   }
 
-  /** Lets all deliveries be made and taken. */
+  /** Lets all deliveries be made and accepted. */
   async #deliverAll(receivers: Receivers): Promise<void> {
     receivers.calm();
     const [first] = this.hosts;
@@ -183,7 +185,7 @@ class Run {
     for (const event of events) {
       await this.world.pause(prng.below(40));
       while (!(await this.#post(host, event, prng))) await this.world.pause(RETRY_MS);
-      this.taken.push(event);
+      this.acknowledged.push(event);
     }
     this.#feeding -= 1;
   }
@@ -194,7 +196,7 @@ class Run {
     const skew = host.name.length * 7 + prng.below(3_000);
     const receivedAt = Math.floor(this.world.time - skew) * MICROSECONDS;
     const answer = await host.post({ path, text: body, receivedAt });
-    return answer === 'taken' && !prng.chance(0.03);
+    return answer === 'accepted' && !prng.chance(0.03);
   }
 
   /** Commands reach a host for as long as nodes post. */

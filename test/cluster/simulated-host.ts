@@ -38,7 +38,7 @@ interface Life {
 }
 
 /** What a node learns of its event; `none` where the connection was cut. */
-export type Answer = 'taken' | 'later' | 'none';
+export type Answer = 'accepted' | 'later' | 'none';
 
 export class SimulatedHost {
   disk: Disk;
@@ -124,7 +124,7 @@ export class SimulatedHost {
       ...{ ingest, machine, commander: host.commander, rules, clock, chance, sealing, userAgent: 'a test' },
       lease: deliveryLease({ leases, host, name, ingest, clock, chance, say: note }),
       guard: { check: async (url) => ({ url: new URL(url), addresses: [] }) },
-      post: (options) => (life.ended ? Promise.reject(new Error('nobody sends')) : receivers.take(options)),
+      post: (options) => (life.ended ? Promise.reject(new Error('nobody sends')) : receivers.answer(options)),
       log: (event) => {
         if (life.ended) return;
         world.note(`${name} ${event.event}`);
@@ -141,7 +141,7 @@ export class SimulatedHost {
     try {
       const outcome = await life.host.receive(event);
       if (!life.ended) this.world.note(`${this.name} ${event.path} ${outcome}`);
-      return life.ended ? 'none' : 'taken';
+      return life.ended ? 'none' : 'accepted';
     } catch (error) {
       const isExpected =
         error instanceof LogUnavailableError || error instanceof UnknownParentError || unavailable(error) !== null;

@@ -13,7 +13,7 @@ import { run } from './run.ts';
 /** Milliseconds that a broken law is shrunk for. */
 const SHRINK_FOR = 60_000;
 
-/** Shrunk cases of failures that were mended, and of mends that were taken back to see it; they are tried first. */
+/** Shrunk cases of failures that were mended, and of mends that were reverted to see it; they are tried first. */
 const casesThatOnceFailed: Case[] = [];
 
 test(

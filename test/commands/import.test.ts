@@ -35,7 +35,7 @@ async function importAs(
 const events = devnet(1);
 const mempoolEvent = events.find(({ path }) => path === '/new_mempool_tx')!;
 
-test('another recording with the same first row is taken from its first row, whether it is longer or shorter', async () => {
+test('another recording with the same first row is imported from its first row, whether it is longer or shorter', async () => {
   // The first recording lacks an event that the second has among the rows of the same numbers.
   const lacking = events.filter((event) => event !== mempoolEvent);
   for (const other of [events, events.slice(0, events.indexOf(mempoolEvent) + 2)]) {
@@ -49,7 +49,7 @@ test('another recording with the same first row is taken from its first row, whe
   }
 });
 
-test('the same recording, grown, is taken from where it ended', async () => {
+test('the same recording, grown, is imported from where it ended', async () => {
   using directory = dataDirectory();
   await importAs(directory.path, 'one.tsv', events.slice(0, 10));
   await importAs(directory.path, 'one.tsv', events);
@@ -61,7 +61,7 @@ test('a recording of another chain with the same chain id is refused with two li
   using directory = dataDirectory();
   await importAs(directory.path, 'ours.tsv', events);
   const before = everything(directory.path);
-  // The rows before its first block are taken back, too, however many.
+  // The rows before its first block are rolled back, too, however many.
   const theirs = devnet(2);
   const [blocks, others] = [
     theirs.filter(({ path }) => path === '/new_block'),

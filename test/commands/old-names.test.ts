@@ -1,4 +1,4 @@
-/** The export of the names from before Stacks 2.0: taken once, whole or not at all, and answered until the chain says more. */
+/** The export of the names from before Stacks 2.0: imported once, whole or not at all, and answered until the chain says more. */
 import { afterEach, beforeEach, describe, expect, test } from 'bun:test';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -73,7 +73,7 @@ async function imported(settings: Settings, log: (event: LogEvent) => void): Pro
   await (await importOldNames(settings, options)).done;
 }
 
-async function take(): Promise<LogEvent[]> {
+async function importNames(): Promise<LogEvent[]> {
   const said: LogEvent[] = [];
   const settings = readSettings({ data: data.path, bnsImport: from.path }, {});
   await imported(settings, (event) => said.push(event));
@@ -89,9 +89,9 @@ async function read<T>(ask: (names: Reader['names']) => Promise<T>): Promise<T> 
   }
 }
 
-test('is taken once', async () => {
-  expect(await take()).toEqual([{ event: 'old_names_imported', rows: 7 }]);
-  expect(await take()).toEqual([]);
+test('is imported once', async () => {
+  expect(await importNames()).toEqual([{ event: 'old_names_imported', rows: 7 }]);
+  expect(await importNames()).toEqual([]);
 });
 
 test('without the setting nothing is looked for', async () => {
@@ -101,7 +101,7 @@ test('without the setting nothing is looked for', async () => {
 });
 
 test('its names, namespaces and subdomains are answered as of the chain’s first block', async () => {
-  await take();
+  await importNames();
   const first = transfer(alice, 0, 1);
   using open = openAt(data.path);
   open.ingest.receive(block(null, 'one', [first]).event);
@@ -145,12 +145,12 @@ test('its names, namespaces and subdomains are answered as of the chain’s firs
 });
 
 test('in an index that doesn’t begin with the chain, they have no transaction', async () => {
-  await take();
+  await importNames();
   openAt(data.path)[Symbol.dispose]();
   expect(await read((names) => names.find('zumrai.id'))).toMatchObject({ txId: null, expireBlock: 52_596 });
 });
 
-describe('is refused, and nothing of it is taken, where', () => {
+describe('is refused, and nothing of it is imported, where', () => {
   test.each<[string, () => void, RegExp]>([
     [
       'a hash is another',
@@ -176,8 +176,8 @@ describe('is refused, and nothing of it is taken, where', () => {
     ['a subdomain is cut', () => write('subdomains.csv', `header\n${SUB_HASH},x\n`), /line 2: no row of a subdomain/],
   ])('%s', async (_, spoil, says) => {
     spoil();
-    await expect(take()).rejects.toThrow(says);
+    await expect(importNames()).rejects.toThrow(says);
     for (const [name, lines] of Object.entries(files)) write(name, lines.join('\n'));
-    expect(await take()).toEqual([{ event: 'old_names_imported', rows: 7 }]);
+    expect(await importNames()).toEqual([{ event: 'old_names_imported', rows: 7 }]);
   });
 });

@@ -271,7 +271,7 @@ describe('the form of a chainhook', () => {
 describe('the newest blocks', () => {
   const block = (height: number, hash: string) => ({ height, index_block_hash: hash }) as Block;
 
-  test('keep what a fork took back, below what took its place', () => {
+  test('keep what a fork rolled back, below what took its place', () => {
     const first = mergeBlocks([], [block(2, 'b'), block(1, 'a')]);
     expect(first.map(({ gone, fresh }) => [gone, fresh])).toEqual([
       [false, false],

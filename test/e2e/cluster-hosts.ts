@@ -58,11 +58,11 @@ export const measuredAt = (): number => performance.now();
 
 /** What a node has posted so far. */
 export interface Posting {
-  taken: NodeEvent[];
+  acknowledged: NodeEvent[];
   /** The longest time that an event waited, in seconds. */
   longestWait: number;
   /** When an event was first acknowledged to it, by {@link measuredAt}, by the event's body. */
-  takenAt: Map<string, number>;
+  acknowledgedAt: Map<string, number>;
 }
 
 /**
@@ -78,15 +78,15 @@ export async function postTo(
   let turn = first;
   for (const event of events) {
     const start = measuredAt();
-    for (let isTaken = false; !isTaken; ) {
+    for (let isAcknowledged = false; !isAcknowledged; ) {
       const address = hosts[turn % hosts.length]!.events;
-      isTaken = address !== null && (await post(event, address));
-      if (isTaken) break;
+      isAcknowledged = address !== null && (await post(event, address));
+      if (isAcknowledged) break;
       turn += 1;
       await moment(20);
     }
-    posting.taken.push(event);
-    if (!posting.takenAt.has(event.body)) posting.takenAt.set(event.body, measuredAt());
+    posting.acknowledged.push(event);
+    if (!posting.acknowledgedAt.has(event.body)) posting.acknowledgedAt.set(event.body, measuredAt());
     posting.longestWait = Math.max(posting.longestWait, (measuredAt() - start) / 1000);
   }
 }

@@ -1,7 +1,7 @@
 /** The receiver of a cluster's chainhook, which measures how long deliveries take. */
 import type { NodeEvent } from '../../src/devnet/node-event.ts';
 import type { Filter } from '../../src/hooks/definition/filter-schemas.ts';
-import { type Arrival, takenInOrder } from '../hooks/arrivals.ts';
+import { type Arrival, acceptedInOrder } from '../hooks/arrivals.ts';
 import { expectedMatches, followed } from '../hooks/follow.ts';
 import { definition, receiver } from '../hooks/server.ts';
 import { until } from '../support/time/until.ts';
@@ -59,18 +59,18 @@ export class ClusterReceiver {
 
   /**
    * Checks that each occurrence came at least once and in order.
-   * @param entries all events of the log @param takenAt when a block was first acknowledged to a node, by its hash
-   * @returns how many deliveries came, how many of them again, and the longest time that a taken block waited, in seconds
+   * @param entries all events of the log @param acknowledgedAt when a block was first acknowledged to a node, by its hash
+   * @returns how many deliveries came, how many of them again, and the longest time that an accepted block waited, in seconds
    */
-  holdLaws(entries: readonly NodeEvent[], takenAt: ReadonlyMap<string, number>) {
-    const { taken, repeated } = takenInOrder('the hook', this.#arrivals);
-    const standing = [...followed(taken.map(({ payload }) => payload)).keys()];
+  holdLaws(entries: readonly NodeEvent[], acknowledgedAt: ReadonlyMap<string, number>) {
+    const { accepted, repeated } = acceptedInOrder('the hook', this.#arrivals);
+    const standing = [...followed(accepted.map(({ payload }) => payload)).keys()];
     const expected = [...expectedMatches(entries, filters).keys()];
     if (!Bun.deepEquals(standing, expected)) {
       throw new Error(`the receiver is left with ${standing.length} blocks, and ${expected.length} match`);
     }
-    const waits = [...this.#arrivedAt].map(([hash, at]) => at - (takenAt.get(hash) ?? at));
-    return { deliveries: taken.length, repeated, longestWait: Math.max(0, ...waits) / 1000 };
+    const waits = [...this.#arrivedAt].map(([hash, at]) => at - (acknowledgedAt.get(hash) ?? at));
+    return { deliveries: accepted.length, repeated, longestWait: Math.max(0, ...waits) / 1000 };
   }
 
   [Symbol.dispose](): void {

@@ -56,12 +56,12 @@ const blocksOf = (posted: readonly { path: string; text: string }[]): string[] =
 const hashOf = (text: string): string => (JSON.parse(text) as { index_block_hash: string }).index_block_hash;
 
 /** When a block was first acknowledged to a node, by the block's hash. */
-function takenAt(postings: readonly Posting[]): Map<string, number> {
+function acknowledgedAt(postings: readonly Posting[]): Map<string, number> {
   const first = new Map<string, number>();
   for (const posting of postings) {
-    for (const { path, body } of posting.taken) {
+    for (const { path, body } of posting.acknowledged) {
       if (path !== '/new_block') continue;
-      const at = posting.takenAt.get(body) ?? Number.POSITIVE_INFINITY;
+      const at = posting.acknowledgedAt.get(body) ?? Number.POSITIVE_INFINITY;
       first.set(hashOf(body), Math.min(at, first.get(hashOf(body)) ?? at));
     }
   }
@@ -123,7 +123,7 @@ export function clusterTests(quorum: () => PostgresQuorum): void {
       const victim = async (kill: number) =>
         isDeliverer(kill) ? deliverer(access, hosts) : hosts[(kill >> 1) % HOSTS]!;
       const prng = new Prng(`cluster/${firstSeed}`);
-      const postings = [0, 1].map((): Posting => ({ taken: [], longestWait: 0, takenAt: new Map() }));
+      const postings = [0, 1].map((): Posting => ({ acknowledged: [], longestWait: 0, acknowledgedAt: new Map() }));
       await receiver.register(hosts[1]!.api ?? '');
       const isDelivered = async () =>
         (await Promise.all(hosts.map(({ api }) => receiver.isDone(api ?? '')))).every(Boolean);
@@ -162,7 +162,7 @@ export function clusterTests(quorum: () => PostgresQuorum): void {
       expect(blocksOf(entries).toSorted()).toEqual([...new Set(posted)].toSorted());
       const hook = receiver.holdLaws(
         entries.map(({ path, text: body }) => ({ path, body, time: 0 })),
-        takenAt(postings),
+        acknowledgedAt(postings),
       );
       const longest = Math.max(...postings.map(({ longestWait }) => longestWait));
       process.stderr.write(

@@ -9,7 +9,7 @@ import type { NodeEvent } from '../../src/devnet/node-event.ts';
 import { Prng } from '../../src/devnet/prng.ts';
 import { devnetEvents } from '../../src/devnet/scenario.ts';
 import type { Filter } from '../../src/hooks/definition/filter-schemas.ts';
-import { type Arrival, takenInOrder } from '../hooks/arrivals.ts';
+import { type Arrival, acceptedInOrder } from '../hooks/arrivals.ts';
 import { expectedMatches, followed } from '../hooks/follow.ts';
 import { definition } from '../hooks/server.ts';
 import { dataDirectory } from '../support/data/data-directory.ts';
@@ -181,11 +181,11 @@ test(
     let [attempts, repeated, rollbacks, blocks] = [0, 0, 0, 0];
     for (const [hook, list] of arrived.entries()) {
       attempts += list.length;
-      const { taken, repeated: again } = takenInOrder(hook, list);
+      const { accepted, repeated: again } = acceptedInOrder(hook, list);
       repeated += again;
 
       // None missing, none too many: who follows has the winning chain's.
-      const payloads = taken.map(({ payload }) => payload);
+      const payloads = accepted.map(({ payload }) => payload);
       rollbacks += payloads.filter(({ event }) => event.rollback.length > 0).length;
       const standing = [...followed(payloads)].map(([hash, block]) => [
         hash,
@@ -205,7 +205,7 @@ test(
         cursor = page.cursor.next;
       }
       expect(logged.map(({ id, sequence, state }) => [id, sequence, state])).toEqual(
-        taken.toReversed().map(({ id, sequence }) => [id, sequence, 'delivered']),
+        accepted.toReversed().map(({ id, sequence }) => [id, sequence, 'delivered']),
       );
     }
     server.child.kill('SIGTERM');

@@ -4,7 +4,7 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { postEvents } from '../../src/devnet/node-event.ts';
 import { devnetEvents } from '../../src/devnet/scenario.ts';
-import { readSettings, settingsTakenBy } from '../../src/settings/config.ts';
+import { readSettings, settingsOfCommand } from '../../src/settings/config.ts';
 import { printedName } from '../../src/settings/describe.ts';
 import type { Grouped } from '../../src/settings/setting.ts';
 import { type Environment, stackside, stacksideIn, startServerIn, temporaryDirectory } from './stackside.ts';
@@ -26,7 +26,7 @@ async function settingsIn(environment: Environment, ...flags: string[]): Promise
   return JSON.parse(stdout) as Record<string, Shown>;
 }
 
-const serving = settingsTakenBy('serve');
+const serving = settingsOfCommand('serve');
 
 /** Texts of which each setting accepts one that is not its default. */
 const texts = [

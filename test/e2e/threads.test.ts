@@ -70,7 +70,7 @@ describe('threads, and two processes that only read', () => {
 
   test('and still do when more was written meanwhile', async () => {
     await postEvents(events.slice(half), writer.events);
-    // The thread that takes events commits them before it reads; others may see them some milliseconds later.
+    // The thread that accepts events commits them before it reads; others may see them some milliseconds later.
     await fetch(`${writer.events}/ready`);
     await expectTheSame();
     const { body } = await answer(readers[0]!, '/extended');
@@ -94,7 +94,7 @@ describe('threads, and two processes that only read', () => {
     expect((await count()) - before).toBe(12);
   });
 
-  test('a process that only reads takes no events', () => {
+  test('a process that only reads accepts no events', () => {
     expect(readers.map(({ events: url }) => url)).toEqual([null, null] as never);
   });
 });

@@ -106,7 +106,7 @@ test("nothing is given that can't be written down", () =>
     expect(sent()).toBe(0);
   }));
 
-test('a gift that is taken back is one gift of its currency, address and time', () => {
+test('a gift that is rolled back is one gift of its currency, address and time', () => {
   using directory = dataDirectory();
   using db = openWriter(directory.path);
   const requests = faucetRequests(db);

@@ -123,20 +123,20 @@ class World {
   readonly #directory = dataDirectory();
   #open = openAt(this.#directory.path);
   #time = 0;
-  #taken = 0;
+  #accepted = 0;
   readonly old = this.#app();
 
   #app(build?: string): App {
     return new App(
       this.#directory.path,
       () => this.#time,
-      () => this.#taken,
+      () => this.#accepted,
       build,
     );
   }
   take(event: NodeEvent): void {
     this.#open.ingest.receive(received(event));
-    this.#taken += 1;
+    this.#accepted += 1;
     this.#time = Math.max(this.#time, event.time);
   }
   async withFresh(ask: (fresh: App, otherBuild: App) => Promise<void>): Promise<void> {

@@ -69,7 +69,7 @@ function upToBlock({ ingest }: Opened): void {
 
 const deliveries = (directory: string): string[] => wholeIndex(directory).hook_deliveries!;
 
-test('a journal that another process has locked leaves nothing open, and the next event is taken', () => {
+test('a journal that another process has locked leaves nothing open, and the next event is accepted', () => {
   using open = opened();
   open.failNext(journalPath, 'BEGIN IMMEDIATE', busy);
   expect(() => open.ingest.receive(nextBlock)).toThrow('the database is busy');
@@ -181,7 +181,7 @@ test('what an undone event did to the mempool is not pushed with the next one', 
   expect(changes().length).toBeGreaterThan(before.length);
 });
 
-test('a rollback that fails leaves nothing behind: the next event is taken on what was there before', () => {
+test('a rollback that fails leaves nothing behind: the next event is accepted on what was there before', () => {
   using open = opened();
   using undisturbed = opened();
   let struck = 0;

@@ -1,4 +1,4 @@
-/** Takes events over a copy of a directory while calls of SQLite fail, as a node sends them: again, until they are taken. */
+/** Accepts events over a copy of a directory while calls of SQLite fail, as a node sends them: again, until they are accepted. */
 import { Database } from 'bun:sqlite';
 import { expect } from 'bun:test';
 import type { Connect } from '../../src/store/files/connection.ts';
@@ -27,7 +27,7 @@ function holdsNoLock(store: FaultStore, failed: string): void {
   expect({ failed, open }).toEqual({ failed, open: [] });
 }
 
-/** Takes an event. @param refused called each time that it is not taken @returns how many attempts failed */
+/** Accepts an event. @param refused called each time that it is not accepted @returns how many attempts failed */
 function send({ ingest }: Open, event: ReceivedEvent, refused: () => void): number {
   for (let failed = 0; failed < MOST_RETRIES; failed++) {
     try {
@@ -38,7 +38,7 @@ function send({ ingest }: Open, event: ReceivedEvent, refused: () => void): numb
       refused();
     }
   }
-  throw new Error('the event was never taken');
+  throw new Error('the event was never accepted');
 }
 
 /** The changes for subscribers, in order. */
@@ -126,8 +126,8 @@ interface Disturbed {
 }
 
 /**
- * Takes events over a copy while calls fail as planned.
- * @throws Error where a delivery was queued and nobody was notified to send it, a lock stays held, or an event is never taken
+ * Accepts events over a copy while calls fail as planned.
+ * @throws Error where a delivery was queued and nobody was notified to send it, a lock stays held, or an event is never accepted
  */
 export function run(from: DataDirectory, { committed, events, plan, begins }: Disturbed): Run {
   const directory = copyOf(from);

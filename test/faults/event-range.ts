@@ -91,7 +91,7 @@ export function openWithHooks(directory: string, options: Partial<IngestOptions>
 export function template(): DataDirectory {
   const directory = dataDirectory();
   using open = openWithHooks(directory.path);
-  for (const event of before) open.ingest.take(event);
+  for (const event of before) open.ingest.apply(event);
   open.ingest.commit();
   open.register();
   return directory;

@@ -1,7 +1,7 @@
 /**
- * The k-th call of SQLite fails while an event is taken: for each event, every k, in a way that is drawn. What is left equals
+ * The k-th call of SQLite fails while an event is accepted: for each event, every k, in a way that is drawn. What is left equals
  * what a run leaves that nothing disturbed. The suite draws a few; with STACKSIDE_RUNS=50000 each of more than 400 events is
- * taken once for every call. STACKSIDE_SEED draws other ways to fail.
+ * accepted once for every call. STACKSIDE_SEED draws other ways to fail.
  */
 import { expect, test } from 'bun:test';
 import { Prng } from '../../src/devnet/prng.ts';
@@ -16,7 +16,7 @@ import { type Fault, faults, never } from './fault-store.ts';
 const FAILURES = casesOf(60);
 /** Events between two copies of the files: a run goes over one section. */
 const SECTION = 40;
-/** Events that are taken undisturbed between two failures of a run, to show what the first left behind. */
+/** Events that are accepted undisturbed between two failures of a run, to show what the first left behind. */
 const CALM = 2;
 
 /** One call that fails while an event of the section is taken for the first time. */

@@ -136,7 +136,7 @@ function refusalOf(action: () => void): OperatorError | null {
 function goOn(directory: string, events: readonly ReceivedEvent[]): OperatorError | null {
   using open = openAt(directory);
   const tooDeep = refusalOf(() => {
-    for (const event of events) open.ingest.take(event);
+    for (const event of events) open.ingest.apply(event);
   });
   if (tooDeep === null) open.ingest.commit();
   return tooDeep;

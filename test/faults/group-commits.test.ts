@@ -262,7 +262,7 @@ test('a pending group is committed at the end', () => {
 /** What an import of events leaves. */
 const imported = (events: readonly ReceivedEvent[]) => {
   using open = opened();
-  for (const event of events) open.ingest.take(event);
+  for (const event of events) open.ingest.apply(event);
   open.ingest.commit();
   open.ingest.close();
   return everything(open.directory);
@@ -273,9 +273,9 @@ function importing(last = 0) {
   const open = opened();
   const before = open.seen();
   const kept = group.length - last;
-  for (const event of group.slice(0, kept)) open.ingest.take(event);
+  for (const event of group.slice(0, kept)) open.ingest.apply(event);
   open.ingest.commitToJournal();
-  for (const event of group.slice(kept)) open.ingest.take(event);
+  for (const event of group.slice(kept)) open.ingest.apply(event);
   return { ...open, before };
 }
 
@@ -297,16 +297,16 @@ test('an import that is stopped loses what it did not keep, and nothing else', (
   using undisturbed = copyOf(from);
   {
     using open = openAt(stopped.path);
-    for (const event of kept) open.ingest.take(event);
+    for (const event of kept) open.ingest.apply(event);
     open.ingest.commitToJournal();
-    for (const event of others) open.ingest.take(event);
+    for (const event of others) open.ingest.apply(event);
   }
   using again = openAt(stopped.path);
   expect(again.said).toContainEqual({ event: 'journal_replayed', events: kept.length });
   again.ingest.close();
   {
     using open = openAt(undisturbed.path);
-    for (const event of kept) open.ingest.take(event);
+    for (const event of kept) open.ingest.apply(event);
     open.ingest.commit();
   }
   expect(everything(stopped.path)).toEqual(everything(undisturbed.path));
@@ -317,7 +317,7 @@ test.each([
   ["can't be understood", malformed, 'PayloadError'],
 ])('an event that %s takes nothing of an import along', (_, event, name) => {
   using open = importing(5);
-  expect(() => open.ingest.take(event)).toThrow(expect.objectContaining({ name }) as unknown as Error);
+  expect(() => open.ingest.apply(event)).toThrow(expect.objectContaining({ name }) as unknown as Error);
   open.ingest.commit();
   open.ingest.close();
   expect(everything(open.directory)).toEqual(imported(group));

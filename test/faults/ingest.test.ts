@@ -1,5 +1,5 @@
 /**
- * Whatever call of SQLite fails at whatever moment: an event is taken whole or not at all, the next one works without a
+ * Whatever call of SQLite fails at whatever moment: an event is accepted whole or not at all, the next one works without a
  * restart, and in the end index, journal and deliveries of hooks are those of a run that nothing disturbed.
  */
 import { afterAll, describe, expect, test } from 'bun:test';

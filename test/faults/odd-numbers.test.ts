@@ -1,6 +1,6 @@
 /**
- * Numbers that nobody meant, in the place of each number that a node sends: the event is taken, or refused by the name of
- * the field. What was taken can be read, and journal and index hold the same. STACKSIDE_RUNS for more places, STACKSIDE_SEED
+ * Numbers that nobody meant, in the place of each number that a node sends: the event is accepted, or refused by the name of
+ * the field. What was accepted can be read, and journal and index hold the same. STACKSIDE_RUNS for more places, STACKSIDE_SEED
  * for others.
  */
 
@@ -88,7 +88,7 @@ function withNumber({ path, body }: NodeEvent, at: Path, number: string, prng: P
   return { path, body: jsonOf(value).replace(JSON.stringify(MARK), number), names };
 }
 
-/** What is sent before an event: rivals of it, which the chain leaves again where they are taken. */
+/** What is sent before an event: rivals of it, which the chain leaves again where they are accepted. */
 function* oddOnes(events: readonly NodeEvent[], prng: Prng): Generator<Odd[]> {
   const tried = new Map<string, number>();
   for (const [index, event] of events.entries()) {
@@ -106,24 +106,24 @@ function* oddOnes(events: readonly NodeEvent[], prng: Prng): Generator<Odd[]> {
   }
 }
 
-/** Sends them all in order. @throws Error at an answer that is neither 200 nor names the field @returns what was taken */
+/** Sends them all in order. @throws Error at an answer that is neither 200 nor names the field @returns the accepted events */
 async function sent(url: string, all: Iterable<Odd[]>): Promise<NodeEvent[]> {
-  const taken: NodeEvent[] = [];
+  const accepted: NodeEvent[] = [];
   for (const { path, body, names } of [...all].flat()) {
     const response = await fetch(url + path, { method: 'POST', body });
     const said = await response.text();
-    if (response.status === 200) taken.push({ path, body, time: 0 });
+    if (response.status === 200) accepted.push({ path, body, time: 0 });
     else if (response.status !== 400 || !names.some((name) => said.includes(name))) {
       throw new Error(`${path}, which has ${names.join(' or ')}: ${response.status} ${said}\n${body}`);
     }
   }
-  return taken;
+  return accepted;
 }
 
-/** Asks every route about what was taken. @returns what failed */
-async function failuresToRead(directory: string, taken: readonly NodeEvent[], prng: Prng): Promise<string[]> {
+/** Asks every route about accepted events. @returns what failed */
+async function failuresToRead(directory: string, accepted: readonly NodeEvent[], prng: Prng): Promise<string[]> {
   const subjects = new Subjects();
-  for (const event of taken) subjects.add(event);
+  for (const event of accepted) subjects.add(event);
   // More may have been burned than there was: no schema has room for what no chain holds.
   using api = openApi(directory, undefined, { checkResponses: false });
   const failed: string[] = [];
@@ -139,7 +139,7 @@ async function failuresToRead(directory: string, taken: readonly NodeEvent[], pr
 }
 
 test(
-  'an odd number is taken or refused by name, and what is taken can be read',
+  'an odd number is accepted or refused by name, and what is accepted can be read',
   async () => {
     const prng = new Prng(`odd numbers/${firstSeed}`);
     const chain = { seed: firstSeed, blocks: 20 * TIMES, accounts: 8, transactionsPerBlock: 3, forkEvery: 5 };
@@ -149,7 +149,7 @@ test(
       hostname: '127.0.0.1',
       port: 0,
       bodyLimit: 10_000_000,
-      take: eventIntake({
+      intake: eventIntake({
         receive(event) {
           const outcome = open.ingest.receive(event);
           if (outcome === 'applied') applied += 1;
@@ -160,8 +160,8 @@ test(
       log: () => {},
     });
     try {
-      const taken = await sent(receiver.url, oddOnes([...devnetEvents(chain)], prng));
-      expect(await failuresToRead(open.directory, taken, prng)).toEqual([]);
+      const accepted = await sent(receiver.url, oddOnes([...devnetEvents(chain)], prng));
+      expect(await failuresToRead(open.directory, accepted, prng)).toEqual([]);
     } finally {
       await receiver.stop();
     }

@@ -1,6 +1,6 @@
 /**
- * A loss of power takes back what the index committed and the disk doesn't have yet, and the journal brings it back. What was
- * sent can't be taken back: nothing is sent before the journal has what it was made from, and one id names one body.
+ * A loss of power rolls back what the index committed and the disk doesn't have yet, and the journal brings it back. What was
+ * sent can't be recalled: nothing is sent before the journal has what it was made from, and one id names one body.
  */
 import { Database } from 'bun:sqlite';
 import { expect, test } from 'bun:test';

@@ -12,34 +12,34 @@ export interface Arrival {
 }
 
 /**
- * Checks that deliveries came in order: each for the first time once the one before it was taken, and again only until the
+ * Checks that deliveries came in order: each for the first time once the one before it was accepted, and again only until the
  * next one came, as it was.
  * @param hook names the receiver where the law is broken
- * @returns what was taken, in order, and how many requests repeated what was taken
+ * @returns what was accepted, in order, and how many requests repeated what was accepted
  */
-export function takenInOrder<A extends Arrival>(
+export function acceptedInOrder<A extends Arrival>(
   hook: unknown,
   arrivals: readonly A[],
-): { taken: A[]; repeated: number } {
-  const taken = new Map<number, A>();
+): { accepted: A[]; repeated: number } {
+  const accepted = new Map<number, A>();
   let [highest, repeated] = [0, 0];
   for (const one of arrivals) {
     if (one.sequence > highest) {
       expect({ hook, sequence: one.sequence }).toEqual({ hook, sequence: highest + 1 });
-      expect({ hook, sequence: highest, taken: highest === 0 || taken.has(highest) }).toEqual({
+      expect({ hook, sequence: highest, accepted: highest === 0 || accepted.has(highest) }).toEqual({
         hook,
         sequence: highest,
-        taken: true,
+        accepted: true,
       });
       highest = one.sequence;
     } else expect({ hook, sequence: one.sequence }).toEqual({ hook, sequence: highest });
-    const before = taken.get(one.sequence);
+    const before = accepted.get(one.sequence);
     if (before !== undefined) {
       repeated += 1;
       expect([one.id, one.payload]).toEqual([before.id, before.payload]);
     }
-    if (one.answered) taken.set(one.sequence, one);
+    if (one.answered) accepted.set(one.sequence, one);
   }
-  expect({ hook, taken: taken.size }).toEqual({ hook, taken: highest });
-  return { taken: [...taken.values()], repeated };
+  expect({ hook, accepted: accepted.size }).toEqual({ hook, accepted: highest });
+  return { accepted: [...accepted.values()], repeated };
 }

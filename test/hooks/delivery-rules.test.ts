@@ -242,9 +242,9 @@ test('after catching up over a fork sequence and ids go on as they were', async 
   await until(() => direct.record(uuid).stage === 'live');
   const after = direct.made(uuid);
   expect(after.slice(0, 3).map(({ webhookId }) => webhookId)).toEqual(before);
-  const [taken, ...rest] = after.slice(3);
-  expect(taken?.blocks.rollback.map(({ height }) => height)).toEqual([3, 2]);
-  expect(taken?.blocks.apply.map(({ height }) => height)).toEqual([2, 3, 4]);
+  const [rollback, ...rest] = after.slice(3);
+  expect(rollback?.blocks.rollback.map(({ height }) => height)).toEqual([3, 2]);
+  expect(rollback?.blocks.apply.map(({ height }) => height)).toEqual([2, 3, 4]);
   expect(after.map(({ sequence }) => sequence)).toEqual(after.map((_, index) => index + 1));
   expect(after.slice(3).every(({ reason }) => reason === 'catch_up')).toBe(true);
   expect(new Set(after.map(({ webhookId }) => webhookId)).size).toBe(after.length);

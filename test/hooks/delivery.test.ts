@@ -95,12 +95,12 @@ function resetting(): { url: string } & Disposable {
   return { url: `http://127.0.0.1:${port}/`, [Symbol.dispose]: () => void server.close() };
 }
 
-test('a receiver that fails gets every delivery, in order, and none that comes after before it was taken', async () => {
+test('a receiver that fails gets every delivery, in order, and none that comes after before it was accepted', async () => {
   const timeoutMs = 300;
   const clock = heldClock([timeoutMs]);
   await using server = await hookServer({ hookTimeout: timeoutMs / 1_000 }, undefined, { clock });
   using target = receiver();
-  const taken: number[] = [];
+  const accepted: number[] = [];
   let turn = 0;
   target.answer = ({ headers }) => {
     turn += 1;
@@ -110,7 +110,7 @@ test('a receiver that fails gets every delivery, in order, and none that comes a
       clock.pass(timeoutMs);
       return new Response('too late');
     }
-    taken.push(Number(headers['x-chainhook-sequence']));
+    accepted.push(Number(headers['x-chainhook-sequence']));
     return new Response('x'.repeat(100_000), { status: 204 + (turn % 2) });
   };
   const uuid = await register(server, target.url);
@@ -118,7 +118,7 @@ test('a receiver that fails gets every delivery, in order, and none that comes a
   await drained(server, uuid);
   const { sequence } = server.hooks.store.records.find(uuid, 'default')!;
   expect(sequence).toBeGreaterThan(15);
-  expect(taken).toEqual(upTo(sequence));
+  expect(accepted).toEqual(upTo(sequence));
   expect(sequences(target.received)).toEqual(sequences(target.received).toSorted((a, b) => a - b));
   const ids = new Map<string, Set<string>>();
   for (const { headers } of target.received) {

@@ -48,17 +48,17 @@ test('what a backfill has still to send of a block that left the chain is cancel
   await until(() => direct.made(uuid).length === 2 && direct.made(uuid)[0]?.state === 'failed');
   expect(job().state).toBe('running');
 
-  const taken: Received[] = [];
+  const accepted: Received[] = [];
   target.answer = (one) => {
-    taken.push(one);
+    accepted.push(one);
     return new Response('');
   };
   feed(direct, forked.slice(third));
-  await until(() => taken.some(({ payload }) => payload.event.rollback.length === 2));
+  await until(() => accepted.some(({ payload }) => payload.event.rollback.length === 2));
   direct.clock.time += 10_000;
   direct.hooks.dispatcher.wake(direct.record(uuid).id, 'backfill');
   await until(() => direct.made(uuid).every(({ state }) => state === 'delivered' || state === 'cancelled'));
-  expect(taken.map(reasonOf)).not.toContain('backfill');
+  expect(accepted.map(reasonOf)).not.toContain('backfill');
   expect(direct.made(uuid).map(({ state }) => state)).toEqual(['cancelled', 'cancelled', 'delivered']);
   await until(() => job().state === 'completed');
   expect(job().deliveries).toEqual({ queued: 2, delivered: 0, dead: 2 });

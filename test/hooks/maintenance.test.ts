@@ -86,7 +86,7 @@ test('a hook keeps the bodies of its newest delivered ones alone, and of all tha
   expect(made.map(({ id }) => hasBody(direct, id))).toEqual([true, false, false, true, false, true]);
 });
 
-test('what is deep in the chain is forgotten, what left it and was not taken back yet is not, however old', async () => {
+test('what is deep in the chain is forgotten, what left it and was not rolled back yet is not, however old', async () => {
   await using direct = directHooks();
   const uuid = await direct.register(definition(NOWHERE, everything, started));
   feed(direct);

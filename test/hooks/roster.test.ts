@@ -21,7 +21,7 @@ function opened() {
 const block = { height: 4, indexBlockHash: new Uint8Array(32).fill(4) } as Block;
 const hook = { id: 1, uuid: 'u', name: 'n', options: {}, conditions: [] };
 
-test('a block that is taken back has no hook read again, but where they stand', () => {
+test('a block that is reverted has no hook read again, but where they stand', () => {
   const { roster, stored, reads } = opened();
   roster.begin();
   roster.advance(block, 2);
@@ -31,7 +31,7 @@ test('a block that is taken back has no hook read again, but where they stand', 
   expect([roster.progress(), reads()]).toEqual([stored, 1]);
 });
 
-test('a change of the hooks that is taken back has them read again, and so has what was read in the same transaction', () => {
+test('a change of the hooks that is rolled back has them read again, and so has what was read in the same transaction', () => {
   const { roster, reads } = opened();
   roster.begin();
   roster.include(hook);

@@ -65,7 +65,7 @@ test('a rebuild makes hooks, queue, log and secrets again, and delivers nothing 
   expect(wholeIndex(directory.path)).toEqual(before);
   expect(existsSync(`${directory.path}/rebuild`)).toBe(false);
 
-  const taken = target.received.length;
+  const received = target.received.length;
   target.answer = () => new Response('');
   await using server = await hookServer({}, directory.path);
   await delivered(server, uuid);
@@ -76,8 +76,8 @@ test('a rebuild makes hooks, queue, log and secrets again, and delivers nothing 
   );
   const ordered = [...bySequence].sort(([a], [b]) => a - b).map(([, payload]) => payload);
   expect(ordered.map(({ event }) => event)).toEqual(expected.deliveries);
-  // Of what had been taken, nothing came again.
-  const again = target.received.slice(taken).map(({ headers }) => Number(headers['x-chainhook-sequence']));
+  // Of what had been accepted, nothing came again.
+  const again = target.received.slice(received).map(({ headers }) => Number(headers['x-chainhook-sequence']));
   const first = target.received.findIndex(({ headers }, index) => index > 0 && headers['x-chainhook-attempt'] !== '1');
   expect(Math.min(...again)).toBeGreaterThanOrEqual(
     Number(target.received[first - 1]?.headers['x-chainhook-sequence']),
@@ -127,7 +127,7 @@ test('blocks that were imported while no server ran are delivered when one does,
   }
   {
     using open = openAt(directory.path);
-    for (const event of events) open.ingest.take(event);
+    for (const event of events) open.ingest.apply(event);
     open.ingest.commit();
   }
   {
@@ -175,7 +175,7 @@ test('an expired hook is still notified that a block it knows left the chain', a
   for (const event of events) server.ingest.receive(event);
   const { history } = server.ingest;
   const canonical = (height: number) => `0x${history.hashAt(height)?.toHex()}`;
-  let takenBack = 0;
+  let rollbacks = 0;
   for (const [index, uuid] of uuids.entries()) {
     expect(await status(server, uuid)).toMatchObject({ status: 'expired', evaluated_block_count: limits[index] });
     await until(async () => (await status(server, uuid)).pending_deliveries === 0);
@@ -186,7 +186,7 @@ test('an expired hook is still notified that a block it knows left the chain', a
       const { hash, index: height } = (block as { block_identifier: { hash: string; index: number } }).block_identifier;
       expect(hash).toBe(canonical(height));
     }
-    takenBack += payloads.filter(({ event }) => event.apply.length === 0).length;
+    rollbacks += payloads.filter(({ event }) => event.apply.length === 0).length;
   }
-  expect(takenBack).toBeGreaterThan(0);
+  expect(rollbacks).toBeGreaterThan(0);
 });

@@ -35,7 +35,7 @@ const askFor = (height: number | string, init: RequestInit = {}): Promise<Respon
 const named = (response: Response): string | null => response.headers.get(HEIGHT_HEADER);
 const isWaiting = (): boolean => clock.waiting(LOOK_MS) > 0;
 
-/** Takes events until the chain is so high. */
+/** Accepts events until the chain is so high. */
 function grow(height: number): void {
   while (open.ingest.tipHeight() < height) open.ingest.receive(rest.shift()!);
 }

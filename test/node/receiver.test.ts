@@ -16,7 +16,7 @@ async function refused(error: Error): Promise<{ status: number; body: unknown; s
     hostname: '127.0.0.1',
     port: 0,
     bodyLimit: 1_000,
-    take: eventIntake({ receive: () => Promise.reject(error), log }),
+    intake: eventIntake({ receive: () => Promise.reject(error), log }),
     log,
   });
   try {
@@ -70,7 +70,7 @@ test.each([1_001, 1_000_000])('an event of %d bytes in chunks is refused and log
     hostname: '127.0.0.1',
     port: 0,
     bodyLimit: 1_000,
-    take: eventIntake({ receive: () => 'applied', log: () => {} }),
+    intake: eventIntake({ receive: () => 'applied', log: () => {} }),
     log: (event) => void said.push(event),
   });
   try {
@@ -87,11 +87,11 @@ test.each([1_001, 1_000_000])('an event of %d bytes in chunks is refused and log
 });
 
 test('an event that is nested too deep is refused before it is parsed', async () => {
-  const taken: string[] = [];
+  const accepted: string[] = [];
   const intake = eventIntake({
     receive: ({ path, text }) => {
       readPayload(path, text);
-      taken.push(text);
+      accepted.push(text);
       return 'applied';
     },
     log: () => {},
@@ -101,7 +101,7 @@ test('an event that is nested too deep is refused before it is parsed', async ()
   expect((await sent('['.repeat(20_000_000))).outcome).toBe('refused');
   expect((await sent(nested(MAX_FOREIGN_DEPTH + 1))).outcome).toBe('refused');
   expect((await sent(nested(MAX_FOREIGN_DEPTH))).outcome).toBe('applied');
-  expect(taken).toEqual([nested(MAX_FOREIGN_DEPTH)]);
+  expect(accepted).toEqual([nested(MAX_FOREIGN_DEPTH)]);
 });
 
 test('what another server sends is not parsed where it is nested too deep', () => {

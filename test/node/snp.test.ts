@@ -73,7 +73,7 @@ describeWith('Redis', hasRedis, () => {
   interface SubscriberSetup {
     clock?: Clock;
     port?: number;
-    around?: (take: Intake) => Intake;
+    around?: (intake: Intake) => Intake;
     skip?: number[];
     /** The host of a cluster that takes the events. */
     host?: Pick<ClusterHost, 'receive' | 'caughtUp'>;
@@ -89,7 +89,7 @@ describeWith('Redis', hasRedis, () => {
       broker,
       subscribe(
         { ingest }: { ingest: OpenIngest['ingest'] },
-        { clock = eager, port = redis.port, around = (take) => take, host, skip = [] }: SubscriberSetup = {},
+        { clock = eager, port = redis.port, around = (intake) => intake, host, skip = [] }: SubscriberSetup = {},
       ) {
         const receive = host === undefined ? ingest.receive : (event: ReceivedEvent) => host.receive(event);
         const begin = async (signal: AbortSignal) => host?.caughtUp(signal);
@@ -98,7 +98,7 @@ describeWith('Redis', hasRedis, () => {
           url: `redis://127.0.0.1:${port}`,
           prefix,
           skip,
-          take: around(eventIntake({ receive, log: () => {}, clock })),
+          intake: around(eventIntake({ receive, log: () => {}, clock })),
           placeOf: ingest.imported,
           tip: ingest.history.tip,
           begin,
@@ -120,7 +120,7 @@ describeWith('Redis', hasRedis, () => {
   const reached = (subscriber: SnpSubscriber, sequence: number) =>
     until(() => subscriber.counted().sequence >= sequence, `message ${sequence}`);
 
-  /** Everything was taken once and in order, and nothing waits in Redis. */
+  /** Everything was accepted once and in order, and nothing waits in Redis. */
   async function isComplete(open: OpenIngest, broker: SnpBroker): Promise<void> {
     await until(async () => (await broker.waiting()) === 0, 'the last acknowledgement');
     open.ingest.publish();
@@ -356,14 +356,14 @@ describeWith('Redis', hasRedis, () => {
     const { promise: forever, resolve: release } = Promise.withResolvers<void>();
     let isKilled = false;
     const around =
-      (take: Intake): Intake =>
+      (intake: Intake): Intake =>
       async (event) => {
-        const taken = await take(event);
+        const result = await intake(event);
         if (event.text === events[half]!.text) {
           isKilled = true;
           await forever;
         }
-        return taken;
+        return result;
       };
     await using killed = subscribe(open, { around });
     await until(() => isKilled);
@@ -522,10 +522,10 @@ describeWith('Redis', hasRedis, () => {
     broker.keep(Array.from({ length: 8 }, (_, index) => large(index)));
     let mostRead = 0;
     const around =
-      (take: Intake): Intake =>
+      (intake: Intake): Intake =>
       async (event) => {
         mostRead = Math.max(mostRead, await broker.unacknowledged());
-        return take(event);
+        return intake(event);
       };
     await using subscriber = subscribe(open, { around });
     await reached(subscriber, 8);

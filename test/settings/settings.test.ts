@@ -4,7 +4,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Command } from 'commander';
 import { createProgram } from '../../src/commands/cli/program.ts';
-import { readSettings, readSettingsOf, settings, settingsTakenBy } from '../../src/settings/config.ts';
+import { readSettings, readSettingsOf, settings, settingsOfCommand } from '../../src/settings/config.ts';
 import { absentText, changedSettings, jsonValue, printedValue } from '../../src/settings/describe.ts';
 import type { Grouped } from '../../src/settings/setting.ts';
 import { testSupportVariables, testVariables, unknownVariables } from '../../src/settings/unknown.ts';
@@ -113,8 +113,8 @@ describe('every command', () => {
     test(`${name} shows each of its settings in its help, with those that have no flag`, () => {
       for (const command of commandsNamed(name)) {
         const help = command.helpInformation();
-        for (const [, { flag, variables }] of settingsTakenBy(name)) expect(help).toContain(flag ?? variables[0]);
-        const hasHidden = settingsTakenBy(name).some(([, { flag }]) => flag === null);
+        for (const [, { flag, variables }] of settingsOfCommand(name)) expect(help).toContain(flag ?? variables[0]);
+        const hasHidden = settingsOfCommand(name).some(([, { flag }]) => flag === null);
         expect(help.includes('Set by variables only:')).toBe(hasHidden);
       }
     });
@@ -178,7 +178,7 @@ describe('what is printed of settings', () => {
   });
 
   test('is never a secret', () => {
-    for (const [name, declared] of settingsTakenBy('serve')) {
+    for (const [name, declared] of settingsOfCommand('serve')) {
       const value = used[name as keyof typeof used];
       expect(`${printedValue(declared, value)} ${JSON.stringify(jsonValue(declared, value))}`).not.toContain(secret);
     }

@@ -20,7 +20,7 @@ export interface ClientPlan {
 
 /** What a client heard from one subscription on, until the connection ended. */
 export interface Session {
-  /** How many blocks had been taken when it learned that it is subscribed; null before. */
+  /** How many blocks had been accepted when it learned that it is subscribed; null before. */
   since: number | null;
   /** What {@link pushedBlock} makes of each, as they came. */
   blocks: string[];
@@ -123,7 +123,7 @@ class Client implements LineClient {
     const heard = protocols[this.#plan.protocol].read(text, this.#topics);
     switch (heard?.heard) {
       case 'subscribed':
-        this.#session.since = this.#server.blocksTaken();
+        this.#session.since = this.#server.blocksAccepted();
         break;
       case 'asked':
         this.#line?.send(heard.answer);

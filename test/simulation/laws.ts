@@ -84,21 +84,21 @@ export function signedAsAsked(arrived: readonly Arrived[], signed: readonly Sign
 /** What a receiver took of the live deliveries of a hook, each once: they come in order, each after the one before it. */
 export function inOrder(arrived: readonly Arrived[]): Arrived[] {
   const seen = new Map<string, Arrived>();
-  const taken = new Map<number, Arrived>();
+  const accepted = new Map<number, Arrived>();
   for (const one of arrived) {
     if (one.sequence === null) continue;
     const isFirst = !seen.has(one.id);
     seen.set(one.id, one);
     if (isFirst) {
       const before = seen.size - 1;
-      expect({ sequence: one.sequence, tookTheOneBefore: before === 0 || taken.has(before) }).toEqual({
+      expect({ sequence: one.sequence, tookTheOneBefore: before === 0 || accepted.has(before) }).toEqual({
         sequence: before + 1,
         tookTheOneBefore: true,
       });
     }
-    if (one.taken && !taken.has(one.sequence)) taken.set(one.sequence, one);
+    if (one.accepted && !accepted.has(one.sequence)) accepted.set(one.sequence, one);
   }
-  return [...taken.values()];
+  return [...accepted.values()];
 }
 
 /** The hashes from a block down to the first. */
@@ -130,9 +130,9 @@ function withoutForeign(payloads: readonly Payload[]): Payload[] {
 }
 
 /** None lost and none made up: who follows a hook has what matches on the winning chain, from where it began. */
-export function deliveredTheWinningChain(hook: Hook, taken: readonly Arrived[], events: readonly NodeEvent[]): void {
+export function deliveredTheWinningChain(hook: Hook, accepted: readonly Arrived[], events: readonly NodeEvent[]): void {
   const matches = expectedMatches(events, hook.filters);
-  const payloads = taken.map(({ text }) => JSON.parse(text));
+  const payloads = accepted.map(({ text }) => JSON.parse(text));
   const standing = new Map(
     [...followed(hook.backfilled ? withoutForeign(payloads) : payloads)].map(([hash, block]): [string, string[]] => [
       hash,
@@ -158,8 +158,8 @@ export function deliveredTheWinningChain(hook: Hook, taken: readonly Arrived[], 
 export function leavesNoOrphans(hook: Hook, arrived: readonly Arrived[], events: readonly NodeEvent[]): void {
   const seen = new Set<string>();
   const standing = new Set<string>();
-  for (const { id, sequence, reason, text, taken } of arrived) {
-    if (!taken || seen.has(id) || (sequence === null && reason !== 'backfill')) continue;
+  for (const { id, sequence, reason, text, accepted } of arrived) {
+    if (!accepted || seen.has(id) || (sequence === null && reason !== 'backfill')) continue;
     seen.add(id);
     const { event }: Payload = JSON.parse(text);
     for (const { block_identifier } of event.rollback) standing.delete(block_identifier.hash);
@@ -186,12 +186,12 @@ const winningHashes = (events: readonly NodeEvent[]): Set<string> =>
 export function logAgrees(
   hook: Hook,
   logged: readonly Logged[],
-  taken: readonly Arrived[],
+  accepted: readonly Arrived[],
   { mayForget }: { mayForget: boolean },
 ): void {
-  const ids = new Set(taken.map(({ id }) => id));
+  const ids = new Set(accepted.map(({ id }) => id));
   const live = logged.filter(({ id }) => ids.has(id));
-  const kept = mayForget ? taken.slice(taken.length - live.length) : taken;
+  const kept = mayForget ? accepted.slice(accepted.length - live.length) : accepted;
   expect(live.map(({ id }) => id)).toEqual(kept.map(({ id }) => id));
   const states = hook.redelivered ? ['delivered', 'dead'] : ['delivered'];
   expect(live.filter(({ state }) => !states.includes(state))).toEqual([]);

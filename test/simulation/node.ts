@@ -48,9 +48,9 @@ export class Node {
     if (fate === 'late_double' && event.path === '/new_block') {
       this.#world.after(this.#prng.below(LATE), () => void this.#send(event));
     }
-    const taken = await this.#send(event);
+    const acknowledged = await this.#send(event);
     await this.#world.pause(this.#prng.below(10));
-    return taken && fate !== 'answer_is_lost';
+    return acknowledged && fate !== 'answer_is_lost';
   }
 
   /** Calls it when the next block is sent. */

@@ -6,15 +6,15 @@ import type { Answer, PostOptions } from '../../src/hooks/delivery/attempt.ts';
 import type { World } from './world.ts';
 
 /** What becomes of a request. */
-export type Fate = 'taken' | 'error' | 'busy' | 'refused' | 'reset' | 'mute' | 'gone';
+export type Fate = 'accepted' | 'error' | 'busy' | 'refused' | 'reset' | 'mute' | 'gone';
 
 /** How a receiver is, for a while. */
 export type Mood = 'well' | 'moody' | 'down' | 'gone';
 
 const fates: Readonly<Record<Mood, readonly (readonly [number, Fate])[]>> = {
-  well: [[1, 'taken']],
+  well: [[1, 'accepted']],
   moody: [
-    [10, 'taken'],
+    [10, 'accepted'],
     [2, 'error'],
     [2, 'busy'],
     [2, 'refused'],
@@ -46,10 +46,10 @@ export interface Arrived {
   /** Whether its signature is made with that secret. */
   isSigned: boolean;
   /** Whether the receiver took it: it may not have come to know that. */
-  taken: boolean;
+  accepted: boolean;
 }
 
-const statuses = { taken: 200, error: 500, busy: 429, gone: 410 } as const;
+const statuses = { accepted: 200, error: 500, busy: 429, gone: 410 } as const;
 
 /** Whether the first signature is made with the secret that a request carries. */
 function isSigned(headers: Record<string, string>, text: string): boolean {
@@ -89,7 +89,7 @@ export class Receivers {
   }
 
   /** Carries a request there and its answer back. */
-  take({ url, headers, body, signal }: PostOptions): Promise<Answer> {
+  answer({ url, headers, body, signal }: PostOptions): Promise<Answer> {
     const { promise, resolve, reject } = Promise.withResolvers<Answer>();
     const text = Buffer.from(body).toString();
     const mood = this.#calm ? 'well' : (this.#moods.get(url.pathname) ?? 'moody');
@@ -124,7 +124,7 @@ export class Receivers {
       secret: headers['x-chainhook-consumer-secret'] ?? null,
       isSigned: isSigned(headers, text),
       // After a reset some receivers have it and some don't.
-      taken: fate === 'taken',
+      accepted: fate === 'accepted',
     });
     this.#world.note(`arrived ${header('webhook-id')} ${sequence} ${fate}`);
     this.#atNext?.();

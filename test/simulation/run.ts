@@ -132,12 +132,12 @@ class Run {
     for (const session of this.#clients.sessions) hearsEachBlock(session, pushed);
     for (const hook of this.#operator.hooks) {
       const own = arrived.filter(({ hook: uuid }) => uuid === hook.uuid);
-      const taken = inOrder(own);
+      const accepted = inOrder(own);
       const log = logs.get(hook);
       if (log === undefined) continue;
-      deliveredTheWinningChain(hook, taken, this.#events);
+      deliveredTheWinningChain(hook, accepted, this.#events);
       leavesNoOrphans(hook, own, this.#events);
-      logAgrees(hook, log, taken, { mayForget: this.world.age > LOG_RETENTION_MS });
+      logAgrees(hook, log, accepted, { mayForget: this.world.age > LOG_RETENTION_MS });
     }
   }
 

@@ -316,7 +316,7 @@ export class Server {
   }
 
   /** How many blocks the index holds, whether they are on the chain or not. */
-  blocksTaken(): number {
+  blocksAccepted(): number {
     using db = new Database(indexPath(this.#disk.path), { readonly: true });
     return db.query<{ n: number }, []>('SELECT count(*) AS n FROM block_payloads').get()?.n ?? 0;
   }
@@ -396,7 +396,7 @@ export class Server {
         const isAlive = () => !life.ended;
         return openedLog(whileAlive(this.#log.client(this.way), isAlive), this.#log.leases.client(this.way, isAlive));
       },
-      post: (options) => (life.ended ? Promise.reject(new Error('nobody sends')) : this.#receivers.take(options)),
+      post: (options) => (life.ended ? Promise.reject(new Error('nobody sends')) : this.#receivers.answer(options)),
       startOwnProcess: () => {
         throw new Error('nobody inspects');
       },

@@ -14,7 +14,7 @@ const SHRINK_FOR = 60_000;
 
 const CHAIN_WITH_FORKS = { stream: fc.constant(5), quarters: fc.constant(2) };
 
-/** Shrunk cases of failures that were mended, and of mends that were taken back to see it; they are tried first. */
+/** Shrunk cases of failures that were mended, and of mends that were reverted to see it; they are tried first. */
 const casesThatOnceFailed: Case[] = [
   // A start that failed waited for a turn of a step that was under way, and the world waited for the start.
   {

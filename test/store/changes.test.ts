@@ -74,7 +74,7 @@ describe('changes', () => {
   test('are not notified of what is imported, nor of an event that fails', async () => {
     using open = openNew();
     const snapshots = openSnapshots(open.directory);
-    for (const event of events.slice(0, 30)) open.ingest.take(received(event));
+    for (const event of events.slice(0, 30)) open.ingest.apply(received(event));
     open.ingest.commit();
     const orphan = { ...JSON.parse(events.find(({ path }) => path === '/new_block')?.body ?? '') };
     orphan.block_height = 40;
@@ -90,7 +90,7 @@ describe('changes', () => {
   test('of a block name everyone its transactions concern', async () => {
     using open = openNew();
     const snapshots = openSnapshots(open.directory);
-    for (const event of events) open.ingest.take(received(event));
+    for (const event of events) open.ingest.apply(received(event));
     open.ingest.commit();
     await snapshots.read(async (read) => {
       const tip = (await read.chain.tip())?.height ?? 0;

@@ -178,7 +178,7 @@ test(
     using open = openNew();
     const subjects = new Subjects();
     for (const event of events) {
-      open.ingest.take(received(event));
+      open.ingest.apply(received(event));
       subjects.add(event);
     }
     open.ingest.commit();

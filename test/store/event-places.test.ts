@@ -38,7 +38,7 @@ test('an event that changes nothing moves the place all the same', () => {
   using open = openNew();
   const [first, second] = [events[0]!, events[1]!];
   for (const [index, event] of [first, second].entries()) open.ingest.receive(numbered(event, index + 1));
-  // The event that was taken last, and one from before.
+  // The event that was accepted last, and one from before.
   for (const [event, number] of [
     [second, 3],
     [first, 4],

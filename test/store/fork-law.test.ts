@@ -121,7 +121,7 @@ test(
     for (const generated of fc.sample(forks(), { numRuns: 30, seed: 1 })) {
       const events = eventsOf(generated);
       using open = openNew();
-      for (const event of events) open.ingest.take(received(event));
+      for (const event of events) open.ingest.apply(received(event));
       let depth = 0;
       const reverted = new Set<string>();
       for (const said of open.said) {
@@ -214,7 +214,7 @@ test(
 );
 
 test(
-  'a block that is alone and is taken back leaves every table as it was, and the next begins with nothing',
+  'a block that is alone and is reverted leaves every table as it was, and the next begins with nothing',
   () => {
     using directory = dataDirectory();
     using db = openWriter(directory.path);
@@ -223,7 +223,7 @@ test(
     const all = Object.keys(before).filter((table) => !ofBitcoin.includes(table));
     expect([...chainTables, 'totals', 'staking_totals'].sort()).toEqual(all);
     const seen = new Seen({ blocks: 30, 'changed tables': 30 });
-    /** The tables after the blocks, each of which is taken back before the next comes. */
+    /** The tables after the blocks, each of which is reverted before the next comes. */
     const afterEach = (blocks: readonly Block[], isStored: boolean): Tables => {
       db.run('BEGIN');
       try {

@@ -84,7 +84,7 @@ test('a repeated block changes nothing however much later it is sent', () => {
   expect(everything(open.directory)).toEqual(before);
 });
 
-test('events taken in batches leave the same files as events taken one by one, with repeats among them', () => {
+test('events applied in batches leave the same files as events applied one by one, with repeats among them', () => {
   const events = devnet(3).flatMap((event, index) => (index % 3 === 0 ? [event, event] : [event]));
   using batches = ingestOf(events);
   using open = openNew();
@@ -143,13 +143,13 @@ interface BlockBody {
 function richBlock(): { before: ReceivedEvent[]; rich: ReceivedEvent } {
   const before: ReceivedEvent[] = [];
   for (const event of devnetEvents({ seed: 5, blocks: 200, accounts: 15, transactionsPerBlock: 6, forkEvery: 0 })) {
-    const taken = received(event);
+    const rich = received(event);
     if (event.path === '/new_block') {
       const body: BlockBody = JSON.parse(event.body);
       const types = new Set(body.events.map(({ type }) => String(type)));
-      if (types.size >= 5 && body.matured_miner_rewards.length > 0) return { before, rich: taken };
+      if (types.size >= 5 && body.matured_miner_rewards.length > 0) return { before, rich };
     }
-    before.push(taken);
+    before.push(rich);
   }
   throw new Error('no block of the chain is rich enough');
 }
@@ -187,16 +187,16 @@ const needed = {
 test('a block that lacks a needed field is refused with its name and changes nothing; it may lack any other', () => {
   const { before, rich } = richBlock();
   using open = openNew();
-  for (const event of before) open.ingest.take(event);
+  for (const event of before) open.ingest.apply(event);
   open.ingest.commit();
   const body: BlockBody = JSON.parse(rich.text);
   const state = everything(open.directory);
 
   const outcomeWithout = (field: string, remove: (body: BlockBody) => void): string => {
     const text = changed<BlockBody>(rich.text, remove);
-    const error = thrownBy(() => open.ingest.take({ ...rich, text }));
+    const error = thrownBy(() => open.ingest.apply({ ...rich, text }));
     open.ingest.rollback();
-    if (error === undefined) return 'taken';
+    if (error === undefined) return 'accepted';
     expect(error).toBeInstanceOf(PayloadError);
     return (error as Error).message.includes(field) ? 'refused by name' : (error as Error).message;
   };
@@ -204,7 +204,7 @@ test('a block that lacks a needed field is refused with its name and changes not
   const expected = new Map<string, string>();
   const probe = (name: string, field: string, isNeeded: boolean, remove: (body: BlockBody) => void) => {
     outcomes.set(name, outcomeWithout(field, remove));
-    expected.set(name, isNeeded ? 'refused by name' : 'taken');
+    expected.set(name, isNeeded ? 'refused by name' : 'accepted');
   };
   type Fields = Record<string, unknown>;
   for (const field of Object.keys(body)) {
@@ -461,13 +461,13 @@ test('whoever reads an index goes on with it while it is made anew', () => {
   expect(index).toEqual(present);
 });
 
-test('what was taken and rolled back leaves nothing, and the next event is taken as if it had not been', () => {
+test('what was applied and rolled back leaves nothing, and the next event is accepted as if it had not been', () => {
   const events = devnet(11, 10);
   using whole = ingestOf(events);
   using open = openNew();
   for (const [index, event] of events.entries()) {
     if (index % 5 === 0) {
-      for (const next of events.slice(index, index + 3)) open.ingest.take(next);
+      for (const next of events.slice(index, index + 3)) open.ingest.apply(next);
       open.ingest.rollback();
     }
     open.ingest.receive(event);
@@ -484,8 +484,8 @@ test('a bad event in a batch takes nothing of the batch with it', () => {
     'lost',
   ).event;
   for (const event of events) {
-    open.ingest.take(event);
-    expect(() => open.ingest.take(orphan)).toThrow(UnknownParentError);
+    open.ingest.apply(event);
+    expect(() => open.ingest.apply(orphan)).toThrow(UnknownParentError);
   }
   open.ingest.commit();
   expect(everything(open.directory)).toEqual(everything(whole.path));
@@ -499,9 +499,9 @@ test('a first block that is refused does not decide the chain, in a batch neithe
   const cut = { id: hashOf('cut'), raw: '0x00ff' };
   const refused = block(null, 'of mainnet', [ofMainnet(transfer(alice, 0, 300)), cut]).event;
   using open = openNew();
-  expect(() => open.ingest.take(refused)).toThrow(PayloadError);
+  expect(() => open.ingest.apply(refused)).toThrow(PayloadError);
   expect(open.ingest.chainId()).toBeNull();
-  open.ingest.take(block(null, 'without transactions').event);
+  open.ingest.apply(block(null, 'without transactions').event);
   open.ingest.commit();
   expect(wholeIndex(open.directory).progress?.[0]).toContain('chain_id=null');
 });

@@ -250,7 +250,7 @@ test('events and forks come after a trimming as before it, also to a directory r
   await restored(join(places.path, 'backup'), join(places.path, 'data'));
   for (const path of [directory.path, join(places.path, 'data')]) {
     using opened = openAt(path);
-    for (const event of later) opened.ingest.take(event);
+    for (const event of later) opened.ingest.apply(event);
     opened.ingest.commit();
     opened.ingest.close();
     expect(wholeIndex(path)).toEqual(wholeIndex(fed.path));

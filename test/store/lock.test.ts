@@ -10,13 +10,13 @@ const lockModule = join(import.meta.dir, '../../src/store/files/lock.ts');
 /** Whether another process gets the writer's place. */
 function isFreeForOthers(directory: string): boolean {
   const code = `const { lockWriter } = await import(${JSON.stringify(lockModule)});
-    try { lockWriter(${JSON.stringify(directory)}); } catch (error) { process.exit(error.name === 'LockTakenError' ? 1 : 2); }`;
+    try { lockWriter(${JSON.stringify(directory)}); } catch (error) { process.exit(error.name === 'LockHeldError' ? 1 : 2); }`;
   const { exitCode, stderr } = Bun.spawnSync([process.execPath, '-e', code]);
   if (exitCode > 1) throw new Error(stderr.toString());
   return exitCode === 0;
 }
 
-test('the place is taken, for this process and for others, until it is given back', () => {
+test('the lock is held, for this process and for others, until it is released', () => {
   using directory = dataDirectory();
   const unlock = lockWriter(directory.path);
   // A second try in this process opens the file again: that must not end the lock.

@@ -509,7 +509,7 @@ test('before Nakamoto a transaction is collected when the tip is 256 blocks abov
   open.ingest.receive(announcement([one], START - 10 * LIFETIME));
   for (let height = 2; height <= 257; height++) {
     tip = block(tip, `block ${height}`, [], old);
-    open.ingest.take(tip.event);
+    open.ingest.apply(tip.event);
   }
   open.ingest.commit();
   // The tip is judged by as it was before the block that is the occasion.
@@ -530,8 +530,8 @@ test('a collected transaction that is announced again waits again', () => {
 });
 
 test('what is announced and collected before the index commits is collected, and waits again when announced again', () => {
-  const takeTogether = (open: OpenIngest, ...events: ReceivedEvent[]): void => {
-    for (const event of events) open.ingest.take(event);
+  const applyTogether = (open: OpenIngest, ...events: ReceivedEvent[]): void => {
+    for (const event of events) open.ingest.apply(event);
     open.ingest.commit();
   };
   const [one, two] = [transfer(alice, 0, 200), transfer(bob, 0, 200)];
@@ -539,7 +539,7 @@ test('what is announced and collected before the index commits is collected, and
   using nakamoto = openNew();
   const first = block(null, 'first');
   const second = { ...block(first, 'second').event, receivedAt: late * 1_000_000 };
-  takeTogether(nakamoto, first.event, announcement([one, two], START), second);
+  applyTogether(nakamoto, first.event, announcement([one, two], START), second);
   expect(standing(nakamoto, one, two)).toEqual(Array(2).fill({ state: -14, by: null }));
 
   using before = openNew();
@@ -547,11 +547,11 @@ test('what is announced and collected before the index commits is collected, and
   const blocks = [block(null, 'block 1', [], old)];
   for (let height = 2; height <= 258; height++) blocks.push(block(blocks.at(-1)!, `block ${height}`, [], old));
   const [root, ...others] = blocks.map(({ event }) => event);
-  takeTogether(before, root!, announcement([one, two], START), ...others);
+  applyTogether(before, root!, announcement([one, two], START), ...others);
   expect(standing(before, one, two)).toEqual(Array(2).fill({ state: -14, by: null }));
 
   using again = openNew();
-  takeTogether(again, first.event, announcement([one], START), second, announcement([one], late));
+  applyTogether(again, first.event, announcement([one], START), second, announcement([one], late));
   expect(standing(again, one)).toEqual([pending]);
 });
 
@@ -665,9 +665,9 @@ class NodeModel {
     if (fate === 'waits') return;
     if (fate === 'replaced') {
       const { origin, fee } = this.all[one]!;
-      const isTaken = (other: number) => this.all[other]!.origin === origin && this.all[other]!.fee > fee;
+      const isReplaced = (other: number) => this.all[other]!.origin === origin && this.all[other]!.fee > fee;
       const rivals = [...this.fates].filter(([, other]) => other === 'waits').map(([other]) => other);
-      if (this.#isRuledOut(one) || rivals.some(isTaken)) return;
+      if (this.#isRuledOut(one) || rivals.some(isReplaced)) return;
     }
     this.#arrivals.set(one, at);
     this.fates.set(one, fate === undefined && this.#early.delete(one) ? 'dropped' : 'waits');

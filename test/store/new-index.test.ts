@@ -39,20 +39,20 @@ describe('a rebuild beside a writer', () => {
     using directory = ingestOf(events.slice(0, half));
     using writer = openAt(directory.path);
     const before = inode(indexPath(directory.path));
-    let taken = half;
+    let accepted = half;
     const making = () => {
-      const event = events[taken];
-      if (event === undefined || taken === most) return;
+      const event = events[accepted];
+      if (event === undefined || accepted === most) return;
       writer.ingest.receive(event);
-      taken += 1;
+      accepted += 1;
     };
     expect(beside(directory.path, { making }).isInPlace).toBe(false);
-    expect(taken).toBeGreaterThan(half);
+    expect(accepted).toBeGreaterThan(half);
     {
       using made = new Database(newIndexPath(directory.path), { readonly: true });
       expect(made.query('SELECT journal_id FROM progress').get()).toEqual({ journal_id: writer.ingest.place().id });
     }
-    for (const event of events.slice(taken, most)) writer.ingest.receive(event);
+    for (const event of events.slice(accepted, most)) writer.ingest.receive(event);
     expect(inode(indexPath(directory.path))).toBe(before);
     writer[Symbol.dispose]();
 

@@ -112,8 +112,8 @@ test('whatever nonces are mined and wait, they are answered exactly', async () =
           ...[...new Set(sponsored)].map((one, i) => transfer(other, i, 200, { account: payer, nonce: one })),
         ];
         parent = block(parent, label, [spent]);
-        open.ingest.take(parent.event);
-        open.ingest.take(announcement(waiting));
+        open.ingest.apply(parent.event);
+        open.ingest.apply(announcement(waiting));
         open.ingest.commit();
         const free = [...new Set([...own, ...sponsored])].filter((one) => one <= GREATEST && one !== mined);
         const lastPending = greatest(free);

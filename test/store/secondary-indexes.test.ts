@@ -22,7 +22,7 @@ const events = [...devnetEvents({ seed: 7, blocks: 24, transactionsPerBlock: 8, 
 const bulk = (path: string) => openAt(path, { load: 'bulk', machine: silentMachine });
 
 function take(ingest: Ingest, from = 0, to = events.length): void {
-  for (const event of events.slice(from, to)) ingest.take(event);
+  for (const event of events.slice(from, to)) ingest.apply(event);
   ingest.commit();
 }
 
@@ -38,7 +38,7 @@ function presentIn(directory: string): string[] {
   return secondaryIndexes.filter((name) => names.has(name));
 }
 
-/** Statements that a writer has, and that a load doesn't run while it takes events. */
+/** Statements that a writer has, and that a load doesn't run while it accepts events. */
 const OF_OTHERS = [
   // What is missing, and how large the file is, is looked up before and after a load.
   /^SELECT (name FROM sqlite_schema|page_count)/,

@@ -13,7 +13,7 @@ import { manualClock } from '../support/time/manual-clock.ts';
 
 const events = [...devnetEvents({ seed: 6, blocks: 8, transactionsPerBlock: 3, forkEvery: 0 })].map(received);
 
-/** Snapshots of an index that takes events, in a loop whose turns the test ends. */
+/** Snapshots of an index that accepts events, in a loop whose turns the test ends. */
 function sharing(open: OpenIngest, commits: () => number | null) {
   const clock = manualClock();
   let endTurn = () => {};

@@ -13,7 +13,7 @@ let open: OpenIngest;
 let db: Connection;
 beforeAll(() => {
   open = openNew();
-  for (const event of events.slice(0, half)) open.ingest.take(event);
+  for (const event of events.slice(0, half)) open.ingest.apply(event);
   open.ingest.commit();
   db = openForQueries(open.directory);
 });
@@ -75,7 +75,7 @@ test('the writer goes on beside a query that is under way, which sees nothing of
   const rows = resultOf(db, 'SELECT block_height, (SELECT max(height) FROM blocks) FROM v1_blocks').rows();
   const iterator = rows[Symbol.iterator]();
   const seen = [iterator.next().value?.[1]];
-  for (const event of events.slice(half)) open.ingest.take(event);
+  for (const event of events.slice(half)) open.ingest.apply(event);
   open.ingest.commit();
   for (let next = iterator.next(); next.done !== true; next = iterator.next()) seen.push(next.value[1]);
   expect(new Set(seen).size).toBe(1);

@@ -101,7 +101,7 @@ describe('a bond', () => {
     expect(items).toMatchObject([{ active: true, earlyExit: true, btcLocked: '0' }]);
   });
 
-  test('an update, an exit and a withdrawal that an orphaned block held are taken back', async () => {
+  test('an update, an exit and a withdrawal that an orphaned block held are reverted', async () => {
     const changes = poxBlock(setup, 'changed', [[bonds.update(0, A, other, 3_000, 9), bonds.exit(0, B)]]);
     const rival = poxBlock(setup, 'rival', [], {});
     const end = poxBlock(rival, 'end', []);

@@ -47,11 +47,11 @@ const choices = [
 
 /** Where nobody else writes, a local write is done when it is asked for. */
 function batch({ ingest }: OpenIngest): ReturnType<typeof ingest.valueIndexes.batch> {
-  let taken: ReturnType<typeof ingest.valueIndexes.batch> = null;
+  let made: ReturnType<typeof ingest.valueIndexes.batch> = null;
   void ingest.local(() => {
-    taken = ingest.valueIndexes.batch();
+    made = ingest.valueIndexes.batch();
   });
-  return taken;
+  return made;
 }
 /** Makes the indexes as far as they are asked for. @returns the number of batches */
 function made(open: OpenIngest): number {
@@ -312,7 +312,7 @@ describe('of a chain', () => {
 
   beforeAll(() => {
     open = openNew({ valueIndexes: [], valueIndexRows: 7 });
-    for (const event of events) open.ingest.take(received(event));
+    for (const event of events) open.ingest.apply(received(event));
     open.ingest.commit();
     db = new Database(indexPath(open.directory), { readonly: true });
     read = readerOf(db, noEntries, 1, { values: { ...VALUE_SEARCH_LIMITS, unindexed: FEW } });

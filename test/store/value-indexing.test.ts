@@ -21,28 +21,28 @@ const index = (wanted: boolean): ValueIndex => ({
 function started(batches: { wanted: boolean; ended: boolean }[], fails: Record<number, Error> = {}) {
   const clock = heldClock([RETRY_MS]);
   const said: ValueIndexEvent[] = [];
-  let [taken, writes] = [0, 0];
+  let [made, writes] = [0, 0];
   const write: LocalWrite = async (change) => {
-    const before = taken;
+    const before = made;
     const error = fails[writes++];
     const result = change();
     if (error === undefined) return result;
-    // As a transaction that is taken back.
-    taken = before;
+    // As a transaction that is rolled back.
+    made = before;
     throw error;
   };
   const stop = startValueIndexing({
     write,
     batch() {
-      const next = batches[taken];
+      const next = batches[made];
       if (next === undefined) return null;
-      taken += 1;
+      made += 1;
       return { index: index(next.wanted), ended: next.ended };
     },
     clock,
     log: (event) => said.push(event),
   });
-  return { clock, said, stop, taken: () => taken };
+  return { clock, said, stop, made: () => made };
 }
 
 const named = { of: 'logs', contract: 'SP000000000000000000002Q6VF78.pool', field: 'amount' } as const;

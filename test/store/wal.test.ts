@@ -150,7 +150,7 @@ test('a writer of much leaves an empty log, also where another process has the f
   using much = openAt(directory.path, { load: 'bulk' });
   using other = openToRead(indexPath(directory.path));
   other.run('SELECT count(*) FROM blocks');
-  for (const event of events) much.ingest.take(event);
+  for (const event of events) much.ingest.apply(event);
   much.ingest.commit();
   expect(walOf(indexPath(directory.path))).toBeGreaterThan(0);
   much.ingest.close();

@@ -1,9 +1,9 @@
-/** Declares commands. The flags of a command, their help and their values derive from the settings that it takes. */
+/** Declares commands. The flags of a command, their help and their values derive from its settings. */
 import { Command, Help, Option } from 'commander';
 import { madeOnce } from '../../base/cache.ts';
 import { OperatorError } from '../../base/errors.ts';
 import { operatorErrorOf } from '../../base/system-errors.ts';
-import { type Reading, readSettingsOf, type SettingName, settingsTakenBy } from '../../settings/config.ts';
+import { type Reading, readSettingsOf, type SettingName, settingsOfCommand } from '../../settings/config.ts';
 import { absentText, helpOf, variableNames } from '../../settings/describe.ts';
 import type { CommandName, Grouped } from '../../settings/setting.ts';
 import { NO_JOURNAL, requireJournal, unknownVariables, unknownVariableText } from '../../settings/unknown.ts';
@@ -13,8 +13,8 @@ export interface Declaration<C extends CommandName, Options, Arguments extends r
   /** One line, for the list of commands. */
   summary: string;
   example?: string;
-  /** The command whose settings this one takes; usually itself. */
-  takes: C;
+  /** The command whose settings this one has; usually itself. */
+  settingsOf: C;
   /** Whether stderr is a log, which then warns of unknown variables. */
   logs?: boolean;
   /** Arguments such as `<file...>`, with their help. */
@@ -50,7 +50,7 @@ interface VariableHelp {
 }
 
 const variablesOf = (command: CommandName): VariableHelp[] =>
-  settingsTakenBy(command).flatMap(([, declared]) => {
+  settingsOfCommand(command).flatMap(([, declared]) => {
     if (declared.flag !== null) return [];
     const [variable = '', ...others] = variableNames(declared);
     const description = descriptionOf(declared, command);
@@ -98,15 +98,18 @@ const COMMANDER_ERROR = /^error: (.*?)(?:\n\((.*)\))?$/s;
 export class OwnCommand extends Command {
   /** The example in its help; null where its declaration has none. */
   example: string | null = null;
-  /** The command whose settings it takes; null for none. */
-  takes: CommandName | null = null;
+  /** The command whose settings it has; null for none. */
+  settingsOf: CommandName | null = null;
 
   override createCommand(name?: string): OwnCommand {
     return new OwnCommand(name);
   }
 
   override createHelp(): Help {
-    return Object.assign(new CommandHelp(this.takes === null ? [] : variablesOf(this.takes)), this.configureHelp());
+    return Object.assign(
+      new CommandHelp(this.settingsOf === null ? [] : variablesOf(this.settingsOf)),
+      this.configureHelp(),
+    );
   }
 
   override error(message: string): never {
@@ -161,7 +164,7 @@ export function addCommand<C extends CommandName, Options, Arguments extends rea
   parent: OwnCommand,
   declared: Declaration<C, Options, Arguments>,
 ): void {
-  const { name, summary, example, takes, arguments: expected = [], options = [], logs = false, run } = declared;
+  const { name, summary, example, settingsOf, arguments: expected = [], options = [], logs = false, run } = declared;
   const made = parent.command(name).summary(summary).description(summary);
   if (example !== undefined) {
     made.addHelpText('after', `\nExample:\n  ${example}`);
@@ -169,19 +172,19 @@ export function addCommand<C extends CommandName, Options, Arguments extends rea
   }
   for (const [syntax, help] of expected) made.argument(syntax, help);
   for (const option of options) made.addOption(option);
-  const flags = settingsTakenBy(takes).flatMap(([setting, one]): SettingFlag[] =>
-    one.flag === null ? [] : [{ setting, option: optionOf(one.flag, one, takes) }],
+  const flags = settingsOfCommand(settingsOf).flatMap(([setting, one]): SettingFlag[] =>
+    one.flag === null ? [] : [{ setting, option: optionOf(one.flag, one, settingsOf) }],
   );
   for (const { option } of flags) made.addOption(option);
-  const writes = writing.has(takes);
+  const writes = writing.has(settingsOf);
   if (writes) made.addOption(new Option(NO_JOURNAL).hideHelp());
-  made.takes = takes;
+  made.settingsOf = settingsOf;
 
   made.action(async (...received: unknown[]) => {
     // Commander passes the arguments, then the options and the command.
     const given = received.slice(0, -2) as unknown as Arguments;
     if (writes) requireJournal(made.getOptionValue('journal') === false, process.env);
-    const reading = readSettingsOf(takes, givenBy(made, flags), process.env);
+    const reading = readSettingsOf(settingsOf, givenBy(made, flags), process.env);
     if (!logs) warnOfUnknownVariables();
     const { data = null } = reading.settings as { data?: string };
     await onData(data, () => run(reading, made.opts() as Options, ...given));

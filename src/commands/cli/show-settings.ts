@@ -1,5 +1,5 @@
 /** `stackside settings`: what is in force, and where each value comes from. */
-import { type Reading, type SettingName, settingsTakenBy } from '../../settings/config.ts';
+import { type Reading, type SettingName, settingsOfCommand } from '../../settings/config.ts';
 import { absentText, jsonValue, printedName, printedValue } from '../../settings/describe.ts';
 import type { Source } from '../../settings/setting.ts';
 
@@ -14,7 +14,7 @@ interface Row {
 }
 
 const rowsOf = ({ settings, sources }: Reading<'serve'>): Row[] =>
-  settingsTakenBy('serve').map(([name, declared]) => {
+  settingsOfCommand('serve').map(([name, declared]) => {
     const value = (settings as Record<SettingName, unknown>)[name];
     const source = (sources as Record<SettingName, Source>)[name];
     return {

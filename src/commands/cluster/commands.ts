@@ -6,7 +6,7 @@ const init = command({
   name: 'init',
   summary: 'Make the tables of the shared log, and fill them with the journal of a data directory that has one',
   example: 'stackside cluster init --cluster postgres://db1,db2/stacks --data /srv/stacks',
-  takes: 'cluster',
+  settingsOf: 'cluster',
   async run({ settings }) {
     const { initCluster } = await import('./cluster.ts');
     await initCluster(settings);
@@ -17,7 +17,7 @@ const status = command({
   name: 'status',
   summary: "Show the shared log, its hosts, and PostgreSQL's replication",
   example: 'stackside cluster status --cluster postgres://stackside@db1,db2,db3/stacks',
-  takes: 'cluster',
+  settingsOf: 'cluster',
   options: [
     formatOption('Output format; json prints one object'),
     switchOption('--verify', 'Read every entry of the log, and name those that are missing or damaged'),

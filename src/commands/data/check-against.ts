@@ -97,7 +97,7 @@ function refused(location: string, status: number): OperatorError {
   }
   return new OperatorError(
     `${location} refuses to digest its tables, with status ${status}.`,
-    'Check the URL: it is that of the API of a Stackside of this version that takes events.',
+    'Check the URL: it is that of the API of a Stackside of this version that accepts events.',
   );
 }
 

@@ -18,7 +18,7 @@ export const importRecordings = command({
   name: 'import',
   summary: 'Import event recordings into the index, from where the last import stopped',
   example: 'stackside import events.tsv.zst --data /srv/stacks',
-  takes: 'import',
+  settingsOf: 'import',
   arguments: [['[file...]', 'Recordings: TSV, plain or compressed with gzip or zstd; - for stdin']],
   options: [
     new Option(
@@ -67,7 +67,7 @@ export const exportRecording = command({
   name: 'export',
   summary: 'Write the journal as an event recording, or rows of the index as CSV, NDJSON or Parquet',
   example: 'stackside export --table v1_events --from-height 1 --output events.parquet',
-  takes: 'export',
+  settingsOf: 'export',
   options: [
     new Option('--output <file>', 'File to write, compressed if its name ends in .gz or .zst (default: stdout)'),
     switchOption('--overwrite', 'Replace the file if it exists'),
@@ -97,7 +97,7 @@ export const sql = command({
   name: 'sql',
   summary: 'Query the index with SQL; without a query, ask for queries at a prompt',
   example: 'stackside sql "select block_height, tx_count from v1_blocks limit 10"',
-  takes: 'sql',
+  settingsOf: 'sql',
   arguments: [['[query]', 'Query; without one, stdin has it, or a prompt asks for it at a terminal']],
   options: [
     choiceOption('--format <format>', 'Output format', formats).default('table'),
@@ -115,7 +115,7 @@ export const rebuild = command({
   name: 'rebuild',
   summary: 'Rebuild the index from the journal',
   example: 'stackside rebuild --data /srv/stacks',
-  takes: 'rebuild',
+  settingsOf: 'rebuild',
   options: [
     switchOption('--force', 'Rebuild even if this loses events that the journal lacks, or unreadable chainhooks'),
     switchOption('--beside', 'Rebuild while a server writes: it takes the new index when that is whole'),
@@ -130,7 +130,7 @@ export const backup = command({
   name: 'backup',
   summary: 'Make a backup of the index and the journal while they are in use',
   example: 'stackside backup s3://backups/stacks-2026-11-22 --data /srv/stacks',
-  takes: 'backup',
+  settingsOf: 'backup',
   arguments: [['<location>', 'New directory for the backup, or s3://bucket/key']],
   options: [
     switchOption(
@@ -148,7 +148,7 @@ export const restore = command({
   name: 'restore',
   summary: 'Restore a backup into an empty data directory, from where the last restore stopped',
   example: 'stackside restore s3://backups/stacks-2026-11-22 --data /srv/stacks',
-  takes: 'restore',
+  settingsOf: 'restore',
   arguments: [['<location>', 'Backup: a directory, s3://bucket/key, or the URL of a web server']],
   async run({ settings }, _options, location: string) {
     const { runRestore } = await import('./backup.ts');
@@ -172,7 +172,7 @@ export const check = command({
   name: 'check',
   summary: "Verify the journal, and compare the index's totals with a recount",
   example: 'stackside check --data /srv/stacks',
-  takes: 'check',
+  settingsOf: 'check',
   options: [
     switchOption(
       '--deep',
@@ -226,7 +226,7 @@ export const tables = command({
   name: 'tables',
   summary: 'Measure the tables of the index, which reads all of it',
   example: 'stackside tables --data /srv/stacks',
-  takes: 'status',
+  settingsOf: 'status',
   options: [formatOption('Output format; json prints a line for each table')],
   async run({ settings }, { format }: { format: OutputFormat }) {
     const { reportTables } = await import('./report.ts');
@@ -238,7 +238,7 @@ export const status = command({
   name: 'status',
   summary: 'Show the chain tip, counts and file sizes of a data directory',
   example: 'stackside status --json',
-  takes: 'status',
+  settingsOf: 'status',
   options: [switchOption('--json', 'Print JSON')],
   async run({ settings }, { json }: { json: boolean }) {
     const { reportStatus } = await import('./report.ts');
@@ -250,7 +250,7 @@ export const upgrade = command({
   name: 'upgrade',
   summary: 'Tell what this program would do with a data directory that another version wrote; nothing is changed',
   example: 'stackside upgrade --check --data /srv/stacks',
-  takes: 'status',
+  settingsOf: 'status',
   options: [
     new Option(
       '--check',

@@ -82,11 +82,11 @@ function formatOf({ format, output = '' }: ExportOptions): ExportFormat {
 /** The output of a query as a stream that is read at its reader's pace, and what becomes of the query. */
 function streamed(start: QueryStart): { stream: Readable; end: Promise<QueryEnd> } {
   const stream = new PassThrough();
-  const take = (bytes: Uint8Array) =>
+  const write = (bytes: Uint8Array) =>
     new Promise<void>((resolve, reject) => {
       stream.write(bytes, (error) => (error ? reject(error) : resolve()));
     });
-  const end = runQuery(start, { seconds: null, bytes: null }, take);
+  const end = runQuery(start, { seconds: null, bytes: null }, write);
   end.then(
     () => stream.end(),
     (error: Error) => stream.destroy(error),

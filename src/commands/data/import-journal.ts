@@ -32,14 +32,14 @@ function sourceAt(from: string, { data, peerKey, eventBodyLimit }: SettingsOf<'i
 }
 
 interface Beginning {
-  /** The event after which entries are taken. */
+  /** The event after which entries are accepted. */
   at: Head;
-  /** Takes entries that follow, and makes them durable. @throws ForeignEntryError where they don't follow */
-  take: (entries: readonly Entry[]) => Promise<void>;
+  /** Accepts entries that follow, and makes them durable. @throws ForeignEntryError where they don't follow */
+  apply: (entries: readonly Entry[]) => Promise<void>;
 }
 
-/** Takes entries like rows of a recording. Entries that no node sent mean something to their own hosts alone. */
-function takeLikeRecording(ingest: Ingest, at: Head): Beginning['take'] {
+/** Accepts entries like rows of a recording. Entries that no node sent mean something to their own hosts alone. */
+function applyLikeRecording(ingest: Ingest, at: Head): Beginning['apply'] {
   let last = at;
   return async (entries) => {
     for (const entry of entries) {
@@ -47,7 +47,7 @@ function takeLikeRecording(ingest: Ingest, at: Head): Beginning['take'] {
         throw new ForeignEntryError(entry.id, last.id);
       }
       last = entry;
-      if (mayBeEventPath(entry.path) || entry.path === SKIPPED_PATH) ingest.take(entry);
+      if (mayBeEventPath(entry.path) || entry.path === SKIPPED_PATH) ingest.apply(entry);
     }
     ingest.commitToJournal();
   };
@@ -66,12 +66,12 @@ async function beginningOf(directory: string, ingest: Ingest, source: JournalSou
   if (theirs !== null && sameChain(theirs, place.chain)) {
     // Commands are about what commands made, which data of a public backup lack.
     const withholds = lastWithheldIn(directory) !== null;
-    const taken = (entry: Entry) => (withholds && entry.path === COMMAND_PATH ? withheld(entry) : entry);
+    const entryToApply = (entry: Entry) => (withholds && entry.path === COMMAND_PATH ? withheld(entry) : entry);
     // Entries get the numbers that they have there.
-    return { at: place, take: (list) => ingest.entries.follow(list.map(taken), false, systemClock.turn) };
+    return { at: place, apply: (list) => ingest.entries.follow(list.map(entryToApply), false, systemClock.turn) };
   }
   const common = await lastCommon(directory, source, place);
-  if (common.id > 0) return { at: common, take: takeLikeRecording(ingest, common) };
+  if (common.id > 0) return { at: common, apply: applyLikeRecording(ingest, common) };
   throw new OperatorError(
     `The journal of ${source.location} has no event in common with that of this data.`,
     'Import a recording (stackside export), or restore a backup of that server into an empty directory.',
@@ -96,17 +96,22 @@ async function* lists(entries: JournalBatch['entries']): AsyncGenerator<Entry[]>
 }
 
 /**
- * Takes what follows, until the journal ends.
+ * Imports the entries that follow, until the journal ends.
  * @returns the number of the last event that both journals had alike, and that of the last one that was read
  */
-async function takeAll(directory: string, ingest: Ingest, source: JournalSource, report: (progress: Progress) => void) {
-  const { at, take } = await beginningOf(directory, ingest, source);
+async function importAll(
+  directory: string,
+  ingest: Ingest,
+  source: JournalSource,
+  report: (progress: Progress) => void,
+) {
+  const { at, apply } = await beginningOf(directory, ingest, source);
   let { id } = at;
   for (;;) {
     const before = id;
     const { last, entries } = await source.after(id);
     for await (const list of lists(entries)) {
-      await take(list);
+      await apply(list);
       id = list.at(-1)?.id ?? id;
       report({ rows: id - at.id, height: ingest.tipHeight(), read: id - at.id, size: last - at.id });
     }
@@ -133,7 +138,7 @@ export async function importJournal(settings: SettingsOf<'import'>, from: string
   const progress = progressReport(source.location, process.stderr);
   try {
     const { from, last } = await interruptible(ingest.close, () =>
-      takeAll(settings.data, ingest, source, progress.update),
+      importAll(settings.data, ingest, source, progress.update),
     );
     ingest.commit();
     progress.done();

@@ -72,7 +72,7 @@ async function importFile(
   const seen = new SeenIds();
   const counts: Counts = { rows: 0, applied: 0, repeated: 0, bad: 0 };
   let source: string | undefined;
-  let taken = NOTHING_IMPORTED;
+  let imported = NOTHING_IMPORTED;
   const digest = new RowDigest();
   /** Whether the recording is known to be of this chain. Until then nothing of it is made durable. */
   let ours = false;
@@ -93,17 +93,17 @@ async function importFile(
     digest.add(bytes);
     if (source === undefined) {
       source = digest.text;
-      if (!restart) taken = await importedOf(file, ingest.imported(source), input.size !== null);
-      ours = taken.rows > 0;
+      if (!restart) imported = await importedOf(file, ingest.imported(source), input.size !== null);
+      ours = imported.rows > 0;
     }
     counts.rows += 1;
-    if (counts.rows === taken.rows && digest.text !== taken.digest) throw otherRecording(file, taken.rows);
+    if (counts.rows === imported.rows && digest.text !== imported.digest) throw otherRecording(file, imported.rows);
     const { length } = bytes;
     try {
       const row = await readRow(bytes, counts.rows);
       discard(bytes);
-      if (row === null || !seen.add(row.id) || counts.rows <= taken.rows || isHostPath(row.path)) continue;
-      counts[ingest.take(row)] += 1;
+      if (row === null || !seen.add(row.id) || counts.rows <= imported.rows || isHostPath(row.path)) continue;
+      counts[ingest.apply(row)] += 1;
       ours ||= row.path === '/new_block';
     } catch (error) {
       if (error instanceof ForeignChainError) {
@@ -111,7 +111,7 @@ async function importFile(
         throw foreign(file, counts.rows, error);
       }
       if (!isBadRow(error)) throw error;
-      if (counts.rows <= taken.rows) continue;
+      if (counts.rows <= imported.rows) continue;
       if (!skipBad) {
         counts.rows -= 1;
         commit(before);
@@ -129,7 +129,7 @@ async function importFile(
     ingest.commitToJournal();
     report({ rows: counts.rows, height: ingest.tipHeight(), read: input.bytesRead(), size: input.size });
   }
-  if (counts.rows < taken.rows) throw otherRecording(file, taken.rows);
+  if (counts.rows < imported.rows) throw otherRecording(file, imported.rows);
   commit(digest.text);
   return counts;
 }

@@ -1,5 +1,5 @@
 /**
- * Journals of others, of another server or of a data directory: `stackside import --from` takes events of them, and `check
+ * Journals of others, of another server or of a data directory: `stackside import --from` accepts events of them, and `check
  * --against` compares them.
  */
 import { promisify } from 'node:util';
@@ -48,7 +48,7 @@ const JOURNAL_PATH = '/stackside/v1/journal';
 /** Bytes of the longest page: it may hold a whole genesis block, in base64. */
 const LONGEST_PAGE = 1_000_000_000;
 
-/** What is taken of a journal at a time. */
+/** The entries of a journal that are read at a time. */
 const MOST: MostEntries = { entries: 2_000, bytes: 8_000_000 };
 
 const decompress = promisify(zstdDecompress);

@@ -36,7 +36,7 @@ function hookCommand<Options = unknown, Arguments extends readonly unknown[] = [
 }: HookDeclaration<Options, Arguments>) {
   return command({
     ...declared,
-    takes: 'hooks',
+    settingsOf: 'hooks',
     options: [...options, consumerOption()],
     async run(reading, chosen: Options & { consumer?: string }, ...given: Arguments) {
       const [actions, { keyFor }] = await Promise.all([import('./hooks.ts'), import('../cli/client.ts')]);
@@ -158,7 +158,7 @@ const listen = command({
   name: 'listen',
   summary: 'Receive deliveries on this machine, and show each as it comes',
   example: 'stackside hooks listen --port 8080 --secret-file secret.txt',
-  takes: 'hooks',
+  settingsOf: 'hooks',
   options: [
     numberOption('--port <number>', 'Port to listen on; 0 picks a free port', 0, 8080),
     checked(

@@ -31,7 +31,7 @@ export interface ReceiverOptions extends Omit<ListenChoice, 'secretFile'> {
   listen?: Listen;
 }
 
-/** Bytes of the largest delivery that is taken. */
+/** Bytes of the largest delivery that is accepted. */
 const BODY_LIMIT = 100_000_000;
 const IDLE_SECONDS = 255;
 const NO_CONTENT = 204;
@@ -109,7 +109,7 @@ export function startHookReceiver(options: ReceiverOptions): Bun.Server<unknown>
     return verified(secret, headers, text, clock.now()) ? 'signature good' : 'SIGNATURE WRONG';
   }
 
-  async function take(request: Request): Promise<Response> {
+  async function receive(request: Request): Promise<Response> {
     const text = await bodyText(request, BODY_LIMIT);
     const status = fail ?? NO_CONTENT;
     const id = printableText(request.headers.get('webhook-id') ?? '-');
@@ -138,7 +138,7 @@ export function startHookReceiver(options: ReceiverOptions): Bun.Server<unknown>
     async fetch(request) {
       if (request.method !== 'POST') return new Response('Deliveries are sent with POST.\n', { status: 405 });
       try {
-        return await take(request);
+        return await receive(request);
       } catch (error) {
         if (!(error instanceof BodyError)) throw error;
         print(`${timeOfDay(clock.now())}  a delivery was not complete: ${error.message}`);

@@ -122,7 +122,7 @@ const kinds: Readonly<Record<Form, Kind>> = {
 
 /** Collects what the writer makes, and gives it out. */
 class Parts extends ByteWriter {
-  take(): Uint8Array {
+  drain(): Uint8Array {
     const part = this.getBytes().slice();
     this.index = 0;
     return part;
@@ -179,7 +179,7 @@ export function* parquet(
   function write(group: Group): Uint8Array {
     const columnData = group.columns.map((data, i) => ({ name: names[i] ?? '', data, offsetIndex: false }));
     writer.write({ columnData, rowGroupSize: group.rows });
-    return parts.take();
+    return parts.drain();
   }
 
   let group = new Group(shape);
@@ -191,10 +191,10 @@ export function* parquet(
   }
   if (group.rows > 0) yield write(group);
   writer.finish();
-  yield parts.take();
+  yield parts.drain();
 }
 
-/** Makes parts of an output from rows, which are read as the parts are taken. */
+/** Makes parts of an output from rows, which are read as the parts are consumed. */
 export type Encode = (columns: readonly ResultColumn[], rows: Iterable<SqlValue[]>) => Generator<string | Uint8Array>;
 
 /** An amount below zero: a number, so that its minus is not taken for a formula's. */

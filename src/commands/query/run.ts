@@ -87,7 +87,7 @@ function watched({ seconds, bytes }: QueryLimits, { clock, memory }: Watched, re
 }
 
 /**
- * Runs a query, and hands on its output part by part: the next one is made once a part was taken.
+ * Runs a query, and hands on its output part by part: the next one is made once a part was written.
  *
  * A thread ends once SQLite has done its work. Where a limit is reached, it goes on until then, or until the caller ends the
  * process.
@@ -96,7 +96,7 @@ function watched({ seconds, bytes }: QueryLimits, { clock, memory }: Watched, re
 export async function runQuery(
   start: QueryStart,
   limits: QueryLimits,
-  take: (bytes: Uint8Array) => Promise<void>,
+  write: (bytes: Uint8Array) => Promise<void>,
   machine: Watched = thisProcess,
 ): Promise<QueryEnd> {
   const { promise, resolve, reject } = Promise.withResolvers<QueryEnd>();
@@ -110,7 +110,7 @@ export async function runQuery(
     } else if (message.kind === 'refused') {
       reject(refused(message));
     } else {
-      take(message.bytes).then(() => worker.postMessage('taken'), reject);
+      write(message.bytes).then(() => worker.postMessage('written'), reject);
     }
   });
   try {

@@ -12,7 +12,7 @@ import { runQuery } from './run.ts';
 
 const BYTES_PER_MEGABYTE = 1_000_000;
 
-/** Writes to stdout, and waits until it was taken. */
+/** Writes to stdout, and waits until it was written. */
 const write = (bytes: Uint8Array): Promise<void> =>
   new Promise((resolve, reject) => {
     process.stdout.write(bytes, (error) => (error ? reject(error) : resolve()));

@@ -53,9 +53,9 @@ async function handOn(start: QueryStart, port: MessagePort): Promise<QueryEnd> {
   for (;;) {
     const { done, value } = parts.next();
     if (done === true) return value;
-    const taken = new Promise((resolve) => port.once('message', resolve));
+    const written = new Promise((resolve) => port.once('message', resolve));
     say({ kind: 'part', bytes: value });
-    await taken;
+    await written;
   }
 }
 

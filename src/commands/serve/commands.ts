@@ -7,7 +7,7 @@ export const serve = command({
   name: 'serve',
   summary: "Take the node's events and serve the API",
   example: 'stackside serve --data /srv/stacks --network mainnet',
-  takes: 'serve',
+  settingsOf: 'serve',
   logs: true,
   async run(reading) {
     const { runServe } = await import('./serve.ts');
@@ -19,7 +19,7 @@ export const demo = command({
   name: 'demo',
   summary: 'Serve a simulated chain that grows; no node is needed',
   example: 'stackside demo --interval 2',
-  takes: 'demo',
+  settingsOf: 'demo',
   async run(reading) {
     const { runDemo } = await import('./demo.ts');
     await runDemo(reading);
@@ -30,7 +30,7 @@ export const openConsole = command({
   name: 'console',
   summary: 'Print a link that signs a browser in to the console of a running Stackside',
   example: 'stackside console --data /srv/stacks',
-  takes: 'hooks',
+  settingsOf: 'hooks',
   async run(reading) {
     const [{ printSignInLink }, { keyFor }] = await Promise.all([
       import('../cli/client.ts'),
@@ -44,7 +44,7 @@ export const health = command({
   name: 'health',
   summary: 'Ask a running Stackside whether it lives, or is ready; exits with 1 otherwise',
   example: 'stackside health --ready --url http://127.0.0.1:3999',
-  takes: 'health',
+  settingsOf: 'health',
   options: [switchOption('--ready', 'Ask whether the index can be read and is up to date')],
   async run({ settings }, { ready }: { ready: boolean }) {
     const { askHealth } = await import('../cli/client.ts');
@@ -56,7 +56,7 @@ export const showSettings = command({
   name: 'settings',
   summary: 'Show the settings that serve would use, and where each comes from',
   example: 'stackside settings --format json',
-  takes: 'serve',
+  settingsOf: 'serve',
   options: [choiceOption('--format <format>', 'Output format', ['table', 'json']).default('table')],
   async run(reading, { format }: { format: SettingsFormat }) {
     const { printSettings } = await import('../cli/show-settings.ts');
@@ -82,7 +82,7 @@ export const devnet = command({
   name: 'devnet',
   summary: 'Write the events of a simulated chain to a recording, or post them to an observer',
   example: 'stackside devnet --seed 1 --blocks 200 --out events.tsv',
-  takes: 'devnet',
+  settingsOf: 'devnet',
   options: [
     numberOption('--seed <number>', 'Seed of the simulated chain', 0, 1),
     numberOption('--blocks <number>', 'Height of the last block', 1, 100),

@@ -1,6 +1,6 @@
 /** `stackside devnet`: a simulated chain's events, as a recording or posted to an observer. */
 import { recordingRow } from '../../chain/recording.ts';
-import { type NodeEvent, NotTakenError, postEvents } from '../../devnet/node-event.ts';
+import { EventNotAcceptedError, type NodeEvent, postEvents } from '../../devnet/node-event.ts';
 import { type DevnetOptions, devnetEvents } from '../../devnet/scenario.ts';
 import { printLines, writeLines } from '../cli/output.ts';
 
@@ -23,7 +23,7 @@ export async function writeDevnet(options: DevnetOptions, file: string): Promise
 /** The line that says why the posting does not go on. @param cause of the failed attempt */
 function waiting(url: string, cause: unknown): string {
   const reason = cause instanceof Error ? cause.message : String(cause);
-  return cause instanceof NotTakenError
+  return cause instanceof EventNotAcceptedError
     ? `${url} did not take an event, which is posted again until it does: ${reason}`
     : `No observer answers at ${url} yet; waiting, and posting again until one does (${reason})`;
 }

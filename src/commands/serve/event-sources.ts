@@ -21,7 +21,7 @@ export interface EventSourcesOptions {
   hour: LastHour;
   turns: Turns;
   ingest: Pick<Ingest, 'imported' | 'history'>;
-  /** Takes an event, which is durable when that is done. */
+  /** Accepts an event, which is durable when that is done. */
   receive: IntakeOptions['receive'];
   /** Resolves when this host has what others took, so that a stream is asked for from there on, or the signal is aborted. */
   caughtUp: (signal: AbortSignal) => Promise<void>;
@@ -40,30 +40,30 @@ export interface EventSources {
 }
 
 /**
- * Begins to take events. With stacks-node-publisher, the event port is opened only where it is the only port of the process,
+ * Begins to receive events. With stacks-node-publisher, the event port is opened only where it is the only port of the process,
  * for its health and metrics.
  * @throws OperatorError where the event port can't be opened
  */
-export function takeEvents(options: EventSourcesOptions): EventSources {
+export function receiveEvents(options: EventSourcesOptions): EventSources {
   const { settings, environment, registry, log, hour, ingest, receive, caughtUp, rate, closing } = options;
   const { snp: url, mode } = settings;
   let receiver: Receiver | null = null;
-  const take = eventIntake({
+  const intake = eventIntake({
     receive,
     log,
     metrics: countedBy(rate, hour.aroundEvents(eventMetrics(registry, () => receiver?.waiting() ?? 0))),
     clock: environment.clock,
   });
   if (url === null) {
-    receiver = openPort(options, take);
+    receiver = openPort(options, intake);
     return { port: receiver.url, url: receiver.url, stalled: () => null };
   }
-  if (mode === 'write') receiver = openPort(options, take);
+  if (mode === 'write') receiver = openPort(options, intake);
   const subscriber = new SnpSubscriber({
     url,
     prefix: settings.snpKeyPrefix,
     skip: settings.snpSkip ?? [],
-    take,
+    intake,
     placeOf: ingest.imported,
     tip: ingest.history.tip,
     begin: caughtUp,
@@ -76,13 +76,13 @@ export function takeEvents(options: EventSourcesOptions): EventSources {
   return { port: receiver?.url ?? null, url, stalled: () => subscriber.failing() };
 }
 
-function openPort({ settings, environment, operations, log, turns, closing }: EventSourcesOptions, take: Intake) {
+function openPort({ settings, environment, operations, log, turns, closing }: EventSourcesOptions, intake: Intake) {
   const { clock, listen } = environment;
   const receiver = startReceiver({
     hostname: settings.eventHost,
     port: settings.eventPort,
     bodyLimit: settings.eventBodyLimit,
-    take,
+    intake,
     log,
     otherwise: operationAnswer(operations),
     turns,

@@ -66,8 +66,8 @@ export function inspections({ directory, clock, start }: InspectionsOptions): In
     problem: null,
   });
 
-  /** Takes a line. @returns whether it is one that the command prints */
-  function take(inspection: Check | Tables, line: string): boolean {
+  /** Reads a line. @returns whether it is one that the command prints */
+  function read(inspection: Check | Tables, line: string): boolean {
     const said = parsedJson(line);
     if ('findings' in inspection) {
       if (!Value.Check(CheckLine, said)) return false;
@@ -84,7 +84,7 @@ export function inspections({ directory, clock, start }: InspectionsOptions): In
   /** Follows a process to its end. */
   async function follow(process: OwnProcess, inspection: Check | Tables): Promise<void> {
     for await (const line of process.lines) {
-      if (take(inspection, line)) continue;
+      if (read(inspection, line)) continue;
       inspection.problem = UNKNOWN_LINE;
       process.kill();
       break;

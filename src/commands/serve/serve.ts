@@ -39,7 +39,7 @@ import { startApiService } from './api-service.ts';
 import { type ApiThreads, startApiThreads } from './api-threads.ts';
 import type { ServerReadings } from './app.ts';
 import { type Environment, realEnvironment } from './environment.ts';
-import { type EventSources, takeEvents } from './event-sources.ts';
+import { type EventSources, receiveEvents } from './event-sources.ts';
 import { serverFaucets } from './faucets.ts';
 import { serveHooks } from './hooks.ts';
 import { inspections } from './inspections.ts';
@@ -381,7 +381,7 @@ async function startServer(
     if (managing !== null) {
       const receive = cluster?.receive ?? managing.ingest.receive;
       const caughtUp = cluster?.caughtUp ?? (async () => {});
-      events = takeEvents({ ...base, hour: watch.hour, ingest: managing.ingest, receive, caughtUp, rate });
+      events = receiveEvents({ ...base, hour: watch.hour, ingest: managing.ingest, receive, caughtUp, rate });
     }
     const port = events?.port ?? null;
     const listeners = port === null ? [] : [{ name: 'Events of the node', url: port }];
@@ -439,7 +439,7 @@ const ingestSettings = (settings: Settings) => ({
   sendMany: sendManyIn(settings),
   valueIndexes: valueIndexesIn(settings),
 });
-/** Each entry of a log that hosts share is committed by itself: where another host was first, nothing else is taken back. */
+/** Each entry of a log that hosts share is committed by itself: where another host was first, nothing else is rolled back. */
 const writingIn = ({ connect, clock }: Environment, shared: boolean) => ({
   connect,
   ...(shared ? {} : { after: clock.after }),

@@ -6,7 +6,7 @@ import type { SystemState } from '../../api/stackside/system.ts';
 import type { Clock } from '../../base/clock.ts';
 import type { LastHour } from '../../metrics/last-hour.ts';
 import type { EventRate } from '../../node/event-intake.ts';
-import { type Settings, settingsTakenBy } from '../../settings/config.ts';
+import { type Settings, settingsOfCommand } from '../../settings/config.ts';
 import { absentText, helpOf, printedName, printedValue } from '../../settings/describe.ts';
 import { defaultOf, type Source } from '../../settings/setting.ts';
 import { openJournalReader } from '../../store/files/journal.ts';
@@ -100,7 +100,7 @@ export interface SystemStateOptions {
 }
 
 function settingsOf({ settings, sources }: SystemStateOptions): SystemState['settings'] {
-  return settingsTakenBy('serve').map(([name, declared]) => {
+  return settingsOfCommand('serve').map(([name, declared]) => {
     const value = (settings as Record<string, unknown>)[name];
     const source = sources[name] ?? null;
     return {

@@ -29,7 +29,7 @@ export interface ServePage {
   version: string;
   /** Null where this process doesn't serve it. */
   api: string | null;
-  /** Null where this process takes no events. */
+  /** Null where this process accepts no events. */
   events: string | null;
   /** The path of a link that signs a browser in; null where this process manages no chainhooks. */
   signInPath: string | null;

@@ -14,7 +14,7 @@ import { type Abilities, abilitiesOf, type Output, openScreen, type Screen } fro
 export interface Running {
   /** The URL of the API; null where this process doesn't serve it. */
   api: string | null;
-  /** The URL of the event port; null where this process takes no events. */
+  /** The URL of the event port; null where this process accepts no events. */
   events: string | null;
   /** Makes the path of a link that signs a browser in; null where this process manages no chainhooks. */
   signInPath: (() => string) | null;

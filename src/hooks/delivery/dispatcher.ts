@@ -35,12 +35,12 @@ interface DispatcherOptions {
 
 const isRetry = ({ attempts }: Delivery): boolean => attempts > 0;
 
-/** Whether a delivery takes back a block that a request under way applies: that request could arrive after it. */
+/** Whether a delivery rolls back a block that a request under way applies: that request could arrive after it. */
 function isOvertaking({ hookId, blocks }: Delivery, requests: Iterable<Delivery>): boolean {
-  const taken = new Set(blocks.rollback.map(({ index_block_hash }) => index_block_hash));
-  if (taken.size === 0) return false;
+  const reverted = new Set(blocks.rollback.map(({ index_block_hash }) => index_block_hash));
+  if (reverted.size === 0) return false;
   return Iterator.from(requests).some(
-    (one) => one.hookId === hookId && one.blocks.apply.some((block) => taken.has(block.index_block_hash)),
+    (one) => one.hookId === hookId && one.blocks.apply.some((block) => reverted.has(block.index_block_hash)),
   );
 }
 

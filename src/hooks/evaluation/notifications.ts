@@ -165,7 +165,7 @@ export class Notifications {
     deliveries.setState(deliveryId, 'dead');
   }
 
-  /** The ledger says what a hook was notified of, so that it can be taken back. */
+  /** The ledger says what a hook was notified of, so that it can be rolled back. */
   #remember({ hook, apply, rollback }: Notification): void {
     const { ledger } = this.engine.store;
     for (const { block } of rollback) {
@@ -179,7 +179,7 @@ export class Notifications {
 
   /**
    * Cancels what a backfill has still to send of a block of which the hook is notified that it left the chain: queues don't
-   * wait for each other, and nothing would take back what arrives after the rollback. What is under way stays cancelled,
+   * wait for each other, and nothing would roll back what arrives after the rollback. What is under way stays cancelled,
    * whatever it is answered.
    */
   #cancelBackfilled(hookId: number, block: Block): void {

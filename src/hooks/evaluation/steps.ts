@@ -25,7 +25,7 @@ export interface Step {
   joining: readonly Block[];
 }
 
-/** The step that ingest has just taken. @param first the lowest block that joins */
+/** The step of the last change of the chain. @param first the lowest block that joins */
 export const stepOfChange = ({ reverted, applied }: ChainChange, first: Block): Step => ({
   leaving: reverted.map((block) => ({ height: block.height, hash: block.indexBlockHash, block: () => block })),
   forkHeight: first.height - 1,
@@ -81,7 +81,7 @@ export function chainSteps(history: ChainHistory, log: HookLog) {
       return { leaving: leavingOf(hashes, forkHeight), forkHeight, joining };
     },
 
-    /** The step that takes back the branch of an orphaned block. */
+    /** The step that rolls back the branch of an orphaned block. */
     awayFrom(hash: Uint8Array): Step {
       const { forkHeight, hashes } = history.branchOf(hash);
       return { leaving: leavingOf(hashes, forkHeight), forkHeight, joining: [] };
@@ -97,7 +97,7 @@ export function chainSteps(history: ChainHistory, log: HookLog) {
 /**
  * The live hooks and their positions, in memory as in the tables. Whatever a transaction changes in the tables it changes here
  * too; one that is undone has read again what it may have changed. That is mostly the positions: of hosts that share a log,
- * each but one takes back its block when it comes to several of them.
+ * each but one rolls back its block when it comes to several of them.
  */
 export function liveHooks(records: HookStore['records']) {
   const matcher = new Matcher();

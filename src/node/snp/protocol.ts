@@ -23,7 +23,7 @@ export const SILENCE_MS = 120_000;
 
 /** Where a stream is to begin: after the message, else after the block, else at the beginning. */
 export interface Start {
-  /** The last message that was taken; null where none is known. */
+  /** The last message that was accepted; null where none is known. */
   messageId: string | null;
   /** The tip's hash with `0x` and its height; null without a block. */
   tip: { hash: string; height: number } | null;

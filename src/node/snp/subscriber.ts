@@ -1,5 +1,5 @@
 /**
- * Takes the node's events from stacks-node-publisher. Each message is taken in the way that the event port takes events, and
+ * Receives the node's events from stacks-node-publisher. Each message is accepted in the way that the event port accepts events, and
  * acknowledged when the event is on the disk; how far the stream was read is kept with the event. A message that is not
  * taken holds up those behind it, which stay in Redis.
  */
@@ -103,7 +103,7 @@ export interface SnpOptions {
   prefix: string;
   /** Numbers of messages that are passed over. */
   skip: readonly number[];
-  take: Intake;
+  intake: Intake;
   /** How far a source was read, as `Ingest.imported` says. */
   placeOf: (source: string) => { rows: number; digest: string };
   tip: () => { height: number; indexBlockHash: Uint8Array };
@@ -191,7 +191,7 @@ export class SnpSubscriber {
   #session: Session | null = null;
   /** Why the next stream is asked for. */
   #reason: HandshakeReason = 'start';
-  /** Streams that were asked for since a message was taken. */
+  /** Streams that were asked for since a message was accepted. */
   #inVain = 0;
   /** When a stream was asked for because of a gap, and when a gap was logged, on the monotonic clock. */
   readonly #gap = { askedAt: Number.NEGATIVE_INFINITY, saidAt: Number.NEGATIVE_INFINITY };
@@ -202,7 +202,7 @@ export class SnpSubscriber {
   #count = 1;
   /** Ends a read that waits for a message. */
   #endRead: (() => void) | null = null;
-  /** The number of the last message that was taken, by an earlier process too. */
+  /** The number of the last message that was accepted, by an earlier process too. */
   #sequence: number;
 
   constructor(options: SnpOptions) {
@@ -224,7 +224,7 @@ export class SnpSubscriber {
     return { handshakes, gaps: this.#gaps, failures: this.#trouble.total(), sequence: this.#sequence };
   }
 
-  /** Lets the message that is being taken finish. */
+  /** Lets the message that is being accepted finish. */
   async stop(): Promise<void> {
     this.#stopping.abort();
     this.#endRead?.();
@@ -242,14 +242,14 @@ export class SnpSubscriber {
   async #run(): Promise<void> {
     await this.#options.begin(this.#stopping.signal);
     for (let failures = 0; !this.#isStopping; failures++) {
-      const taken = this.#sequence;
+      const before = this.#sequence;
       try {
         await this.#follow();
       } catch (error) {
         if (this.#isStopping) return;
         const trouble = troubleOf(error);
         if (trouble === null) throw error;
-        if (this.#sequence !== taken) failures = 0;
+        if (this.#sequence !== before) failures = 0;
         this.#trouble.failed(trouble);
         await this.#wait(failures);
       }
@@ -308,8 +308,8 @@ export class SnpSubscriber {
     }
     for (const { id, message } of entries) {
       // A message that comes again since its acknowledgement was lost is the last one, and changes nothing.
-      const isTaken = message === null || (await this.#take(session, message));
-      if (!isTaken) return;
+      const isAccepted = message === null || (await this.#accept(session, message));
+      if (!isAccepted) return;
       await redis.runTogether(session.commands.acknowledge(id));
       session.heardAt = clock.monotonic();
       if (this.#isStopping) return;
@@ -336,8 +336,8 @@ export class SnpSubscriber {
     }
   }
 
-  /** Takes a message. @returns false where it is not to be acknowledged: the stream was given up, or the server stops */
-  async #take(session: Session, message: Message): Promise<boolean> {
+  /** Accepts a message. @returns false where it is not to be acknowledged: the stream was given up, or the server stops */
+  async #accept(session: Session, message: Message): Promise<boolean> {
     const { log } = this.#options;
     if (!this.#follows(session, message)) return false;
     if (!mayBeEventPath(message.path)) {
@@ -349,7 +349,7 @@ export class SnpSubscriber {
     if (isSkipped && this.#passedOver.has(message.sequence)) return this.#passed(session, message);
     const event = isSkipped ? this.#skipOf(message) : this.#eventOf(message);
     for (let failures = 0; !this.#isStopping; failures++) {
-      const { error } = await this.#options.take(event);
+      const { error } = await this.#options.intake(event);
       if (error === null) {
         if (isSkipped) this.#saySkipped(message);
         return this.#passed(session, message);
@@ -421,7 +421,7 @@ export class SnpSubscriber {
     return true;
   }
 
-  /** Notes why a message is not taken. A failing disk or shared log is reported by its writer. */
+  /** Notes why a message is not accepted. A failing disk or shared log is reported by its writer. */
   #held({ id, path, sequence }: Message, error: unknown): void {
     if (isUnavailable(error)) return;
     const remedy = error instanceof UnknownParentError ? PARENT_REMEDY : eventRemedy(sequence);

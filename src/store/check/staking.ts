@@ -264,9 +264,9 @@ function* rewards(db: Database, claimed: Recount['claimed']): Generator<string> 
   for (const row of rows.iterate()) {
     const key = `${row.address} ${row.bond_index}`;
     seen.add(key);
-    const [earned, taken] = [accrued.get(key) ?? 0n, claimed.get(key) ?? 0n];
-    if (BigInt(row.accrued) === earned && BigInt(row.claimed) === taken) continue;
-    yield `${key}: kept ${row.accrued} accrued, ${row.claimed} claimed; counted ${earned}, ${taken}`;
+    const [earned, paid] = [accrued.get(key) ?? 0n, claimed.get(key) ?? 0n];
+    if (BigInt(row.accrued) === earned && BigInt(row.claimed) === paid) continue;
+    yield `${key}: kept ${row.accrued} accrued, ${row.claimed} claimed; counted ${earned}, ${paid}`;
   }
   for (const [key, sats] of [...accrued, ...claimed]) {
     if (sats !== 0n && !seen.has(key)) yield `${key} has rewards that are not kept`;

@@ -84,7 +84,7 @@ export const tokenCounter =
   };
 
 /**
- * What sets and takes back checkpoints through this connection. Every other effect of the block is applied then.
+ * Sets and reverts checkpoints through this connection. Every other effect of the block is applied then.
  * @param every how many transactions and rewards of an account it has one
  */
 export function checkpointWriter(

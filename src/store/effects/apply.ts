@@ -113,7 +113,7 @@ const sumsOfNothing = {
 
 export interface EffectsWriter {
   apply: ApplyEffects;
-  /** Takes back the only block of the chain. Undoing its effects would take as long as applying them, and more memory. */
+  /** Reverts the only block of the chain. Reverting its effects would take as long as applying them, and more memory. */
   empty(): void;
   /** Writes the rows that wait for the end of the transaction; called before each commit. */
   store(): void;

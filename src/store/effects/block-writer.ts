@@ -105,7 +105,7 @@ export function totalsWriter(db: Database) {
 
 type Last = Stored<'anchor_burn_blocks', 'ordinal' | 'hash' | 'blocks'>;
 
-/** What applies the effects on the Bitcoin blocks that blocks are anchored to: appended at the tip, taken back from there. */
+/** Applies the effects on the Bitcoin blocks that blocks are anchored to: rows are added and removed at the tip. */
 export function anchorWriter(db: Database) {
   const newest = db.prepare<Last, []>(
     'SELECT ordinal, hash, blocks FROM anchor_burn_blocks ORDER BY ordinal DESC LIMIT 1',

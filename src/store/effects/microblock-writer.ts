@@ -33,7 +33,7 @@ export function microblockWriter(db: Database) {
 
   return {
     /**
-     * Takes a stream message on the tip. The chain it ends in becomes the accepted one.
+     * Applies a stream message on the tip. The chain it ends in becomes the accepted one.
      * @param receivedAt Unix microseconds
      * @param journalId the journal's entry that holds the message
      * @returns the hashes that are new, and the transactions that joined the accepted chain and left it; null where the
@@ -91,7 +91,7 @@ export function microblockWriter(db: Database) {
   };
 }
 
-/** What applies the effects on confirmed microblocks: appended at the tip, taken back from there. */
+/** Applies the effects on confirmed microblocks: rows are added and removed at the tip. */
 export function confirmedMicroblockWriter(db: Database) {
   const last = db.prepare<{ ordinal: number | null }, []>('SELECT max(ordinal) AS ordinal FROM microblocks');
   const insert = inserter(db, microblocksTable);

@@ -31,7 +31,7 @@ import type { Dictionaries } from './dictionary.ts';
 
 type StakingEffect = EffectOf<'staking'>;
 
-/** What takes a change, for each kind. The effect says where in the chain it stands. */
+/** Applies a change, for each kind. The effect says where in the chain it stands. */
 type Writers = {
   [Kind in StakingEffect['change']['kind']]: (change: StakingChangeOf<Kind>, effect: StakingEffect, sign: Sign) => void;
 };
@@ -57,14 +57,14 @@ export function stakingWriter(db: Database, dictionaries: Dictionaries) {
     reward_calculation: (change, _, sign) => rewards.calculate(change, sign),
     reward_claim: (change, _, sign) => rewards.claim(change, sign),
   };
-  const take = <Kind extends StakingEffect['change']['kind']>(
+  const apply = <Kind extends StakingEffect['change']['kind']>(
     change: StakingChangeOf<Kind>,
     effect: StakingEffect,
   ): void => {
     const write: Writers[Kind] = writers[change.kind as Kind];
     write(change, effect, effect.sign);
   };
-  return (effect: StakingEffect): void => take(effect.change, effect);
+  return (effect: StakingEffect): void => apply(effect.change, effect);
 }
 
 type StakeWriter = ReturnType<typeof stakeWriter>;
@@ -106,7 +106,7 @@ function stakeWriter(db: Database, { principals }: Dictionaries) {
       stakes.add({ ...stake, address: staker, amount: '0', from_cycle: cycle }, at);
     },
 
-    /** Takes back what `end` did at this place, if anything. */
+    /** Reverts what `end` did at this place, if anything. */
     resume(staker: number, at: At): void {
       if (changedAt.get(staker, at.position, at.index) !== null) stakes.remove({ staker_id: staker }, at);
     },
@@ -556,7 +556,7 @@ function history<S extends HistoryShape>(db: Database, shape: S) {
       forget.run(...idsOf(row));
       rows.add(row);
     },
-    /** Takes the state after an event away; the one before is current again. */
+    /** Removes the state after an event; the one before is current again. */
     remove(of: OwnerOf<S>, { position, index }: At): void {
       rows.remove({ ...of, position, event_index: index } as unknown as KeyOf<S>);
       recall.run(...idsOf(of), position, index);

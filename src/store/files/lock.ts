@@ -6,27 +6,27 @@ import { openLocked } from './connection.ts';
 import { makePrivateDirectory } from './private-files.ts';
 import { requireRestored } from './restore-marker.ts';
 
-/** Another process has a lock of a data directory. */
-export class LockTakenError extends OperatorError {
-  override readonly name = 'LockTakenError';
+/** Another process holds a lock of a data directory. */
+export class LockHeldError extends OperatorError {
+  override readonly name = 'LockHeldError';
 }
 
-/** @throws LockTakenError while another process has it */
+/** @throws LockHeldError while another process holds it */
 function lock(directory: string, file: string, problem: string, remedy: string): () => void {
   makePrivateDirectory(directory);
   try {
     const db = openLocked(join(directory, file));
     return () => db.close();
   } catch (error) {
-    if (error instanceof SQLiteError && error.code === 'SQLITE_BUSY') throw new LockTakenError(problem, remedy);
+    if (error instanceof SQLiteError && error.code === 'SQLITE_BUSY') throw new LockHeldError(problem, remedy);
     throw error;
   }
 }
 
 /**
- * Takes the writer's place.
- * @returns what gives it back
- * @throws LockTakenError while another process has it, OperatorError where a restore into the directory is not finished
+ * Acquires the writer's lock.
+ * @returns releases it
+ * @throws LockHeldError while another process holds it, OperatorError where a restore into the directory is not finished
  */
 export function lockWriter(directory: string): () => void {
   const unlock = lockForRestore(directory);
@@ -39,7 +39,7 @@ export function lockWriter(directory: string): () => void {
   }
 }
 
-/** Takes the writer's place like {@link lockWriter}, to go on with a restore. */
+/** Acquires the writer's lock like {@link lockWriter}, to go on with a restore. */
 export const lockForRestore = (directory: string): (() => void) =>
   lock(
     directory,
@@ -49,9 +49,9 @@ export const lockForRestore = (directory: string): (() => void) =>
   );
 
 /**
- * Takes the place of whoever makes a new index beside the present one, while another process may write.
- * @returns what gives it back
- * @throws LockTakenError
+ * Acquires the lock for making a new index beside the present one, while another process may write.
+ * @returns releases it
+ * @throws LockHeldError
  */
 export const lockRebuild = (directory: string): (() => void) =>
   lock(directory, 'rebuild.lock', `The index in ${directory} is being rebuilt.`, 'Wait for the end of that rebuild.');

@@ -22,7 +22,7 @@ import {
 import { INDEX, indexPath, journalPath, openWriter, SCHEMA_VERSION } from './database.ts';
 import { openJournalReader } from './journal.ts';
 import { fitOf, placeIn } from './journal-link.ts';
-import { LockTakenError, lockRebuild } from './lock.ts';
+import { LockHeldError, lockRebuild } from './lock.ts';
 import { type StoreFailure, unavailable } from './store-failure.ts';
 
 /** Where the new index is made, inside the data directory. */
@@ -122,7 +122,7 @@ export function clearDeserted(directory: string): void {
     lock.defer(lockRebuild(directory));
     clearStaging(directory);
   } catch (error) {
-    if (!(error instanceof LockTakenError)) throw error;
+    if (!(error instanceof LockHeldError)) throw error;
   }
 }
 
@@ -196,7 +196,7 @@ function checkpointIfReadable(path: string): void {
  * writer's lock. Whatever the moment of a crash, the offered index is whole, and is taken the next time.
  * @throws OperatorError where the journal can't be read
  */
-export function takeOffer(directory: string): Offer {
+export function installOffer(directory: string): Offer {
   const [path, offered] = [indexPath(directory), newIndexPath(directory)];
   let offer = offerIn(directory);
   if (offer === 'usable' && !isOfJournal(directory)) offer = 'unfit';

@@ -34,7 +34,7 @@ export function clearDoneRestore(directory: string): void {
  * Puts the files of the staging directory in their places. Whatever the moment of a crash, the restore can go on.
  * @param inPlace called once they are there, and before anybody else may write to them
  */
-export function takeRestoredFiles(directory: string, inPlace: () => void): void {
+export function installRestoredFiles(directory: string, inPlace: () => void): void {
   const staging = restoreStaging(directory);
   for (const path of [journalPath, indexPath]) {
     if (!existsSync(path(staging))) continue;

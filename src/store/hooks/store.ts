@@ -59,7 +59,7 @@ function hookLedger(db: Database) {
   const removeOf = db.prepare<null, [number]>('DELETE FROM hook_ledger WHERE hook_id = ?1');
   const ofBlock = prepared<Row, [Uint8Array]>(db, ledgerSql.ofBlock);
   const orphansOf = prepared<Row, [number]>(db, ledgerSql.orphansOf);
-  // What left the chain and was not taken back yet stays, however old.
+  // What left the chain and was not rolled back yet stays, however old.
   const forget = db.prepare<null, [number, number]>(
     `DELETE FROM hook_ledger WHERE (index_block_hash, hook_id) IN (
        SELECT l.index_block_hash, l.hook_id FROM hook_ledger l

@@ -129,7 +129,7 @@ export function addedRows() {
       return found;
     },
     /** Removes all rows and returns them, in the order in which they were added. */
-    takeAll(): AddedRow[] {
+    drain(): AddedRow[] {
       const rows = [...byTxId.values()];
       clear();
       return rows;

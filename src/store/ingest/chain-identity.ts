@@ -103,7 +103,7 @@ const DEEPEST_FORK = 20;
  * Block 1 may fork as any other. All its rivals follow the same block 0, and the Bitcoin block that a rival is anchored to
  * is one of the same Bitcoin. So a rival is of another chain where it follows another block 0; or where the chain has
  * another Bitcoin block at the height of the rival's, below others, and the node announced no fork of Bitcoin that leads
- * from the one to the other. Where the data shows neither, it is taken for a fork: a node sends a block that is refused
+ * from the one to the other. Where the data shows neither, it counts as a fork: a node sends a block that is refused
  * again and again, and nothing else meanwhile.
  *
  * @returns what reads through this connection, and throws ForeignChainError where a block that is new is of another chain

@@ -195,7 +195,7 @@ export function chainWriter(
     setBurnHeight.run(block.burnBlockHeight);
   }
 
-  /** Takes the chain to a block that is higher than the tip. @param parent an orphan, or null where it is the tip itself */
+  /** Moves the chain to a block that is higher than the tip. @param parent an orphan, or null where it is the tip itself */
   function growTo(block: Block, parent: Uint8Array | null, network: Network): ChainChange {
     const change: ChainChange = { reverted: [], applied: [] };
     if (block.height === 1 && known.tipHeight() === 0) {
@@ -241,7 +241,7 @@ export function chainWriter(
     isKnown: known.isKnown,
 
     /**
-     * Takes a block that isn't known yet.
+     * Adds a block that isn't known yet.
      * @param journalId the journal's entry that holds its payload
      * @param now Unix microseconds
      * @throws UnknownParentError, PayloadError; nothing is to be committed then

@@ -16,7 +16,7 @@ import { LogUnavailableError } from '../log/shared-log.ts';
 import type { ReceivedEvent, TransactionListener } from './event.ts';
 
 /**
- * Applies a command in the open transaction. What it throws takes the command back.
+ * Applies a command in the open transaction. What it throws rolls the command back.
  * @param at Unix milliseconds
  */
 // biome-ignore lint/suspicious/noExplicitAny: each has arguments and a result of its own

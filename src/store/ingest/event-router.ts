@@ -154,7 +154,7 @@ export function eventRouter({ db, journal, identity, changed, log }: RouterOptio
   function announce(rawTransactions: readonly string[], now: number): Applied {
     const contents = [];
     for (const raw of rawTransactions) {
-      // Anybody can put anything into a mempool: what can't be read is left out, the rest is taken.
+      // Anybody can put anything into a mempool: what can't be read is left out, the rest is accepted.
       try {
         const decoded = transactionContent(fromHex(raw));
         if (decoded.ok) contents.push(decoded.value);

@@ -1,4 +1,4 @@
-/** What ingest takes, what it answers, what it says of its work, and who takes part in it. */
+/** The events of ingest, its outcomes, its log events, and its listeners. */
 import type { UnknownKind } from '../../chain/effect.ts';
 import type { Imported } from '../files/journal.ts';
 import type { SecondaryIndexStep } from '../files/secondary-indexes.ts';
@@ -45,7 +45,7 @@ export type IngestLog = (event: IngestEvent) => void;
  * write or throw: who has more to do does it later.
  */
 export interface TransactionListener {
-  /** What was written since the last commit, or a part of it, is taken back: forget what was made from it. */
+  /** What was written since the last commit, or a part of it, is rolled back: forget what was made from it. */
   undone(): void;
   /** What was written is committed. */
   committed?(): void;

@@ -11,7 +11,7 @@ interface FaucetRequestRows {
   count(currency: Currency, address: string, since: number): number;
   /** @param at Unix milliseconds */
   add(currency: Currency, address: string, at: number, ip: string): void;
-  /** Takes back one that was added at a time, in Unix milliseconds. */
+  /** Removes one that was added at a time, in Unix milliseconds. */
   remove(currency: Currency, address: string, at: number): void;
   /** Forgets those before a time, in Unix milliseconds. */
   forgetBefore(time: number): void;
@@ -34,7 +34,7 @@ export const faucetCommands = ({ add, remove, forgetBefore }: FaucetRequestRows)
     add(currency, address, at, ip);
     return at;
   },
-  /** Takes back a gift that was not sent. `added`: what `faucet.add` returned. */
+  /** Rolls back a gift that was not sent. `added`: what `faucet.add` returned. */
   'faucet.take_back': ({ currency, address, added }: Omit<Gift, 'ip'> & { added: number }): void =>
     remove(currency, address, added),
   /** `time` in Unix milliseconds. */

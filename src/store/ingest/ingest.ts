@@ -1,6 +1,6 @@
 /**
- * A data directory that is open for writing: the files, what an entry does to them, and the writer that takes entries.
- * How entries are taken is in `writer.ts`, what an event does in `event-router.ts`, what a command does in `commands.ts`.
+ * A data directory that is open for writing: the files, what an entry does to them, and the writer that accepts entries.
+ * How entries are accepted is in `writer.ts`, what an event does in `event-router.ts`, what a command does in `commands.ts`.
  */
 
 import type { Database } from 'bun:sqlite';
@@ -16,7 +16,7 @@ import { indexPath, type Load, needsRebuild, openWriter } from '../files/databas
 import type { Imported } from '../files/journal.ts';
 import { indexPlace, openLinkedJournal } from '../files/journal-link.ts';
 import { lockWriter } from '../files/lock.ts';
-import { clearDeserted, takeOffer } from '../files/new-index.ts';
+import { clearDeserted, installOffer } from '../files/new-index.ts';
 import { clearDoneRestore } from '../files/restore.ts';
 import { type SecondaryIndexStep, secondaryIndexSteps } from '../files/secondary-indexes.ts';
 import { StoreUnavailableError } from '../files/store-failure.ts';
@@ -116,7 +116,7 @@ const historyOf = ({ tip, hashAt, branchOf, stored }: ChainReader, network: () =
   block: (indexBlockHash) => stored(indexBlockHash, network()),
 });
 
-/** All that writes to a data directory: the files, what an entry does to them, and the writer that takes entries. */
+/** All that writes to a data directory: the files, what an entry does to them, and the writer that accepts entries. */
 function openParts(options: IngestOptions, opened: (() => void)[]) {
   const { directory, sendMany, log, machine: compose, load } = options;
   const files = openDataFiles(options, opened);
@@ -173,7 +173,7 @@ function startIngest(options: IngestOptions, opened: (() => void)[]) {
     history: historyOf(chainReader(reader, blockPayloads(reader, journal)), identity.networkOrTest),
   };
 
-  /** The steps that make the secondary indexes, once what was taken is committed. */
+  /** The steps that make the secondary indexes, once what was applied is committed. */
   function secondaryIndexesLeft(): Iterable<SecondaryIndexStep> {
     writer.commitBatch();
     return secondaryIndexSteps(db, indexPath(home));
@@ -194,7 +194,7 @@ function startIngest(options: IngestOptions, opened: (() => void)[]) {
 
   return {
     /**
-     * Takes one event. When this returns, the event is on disk.
+     * Accepts one event. When this returns, the event is on disk.
      * @throws PayloadError where it can't be understood, UnknownParentError where another must come first; then nothing
      *   has changed; StoreUnavailableError where it could not be written: it must be sent again
      */
@@ -217,19 +217,19 @@ function startIngest(options: IngestOptions, opened: (() => void)[]) {
     entries,
 
     /**
-     * Takes an event of an import: events taken since the last `commitToJournal` or `commit` become durable together.
+     * Applies an event of an import: events applied since the last `commitToJournal` or `commit` become durable together.
      * @throws what `receive` throws; those before stay, unless the store fails
      */
-    take(event: ReceivedEvent): Outcome {
-      const applied = writer.takeInBatch(event);
+    apply(event: ReceivedEvent): Outcome {
+      const applied = writer.applyInBatch(event);
       report(applied);
       return applied.outcome;
     },
-    /** The last event that was taken. */
+    /** The last event that was applied. */
     place: () => writer.place(),
-    /** Makes what was taken durable. Others may not see it before `commit`. @throws StoreUnavailableError */
+    /** Makes what was applied durable. Others may not see it before `commit`. @throws StoreUnavailableError */
     commitToJournal: () => writer.commitBatchToJournal(),
-    /** Makes what was taken durable, and lets others see it. @throws StoreUnavailableError */
+    /** Makes what was applied durable, and lets others see it. @throws StoreUnavailableError */
     commit: () => writer.commitBatch(),
     rollback: () => writer.rollbackBatch(),
     /** Makes the indexes that a load went on without, one with each step; for the end of the load. @throws SQLiteError */
@@ -302,8 +302,8 @@ function atOnce<T>(answer: T | 'conflict' | Promise<T | 'conflict'>): Exclude<T,
 }
 
 /** Puts an index that a rebuild made beside the present one in its place. */
-function takeNewIndex(directory: string, log: IngestLog): void {
-  const offer = takeOffer(directory);
+function installNewIndex(directory: string, log: IngestLog): void {
+  const offer = installOffer(directory);
   if (offer === 'none') return;
   if (offer === 'usable') log({ event: 'index_replaced' });
   else log({ event: 'new_index_refused', reason: offer });
@@ -320,7 +320,7 @@ function openDataFiles(options: IngestOptions, opened: (() => void)[]) {
   if (staging === undefined) {
     opened.unshift(lockWriter(directory));
     clearDeserted(directory);
-    takeNewIndex(directory, log);
+    installNewIndex(directory, log);
     clearDoneRestore(directory);
   }
   const db = openWriter(home, { connect, load, ...(mostBytes === undefined ? {} : { mostBytes }) });

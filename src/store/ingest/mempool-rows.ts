@@ -207,7 +207,7 @@ export function mempoolRows(db: Database, { principals }: Dictionaries, changes:
     /** Writes the rows that are not in the table yet, and that the mempool changed; called before each commit. */
     store(): void {
       summary.store();
-      for (const row of added.takeAll()) {
+      for (const row of added.drain()) {
         insert(row);
         if (row.state === PENDING) lists.add(row);
       }

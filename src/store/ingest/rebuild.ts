@@ -7,8 +7,8 @@ import { indexPath, journalPath, openReader } from '../files/database.ts';
 import { renewEarlierJournal } from '../files/earlier-journal.ts';
 import { type JournalReads, openJournal } from '../files/journal.ts';
 import { fitOf, placeOfFile } from '../files/journal-link.ts';
-import { LockTakenError, lockRebuild, lockWriter } from '../files/lock.ts';
-import { clearStaging, offerIndex, openStaging, takeOffer } from '../files/new-index.ts';
+import { LockHeldError, lockRebuild, lockWriter } from '../files/lock.ts';
+import { clearStaging, installOffer, offerIndex, openStaging } from '../files/new-index.ts';
 import { backupHolding } from '../files/newest-backup.ts';
 import type { SecondaryIndexStep } from '../files/secondary-indexes.ts';
 import { freeBytes } from '../files/status.ts';
@@ -108,10 +108,10 @@ function handOver(directory: string): boolean {
   try {
     using lock = new DisposableStack();
     lock.defer(lockWriter(directory));
-    takeOffer(directory);
+    installOffer(directory);
     return true;
   } catch (error) {
-    if (!(error instanceof LockTakenError)) throw error;
+    if (!(error instanceof LockHeldError)) throw error;
     return false;
   }
 }
@@ -120,7 +120,7 @@ function handOver(directory: string): boolean {
  * Replays the journal into a new index, and puts it in the place of the old one. Where it fails or is stopped, the old index
  * is as it was.
  * @returns the height of its tip, and whether it is in its place: beside a server it is the server that puts it there
- * @throws OperatorError where the journal is not whole, or the index holds what it lacks, unless that may be lost; LockTakenError
+ * @throws OperatorError where the journal is not whole, or the index holds what it lacks, unless that may be lost; LockHeldError
  *   while another process writes, or makes an index
  */
 export function rebuildIndex(options: RebuildOptions): { tipHeight: number; isInPlace: boolean } {
@@ -153,7 +153,7 @@ export function rebuildIndex(options: RebuildOptions): { tipHeight: number; isIn
     if (lost.length > 0) options.lost?.(lost);
     offerIndex(directory);
     if (beside) return { tipHeight, isInPlace: handOver(directory) };
-    takeOffer(directory);
+    installOffer(directory);
     return { tipHeight, isInPlace: true };
   } finally {
     clearStaging(directory);

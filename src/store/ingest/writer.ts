@@ -4,7 +4,7 @@
  *     begin · apply(entry) · append to the log · append to the journal, which is synced · commit the index
  *
  * An entry is applied in the open transaction of the index first: what can't be applied is refused and never appended. Then
- * it is appended to the log. A single host's log is its journal, which takes the entry at once; the log that hosts share
+ * it is appended to the log. A single host's log is its journal, which accepts the entry at once; the log that hosts share
  * answers later, and may say that another entry stands there. The journal commits before the index. Whatever the moment of
  * a crash, an entry that is not in the journal was not answered and will come again, and one that is in the journal and not
  * in the index is applied before anything else.
@@ -14,7 +14,7 @@
  * Where it is rolled back, the journal brings them back.
  *
  * Any call of either database may fail, and SQLite may have ended the transaction by itself then. After a failure nothing is
- * taken for granted: no transaction stays open, what was made from it in memory is forgotten, and before the next
+ * assumed: no transaction stays open, what was made from it in memory is forgotten, and before the next
  * transaction both files are asked where they stand.
  */
 import type { Database } from 'bun:sqlite';
@@ -150,7 +150,7 @@ export class Writer {
   #committedPlace: Head | null = null;
   /** The last entry: a node that missed our answer sends it again. */
   readonly #last = lastEvent();
-  /** The events of a batch that is taken in the open transaction. */
+  /** The events of a batch that are applied in the open transaction. */
   #batch: ReceivedEvent[] = [];
   /** Bytes of the pending group, and what cancels its timers: that since the last event, and that since the first. */
   #bytes = 0;
@@ -180,7 +180,7 @@ export class Writer {
   // ── Entries of this host ──
 
   /**
-   * Takes an event of this host's node. When this is done, the event is in the log and on the disk.
+   * Accepts an event of this host's node. When this is done, the event is in the log and on the disk.
    * @returns `conflict` where the log has another entry; then nothing has changed
    * @throws PayloadError where it can't be understood, UnknownParentError where another must come first, what `append` throws;
    *   then nothing has changed. StoreUnavailableError where it could not be written: it must be sent again
@@ -199,11 +199,11 @@ export class Writer {
       const outcome = applied?.outcome ?? 'repeated';
       return { result: outcome, event: outcome === 'applied' ? event : null };
     };
-    const taken = this.#submit(propose, append, () => {
+    const accepted = this.#submit(propose, append, () => {
       this.#noteProgress(event);
       this.#addToGroup(event.text.length);
     });
-    return then(taken, (outcome) => {
+    return then(accepted, (outcome) => {
       if (outcome === 'repeated') this.#wholly(() => this.#notedProgress(event));
       if (outcome === 'applied' && applied !== null) this.#options.report(applied);
       return outcome;
@@ -211,7 +211,7 @@ export class Writer {
   }
 
   /**
-   * Takes a command of this host, which everybody sees when this is done. One that changes nothing is not appended.
+   * Accepts a command of this host, which everybody sees when this is done. One that changes nothing is not appended.
    * @param receivedAt Unix microseconds
    * @returns what the command's function returned, and whether there is an entry for it; `conflict` as with an event
    * @throws what the command's function and `append` throw; then nothing has changed
@@ -221,8 +221,8 @@ export class Writer {
     receivedAt: number,
     clock: Pick<Clock, 'monotonic'>,
     append: AppendEntry,
-  ): TakenCommand | 'conflict' | Promise<TakenCommand | 'conflict'> {
-    const propose = (): Proposed<TakenCommand> => {
+  ): AppliedCommand | 'conflict' | Promise<AppliedCommand | 'conflict'> {
+    const propose = (): Proposed<AppliedCommand> => {
       const { result, event } = this.#options.commands.propose(command, receivedAt, clock);
       return { result: { result, isAppended: event !== null }, event };
     };
@@ -288,7 +288,7 @@ export class Writer {
     return true;
   }
 
-  /** Leaves out an event that was taken before. */
+  /** Leaves out an event that was accepted before. */
   #notedProgress(event: ReceivedEvent): 'repeated' {
     if (this.#noteProgress(event)) this.#addToGroup(event.text.length);
     return 'repeated';
@@ -340,11 +340,11 @@ export class Writer {
   // ── Events of an import ──
 
   /**
-   * Takes an event of a batch, which `commitBatchToJournal` or `commitBatch` makes durable. Where an event can't be taken, those before
-   * it stay: they are taken again, which costs less than a savepoint before each event.
+   * Applies an event of a batch, which `commitBatchToJournal` or `commitBatch` makes durable. Where an event fails, those before
+   * it stay: they are applied again, which costs less than a savepoint before each event.
    * @throws what `event` throws; those before stay, unless the store fails
    */
-  takeInBatch(event: ReceivedEvent): Applied {
+  applyInBatch(event: ReceivedEvent): Applied {
     const { router, journal } = this.#options;
     try {
       const payload = readPayload(event.path, event.text);
@@ -362,12 +362,12 @@ export class Writer {
     } catch (error) {
       if (this.isOpen) throw error;
       const before = this.#batch.splice(0);
-      if (unavailable(error) === null) for (const one of before) this.takeInBatch(one);
+      if (unavailable(error) === null) for (const one of before) this.applyInBatch(one);
       throw error;
     }
   }
 
-  /** Makes what was taken durable. Others may not see it before `commitBatch`. @throws StoreUnavailableError */
+  /** Makes what was applied durable. Others may not see it before `commitBatch`. @throws StoreUnavailableError */
   commitBatchToJournal(): void {
     this.#commitToJournal();
     this.#bytes += this.#batch.reduce((sum, { text }) => sum + text.length, 0);
@@ -378,7 +378,7 @@ export class Writer {
     collectAll();
   }
 
-  /** Makes what was taken durable, and lets others see it. @throws StoreUnavailableError */
+  /** Makes what was applied durable, and lets others see it. @throws StoreUnavailableError */
   commitBatch(): void {
     this.#batch = [];
     this.#bytes = 0;
@@ -386,7 +386,7 @@ export class Writer {
     this.#commitPending();
   }
 
-  /** Takes back what was taken since the last `commitBatchToJournal`. @throws StoreUnavailableError */
+  /** Rolls back what was applied since the last `commitBatchToJournal`. @throws StoreUnavailableError */
   rollbackBatch(): void {
     this.#batch = [];
     this.rollback();
@@ -532,14 +532,14 @@ export class Writer {
     this.#guarded(() => this.#recover());
   }
 
-  /** Takes back what was written; the journal brings back what it committed. @throws StoreUnavailableError */
+  /** Rolls back what was written; the journal brings back what it committed. @throws StoreUnavailableError */
   rollback(): void {
     if (!this.isOpen) return;
     this.abandon();
     if (this.#state === 'unrecovered') this.recover();
   }
 
-  /** Takes back what was written, also what the journal committed: before anything else, it is brought back. */
+  /** Rolls back what was written, also what the journal committed: before anything else, it is brought back. */
   abandon(): void {
     if (!this.isOpen) return;
     const hasPending = this.#hasPending;
@@ -663,7 +663,7 @@ export class Writer {
   }
 
   /**
-   * Takes the open transaction back. What can't be ended now is ended before the next one.
+   * Rolls back the open transaction. What can't be ended now is ended before the next one.
    * @returns what is to be thrown for `error`
    */
   #undo(error: unknown): unknown {
@@ -742,7 +742,7 @@ export class Writer {
   }
 }
 
-interface TakenCommand {
+interface AppliedCommand {
   /** What the command's function returned, or whether the work in batches is done. */
   result: unknown;
   /** Whether the host appended an entry for it. */
@@ -790,7 +790,7 @@ function lastEvent() {
 
 /**
  * The order of all that writes to the index: one job at a time, first come, first served. The event of a host that shares a
- * log keeps its transaction open while the log takes it, and nobody else may write or end a transaction meanwhile.
+ * log keeps its transaction open while the log accepts it, and nobody else may write or end a transaction meanwhile.
  */
 export class WriterQueue {
   readonly #waiting: (() => void)[] = [];

@@ -45,7 +45,7 @@ export interface Head {
 /** How much of a journal is taken at a time. */
 export interface MostEntries {
   entries: number;
-  /** Bytes of texts after which no more entries are taken. */
+  /** Bytes of texts after which no more entries are accepted. */
   bytes: number;
 }
 

@@ -19,8 +19,8 @@ export interface LeaseOptions {
 /** What names a lease that was given. */
 type LeaseKey = Pick<LeaseOptions, 'name' | 'holder'> & { epoch: number };
 
-/** The lease is another host's. */
-export interface TakenLease {
+/** The host that holds a lease. */
+export interface LeaseHolder {
   /** Null where nobody knows: it was given away at the same moment. */
   holder: string | null;
   epoch: number | null;
@@ -33,7 +33,7 @@ export interface LeaseEngine {
    * after an error, gets it with a higher epoch.
    * @returns the new epoch, or who has the lease
    */
-  give(lease: LeaseOptions): Promise<{ given: number } | TakenLease>;
+  give(lease: LeaseOptions): Promise<{ given: number } | LeaseHolder>;
   /**
    * Sets how long a lease lasts from now on.
    * @returns whether it was still that holder's with that epoch; else nothing was changed
@@ -61,7 +61,7 @@ export function postgresLeases({ engine, tables }: EngineAccess): LeaseEngine {
       const values = [name, holder, seconds, epochSeen];
       const rows = await engine.write(({ run }) => run<{ epoch: string; holder: string | null }>(give, values));
       const [row] = rows;
-      if (row === undefined) return { holder: null, epoch: null } satisfies TakenLease;
+      if (row === undefined) return { holder: null, epoch: null } satisfies LeaseHolder;
       const epoch = Number(row.epoch);
       return row.holder === null ? { given: epoch } : { holder: row.holder, epoch };
     },

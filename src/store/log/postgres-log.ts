@@ -132,7 +132,7 @@ export class PostgresLog implements SharedLog {
   async read(after: number, limit: number, maxBytes = USUAL_BYTES): Promise<Entry[]> {
     await this.requireTables();
     const range = [after, limit, maxBytes];
-    // The host takes entries into its journal, or answers an event with 200, because they are there.
+    // The host accepts entries into its journal, or answers an event with 200, because they are there.
     const rows = await this.access.engine.readDurably((run) => run<LogRow>(this.#read, range), maxBytes);
     const entries: Entry[] = [];
     let bytes = 0;

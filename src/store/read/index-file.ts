@@ -77,7 +77,7 @@ export function openIndexFile(
   const journal = journalBeside(first, directory);
   const idle: IndexConnection[] = [];
   const transactions = sharedTransactions();
-  let taken = 0;
+  let inUse = 0;
   let retired = false;
 
   function connect(db = openReader(directory)): IndexConnection {
@@ -95,7 +95,7 @@ export function openIndexFile(
   function closeWhatIsDone(): void {
     if (!retired) return;
     for (const { db } of idle.splice(0)) db.close();
-    if (taken === 0) journal.close();
+    if (inUse === 0) journal.close();
   }
 
   try {
@@ -123,13 +123,13 @@ export function openIndexFile(
         connection.db.close();
         throw error;
       }
-      taken += 1;
+      inUse += 1;
       return connection;
     },
 
     /** Ends a snapshot, and keeps its connection for the next one. */
     end(connection: IndexConnection): void {
-      taken -= 1;
+      inUse -= 1;
       connection.kept.leaveChain();
       if (isEnded(connection)) idle.push(connection);
       else connection.db.close();
@@ -138,7 +138,7 @@ export function openIndexFile(
 
     /** Ends a snapshot that is in use: whatever is read of it from now on throws. */
     cutOff(connection: IndexConnection): void {
-      taken -= 1;
+      inUse -= 1;
       connection.db.close();
       closeWhatIsDone();
     },

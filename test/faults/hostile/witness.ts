@@ -55,7 +55,7 @@ const most = (clock: keyof Times, before: Clocks, after: Clocks): number =>
   Math.max(0, ...[...after.threads].map(([thread, at]) => at[clock] - (before.threads.get(thread)?.[clock] ?? 0)));
 
 /** Milliseconds between two moments in which this process was idle and the server had the processors that it wanted. */
-const takenByServer = (before: Clocks, after: Clocks): number =>
+const usedByServer = (before: Clocks, after: Clocks): number =>
   after.at - before.at - (after.own - before.own) - most('waited', before, after);
 
 export interface Seen {
@@ -88,7 +88,7 @@ export async function watched(pid: number, ask: string, attack: Promise<unknown>
       statuses.add(response.status);
       answers += 1;
       const after = clocks(pid);
-      slowest = Math.max(slowest, takenByServer(before, after));
+      slowest = Math.max(slowest, usedByServer(before, after));
       busiest = Math.max(busiest, most('ran', before, after));
       growth = Math.max(growth, memoryOf(pid) - memory);
     }

@@ -261,7 +261,7 @@ describeWith('PostgreSQL', hasPostgres, () => {
       expect(await taking.host.receive(first!)).toBe('applied');
       await other.follow(1);
       await Promise.all(quorum.standbys().map((standby) => standby.kill()));
-      const taken = taking.host.receive(second!).catch((error: unknown) => error);
+      const accepted = taking.host.receive(second!).catch((error: unknown) => error);
       await until(async () => (await waiting()).length > 0, 'an append that waits for a standby');
       await quorum.primary().run(`SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE ${WAITING}`);
       await until(async () => (await quorum.primary().run('SELECT 1 FROM alone_stackside_log')).length === 2);
@@ -269,7 +269,7 @@ describeWith('PostgreSQL', hasPostgres, () => {
         expect(await answerOf(host, second!)).toBeInstanceOf(LogUnavailableError);
         expect(host.position()).toBe(1);
       }
-      expect(await taken).toBeInstanceOf(LogUnavailableError);
+      expect(await accepted).toBeInstanceOf(LogUnavailableError);
       await quorum.primary().kill();
       await quorum.primary().restart();
       for (const host of [taking, other]) {
@@ -283,13 +283,13 @@ describeWith('PostgreSQL', hasPostgres, () => {
     await quorum.replace();
     const lost = await quorum.primary().run('SELECT 1 FROM alone_stackside_log WHERE seq = 2');
     expect(lost).toEqual([]);
-    const taken = ['applied', 'repeated'];
-    const isTaken = async () => taken.includes(String(await other.host.receive(second!).catch(() => null)));
-    await until(isTaken, 'a log that can be reached');
+    const accepted = ['applied', 'repeated'];
+    const isAccepted = async () => accepted.includes(String(await other.host.receive(second!).catch(() => null)));
+    await until(isAccepted, 'a log that can be reached');
     expect((await quorum.primary().run('SELECT 1 FROM alone_stackside_log')).length).toBe(2);
   });
 
-  test('commits that wait are taken by the server that is written alone, and wait for no other host', async () => {
+  test('commits that wait are accepted by the server that is written alone, and wait for no other host', async () => {
     const [standby] = quorum.standbys();
     await expect(standby!.run(WAITING_COMMIT)).rejects.toThrow('during recovery');
     const prefix = 'together_';

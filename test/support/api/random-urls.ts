@@ -2,7 +2,7 @@
 import type { NodeEvent } from '../../../src/devnet/node-event.ts';
 import type { Prng } from '../../../src/devnet/prng.ts';
 
-/** Routes that only a process which takes events answers: of the server itself. */
+/** Routes that only a process which accepts events answers: of the server itself. */
 export const isOfOperator = ({ path }: GetRoute): boolean =>
   /^\/stackside\/v1\/(system|log|inspections|journal|digests|hosts)\b/.test(path);
 

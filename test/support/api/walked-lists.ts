@@ -640,7 +640,7 @@ export class WalkedWorld implements Disposable {
     this.#hashes.length = Math.max(1, length - below);
     do {
       const { events, hash } = this.#chain.mine(this.#hashes.at(-1) ?? '');
-      for (const event of events) this.#open.ingest.take(event);
+      for (const event of events) this.#open.ingest.apply(event);
       this.#hashes.push(hash);
     } while (this.#hashes.length <= length);
     this.#open.ingest.commit();

@@ -77,7 +77,7 @@ export function ingestOf(events: Iterable<ReceivedEvent>, options: Partial<Inges
   const directory = emptyDirectory();
   try {
     using open = openAt(directory.path, options);
-    for (const event of events) open.ingest.take(event);
+    for (const event of events) open.ingest.apply(event);
     open.ingest.commit();
   } catch (error) {
     directory[Symbol.dispose]();

@@ -1,5 +1,5 @@
 /** Leases in memory, as an engine behind a network has them: calls take time, get lost, or are done late. */
-import type { LeaseEngine, LeaseOptions, TakenLease } from '../../../src/store/log/leases.ts';
+import type { LeaseEngine, LeaseHolder, LeaseOptions } from '../../../src/store/log/leases.ts';
 import { LogUnavailableError, LogUnknownOutcomeError } from '../../../src/store/log/shared-log.ts';
 import type { Way } from './memory-log.ts';
 
@@ -26,7 +26,7 @@ export class MemoryLeases {
     return row !== undefined && row.until > this.#now() ? row.holder : null;
   }
 
-  #give({ name, holder, seconds, epochSeen }: LeaseOptions): { given: number } | TakenLease {
+  #give({ name, holder, seconds, epochSeen }: LeaseOptions): { given: number } | LeaseHolder {
     const row = this.rows.get(name);
     const other = this.holder(name);
     if (row !== undefined && other !== null && other !== holder) return { holder: other, epoch: row.epoch };

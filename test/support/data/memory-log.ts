@@ -62,7 +62,7 @@ export class MemoryLog {
     return this.addTogether([entry], head);
   }
 
-  /** Takes entries as the engine does: where their predecessor stands, and their numbers are free. */
+  /** Accepts entries as the engine does: where their predecessor stands, and their numbers are free. */
   addTogether(entries: readonly Entry[], { id, chain }: Head): Appended {
     const at = this.entries.findLastIndex((entry) => entry.id === id);
     const previous = at < 0 ? { id: 0, chain: CHAIN_START } : this.entries[at]!;

@@ -72,7 +72,7 @@ export async function hookExamples(
   using made = dataDirectory();
   const { path: directory } = made;
   const { ingest, machine } = openWithHooks({ directory, chainId: null, log: () => {} }, { log: () => {} });
-  for (const event of events.slice(0, -SEEN)) ingest.take(event);
+  for (const event of events.slice(0, -SEEN)) ingest.apply(event);
   ingest.commit();
   const seconds = Math.floor((events.at(-1)?.receivedAt ?? 0) / 1_000_000);
   let ids = 0;

@@ -1,7 +1,7 @@
-/** The newest blocks, with those that were taken back while somebody looked. */
+/** The newest blocks, with those that were reverted while somebody looked. */
 import type { Block } from './types.ts';
 
-/** Blocks that were taken back and are still shown. */
+/** Blocks that were reverted and are still shown. */
 const MOST_GONE = 5;
 
 export interface SeenBlock extends Block {

@@ -1,4 +1,4 @@
-/** Requests that change something: with what came of them, and a question before one that can't be taken back. */
+/** Requests that change something: with what came of them, and a question before one that can't be undone. */
 
 import type { ComponentChildren } from 'preact';
 import { useRef, useState } from 'preact/hooks';

@@ -283,27 +283,27 @@ interface Row<Item> {
  * @param limits how much may be read
  * @returns null where that is not enough to find as many
  */
-async function taken<Item>(
+async function matching<Item>(
   batches: Iterable<EventPosition[]>,
   { read, fields }: Searched<Item>,
   count: number,
   limits: { rows: number; bytes: number },
   pause: Pause,
 ): Promise<Row<Item>[] | null> {
-  const taken: Row<Item>[] = [];
+  const matches: Row<Item>[] = [];
   let { rows, bytes } = limits;
   for (const places of batches) {
     for (const place of places) {
-      if (taken.length === count) return taken;
+      if (matches.length === count) return matches;
       const { item, bytes: size, fields: decode } = read(place);
       rows -= 1;
       bytes -= size;
       if (rows < 0 || bytes < 0) return null;
-      if (item !== null && (fields.length === 0 || meetsAll(fields, decode()))) taken.push({ place, item });
+      if (item !== null && (fields.length === 0 || meetsAll(fields, decode()))) matches.push({ place, item });
       await pause();
     }
   }
-  return taken;
+  return matches;
 }
 
 const placeAt = (key: CursorKey): EventPosition => ({ position: numberAt(key, 0), eventIndex: numberAt(key, 1) });
@@ -353,7 +353,7 @@ export function valueSearch(db: Database, turns: Turns, limits: ValueSearchLimit
     for await (const { walk, rows } of waysTo(searched, pause)) {
       isTried = true;
       const places = batches(walk, side, from, count);
-      const page = await taken(places, searched, count, { rows, bytes: limits.bytes }, pause);
+      const page = await matching(places, searched, count, { rows, bytes: limits.bytes }, pause);
       if (page !== null) return page;
     }
     if (isTried) throw tooMuch(limits);
