@@ -19,7 +19,7 @@ import { besides, eventsOf, forks } from '../support/events/forked-chain.ts';
 import { assertProperty, Seen, timeout } from '../support/property.ts';
 
 /** Events of a stream after each of which every route is asked. */
-const LOOKS = 8;
+const LOOKS = 3;
 interface Answer {
   status: number;
   tag: string | null;
@@ -240,7 +240,7 @@ test(
         const [events, prng] = [eventsOf(stream), prngOf(seed)];
         await compare(events, anyRange(events, prng), prng, seen);
       }),
-      { seen, cases: 2, shrink: false, examples: fc.sample(fc.tuple(forks(), fc.nat()), { numRuns: 1, seed: 2 }) },
+      { seen, cases: 1, shrink: false },
     );
   },
   timeout,
@@ -295,7 +295,7 @@ test(
           });
         }
       }),
-      { seen, cases: 2, shrink: false, examples: fc.sample(fc.tuple(forks()), { numRuns: 1, seed: 2 }) },
+      { seen, cases: 1, shrink: false },
     );
   },
   timeout,

@@ -295,7 +295,7 @@ test.each(commands.map((command) => [command.name, command] as const))(
     expect(notOnDisk(seen.fileCalls)).toEqual([]);
     const expected = await command.result(undisturbed.path);
     const calls = seen.calls();
-    const wanted = Math.min(calls, casesOf(3));
+    const wanted = Math.min(calls, casesOf(1));
     for (let sample = 0; sample < wanted; sample++) {
       const at = Math.floor(((sample + 0.5) * calls) / wanted);
       await failing(command, {

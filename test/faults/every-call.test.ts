@@ -13,7 +13,7 @@ import { endlessEvents, template } from './event-range.ts';
 import { type Fault, faults, never } from './fault-store.ts';
 
 /** How many single failures are tried, for each way to commit. */
-const FAILURES = casesOf(60);
+const FAILURES = casesOf(12);
 /** Events between two copies of the files: a run goes over one section. */
 const SECTION = 40;
 /** Events that are accepted undisturbed between two failures of a run, to show what the first left behind. */

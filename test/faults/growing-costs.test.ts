@@ -23,7 +23,7 @@ import {
 } from '../support/data/page-reads.ts';
 import { casesOf, firstSeed, timeout } from '../support/property.ts';
 
-const SHORT = 160;
+const SHORT = 100;
 const LONG = 4 * SHORT;
 
 /** Reached by the short chain, so that a query which only they bound costs the same in both. */

@@ -14,7 +14,7 @@ import { everywhere } from './everywhere.ts';
 import { faults, never } from './fault-store.ts';
 
 /** Calls of each request that are tried, each with one of the ways to fail. */
-const TRIED = casesOf(6);
+const TRIED = casesOf(1);
 const events = [...devnetEvents({ seed: 3, blocks: 6, accounts: 12, transactionsPerBlock: 4, forkEvery: 0 })].map(
   received,
 );

@@ -86,7 +86,7 @@ test(
         seen.add('states', statesIn(late.heard, pending).length);
         seen.add('moves', statesIn(late.heard, moves).length);
       }),
-      { seen, cases: 7, examples: fc.sample(fc.tuple(forks(), fc.constant(7)), { numRuns: 3, seed: 1 }) },
+      { seen, cases: 1, examples: fc.sample(fc.tuple(forks(), fc.constant(7)), { numRuns: 3, seed: 1 }) },
     );
   },
   timeout,

@@ -709,7 +709,7 @@ class NodeModel {
 test(
   'after any announcements, drops, blocks and forks, those wait that a node would have, and none that the chain rules out',
   () => {
-    const seen = new Seen({ waits: 10, replaced: 10, dropped: 10 });
+    const seen = new Seen({ waits: 1, replaced: 1, dropped: 1 });
     assertProperty(
       fc.property(spendings, steps, (all, script) => {
         using open = openNew();
@@ -763,7 +763,7 @@ test(
         const waiting = all.filter((_, one) => model.fates.get(one) === 'waits');
         for (const one of waiting) for (const done of model.mined) expect(share(one, all[done]!)).toBe(false);
       }),
-      { seen, cases: 150 },
+      { seen, cases: 15 },
     );
   },
   timeout,

@@ -84,7 +84,7 @@ for (const name of ['index', 'journal'] as const) {
   const turns = () => {
     const path = name === 'index' ? indexPath : journalPath;
     const missed: number[] = [];
-    for (const bit of bitsOf(files[name], name, 12)) {
+    for (const bit of bitsOf(files[name], name, 2)) {
       using directory = dataDirectory();
       writeFileSync(indexPath(directory.path), files.index);
       writeFileSync(journalPath(directory.path), files.journal);
@@ -155,7 +155,7 @@ function isPromised(directory: string, schemas: unknown[]): boolean {
 function bitsOfSchema(bytes: Buffer, name: string): number[] {
   const prng = new Prng(`rot/schema/${name}/${firstSeed}`);
   const statements = [...bytes.toString('latin1').matchAll(/CREATE (TABLE|INDEX|UNIQUE INDEX)[^\0]{40}/g)];
-  return Array.from({ length: casesOf(4) }, () => {
+  return Array.from({ length: casesOf(1) }, () => {
     const { index, 0: text } = prng.pick(statements);
     return (index + prng.below(text.length)) * 8 + prng.below(8);
   });
@@ -163,8 +163,8 @@ function bitsOfSchema(bytes: Buffer, name: string): number[] {
 
 function* damages(): Generator<[what: string, damage: (directory: string) => void]> {
   for (const [name, path, bits] of [
-    ['index', indexPath, 48],
-    ['journal', journalPath, 12],
+    ['index', indexPath, 6],
+    ['journal', journalPath, 2],
   ] as const) {
     const bytes = files[name];
     for (const bit of [...bitsOf(bytes, `plain ${name}`, bits), ...bitsOfSchema(bytes, name)]) {
@@ -173,7 +173,7 @@ function* damages(): Generator<[what: string, damage: (directory: string) => voi
   }
   const prng = new Prng(`rot/dropped/${firstSeed}`);
   const indexes = schema.match(/(?<=CREATE (UNIQUE )?INDEX )\w+/g) ?? [];
-  for (let dropped = 0; dropped < casesOf(2); dropped++) {
+  for (let dropped = 0; dropped < casesOf(1); dropped++) {
     const name = prng.pick(indexes);
     const drop = (directory: string) => {
       using db = new Database(indexPath(directory));
@@ -198,7 +198,7 @@ test('pages, schemas and entries that are wrong are found by a check that is not
 
 function rebuilds() {
   const wrong: number[] = [];
-  for (const bit of bitsOf(files.journal, 'rebuild', 12)) {
+  for (const bit of bitsOf(files.journal, 'rebuild', 2)) {
     using directory = dataDirectory();
     writeFileSync(journalPath(directory.path), flipped(files.journal, bit));
     let rebuilt: Tables | null = null;
@@ -219,10 +219,9 @@ test('a page of the journal that is lost is reported with the file, and nothing 
   const PAGE = 4096;
   let refused = 0;
   for (let page = 1; page < files.journal.length / PAGE; page++) {
-    using directory = ingestOf(events);
-    const before = wholeIndex(directory.path);
-    const damaged = Buffer.from(files.journal).fill(0, page * PAGE, (page + 1) * PAGE);
-    writeFileSync(journalPath(directory.path), damaged);
+    using directory = damaged((path) =>
+      writeFileSync(journalPath(path), Buffer.from(files.journal).fill(0, page * PAGE, (page + 1) * PAGE)),
+    );
     const said: string[] = [];
     const rebuild = () =>
       rebuildIndex({
@@ -241,7 +240,7 @@ test('a page of the journal that is lost is reported with the file, and nothing 
       expect(said).not.toContain('writes_failing');
       refused += 1;
     }
-    expect(wholeIndex(directory.path)).toEqual(before);
+    expect(wholeIndex(directory.path)).toEqual(tables);
   }
   expect(refused).toBeGreaterThan(5);
 });

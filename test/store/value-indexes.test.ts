@@ -293,7 +293,7 @@ test(
         const problems = checkDirectory(directory.path).flatMap((one) => one.problems);
         expect(problems).toEqual([]);
       }),
-      { seen, cases: 3 },
+      { seen, cases: 1 },
     );
   },
   timeout,

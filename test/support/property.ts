@@ -4,7 +4,10 @@ import fc from 'fast-check';
 /** Cases of a property that doesn't say how many. */
 const USUAL_CASES = 100;
 
-/** Per cent of the cases that properties ask for: STACKSIDE_RUNS=1000 tries ten times as many. */
+/**
+ * Per cent of the cases that properties ask for. One whose cases take more than a second asks for a tenth of what it needs:
+ * STACKSIDE_RUNS=1000 is the full run, nightly and before a release.
+ */
 const PER_CENT = Number(process.env.STACKSIDE_RUNS ?? 100);
 
 /** What chance begins from where STACKSIDE_SEED says it: each machine then draws the same cases again, or others. */
@@ -32,9 +35,9 @@ export class Seen {
   readonly #least: Readonly<Record<string, number>>;
   readonly #counts = new Map<string, number>();
 
-  /** @param least how often the usual number of cases must show each thing, whatever chance draws */
+  /** @param least how often the usual number of cases must show each thing, whatever chance draws; more cases show more */
   constructor(least: Readonly<Record<string, number>>) {
-    this.#least = least;
+    this.#least = Object.fromEntries(Object.entries(least).map(([what, count]) => [what, casesOf(count)]));
     for (const what of Object.keys(least)) this.#counts.set(what, 0);
   }
 
@@ -62,9 +65,9 @@ export class Seen {
 type Showing = { seen: Seen; always?: never } | { always: string; seen?: never };
 
 interface Tried<Ts> extends Shrinking {
-  /** How many are tried where STACKSIDE_RUNS says nothing. */
+  /** How many chance draws where STACKSIDE_RUNS says nothing. */
   cases?: number;
-  /** Tried before those of chance. */
+  /** Tried before those of chance, and besides. */
   examples?: Ts[];
   /** Of what chance draws, where several properties look at the same cases. */
   seed?: number;
@@ -129,8 +132,8 @@ export function assertProperty<Ts>(
   const { cases = USUAL_CASES, examples = [], seed = SEED, ...shrinking } = options;
   const tryRound = (round: number): Promise<void> | void => {
     const drawn = seed === undefined ? {} : { seed: seed + round };
-    const numRuns = casesOf(cases);
-    const done = assertRuns(property, { numRuns, examples: round === 0 ? examples : [], ...drawn }, shrinking);
+    const first = round === 0 ? examples : [];
+    const done = assertRuns(property, { numRuns: first.length + casesOf(cases), examples: first, ...drawn }, shrinking);
     const next = () =>
       showsTooLittle(options) && round + 1 < MOST_ROUNDS ? tryRound(round + 1) : requireSeen(options);
     return done instanceof Promise ? done.then(next) : next();

@@ -16,7 +16,7 @@ import { attack, attacks, OPEN_TO_STRANGERS, type Tally, type Target } from './a
 import { watched } from './witness.ts';
 
 /** To each listener. */
-const MESSAGES = casesOf(1_000);
+const MESSAGES = casesOf(100);
 /** Bytes by which the memory of the program may grow, whatever is sent to it. */
 const MEMORY = 200_000_000;
 /** Milliseconds that the server may take for an answer while it is attacked. */
