@@ -9,6 +9,7 @@ import openapiTS, { astToString, type OpenAPI3 } from 'openapi-typescript';
 import ts from 'typescript';
 import { dataDirectory } from '../support/data/data-directory.ts';
 import { startTour, type Tour } from './tour.ts';
+import { programOf } from './type-check.ts';
 
 /** What is done with both clients. */
 const USE = `
@@ -55,7 +56,7 @@ beforeAll(async () => {
     logs: { level: 'silent' },
     plugins: ['@hey-api/typescript', '@hey-api/client-fetch', '@hey-api/sdk'],
   });
-  await Bun.write(join(directory, 'types.d.ts'), astToString(await openapiTS(document)));
+  await Bun.write(join(directory, 'types.ts'), astToString(await openapiTS(document)));
   await Bun.write(join(directory, 'use.ts'), USE);
 });
 afterAll(async () => {
@@ -65,21 +66,13 @@ afterAll(async () => {
 });
 
 test('the clients of both generators compile', () => {
-  const program = ts.createProgram([join(directory, 'use.ts')], {
-    strict: true,
-    noEmit: true,
-    module: ts.ModuleKind.ESNext,
-    moduleResolution: ts.ModuleResolutionKind.Bundler,
-    target: ts.ScriptTarget.ESNext,
-    lib: ['lib.esnext.d.ts', 'lib.dom.d.ts', 'lib.dom.iterable.d.ts'],
-    skipDefaultLibCheck: true,
-    types: [],
-  });
-  const errors = ts.getPreEmitDiagnostics(program).map(({ file, messageText }) => ({
-    file: file?.fileName,
-    error: ts.flattenDiagnosticMessageText(messageText, '\n'),
-  }));
-  expect(errors).toEqual([]);
+  const program = programOf({ [join(directory, 'use.ts')]: USE });
+  for (const made of ['use.ts', 'types.ts', 'client/types.gen.ts', 'client/sdk.gen.ts', 'client/client.gen.ts']) {
+    const file = program.getSourceFile(join(directory, made));
+    if (file === undefined) throw new Error(`${made} is not part of the program`);
+    const errors = ts.getPreEmitDiagnostics(program, file).map(({ messageText }) => messageText);
+    expect({ made, errors }).toEqual({ made, errors: [] });
+  }
 });
 
 test('a generated client reads what the server answers', async () => {

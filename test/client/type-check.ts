@@ -1,4 +1,4 @@
-/** Whether JSON bodies are of types that a package declares: asked of the compiler itself. */
+/** What the compiler says of files, and whether JSON bodies are of types that a package declares. */
 import ts from 'typescript';
 
 export interface Typed {
@@ -7,9 +7,7 @@ export interface Typed {
   body: unknown;
 }
 
-const FILE = 'bodies-of-a-tour.ts';
-
-const options: ts.CompilerOptions = {
+const usual: ts.CompilerOptions = {
   strict: true,
   noEmit: true,
   skipLibCheck: true,
@@ -19,19 +17,61 @@ const options: ts.CompilerOptions = {
   types: [],
 };
 
-/** What the compiler says of `const body: type = <the body as a literal>`, for each; empty where all are right. */
-export function typeErrors(imports: string, bodies: readonly Typed[]): string[] {
-  const lines = bodies.map(({ type, body }, index) => `export const b${index}: ${type} = ${JSON.stringify(body)};`);
-  const text = [imports, ...lines].join('\n');
+/** Libraries and packages, parsed once for all programs of this process. */
+const libraries = new Map<string, ts.SourceFile | undefined>();
+
+/**
+ * A program of files, given by path with their text, and of all that they import.
+ * @param more other compiler options than the usual; those by which files are parsed stay
+ */
+export function programOf(texts: Readonly<Record<string, string>>, more: ts.CompilerOptions = {}): ts.Program {
+  const options = { ...usual, ...more };
   const host = ts.createCompilerHost(options);
   const { fileExists, getSourceFile } = host;
-  host.fileExists = (name) => name === FILE || fileExists.call(host, name);
-  host.getSourceFile = (name, version, ...rest) =>
-    name === FILE ? ts.createSourceFile(name, text, version) : getSourceFile.call(host, name, version, ...rest);
-  const program = ts.createProgram([FILE], options, host);
-  return ts.getPreEmitDiagnostics(program).map(({ file, start, messageText }) => {
+  host.fileExists = (path) => path in texts || fileExists.call(host, path);
+  host.getSourceFile = (path, version, ...rest) => {
+    const text = texts[path];
+    if (text !== undefined) return ts.createSourceFile(path, text, version);
+    if (!path.includes('/node_modules/')) return getSourceFile.call(host, path, version, ...rest);
+    if (!libraries.has(path)) libraries.set(path, getSourceFile.call(host, path, version, ...rest));
+    return libraries.get(path);
+  };
+  return ts.createProgram(Object.keys(texts), options, host);
+}
+
+const FILE = 'bodies-of-a-tour.ts';
+
+/** What a type can tell of a value: the names of members, the kinds of values, and words, which may be those of a union. */
+const formOf = (value: unknown): string =>
+  JSON.stringify(value, (_, one: unknown) => {
+    if (typeof one === 'number') return 0;
+    if (typeof one === 'string') return /^[A-Za-z_-]{1,32}$/.test(one) ? one : '0';
+    return one;
+  });
+
+/** Leaves out of each list what has the form of an item before it: the compiler would say the same of it. */
+function varied(value: unknown): unknown {
+  if (Array.isArray(value)) return [...new Map(value.map(varied).map((item) => [formOf(item), item])).values()];
+  if (typeof value !== 'object' || value === null) return value;
+  return Object.fromEntries(Object.entries(value).map(([name, member]) => [name, varied(member)]));
+}
+
+/**
+ * What the compiler says of `const body: type = <the body as a literal>`, for each; empty where all are right. What is
+ * imported is checked as far as that needs it.
+ */
+export function typeErrors(imports: string, bodies: readonly Typed[]): string[] {
+  const different = [
+    ...new Map(bodies.map(({ type, body }) => [`${type} ${formOf(varied(body))}`, { type, body }])).values(),
+  ];
+  const lines = different.map(
+    ({ type, body }, index) => `export const b${index}: ${type} = ${JSON.stringify(varied(body))};`,
+  );
+  const program = programOf({ [FILE]: [imports, ...lines].join('\n') });
+  const file = program.getSourceFile(FILE);
+  return ts.getPreEmitDiagnostics(program, file).map(({ start, messageText }) => {
     const line = file === undefined || start === undefined ? 0 : file.getLineAndCharacterOfPosition(start).line;
-    const of = bodies[line - imports.split('\n').length]?.type ?? 'imports';
+    const of = different[line - imports.split('\n').length]?.type ?? 'imports';
     return `${of}: ${ts.flattenDiagnosticMessageText(messageText, '\n')}`;
   });
 }
