@@ -1,6 +1,8 @@
 /** Reads what a node posted: checks that an event's payload has every field that Stackside needs. */
+
 import type { Static, TSchema } from '@sinclair/typebox';
 import { type TypeCheck, TypeCompiler, type ValueError } from '@sinclair/typebox/compiler';
+import { lazy } from '../base/cache.ts';
 import { collecting } from '../base/garbage.ts';
 import { isTooDeep, MAX_FOREIGN_DEPTH } from '../base/json.ts';
 import { type JsonSlices, slicesOf } from './json-slices.ts';
@@ -47,25 +49,19 @@ export function parseJson(text: string): unknown {
 }
 
 /** A check that is compiled for its first value: the start of a server doesn't wait for it. */
-function onFirstUse<T extends TSchema>(schema: T): () => TypeCheck<T> {
-  let check: TypeCheck<T> | undefined;
-  return () => {
-    check ??= TypeCompiler.Compile(schema);
-    return check;
-  };
-}
+const lazyCheck = <T extends TSchema>(schema: T): (() => TypeCheck<T>) => lazy(() => TypeCompiler.Compile(schema));
 
 const checks = {
-  event: onFirstUse(EventPayload),
-  block: onFirstUse(BlockPayload),
-  microblocks: onFirstUse(MicroblocksPayload),
-  burnBlock: onFirstUse(BurnBlockPayload),
-  mempool: onFirstUse(MempoolPayload),
-  dropped: onFirstUse(DroppedPayload),
-  attachments: onFirstUse(AttachmentsPayload),
+  event: lazyCheck(EventPayload),
+  block: lazyCheck(BlockPayload),
+  microblocks: lazyCheck(MicroblocksPayload),
+  burnBlock: lazyCheck(BurnBlockPayload),
+  mempool: lazyCheck(MempoolPayload),
+  dropped: lazyCheck(DroppedPayload),
+  attachments: lazyCheck(AttachmentsPayload),
 };
 const bodyChecks = new Map<string, () => TypeCheck<TSchema>>(
-  Object.entries(eventBodies).map(([type, schema]) => [type, onFirstUse<TSchema>(schema)]),
+  Object.entries(eventBodies).map(([type, schema]) => [type, lazyCheck<TSchema>(schema)]),
 );
 
 const fieldName = (path: string): string => path.slice(1).replaceAll('/', '.');

@@ -1,4 +1,4 @@
-import { recent } from '../base/cache.ts';
+import { lruCache } from '../base/cache.ts';
 import { DecodeError, MAX_NAME_LENGTH } from './bytes-reader.ts';
 import { hash160, sha256 } from './hash.ts';
 import { utf8Bytes } from './utf8.ts';
@@ -94,8 +94,8 @@ const CHECKSUM_LENGTH = 4;
 const MAX_TEXT_LENGTH = 41;
 
 /**
- * Known addresses, by slot: a hash160 is evenly spread already, so two of its bytes are the slot. A newcomer takes the
- * place of the one there, which bounds the memory and needs no bookkeeping. Worth it because an address costs a
+ * A direct-mapped cache of addresses: a hash160 is evenly spread already, so two of its bytes are the slot. A newcomer takes
+ * the place of the one there, which bounds the memory and needs no bookkeeping. Worth it because an address costs a
  * double SHA-256, the largest single cost of decoding a transaction, and the same few thousand come all the time.
  */
 const CACHE_SLOTS = 1 << 16;
@@ -158,7 +158,7 @@ export interface ParsedAddress {
 
 /** Addresses that are kept parsed, by their usual spelling; they take some 2 MB. */
 const MOST_PARSED = 8_000;
-const parsedAddresses = recent<string, ParsedAddress>(MOST_PARSED / 2);
+const parsedAddresses = lruCache<string, ParsedAddress>(MOST_PARSED);
 
 /**
  * Version and hash160 of an address text, or null when its form or checksum is wrong. What was parsed lately is kept, unless

@@ -2,7 +2,9 @@
  * The console's pages and files. Each page is the same document, whose script reads the path. Only a request that names
  * HTML, as those of a browser's address line do, gets it; other clients get what the path answered without a console.
  */
+
 import { type TSchema, Type } from '@sinclair/typebox';
+import { type Lazy, lazy } from '../base/cache.ts';
 import { notFound, UnknownRouteError } from '../http/errors.ts';
 import { acceptsHtml, packedAnswer } from '../http/packed.ts';
 import { Redirect, type Route, route } from '../http/route.ts';
@@ -151,13 +153,12 @@ async function bundle(): Promise<ConsoleBundle> {
   return (await import('./bundle.ts')).bundleConsole();
 }
 
-let files: Promise<ConsoleFiles> | null = null;
-
 /** The files of the console. The first call makes them; later calls return the same promise, unless it failed. */
-export function consoleFiles(): Promise<ConsoleFiles> {
-  files ??= bundle().then(filesOf);
-  files.catch(() => {
-    files = null;
-  });
-  return files;
-}
+export const consoleFiles: Lazy<Promise<ConsoleFiles>> = lazy(() =>
+  bundle()
+    .then(filesOf)
+    .catch((error: unknown) => {
+      consoleFiles.clear();
+      throw error;
+    }),
+);

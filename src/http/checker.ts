@@ -2,7 +2,7 @@
 import type { TSchema } from '@sinclair/typebox';
 import { TypeCompiler, type ValueError, ValueErrorType } from '@sinclair/typebox/compiler';
 import { Value } from '@sinclair/typebox/value';
-import { madeOnce } from '../base/cache.ts';
+import { lazy } from '../base/cache.ts';
 
 /** Where and how a value breaks its schema. */
 interface Mistake {
@@ -17,7 +17,7 @@ interface Mistake {
  * the API has hundreds of them, and compiling them all would delay the start.
  */
 export function checker(schema: TSchema): (value: unknown) => Mistake | null {
-  const compiled = madeOnce(() => TypeCompiler.Compile(schema));
+  const compiled = lazy(() => TypeCompiler.Compile(schema));
   return (value) => {
     const check = compiled();
     if (check.Check(value)) return null;

@@ -1,6 +1,6 @@
 /** What a deprecated route says of itself, and its end. */
 import type { TProperties } from '@sinclair/typebox';
-import { madeOnce } from '../base/cache.ts';
+import { lazy } from '../base/cache.ts';
 import { problem } from './errors.ts';
 import { type SentText, spellingReader } from './parameters.ts';
 import { pathStart } from './request-url.ts';
@@ -58,7 +58,7 @@ export function deprecatedRoute(
     if (name in parts || parameters.has(name)) continue;
     throw new Error(`${path} has no parameter ${name} to name its successor by`);
   }
-  const templates = madeOnce(() => successors.map(templateOf));
+  const templates = lazy(() => successors.map(templateOf));
   const sunsetDate = sunset === null ? null : new Date(sunset).toUTCString();
 
   function links(url: string): string {

@@ -3,7 +3,7 @@
 import { promisify } from 'node:util';
 import { gzip } from 'node:zlib';
 import { type AnyElysia, Elysia } from 'elysia';
-import { madeOnce } from '../base/cache.ts';
+import { lazy } from '../base/cache.ts';
 import { type ApiDescription, openApiDocument } from './openapi.ts';
 import { type Packed, packedAnswer } from './packed.ts';
 import type { Responder } from './respond.ts';
@@ -56,7 +56,7 @@ export function docs(
   routes: readonly Route[],
 ): AnyElysia {
   // Routes don't change while a server runs.
-  const document = madeOnce(() => documentOf(routes, version, described));
+  const document = lazy(() => documentOf(routes, version, described));
   const hidden = { detail: { hide: true } };
   const script = { ...respond.common(), 'content-type': 'text/javascript; charset=utf-8' };
   return new Elysia({ name: 'docs' })

@@ -31,28 +31,12 @@ type Plain<T> = T extends Written<infer R> ? R : T;
 /** Writes a value, to keep it as text. */
 export const written = <T>(value: T): Written<T> => new JsonText(JSON.stringify(value)) as unknown as Written<T>;
 
-/**
- * Serializes each value once, and keeps the text for as long as the value is kept.
- * @param serialize must make the same of a value every time
- */
-export function writtenOnce<T extends object, R>(serialize: (of: T) => R): (of: T) => Written<R> {
-  const texts = new WeakMap<T, Written<R>>();
-  return (of) => {
-    let known = texts.get(of);
-    if (known === undefined) {
-      known = written(serialize(of));
-      texts.set(of, known);
-    }
-    return known;
-  };
-}
-
 /** The schema of a part of an answer that serializers may give as text. In the document it is the part's own schema. */
 export const MaybeWritten = <T extends TSchema>(schema: T) =>
   schema as unknown as TUnsafe<Static<T> | Written<Static<T>>>;
 
 /** A value that is serialized when it is written. */
-class LateValue {
+class LazyValue {
   constructor(readonly serialized: () => unknown) {}
   toJSON(): unknown {
     const value = this.serialized();
@@ -64,8 +48,8 @@ class LateValue {
  * The items of a list, each of which is serialized when it is written. Some take milliseconds, and many are more than a
  * thread may do at once: {@link jsonInSteps} lets others have their turn between them.
  */
-export const serializedLate = <T, R>(items: readonly T[], serialize: (of: T) => R): Written<Plain<R>>[] =>
-  items.map((item) => new LateValue(() => serialize(item)) as unknown as Written<Plain<R>>);
+export const serializedLazily = <T, R>(items: readonly T[], serialize: (of: T) => R): Written<Plain<R>>[] =>
+  items.map((item) => new LazyValue(() => serialize(item)) as unknown as Written<Plain<R>>);
 
 /** The JSON text of an answer. */
 export const jsonOf = (body: unknown): string => [...pieces(body)].join('');
@@ -105,7 +89,7 @@ export async function jsonInSteps(body: unknown, pause: Pause): Promise<string[]
 }
 
 /** Whether somebody has written the value, or will when it is its turn. */
-const isText = (value: unknown): boolean => value instanceof JsonText || value instanceof LateValue;
+const isText = (value: unknown): boolean => value instanceof JsonText || value instanceof LazyValue;
 
 /** Whether a value has such values in it. All items of a list are alike. */
 function hasText(value: unknown): value is object {
@@ -126,7 +110,7 @@ const LONG_LIST = 1_000;
  * than short ones: the items of an answer's list are therefore written one by one, whatever they are.
  */
 function* pieces(value: unknown): Generator<string, void> {
-  if (value instanceof LateValue) yield* pieces(value.serialized());
+  if (value instanceof LazyValue) yield* pieces(value.serialized());
   else if (value instanceof JsonText) yield value.text;
   else if (Array.isArray(value) && (value.length > LONG_LIST || hasText(value))) yield* itemPieces(value);
   else if (hasText(value) || isList(value)) yield* memberPieces(value as unknown as Record<string, unknown>);

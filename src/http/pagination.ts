@@ -10,7 +10,7 @@ import {
   type Page,
 } from '../store/model/page.ts';
 import { invalidCursor, notFound } from './errors.ts';
-import { MaybeWritten, serializedLate } from './json.ts';
+import { MaybeWritten, serializedLazily } from './json.ts';
 
 /** The first byte of a cursor that names a page from an item on. */
 const FIRST_SIDE = 1;
@@ -161,7 +161,7 @@ export function cursorPage<T, R, Count extends number | null = number>(
       previous: neighbourText(list, page.previous),
       current: encodeCursor(list, page.current),
     },
-    results: serializedLate(page.items, item),
+    results: serializedLazily(page.items, item),
   };
 }
 
@@ -215,14 +215,14 @@ export const offsetPage = <T, R>(
   { limit, offset }: { limit: number; offset: number },
   page: Found<T>,
   item: (of: T) => R,
-) => ({ limit, offset, total: page.total, results: serializedLate(page.items, item) });
+) => ({ limit, offset, total: page.total, results: serializedLazily(page.items, item) });
 
 /** A page without the length of its list. @param item serializes one item */
 export const uncountedPage = <T, R>(
   { limit, offset }: { limit: number; offset: number },
   page: Found<T>,
   item: (of: T) => R,
-) => ({ limit, offset, results: serializedLate(page.items, item) });
+) => ({ limit, offset, results: serializedLazily(page.items, item) });
 
 /** A text that clients put together themselves and give as cursor: the name of the item that a page starts with. */
 export interface ItemName<Name> {
@@ -321,6 +321,6 @@ export function flatPage<T, R>(
     next_cursor: neighbourText(list, page.previous),
     prev_cursor: neighbourText(list, page.next),
     cursor: page.items.length === 0 ? null : encodeCursor(list, page.current),
-    results: serializedLate(page.items, item),
+    results: serializedLazily(page.items, item),
   };
 }

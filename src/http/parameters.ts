@@ -7,7 +7,7 @@ import {
   TransformKind,
   type TSchema,
 } from '@sinclair/typebox';
-import { madeOnce } from '../base/cache.ts';
+import { lazy } from '../base/cache.ts';
 import { nearestName } from '../base/nearest-name.ts';
 import { badPath, ParameterError, type ParameterPlace } from './errors.ts';
 import { decoded, pathSegment, queryText } from './request-url.ts';
@@ -161,7 +161,7 @@ export function spelling(schema: TSchema): (text: string) => string | null {
 
 /** Makes what spells the texts of one parameter; it returns an empty list where the schema refuses one of them. */
 function speller(schema: TSchema): (texts: readonly string[]) => string[] {
-  const readers = madeOnce(() => readerOf(schema));
+  const readers = lazy(() => readerOf(schema));
   return (texts) => {
     if (texts.length === 0) return [];
     const { item, read } = readers();

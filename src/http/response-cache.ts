@@ -1,4 +1,4 @@
-import { recent } from '../base/cache.ts';
+import { lruCache } from '../base/cache.ts';
 
 /**
  * A cache of answers. A tag says all of the chain's state that an answer depends on, so a cached answer of the current
@@ -17,16 +17,16 @@ interface Answer {
   text: string | undefined;
 }
 
-/** Characters of a generation; there are two. */
-const GENERATION = 4_000_000;
+/** Characters of all answers with their URLs. */
+const CAPACITY = 8_000_000;
 /** Longer ones, such as the source of a large contract, would drive out many others. */
 const MAX_ANSWER = 100_000;
 /** What an entry takes besides its texts, about. */
 const ENTRY = 100;
 
-/** Makes an empty cache, which holds two generations of {@link GENERATION} characters at most. */
+/** Makes an empty cache of {@link CAPACITY}. */
 export function responseCache(): ResponseCache {
-  const answers = recent<string, Answer>(GENERATION);
+  const answers = lruCache<string, Answer>(CAPACITY);
   return {
     get(url, tag) {
       const answer = answers.get(url);

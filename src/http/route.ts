@@ -1,7 +1,7 @@
 /** How a route is declared, and what a declaration becomes. */
 import type { Static, TProperties, TSchema, TUndefined } from '@sinclair/typebox';
 import type { AnyElysia } from 'elysia';
-import { madeOnce } from '../base/cache.ts';
+import { lazy } from '../base/cache.ts';
 import type { atMost, Turns } from '../base/turns.ts';
 import type { Reader } from '../store/read/index-reader.ts';
 import type { Snapshots } from '../store/read/snapshots.ts';
@@ -217,7 +217,7 @@ export function route<
       return operation(declaration);
     },
     serve(context) {
-      const readers = madeOnce(() => readersOf(declaration));
+      const readers = lazy(() => readersOf(declaration));
       const { heights, respond, failure, deprecation, now, clientAddress } = context;
       const { currentTag, answer } = answering(declaration, context);
       /** Redirects with the tag of what is found there. The parameters are checked here as the route there would check them. */

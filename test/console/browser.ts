@@ -3,7 +3,7 @@
 import { afterAll, expect, test } from 'bun:test';
 import axe from 'axe-core/axe.min.js' with { type: 'text' };
 import { type Browser, type BrowserContextOptions, type ConsoleMessage, chromium, type Page } from 'playwright-core';
-import { madeOnce } from '../../src/base/cache.ts';
+import { lazy } from '../../src/base/cache.ts';
 
 /** Names of the browser on systems that have it. */
 const NAMES = ['chromium', 'chromium-browser', 'google-chrome', 'google-chrome-stable'];
@@ -90,7 +90,7 @@ export async function visitAfresh(url: string, options: BrowserContextOptions = 
   return await opened(page, url, () => page.context().close());
 }
 
-const sharedPage = madeOnce(newPage);
+const sharedPage = lazy(newPage);
 
 /** Opens a URL in the window that all tests share, one after the other, wide and light. What a visit stores goes with it. */
 export async function visit(url: string): Promise<Visit> {

@@ -1,6 +1,6 @@
 import { expect, test } from 'bun:test';
 import fc from 'fast-check';
-import { jsonInSteps, jsonOf, serializedLate } from '../../src/http/json.ts';
+import { jsonInSteps, jsonOf, serializedLazily } from '../../src/http/json.ts';
 import { responseCache } from '../../src/http/response-cache.ts';
 import { assertProperty } from '../support/property.ts';
 
@@ -75,7 +75,7 @@ test('others have their turn while a long list of texts is written', async () =>
 });
 
 test('nobody reads a member of an item that is serialized when it is written', () => {
-  const [item] = serializedLate([{ id: 1 }], (of) => of);
+  const [item] = serializedLazily([{ id: 1 }], (of) => of);
   // @ts-expect-error: the item is no value yet, and the compiler says so.
   expect(item?.id).toBeUndefined();
   expect(jsonOf(item)).toBe('{"id":1}');

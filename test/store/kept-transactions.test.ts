@@ -1,9 +1,10 @@
 /** What a connection keeps of the chain from one snapshot to the next, and how what is kept is written. */
 import { expect, test } from 'bun:test';
+import { memoizeByObject } from '../../src/base/cache.ts';
 import { toHex } from '../../src/codec/hex.ts';
 import { createApp } from '../../src/commands/serve/app.ts';
 import { SimulatedChain } from '../../src/devnet/chain.ts';
-import { jsonOf, writtenOnce } from '../../src/http/json.ts';
+import { jsonOf, written } from '../../src/http/json.ts';
 import { openReader } from '../../src/store/files/database.ts';
 import { keptTransactions, sharedTransactions } from '../../src/store/queries/transactions/kept-transactions.ts';
 import { type Reader, readerOf } from '../../src/store/read/index-reader.ts';
@@ -140,7 +141,7 @@ test('a value that is written once makes the same JSON in every place', () => {
     calls += 1;
     return { name: of.name, none: undefined, big: 1 };
   };
-  const once = writtenOnce(serialize);
+  const once = memoizeByObject((of: { name: string }) => written(serialize(of)));
   const value = { name: 'a "name"' };
   const places = (item: (of: { name: string }) => unknown) => [
     item(value),
@@ -159,7 +160,7 @@ test('a value that is written once makes the same JSON in every place', () => {
 });
 
 test('the type checker refuses to read members of a written value, since it has none', () => {
-  const text = writtenOnce((of: { name: string }) => of)({ name: 'a' });
+  const text = written({ name: 'a' });
   // @ts-expect-error: a member of the value
   expect(text.name).toBeUndefined();
 });

@@ -1,11 +1,13 @@
 /** Transactions as v1 and v2 show them: one flat object, mined or waiting, in lists and alone. */
+
 import { type Static, type TProperties, Type } from '@sinclair/typebox';
+import { memoizeByObject } from '../../base/cache.ts';
 import { ANCHORED_SEQUENCE } from '../../chain/block.ts';
 import { type AbiFunction, functionSignature, typedArguments } from '../../codec/abi.ts';
 import { toHex } from '../../codec/hex.ts';
 import { decodePostConditions } from '../../codec/post-conditions.ts';
 import { decodedTransaction, payloadOf } from '../../codec/transaction.ts';
-import { MaybeWritten, serializedLate, type Written, written } from '../../http/json.ts';
+import { MaybeWritten, serializedLazily, type Written, written } from '../../http/json.ts';
 import type { ContractFunctions } from '../../store/model/contract.ts';
 import type {
   PendingTransactionDetail,
@@ -241,7 +243,7 @@ export function transaction(of: TransactionDetail, context: TransactionContext):
     microblock_sequence: microblock?.sequence ?? ANCHORED_SEQUENCE,
     microblock_canonical: true,
     event_count: of.eventCount,
-    events: serializedLate(context.events ?? [], (event) => transactionEvent(of.txId, event)),
+    events: serializedLazily(context.events ?? [], (event) => transactionEvent(of.txId, event)),
     execution_cost_read_count: exactNumber(cost.readCount),
     execution_cost_read_length: exactNumber(cost.readLength),
     execution_cost_runtime: exactNumber(cost.runtime),
@@ -259,7 +261,7 @@ interface Listed {
   text: Written<Static<typeof Transaction>>;
 }
 
-const listed = new WeakMap<TransactionDetail, Listed[]>();
+const formsOf = memoizeByObject((_: TransactionDetail): Listed[] => []);
 
 /**
  * Makes the same as {@link transaction} without events, once for each transaction that the store keeps and for each form:
@@ -272,14 +274,13 @@ export function listedTransaction(
   const { payload } = of;
   const declared = payload.type === 'contract_call' ? context.declarations.get(payload.contractId) : undefined;
   const { withoutArguments = false } = context;
-  const forms = listed.get(of) ?? [];
+  const forms = formsOf(of);
   const known = forms.find((one) => one.declared === declared && one.withoutArguments === withoutArguments);
   if (known !== undefined) return known.text;
   const text = written(transaction(of, context));
   // Once a contract is deployed anew, nobody asks for the forms that it had before.
   if (forms.length === MOST_FORMS) forms.length = 0;
   forms.push({ declared, withoutArguments, text });
-  listed.set(of, forms);
   return text;
 }
 

@@ -3,7 +3,7 @@
 import { Type } from '@sinclair/typebox';
 import { notFound } from '../../http/errors.ts';
 import { anyFork, block as blockTag, chainTip } from '../../http/etag.ts';
-import { serializedLate } from '../../http/json.ts';
+import { serializedLazily } from '../../http/json.ts';
 import { legacyOffsetQuery, listOf, OffsetPage, offsetPage } from '../../http/pagination.ts';
 import { ANY_TEXT, prefixed } from '../../http/request-url.ts';
 import { route } from '../../http/route.ts';
@@ -121,7 +121,7 @@ interface Asked {
 async function serialized(read: Reader, page: Found<TransactionDetail>, asked: Asked) {
   const { limit, offset, exclude_function_args: withoutArguments = false } = asked;
   const declarations = await declarationsFor(read, page.items);
-  const results = serializedLate(page.items, (item) => listedTransaction(item, { declarations, withoutArguments }));
+  const results = serializedLazily(page.items, (item) => listedTransaction(item, { declarations, withoutArguments }));
   return { limit, offset, total: page.total, results };
 }
 
@@ -219,7 +219,7 @@ export const microblocks = [
     handle: async ({ read }) => {
       const waiting = await read.microblocks.transactions();
       const declarations = await declarationsFor(read, waiting);
-      return { total: waiting.length, results: serializedLate(waiting, (of) => transaction(of, { declarations })) };
+      return { total: waiting.length, results: serializedLazily(waiting, (of) => transaction(of, { declarations })) };
     },
   }),
   route({

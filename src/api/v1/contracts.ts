@@ -6,7 +6,7 @@ import { toHex } from '../../codec/hex.ts';
 import { payloadOf } from '../../codec/transaction.ts';
 import { notFound } from '../../http/errors.ts';
 import { anyFork, chainTip } from '../../http/etag.ts';
-import { serializedLate } from '../../http/json.ts';
+import { serializedLazily } from '../../http/json.ts';
 import { legacyOffsetQuery, UncountedPage } from '../../http/pagination.ts';
 import { InvalidValue } from '../../http/parameters.ts';
 import { route } from '../../http/route.ts';
@@ -96,7 +96,7 @@ export const contracts = [
       const passes = (contractInterface: unknown) => implementsTrait(contractInterface, functions);
       const found = await read.contracts.withInterface(names, passes, limit, offset);
       if (found.length === 0) throw notFound(NONE_IMPLEMENTS);
-      return { limit, offset, results: serializedLate(found, contract) };
+      return { limit, offset, results: serializedLazily(found, contract) };
     },
   }),
   route({
@@ -131,7 +131,7 @@ export const contracts = [
     etag: chainTip,
     handle: async ({ params, query: { limit, offset }, read }) => {
       const page = await read.contracts.logs(params.contract_id, limit, { cursor: null, item: null, offset });
-      const results = serializedLate(page?.items ?? [], (log) => contractLog(params.contract_id, log));
+      const results = serializedLazily(page?.items ?? [], (log) => contractLog(params.contract_id, log));
       return { limit, offset, results };
     },
   }),

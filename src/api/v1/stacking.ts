@@ -5,7 +5,7 @@ import { poxAddressRaw } from '../../codec/bitcoin-address.ts';
 import { toHex } from '../../codec/hex.ts';
 import { notFound, UnknownRouteError } from '../../http/errors.ts';
 import { chainTip } from '../../http/etag.ts';
-import { serializedLate } from '../../http/json.ts';
+import { serializedLazily } from '../../http/json.ts';
 import {
   legacyOffsetQuery,
   listOf,
@@ -208,7 +208,7 @@ export const stacking = [
     handle: async ({ params: { pox, tx_id }, read }) => {
       const events = await read.stacking.ofTransaction(pox, tx_id);
       if (events === undefined) throw notFound(UNKNOWN_TRANSACTION);
-      return { results: serializedLate(events, stackingEvent) };
+      return { results: serializedLazily(events, stackingEvent) };
     },
   }),
   route({
@@ -223,7 +223,7 @@ export const stacking = [
     moved: ofContract,
     etag: chainTip,
     handle: async ({ params: { pox, principal }, read }) => ({
-      results: serializedLate(await read.stacking.ofStacker(pox, principal), stackingEvent),
+      results: serializedLazily(await read.stacking.ofStacker(pox, principal), stackingEvent),
     }),
   }),
   route({

@@ -3,7 +3,7 @@ import { Type } from '@sinclair/typebox';
 import { toHex } from '../../codec/hex.ts';
 import { ApiError, notFound } from '../../http/errors.ts';
 import { chainTip, mempoolAndAnyFork, transaction as transactionTag } from '../../http/etag.ts';
-import { MaybeWritten, serializedLate } from '../../http/json.ts';
+import { MaybeWritten, serializedLazily } from '../../http/json.ts';
 import { legacyOffsetQuery, limitOrDefault, OffsetPage } from '../../http/pagination.ts';
 import { spelling } from '../../http/parameters.ts';
 import { HASH_DIGITS, prefixed } from '../../http/request-url.ts';
@@ -118,7 +118,7 @@ export const transactions = [
       const by: TransactionOrder = { by: sort_by, direction: order };
       const page = await read.transactions.search(filter, by, limit, offset, query.unanchored);
       const declarations = await declarationsFor(read, page.items);
-      const results = serializedLate(page.items, (item) =>
+      const results = serializedLazily(page.items, (item) =>
         listedTransaction(item, { declarations, withoutArguments: exclude_function_args }),
       );
       return { limit, offset, total: page.total, results };
@@ -261,11 +261,11 @@ export const transactionEvents = [
       }
       if (tx_id !== undefined) {
         const events = await read.events.lastFirst(tx_id, asked, limit, offset);
-        return { limit, offset, events: serializedLate(events, (event) => transactionEvent(tx_id, event)) };
+        return { limit, offset, events: serializedLazily(events, (event) => transactionEvent(tx_id, event)) };
       }
       if (address === undefined) throw new ApiError(400, "can not find 'address' or 'tx_id' in the request");
       const events = await read.addresses.events(address, asked, limit, offset);
-      return { limit, offset, events: serializedLate(events, ({ txId, event }) => transactionEvent(txId, event)) };
+      return { limit, offset, events: serializedLazily(events, ({ txId, event }) => transactionEvent(txId, event)) };
     },
   }),
 ];

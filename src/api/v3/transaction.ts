@@ -1,11 +1,12 @@
 /** Transactions as v3 shows them, mined and pending, in lists and alone, and where in the chain something is. */
 import { type Static, type TProperties, Type } from '@sinclair/typebox';
+import { memoizeByObject } from '../../base/cache.ts';
 import type { Signer } from '../../chain/block.ts';
 import { decodeArguments } from '../../codec/clarity.ts';
 import { toHex } from '../../codec/hex.ts';
 import { decodePostConditions } from '../../codec/post-conditions.ts';
 import { decodedTransaction, payloadOf } from '../../codec/transaction.ts';
-import { MaybeWritten, writtenOnce } from '../../http/json.ts';
+import { MaybeWritten, written } from '../../http/json.ts';
 import type {
   PendingTransaction,
   PendingTransactionDetail,
@@ -209,7 +210,9 @@ export function transactionSummary(transaction: StoredTransactionSummary): Stati
 }
 
 /** Makes the same as {@link transactionSummary}, once for each transaction that the store keeps. */
-export const listedTransaction = writtenOnce(transactionSummary);
+export const listedTransaction = memoizeByObject((of: Parameters<typeof transactionSummary>[0]) =>
+  written(transactionSummary(of)),
+);
 
 /** A pending transaction as lists return it. The receipt time is in Unix seconds. */
 export function pendingSummary(transaction: PendingTransaction): Static<typeof PendingSummary> {
@@ -304,7 +307,7 @@ export function fullTransaction(found: StoredFoundTransaction, include: Include)
 }
 
 /** A mined transaction without the parts that must be asked for. */
-const minedAlone = writtenOnce((transaction: TransactionDetail) => mined(transaction, []));
+const minedAlone = memoizeByObject((transaction: TransactionDetail) => written(mined(transaction, [])));
 
 function mined(transaction: TransactionDetail, include: Include): Static<typeof FullTransaction> {
   const { cost, parentBlock } = transaction;

@@ -1,6 +1,6 @@
 /** Declares commands. The flags of a command, their help and their values derive from its settings. */
 import { Command, Help, Option } from 'commander';
-import { madeOnce } from '../../base/cache.ts';
+import { lazy } from '../../base/cache.ts';
 import { OperatorError } from '../../base/errors.ts';
 import { operatorErrorOf } from '../../base/system-errors.ts';
 import { type Reading, readSettingsOf, type SettingName, settingsOfCommand } from '../../settings/config.ts';
@@ -37,7 +37,7 @@ const descriptionOf = (declared: Grouped, command: CommandName): string => {
 function optionOf(flag: string, declared: Grouped, command: CommandName): Option {
   const option = new Option(flag);
   // Only help shows it.
-  const description = madeOnce(() => `${descriptionOf(declared, command)}\n${variableNames(declared).join(', ')}`);
+  const description = lazy(() => `${descriptionOf(declared, command)}\n${variableNames(declared).join(', ')}`);
   Object.defineProperty(option, 'description', { get: description });
   if (declared.repeatable === true) option.argParser((text, before?: string) => (before ? `${before} ${text}` : text));
   return option.helpGroup(`${declared.group}:`);

@@ -1,6 +1,6 @@
 /** `stackside export`: the journal as an event recording, or rows of the index as a file. */
 import { PassThrough, type Readable } from 'node:stream';
-import { madeOnce } from '../../base/cache.ts';
+import { lazy } from '../../base/cache.ts';
 import { OperatorError } from '../../base/errors.ts';
 import { isSamePlace } from '../../base/files.ts';
 import { isHostPath, WITHHELD_PATH } from '../../chain/payload-reader.ts';
@@ -113,7 +113,7 @@ export async function exportRows(directory: string, options: ExportOptions): Pro
   requireReadable(format, printable);
   const start: QueryStart = { directory, source: sourceOf(options), format, printable, maxRows: null };
   // A query that is under way would keep a process from its end that has nowhere to write.
-  const query = madeOnce(() => streamed(start));
+  const query = lazy(() => streamed(start));
   if (output === undefined) await print(query().stream);
   else await writeFile(output, () => query().stream, overwrite);
   const { stream, end } = query();

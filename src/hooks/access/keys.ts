@@ -4,9 +4,11 @@
  * it there: whoever may read that directory has the index anyway. An operator may name a file in its place, since hosts behind
  * a balancer need the same key.
  */
+
 import { timingSafeEqual } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { lruCache } from '../../base/cache.ts';
 import { OperatorError } from '../../base/errors.ts';
 import { keptSecret, MADE_BYTES, madeSecret, secretFileText } from '../../base/files.ts';
 import { parseAddress, unmapped } from '../../http/hosts.ts';
@@ -131,8 +133,8 @@ interface Allowance {
 }
 const EACH_ADDRESS: Allowance = { burst: 10, everyMs: 6_000 };
 const ALL_ADDRESSES: Allowance = { burst: 100, everyMs: 600 };
-/** Addresses that are remembered; beyond, the one that was wrong the longest time ago is forgotten. */
-const MOST_ADDRESSES = 10_000;
+/** Addresses whose wrong keys are counted: the last 10,000 at least, since a cache evicts half of its capacity at once. */
+const MOST_ADDRESSES = 20_000;
 const LOG_EVERY_MS = 60_000;
 /** Bytes of an IPv6 address that name a network; whoever has one has all addresses of it. */
 const NETWORK_BYTES = 8;
@@ -193,8 +195,7 @@ export interface WrongKeys {
 /** @param now Unix milliseconds */
 export function wrongKeys(log: HookLog, now: () => number = Date.now): WrongKeys {
   const all = new Bucket(ALL_ADDRESSES, now());
-  /** The one that was wrong the longest time ago first. */
-  const each = new Map<string, Bucket>();
+  const each = lruCache<string, Bucket>(MOST_ADDRESSES);
   let total = 0;
   let logged = { total: 0, at: Number.NEGATIVE_INFINITY };
 
@@ -222,10 +223,7 @@ export function wrongKeys(log: HookLog, now: () => number = Date.now): WrongKeys
         own.take(time);
         all.take(time);
       }
-      each.delete(group);
-      each.set(group, own);
-      const [oldest] = each.keys();
-      if (each.size > MOST_ADDRESSES && oldest !== undefined) each.delete(oldest);
+      each.set(group, own, 1);
       total += 1;
       report(address, time);
     },

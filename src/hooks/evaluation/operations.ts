@@ -2,7 +2,9 @@
  * What a transaction did, as the operations of a payload: first its own, then those of its events; and the declarations of
  * called functions, as they were when the call was made.
  */
+
 import { poisonMicroblockFields, tenureChangeFields } from '../../api/shared/transaction-parts.ts';
+import { memoize } from '../../base/cache.ts';
 import type { Block, ChainEvent, ChainTransaction } from '../../chain/block.ts';
 import { type AbiFunction, contractFunctions, typedArguments } from '../../codec/abi.ts';
 import { decodeClarity } from '../../codec/clarity.ts';
@@ -195,17 +197,10 @@ export function declarations(
   height: number,
   orphaned: () => readonly Block[] = () => [],
 ): FindFunction {
-  const known = new Map<string, Map<string, AbiFunction>>();
   const interfaceOf = (contractId: string): string =>
     deployedIn(orphaned(), contractId) ?? candidates.contractInterface(contractId, height + 1, 0) ?? '{}';
-  return (contractId, functionName) => {
-    let functions = known.get(contractId);
-    if (functions === undefined) {
-      functions = contractFunctions(interfaceOf(contractId));
-      known.set(contractId, functions);
-    }
-    return functions.get(functionName);
-  };
+  const functionsOf = memoize((contractId) => contractFunctions(interfaceOf(contractId)));
+  return (contractId, functionName) => functionsOf(contractId).get(functionName);
 }
 
 function deployedIn(blocks: readonly Block[], contractId: string): string | null {

@@ -1,4 +1,5 @@
 /** The live hooks, and steps along the chain: from the position of a hook, the blocks that leave the chain and those that join it. */
+import { lazy } from '../../base/cache.ts';
 import type { Block } from '../../chain/block.ts';
 import type { Cursor, HookProgress } from '../../store/hooks/model.ts';
 import type { HookStore } from '../../store/hooks/store.ts';
@@ -40,12 +41,7 @@ export function chainSteps(history: ChainHistory, log: HookLog) {
   function leavingOf(hashes: readonly Uint8Array[], forkHeight: number): Leaving[] {
     return hashes
       .map((hash, index): Leaving => {
-        let read: Block | undefined;
-        const block = () => {
-          read ??= history.block(hash);
-          return read;
-        };
-        return { height: forkHeight + 1 + index, hash, block };
+        return { height: forkHeight + 1 + index, hash, block: lazy(() => history.block(hash)) };
       })
       .reverse();
   }

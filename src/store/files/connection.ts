@@ -23,7 +23,7 @@ export class Connection extends Database {
 
   /** Names a statement; SQLite compiles it when it is used first. Throws nothing. */
   override prepare<Row, Values extends SQLQueryBindings | SQLQueryBindings[]>(sql: string, values?: Values) {
-    return late(
+    return lazyStatement(
       () => super.prepare<Row, Values>(sql, values),
       (statement, rows) => this.#iterated.set(statement, rows),
     );
@@ -244,7 +244,7 @@ type Iterated = (statement: object, rows: ReturnType<Statement['iterate']>) => v
  * A statement that SQLite compiles for its first use. A process that starts names hundreds of statements, and uses few of
  * them before it is ready.
  */
-class LateStatement implements Used {
+class LazyStatement implements Used {
   #compiled: Statement | null = null;
   readonly #compile: () => Statement;
   readonly #iterated: Iterated;
@@ -287,11 +287,11 @@ class LateStatement implements Used {
  * @param iterated called each time the statement is iterated
  * @returns the statement, of whose methods those of `Used` are there
  */
-const late = <Row, Values extends SQLQueryBindings[]>(
+const lazyStatement = <Row, Values extends SQLQueryBindings[]>(
   compile: () => Statement<Row, Values>,
   iterated: Iterated,
 ): Statement<Row, Values> =>
-  new LateStatement(compile as () => Statement, iterated) as unknown as Statement<Row, Values>;
+  new LazyStatement(compile as () => Statement, iterated) as unknown as Statement<Row, Values>;
 
 /** What a checkpoint says: frames in the log, and those of them that the file holds. Both are -1 where none was made. */
 interface Checkpoint {

@@ -2,7 +2,9 @@
  * The outbox: what is to be sent in each queue, what became of a try, and what is to be sent no more. What is done with is
  * forgotten after a while, bodies first.
  */
+
 import type { Database } from 'bun:sqlite';
+import { memoizeByObject } from '../../base/cache.ts';
 import { compressed } from '../log/entry.ts';
 import {
   type DeliveryState,
@@ -114,14 +116,7 @@ function outboxReader(db: Database) {
 
 /** What compresses bodies: what several share is compressed once, and stands behind the own part of each as a frame. */
 function bodyCompressor(): (body: string | DeliveryBody) => Uint8Array {
-  const frames = new WeakMap<Uint8Array, Uint8Array>();
-  const frameOf = (shared: Uint8Array): Uint8Array => {
-    const known = frames.get(shared);
-    if (known !== undefined) return known;
-    const frame = compressed(shared);
-    frames.set(shared, frame);
-    return frame;
-  };
+  const frameOf = memoizeByObject((shared: Uint8Array) => compressed(shared));
   return (body) =>
     typeof body === 'string' ? compressed(body) : Buffer.concat([compressed(body.own), frameOf(body.shared)]);
 }

@@ -6,7 +6,9 @@
  * Block 0 is kept beside the chain, and block 1 shows its transactions. Until a block 1 comes, block 0 is the chain, so
  * that what it hands out counts; no change is written for it.
  */
+
 import type { Database } from 'bun:sqlite';
+import { lazy } from '../../base/cache.ts';
 import type { Block } from '../../chain/block.ts';
 import type { Effect } from '../../chain/effect.ts';
 import { effectsOf, undone } from '../../chain/effects.ts';
@@ -154,31 +156,16 @@ export function chainReader(db: Database, payloads: BlockPayloads) {
 }
 export type ChainReader = ReturnType<typeof chainReader>;
 
-/** The tip in memory, for listeners of its moves. */
-function keptTip(read: () => Tip) {
-  let known: Tip | null = null;
-  return {
-    tip(): Tip {
-      known ??= read();
-      return known;
-    },
-    /** Another block is the tip, or may be. */
-    forget(): void {
-      known = null;
-    },
-  };
-}
-
 export function chainWriter(
   db: Database,
   { effects: effectsWriter, mempool, microblocks, payloads, sendMany }: Writers,
 ) {
   const { orphans, known, blocks, tip: readTip } = chainThrough(db, payloads);
   const { stored, complete } = blocks;
-  const { tip, forget } = keptTip(readTip);
+  const tip = lazy(readTip);
   const apply: ApplyEffects = (effects) => {
     effectsWriter.apply(effects);
-    forget();
+    tip.clear();
   };
   const effects = (block: Block) => effectsOf(block, sendMany);
   const mover = tipMover(tip, orphans, apply, effects, (hash, network) => complete(stored(hash, network), network));
@@ -201,7 +188,7 @@ export function chainWriter(
     if (block.height === 1 && known.tipHeight() === 0) {
       // Block 1 comes with the transactions of block 0.
       effectsWriter.empty();
-      forget();
+      tip.clear();
     }
     if (parent !== null) {
       const { forkHeight, hashes } = known.branchTo(parent);
@@ -232,7 +219,7 @@ export function chainWriter(
   return {
     tip,
     /** Forgets what belongs to a transaction that is undone. */
-    forget,
+    forget: tip.clear,
 
     /** A known block as it was when it came; block 1 without those of block 0. */
     stored,

@@ -16,7 +16,9 @@
  * applies entries passes over it. A withheld entry has this form wherever entries go: in the file, in the shared log, and
  * from server to server.
  */
+
 import { SHA256, zstdCompressSync, zstdDecompressSync } from 'bun';
+import { memoize } from '../../base/cache.ts';
 import { WITHHELD_PATH } from '../../chain/payload-reader.ts';
 
 /** One event or command as it was received. */
@@ -79,16 +81,8 @@ const AT_TEXT = AT_PATH + HASH_BYTES;
 const hashOf = (text: string | Uint8Array): Uint8Array => SHA256.hash(text) as Uint8Array;
 
 /** The hashes of the paths of events, of which there are few; not of all that a peer may send. */
-const pathHashes = new Map<string, Uint8Array>();
 const MOST_PATHS = 100;
-
-function hashOfPath(path: string): Uint8Array {
-  const known = pathHashes.get(path);
-  if (known !== undefined) return known;
-  const hash = hashOf(path);
-  if (pathHashes.size < MOST_PATHS) pathHashes.set(path, hash);
-  return hash;
-}
+const hashOfPath = memoize(hashOf, MOST_PATHS);
 
 /** The hashes of path and text in hex, one behind the other. */
 const WITHHELD = /^[0-9a-f]{128}$/;

@@ -1,6 +1,6 @@
 /** What the API reads. Every function answers from the snapshot it is called in. */
 import type { Database } from 'bun:sqlite';
-import { madeOnce } from '../../base/cache.ts';
+import { lazy } from '../../base/cache.ts';
 import { systemClock } from '../../base/clock.ts';
 import { Turns } from '../../base/turns.ts';
 import type { EntryReader } from '../files/payload-source.ts';
@@ -80,7 +80,7 @@ export function readerOf(
   } = wholeBlockQueries(db, { range: blocks.range, orphans, details, turns });
   const rewardCycles = rewardCycleQueries(db);
   const byValues = valueSearch(db, turns, limits.values);
-  const hooks = madeOnce(() => hookReads(db));
+  const hooks = lazy(() => hookReads(db));
   const search = withStreamed(transactionSearch(db, details, limits.search), streamed);
   return {
     /** Distinguishes the file from those in its place before: after a rebuild it is another. */

@@ -1,6 +1,6 @@
 /** Events into a data directory, as a test gives them. */
 import { readFileSync, writeFileSync } from 'node:fs';
-import { madeOnce } from '../../../src/base/cache.ts';
+import { lazy } from '../../../src/base/cache.ts';
 import type { NodeEvent } from '../../../src/devnet/node-event.ts';
 import { silentMachine } from '../../../src/hooks/machine.ts';
 import { indexPath, openWriter } from '../../../src/store/files/database.ts';
@@ -46,7 +46,7 @@ export function openAt(directory: string, options: Partial<IngestOptions> = {}):
 }
 
 /** The file of an index without a block, which takes longer to make than to copy. */
-const emptyIndex = madeOnce(() => {
+const emptyIndex = lazy(() => {
   using directory = dataDirectory();
   openWriter(directory.path).close();
   return readFileSync(indexPath(directory.path));

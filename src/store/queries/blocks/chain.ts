@@ -57,8 +57,8 @@ export function chainQueries(db: Database, kept: KeptTransactions = nothingKept)
     block,
     /** The chain id, null before the first event. */
     chainId: (): number | null => chainId.get()?.chain_id ?? null,
-    newestArrival: kept.once((): Uint8Array | undefined => newestArrival.get()?.index_block_hash),
-    tip: kept.once((): ChainTip | null => {
+    newestArrival: kept.lazy((): Uint8Array | undefined => newestArrival.get()?.index_block_hash),
+    tip: kept.lazy((): ChainTip | null => {
       const row = tip.get();
       if (row === null) return null;
       return {

@@ -1,5 +1,6 @@
 /** Deployed contracts, the functions that their interfaces declare, and deployments of any fork as v1 shows them. */
 import type { Database } from 'bun:sqlite';
+import { lruCache } from '../../../base/cache.ts';
 import { heightOf } from '../../../chain/position.ts';
 import { contractFunctions } from '../../../codec/abi.ts';
 import { splitPrincipal } from '../../../codec/address.ts';
@@ -218,18 +219,17 @@ export function contractFunctionQueries(db: Database, kept: KeptTransactions) {
     contractFunctionsSql.interface,
   );
   /** Functions by the deployment's transaction id: a deployment declares the same in every fork. */
-  const known = new Map<string, ContractFunctions>();
+  const known = lruCache<string, ContractFunctions>(CACHED);
 
-  const functionsOf = kept.onceEach(CACHED, (contractId): ContractFunctions | undefined => {
+  const functionsOf = kept.memoize((contractId): ContractFunctions | undefined => {
     const deployment = newest.get(contractId);
     if (deployment === null) return undefined;
     const key = deployment.tx_id.toHex();
     const cached = known.get(key);
     if (cached !== undefined) return cached;
     const functions = contractFunctions(interfaceAt.get(deployment.position)?.contract_interface ?? '{}');
-    if (known.size >= CACHED) known.clear();
-    known.set(key, functions);
+    known.set(key, functions, 1);
     return functions;
-  });
+  }, CACHED);
   return async (contractId: string): Promise<ContractFunctions | undefined> => functionsOf(contractId);
 }

@@ -5,7 +5,7 @@
  * Who asks for a transaction again gets the same object, so that what is made of it can be kept with it.
  */
 import type { Database } from 'bun:sqlite';
-import { type Recent, recent } from '../../../base/cache.ts';
+import { type LruCache, lazy, lruCache, memoize } from '../../../base/cache.ts';
 import type { TransactionDetail, TransactionSummary } from '../../model/transaction.ts';
 import { prepared, type Stored } from '../../rows/statement.ts';
 
@@ -16,8 +16,8 @@ export const sql = {
 
 /** Transactions of one chain, by their position. */
 interface OfChain {
-  readonly details: Recent<number, TransactionDetail>;
-  readonly summaries: Recent<number, TransactionSummary>;
+  readonly details: LruCache<number, TransactionDetail>;
+  readonly summaries: LruCache<number, TransactionSummary>;
 }
 
 /** What is kept, with the last block of its chain: none of the transactions is of a later one. */
@@ -31,8 +31,8 @@ const DETAIL_BYTES = 32_000_000;
 const SUMMARY_BYTES = 20_000_000;
 
 const ofChain = (details: number, summaries: number): OfChain => ({
-  details: recent(details / 2),
-  summaries: recent(summaries / 2),
+  details: lruCache(details),
+  summaries: lruCache(summaries),
 });
 const nothing = ofChain(0, 0);
 
@@ -66,10 +66,10 @@ export function sharedTransactions() {
 export interface KeptTransactions {
   /** The kept transactions of the snapshot's chain. */
   ofChain(): OfChain;
-  /** Makes a function that looks something up once in each state of the file. */
-  once<T>(look: () => T): () => T;
-  /** Does the same for what is found by a key. @param most how many values are kept */
-  onceEach<T>(most: number, look: (key: string) => T): (key: string) => T;
+  /** A value that is lazy in each state of the file. */
+  lazy<T>(look: () => T): () => T;
+  /** A memo for each state of the file. @param capacity as in {@link memoize} */
+  memoize<T>(look: (key: string) => T, capacity: number): (key: string) => T;
   /**
    * Follows the chain of the snapshot. To be called when one begins.
    * @throws SQLiteError
@@ -82,8 +82,8 @@ export interface KeptTransactions {
 /** What connections use that don't say when a snapshot begins. */
 export const nothingKept: KeptTransactions = {
   ofChain: () => nothing,
-  once: (look) => look,
-  onceEach: (_, look) => look,
+  lazy: (look) => look,
+  memoize: (look) => look,
   followChain: () => {},
   leaveChain: () => {},
 };
@@ -93,7 +93,7 @@ export function keptTransactions(db: Database, shared: SharedTransactions): Kept
   const newest = prepared<TipRow, []>(db, sql.newest);
   const hashAt = prepared<Pick<TipRow, 'index_block_hash'>, [number]>(db, sql.hashAt);
   /** What to forget with any change of the file. */
-  const looks: { clear(): void }[] = [];
+  const caches: { clear(): void }[] = [];
   /** The file's version in the snapshot before. */
   let seen: number | undefined;
   /** What was kept when this connection followed it last. */
@@ -107,29 +107,20 @@ export function keptTransactions(db: Database, shared: SharedTransactions): Kept
 
   return {
     ofChain: () => chain,
-    once<T>(look: () => T): () => T {
-      let found: { value: T } | null = null;
-      looks.push({ clear: () => (found = null) });
-      return () => {
-        found ??= { value: look() };
-        return found.value;
-      };
+    lazy<T>(look: () => T): () => T {
+      const value = lazy(look);
+      caches.push(value);
+      return value;
     },
-    onceEach<T>(most: number, look: (key: string) => T): (key: string) => T {
-      const known = recent<string, { value: T }>(most / 2);
-      looks.push(known);
-      return (key) => {
-        const before = known.get(key);
-        if (before !== undefined) return before.value;
-        const value = look(key);
-        known.set(key, { value }, 1);
-        return value;
-      };
+    memoize<T>(look: (key: string) => T, capacity: number): (key: string) => T {
+      const memo = memoize(look, capacity);
+      caches.push(memo);
+      return memo;
     },
     followChain() {
       const now = version.get()?.data_version;
       if (now !== seen) {
-        for (const look of looks) look.clear();
+        for (const cache of caches) cache.clear();
         seen = now;
         followed = null;
       }

@@ -6,7 +6,9 @@
  * what the filters refuse, so that a page is full after few rows. Whichever way, no more than {@link SearchLimits} say is looked
  * at, however long the chain is.
  */
+
 import type { Database, Statement } from 'bun:sqlite';
+import { memoize } from '../../../base/cache.ts';
 import { positionsOf } from '../../../chain/position.ts';
 import type { TransactionType } from '../../../codec/transaction.ts';
 import type { OffsetPage } from '../../model/page.ts';
@@ -43,19 +45,12 @@ export const NO_FILTER: TransactionFilter = {
 type Page = OffsetPage<number>;
 
 /** Statements of the search by their names, each prepared when it is first needed. */
-function statementCache(db: Database) {
-  const statements = new Map<string, Statement<{ position: number; total: number }, Value[]>>();
-  return (name: string) => {
-    let known = statements.get(name);
-    if (known === undefined) {
-      const text = sql[name];
-      if (text === undefined) throw new Error(`no statement ${name}`);
-      known = prepared(db, text);
-      statements.set(name, known);
-    }
-    return known;
-  };
-}
+const statements = (db: Database) =>
+  memoize((name): Statement<{ position: number; total: number }, Value[]> => {
+    const text = sql[name];
+    if (text === undefined) throw new Error(`no statement ${name}`);
+    return prepared(db, text);
+  });
 
 /** Pages of the whole chain in its order, found without counting what stands before them. */
 function ordinalPages(db: Database) {
@@ -79,7 +74,7 @@ const tooManyPass = (limit: number): TooMuchWorkError =>
 
 /** @param limits others than usual, for tests of each way */
 export function transactionSearch(db: Database, details: DetailQueries, limits: SearchLimits = LIMITS) {
-  const statement = statementCache(db);
+  const statement = statements(db);
   const sizeOfAll = prepared<{ size: number }, []>(db, sizes.all);
   const measure = filterMeasure(db, limits.rows);
   const ordinals = ordinalPages(db);
