@@ -165,7 +165,7 @@ test('there and back at any limits, each row that stays is shown once and in ord
   await assertProperty(
     fc.asyncProperty(
       fc.nat({ max: 10_000 }),
-      fc.shuffledSubarray([0, 0, 1, 2, 3], { minLength: 5 }),
+      fc.shuffledSubarray([0, 1, 3], { minLength: 3 }),
       chances,
       async (seed, forks, stream) => {
         const chance: Chance = { below: (limit) => Number(stream.next().value) % limit };

@@ -489,7 +489,7 @@ browserTest('texts of the chain are shown as text, whatever they hold', async ()
   await using visited = await visit(hostile.api);
   const { page, complaints } = visited;
   for (const path of paths) {
-    await page.goto(hostile.api + path);
+    await follow(page, path);
     await loaded(page);
     const found = await page.evaluate(`({
       attacked: window.attacked,
@@ -500,7 +500,7 @@ browserTest('texts of the chain are shown as text, whatever they hold', async ()
     expect([path, found]).toEqual([path, { foreign: 0, links: 0, hidden: false }]);
     expect([path, await overflow(page)]).toEqual([path, 0]);
   }
-  await page.goto(`${hostile.api}/transactions/${sent.id}`);
+  await follow(page, `/transactions/${sent.id}`);
   await page.getByText(MEMO.slice(0, 20)).first().waitFor();
   expect(complaints).toEqual([]);
 });

@@ -25,17 +25,17 @@ import { until } from '../support/time/until.ts';
 import { finished, killed, readyLine, stackside } from './crash-process.ts';
 import { command } from './stackside.ts';
 
-/** Each round begins with an empty directory and kills 20 times: imports with a journal and without, and servers. */
+/** Each round begins with an empty directory and kills 6 times and more: imports with a journal and without, and servers. */
 const seeds: readonly number[] = Array.from({ length: casesOf(1) }, (_, round) => firstSeed + round);
 const KILLS_OF_AN_IMPORT = 2;
-const KILLS_OF_A_SERVER = 10;
+const KILLS_OF_A_SERVER = 4;
 
 /** When all events came, for a process that receives them as quickly as they can be sent. */
 const RECEIVED_AT = Date.parse('2026-11-21T00:00:00Z') * 1_000;
 const problems = (directory: string) => checkDirectory(directory).filter((result) => result.problems.length > 0);
 
 /** Rows beside each event that no index holds: they cost little, and fill an import's transactions. */
-const ROWS_BESIDE = 8;
+const ROWS_BESIDE = 20;
 const beside = ({ time }: NodeEvent, event: number): NodeEvent[] =>
   Array.from({ length: ROWS_BESIDE }, (_, row) => ({
     path: '/stackerdb_chunks',
@@ -46,7 +46,7 @@ const beside = ({ time }: NodeEvent, event: number): NodeEvent[] =>
 /** Enough rows for several of an import's transactions. */
 const recorded: NodeEvent[] = devnetEvents({
   seed: 1,
-  blocks: 200,
+  blocks: 80,
   accounts: 12,
   transactionsPerBlock: 1,
   forkEvery: 15,
@@ -237,7 +237,7 @@ async function postToKilled(events: readonly NodeEvent[], directory: string, see
 test.each(seeds)(
   'a server that is killed while events come, and is sent again what it did not answer, ends as one that never was: seed %d',
   async (seed) => {
-    const options = { seed: seed + 1, blocks: 90, accounts: 12, transactionsPerBlock: 4, forkEvery: 8 };
+    const options = { seed: seed + 1, blocks: 40, accounts: 12, transactionsPerBlock: 4, forkEvery: 8 };
     const events = [...devnetEvents(options)];
     using directory = dataDirectory();
     const kills = await postToKilled(events, directory.path, seed);

@@ -18,9 +18,9 @@ import { moment } from '../support/time/moment.ts';
 import { until } from '../support/time/until.ts';
 import { killed, readyLine, type Stackside, stackside } from './crash-process.ts';
 
-const BLOCKS = casesOf(60);
+const BLOCKS = casesOf(26);
 const HOOKS = 50;
-const KILL_EVERY_BLOCKS = 20;
+const KILL_EVERY_BLOCKS = 10;
 const prng = new Prng(`hooks/soak/${firstSeed}`);
 
 // biome-ignore lint/suspicious/noExplicitAny: payloads are looked into

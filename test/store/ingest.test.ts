@@ -60,7 +60,7 @@ const thrownBy = (action: () => unknown): unknown => {
 
 test('every event that is sent again at once changes nothing, in the index and in the journal', () => {
   using open = openNew();
-  for (const event of devnet(1, 20)) {
+  for (const event of devnet(1, 10)) {
     open.ingest.receive(event);
     const before = everything(open.directory);
     const again = { ...event, receivedAt: event.receivedAt + 1 };
@@ -388,7 +388,7 @@ function copyIndex(from: string, to: string): void {
 test('a crash before, between or after the commits of an event loses nothing, and the event sent again counts once', async () => {
   using open = openNew();
   let crashes = 0;
-  for (const [index, event] of devnet(13, 12).entries()) {
+  for (const [index, event] of devnet(13, 9).entries()) {
     if (index % 3 !== 0) {
       open.ingest.receive(event);
       continue;
