@@ -57,34 +57,34 @@ export function memoizeByObject<Key extends object, Value>(compute: (of: Key) =>
 
 /**
  * A cache that evicts what was least recently used, by two generations: when the younger one has half of the capacity, the
- * older one is dropped, so that nothing is to be done for each entry that goes.
+ * older one is dropped, so that nothing is to be done for each value that goes.
  */
 export interface LruCache<Key, Value> {
   get(key: Key): Value | undefined;
-  /** @param size what the entry takes, in the unit of the capacity */
+  /** @param size what the value takes, in the unit of the capacity */
   set(key: Key, value: Value, size: number): void;
   clear(): void;
 }
 
-interface Entry<Value> {
+interface Cached<Value> {
   value: Value;
   size: number;
 }
 
 /** @param capacity sum of sizes; 0 for a cache that stays empty */
 export function lruCache<Key, Value>(capacity: number): LruCache<Key, Value> {
-  let older = new Map<Key, Entry<Value>>();
-  let younger = new Map<Key, Entry<Value>>();
+  let older = new Map<Key, Cached<Value>>();
+  let younger = new Map<Key, Cached<Value>>();
   let size = 0;
 
-  function add(key: Key, entry: Entry<Value>): void {
+  function add(key: Key, cached: Cached<Value>): void {
     if (size > capacity / 2) {
       older = younger;
       younger = new Map();
       size = 0;
     }
-    size += entry.size - (younger.get(key)?.size ?? 0);
-    younger.set(key, entry);
+    size += cached.size - (younger.get(key)?.size ?? 0);
+    younger.set(key, cached);
   }
 
   return {

@@ -8,15 +8,15 @@ import { edenGC, fullGC } from 'bun:jsc';
 const FULL_EVERY = 4;
 
 /**
- * A function to call at each of many steps, which collects garbage once in so many calls.
- * @param steps few enough that what they leave behind is some megabytes
+ * A function to call after each of many parts of long work, which collects garbage once in so many calls.
+ * @param calls few enough that the parts between two collections leave some megabytes
  */
-export function collecting(steps: number): () => void {
-  let step = 0;
+export function collecting(calls: number): () => void {
+  let call = 0;
   return () => {
-    step += 1;
-    if (step % (steps * FULL_EVERY) === 0) fullGC();
-    else if (step % steps === 0) edenGC();
+    call += 1;
+    if (call % (calls * FULL_EVERY) === 0) fullGC();
+    else if (call % calls === 0) edenGC();
   };
 }
 

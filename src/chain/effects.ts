@@ -131,8 +131,8 @@ type FtBalance = Omit<Extract<Effect, { kind: 'ft_balance' }>, 'kind' | 'sign'>;
 type FtToken = Omit<Extract<Effect, { kind: 'ft_token' }>, 'kind' | 'sign'>;
 type TokenChange = Omit<Extract<Effect, { kind: 'token_change' }>, 'kind' | 'sign'>;
 
-/** The entry of a key, made where there is none. */
-function entry<V>(map: Map<string, V>, key: string, make: () => V): V {
+/** The value of a key, inserted where there is none. */
+function getOrInsert<V>(map: Map<string, V>, key: string, make: () => V): V {
   let found = map.get(key);
   if (found === undefined) {
     found = make();
@@ -153,7 +153,7 @@ class TokenSums {
     const moves: Effect[] = [];
     const changes = new Map<string, TokenChange>();
     const change = (principal: string, token: 'ft' | 'nft', asset: string): TokenChange =>
-      entry(changes, `${principal} ${token} ${asset}`, () => ({
+      getOrInsert(changes, `${principal} ${token} ${asset}`, () => ({
         position,
         principal,
         token,
@@ -179,8 +179,8 @@ class TokenSums {
 
   #move(asset: string, sender: string | null, recipient: string | null, amount: bigint): void {
     const balance = (principal: string): FtBalance =>
-      entry(this.#balances, `${principal} ${asset}`, () => ({ asset, principal, balance: 0n, transfers: 0 }));
-    const token = entry(this.#tokens, asset, () => ({ asset, supply: 0n, events: 0 }));
+      getOrInsert(this.#balances, `${principal} ${asset}`, () => ({ asset, principal, balance: 0n, transfers: 0 }));
+    const token = getOrInsert(this.#tokens, asset, () => ({ asset, supply: 0n, events: 0 }));
     token.events += 1;
     if (sender === null) token.supply += amount;
     else {

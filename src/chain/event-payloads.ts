@@ -173,7 +173,7 @@ class PackedEvents implements ChainEvents {
    */
   constructor(texts: Iterable<string>, parse: (json: string) => ChainEvent[]) {
     this.#parse = parse;
-    const step = collecting(CHUNKS_OF_A_COLLECTION);
+    const collect = collecting(CHUNKS_OF_A_COLLECTION);
     let length = 0;
     let chunk: string[] = [];
     let characters = 0;
@@ -185,17 +185,17 @@ class PackedEvents implements ChainEvents {
       this.#chunks.push(packed(chunk));
       chunk = [];
       characters = 0;
-      step();
+      collect();
     }
     if (chunk.length > 0) this.#chunks.push(packed(chunk));
     this.length = length;
   }
 
   *[Symbol.iterator](): Generator<ChainEvent> {
-    const step = collecting(CHUNKS_OF_A_COLLECTION);
+    const collect = collecting(CHUNKS_OF_A_COLLECTION);
     for (const chunk of this.#chunks) {
       yield* this.#parse(decoder.decode(zstdDecompressSync(chunk)));
-      step();
+      collect();
     }
   }
 

@@ -91,10 +91,10 @@ const EVENTS_OF_A_COLLECTION = 20_000;
 function involvementsWithin(transaction: ChainTransaction, isWithin: IsWithin): Involvements {
   const found: Involvements = new Map();
   addSigners(transaction, found, isWithin);
-  const step = collecting(EVENTS_OF_A_COLLECTION);
+  const collect = collecting(EVENTS_OF_A_COLLECTION);
   for (const event of transaction.events) {
     addParties(event, found, isWithin);
-    step();
+    collect();
   }
   return found;
 }

@@ -125,10 +125,10 @@ export class SlicedEvents implements Iterable<EventPayload> {
   }
 
   *[Symbol.iterator](): Generator<EventPayload> {
-    const step = collecting(EVENTS_OF_A_COLLECTION);
+    const collect = collecting(EVENTS_OF_A_COLLECTION);
     for (let index = 0; index < this.#slices.length; index++) {
       yield parseJson(this.textAt(index)) as EventPayload;
-      step();
+      collect();
     }
   }
 }

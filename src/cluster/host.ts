@@ -80,11 +80,11 @@ type InTurn = <T>(job: () => Promise<T>) => Promise<T>;
 /** Runs a job at once: whoever asks has the turn already. */
 const atOnce: InTurn = (job) => job();
 
-/** What a step came to. */
-interface Stepped {
+/** What a synchronisation came to. */
+interface Synchronised {
   /** Whether entries were followed, or given back to the log. */
   moved: boolean;
-  /** Whether host and log have the same entries, as far as the step saw. */
+  /** Whether host and log have the same entries, as far as was read. */
   level: boolean;
 }
 
@@ -200,7 +200,7 @@ export class ClusterHost {
         if (!(error instanceof UnknownParentError)) throw error;
         orphan = error;
       }
-      const { moved } = await this.#ending(this.#step(atOnce));
+      const { moved } = await this.#ending(this.#synchronise(atOnce));
       if (!moved) throw orphan ?? new LogUnavailableError('the log refuses an entry and has no other of its number');
     }
     throw new HostBehindError();
@@ -235,11 +235,11 @@ export class ClusterHost {
   async #follow(): Promise<void> {
     const { log, entries, queue, clock } = this.#options;
     const { signal } = this.#stopping;
-    /** Whether the last step came to nothing: once, an entry may have come in between. */
+    /** Whether the last synchronisation came to nothing: once, an entry may have come in between. */
     let idle = false;
     while (!signal.aborted) {
       try {
-        const { moved, level } = await this.#step((job) => queue.run(job));
+        const { moved, level } = await this.#synchronise((job) => queue.run(job));
         if (level && !signal.aborted) await log.wait(entries.place().id, signal);
         else if (!moved && idle) await pause(clock, RETRY_MS, signal);
         idle = !moved && !level;
@@ -251,11 +251,11 @@ export class ClusterHost {
   }
 
   /**
-   * A step that brings host and log together: the host follows what it lacks, or gives back what the log has lost.
+   * Brings host and log together: the host follows what it lacks, or gives back what the log has lost.
    * @param inTurn runs what writes; what only reads is done before
    * @throws LogUnavailableError, UnsoundLogError, StoreUnavailableError, OperatorError
    */
-  async #step(inTurn: InTurn): Promise<Stepped> {
+  async #synchronise(inTurn: InTurn): Promise<Synchronised> {
     const { log, entries } = this.#options;
     const { id, chain } = entries.place();
     await this.#requireChain(false);

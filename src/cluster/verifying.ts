@@ -59,7 +59,7 @@ export function verifying({ log, missing, entries, isHeld, clock, say }: Verifyi
     return START;
   }
 
-  async function step(): Promise<void> {
+  async function verifyBatch(): Promise<void> {
     at ??= await begin();
     const found: LogFault[] = [];
     const next = await verifyRange(log, at, (fault) => found.push(fault));
@@ -85,7 +85,7 @@ export function verifying({ log, missing, entries, isHeld, clock, say }: Verifyi
       return;
     }
     try {
-      await step();
+      await verifyBatch();
     } catch (error) {
       // The range is tried again: the log is away, or what was to be filled can't be read of the journal, or changed meanwhile.
       const isPassing = error instanceof LogUnavailableError || error instanceof OperatorError;

@@ -7,7 +7,7 @@ import type { HookEngine } from './engine.ts';
 import { type HookLog, logTaskFailure } from './log-event.ts';
 
 const EVERY_MS = 60_000;
-/** Rows that a step takes at most, so that it stays short. */
+/** Rows of a batch, so that it takes a few milliseconds. */
 const BATCH = 2_000;
 /** Bodies of delivered ones that a hook keeps. */
 const MOST_BODIES = 10_000;
@@ -57,9 +57,9 @@ export function upkeepCommands({ store }: Pick<HookEngine, 'store'>) {
 export interface Maintenance {
   /** Also once it has stopped. */
   start(): void;
-  /** Resolves when the step in hand is done. */
+  /** Resolves when the batch in hand is done. */
   stop(): Promise<void>;
-  /** Once, now, in steps between which others have their turn. */
+  /** Once, now, in batches between which others have their turn. */
   run(): Promise<void>;
 }
 
@@ -73,8 +73,8 @@ interface MaintenanceOptions {
   mostBodies?: number;
 }
 
-/** Does a part of something. @returns whether there is more of it */
-type Step = () => Promise<boolean>;
+/** Forgets a batch of one kind. @returns whether there is more of it */
+type ForgetBatch = () => Promise<boolean>;
 
 /** Begins nothing by itself: `start` does. */
 export function maintenance(options: MaintenanceOptions): Maintenance {
@@ -128,7 +128,7 @@ export function maintenance(options: MaintenanceOptions): Maintenance {
     return (await commands.run('upkeep.ledger', { below, limit: BATCH })) === BATCH;
   }
 
-  const steps = (): Step[] => [
+  const kinds = (): ForgetBatch[] => [
     forgetAged,
     forgetRows,
     forgetDeep,
@@ -138,8 +138,8 @@ export function maintenance(options: MaintenanceOptions): Maintenance {
 
   async function work(): Promise<void> {
     try {
-      for (const step of steps()) {
-        while (!stopped && (await step())) await clock.turn();
+      for (const forgetBatch of kinds()) {
+        while (!stopped && (await forgetBatch())) await clock.turn();
         await clock.turn();
       }
     } catch (error) {

@@ -63,7 +63,7 @@ export function startFeed(options: FeedOptions): () => Promise<void> {
    * @returns whether time was up before all were pushed
    */
   async function push(read: Reader, changes: readonly Change[]): Promise<boolean> {
-    const step = turnAfter(TURN_MS, clock);
+    const turn = turnAfter(TURN_MS, clock);
     const end = clock.monotonic() + LONGEST_POLL_MS;
     for (const change of changes) {
       if (clock.monotonic() >= end) return true;
@@ -71,7 +71,7 @@ export function startFeed(options: FeedOptions): () => Promise<void> {
       last = change.id;
       for await (const message of messagesOf(read, change)) {
         subscriptions.publish(message);
-        await step();
+        await turn();
       }
     }
     return false;

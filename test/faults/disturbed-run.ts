@@ -99,7 +99,7 @@ function trimming(directory: string, connect: Connect) {
       now: clock.now,
       every: clock.every,
       connect,
-      step: { entries: TRIMMED, bytes: Number.POSITIVE_INFINITY },
+      batch: { entries: TRIMMED, bytes: Number.POSITIVE_INFINITY },
       blocks: KEPT_BLOCKS,
     });
     return { step: () => clock.tick(), stop };

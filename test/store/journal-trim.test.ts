@@ -75,8 +75,8 @@ function trim(
   const said: RetentionEvent[] = [];
   const clock = manualClock();
   const options = { directory, keep, log: (event: RetentionEvent) => said.push(event), now: () => now };
-  const step = { entries: STEP, bytes };
-  const stop = startRetention({ ...options, ...connection, every: clock.every, step, blocks });
+  const batch = { entries: STEP, bytes };
+  const stop = startRetention({ ...options, ...connection, every: clock.every, batch, blocks });
   for (let tick = 0; tick < ticks; tick++) clock.tick();
   stop();
   return said;
@@ -99,7 +99,7 @@ function oldestOf(blocks: number): number {
   );
 }
 
-test('what a backup holds is removed in steps, and what forks may need stays', () => {
+test('what a backup holds is removed in batches, and what forks may need stays', () => {
   using directory = withBackup(last.id);
   const before = journalRows(directory.path);
   const said = trim(directory.path);
@@ -112,13 +112,13 @@ test('what a backup holds is removed in steps, and what forks may need stays', (
   expect(problemsOf(directory.path)).toEqual([]);
 });
 
-test('a step is shorter where payloads are large', () => {
+test('a batch is smaller where payloads are large', () => {
   using directory = withBackup(last.id);
   trim(directory.path, { ticks: 3, bytes: 1 });
   expect(firstIn(directory.path)).toBe(4);
 });
 
-test('whichever call fails, the journal is one chain, and the next step goes on', () => {
+test('whichever call fails, the journal is one chain, and the next batch goes on', () => {
   using counted = withBackup(last.id);
   let calls = 0;
   {
@@ -147,11 +147,11 @@ test('whichever call fails, the journal is one chain, and the next step goes on'
   }
 });
 
-// A step that finds another one's transaction open sees what that one removed, and goes on behind it.
+// A batch that finds another one's transaction open sees what that one removed, and goes on behind it.
 test.each([
   ['begun, though it was said to have failed', { 'BEGIN IMMEDIATE': 'done' }, 1 + STEP],
   ['to be undone, which failed as well', { COMMIT: 'kept', ROLLBACK: 'kept' }, 1 + 2 * STEP],
-] as const)('a step whose transaction was %s is made by the next one of the same keeper', (_, failing, first) => {
+] as const)('a batch whose transaction was %s is made by the next one of the same keeper', (_, failing, first) => {
   using directory = withBackup(last.id);
   const left = new Map<string, Fault['effect']>(Object.entries(failing));
   const store = faultStore();
@@ -164,7 +164,7 @@ test.each([
   expect([left.size, firstIn(directory.path)]).toEqual([0, first]);
 });
 
-test('a step that could not begin holds no lock against events', () => {
+test('a batch that could not begin holds no lock against events', () => {
   using directory = withBackup(last.id);
   const store = faultStore();
   store.follow(({ sql }) => (sql === 'BEGIN IMMEDIATE' ? { code: 'io', effect: 'done' } : null));

@@ -133,10 +133,10 @@ export function effectsWriter(db: Database, dictionaries: Dictionaries, options:
   return {
     apply(effects) {
       values.begin();
-      const step = collecting(EFFECTS_OF_A_COLLECTION);
+      const collect = collecting(EFFECTS_OF_A_COLLECTION);
       for (const effect of effects) {
         applyOne(effect);
-        step();
+        collect();
       }
     },
     empty() {

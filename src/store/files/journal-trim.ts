@@ -4,8 +4,8 @@ import { type Connect, openToWrite, prepared, rollBack, setPatience } from './co
 import { journalPath } from './database.ts';
 import { requirePresentVersion } from './journal.ts';
 
-/** The most that one step removes. */
-export interface TrimmingStep {
+/** The most that one batch removes. */
+export interface TrimmingBatch {
   entries: number;
   /** Bytes of payloads, as they are stored. */
   bytes: number;
@@ -32,11 +32,11 @@ function trimmingThrough(db: Database) {
   const mark = db.prepare<null, [number, Uint8Array]>('INSERT INTO breaks VALUES (?1, ?2)');
   return {
     /**
-     * The oldest entries that make a step.
+     * The oldest entries that make a batch.
      * @param bytes of their payloads after which fewer do: SQLite reads each page that it frees
      * @returns their first and last id; null where the journal has no more entries than that
      */
-    oldest({ entries, bytes }: TrimmingStep): { first: number; last: number } | null {
+    oldest({ entries, bytes }: TrimmingBatch): { first: number; last: number } | null {
       const rows = oldest.all(entries + 1);
       const [first] = rows;
       let sum = 0;
@@ -59,7 +59,7 @@ function trimmingThrough(db: Database) {
      */
     trimTo(id: number): void {
       try {
-        // What an earlier step could not end.
+        // What an earlier batch could not end.
         rollBack(db);
         db.run('BEGIN IMMEDIATE');
         const { value } = requireOne(chainAt.get(id), `chain value of entry ${id}`);

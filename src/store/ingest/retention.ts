@@ -1,13 +1,13 @@
 /**
  * Keeps the journal of a server short, where the operator wants that: entries that a verified backup holds are removed
- * once they are old enough, in small steps between the events.
+ * once they are old enough, in small batches between the events.
  */
 import type { Database } from 'bun:sqlite';
 import type { Every } from '../../base/clock.ts';
 import { OperatorError } from '../../base/errors.ts';
 import type { Connect } from '../files/connection.ts';
 import { openReader } from '../files/database.ts';
-import { type JournalTrimming, openJournalTrimming, type TrimmingStep } from '../files/journal-trim.ts';
+import { type JournalTrimming, openJournalTrimming, type TrimmingBatch } from '../files/journal-trim.ts';
 import { newestBackup } from '../files/newest-backup.ts';
 import { unavailable } from '../files/store-failure.ts';
 import { storedBackfillState, storedStage } from '../rows/enums.ts';
@@ -29,17 +29,17 @@ interface RetentionOptions {
   now: () => number;
   every: Every;
   connect?: Connect;
-  /** What a step removes, and blocks whose entries are kept; others than usual are for tests. */
-  step?: TrimmingStep;
+  /** The size of a batch, and blocks whose entries are kept; others than usual are for tests. */
+  batch?: TrimmingBatch;
   blocks?: number;
 }
 
-/** Milliseconds between two steps. */
+/** Milliseconds between two batches. */
 const EVERY_MS = 1_000;
-/** A step ends within some milliseconds, and is not worth its sync for less. */
-const STEP: TrimmingStep = { entries: 200, bytes: 8_000_000 };
-/** Steps after which the index is asked again which entries it may still read. */
-const STEPS_BETWEEN_LOOKS = 60;
+/** A batch is removed within some milliseconds, and is not worth its sync for less. */
+const BATCH: TrimmingBatch = { entries: 200, bytes: 8_000_000 };
+/** Batches after which the index is asked again which entries it may still read. */
+const BATCHES_BETWEEN_LOOKS = 60;
 
 const DAY_US = 86_400_000_000;
 const MICROSECONDS = 1_000;
@@ -85,17 +85,17 @@ function allowedByBackup(directory: string, journal: JournalTrimming, first: num
   return { reason: `the backup at ${location} is of another journal` };
 }
 
-/** What a step did: removed entries, nothing for a reason that the log names, or nothing since all are to be kept. */
-type Step = { entries: number; upTo: number; location: string } | { reason: string } | null;
+/** What became of a batch: removed entries, nothing for a reason that the log names, or nothing since all are to be kept. */
+type Trimmed = { entries: number; upTo: number; location: string } | { reason: string } | null;
 
 /** A keeper that has the files open. */
 function openKeeper(options: RetentionOptions) {
-  const { directory, keep, now, connect, step = STEP, blocks = KEPT_BLOCKS } = options;
+  const { directory, keep, now, connect, batch = BATCH, blocks = KEPT_BLOCKS } = options;
   const journal = openJournalTrimming(directory, connect);
   const index = openReader(directory);
   /** Entries from here on are needed; asked for now and then. */
   let needed: number | null = null;
-  let steps = 0;
+  let batches = 0;
 
   const isOldEnough = (id: number): boolean => {
     if (keep === 'snapshot') return true;
@@ -104,15 +104,15 @@ function openKeeper(options: RetentionOptions) {
   };
 
   function isNeeded(id: number): boolean {
-    if (steps % STEPS_BETWEEN_LOOKS === 0) needed = oldestNeeded(index, blocks);
-    steps += 1;
+    if (batches % BATCHES_BETWEEN_LOOKS === 0) needed = oldestNeeded(index, blocks);
+    batches += 1;
     return needed === null || id >= needed;
   }
 
   return {
     /** Removes the next entries that may go. @throws SQLiteError, OperatorError */
-    step(): Step {
-      const range = journal.oldest(step);
+    trim(): Trimmed {
+      const range = journal.oldest(batch);
       if (range === null) return null;
       const { first, last } = range;
       if (!isOldEnough(last) || isNeeded(last)) return null;
@@ -151,21 +151,21 @@ export function startRetention(options: RetentionOptions): () => void {
     log({ event: 'journal_not_trimmed', reason });
   }
 
-  function step(): void {
+  function trim(): void {
     try {
-      const done = keeper.step();
+      const done = keeper.trim();
       if (done === null) report();
       else if ('reason' in done) sayOnce(done.reason);
       else removed = { ...done, entries: removed.entries + done.entries };
     } catch (error) {
       // The backup's note can't be read.
       if (error instanceof OperatorError) sayOnce(error.message);
-      // What fails here fails for the events, too, which say so; another step comes.
+      // What fails here fails for the events, too, which say so; another batch follows.
       else if (unavailable(error) === null) throw error;
     }
   }
 
-  const stop = every(EVERY_MS, step);
+  const stop = every(EVERY_MS, trim);
   return () => {
     stop();
     keeper.close();

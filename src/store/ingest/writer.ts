@@ -241,7 +241,7 @@ export class Writer {
   ): T | 'conflict' | Promise<T | 'conflict'> {
     this.#begin();
     const head = this.#guarded(() => this.place());
-    const { result, event } = this.#step(() => {
+    const { result, event } = this.#inTransaction(() => {
       const proposed = propose(head.id + 1);
       if (proposed.event !== null) this.#moveTo(headAfter(head, proposed.event));
       return proposed;
@@ -350,7 +350,7 @@ export class Writer {
       const payload = readPayload(event.path, event.text);
       this.#begin();
       const head = this.#guarded(() => this.place());
-      const applied = this.#step(() => router.apply(payload, event, head.id + 1, false));
+      const applied = this.#inTransaction(() => router.apply(payload, event, head.id + 1, false));
       if (applied.outcome === 'applied') {
         const { path, text, receivedAt } = event;
         const place = headAfter(head, event);
@@ -452,7 +452,7 @@ export class Writer {
 
   #followed(entry: Entry, live: boolean): Applied {
     try {
-      const applied = this.#step(() => this.#apply(entry, live));
+      const applied = this.#inTransaction(() => this.#apply(entry, live));
       this.#guarded(() => this.#options.journal.append(entry));
       return applied;
     } catch (cause) {
@@ -643,7 +643,7 @@ export class Writer {
    * Runs `work` in the open transaction. Where it throws, nothing of the transaction stays but what the journal committed.
    * @throws what `work` throws, StoreUnavailableError
    */
-  #step<T>(work: () => T): T {
+  #inTransaction<T>(work: () => T): T {
     try {
       return work();
     } catch (error) {
