@@ -48,7 +48,7 @@ export interface BackupOptions {
   /** Makes what applies the journal's commands. */
   machine: ComposeMachine;
   /** Names of files of the data directory that the backup leaves out, and that are needed to go on as before. */
-  keepElsewhere?: readonly string[];
+  neededElsewhere?: readonly string[];
   /** The version of this program. */
   program: string;
   /** The clock, in Unix milliseconds. */
@@ -148,7 +148,7 @@ async function writeFiles(options: BackupOptions, copy: string): Promise<BackupF
 const sumOf = (numbers: readonly number[]): number => numbers.reduce((sum, number) => sum + number, 0);
 
 function manifestOf(options: BackupOptions, standing: Standing, files: BackupFile[]): Manifest {
-  const { program, now, keepElsewhere = [], partBytes = PART_BYTES } = options;
+  const { program, now, neededElsewhere = [], partBytes = PART_BYTES } = options;
   const { chainId, tip, place, schema } = standing;
   return {
     format: FORMAT,
@@ -162,7 +162,7 @@ function manifestOf(options: BackupOptions, standing: Standing, files: BackupFil
     position: place.id,
     chain: place.chain.toHex(),
     schema,
-    keep_elsewhere: [...keepElsewhere],
+    keep_elsewhere: [...neededElsewhere],
     public: options.public,
     compression: 'zstd',
     part_bytes: partBytes,

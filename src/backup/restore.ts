@@ -1,5 +1,5 @@
 /**
- * Brings a backup into an empty data directory. What is there already is read again and kept where it is what the
+ * Brings a backup into an empty data directory. What is there already is read again and used where it is what the
  * manifest says, so that a restore goes on wherever the one before broke off.
  */
 import { readFileSync, statfsSync, writeFileSync } from 'node:fs';
@@ -14,7 +14,7 @@ import { lockForRestore } from '../store/files/lock.ts';
 import { noteBackup } from '../store/files/newest-backup.ts';
 import { FILE_MODE, makePrivateDirectory, makePrivateFile } from '../store/files/private-files.ts';
 import { clearDoneRestore, installRestoredFiles, isInPlace, requireNoData } from '../store/files/restore.ts';
-import { keptManifestPath, restoreStaging } from '../store/files/restore-marker.ts';
+import { restoreStaging, storedManifestPath } from '../store/files/restore-marker.ts';
 import { inParallel, type ReportBytes } from './backup.ts';
 import {
   type BackupFile,
@@ -72,10 +72,10 @@ async function manifestAt({ source, chainId }: RestoreOptions): Promise<Manifest
   return manifest;
 }
 
-/** The bytes of the manifest that a restore before this one kept; null where there was none. */
-function keptManifest(directory: string): Buffer | null {
+/** The bytes of the manifest that a restore before this one stored; null where there was none. */
+function storedManifest(directory: string): Buffer | null {
   try {
-    return readFileSync(keptManifestPath(directory));
+    return readFileSync(storedManifestPath(directory));
   } catch (error) {
     if (hasCode(error, 'ENOENT')) return null;
     throw error;
@@ -88,19 +88,19 @@ function keptManifest(directory: string): Buffer | null {
  */
 function beginRestore(directory: string, manifest: Manifest): void {
   const bytes = manifestBytes(manifest);
-  const kept = keptManifest(directory);
-  if (kept?.equals(bytes) === true) return;
-  if (kept !== null) {
+  const stored = storedManifest(directory);
+  if (stored?.equals(bytes) === true) return;
+  if (stored !== null) {
     throw new OperatorError(
       `A restore of another backup into ${directory} is not finished.`,
       'Give the location of that backup, or remove the directory to begin anew.',
     );
   }
   makePrivateDirectory(restoreStaging(directory));
-  const file = wholeFile(keptManifestPath(directory), FILE_MODE);
+  const file = wholeFile(storedManifestPath(directory), FILE_MODE);
   try {
     writeFileSync(file.partial, bytes);
-    file.keep();
+    file.commit();
   } finally {
     file.discard();
   }

@@ -29,7 +29,7 @@ interface Memo<Value> {
   clear(): void;
 }
 
-/** @param capacity results that are kept at most; all of them where the caller is short-lived */
+/** @param capacity results that are cached at most; all of them where the caller is short-lived */
 export function memoize<Value>(compute: (key: string) => Value, capacity = Number.POSITIVE_INFINITY): Memo<Value> {
   const results = lruCache<string, { value: Value }>(capacity);
   const value = (key: string): Value => {

@@ -40,10 +40,10 @@ export interface WholeFile {
   /** The path to write to until the file is whole. An empty file exists there from the start. */
   readonly partial: string;
   /** Renames the partial file to the final path, and replaces a file that exists there. @throws OperatorError */
-  keep(): void;
+  commit(): void;
   /** Whether the file is at its final path, which is so even where the rename could not be synced to the disk. */
-  isKept(): boolean;
-  /** Removes the partial file unless it was kept. A file at the final path stays. */
+  isInPlace(): boolean;
+  /** Removes the partial file unless it was committed. A file at the final path stays. */
   discard(): void;
 }
 
@@ -79,7 +79,7 @@ export function wholeFile(path: string, mode = 0o666): WholeFile {
   });
   const { ino } = fstatSync(file);
   let open = true;
-  let kept = false;
+  let inPlace = false;
   const close = (): void => {
     if (open) closeSync(file);
     open = false;
@@ -89,20 +89,20 @@ export function wholeFile(path: string, mode = 0o666): WholeFile {
   return {
     path,
     partial,
-    keep() {
+    commit() {
       onFile(path, () => {
         fsyncSync(file);
         if (!isOurs())
           throw new OperatorError(`Another process writes ${path}, too.`, 'Let one of the two finish first.');
         close();
         renameSync(partial, place);
-        kept = true;
+        inPlace = true;
         syncDirectory(dirname(place));
       });
     },
-    isKept: () => kept,
+    isInPlace: () => inPlace,
     discard() {
-      if (!kept && isOurs()) rmSync(partial);
+      if (!inPlace && isOurs()) rmSync(partial);
       close();
     },
   };
@@ -141,7 +141,7 @@ export function secretFileText(file: string, flag: string): string {
  * directory itself is the owner's alone.
  * @throws OperatorError where it can't be read
  */
-export function keptSecret(file: string): string | null {
+export function storedSecret(file: string): string | null {
   try {
     return readFileSync(file, 'utf8').trim();
   } catch (cause) {
@@ -156,7 +156,7 @@ function writeSecret(path: string, text: string): void {
   const file = wholeFile(path, OWN);
   try {
     writeFileSync(file.partial, `${text}\n`);
-    file.keep();
+    file.commit();
   } catch (error) {
     file.discard();
     throw error;

@@ -158,7 +158,7 @@ const packed = (texts: readonly string[]): Uint8Array =>
   zstdCompressSync(`[${texts.join(',')}]`, { level: COMPRESSION_LEVEL });
 
 /**
- * The events of a transaction that has hundreds of thousands, as in a genesis block: kept as compressed JSON, and made
+ * The events of a transaction that has hundreds of thousands, as in a genesis block: held as compressed JSON, and made
  * anew whenever the list is gone through. As objects they would take some ten times the memory of their JSON.
  */
 class PackedEvents implements ChainEvents {

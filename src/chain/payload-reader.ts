@@ -222,7 +222,7 @@ export const WITHHELD_PATH = '';
 
 /**
  * Whether an event may come by this path: one that this program knows, or one that a newer node may post to. Such an event is
- * kept in the journal and changes nothing.
+ * stored in the journal and changes nothing.
  */
 export const mayBeEventPath = (path: string): boolean =>
   isEventPath(path) || (!isHostPath(path) && /^\/[a-z][a-z0-9_]{1,63}(\/[a-z0-9_]{1,64})?$/.test(path));
@@ -232,7 +232,7 @@ export const isHostPath = (path: string): boolean => path.startsWith('/stackside
 
 /**
  * The payload of an entry that a journal or a log holds. A newer program may have written it: an event of a path that this
- * one doesn't know is kept, and changes nothing. So a version may give a new path only to what changes nothing in any
+ * one doesn't know is stored, and changes nothing. So a version may give a new path only to what changes nothing in any
  * version; an entry that older hosts must not pass over needs a form that they refuse.
  * @throws PayloadError as {@link readPayload}
  */

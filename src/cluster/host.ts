@@ -156,7 +156,7 @@ export class ClusterHost {
     return result;
   }
 
-  /** Nothing is applied, and nothing kept in the way of other writers, as long as the log is away. */
+  /** Nothing is applied, and no other writer is blocked, as long as the log is away. */
   async #requireLog(): Promise<void> {
     if (this.#isReachable === true) return;
     try {

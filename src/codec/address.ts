@@ -156,12 +156,12 @@ export interface ParsedAddress {
   readonly hash160: Uint8Array;
 }
 
-/** Addresses that are kept parsed, by their usual spelling; they take some 2 MB. */
+/** Cached addresses, parsed, by their usual spelling; they take some 2 MB. */
 const MOST_PARSED = 8_000;
 const parsedAddresses = lruCache<string, ParsedAddress>(MOST_PARSED);
 
 /**
- * Version and hash160 of an address text, or null when its form or checksum is wrong. What was parsed lately is kept, unless
+ * Version and hash160 of an address text, or null when its form or checksum is wrong. What was parsed lately is cached, unless
  * it was spelled in another way than usual: a request names an address, and the same one in its answer's links.
  *
  * Lower case is accepted, and O, L and I for 0, 1 and 1. The first character must be S: some readers ignore it and
@@ -172,7 +172,7 @@ export function parseStacksAddress(text: string): ParsedAddress | null {
   if (known !== undefined) return known;
   const parsed = parsedAnew(text);
   if (parsed === null) return null;
-  // Kept by a text of our own, since a part of a longer text, such as a URL, keeps all of that text in memory.
+  // Cached by a text of our own, since a part of a longer text, such as a URL, keeps all of that text in memory.
   const usual = stacksAddress(parsed.version, parsed.hash160);
   if (usual === text) parsedAddresses.set(usual, parsed, 1);
   return parsed;

@@ -266,13 +266,13 @@ export class Pool {
 
   /**
    * Notes what a block of the winning chain has used up.
-   * @param keep number of blocks that a fork can undo at most
+   * @param retained number of blocks that a fork can undo at most
    */
-  forgetMined(world: World, height: number, keep: number): void {
+  forgetMined(world: World, height: number, retained: number): void {
     for (const [id, held] of this.#held) {
       if (isWaiting(held.transaction, world)) held.usedAt = null;
       else held.usedAt ??= height;
-      if (held.usedAt !== null && held.usedAt + keep < height) this.#forget(id);
+      if (held.usedAt !== null && held.usedAt + retained < height) this.#forget(id);
     }
   }
 

@@ -61,7 +61,7 @@ export interface ChainOptions {
   /** Turns the simulated time of a block (Unix seconds) into the one it gets: for chains that live in real time. */
   readonly clock?: (simulated: number) => number;
   /** Number of generations of blocks that can still be mined on. Default: all. */
-  readonly keep?: number;
+  readonly retained?: number;
   /** Transactions from outside that wait to be mined on a state; all of them that can be are mined. Default: none. */
   readonly submitted?: (world: World) => readonly SignedTransaction[];
   /**
@@ -117,7 +117,7 @@ export class SimulatedChain {
   readonly #miners: readonly Account[];
   readonly #signers: readonly Account[];
   readonly #mean: number;
-  readonly #keep: number;
+  readonly #retained: number;
   readonly #clock: (simulated: number) => number;
   readonly #submitted: NonNullable<ChainOptions['submitted']>;
   readonly #genesis: Block;
@@ -146,7 +146,7 @@ export class SimulatedChain {
     this.#mempool = options.mempool === false ? undefined : new Mempool(new Prng(`${seed}/mempool`), traffic);
     this.#attachments = new Attachments(new Prng(`${seed}/attachments`));
     this.#mean = options.transactionsPerBlock ?? 10;
-    this.#keep = options.keep ?? Number.POSITIVE_INFINITY;
+    this.#retained = options.retained ?? Number.POSITIVE_INFINITY;
     this.#clock = options.clock ?? ((simulated) => simulated);
     this.#submitted = options.submitted ?? (() => []);
     this.faucet = options.faucet === true ? accounts(seed, 'faucet', 1, network)[0] : undefined;
@@ -179,12 +179,12 @@ export class SimulatedChain {
     return this.#tip;
   }
 
-  /** A block that is still kept, on any branch; undefined for others. */
+  /** A block that is still in memory, on any branch; undefined for others. */
   block(indexBlockHash: string): Block | undefined {
     return this.#blocks.get(indexBlockHash);
   }
 
-  /** The blocks from one down to block 0, as far as they are kept. */
+  /** The blocks from one down to block 0, as far as they are in memory. */
   *ancestors(from: Block): Generator<Block> {
     for (let at: Block | undefined = from; at !== undefined; ) {
       yield at;
@@ -194,7 +194,7 @@ export class SimulatedChain {
 
   /** The state after a block. */
   world(indexBlockHash: string): World {
-    return this.#kept(indexBlockHash).world;
+    return this.#retainedBlock(indexBlockHash).world;
   }
 
   /** Whether Bitcoin has blocks that the tip hasn't seen, so that the next tenure needs no new one. */
@@ -214,10 +214,10 @@ export class SimulatedChain {
   /**
    * Mines a block.
    *
-   * @param parent index block hash of a block that is still kept; null for the genesis block
+   * @param parent index block hash of a block that is still in memory; null for the genesis block
    */
   mine(parent: string | null, options: MineOptions = {}): MinedBlock {
-    const before = parent === null ? this.#genesis : this.#kept(parent);
+    const before = parent === null ? this.#genesis : this.#retainedBlock(parent);
     const newTenure = options.newTenure ?? (options.newBurnBlock === true || before === this.#genesis);
     const burnBlocks = this.#announcedBurnBlocks(before, newTenure, options);
     const burnView = burnBlocks.at(-1) ?? this.#seenBurnBlock(before, newTenure);
@@ -400,9 +400,9 @@ export class SimulatedChain {
     };
   }
 
-  #kept(indexBlockHash: string): Block {
+  #retainedBlock(indexBlockHash: string): Block {
     const block = this.block(indexBlockHash);
-    if (block === undefined) throw new RangeError(`no block ${indexBlockHash} is kept`);
+    if (block === undefined) throw new RangeError(`no block ${indexBlockHash} is in memory`);
     return block;
   }
 
@@ -410,7 +410,7 @@ export class SimulatedChain {
     this.#blocks.set(block.indexBlockHash, block);
     this.#byHeight.set(block.height, [...(this.#byHeight.get(block.height) ?? []), block]);
     if (block.height > this.#tip.height) this.#tip = block;
-    const outdated = this.#tip.height - this.#keep;
+    const outdated = this.#tip.height - this.#retained;
     for (const old of this.#byHeight.get(outdated) ?? []) this.#blocks.delete(old.indexBlockHash);
     this.#byHeight.delete(outdated);
   }

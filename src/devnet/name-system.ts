@@ -100,7 +100,7 @@ export function namespaceOf(world: WorldView, contract: string, namespace: strin
   return (state === 'revealed' || state === 'ready') && importer !== undefined ? { state, importer } : undefined;
 }
 
-const keptNamespace = (namespace: string, { state, importer }: Namespace): Write => [
+const storedNamespace = (namespace: string, { state, importer }: Namespace): Write => [
   key.namespace(namespace),
   `${state} ${importer}`,
 ];
@@ -147,15 +147,15 @@ export interface NamespaceTerms {
   noVowelDiscount: bigint;
 }
 
-const keptTerms = (namespace: string, terms: NamespaceTerms): Write => [
+const storedTerms = (namespace: string, terms: NamespaceTerms): Write => [
   key.terms(namespace),
   JSON.stringify(terms, (_, value) => (typeof value === 'bigint' ? `u${value}` : value)),
 ];
 
 function termsOf(world: WorldView, contract: string, namespace: string): NamespaceTerms | undefined {
-  const kept = world.stored(contract, key.terms(namespace));
-  if (kept === undefined) return undefined;
-  return JSON.parse(kept, (_, value) => (typeof value === 'string' ? BigInt(value.slice(1)) : value));
+  const stored = world.stored(contract, key.terms(namespace));
+  if (stored === undefined) return undefined;
+  return JSON.parse(stored, (_, value) => (typeof value === 'string' ? BigInt(value.slice(1)) : value));
 }
 
 /** Micro-STX of a namespace by the length of its name; the last price is that of all longer ones. */
@@ -195,7 +195,7 @@ export function reveal(
   if (burntFor(world, contract, sender, hash) === undefined) return refused(errors.namespaceNotPreordered);
   if (namespaceOf(world, contract, namespace) !== undefined) return refused(errors.namespaceExists);
   const used: Write = [key.preorder(sender, hash), 'used'];
-  const writes = [used, keptTerms(namespace, terms), keptNamespace(namespace, { state: 'revealed', importer })];
+  const writes = [used, storedTerms(namespace, terms), storedNamespace(namespace, { state: 'revealed', importer })];
   return { ok: true, result: clarity.ok(clarity.bool(true)), events: [], writes };
 }
 
@@ -244,7 +244,7 @@ export function launch({ world, contract, sender }: CallContext, namespace: stri
     ok: true,
     result: clarity.ok(clarity.bool(true)),
     events: [{ type: 'contract_event', contract, value: print }],
-    writes: [keptNamespace(namespace, { ...known, state: 'ready' })],
+    writes: [storedNamespace(namespace, { ...known, state: 'ready' })],
   };
 }
 
@@ -258,7 +258,7 @@ export function setPrices(
   const terms = termsOf(world, contract, namespace);
   if (known === undefined || terms === undefined) return refused(errors.namespaceUnknown);
   if (known.importer !== sender) return refused(errors.notImporter);
-  const writes = [keptTerms(namespace, { ...terms, ...prices })];
+  const writes = [storedTerms(namespace, { ...terms, ...prices })];
   return { ok: true, result: clarity.ok(clarity.bool(true)), events: [], writes };
 }
 

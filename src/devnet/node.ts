@@ -110,7 +110,7 @@ export class SimulatedNode {
     this.chain = new SimulatedChain({
       seed,
       transactionsPerBlock: traffic,
-      keep: MAX_FORK_DEPTH + 2,
+      retained: MAX_FORK_DEPTH + 2,
       faucet: true,
       pox5Height: pox5Height ?? Number.POSITIVE_INFINITY,
       submitted: (world) => this.#pool.waiting(world),

@@ -10,7 +10,7 @@ interface ScenarioOptions {
   readonly forkDepth?: number;
 }
 
-export interface DevnetOptions extends Omit<ChainOptions, 'keep'>, ScenarioOptions {
+export interface DevnetOptions extends Omit<ChainOptions, 'retained'>, ScenarioOptions {
   /** Height at which the chain ends; blocks of losing forks are not counted. Default 100. */
   readonly blocks?: number;
 }
@@ -92,7 +92,7 @@ export class Scenario {
  */
 export function* devnetEvents(options: DevnetOptions): Generator<NodeEvent> {
   const { blocks = 100, forkDepth = 3 } = options;
-  const chain = new SimulatedChain({ ...options, keep: forkDepth + 2 });
+  const chain = new SimulatedChain({ ...options, retained: forkDepth + 2 });
   const scenario = new Scenario(chain, options);
   yield chain.genesis();
   while (chain.tip.height < blocks) yield* scenario.step();

@@ -26,7 +26,7 @@ export class World implements WorldView {
   readonly #owners: LayeredMap<string>;
   readonly #minted: LayeredMap<number>;
   readonly #locks: LayeredMap<Lock>;
-  /** What contracts keep, by contract and key. */
+  /** What contracts store, by contract and key. */
   readonly #stored: LayeredMap<string>;
   readonly #contractById: LayeredMap<DeployedContract>;
   /** What pox-5 remembers. */

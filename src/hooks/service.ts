@@ -32,7 +32,7 @@ export interface HookRules extends DeliveryRules {
   targets: TargetRules;
   /** Where the operator is notified of hooks that end; null for nowhere. */
   alertUrl: string | null;
-  /** How long bodies of what was delivered are kept. */
+  /** How long bodies of what was delivered are stored. */
   retentionMs: number;
 }
 

@@ -30,7 +30,7 @@ export function upkeepCommands({ store }: Pick<HookEngine, 'store'>) {
 
     /** Bodies of a hook's delivered ones beyond its newest. @returns how many, and the last */
     'upkeep.surplus_bodies': ({ hook, most, after, limit }: Limit & { hook: number; most: number; after: number }) =>
-      deliveries.keepBodies(hook, most, after, limit),
+      deliveries.trimBodies(hook, most, after, limit),
 
     /** Rows of what was made before a time and is done with. @returns how many */
     'upkeep.rows': ({ before, limit }: Limit & { before: number }): number => deliveries.forgetRows(before, limit),
@@ -53,7 +53,7 @@ export function upkeepCommands({ store }: Pick<HookEngine, 'store'>) {
   };
 }
 
-/** Forgets what is kept no longer, in intervals. */
+/** Removes what is past its retention, in intervals. */
 export interface Maintenance {
   /** Also once it has stopped. */
   start(): void;

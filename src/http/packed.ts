@@ -19,7 +19,7 @@ const acceptsCoding = (request: Request, coding: 'gzip' | 'br'): boolean =>
 /** Whether `Accept` names HTML, as browsers do and API clients don't; the wildcard of a client without a wish is no HTML. */
 export const acceptsHtml = (request: Request): boolean => names(request.headers.get('accept'), ['text/html']);
 
-/** A content as it is kept: packed with gzip, and perhaps with Brotli as well. */
+/** A content as it is cached: packed with gzip, and perhaps with Brotli as well. */
 export interface Packed {
   gzip: Uint8Array<ArrayBuffer> | Blob;
   brotli?: Uint8Array<ArrayBuffer>;

@@ -61,17 +61,17 @@ export function decoded(text: string): string | null {
  * The `moved` of a route whose id needs `0x`.
  * @param place which segment of the path the id is, from 1
  * @param shape what an id without `0x` looks like; anything else is left to the route to refuse
- * @param keepQuery whether the query goes along
+ * @param withQuery whether the query goes along
  */
 export const prefixed =
-  (place: number, { shape, keepQuery }: { shape: RegExp; keepQuery: boolean }) =>
+  (place: number, { shape, withQuery }: { shape: RegExp; withQuery: boolean }) =>
   (url: string): string | null => {
     const id = pathSegment(url, place);
     if (id.startsWith('0x') || !shape.test(id)) return null;
     const segments = pathOf(url).split('/');
     segments[place] = `0x${id}`;
     const query = queryText(url);
-    return segments.join('/') + (keepQuery && query !== '' ? `?${query}` : '');
+    return segments.join('/') + (withQuery && query !== '' ? `?${query}` : '');
   };
 
 export const HASH_DIGITS = /^[0-9a-fA-F]{64}$/;

@@ -34,8 +34,8 @@ export function responseCache(): ResponseCache {
     },
     set(url, tag, text) {
       const again = answers.get(url) !== undefined;
-      const kept = again && text.length <= MAX_ANSWER ? text : undefined;
-      answers.set(url, { tag, text: kept }, ENTRY + url.length + (kept?.length ?? 0));
+      const cached = again && text.length <= MAX_ANSWER ? text : undefined;
+      answers.set(url, { tag, text: cached }, ENTRY + url.length + (cached?.length ?? 0));
     },
   };
 }

@@ -36,7 +36,7 @@ export interface Subscriptions {
   counts(): Record<TopicKind, number>;
 }
 
-/** A topic that somebody is subscribed to. Its object and its key are kept once for all of them. */
+/** A topic that somebody is subscribed to. Its object and its key are in memory once for all of them. */
 interface Subscribed {
   topic: Topic;
   /** The topic as each subscriber named it. */
@@ -99,7 +99,7 @@ export function subscriptions(): Subscriptions {
         setTopics(subscriber, withTopic(own, topic));
         counts[topic.kind] += 1;
       }
-      // Most clients spell a topic as its key: then no text of their own is kept.
+      // Most clients spell a topic as its key: then no text of their own stays in memory.
       spellings.set(subscriber, spelled === topic.key ? topic.key : spelled);
       return true;
     },

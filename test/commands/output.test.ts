@@ -74,9 +74,9 @@ test('what a killed process left beside is replaced, and a link is followed', as
 test('of two that write the same file only one is kept, and neither takes the place of the other', () => {
   const [first, second] = [wholeFile(file), wholeFile(file)];
   writeFileSync(second.partial, 'second');
-  expect(() => first.keep()).toThrow(OperatorError);
+  expect(() => first.commit()).toThrow(OperatorError);
   first.discard();
-  second.keep();
+  second.commit();
   expect(readFileSync(file, 'utf8')).toBe('second');
 });
 

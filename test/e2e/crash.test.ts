@@ -100,7 +100,7 @@ async function killAfter(rows: number, directory: string, holds = () => true): P
 }
 
 /** How many entries of the journal an import has made durable, whatever became of it. */
-function keptOnDisk(directory: string): number {
+function storedEntries(directory: string): number {
   const path = journalPath(directory);
   if (!existsSync(path)) return 0;
   using db = new Database(path, { readonly: true });
@@ -116,12 +116,12 @@ test.each(seeds)(
     using undisturbed = ingestOf(recorded.map(received));
     using directory = dataDirectory();
     // One must leave batches on the disk, for the next to go on from; what others leave is up to what a pipe holds.
-    const hasBatch = () => keptOnDisk(directory.path) > 0;
+    const hasBatch = () => storedEntries(directory.path) > 0;
     const kept: number[] = [];
     for (let kill = 0; kill < KILLS_OF_AN_IMPORT; kill++) {
       if (kill === 1) await killAfter(prng.between(BATCH_ROWS + 1, lines.length), directory.path, hasBatch);
       else await killAfter(prng.below(lines.length), directory.path);
-      kept.push(keptOnDisk(directory.path));
+      kept.push(storedEntries(directory.path));
     }
     await finished(startImport(directory.path));
     expect(everything(directory.path)).toEqual(everything(undisturbed.path));

@@ -14,7 +14,7 @@ import { recordingRow } from '../../src/chain/recording.ts';
 import { runExport } from '../../src/commands/data/export.ts';
 import { runImport } from '../../src/commands/data/import.ts';
 import { adminKeyFile, adminKeyOf } from '../../src/hooks/access/keys.ts';
-import { keptSealing, madeSealing, secretsKeyFile } from '../../src/hooks/delivery/sealing.ts';
+import { madeSealing, secretsKeyFile, storedSealing } from '../../src/hooks/delivery/sealing.ts';
 import { silentMachine } from '../../src/hooks/machine.ts';
 import { readSettings } from '../../src/settings/config.ts';
 import { checkDirectory } from '../../src/store/check/check.ts';
@@ -178,7 +178,7 @@ const commands: readonly Command[] = [
       const place = { data: inData(folder), clusterKey: null };
       const sealed = madeSealing(place).seal('me', new Uint8Array(32));
       // What was sealed with a key that was made is opened with the key that is kept.
-      expect(keptSealing(place)?.open('me', sealed)).toEqual(Buffer.alloc(32));
+      expect(storedSealing(place)?.open('me', sealed)).toEqual(Buffer.alloc(32));
     },
     result: (folder) => readFileSync(secretsKeyFile(inData(folder)), 'utf8').length,
   },

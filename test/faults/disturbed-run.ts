@@ -77,7 +77,7 @@ export const trims = (committed: Committed): boolean => committed === 'some toge
 const TOGETHER = 3;
 
 /** Blocks below the tip whose entries the keeper of the journal leaves: deeper than any fork of the range. */
-const KEPT_BLOCKS = 6;
+const RETAINED_BLOCKS = 6;
 /** Entries that the keeper removes after an event. */
 const TRIMMED = 2;
 
@@ -94,13 +94,13 @@ function trimming(directory: string, connect: Connect) {
     const clock = manualClock();
     const stop = startRetention({
       directory,
-      keep: 'snapshot',
+      retention: 'snapshot',
       log: () => {},
       now: clock.now,
       every: clock.every,
       connect,
       batch: { entries: TRIMMED, bytes: Number.POSITIVE_INFINITY },
-      blocks: KEPT_BLOCKS,
+      blocks: RETAINED_BLOCKS,
     });
     return { step: () => clock.tick(), stop };
   };

@@ -60,7 +60,7 @@ const subjects = new Subjects();
 const heightOf = ({ path, body }: NodeEvent): number => (path === '/new_block' ? JSON.parse(body).block_height : 0);
 
 /** Leaves those that the most events speak of: their lists are as long as the chain allows. */
-function keepBusiest(names: Set<string>, events: readonly NodeEvent[]): void {
+function leaveBusiest(names: Set<string>, events: readonly NodeEvent[]): void {
   const busy = (name: string): number => events.filter(({ body }) => body.includes(name)).length;
   const ranked = [...names].map((name) => ({ name, events: busy(name) })).sort((a, b) => b.events - a.events);
   for (const { name } of ranked.slice(BUSIEST)) names.delete(name);
@@ -74,7 +74,7 @@ beforeAll(() => {
   directories = [events.slice(0, end), events].map((some) => ingestOf(some.map(received)));
   for (const { path } of directories) withSmallPages(path);
   for (const event of events.slice(0, end)) subjects.add(event);
-  for (const set of [subjects.principals, subjects.contracts, subjects.assets]) keepBusiest(set, events);
+  for (const set of [subjects.principals, subjects.contracts, subjects.assets]) leaveBusiest(set, events);
 });
 afterAll(() => {
   for (const directory of directories) directory[Symbol.dispose]();

@@ -17,7 +17,7 @@ import { noteBackup } from '../../src/store/files/newest-backup.ts';
 import type { EntryReader } from '../../src/store/files/payload-source.ts';
 import { blockPayloads } from '../../src/store/ingest/block-payloads.ts';
 import { rebuildIndex } from '../../src/store/ingest/rebuild.ts';
-import { type JournalKeep, type RetentionEvent, startRetention } from '../../src/store/ingest/retention.ts';
+import { type JournalRetention, type RetentionEvent, startRetention } from '../../src/store/ingest/retention.ts';
 import { everywhere } from '../faults/everywhere.ts';
 import { type Fault, faultStore, faults, never } from '../faults/fault-store.ts';
 import { backupOf, restored } from '../support/data/backup.ts';
@@ -32,7 +32,7 @@ const all = [...devnetEvents({ seed: 9, blocks: 24, transactionsPerBlock: 1, for
 );
 const events = all.slice(0, -30);
 const later = all.slice(-30);
-/** Blocks below the tip that these tests keep, deeper than any fork of the chain. */
+/** Blocks below the tip that these tests retain, deeper than any fork of the chain. */
 const BLOCKS = 6;
 const STEP = 5;
 
@@ -59,7 +59,7 @@ function withBackup(position: number | null): DataDirectory {
 }
 
 interface Trimming {
-  keep?: JournalKeep;
+  retention?: JournalRetention;
   now?: number;
   blocks?: number;
   ticks?: number;
@@ -70,11 +70,11 @@ interface Trimming {
 /** Trims until nothing is left to trim. @returns what was said */
 function trim(
   directory: string,
-  { keep = 'snapshot', now = NEWEST, blocks = BLOCKS, ticks = 100, bytes = 1e9, ...connection }: Trimming = {},
+  { retention = 'snapshot', now = NEWEST, blocks = BLOCKS, ticks = 100, bytes = 1e9, ...connection }: Trimming = {},
 ) {
   const said: RetentionEvent[] = [];
   const clock = manualClock();
-  const options = { directory, keep, log: (event: RetentionEvent) => said.push(event), now: () => now };
+  const options = { directory, retention, log: (event: RetentionEvent) => said.push(event), now: () => now };
   const batch = { entries: STEP, bytes };
   const stop = startRetention({ ...options, ...connection, every: clock.every, batch, blocks });
   for (let tick = 0; tick < ticks; tick++) clock.tick();
@@ -151,7 +151,7 @@ test('whichever call fails, the journal is one chain, and the next batch goes on
 test.each([
   ['begun, though it was said to have failed', { 'BEGIN IMMEDIATE': 'done' }, 1 + STEP],
   ['to be undone, which failed as well', { COMMIT: 'kept', ROLLBACK: 'kept' }, 1 + 2 * STEP],
-] as const)('a batch whose transaction was %s is made by the next one of the same keeper', (_, failing, first) => {
+] as const)('a batch whose transaction was %s is made by the next one of the same retention', (_, failing, first) => {
   using directory = withBackup(last.id);
   const left = new Map<string, Fault['effect']>(Object.entries(failing));
   const store = faultStore();
@@ -203,9 +203,9 @@ test('entries stay for as many days as they are to be kept', () => {
   using directory = withBackup(last.id);
   const rows = journalRows(directory.path);
   const at = rows[14]!.receivedAt / 1_000;
-  trim(directory.path, { keep: 3, now: rows[0]!.receivedAt / 1_000 + 3 * DAY });
+  trim(directory.path, { retention: 3, now: rows[0]!.receivedAt / 1_000 + 3 * DAY });
   expect(firstIn(directory.path)).toBe(1);
-  trim(directory.path, { keep: 3, now: at + 3 * DAY });
+  trim(directory.path, { retention: 3, now: at + 3 * DAY });
   const first = firstIn(directory.path);
   expect(first).toBeGreaterThan(1);
   expect(rows[first - 2]!.receivedAt / 1_000).toBeLessThan(at);

@@ -95,7 +95,7 @@ const mayScan: Readonly<Record<string, Exception[]>> = {
   'whole-blocks.tip': [fromTheEnd('blocks')],
   'chain.tip': [fromTheEnd('b'), { step: /^SCAN p$/, reason: 'progress has one row' }],
   'chain.newest': [fromTheEnd('blocks')],
-  'kept-transactions.newest': [fromTheEnd('blocks')],
+  'transaction-cache.newest': [fromTheEnd('blocks')],
   'blocks.tip': [fromTheEnd('blocks')],
   'block-series.tip': [fromTheEnd('blocks')],
   ...Object.fromEntries(

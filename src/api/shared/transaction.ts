@@ -172,7 +172,7 @@ const kinds = <T extends TProperties>($id: string, shared: T) =>
   );
 
 export const Transaction = kinds('TransactionV1', mined);
-/** A transaction of a list, which is kept as text. */
+/** A transaction of a list, which is cached as text. */
 export const ListedTransaction = MaybeWritten(Transaction);
 export const MempoolTransaction = kinds('MempoolTransactionV1', waiting);
 

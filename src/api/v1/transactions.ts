@@ -171,7 +171,7 @@ export const transactions = [
       'Returns a transaction with its events, whether it is mined, pending or dropped. A transaction that is in orphaned blocks only is returned with `canonical: false`.',
     tag,
     deprecated: { replacement: '/extended/v3/transactions/{tx_id}' },
-    moved: prefixed(4, { shape: HASH_DIGITS, keepQuery: true }),
+    moved: prefixed(4, { shape: HASH_DIGITS, withQuery: true }),
     params: { tx_id: TxId },
     query: shownQuery,
     response: FoundTransaction,
@@ -196,7 +196,7 @@ export const transactions = [
       // The node takes ids in lower case and without 0x alone.
       parts: { digits: (sent) => spelledTxId(sent('tx_id') ?? '')?.slice(2) ?? null },
     },
-    moved: prefixed(4, { shape: HASH_DIGITS, keepQuery: false }),
+    moved: prefixed(4, { shape: HASH_DIGITS, withQuery: false }),
     params: { tx_id: TxId },
     response: Type.Object({ raw_tx: Hex }, { $id: 'RawTransactionV1' }),
     notFound: 'Transaction not found',

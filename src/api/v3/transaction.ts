@@ -138,7 +138,7 @@ const TransactionSummary = Type.Union(
   { $id: 'TransactionSummary' },
 );
 
-/** A transaction of a list, which is kept as text. */
+/** A transaction of a list, which is cached as text. */
 export const ListedTransaction = MaybeWritten(TransactionSummary);
 
 const full = {
@@ -201,7 +201,7 @@ const FullPending = Type.Union(
   { $id: 'MempoolTransaction' },
 );
 
-/** A transaction alone. A mined one without the parts that must be asked for is kept as text. */
+/** A transaction alone. A mined one without the parts that must be asked for is cached as text. */
 export const FoundTransaction = Type.Union([MaybeWritten(FullTransaction), FullPending], { $id: 'FoundTransaction' });
 
 /** A transaction of a block as lists return it. */

@@ -87,7 +87,7 @@ async function writeWhole(file: string, open: () => Content): Promise<void> {
   const whole = wholeFile(file);
   try {
     await interruptible(whole.discard, () => writeTo(createWriteStream(whole.partial), file, open()));
-    whole.keep();
+    whole.commit();
   } catch (error) {
     whole.discard();
     throw error;

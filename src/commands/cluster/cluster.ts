@@ -8,10 +8,10 @@ import { hostOf } from '../../cluster/lease-keeper.ts';
 import { toHex } from '../../codec/hex.ts';
 import {
   type KeyPlace,
-  keptSealing,
   madeSealing,
   openedSecrets,
   secretsKeyFile,
+  storedSealing,
 } from '../../hooks/delivery/sealing.ts';
 import type { SettingsOf } from '../../settings/config.ts';
 import { indexPath, journalPath, openReader } from '../../store/files/database.ts';
@@ -166,7 +166,7 @@ async function mendLog(log: PostgresLog, journal: JournalReader): Promise<void> 
  */
 function sharedKey(place: KeyPlace): string {
   const { data, clusterKey } = place;
-  let sealing = keptSealing(place);
+  let sealing = storedSealing(place);
   if (sealing === null) {
     const unlock = lockWriter(data);
     try {

@@ -89,7 +89,7 @@ export async function runBackup(settings: SettingsOf<'backup'>, location: string
     target: targetAt(location, settings.data),
     public: isPublic,
     machine: silentMachine,
-    keepElsewhere: isPublic ? [] : KEYS,
+    neededElsewhere: isPublic ? [] : KEYS,
     program: serverVersion,
     now: systemClock.now,
     report: progress.update,

@@ -58,8 +58,8 @@ async function start(
         now: systemClock.now,
       })
     : createLog(settings.logLevel);
-  const { log: kept, read } = recentLog(printed, settings.logLevel, systemClock.now);
-  const log = reportingDropped(kept, lossyOutputs);
+  const { log: recent, read } = recentLog(printed, settings.logLevel, systemClock.now);
+  const log = reportingDropped(recent, lossyOutputs);
   const committed = new CommitCount(commits);
   const turns = new Turns(systemClock);
   const snapshots = openSnapshots(settings.data, {

@@ -58,13 +58,13 @@ const stdinEnd = (): Promise<'SIGHUP'> =>
  * @throws OperatorError where it can't serve
  */
 export async function runDemo({ settings, sources }: Reading<'demo'>): Promise<void> {
-  const keepData = sources.data !== null;
-  if (keepData) requireNoData(settings.data);
+  const isOwnDirectory = sources.data !== null;
+  if (isOwnDirectory) requireNoData(settings.data);
   // Before there is anything to remove, and SIGHUP, too: a terminal that is closed sends it.
   const signalled = settings.untilStdinEnds ? Promise.race([nextSignal(SIGNALS), stdinEnd()]) : nextSignal(SIGNALS);
   // Who signals again doesn't want to wait; a signal without a handler would end the process before anything is removed.
   void signalled.then(() => nextSignal(SIGNALS)).then(() => process.exit(EXIT.interrupted));
-  const own = keepData ? null : temporaryData();
+  const own = isOwnDirectory ? null : temporaryData();
   try {
     await serveDemo({ ...settings, data: own?.path ?? settings.data }, sources, signalled);
   } finally {

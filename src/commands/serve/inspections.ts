@@ -39,7 +39,7 @@ type Common = Omit<Check, 'findings'>;
 const UNKNOWN_LINE =
   'The program printed what this server does not know. Start the server anew if its program was replaced meanwhile.';
 const ENDED_EARLY = 'The process ended before its work was done.';
-/** Characters of an error that are kept. */
+/** Characters of an error that are stored. */
 const LONGEST_PROBLEM = 1_000;
 const UNDER_WAY = 'Another inspection is running; cancel it, or wait until it ends';
 

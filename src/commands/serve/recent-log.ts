@@ -2,7 +2,7 @@
 import type { SystemLog } from '../../api/stackside/system.ts';
 import { isLogged, type Level, type Log, type LogEvent, levelOf } from '../../log.ts';
 
-interface Kept {
+interface RecentEvent {
   at: number;
   /** Counts the events: many come in one second. */
   order: number;
@@ -15,8 +15,8 @@ export interface ThreadLog {
   recent: readonly Omit<SystemLog['recent'][number], 'thread'>[];
 }
 
-/** Events that are kept of each: warnings and errors, which are rarer, and the others. */
-const MOST_KEPT = 100;
+/** The maximum number of recent events of each: warnings and errors, which are rarer, and the others. */
+const MOST_RECENT = 100;
 /** Characters of a text in an event that are shown. */
 const LONGEST_TEXT = 1_000;
 
@@ -34,26 +34,26 @@ function fieldsOf({ event: _, ...fields }: LogEvent): string {
 const isGrave = (event: LogEvent['event']): boolean => isLogged(event, 'warn');
 
 /**
- * Keeps what goes into a log, from the level `info` on, whatever the log prints.
+ * Remembers what goes into a log, from the level `info` on, whatever the log prints.
  * @param log gets every event @param least the minimum level that it prints @param now the clock, in Unix milliseconds
  */
 export function recentLog(log: Log, least: Level, now: () => number): { log: Log; read(): ThreadLog } {
   const counts = new Map<LogEvent['event'], { count: number; last: number }>();
-  const [grave, usual]: [Kept[], Kept[]] = [[], []];
+  const [grave, usual]: [RecentEvent[], RecentEvent[]] = [[], []];
   let order = 0;
 
-  function keep(event: LogEvent): void {
+  function add(event: LogEvent): void {
     const at = Math.floor(now() / 1_000);
     counts.set(event.event, { count: (counts.get(event.event)?.count ?? 0) + 1, last: at });
     if (!isLogged(event.event, least === 'debug' ? 'debug' : 'info')) return;
-    const kept = isGrave(event.event) ? grave : usual;
-    kept.push({ at, order: ++order, event });
-    if (kept.length > MOST_KEPT) kept.shift();
+    const recent = isGrave(event.event) ? grave : usual;
+    recent.push({ at, order: ++order, event });
+    if (recent.length > MOST_RECENT) recent.shift();
   }
 
   return {
     log(event) {
-      keep(event);
+      add(event);
       log(event);
     },
     read: () => ({

@@ -210,7 +210,7 @@ function openWriting(settings: Settings, environment: Environment, log: Log, clo
   closing.unshift(
     startCheckpointer({ directory: settings.data, log, limitBytes, now: clock.monotonic, every, before }),
   );
-  closing.unshift(keepJournal(settings, environment, ingest, log));
+  closing.unshift(beginRetention(settings, environment, ingest, log));
   closing.unshift(startValueIndexing({ write: ingest.local, batch: ingest.valueIndexes.batch, clock, log }));
   closing.unshift(rebuildWhereNeeded(settings, environment, ingest, log));
   return { ingest, machine };
@@ -239,7 +239,7 @@ function rebuildWhereNeeded(
 /** Milliseconds between two looks for a new index. */
 const LOOK_FOR_INDEX_MS = 2_000;
 
-/** Milliseconds until a server is started again that the disk kept from its start. */
+/** Milliseconds until a server is started again that a full disk stopped. */
 const START_AGAIN_MS = 1_000;
 
 /** Whether nobody need act, or whoever acts need not start the server. */
@@ -452,11 +452,11 @@ const inTurn =
     every(ms, () => void queue.run(call));
 
 /** Trims the journal as the settings say. @returns what ends it */
-function keepJournal({ data, journalKeep }: Settings, environment: Environment, ingest: Ingest, log: Log) {
+function beginRetention({ data, journalKeep }: Settings, environment: Environment, ingest: Ingest, log: Log) {
   if (journalKeep === null) return () => {};
   const { clock, connect } = environment;
   const every = inTurn(ingest, clock.every);
-  return startRetention({ directory: data, keep: journalKeep, log, now: clock.now, every, connect });
+  return startRetention({ directory: data, retention: journalKeep, log, now: clock.now, every, connect });
 }
 
 /** Milliseconds between two probes of writes. */

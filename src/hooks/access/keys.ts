@@ -1,5 +1,5 @@
 /**
- * Who asks, and the keys that say so. Keys of consumers stand in a file of the operator's, and what is kept of one is its
+ * Who asks, and the keys that say so. Keys of consumers stand in a file of the operator's, and what memory has of one is its
  * digest. The operator's own key, the admin key, is made in the data directory by the first start, and the command line reads
  * it there: whoever may read that directory has the index anyway. An operator may name a file in its place, since hosts behind
  * a balancer need the same key.
@@ -10,7 +10,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { lruCache } from '../../base/cache.ts';
 import { OperatorError } from '../../base/errors.ts';
-import { keptSecret, MADE_BYTES, madeSecret, secretFileText } from '../../base/files.ts';
+import { MADE_BYTES, madeSecret, secretFileText, storedSecret } from '../../base/files.ts';
 import { parseAddress, unmapped } from '../../http/hosts.ts';
 import type { HookLog } from '../log-event.ts';
 
@@ -33,7 +33,7 @@ export interface Key {
 
 const digestOf = (text: string): Uint8Array => new Bun.CryptoHasher('sha256').update(text).digest();
 
-/** A key by its text, which is kept as a digest alone. */
+/** A key by its text, which is stored as a digest alone. */
 export const keyOf = (consumer: string, text: string): Key => ({ consumer, digest: digestOf(text) });
 
 /** The key that a text is, in a time that doesn't depend on the keys; undefined where it is none of them. */
@@ -94,7 +94,7 @@ export const adminKeyFile = (directory: string): string => join(directory, ADMIN
  */
 export function readAdminKey(directory: string): string | null {
   const file = adminKeyFile(directory);
-  const key = keptSecret(file);
+  const key = storedSecret(file);
   if (key === null || ADMIN.test(key)) return key;
   throw new OperatorError(
     `${file} is damaged: it holds no admin key.`,

@@ -19,7 +19,7 @@
  * page of this origin makes it (`Sec-Fetch-Site: same-origin`, or an `Origin` equal to `Host`); otherwise the answer is 403.
  *
  * Sessions are in the memory of the main thread, which answers all these routes, also with `--threads`. They end after
- * {@link IDLE_MS} without a request, after {@link SESSION_MS} in any case, and with the process. What is kept of a token or
+ * {@link IDLE_MS} without a request, after {@link SESSION_MS} in any case, and with the process. What memory has of a token or
  * of a cookie is its digest.
  */
 import type { Caller } from './keys.ts';
@@ -69,7 +69,7 @@ const digestOf = (secret: string): string => new Bun.CryptoHasher('sha256').upda
 
 const newSecret = (): string => crypto.getRandomValues(new Uint8Array(SECRET_BYTES)).toHex();
 
-interface Kept {
+interface OpenSession {
   caller: Caller;
   /** Unix milliseconds at which it ends in any case. */
   endsAt: number;
@@ -81,7 +81,7 @@ const isSameCaller = (a: Caller, b: Caller): boolean => a.consumer === b.consume
 
 /** What is known by a secret until it ends; in the order in which it was made. */
 class Secrets {
-  readonly #kept = new Map<string, Kept>();
+  readonly #sessions = new Map<string, OpenSession>();
   constructor(
     readonly now: () => number,
     /** Secrets that one caller may have. */
@@ -91,27 +91,27 @@ class Secrets {
   add(caller: Caller, lastsMs: number, idleMs: number): Made {
     const now = this.now();
     const own: string[] = [];
-    for (const [digest, kept] of this.#kept) {
-      if (!this.#lasts(kept)) this.#kept.delete(digest);
-      else if (isSameCaller(kept.caller, caller)) own.push(digest);
+    for (const [digest, session] of this.#sessions) {
+      if (!this.#lasts(session)) this.#sessions.delete(digest);
+      else if (isSameCaller(session.caller, caller)) own.push(digest);
     }
     // Nobody ends the sessions of others: whoever has a key can make as many as they like.
-    if (own.length >= this.most && own[0] !== undefined) this.#kept.delete(own[0]);
+    if (own.length >= this.most && own[0] !== undefined) this.#sessions.delete(own[0]);
     const secret = newSecret();
-    this.#kept.set(digestOf(secret), { caller, endsAt: now + lastsMs, idleAt: now + idleMs });
+    this.#sessions.set(digestOf(secret), { caller, endsAt: now + lastsMs, idleAt: now + idleMs });
     return { secret, expiresAt: now + Math.min(lastsMs, idleMs) };
   }
 
-  find(secret: string): Kept | null {
-    const kept = this.#kept.get(digestOf(secret));
-    return kept !== undefined && this.#lasts(kept) ? kept : null;
+  find(secret: string): OpenSession | null {
+    const session = this.#sessions.get(digestOf(secret));
+    return session !== undefined && this.#lasts(session) ? session : null;
   }
 
   remove(secret: string): void {
-    this.#kept.delete(digestOf(secret));
+    this.#sessions.delete(digestOf(secret));
   }
 
-  #lasts({ endsAt, idleAt }: Kept): boolean {
+  #lasts({ endsAt, idleAt }: OpenSession): boolean {
     return this.now() < Math.min(endsAt, idleAt);
   }
 }
@@ -129,10 +129,10 @@ export function openSessions(now: () => number): Sessions {
     },
     begin: (caller) => sessions.add(caller, SESSION_MS, IDLE_MS),
     find(secret) {
-      const kept = sessions.find(secret);
-      if (kept === null) return null;
-      kept.idleAt = now() + IDLE_MS;
-      return { caller: kept.caller, expiresAt: Math.min(kept.endsAt, kept.idleAt) };
+      const session = sessions.find(secret);
+      if (session === null) return null;
+      session.idleAt = now() + IDLE_MS;
+      return { caller: session.caller, expiresAt: Math.min(session.endsAt, session.idleAt) };
     },
     end: (secret) => sessions.remove(secret),
   };

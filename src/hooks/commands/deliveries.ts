@@ -127,7 +127,7 @@ export function deliveryCommands(engine: HookEngine) {
   }
 
   return {
-    /** @throws HookProblem 409 where it is on its way, 410 where its body is kept no more */
+    /** @throws HookProblem 409 where it is on its way, 410 where its body is no longer stored */
     'delivery.redeliver'({ delivery, underWay, ...hook }: OwnDelivery): void {
       const record = ownHook(store, hook);
       const one = deliveryOf(store, record.id, delivery);

@@ -214,14 +214,14 @@ export function readDefinition(body: unknown, network: Network | null): HookDefi
  * A definition with the keys of the body in the place of those it had.
  * @throws HookProblem 400, also where chain or network would change
  */
-export function patchedDefinition(kept: HookDefinition, body: unknown, network: Network | null): HookDefinition {
+export function patchedDefinition(stored: HookDefinition, body: unknown, network: Network | null): HookDefinition {
   if (!isObject(body)) throw new HookProblem(400, 'body must be object');
   for (const key of ['chain', 'network'] as const) {
-    if (body[key] !== undefined && body[key] !== kept[key]) {
-      throw invalidField(key, `can't be changed from ${kept[key]}`);
+    if (body[key] !== undefined && body[key] !== stored[key]) {
+      throw invalidField(key, `can't be changed from ${stored[key]}`);
     }
   }
-  return readDefinition({ ...kept, ...body }, network);
+  return readDefinition({ ...stored, ...body }, network);
 }
 
 /** What the matcher compares with: one condition for each filter. */

@@ -49,7 +49,7 @@ export function backoff(attempts: number, capMs: number, random: () => number): 
 /** Receivers that hang must not take every place: a quarter is left to what is tried for the first time. */
 export const mostRetries = (concurrency: number): number => Math.max(1, Math.floor(concurrency * 0.75));
 
-/** Characters of an answer that are kept. */
+/** Characters of an answer that are stored. */
 const EXCERPT = 1024;
 /** A receiver's wish to be left alone counts for so long at most. */
 const MOST_RETRY_AFTER_MS = 3_600_000;

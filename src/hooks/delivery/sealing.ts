@@ -7,7 +7,7 @@
 import { createCipheriv, createDecipheriv, hkdfSync } from 'node:crypto';
 import { join } from 'node:path';
 import { OperatorError } from '../../base/errors.ts';
-import { keptSecret, madeSecret, secretFileText } from '../../base/files.ts';
+import { madeSecret, secretFileText, storedSecret } from '../../base/files.ts';
 import type { Secrets } from '../../store/hooks/model.ts';
 import type { HookReads } from '../../store/hooks/store.ts';
 import type { HookLog } from '../log-event.ts';
@@ -175,19 +175,19 @@ export interface KeyPlace {
  * the directory.
  * @throws OperatorError where the file can't be read, every user may read the one that was named, or it holds no key
  */
-export function keptSealing({ data, clusterKey }: KeyPlace): Sealing | null {
+export function storedSealing({ data, clusterKey }: KeyPlace): Sealing | null {
   if (clusterKey !== null) return sealingOf(clusterKey, secretFileText(clusterKey, '--cluster-key'));
   const file = secretsKeyFile(data);
-  const text = keptSecret(file);
+  const text = storedSecret(file);
   return text === null ? null : sealingOf(file, text);
 }
 
 /**
- * As `keptSealing`, with a key that is made where there is none. For the process that holds the directory's lock.
+ * As `storedSealing`, with a key that is made where there is none. For the process that holds the directory's lock.
  * @throws OperatorError where the file can't be read or written, or holds no key
  */
 export const madeSealing = (place: KeyPlace): Sealing =>
-  keptSealing(place) ?? sealingWith(madeSecret(secretsKeyFile(place.data)));
+  storedSealing(place) ?? sealingWith(madeSecret(secretsKeyFile(place.data)));
 
 /**
  * What a server seals with. A host of a cluster makes no key, which the others would not have.
@@ -196,8 +196,8 @@ export const madeSealing = (place: KeyPlace): Sealing =>
 export function servedSealing(place: KeyPlace, isShared: boolean, log: HookLog): Sealing {
   try {
     if (!isShared) return madeSealing(place);
-    const kept = keptSealing(place);
-    if (kept !== null) return kept;
+    const stored = storedSealing(place);
+    if (stored !== null) return stored;
     throw new OperatorError(
       `This host has no key for signing secrets: there is no ${secretsKeyFile(place.data)}.`,
       'Copy the file of another host there, or name it with --cluster-key, and restart.',

@@ -32,7 +32,7 @@ export interface Scanner {
   /**
    * The first block of `from` to `to` that may match; null where none can. Where all filters name a principal or a
    * contract, blocks that have nothing to do with them are not read.
-   * @throws OperatorError where a block's payload is kept no more
+   * @throws OperatorError where a block's payload is no longer stored
    */
   next(from: number, to: number): Scanned | null;
   /** The last block of `from` to `to` that may match, as {@link Scanner.next} gives the first. */

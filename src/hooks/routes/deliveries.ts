@@ -57,7 +57,7 @@ export function deliveryLog(
       };
     },
 
-    /** @throws HookProblem 409 where it is on its way, 410 where its body is kept no more */
+    /** @throws HookProblem 409 where it is on its way, 410 where its body is no longer stored */
     async redeliver(consumer: string, uuid: string, id: string) {
       const one = { consumer, uuid, delivery: id, underWay: dispatcher.underWay() };
       await commands.run('delivery.redeliver', one);

@@ -1,6 +1,6 @@
 /**
  * Receives the node's events from stacks-node-publisher. Each message is accepted in the way that the event port accepts events, and
- * acknowledged when the event is on the disk; how far the stream was read is kept with the event. A message that is not
+ * acknowledged when the event is on the disk; how far the stream was read is stored with the event. A message that is not
  * taken holds up those behind it, which stay in Redis.
  */
 import type { Chance } from '../../base/chance.ts';
@@ -170,7 +170,7 @@ function troubleOf(error: unknown): { reason: string; remedy: string } | null {
   return null;
 }
 
-/** The name under which the place in a stream is kept: another Redis, database or prefix has other numbers. */
+/** The name under which the position in a stream is stored: another Redis, database or prefix has other numbers. */
 function sourceOf(url: string, prefix: string): string {
   const { host, pathname } = new URL(url);
   return `snp ${host}${pathname === '/' ? '' : pathname} ${prefix}`;

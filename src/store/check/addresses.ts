@@ -21,13 +21,13 @@ interface TransferRow extends Stored<'events', 'position' | 'event_index'> {
   recipient_id: number;
   memo: Uint8Array | null;
   printer: string | null;
-  /** Null where no memo is kept. */
-  kept: number | null;
+  /** Null where no memo is stored. */
+  stored: number | null;
 }
 
-/** Transfers by transactions that aren't transfers themselves, with what is kept of their memos. */
+/** Transfers by transactions that aren't transfers themselves, with what is stored of their memos. */
 const transfers = `
-  SELECT e.recipient_id, e.position, e.event_index, e.value AS memo, p.address AS printer, m.printed AS kept
+  SELECT e.recipient_id, e.position, e.event_index, e.value AS memo, p.address AS printer, m.printed AS stored
     FROM events e JOIN transactions t ON t.position = e.position
     LEFT JOIN events n ON n.position = e.position AND n.event_index = e.event_index + 1 AND n.kind = ${EVENT_KIND.log}
     LEFT JOIN principals p ON p.id = n.contract_id
@@ -35,7 +35,7 @@ const transfers = `
    WHERE e.kind = ${EVENT_KIND.stx_transfer} AND t.type <> ${PAYLOAD.token_transfer} AND e.recipient_id IS NOT NULL
      AND ${fromSince('e.position')}`;
 
-/** What is kept as a memo of no such transfer. */
+/** What is stored as a memo of no such transfer. */
 const strayMemos = `
   SELECT m.principal_id, m.position, m.event_index FROM memo_transfers m
     LEFT JOIN events e ON e.position = m.position AND e.event_index = m.event_index
@@ -49,10 +49,11 @@ const memoTransfers: Check = {
   *find(db, since) {
     const sendMany = sendManyOf(db);
     const events = db.query<TransferRow, { since: number }[]>(transfers);
-    for (const { recipient_id, position, event_index, memo, printer, kept } of events.iterate({ since })) {
+    for (const { recipient_id, position, event_index, memo, printer, stored } of events.iterate({ since })) {
       const printed = printer !== null && sendMany.has(printer);
       const expected = printed || (memo !== null && memo.length > 0) ? Number(printed) : null;
-      if (kept !== expected) yield `${recipient_id} ${position} ${event_index}: kept ${kept}, recomputed ${expected}`;
+      if (stored !== expected)
+        yield `${recipient_id} ${position} ${event_index}: stored ${stored}, recomputed ${expected}`;
     }
     const stray = db.query<Stored<'memo_transfers', 'principal_id' | 'position' | 'event_index'>, { since: number }[]>(
       strayMemos,
@@ -71,8 +72,10 @@ const stxBalances: Check = {
     for (const { balance } of db.query<Stored<'accounts', 'balance'>, []>('SELECT balance FROM accounts').iterate()) {
       counted += BigInt(decimalOf(balance));
     }
-    const kept = db.query<Stored<'totals', 'stx_balances'>, []>('SELECT stx_balances FROM totals').get()?.stx_balances;
-    return kept === String(counted) ? [] : [`kept ${kept}, recomputed ${counted}`];
+    const stored = db
+      .query<Stored<'totals', 'stx_balances'>, []>('SELECT stx_balances FROM totals')
+      .get()?.stx_balances;
+    return stored === String(counted) ? [] : [`stored ${stored}, recomputed ${counted}`];
   },
 };
 
@@ -95,16 +98,16 @@ export const addressChecks: readonly Check[] = [
                AND t.contract_id IS NOT pt.principal_id AND pt.events = 0)`,
     ({ address, position }) => `${address}: its part in the transaction at ${position} is another`,
   ),
-  none<{ address: string; kept: number; counted: number }>(
+  none<{ address: string; stored: number; counted: number }>(
     'moves of the STX of each principal',
-    `SELECT a.address, a.stx_moves AS kept, a.rewards + count(pt.position) AS counted FROM accounts a
+    `SELECT a.address, a.stx_moves AS stored, a.rewards + count(pt.position) AS counted FROM accounts a
        LEFT JOIN principal_transactions pt ON pt.principal_id = a.principal_id AND pt.affected & ${AFFECTED.stxMoved}
       GROUP BY a.principal_id HAVING a.stx_moves <> a.rewards + count(pt.position)`,
-    ({ address, kept, counted }) => `${address}: kept ${kept}, counted ${counted}`,
+    ({ address, stored, counted }) => `${address}: stored ${stored}, counted ${counted}`,
   ),
   equal(
     'total of accounts that had STX',
-    'SELECT stx_accounts AS kept, (SELECT count(*) FROM accounts WHERE stx_moves > 0) AS counted FROM totals',
+    'SELECT stx_accounts AS stored, (SELECT count(*) FROM accounts WHERE stx_moves > 0) AS counted FROM totals',
   ),
   stxBalances,
   none<{ identifier: string }>(

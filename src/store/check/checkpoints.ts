@@ -46,7 +46,7 @@ const entriesOf = `
    UNION ALL ${added('inbound', `transactions WHERE recipient_id = ?1 AND type = ${PAYLOAD.token_transfer}`)}
    ORDER BY height`;
 
-const kept = `
+const stored = `
   SELECT height, transactions, sponsored_only, events, locks, inbound, CAST(last_nonce AS TEXT) AS last_nonce,
          sent, received, fees, mined
     FROM account_checkpoints WHERE principal_id = ?1 ORDER BY height`;
@@ -120,7 +120,7 @@ function recomputedTokens(changes: Iterable<Change>, heights: readonly number[])
 /** What is wrong with the checkpoints. @param every as many transactions and rewards as make one */
 export function* checkpointProblems(db: Database, every: number): Generator<string> {
   const entries = db.query<Entry, [number]>(entriesOf);
-  const rows = db.query<Record<string, string | number | null>, [number]>(kept);
+  const rows = db.query<Record<string, string | number | null>, [number]>(stored);
   const changes = db.query<Change, [number]>(
     'SELECT token, asset_id, position, sent, received FROM token_changes WHERE principal_id = ?1 ORDER BY position',
   );

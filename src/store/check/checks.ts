@@ -68,13 +68,13 @@ export function none<Row>(name: string, sql: string, sentence: (row: Row) => str
   };
 }
 
-/** A number that is kept against the same counted anew. @param sql a query of one row: `kept` and `counted` */
+/** A number that is stored against the same counted anew. @param sql a query of one row: `stored` and `counted` */
 export const equal = (name: string, sql: string): Check => ({
   name,
   isLimited: false,
   find(db) {
-    const row = db.query<{ kept: number; counted: number }, []>(sql).get();
-    return row !== null && row.kept === row.counted ? [] : [`kept ${row?.kept}, counted ${row?.counted}`];
+    const row = db.query<{ stored: number; counted: number }, []>(sql).get();
+    return row !== null && row.stored === row.counted ? [] : [`stored ${row?.stored}, counted ${row?.counted}`];
   },
 });
 

@@ -14,12 +14,12 @@ const ofAccounts = {
   calls: `SELECT contract_id AS key, count(*) AS count FROM transactions WHERE type = ${PAYLOAD.contract_call} GROUP BY contract_id`,
 };
 
-/** Counts that are kept against the same counted anew. @param kept and @param counted queries of key and count */
-const tally = (name: string, kept: string, counted: string): Check =>
+/** Counts that are stored against the same counted anew. @param stored and @param counted queries of key and count */
+const tally = (name: string, stored: string, counted: string): Check =>
   none<{ key: string | number }>(
     name,
-    `SELECT key FROM (SELECT * FROM (${kept}) EXCEPT SELECT * FROM (${counted}))
-      UNION SELECT key FROM (SELECT * FROM (${counted}) EXCEPT SELECT * FROM (${kept}))`,
+    `SELECT key FROM (SELECT * FROM (${stored}) EXCEPT SELECT * FROM (${counted}))
+      UNION SELECT key FROM (SELECT * FROM (${counted}) EXCEPT SELECT * FROM (${stored}))`,
     ({ key }) => `the count of ${key} is off`,
   );
 
@@ -37,14 +37,14 @@ const chainCounts: readonly Check[] = [
   ),
   equal(
     'total of transactions',
-    'SELECT transactions AS kept, (SELECT count(*) FROM transactions) AS counted FROM totals',
+    'SELECT transactions AS stored, (SELECT count(*) FROM transactions) AS counted FROM totals',
   ),
-  none<{ height: number; kept: number; counted: number }>(
+  none<{ height: number; stored: number; counted: number }>(
     'transactions of each block',
-    `SELECT b.height, b.transactions AS kept, count(t.position) AS counted
+    `SELECT b.height, b.transactions AS stored, count(t.position) AS counted
          FROM blocks b LEFT JOIN transactions t ON ${inBlock('t.position', 'b.height')}
         WHERE b.height >= $since GROUP BY b.height HAVING b.transactions <> count(t.position)`,
-    ({ height, kept, counted }) => `block ${height}: kept ${kept}, counted ${counted}`,
+    ({ height, stored, counted }) => `block ${height}: stored ${stored}, counted ${counted}`,
   ),
   none<{ height: number }>(
     'transactions before each block',
@@ -54,20 +54,20 @@ const chainCounts: readonly Check[] = [
         WHERE height >= $since AND preceding_transactions <> counted`,
     ({ height }) => `the count before block ${height} is off`,
   ),
-  none<{ position: number; kept: number; counted: number }>(
+  none<{ position: number; stored: number; counted: number }>(
     'events of each transaction',
-    `SELECT t.position, t.event_count AS kept, count(e.event_index) AS counted
+    `SELECT t.position, t.event_count AS stored, count(e.event_index) AS counted
          FROM transactions t LEFT JOIN events e ON e.position = t.position
         WHERE t.position >= ${firstPositionIn('$since')} GROUP BY t.position HAVING t.event_count <> count(e.event_index)`,
-    ({ position, kept, counted }) => `transaction at ${position}: kept ${kept}, counted ${counted}`,
+    ({ position, stored, counted }) => `transaction at ${position}: stored ${stored}, counted ${counted}`,
   ),
-  none<{ address: string; kept: number; counted: number }>(
+  none<{ address: string; stored: number; counted: number }>(
     'transactions of each principal',
-    `SELECT p.address, a.transactions AS kept, count(pt.position) AS counted
+    `SELECT p.address, a.transactions AS stored, count(pt.position) AS counted
          FROM accounts a JOIN principals p ON p.id = a.principal_id
          LEFT JOIN principal_transactions pt ON pt.principal_id = a.principal_id
         GROUP BY a.principal_id HAVING a.transactions <> count(pt.position)`,
-    ({ address, kept, counted }) => `${address}: kept ${kept}, counted ${counted}`,
+    ({ address, stored, counted }) => `${address}: stored ${stored}, counted ${counted}`,
   ),
 ];
 
@@ -84,24 +84,24 @@ const anchorCounts: readonly Check[] = [
   ),
   equal(
     'blocks that have an anchor',
-    'SELECT coalesce(sum(blocks), 0) AS kept, (SELECT count(*) FROM blocks) AS counted FROM anchor_burn_blocks',
+    'SELECT coalesce(sum(blocks), 0) AS stored, (SELECT count(*) FROM blocks) AS counted FROM anchor_burn_blocks',
   ),
-  equal('total of anchors', 'SELECT coalesce(max(ordinal), 0) AS kept, count(*) AS counted FROM anchor_burn_blocks'),
+  equal('total of anchors', 'SELECT coalesce(max(ordinal), 0) AS stored, count(*) AS counted FROM anchor_burn_blocks'),
 ];
 
 /** Logs, types of transactions, and calls. */
 const tallies: readonly Check[] = [
-  none<{ address: string; kept: number; counted: number }>(
+  none<{ address: string; stored: number; counted: number }>(
     'logs of each contract',
-    `SELECT p.address, n.counted, coalesce(l.logs, 0) AS kept
+    `SELECT p.address, n.counted, coalesce(l.logs, 0) AS stored
          FROM (SELECT contract_id, count(*) AS counted FROM events WHERE kind = ${EVENT_KIND.log} GROUP BY contract_id) n
          JOIN principals p ON p.id = n.contract_id LEFT JOIN contract_logs l ON l.contract_id = n.contract_id
         WHERE n.counted <> coalesce(l.logs, 0)`,
-    ({ address, kept, counted }) => `${address}: kept ${kept}, counted ${counted}`,
+    ({ address, stored, counted }) => `${address}: stored ${stored}, counted ${counted}`,
   ),
   equal(
     'total of logs',
-    `SELECT coalesce(sum(logs), 0) AS kept, (SELECT count(*) FROM events WHERE kind = ${EVENT_KIND.log}) AS counted
+    `SELECT coalesce(sum(logs), 0) AS stored, (SELECT count(*) FROM events WHERE kind = ${EVENT_KIND.log}) AS counted
          FROM contract_logs`,
   ),
   tally(
@@ -135,7 +135,7 @@ const microblockCounts: readonly Check[] = [
   ),
   equal(
     'total of microblocks',
-    `SELECT coalesce(max(ordinal), 0) AS kept,
+    `SELECT coalesce(max(ordinal), 0) AS stored,
               (SELECT count(DISTINCT microblock_hash) FROM transactions) AS counted FROM microblocks`,
   ),
 ];
@@ -144,7 +144,7 @@ const microblockCounts: readonly Check[] = [
 const waiting: readonly Check[] = [
   equal(
     'total of pending transactions',
-    `SELECT mempool_pending AS kept, (SELECT count(*) FROM mempool_transactions WHERE state = ${MEMPOOL_STATE.pending}) AS counted
+    `SELECT mempool_pending AS stored, (SELECT count(*) FROM mempool_transactions WHERE state = ${MEMPOOL_STATE.pending}) AS counted
          FROM progress`,
   ),
   none<{ webhook_id: string }>(
@@ -198,9 +198,9 @@ const balances: Check = {
       'SELECT a.principal_id, p.address, a.balance FROM accounts a JOIN principals p ON p.id = a.principal_id',
     );
     for (const { principal_id, address, balance } of accounts.iterate()) {
-      const kept = BigInt(decimalOf(balance));
+      const stored = BigInt(decimalOf(balance));
       const counted = expected.get(principal_id) ?? 0n;
-      if (kept !== counted) yield `${address}: kept ${kept}, recomputed ${counted}`;
+      if (stored !== counted) yield `${address}: stored ${stored}, recomputed ${counted}`;
       expected.delete(principal_id);
     }
     for (const [principal, counted] of expected) {
@@ -258,8 +258,8 @@ const supply: Check = {
   find(db) {
     let counted = 0n;
     for (const { amount } of supplyMoves(db, 0)) counted += amount;
-    const kept = db.query<Stored<'totals', 'stx_supply'>, []>('SELECT stx_supply FROM totals').get()?.stx_supply;
-    return kept === counted.toString() ? [] : [`kept ${kept}, recomputed ${counted}`];
+    const stored = db.query<Stored<'totals', 'stx_supply'>, []>('SELECT stx_supply FROM totals').get()?.stx_supply;
+    return stored === counted.toString() ? [] : [`stored ${stored}, recomputed ${counted}`];
   },
 };
 
@@ -278,15 +278,16 @@ const supplyOfBlocks: Check = {
       .query<SupplyRow, [number]>('SELECT height, supply FROM stx_supplies WHERE height >= ?1 ORDER BY height')
       .iterate(since);
     let row = rows.next();
-    const unexpected = (kept: SupplyRow) => `height ${kept.height}: kept ${kept.supply}, and no block changed it`;
+    const unexpected = (stored: SupplyRow) =>
+      `height ${stored.height}: stored ${stored.supply}, and no block changed it`;
     for (const { height, supply: counted } of supplies(db, since, BigInt(below?.supply ?? 0))) {
       for (; row.done !== true && row.value.height < height; row = rows.next()) yield unexpected(row.value);
       if (row.done === true || row.value.height !== height) {
-        yield `height ${height}: none kept, recomputed ${counted}`;
+        yield `height ${height}: none stored, recomputed ${counted}`;
         continue;
       }
       if (BigInt(row.value.supply) !== counted) {
-        yield `height ${height}: kept ${row.value.supply}, recomputed ${counted}`;
+        yield `height ${height}: stored ${row.value.supply}, recomputed ${counted}`;
       }
       row = rows.next();
     }

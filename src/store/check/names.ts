@@ -70,8 +70,8 @@ function expectedRows(db: Database, since: number): Set<string> {
   return rows;
 }
 
-/** The rows that are kept, as such texts. */
-const kept = `
+/** The rows that are stored, as such texts. */
+const stored = `
   SELECT row FROM (
     SELECT position, 'name ' || o.name || ' ' || position || ' ' || event_index || ' ' || operation || ' ' || p.address ||
                      ' ' || lower(hex(coalesce(zonefile_hash, x''))) AS row
@@ -88,8 +88,8 @@ const operations: Check = {
   isLimited: true,
   *find(db, since) {
     const expected = expectedRows(db, since);
-    for (const { row } of db.query<{ row: string }, { since: number }[]>(kept).iterate({ since })) {
-      if (!expected.delete(row)) yield `kept, and nothing on the chain says it: ${row}`;
+    for (const { row } of db.query<{ row: string }, { since: number }[]>(stored).iterate({ since })) {
+      if (!expected.delete(row)) yield `stored, and nothing on the chain says it: ${row}`;
     }
     for (const row of expected) yield `missing: ${row}`;
   },
@@ -105,6 +105,6 @@ export const nameChecks: readonly Check[] = [
               WHERE o.name = n.name ORDER BY position DESC, event_index DESC LIMIT 1)
       UNION ALL
      SELECT DISTINCT o.name FROM name_operations o WHERE NOT EXISTS (SELECT 1 FROM names n WHERE n.name = o.name)`,
-    ({ name }) => `${name}: what is kept of it is not its last operation`,
+    ({ name }) => `${name}: what is stored of it is not its last operation`,
   ),
 ];

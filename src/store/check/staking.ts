@@ -26,18 +26,18 @@ const cycles: Check = {
       sum.stacked += BigInt(decimalOf(stacked));
       counted.set(cycle, sum);
     }
-    const kept = db.query<Stored<'reward_cycles', 'cycle' | 'signers' | 'weight' | 'stacked'>, []>(
+    const stored = db.query<Stored<'reward_cycles', 'cycle' | 'signers' | 'weight' | 'stacked'>, []>(
       'SELECT cycle, signers, weight, stacked FROM reward_cycles',
     );
-    for (const { cycle, signers: many, weight, stacked } of kept.iterate()) {
+    for (const { cycle, signers: many, weight, stacked } of stored.iterate()) {
       const sum = counted.get(cycle) ?? { signers: 0, weight: 0, stacked: 0n };
       counted.delete(cycle);
       if (sum.signers !== many || sum.weight !== weight || sum.stacked !== BigInt(stacked)) {
-        yield `cycle ${cycle}: kept ${many} signers, weight ${weight}, ${stacked} stacked, ` +
+        yield `cycle ${cycle}: stored ${many} signers, weight ${weight}, ${stacked} stacked, ` +
           `counted ${sum.signers}, ${sum.weight}, ${sum.stacked}`;
       }
     }
-    for (const cycle of counted.keys()) yield `cycle ${cycle} has signers and is not kept`;
+    for (const cycle of counted.keys()) yield `cycle ${cycle} has signers and is not stored`;
   },
 };
 
@@ -84,7 +84,7 @@ const rewardTotals: Check = {
     for (const { recipient, amount, total, ordinal } of rows.iterate()) {
       const sum = (sums.get(recipient) ?? 0n) + BigInt(amount);
       sums.set(recipient, sum);
-      if (sum !== BigInt(total)) yield `reward ${ordinal} of ${recipient}: kept ${total}, counted ${sum}`;
+      if (sum !== BigInt(total)) yield `reward ${ordinal} of ${recipient}: stored ${total}, counted ${sum}`;
     }
   },
 };
@@ -93,7 +93,7 @@ export const stackingChecks: readonly Check[] = [
   cycles,
   equal(
     'total of reward cycles',
-    'SELECT cycles AS kept, (SELECT count(*) FROM reward_cycles) AS counted FROM staking_totals',
+    'SELECT cycles AS stored, (SELECT count(*) FROM reward_cycles) AS counted FROM staking_totals',
   ),
   none<{ address: string; cycle: number }>(
     'stackers of each reward cycle',
@@ -108,10 +108,10 @@ export const stackingChecks: readonly Check[] = [
   none<{ cycle: number; signer_key: Uint8Array }>(
     'counts of the stackers of each signer',
     `SELECT cycle, signer_key FROM
-       (SELECT cycle, signer_key, solo, pooled, 1 AS kept FROM cycle_stacker_counts
+       (SELECT cycle, signer_key, solo, pooled, 1 AS stored FROM cycle_stacker_counts
         UNION ALL SELECT cycle, signer_key, sum(role = ${TERM.solo}), sum(role = ${TERM.pooled}), -1 FROM cycle_stackers
                    WHERE signer_key IS NOT NULL GROUP BY cycle, signer_key)
-      GROUP BY cycle, signer_key HAVING sum(solo * kept) <> 0 OR sum(pooled * kept) <> 0`,
+      GROUP BY cycle, signer_key HAVING sum(solo * stored) <> 0 OR sum(pooled * stored) <> 0`,
     ({ cycle, signer_key }) => `cycle ${cycle}, signer 0x${signer_key.toHex()}: other stackers are counted`,
   ),
   numbered('numbers of the stacking prints', 'stacking_events', 'ordinal', 'pox_version'),
@@ -222,9 +222,9 @@ function* bondTotals(db: Database, counted: Recount['bonds']): Generator<string>
     []
   >('SELECT * FROM bond_totals');
   const none: Totals = { allowed: 0, capacity: 0n, registered: 0, btc: 0n, stx: 0n, paidOut: 0n };
-  const kept = new Map<number, Totals>();
+  const stored = new Map<number, Totals>();
   for (const row of rows.iterate()) {
-    kept.set(row.bond_index, {
+    stored.set(row.bond_index, {
       allowed: row.allowed,
       capacity: BigInt(row.capacity),
       registered: row.registered,
@@ -233,9 +233,9 @@ function* bondTotals(db: Database, counted: Recount['bonds']): Generator<string>
       paidOut: BigInt(row.paid_out),
     });
   }
-  for (const index of new Set([...kept.keys(), ...counted.keys()])) {
-    const [has, should] = [text(kept.get(index) ?? none), text(counted.get(index) ?? none)];
-    if (has !== should) yield `bond ${index}: kept ${has}; counted ${should}`;
+  for (const index of new Set([...stored.keys(), ...counted.keys()])) {
+    const [has, should] = [text(stored.get(index) ?? none), text(counted.get(index) ?? none)];
+    if (has !== should) yield `bond ${index}: stored ${has}; counted ${should}`;
   }
 }
 
@@ -266,10 +266,10 @@ function* rewards(db: Database, claimed: Recount['claimed']): Generator<string> 
     seen.add(key);
     const [earned, paid] = [accrued.get(key) ?? 0n, claimed.get(key) ?? 0n];
     if (BigInt(row.accrued) === earned && BigInt(row.claimed) === paid) continue;
-    yield `${key}: kept ${row.accrued} accrued, ${row.claimed} claimed; counted ${earned}, ${paid}`;
+    yield `${key}: stored ${row.accrued} accrued, ${row.claimed} claimed; counted ${earned}, ${paid}`;
   }
   for (const [key, sats] of [...accrued, ...claimed]) {
-    if (sats !== 0n && !seen.has(key)) yield `${key} has rewards that are not kept`;
+    if (sats !== 0n && !seen.has(key)) yield `${key} has rewards that are not stored`;
   }
 }
 
@@ -335,9 +335,9 @@ export const stakingChecks: readonly Check[] = [
   current('the current position of each staker in a bond', 'bond_positions', ['staker_id', 'bond_index']),
   current('the current stake of each staker', 'stakes', ['staker_id']),
   current('the current key of each signer', `signer_keys WHERE action = ${KEY_ACTION.register}`, ['signer_id']),
-  equal('total of bonds', 'SELECT bonds AS kept, (SELECT count(*) FROM bonds) AS counted FROM staking_totals'),
+  equal('total of bonds', 'SELECT bonds AS stored, (SELECT count(*) FROM bonds) AS counted FROM staking_totals'),
   equal(
     'total of signers',
-    `SELECT signers AS kept, (SELECT count(*) FROM signer_keys WHERE current = 1) AS counted FROM staking_totals`,
+    `SELECT signers AS stored, (SELECT count(*) FROM signer_keys WHERE current = 1) AS counted FROM staking_totals`,
   ),
 ];

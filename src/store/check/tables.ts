@@ -87,9 +87,9 @@ export function rowsOf(db: Database, table: Table): Iterator<Value[]> {
 
 const MOST_TOLD = 5;
 
-function differences(kept: Database, made: Database, table: Table): string[] {
+function differences(stored: Database, made: Database, table: Table): string[] {
   const columns = columnsOf(made, table.name).map(({ name }) => name);
-  const [ours, theirs] = [rowsOf(kept, table), rowsOf(made, table)];
+  const [ours, theirs] = [rowsOf(stored, table), rowsOf(made, table)];
   const problems: string[] = [];
   for (let number = 1; problems.length < MOST_TOLD; number++) {
     const [our, their] = [ours.next(), theirs.next()];
@@ -110,15 +110,15 @@ interface Stand extends Head {
   sendMany: SendManySetting;
 }
 
-function standOf(kept: Database): Stand {
-  const row = kept
+function standOf(stored: Database): Stand {
+  const row = stored
     .query<{ id: bigint; chain: Uint8Array; chainId: bigint | null }, []>(
       'SELECT journal_id AS id, journal_chain AS chain, chain_id AS chainId FROM progress',
     )
     .get();
   if (row === null) throw new Error('progress has no row');
   const chainId = row.chainId === null ? null : Number(row.chainId);
-  return { id: Number(row.id), chain: row.chain, chainId, sendMany: recordedSendMany(kept) };
+  return { id: Number(row.id), chain: row.chain, chainId, sendMany: recordedSendMany(stored) };
 }
 
 /** Whether the journal can make the whole index. */
@@ -175,13 +175,13 @@ function withIndexAt<T>(
  * @throws OperatorError where there is no whole journal
  */
 export function checkTables(run: CheckRun, directory: string, machine: ComposeMachine): void {
-  using kept = openToRead(indexPath(directory), true);
-  kept.run('BEGIN');
-  const stand = standOf(kept);
+  using stored = openToRead(indexPath(directory), true);
+  stored.run('BEGIN');
+  const stand = standOf(stored);
   requireComparable(directory, stand);
   withIndexAt({ directory, machine }, stand, (made) => {
-    for (const table of journaledTables(kept)) {
-      run.examine(`table ${table.name} against the journal`, () => differences(kept, made, table));
+    for (const table of journaledTables(stored)) {
+      run.examine(`table ${table.name} against the journal`, () => differences(stored, made, table));
     }
   });
 }

@@ -52,43 +52,43 @@ function* ftProblems(db: Database): Generator<string> {
     const key = `${row.asset_id} ${row.principal_id}`;
     const counted = balances.get(key);
     balances.delete(key);
-    const kept = decimalOf(row.balance);
-    if (counted === undefined || counted.balance !== BigInt(kept) || counted.transfers !== row.transfers) {
-      yield `${row.address} of ${row.identifier}: kept ${kept} by ${row.transfers} events, ` +
+    const stored = decimalOf(row.balance);
+    if (counted === undefined || counted.balance !== BigInt(stored) || counted.transfers !== row.transfers) {
+      yield `${row.address} of ${row.identifier}: stored ${stored} by ${row.transfers} events, ` +
         `recomputed ${counted?.balance ?? 0n} by ${counted?.transfers ?? 0}`;
     }
     const token = tokens.get(row.asset_id);
     if (token !== undefined && isPositive(row.balance)) token.holders += 1;
   }
-  for (const key of balances.keys()) yield `no balance is kept for asset and principal ${key}`;
-  const kept = db.query<Stored<'ft_tokens', 'asset_id' | 'supply' | 'holders' | 'events'>, []>(
+  for (const key of balances.keys()) yield `no balance is stored for asset and principal ${key}`;
+  const stored = db.query<Stored<'ft_tokens', 'asset_id' | 'supply' | 'holders' | 'events'>, []>(
     'SELECT asset_id, supply, holders, events FROM ft_tokens',
   );
-  for (const { asset_id, ...row } of kept.iterate()) {
+  for (const { asset_id, ...row } of stored.iterate()) {
     const token = tokens.get(asset_id);
     tokens.delete(asset_id);
     if (BigInt(row.supply) !== token?.supply || row.holders !== token.holders || row.events !== token.events) {
-      yield `asset ${asset_id}: kept supply ${row.supply}, ${row.holders} holders, ${row.events} events, ` +
+      yield `asset ${asset_id}: stored supply ${row.supply}, ${row.holders} holders, ${row.events} events, ` +
         `recomputed ${token?.supply ?? 0n}, ${token?.holders ?? 0}, ${token?.events ?? 0}`;
     }
   }
-  for (const asset of tokens.keys()) yield `asset ${asset} has events and no token is kept`;
+  for (const asset of tokens.keys()) yield `asset ${asset} has events and no token is stored`;
 }
 
 interface AddressCount {
   address: string;
-  kept: number;
+  stored: number;
   counted: number;
 }
 
-const countSentence = ({ address, kept, counted }: AddressCount): string =>
-  `${address}: kept ${kept}, counted ${counted}`;
+const countSentence = ({ address, stored, counted }: AddressCount): string =>
+  `${address}: stored ${stored}, counted ${counted}`;
 
 /** A total of accounts against a count of the list's rows. @param list a query of principal_id, one row an item */
 const accountTotal = (name: string, column: string, list: string): Check =>
   none<AddressCount>(
     name,
-    `SELECT a.address, a.${column} AS kept, coalesce(n.counted, 0) AS counted FROM accounts a
+    `SELECT a.address, a.${column} AS stored, coalesce(n.counted, 0) AS counted FROM accounts a
        LEFT JOIN (SELECT principal_id, count(*) AS counted FROM (${list}) GROUP BY principal_id) n
               ON n.principal_id = a.principal_id
       WHERE a.${column} <> coalesce(n.counted, 0)`,
@@ -99,7 +99,7 @@ export const tokenChecks: readonly Check[] = [
   { name: 'balances, supply and holders of fungible tokens against their events', isLimited: false, find: ftProblems },
   equal(
     'total of STX holders',
-    `SELECT stx_holders AS kept, (SELECT count(*) FROM accounts WHERE balance > 'A0') AS counted FROM totals`,
+    `SELECT stx_holders AS stored, (SELECT count(*) FROM accounts WHERE balance > 'A0') AS counted FROM totals`,
   ),
   accountTotal(
     'STX each principal received',
@@ -149,7 +149,7 @@ export const tokenChecks: readonly Check[] = [
   ),
   none<AddressCount>(
     'pending transactions of each principal',
-    `SELECT p.address, n.counted, coalesce(c.transactions, 0) AS kept
+    `SELECT p.address, n.counted, coalesce(c.transactions, 0) AS stored
        FROM (SELECT principal_id, count(*) AS counted FROM pending_principals GROUP BY principal_id) n
        JOIN principals p ON p.id = n.principal_id LEFT JOIN pending_counts c ON c.principal_id = n.principal_id
       WHERE n.counted <> coalesce(c.transactions, 0)`,

@@ -36,7 +36,7 @@ function* expected(db: Database, index: ValueIndex) {
 }
 
 function* problemsOf(db: Database, index: ValueIndex): Generator<string> {
-  const kept = db.query<{ found: 1 }, [number, string, string, number, number]>(
+  const stored = db.query<{ found: 1 }, [number, string, string, number, number]>(
     `SELECT 1 AS found FROM value_index_entries
       WHERE index_id = ?1 AND path = ?2 AND value = ?3 AND position = ?4 AND event_index = ?5`,
   );
@@ -45,14 +45,14 @@ function* problemsOf(db: Database, index: ValueIndex): Generator<string> {
   for (const { position, event_index, entries } of expected(db, index)) {
     entriesCounted += entries.size;
     for (const [path, value] of entries) {
-      if (kept.get(index.id, path, value, position, event_index) !== null) continue;
+      if (stored.get(index.id, path, value, position, event_index) !== null) continue;
       yield `${name}: ${path} at ${position} ${event_index} is not ${value}`;
     }
   }
-  const entriesKept = db
+  const entriesStored = db
     .query<{ n: number }, [number]>('SELECT count(*) AS n FROM value_index_entries WHERE index_id = ?1')
     .get(index.id)?.n;
-  if (entriesKept !== entriesCounted) yield `${name}: kept ${entriesKept} entries, counted ${entriesCounted}`;
+  if (entriesStored !== entriesCounted) yield `${name}: stored ${entriesStored} entries, counted ${entriesCounted}`;
 }
 
 const entriesOfIndexes: Check = {

@@ -98,7 +98,7 @@ export function totalsWriter(db: Database) {
   );
   return ({ sign, transactions, supply, balances }: EffectOf<'totals'>): void => {
     const known = totals.get();
-    const moved = (kept: string | undefined, by: bigint): string => String(BigInt(kept ?? 0) + BigInt(sign) * by);
+    const moved = (stored: string | undefined, by: bigint): string => String(BigInt(stored ?? 0) + BigInt(sign) * by);
     set.run(sign * transactions, moved(known?.stx_supply, supply), moved(known?.stx_balances, balances));
   };
 }

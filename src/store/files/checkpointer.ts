@@ -70,7 +70,7 @@ export function whyNotEmptied(path: string): string | null {
   }
 }
 
-function logKeeper(path: string, options: CheckpointerOptions) {
+function logCheckpointer(path: string, options: CheckpointerOptions) {
   const { log, limitBytes = WAL_LIMIT_BYTES, now = systemClock.monotonic, before = () => {} } = options;
   /** When it was first too large; null where it isn't. */
   let since: number | null = null;
@@ -98,8 +98,8 @@ function logKeeper(path: string, options: CheckpointerOptions) {
  */
 export function startCheckpointer(options: CheckpointerOptions): () => void {
   const { directory, every = systemClock.every } = options;
-  const keepers = [indexPath(directory), journalPath(directory)].map((path) => logKeeper(path, options));
+  const checkpointers = [indexPath(directory), journalPath(directory)].map((path) => logCheckpointer(path, options));
   return every(LOOK_MS, () => {
-    for (const keep of keepers) keep();
+    for (const check of checkpointers) check();
   });
 }

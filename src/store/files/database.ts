@@ -35,7 +35,7 @@ export interface Upgrade {
 /** From version 1 on, in order. A file may lack secondary indexes. schema.sql is what they result in. */
 const upgrades: readonly Upgrade[] = [];
 
-/** Counts changes of schema.sql; kept in the file as PRAGMA user_version. */
+/** Counts changes of schema.sql; stored in the file as PRAGMA user_version. */
 const versionAfter = (steps: readonly Upgrade[]): number => 1 + steps.length;
 export const SCHEMA_VERSION = versionAfter(upgrades);
 

@@ -14,7 +14,7 @@ export type Places = ReturnType<typeof indexPlace>;
 
 const placeOf = 'SELECT journal_id AS id, journal_chain AS chain FROM progress';
 
-/** Where the index stands, as its open transaction has it: nothing of it is kept in memory. */
+/** Where the index stands, as its open transaction has it: nothing of it is cached. */
 export function indexPlace(db: Database) {
   const update = db.prepare<null, [number, Uint8Array]>('UPDATE progress SET journal_id = ?1, journal_chain = ?2');
   return {

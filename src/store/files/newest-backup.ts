@@ -67,7 +67,7 @@ export function noteBackup(directory: string, backup: KnownBackup): void {
   const file = wholeFile(notePath(directory), FILE_MODE);
   try {
     onFile(file.path, () => writeFileSync(file.partial, `${JSON.stringify(backup)}\n`));
-    file.keep();
+    file.commit();
   } finally {
     file.discard();
   }

@@ -11,11 +11,11 @@ export interface EntryReader {
   read(id: number): { text: string } | undefined;
 }
 
-/** What is kept for a block is the payload of another. */
+/** What is stored for a block is the payload of another. */
 export class MisplacedPayloadError extends OperatorError {
   constructor(wanted: Uint8Array, found: Uint8Array) {
     super(
-      `What is kept as the payload of block ${toHex(wanted)} is that of block ${toHex(found)}: the index is damaged.`,
+      `What is stored as the payload of block ${toHex(wanted)} is that of block ${toHex(found)}: the index is damaged.`,
       'Make it anew from the journal: stackside rebuild.',
     );
   }

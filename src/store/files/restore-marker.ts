@@ -6,10 +6,10 @@ import { OperatorError } from '../../base/errors.ts';
 /** Where the files of a backup are made, inside the data directory. */
 export const restoreStaging = (directory: string): string => join(directory, 'restore');
 /** The manifest of the backup that is being restored. */
-export const keptManifestPath = (directory: string): string => join(restoreStaging(directory), 'manifest.json');
+export const storedManifestPath = (directory: string): string => join(restoreStaging(directory), 'manifest.json');
 
 /** Whether the files of the directory are not all there yet. */
-export const isBeingRestored = (directory: string): boolean => existsSync(keptManifestPath(directory));
+export const isBeingRestored = (directory: string): boolean => existsSync(storedManifestPath(directory));
 
 /** @throws OperatorError where a restore into the directory is not finished */
 export function requireRestored(directory: string): void {

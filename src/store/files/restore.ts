@@ -9,7 +9,7 @@ import { syncDirectory } from '../../base/files.ts';
 import { removeLog } from './connection.ts';
 import { indexPath, journalPath } from './database.ts';
 
-import { isBeingRestored, keptManifestPath, restoreStaging } from './restore-marker.ts';
+import { isBeingRestored, restoreStaging, storedManifestPath } from './restore-marker.ts';
 
 /** @throws OperatorError where a directory holds data that no restore brought there */
 export function requireNoData(directory: string): void {
@@ -43,7 +43,7 @@ export function installRestoredFiles(directory: string, inPlace: () => void): vo
   }
   syncDirectory(directory);
   inPlace();
-  rmSync(keptManifestPath(directory));
+  rmSync(storedManifestPath(directory));
   syncDirectory(staging);
   rmSync(staging, { recursive: true });
 }

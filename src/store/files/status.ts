@@ -83,7 +83,7 @@ export function directoryStatus(directory: string): DirectoryStatus {
     )
     .get();
   const totals = db.query<Stored<'totals', 'transactions'>, []>('SELECT transactions FROM totals').get();
-  // Block 0 is kept with the orphans and is none.
+  // Block 0 is stored with the orphans and is none.
   const orphans = db.query<{ n: number }, []>('SELECT count(*) AS n FROM orphaned_blocks WHERE height > 0').get();
   const missing = missingSecondaryIndexes(db).length;
   db.close();

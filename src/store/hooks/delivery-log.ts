@@ -47,7 +47,7 @@ export const deliveryOf = (row: DeliveryRow): Delivery => ({
   problem: row.problem,
 });
 
-/** Attempts of a delivery that are kept. */
+/** Attempts of a delivery that are stored. */
 export const MOST_ATTEMPTS = 50;
 
 /** What a list of deliveries is narrowed by; heights are those of its blocks. */
@@ -165,12 +165,12 @@ export function deliveryLog(db: Database) {
       ascending(hookId, filter, after, limit).map(deliveryOf),
     /** Newest first. */
     attempts: (id: number, limit = MOST_ATTEMPTS): Attempt[] => attempts.all(id, limit),
-    /** JSON text; undefined where it is kept no more. */
+    /** JSON text; undefined where it is no longer stored. */
     body: (id: number): string | undefined => {
       const row = body.get(id);
       return row === null ? undefined : decompressed(row.body);
     },
-    /** Whether its body is still kept. */
+    /** Whether its body is still stored. */
     hasBody: (id: number): boolean => hasBody.get(id) !== null,
   };
 }

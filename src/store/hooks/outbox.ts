@@ -269,8 +269,8 @@ function deliveryForgetting(db: Database) {
     forgetRows: (before: number, limit: number): number => forget(finishedBefore.all(before, limit)),
     /** Forgets deliveries of a hook, whatever became of them. @returns how many */
     forgetOf: (hookId: number, limit: number): number => forget(allOf.all(hookId, limit)),
-    /** Keeps the bodies of a hook's newest delivered ones alone. @param after id of the last that was forgotten */
-    keepBodies(
+    /** Removes the bodies of a hook's delivered ones, but for the newest. @param after id of the last that was forgotten */
+    trimBodies(
       hookId: number,
       most: number,
       after: number,

@@ -7,10 +7,10 @@ import { inserter } from '../rows/table.ts';
 import { blockPayloadsTable } from '../rows/tables.ts';
 
 /**
- * Canonical blocks below the tip whose payloads are kept where the journal is trimmed, and the receipts of their
+ * Canonical blocks below the tip whose payloads are retained where the journal is trimmed, and the receipts of their
  * transactions. Deeper reorganizations than this many Stacks blocks (some days of Bitcoin) have not been seen.
  */
-export const KEPT_BLOCKS = 6_000;
+export const RETAINED_BLOCKS = 6_000;
 
 export type BlockPayloads = ReturnType<typeof blockPayloads>;
 
@@ -21,7 +21,7 @@ export function blockPayloads(db: Database, journal: EntryReader) {
   );
   return {
     /** Notes the journal's entry that holds the payload. */
-    keep(indexBlockHash: Uint8Array, journalId: number): void {
+    store(indexBlockHash: Uint8Array, journalId: number): void {
       insert({ index_block_hash: indexBlockHash, journal_id: journalId });
     },
 

@@ -37,7 +37,7 @@ export function chainIdentity(db: Database) {
     return known;
   }
 
-  function keep(id: number): void {
+  function store(id: number): void {
     set.run(id);
     known = id;
   }
@@ -51,7 +51,7 @@ export function chainIdentity(db: Database) {
      */
     require(wanted: number, directory: string): void {
       const found = chainId();
-      if (found === null) keep(wanted);
+      if (found === null) store(wanted);
       else if (found !== wanted) {
         throw new OperatorError(
           `The data in ${directory} belongs to chain 0x${found.toString(16)}, but the setting names 0x${wanted.toString(16)}.`,
@@ -71,7 +71,7 @@ export function chainIdentity(db: Database) {
       const id = chainId();
       if (id !== null) return networkOf(id);
       const found = chainIdOf(payload);
-      if (found?.certain) keep(found.chainId);
+      if (found?.certain) store(found.chainId);
       return networkOf(found?.chainId ?? TESTNET_CHAIN_ID);
     },
 
@@ -139,9 +139,9 @@ export function originCheck(db: Database): (block: Block) => void {
 
   const forked = (a: Uint8Array, b: Uint8Array): boolean => !withAncestors(a).isDisjointFrom(withAncestors(b));
 
-  function requireSame(field: string, found: Uint8Array, kept: { hash: Uint8Array } | null, of: string): void {
-    if (kept === null || Buffer.compare(found, kept.hash) === 0) return;
-    throw new ForeignChainError(`${field} is ${toHex(found)}, and ${of} of this data's chain is ${toHex(kept.hash)}`);
+  function requireSame(field: string, found: Uint8Array, stored: { hash: Uint8Array } | null, of: string): void {
+    if (stored === null || Buffer.compare(found, stored.hash) === 0) return;
+    throw new ForeignChainError(`${field} is ${toHex(found)}, and ${of} of this data's chain is ${toHex(stored.hash)}`);
   }
 
   return ({ height, indexBlockHash, parentIndexBlockHash, burnBlockHash, burnBlockHeight }) => {

@@ -3,7 +3,7 @@
  * seen stays. A block that grows past the tip on another branch takes the chain there: the old branch is reverted from
  * the tip down to the fork, the new one applied up from it.
  *
- * Block 0 is kept beside the chain, and block 1 shows its transactions. Until a block 1 comes, block 0 is the chain, so
+ * Block 0 is stored beside the chain, and block 1 shows its transactions. Until a block 1 comes, block 0 is the chain, so
  * that what it hands out counts; no change is written for it.
  */
 
@@ -241,7 +241,7 @@ export function chainWriter(
       const block = blockOf(payload, network);
       checkChain(block, network);
       checkOrigin(block);
-      payloads.keep(block.indexBlockHash, journalId);
+      payloads.store(block.indexBlockHash, journalId);
       mempool.collectGarbage(before, now);
       if (height === 0) {
         addGenesis(block);

@@ -5,8 +5,8 @@ import { type ChangeKind, MEMPOOL_STATE, storedChange } from '../rows/enums.ts';
 import { numberedInserter } from '../rows/table.ts';
 import { changesTable } from '../rows/tables.ts';
 
-/** Rows that are kept: many times what comes between two looks of a reader. */
-const KEPT = 20_000;
+/** Rows that stay: many times what comes between two looks of a reader. */
+const MOST_ROWS = 20_000;
 /** Old rows go so many at a time. */
 const FORGOTTEN_AT_ONCE = 1_000;
 
@@ -52,7 +52,7 @@ export function changeWriter(db: Database) {
 
   function write(kind: ChangeKind, subject: Uint8Array): void {
     const id = insert({ kind: storedChange.numberOf(kind), subject });
-    if (id % FORGOTTEN_AT_ONCE === 0) forget.run(id - KEPT);
+    if (id % FORGOTTEN_AT_ONCE === 0) forget.run(id - MOST_ROWS);
   }
 
   return {

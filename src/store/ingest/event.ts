@@ -11,7 +11,7 @@ export interface ReceivedEvent {
   text: string;
   /** Unix microseconds. */
   receivedAt: number;
-  /** How far its source is read with this event. Kept in the transaction of the event, or in one of its own if repeated. */
+  /** How far its source is read with this event. Stored in the transaction of the event, or in one of its own if repeated. */
   read?: { source: string; upTo: Imported };
 }
 

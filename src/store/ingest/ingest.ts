@@ -336,8 +336,8 @@ function openDataFiles(options: IngestOptions, opened: (() => void)[]) {
 export function otherSendMany(db: Database, wanted: SendManySetting) {
   const recorded = recordedSendMany(db);
   return (['mainnet', 'testnet'] as const).flatMap((network) => {
-    const [kept, contract] = [recorded[network] ?? SEND_MANY[network], wanted[network]];
-    return contract === null || contract === kept ? [] : [{ network, kept, contract }];
+    const [stored, contract] = [recorded[network] ?? SEND_MANY[network], wanted[network]];
+    return contract === null || contract === stored ? [] : [{ network, stored, contract }];
   });
 }
 
@@ -350,12 +350,12 @@ export function otherSendMany(db: Database, wanted: SendManySetting) {
 function requireSendMany(db: Database, wanted: SendManySetting, kind: Network['kind'] | null, directory: string): void {
   const hasBlocks = db.query('SELECT 1 FROM blocks LIMIT 1').get() !== null;
   const set = upserter(db, sendManyContractsTable, { replaced: ['contract_id'] });
-  for (const { network, kept, contract } of otherSendMany(db, wanted)) {
+  for (const { network, stored, contract } of otherSendMany(db, wanted)) {
     if (!hasBlocks) {
       set({ network, contract_id: contract });
     } else if (kind === null || kind === network) {
       throw new OperatorError(
-        `The index in ${directory} was made with the send-many contract ${kept}, but the setting names ${contract}.`,
+        `The index in ${directory} was made with the send-many contract ${stored}, but the setting names ${contract}.`,
         `Remove the setting of the send-many contract of ${network}, or run stackside rebuild with the setting.`,
       );
     }

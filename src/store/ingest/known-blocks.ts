@@ -54,7 +54,7 @@ export function knownBlocks(db: Database, orphans: OrphanWriter) {
   function branchTo(indexBlockHash: Uint8Array): Branch {
     const hashes: Uint8Array[] = [];
     for (let at = orphans.find(indexBlockHash); at !== null; at = orphans.find(at.parent_index_block_hash)) {
-      // Block 0 is kept with the orphans; it is the root of every branch.
+      // Block 0 is stored with the orphans; it is the root of every branch.
       if (at.height === 0) break;
       hashes.unshift(at.index_block_hash);
       if (at.height === 1) return { forkHeight: 0, hashes };
@@ -120,7 +120,7 @@ export function orphanWriter(db: Database) {
   return {
     find: (indexBlockHash: Uint8Array): OrphanedBlock | null => find.get(indexBlockHash),
 
-    /** Block 0, which is kept with the orphans, is found by none of its transactions: block 1 has them. */
+    /** Block 0, which is stored with the orphans, is found by none of its transactions: block 1 has them. */
     add(block: Block): void {
       const index_block_hash = block.indexBlockHash;
       blocks.add({

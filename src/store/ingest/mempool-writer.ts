@@ -8,7 +8,7 @@ import { MEMPOOL_STATE, type MempoolState, storedMempoolState } from '../rows/en
 import type { Stored } from '../rows/statement.ts';
 import { inserterIfAbsent } from '../rows/table.ts';
 import { earlyDropsTable, minedReceiptsTable } from '../rows/tables.ts';
-import { KEPT_BLOCKS } from './block-payloads.ts';
+import { RETAINED_BLOCKS } from './block-payloads.ts';
 import type { ChangeWriter } from './change-writer.ts';
 import { type MempoolRows, mempoolRows, type Receipt } from './mempool-rows.ts';
 import { type NonceRivals, nonceRivals } from './nonce-rivals.ts';
@@ -42,7 +42,7 @@ const neverBroadcast = ({ payload, bitcoinOperation, chainId }: TransactionConte
 const isStorable = ({ sender, sponsor }: TransactionContent): boolean =>
   sender.nonce <= MAX_STORED_INTEGER && (sponsor?.nonce ?? 0n) <= MAX_STORED_INTEGER;
 
-/** What transactions of the mempool are kept by. */
+/** The keys of transactions of the mempool. */
 interface Parts {
   rows: MempoolRows;
   rivals: NonceRivals;
@@ -130,7 +130,7 @@ export function mempoolWriter(db: Database, dictionaries: Dictionaries, changes:
             rows.add(content, receipt);
             if (dropEarly({ rows, drops }, content.txId, receipt.height - LATE_BLOCKS)) others++;
             else waiting.push(content.txId);
-          } else if (receipts.keep(place.position, receipt, receipt.height)) others++;
+          } else if (receipts.store(place.position, receipt, receipt.height)) others++;
           // Announced again, it is in the node's mempool once more: the node has gone back before its block.
           else if (drops.take(content.txId) !== null) others++;
         } else if (row.state < PENDING && !isMined(content.txId) && !rivals.stayReplaced(row)) {
@@ -146,17 +146,17 @@ export function mempoolWriter(db: Database, dictionaries: Dictionaries, changes:
 
     /**
      * Dropped by the node. The drop of a transaction that doesn't wait, since it isn't announced yet or stands in a block, is
-     * kept until it would. What took the dropped one's place waits, also where its lower fee had it replaced.
+     * stored until it would. What took the dropped one's place waits, also where its lower fee had it replaced.
      * @param drop why, and what took its place
      * @param receipt when, and on which chain
-     * @returns how many of them were waiting, were replaced, or are kept
+     * @returns how many of them were waiting, were replaced, or are stored
      */
     drop(txIds: readonly Uint8Array[], drop: Drop, { time, height }: Receipt): number {
       let [dropped, others] = [0, 0];
       for (const txId of txIds) {
         const row = rows.find(txId);
         if (row === null || row.state === MINED) {
-          if (drops.keep(txId, drop, height)) others++;
+          if (drops.store(txId, drop, height)) others++;
         } else if (row.state === PENDING || row.state === REPLACED) {
           dropRow(rows, row, drop);
           if (row.state === PENDING) dropped++;
@@ -194,7 +194,7 @@ export function mempoolWriter(db: Database, dictionaries: Dictionaries, changes:
         const row = rows.find(content.txId);
         if (row === null) continue;
         rows.mine(row);
-        receipts.keep(position, { time: row.received_at, height: row.receipt_block_height }, heights.after);
+        receipts.store(position, { time: row.received_at, height: row.receipt_block_height }, heights.after);
       }
       receipts.trim(heights.after);
       drops.trim(heights.after);
@@ -266,7 +266,7 @@ function earlyDrops(db: Database) {
 
   return {
     /** @param tipHeight when the node posted it @returns whether it is the first of its transaction */
-    keep: (txId: Uint8Array, { state, replacedBy }: Drop, tipHeight: number): boolean =>
+    store: (txId: Uint8Array, { state, replacedBy }: Drop, tipHeight: number): boolean =>
       add({ tx_id: txId, state, replaced_by_tx_id: replacedBy, height: tipHeight }) !== null,
 
     /**
@@ -284,7 +284,7 @@ function earlyDrops(db: Database) {
     },
 
     /** Forgets drops that are older than any reorganization reaches. */
-    trim: (tipHeight: number): void => void forget.run(tipHeight - KEPT_BLOCKS),
+    trim: (tipHeight: number): void => void forget.run(tipHeight - RETAINED_BLOCKS),
   };
 }
 
@@ -299,14 +299,14 @@ function minedReceipts(db: Database) {
   );
   const forget = db.prepare<null, [number]>('DELETE FROM mined_receipts WHERE position < ?1');
   /** The first position that a reorganization may reach. */
-  const reach = (tipHeight: number): number => positionOf(Math.max(0, tipHeight - KEPT_BLOCKS), 0);
+  const reach = (tipHeight: number): number => positionOf(Math.max(0, tipHeight - RETAINED_BLOCKS), 0);
 
   return {
     /**
      * Keeps a receipt, unless there is one, or no reorganization reaches the transaction.
      * @returns whether it is new
      */
-    keep: (position: number, { time, height }: Receipt, tipHeight: number): boolean =>
+    store: (position: number, { time, height }: Receipt, tipHeight: number): boolean =>
       position >= reach(tipHeight) && add({ position, received_at: time, receipt_block_height: height }) !== null,
 
     /** Takes the receipt of a transaction that left the chain; null where it was never announced. */

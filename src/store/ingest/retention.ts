@@ -11,10 +11,10 @@ import { type JournalTrimming, openJournalTrimming, type TrimmingBatch } from '.
 import { newestBackup } from '../files/newest-backup.ts';
 import { unavailable } from '../files/store-failure.ts';
 import { storedBackfillState, storedStage } from '../rows/enums.ts';
-import { KEPT_BLOCKS } from './block-payloads.ts';
+import { RETAINED_BLOCKS } from './block-payloads.ts';
 
-/** How long entries are kept: a number of days, or until a backup holds them (`snapshot`, as the flag says). */
-export type JournalKeep = number | 'snapshot';
+/** How long entries are retained: a number of days, or until a backup holds them (`snapshot`, as the flag says). */
+export type JournalRetention = number | 'snapshot';
 
 /** `snapshot` is where the backup is that holds the removed entries. */
 export type RetentionEvent =
@@ -23,13 +23,13 @@ export type RetentionEvent =
 
 interface RetentionOptions {
   directory: string;
-  keep: JournalKeep;
+  retention: JournalRetention;
   log: (event: RetentionEvent) => void;
   /** The clock, in Unix milliseconds. */
   now: () => number;
   every: Every;
   connect?: Connect;
-  /** The size of a batch, and blocks whose entries are kept; others than usual are for tests. */
+  /** The size of a batch, and blocks whose entries are retained; others than usual are for tests. */
   batch?: TrimmingBatch;
   blocks?: number;
 }
@@ -85,12 +85,12 @@ function allowedByBackup(directory: string, journal: JournalTrimming, first: num
   return { reason: `the backup at ${location} is of another journal` };
 }
 
-/** What became of a batch: removed entries, nothing for a reason that the log names, or nothing since all are to be kept. */
+/** What became of a batch: removed entries, nothing for a reason that the log names, or nothing since all are to be retained. */
 type Trimmed = { entries: number; upTo: number; location: string } | { reason: string } | null;
 
-/** A keeper that has the files open. */
-function openKeeper(options: RetentionOptions) {
-  const { directory, keep, now, connect, batch = BATCH, blocks = KEPT_BLOCKS } = options;
+/** Retention with the files open. */
+function openRetention(options: RetentionOptions) {
+  const { directory, retention, now, connect, batch = BATCH, blocks = RETAINED_BLOCKS } = options;
   const journal = openJournalTrimming(directory, connect);
   const index = openReader(directory);
   /** Entries from here on are needed; asked for now and then. */
@@ -98,9 +98,9 @@ function openKeeper(options: RetentionOptions) {
   let batches = 0;
 
   const isOldEnough = (id: number): boolean => {
-    if (keep === 'snapshot') return true;
+    if (retention === 'snapshot') return true;
     const receivedAt = journal.receivedAt(id);
-    return receivedAt !== null && receivedAt < now() * MICROSECONDS - keep * DAY_US;
+    return receivedAt !== null && receivedAt < now() * MICROSECONDS - retention * DAY_US;
   };
 
   function isNeeded(id: number): boolean {
@@ -135,7 +135,7 @@ function openKeeper(options: RetentionOptions) {
  */
 export function startRetention(options: RetentionOptions): () => void {
   const { log, every } = options;
-  const keeper = openKeeper(options);
+  const opened = openRetention(options);
   let removed = { entries: 0, upTo: 0, location: '' };
   let said = '';
 
@@ -153,7 +153,7 @@ export function startRetention(options: RetentionOptions): () => void {
 
   function trim(): void {
     try {
-      const done = keeper.trim();
+      const done = opened.trim();
       if (done === null) report();
       else if ('reason' in done) sayOnce(done.reason);
       else removed = { ...done, entries: removed.entries + done.entries };
@@ -168,6 +168,6 @@ export function startRetention(options: RetentionOptions): () => void {
   const stop = every(EVERY_MS, trim);
   return () => {
     stop();
-    keeper.close();
+    opened.close();
   };
 }

@@ -43,7 +43,7 @@ export interface ChainHistory {
   branchOf(indexBlockHash: Uint8Array): { forkHeight: number; hashes: Uint8Array[] };
   /**
    * A known block, canonical or not; block 1 without the transactions of block 0.
-   * @throws OperatorError where its payload is kept no more
+   * @throws OperatorError where its payload is no longer stored
    */
   block(indexBlockHash: Uint8Array): Block;
 }

@@ -294,7 +294,7 @@ export class Writer {
     return 'repeated';
   }
 
-  /** Kept with what is made durable next. */
+  /** Stored with the next entries that become durable. */
   setImported(source: string, upTo: Imported): void {
     this.#begin();
     this.#guarded(() => this.#options.journal.imports.set(source, upTo));

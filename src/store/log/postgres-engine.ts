@@ -108,11 +108,11 @@ export class PostgresEngine {
   async writable(): Promise<Writable> {
     if (this.#isClosed) throw new LogUnavailableError('The shared log is closed.');
     if (this.#current !== null) return this.#current;
-    this.#search ??= this.#keepFound();
+    this.#search ??= this.#searched();
     return this.#search;
   }
 
-  async #keepFound(): Promise<Writable> {
+  async #searched(): Promise<Writable> {
     try {
       this.#current = await this.#find();
       return this.#current;

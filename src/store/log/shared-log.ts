@@ -82,7 +82,7 @@ export interface SharedLog {
 export interface OwnEntries {
   /** The number of the last entry. */
   lastId(): number;
-  /** The chain value of an entry; null where it isn't kept. */
+  /** The chain value of an entry; null where it isn't stored. */
   chainAt(id: number): Uint8Array | null;
   /** The entries that follow one. @throws JournalEntryError, JournalDamagedError */
   entriesAfter(id: number): Iterable<Entry>;

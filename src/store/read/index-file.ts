@@ -9,17 +9,17 @@ import { type JournalReader, openJournalReader } from '../files/journal.ts';
 import { requireSecondaryIndexes } from '../files/secondary-indexes.ts';
 import { IndexUnavailableError } from '../model/read-errors.ts';
 import {
-  type KeptTransactions,
-  keptTransactions,
   sharedTransactions,
-} from '../queries/transactions/kept-transactions.ts';
+  type TransactionCache,
+  transactionCache,
+} from '../queries/transactions/transaction-cache.ts';
 import { type Reader, readerOf, type WorkLimits } from './index-reader.ts';
 
 /** A connection with a snapshot of its own. */
 export interface IndexConnection {
   readonly reader: Reader;
   readonly db: Connection;
-  readonly kept: KeptTransactions;
+  readonly cache: TransactionCache;
   readonly begin: Statement;
   readonly end: Statement;
 }
@@ -87,9 +87,9 @@ export function openIndexFile(
       throw new IndexUnavailableError('The index is being replaced.');
     }
     prepared(db, () => requireSecondaryIndexes(db, indexPath(directory)));
-    const kept = keptTransactions(db, transactions);
-    const reader = readerOf(db, journal, number, limits, kept, turns);
-    return { db, reader, kept, begin: db.prepare('BEGIN'), end: db.prepare('COMMIT') };
+    const cache = transactionCache(db, transactions);
+    const reader = readerOf(db, journal, number, limits, cache, turns);
+    return { db, reader, cache, begin: db.prepare('BEGIN'), end: db.prepare('COMMIT') };
   }
 
   function closeWhatIsDone(): void {
@@ -118,7 +118,7 @@ export function openIndexFile(
       const connection = idle.pop() ?? connect();
       try {
         connection.begin.run();
-        connection.kept.followChain();
+        connection.cache.followChain();
       } catch (error) {
         connection.db.close();
         throw error;
@@ -130,7 +130,7 @@ export function openIndexFile(
     /** Ends a snapshot, and keeps its connection for the next one. */
     end(connection: IndexConnection): void {
       inUse -= 1;
-      connection.kept.leaveChain();
+      connection.cache.leaveChain();
       if (isEnded(connection)) idle.push(connection);
       else connection.db.close();
       closeWhatIsDone();

@@ -30,7 +30,7 @@ import { bondQueries, stakingPrincipalQueries, stakingSignerQueries } from '../q
 import { assetReaders } from '../queries/tokens/assets.ts';
 import { detailQueries } from '../queries/transactions/details.ts';
 import { eventQueries } from '../queries/transactions/events.ts';
-import { type KeptTransactions, nothingKept } from '../queries/transactions/kept-transactions.ts';
+import { noTransactionCache, type TransactionCache } from '../queries/transactions/transaction-cache.ts';
 import { type SearchLimits, transactionSearch } from '../queries/transactions/transaction-search.ts';
 import { transactionQueries } from '../queries/transactions/transactions.ts';
 
@@ -53,7 +53,7 @@ export interface WorkLimits {
  * @param journal holds the payloads of blocks that are not canonical
  * @param file distinguishes the file from others in its place before or after
  * @param limits others than usual are for tests
- * @param kept what the connection keeps from one snapshot to the next; nothing if not given
+ * @param cache of the connection, from one snapshot to the next; none if not given
  * @param turns shares the thread among long queries and all that it does else
  */
 export function readerOf(
@@ -61,14 +61,14 @@ export function readerOf(
   journal: EntryReader,
   file: number,
   limits: WorkLimits = {},
-  kept: KeptTransactions = nothingKept,
+  cache: TransactionCache = noTransactionCache,
   turns: Turns = new Turns(systemClock),
 ) {
-  const chain = chainQueries(db, kept);
+  const chain = chainQueries(db, cache);
   const blocks = blockQueries(db, chain);
   const mempool = mempoolQueries(db);
   const assetQueries = assetReaders(db);
-  const details = detailQueries(db, kept);
+  const details = detailQueries(db, cache);
   const events = eventQueries(db);
   const orphans = orphanQueries(db, chain, journal);
   const streamed = streamedQueries(db, journal, orphans.network);
@@ -123,7 +123,7 @@ export function readerOf(
     tenures: tenureQueries(db),
     burnBlocks: burnBlockQueries(db, blocks.range),
     transactions: {
-      ...transactionQueries(db, { chain, mempool, details, kept }),
+      ...transactionQueries(db, { chain, mempool, details, cache }),
       /**
        * Transactions of the canonical chain, with those of microblocks that wait on its tip where they are asked for.
        */
@@ -172,7 +172,7 @@ export function readerOf(
       ...contractQueries(db),
       ...deploymentQueries(db, orphans, limits.deployments),
       /** Functions as a contract's newest deployment declares them; undefined where none is known to. */
-      functions: contractFunctionQueries(db, kept),
+      functions: contractFunctionQueries(db, cache),
       /** Newest first. */
       logs: contractLogQueries(db),
       /** Logs and calls by their decoded values, newest first. */

@@ -2,7 +2,7 @@
 import type { Database } from 'bun:sqlite';
 import type { BlockId, ChainTip } from '../../model/block.ts';
 import { prepared, type Stored } from '../../rows/statement.ts';
-import { type KeptTransactions, nothingKept } from '../transactions/kept-transactions.ts';
+import { noTransactionCache, type TransactionCache } from '../transactions/transaction-cache.ts';
 
 export const sql = {
   chainId: 'SELECT chain_id FROM progress',
@@ -36,8 +36,8 @@ type BlockRow = Stored<'blocks', 'height' | 'index_block_hash' | 'transactions'>
 
 export type ChainQueries = ReturnType<typeof chainQueries>;
 
-/** @param kept keeps the tip while the file stays as it is */
-export function chainQueries(db: Database, kept: KeptTransactions = nothingKept) {
+/** @param cache has the tip while the file stays as it is */
+export function chainQueries(db: Database, cache: TransactionCache = noTransactionCache) {
   const chainId = prepared<Stored<'progress', 'chain_id'>, []>(db, sql.chainId);
   const tip = prepared<TipRow, []>(db, sql.tip);
   const newestArrival = prepared<Pick<BlockRow, 'index_block_hash'>, []>(db, sql.newestArrival);
@@ -57,8 +57,8 @@ export function chainQueries(db: Database, kept: KeptTransactions = nothingKept)
     block,
     /** The chain id, null before the first event. */
     chainId: (): number | null => chainId.get()?.chain_id ?? null,
-    newestArrival: kept.lazy((): Uint8Array | undefined => newestArrival.get()?.index_block_hash),
-    tip: kept.lazy((): ChainTip | null => {
+    newestArrival: cache.lazy((): Uint8Array | undefined => newestArrival.get()?.index_block_hash),
+    tip: cache.lazy((): ChainTip | null => {
       const row = tip.get();
       if (row === null) return null;
       return {

@@ -55,7 +55,7 @@ export function orphanQueries(db: Database, chain: Pick<ChainQueries, 'chainId'>
 
   const network = () => networkOf(chain.chainId() ?? TESTNET_CHAIN_ID);
 
-  /** Undefined where its payload is kept no more. */
+  /** Undefined where its payload is no longer stored. */
   function read(indexBlockHash: Uint8Array): Block | undefined {
     const source = payload.get(indexBlockHash);
     const text = source === null ? undefined : journal.read(source.journal_id)?.text;

@@ -150,7 +150,7 @@ export function wholeBlockQueries(
 
     /**
      * A block as it came onto the chain, or beside it, wherever it stands by now.
-     * @returns undefined where it is an orphan that is too old to be kept
+     * @returns undefined where it is an orphan that is too old to be stored
      */
     async announced(indexHash: Uint8Array, canonical: boolean): Promise<AnnouncedBlock | undefined> {
       const height = canonicalHeight({ indexHash });

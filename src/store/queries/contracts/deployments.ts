@@ -10,7 +10,7 @@ import { heightIn, shownTime } from '../../rows/expressions.ts';
 import { prepared, type Stored, TooMuchWorkError } from '../../rows/statement.ts';
 import type { OrphanedTransaction, OrphanQueries } from '../blocks/orphans.ts';
 import { type MadeByRow, madeByOf } from '../tokens/transfers.ts';
-import type { KeptTransactions } from '../transactions/kept-transactions.ts';
+import type { TransactionCache } from '../transactions/transaction-cache.ts';
 
 const columns = 'p.address, t.position, t.tx_id, t.clarity_version, d.contract_interface, d.raw';
 
@@ -206,10 +206,10 @@ export const contractFunctionsSql = {
   interface: 'SELECT contract_interface FROM transaction_bodies WHERE position = ?1',
 };
 
-/** Interfaces kept in memory, parsed; most calls go to few contracts. */
+/** Cached interfaces, parsed; most calls go to few contracts. */
 const CACHED = 500;
 
-export function contractFunctionQueries(db: Database, kept: KeptTransactions) {
+export function contractFunctionQueries(db: Database, cache: TransactionCache) {
   const newest = prepared<Stored<'transactions', 'tx_id'> & Stored<'contracts', 'position'>, [string]>(
     db,
     contractFunctionsSql.newest,
@@ -221,7 +221,7 @@ export function contractFunctionQueries(db: Database, kept: KeptTransactions) {
   /** Functions by the deployment's transaction id: a deployment declares the same in every fork. */
   const known = lruCache<string, ContractFunctions>(CACHED);
 
-  const functionsOf = kept.memoize((contractId): ContractFunctions | undefined => {
+  const functionsOf = cache.memoize((contractId): ContractFunctions | undefined => {
     const deployment = newest.get(contractId);
     if (deployment === null) return undefined;
     const key = deployment.tx_id.toHex();

@@ -149,7 +149,7 @@ export function nftListQueries(db: Database, details: DetailQueries) {
   /** Instances of some assets, of which the owner has some each. */
   function instancesOf(owner: number, assets: readonly number[], limit: number, offset: number): InstanceRow[] {
     if (assets.length === 1) return ownedOfAsset.all(owner, limit, offset, ...assets);
-    // As many statements as there are numbers of assets would be too many to keep.
+    // As many statements as there are numbers of assets would be too many to cache.
     const list = prepared<InstanceRow, number[]>(db, ownedOf(assets.length));
     try {
       return list.all(owner, limit, offset, ...assets);

@@ -6,8 +6,8 @@ import { storedTransactionStatus } from '../../rows/enums.ts';
 import { heightIn } from '../../rows/expressions.ts';
 import { prepared, type Stored } from '../../rows/statement.ts';
 import { type CostRow, costColumns, costOf } from '../blocks/blocks.ts';
-import { type KeptTransactions, nothingKept } from './kept-transactions.ts';
 import { type SummaryRow, summary, summaryOf } from './summary.ts';
+import { noTransactionCache, type TransactionCache } from './transaction-cache.ts';
 
 const select = `SELECT ${summary.columns}, t.event_count, t.microblock_hash, t.microblock_sequence, b.parent_block_hash,
        coalesce(d.genesis_parent_index_block_hash, b.parent_index_block_hash) AS parent_index_block_hash,
@@ -49,14 +49,14 @@ const detailOf = (row: Row): TransactionDetail => ({
   functionArgs: row.function_args,
 });
 
-/** The approximate size of a kept transaction: its bytes, the texts that are made of them, and what each has. */
+/** The approximate size of a cached transaction: its bytes, the texts that are made of them, and what each has. */
 const bytesOf = ({ raw, result, postConditions }: TransactionDetail): number =>
   4_000 + 8 * (raw.length + result.length + postConditions.length);
 
 export type DetailQueries = ReturnType<typeof detailQueries>;
 
-/** @param kept keeps them while the chain only grows */
-export function detailQueries(db: Database, kept: KeptTransactions = nothingKept) {
+/** @param cache has them while the chain only grows */
+export function detailQueries(db: Database, cache: TransactionCache = noTransactionCache) {
   const byId = prepared<Pick<Row, 'position'>, [Uint8Array]>(db, sql.byId);
   const at = prepared<Row, [number]>(db, sql.at);
   const stateAt = prepared<Stored<'transactions', 'status'> & Stored<'blocks', 'index_block_hash'>, [number]>(
@@ -65,7 +65,7 @@ export function detailQueries(db: Database, kept: KeptTransactions = nothingKept
   );
 
   function detailAt(position: number): TransactionDetail {
-    const known = kept.ofChain().details;
+    const known = cache.ofChain().details;
     const before = known.get(position);
     if (before !== undefined) return before;
     const row = at.get(position);
@@ -86,7 +86,7 @@ export function detailQueries(db: Database, kept: KeptTransactions = nothingKept
     state(txId: Uint8Array): TransactionState | undefined {
       const row = byId.get(txId);
       if (row === null) return undefined;
-      const known = kept.ofChain().details.get(row.position);
+      const known = cache.ofChain().details.get(row.position);
       if (known !== undefined) return { indexBlockHash: known.block.indexHash, status: known.status };
       const found = stateAt.get(row.position);
       if (found === null) throw new Error(`no transaction at position ${row.position}`);

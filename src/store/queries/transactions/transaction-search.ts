@@ -433,7 +433,7 @@ const sizes = {
   principal: `SELECT p.id, a.sent, a.paid, a.calls FROM principals p JOIN accounts a ON a.principal_id = p.id
                WHERE p.address = ?1`,
   functionName: 'SELECT calls AS size FROM called_functions WHERE name = ?1',
-  // These two aren't kept: they are counted up to a limit, in the index alone.
+  // These two aren't stored: they are counted up to a limit, in the index alone.
   nonce: 'SELECT count(*) AS size FROM (SELECT 1 FROM transactions WHERE nonce = ?1 LIMIT ?2)',
   call: `SELECT count(*) AS size FROM (SELECT 1 FROM transactions INDEXED BY transactions_by_call
                                         WHERE type = ${PAYLOAD.contract_call} AND contract_id = ?1 AND function_name = ?2 LIMIT ?3)`,

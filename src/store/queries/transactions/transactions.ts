@@ -11,8 +11,8 @@ import type { ChainQueries } from '../blocks/chain.ts';
 import type { MempoolQueries } from '../mempool.ts';
 import { keysetPage, numberAt } from '../page.ts';
 import type { DetailQueries } from './details.ts';
-import type { KeptTransactions } from './kept-transactions.ts';
 import { type SummaryRow, summary, summaryOf } from './summary.ts';
+import type { TransactionCache } from './transaction-cache.ts';
 
 const inBlock = 'position BETWEEN ?3 AND ?4';
 const ofPrincipal = `SELECT position, affected, stx_sent, stx_received FROM principal_transactions
@@ -38,7 +38,7 @@ type InvolvementRow = PositionRow & Stored<'principal_transactions', 'affected' 
 /** A number before every first position, and one behind every last. */
 const NEWEST = Number.MAX_SAFE_INTEGER;
 
-/** Bytes of a kept summary, with the texts that are made of it, about. */
+/** Bytes of a cached summary, with the texts that are made of it, about. */
 const SUMMARY_BYTES = 2_000;
 
 const keyOf = ({ position }: PositionRow): CursorKey => [position];
@@ -66,10 +66,10 @@ function principalTransactionOf(
 }
 
 /** What lists show of transactions at positions that exist. */
-function summaryReader(db: Database, kept: KeptTransactions) {
+function summaryReader(db: Database, cache: TransactionCache) {
   const at = prepared<SummaryRow, [number]>(db, sql.at);
   return ({ position }: PositionRow): TransactionSummary => {
-    const known = kept.ofChain().summaries;
+    const known = cache.ofChain().summaries;
     const before = known.get(position);
     if (before !== undefined) return before;
     const row = at.get(position);
@@ -84,11 +84,11 @@ interface Sources {
   chain: ChainQueries;
   mempool: MempoolQueries;
   details: DetailQueries;
-  kept: KeptTransactions;
+  cache: TransactionCache;
 }
 
-export function transactionQueries(db: Database, { chain, mempool, details, kept }: Sources) {
-  const summaryAt = summaryReader(db, kept);
+export function transactionQueries(db: Database, { chain, mempool, details, cache }: Sources) {
+  const summaryAt = summaryReader(db, cache);
   const total = prepared<{ total: number }, []>(db, sql.total);
   const from = prepared<PositionRow, [number, number]>(db, sql.from);
   const before = prepared<PositionRow, [number, number]>(db, sql.before);

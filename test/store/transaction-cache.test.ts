@@ -6,7 +6,7 @@ import { createApp } from '../../src/commands/serve/app.ts';
 import { SimulatedChain } from '../../src/devnet/chain.ts';
 import { jsonOf, written } from '../../src/http/json.ts';
 import { openReader } from '../../src/store/files/database.ts';
-import { keptTransactions, sharedTransactions } from '../../src/store/queries/transactions/kept-transactions.ts';
+import { sharedTransactions, transactionCache } from '../../src/store/queries/transactions/transaction-cache.ts';
 import { type Reader, readerOf } from '../../src/store/read/index-reader.ts';
 import { openNew, received } from '../support/data/ingest.ts';
 import { noEntries } from '../support/data/memory-index.ts';
@@ -107,7 +107,7 @@ test('a snapshot that is older than it is taken for reads its own chain, and lea
   using stack = new DisposableStack();
   const connect = () => {
     const db = stack.use(openReader(open.directory));
-    const kept = keptTransactions(db, shared);
+    const kept = transactionCache(db, shared);
     return { db, kept, read: readerOf(db, noEntries, 1, {}, kept) };
   };
   const [old, young, another] = [connect(), connect(), connect()];

@@ -1,8 +1,8 @@
 /**
- * Transactions of the canonical chain that were read, kept by their position. What a block holds never changes, so they
+ * The cache of transactions of the canonical chain, by their position. What a block holds never changes, so they
  * stay what they are while the chain only grows; a fork makes a thread forget them all.
  *
- * Who asks for a transaction again gets the same object, so that what is made of it can be kept with it.
+ * Who asks for a transaction again gets the same object, so that what is made of it can be cached with it.
  */
 import type { Database } from 'bun:sqlite';
 import { type LruCache, lazy, lruCache, memoize } from '../../../base/cache.ts';
@@ -20,13 +20,13 @@ interface OfChain {
   readonly summaries: LruCache<number, TransactionSummary>;
 }
 
-/** What is kept, with the last block of its chain: none of the transactions is of a later one. */
-interface Kept {
+/** Cached transactions with the last block of their chain: none is of a later block. */
+interface CachedChain {
   readonly chain: OfChain;
   readonly tip: TipRow;
 }
 
-/** Bytes of memory that kept transactions may take, with the texts that are made of them, about. */
+/** Bytes of memory that cached transactions may take, with the texts that are made of them, about. */
 const DETAIL_BYTES = 32_000_000;
 const SUMMARY_BYTES = 20_000_000;
 
@@ -40,31 +40,31 @@ interface TipRow extends Stored<'blocks', 'index_block_hash'> {
   height: number;
 }
 
-/** What the connections to one file share: what a thread keeps doesn't grow with the number of its connections. */
+/** What the connections to one file share: what a thread caches doesn't grow with the number of its connections. */
 type SharedTransactions = ReturnType<typeof sharedTransactions>;
 
 export function sharedTransactions() {
-  let kept: Kept | null = null;
+  let current: CachedChain | null = null;
   return {
-    /** What is kept now; another object with each chain and each tip of it. */
-    kept: (): Kept | null => kept,
+    /** The cached chain now; another object with each chain and each tip of it. */
+    current: (): CachedChain | null => current,
     /**
-     * Goes on with the chain of a snapshot: with what is kept where the snapshot has its last block, and so all blocks
+     * Goes on with the chain of a snapshot: with what is cached where the snapshot has its last block, and so all blocks
      * before, and with nothing where it hasn't. Other snapshots go on with what they have.
      * @param has whether the snapshot's chain has a block
      * @param tip of the snapshot; null before its first block
      */
     follow(has: (block: TipRow) => boolean, tip: TipRow | null): void {
-      if (tip === null) kept = null;
-      else if (kept === null || !has(kept.tip)) kept = { chain: ofChain(DETAIL_BYTES, SUMMARY_BYTES), tip };
-      else if (tip.height !== kept.tip.height) kept = { chain: kept.chain, tip };
+      if (tip === null) current = null;
+      else if (current === null || !has(current.tip)) current = { chain: ofChain(DETAIL_BYTES, SUMMARY_BYTES), tip };
+      else if (tip.height !== current.tip.height) current = { chain: current.chain, tip };
     },
   };
 }
 
-/** What one connection uses of it, and what it keeps by itself until the file changes. */
-export interface KeptTransactions {
-  /** The kept transactions of the snapshot's chain. */
+/** What one connection uses of it, and what it caches by itself until the file changes. */
+export interface TransactionCache {
+  /** The cached transactions of the snapshot's chain. */
   ofChain(): OfChain;
   /** A value that is lazy in each state of the file. */
   lazy<T>(look: () => T): () => T;
@@ -80,7 +80,7 @@ export interface KeptTransactions {
 }
 
 /** What connections use that don't say when a snapshot begins. */
-export const nothingKept: KeptTransactions = {
+export const noTransactionCache: TransactionCache = {
   ofChain: () => nothing,
   lazy: (look) => look,
   memoize: (look) => look,
@@ -88,7 +88,7 @@ export const nothingKept: KeptTransactions = {
   leaveChain: () => {},
 };
 
-export function keptTransactions(db: Database, shared: SharedTransactions): KeptTransactions {
+export function transactionCache(db: Database, shared: SharedTransactions): TransactionCache {
   const version = db.prepare<{ data_version: number }, []>('PRAGMA data_version');
   const newest = prepared<TipRow, []>(db, sql.newest);
   const hashAt = prepared<Pick<TipRow, 'index_block_hash'>, [number]>(db, sql.hashAt);
@@ -96,8 +96,8 @@ export function keptTransactions(db: Database, shared: SharedTransactions): Kept
   const caches: { clear(): void }[] = [];
   /** The file's version in the snapshot before. */
   let seen: number | undefined;
-  /** What was kept when this connection followed it last. */
-  let followed: Kept | null = null;
+  /** The cached chain when this connection followed it last. */
+  let followed: CachedChain | null = null;
   let chain = nothing;
 
   function has({ height, index_block_hash: hash }: TipRow): boolean {
@@ -125,9 +125,9 @@ export function keptTransactions(db: Database, shared: SharedTransactions): Kept
         followed = null;
       }
       // Another connection may have read another chain since this one looked, whichever of them is the newer.
-      if (followed === null || shared.kept() !== followed) {
+      if (followed === null || shared.current() !== followed) {
         shared.follow(has, newest.get());
-        followed = shared.kept();
+        followed = shared.current();
       }
       chain = followed?.chain ?? nothing;
     },
