@@ -44,7 +44,7 @@ const LAYERS: readonly (readonly string[])[] = [
   ['src/console/app/'],
   ['src/log.ts'],
   ['src/settings/', 'src/metrics/'],
-  // The addresses of threads' files stand beside main.ts, since the compiled executable finds them there.
+  // The addresses of threads' files are beside main.ts, since the compiled executable finds them there.
   ['src/thread-urls.ts'],
   ['src/commands/', 'src/testing/'],
   ['src/main.ts', 'src/api-thread.ts', 'src/query-thread.ts'],
@@ -126,7 +126,7 @@ test('the versions of the API share what stands in api/shared alone', () => {
   expect(between).toEqual([]);
 });
 
-/** Beginnings of statements, as they stand in texts. */
+/** Beginnings of statements, as they are in texts. */
 const SQL =
   /\b(SELECT\s|INSERT\s+(OR\s+\w+\s+)?INTO|DELETE\s+FROM|UPDATE\s+\w+\s+SET|CREATE\s+(TABLE|INDEX)|PRAGMA\s|BEGIN\s+IMMEDIATE)/;
 

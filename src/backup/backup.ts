@@ -6,7 +6,7 @@ import { OperatorError } from '../base/errors.ts';
 import { operatorErrorOf } from '../base/system-errors.ts';
 import { networkOf } from '../chain/network.ts';
 import { toHex } from '../codec/hex.ts';
-import { copyData, forgetPrivateData, type Standing, standingOf, withholdEntries } from '../store/files/backup.ts';
+import { copyData, type DataState, dataStateOf, forgetPrivateData, withholdEntries } from '../store/files/backup.ts';
 import { checkpointWhole } from '../store/files/connection.ts';
 import { indexPath, journalPath, requireIndex } from '../store/files/database.ts';
 import { lockWriter } from '../store/files/lock.ts';
@@ -72,7 +72,7 @@ function bringUp(copy: string, machine: ComposeMachine): void {
  * Copies the data into the staging directory, and brings the copy's index up to its journal, so that both hold the same events.
  * @returns where the copy stands
  */
-function copyTo(copy: string, { directory, machine, public: isPublic }: BackupOptions): Standing {
+function copyTo(copy: string, { directory, machine, public: isPublic }: BackupOptions): DataState {
   rmSync(copy, { recursive: true, force: true });
   copyData(directory, copy);
   bringUp(copy, machine);
@@ -81,7 +81,7 @@ function copyTo(copy: string, { directory, machine, public: isPublic }: BackupOp
     forgetPrivateData(copy);
   }
   for (const path of [indexPath(copy), journalPath(copy)]) checkpointWhole(path);
-  return standingOf(copy);
+  return dataStateOf(copy);
 }
 
 /** A range of a file. @throws Error where it ends too early */
@@ -147,9 +147,9 @@ async function writeFiles(options: BackupOptions, copy: string): Promise<BackupF
 
 const sumOf = (numbers: readonly number[]): number => numbers.reduce((sum, number) => sum + number, 0);
 
-function manifestOf(options: BackupOptions, standing: Standing, files: BackupFile[]): Manifest {
+function manifestOf(options: BackupOptions, state: DataState, files: BackupFile[]): Manifest {
   const { program, now, neededElsewhere = [], partBytes = PART_BYTES } = options;
-  const { chainId, tip, place, schema } = standing;
+  const { chainId, tip, place, schema } = state;
   return {
     format: FORMAT,
     program,
@@ -176,9 +176,9 @@ async function writeBackup(options: BackupOptions): Promise<Manifest> {
   const { target } = options;
   await target.begin();
   const copy = join(target.staging, 'data');
-  const standing = copyTo(copy, options);
+  const state = copyTo(copy, options);
   const files = await writeFiles(options, copy);
-  const manifest = manifestOf(options, standing, files);
+  const manifest = manifestOf(options, state, files);
   await target.write(MANIFEST, manifestBytes(manifest));
   return manifest;
 }

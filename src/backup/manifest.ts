@@ -75,7 +75,7 @@ export const partName = (number: number): string => `part-${String(number).padSt
 export const isBackupFile = (name: string): boolean => name === MANIFEST || /^part-\d{6,}\.zst$/.test(name);
 
 /** A part of a backup, and where what it holds belongs. */
-export interface PlacedPart extends Part {
+export interface LocatedPart extends Part {
   /** Counted from 1 over all files. */
   number: number;
   file: BackupFile['name'];
@@ -85,8 +85,8 @@ export interface PlacedPart extends Part {
 }
 
 /** All parts, in the order of their numbers. */
-export function partsOf({ files, part_bytes }: Pick<Manifest, 'files' | 'part_bytes'>): PlacedPart[] {
-  const parts: PlacedPart[] = [];
+export function partsOf({ files, part_bytes }: Pick<Manifest, 'files' | 'part_bytes'>): LocatedPart[] {
+  const parts: LocatedPart[] = [];
   for (const { name, bytes, parts: ofFile } of files) {
     for (const [index, part] of ofFile.entries()) {
       const offset = index * part_bytes;
@@ -200,7 +200,7 @@ export class PartDamagedError extends Error {
  * @throws PartDamagedError where that is not what the manifest says
  */
 export async function contentOfPart(
-  { bytes, sha256, length }: Pick<PlacedPart, 'bytes' | 'sha256' | 'length'>,
+  { bytes, sha256, length }: Pick<LocatedPart, 'bytes' | 'sha256' | 'length'>,
   part: Uint8Array,
 ): Promise<Buffer> {
   if (part.length !== bytes) throw new PartDamagedError(`it has ${part.length} bytes in place of ${bytes}`);

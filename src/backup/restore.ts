@@ -9,7 +9,7 @@ import { hasCode, OperatorError } from '../base/errors.ts';
 import { syncDirectory, wholeFile } from '../base/files.ts';
 import { onFile, operatorErrorOf } from '../base/system-errors.ts';
 import { chainIdText } from '../chain/network.ts';
-import { standingOf } from '../store/files/backup.ts';
+import { dataStateOf } from '../store/files/backup.ts';
 import { lockForRestore } from '../store/files/lock.ts';
 import { noteBackup } from '../store/files/newest-backup.ts';
 import { FILE_MODE, makePrivateDirectory, makePrivateFile } from '../store/files/private-files.ts';
@@ -22,11 +22,11 @@ import {
   contentOfPart,
   hashOfPart,
   LONGEST_MANIFEST,
+  type LocatedPart,
   MANIFEST,
   type Manifest,
   manifestBytes,
   PartDamagedError,
-  type PlacedPart,
   partName,
   partsOf,
   readManifest,
@@ -118,13 +118,13 @@ function requireRoom(directory: string, { bytes }: Manifest, found: number): voi
 }
 
 /** Whether a range of the file is what a part holds. */
-async function isThere(file: FileHandle, { offset, length, sha256 }: PlacedPart): Promise<boolean> {
+async function isThere(file: FileHandle, { offset, length, sha256 }: LocatedPart): Promise<boolean> {
   const bytes = Buffer.alloc(length);
   const { bytesRead } = await file.read(bytes, 0, length, offset);
   return bytesRead === length && hashOfPart(bytes) === sha256;
 }
 
-async function fetchPart(source: BackupSource, part: PlacedPart): Promise<Buffer> {
+async function fetchPart(source: BackupSource, part: LocatedPart): Promise<Buffer> {
   const name = partName(part.number);
   const bytes = await source.read(name, { least: part.bytes, most: part.bytes });
   if (bytes === null) {
@@ -145,8 +145,8 @@ async function fetchPart(source: BackupSource, part: PlacedPart): Promise<Buffer
 }
 
 /** The parts of a file that are not there yet. */
-async function partsLeft(file: FileHandle, parts: readonly PlacedPart[]): Promise<PlacedPart[]> {
-  const left: PlacedPart[] = [];
+async function partsLeft(file: FileHandle, parts: readonly LocatedPart[]): Promise<LocatedPart[]> {
+  const left: LocatedPart[] = [];
   const { size } = await file.stat();
   for (const part of parts) {
     if (part.offset >= size || !(await isThere(file, part))) left.push(part);
@@ -158,7 +158,7 @@ async function partsLeft(file: FileHandle, parts: readonly PlacedPart[]): Promis
 async function restoreFile(
   { directory, source }: RestoreOptions,
   { name, bytes }: BackupFile,
-  parts: readonly PlacedPart[],
+  parts: readonly LocatedPart[],
   progress: { found(bytes: number): void; brought(bytes: number): void },
 ): Promise<void> {
   if (isInPlace(directory, name)) return progress.found(bytes);
@@ -188,7 +188,7 @@ const isSame = (a: string, b: Uint8Array | null): boolean => b !== null && a ===
  * @throws OperatorError where they are not
  */
 function requireAsDeclared(directory: string, source: BackupSource, manifest: Manifest): void {
-  const { place, chainId, schema, journalChain } = standingOf(directory);
+  const { place, chainId, schema, journalChain } = dataStateOf(directory);
   const wrong =
     place.id !== manifest.position || !isSame(manifest.chain, place.chain)
       ? `its index is at event ${place.id}`

@@ -26,7 +26,7 @@ function withoutLinks(path: string): string {
 }
 
 /** Whether two paths lead to one file or directory. */
-export const isSamePlace = (a: string, b: string): boolean => withoutLinks(a) === withoutLinks(b);
+export const isSamePath = (a: string, b: string): boolean => withoutLinks(a) === withoutLinks(b);
 
 /** Whether a path leads to a directory, or to something inside it; neither has to exist. */
 export function isInside(path: string, directory: string): boolean {

@@ -9,7 +9,7 @@ export type TransactionStatus =
   | 'problematic_skipped'
   | 'unknown';
 
-/** Sequence of a transaction that stands in the anchor block itself: greater than that of any microblock. */
+/** Sequence of a transaction that is in the anchor block itself: greater than that of any microblock. */
 export const ANCHORED_SEQUENCE = 2_147_483_647;
 
 /** Execution cost in the node's units; u64, so bigint beyond 2^53. */

@@ -123,7 +123,7 @@ export function* effectsOf(block: Block, sendMany: SendMany, portions = PORTIONS
   // After the accounts, which count the tokens of each principal.
   for (const effect of tokens.effects()) tokenEffects.push(effect);
   yield* tokenEffects;
-  // Last, since a checkpoint is made of all that stands in the tables then.
+  // Last, since a checkpoint is made of all that is in the tables then.
   yield* accounts.checkpoints();
 }
 

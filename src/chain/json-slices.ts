@@ -41,7 +41,7 @@ const SPACE = 0x20;
 const opens = (code: number): boolean => code === BRACKET || code === 0x7b;
 const closes = (code: number): boolean => code === END_BRACKET || code === 0x7d;
 
-/** Whether an odd number of backslashes stands before a place. */
+/** Whether an odd number of backslashes is before a place. */
 function isEscaped(text: string, at: number): boolean {
   let start = at;
   while (text.charCodeAt(start - 1) === BACKSLASH) start -= 1;
@@ -100,7 +100,7 @@ function bordersFrom(text: string, start: number): Uint32Array | null {
   return null;
 }
 
-/** Where an array begins, with nothing but space before it; null where something else stands there. */
+/** Where an array begins, with nothing but space before it; null where something else is there. */
 function arrayFrom(text: string, from: number): number | null {
   let at = from;
   while (text.charCodeAt(at) <= SPACE) at += 1;
@@ -109,7 +109,7 @@ function arrayFrom(text: string, from: number): number | null {
 
 /**
  * Finds the borders of the array that a key of the outermost object has.
- * @returns null where that isn't plain to see, as for a key that stands there twice or is written with escapes
+ * @returns null where that isn't plain to see, as for a key that is there twice or is written with escapes
  */
 function bordersOf(text: string, key: string): Uint32Array | null {
   let borders: Uint32Array | null = null;

@@ -106,7 +106,7 @@ const to = { recipient: Principal };
 const amount = { amount: Amount };
 const value = { raw_value: Hex };
 
-/** The body of each type of event; it stands under the type's own name. */
+/** The body of each type of event; it is under the type's own name. */
 export const eventBodies = {
   contract_event: Type.Object({ contract_identifier: Principal, topic: Type.String(), raw_value: Hex }),
   stx_transfer_event: Type.Object({ ...from, ...to, ...amount, memo: Type.Optional(Hex) }),

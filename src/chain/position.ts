@@ -1,5 +1,5 @@
 /**
- * Where a transaction stands in the chain, as one integer: block height, then place in the block. Greater is newer.
+ * Where a transaction is in the chain, as one integer: block height, then place in the block. Greater is newer.
  *
  * 20 bits for the place (a 2 MiB block holds at most some 12,000 transactions) leave 33 for the height inside the 53 of
  * a double, so positions are ordinary numbers in SQLite's rowid and in JavaScript.

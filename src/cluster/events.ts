@@ -37,7 +37,7 @@ export interface VerificationState {
 }
 
 /** What a host knows of a lease. */
-export interface LeaseStanding {
+export interface LeaseStatus {
   /** Whether this host has it. */
   isHeld: boolean;
   /** The host that had it when it was asked for last; null before that. */

@@ -4,7 +4,7 @@
  * and no leader is part of the argument, only the chain, and an append that needs the head it names.
  *
  *     an event, or a command: wait for the turn · apply · append where this host's last entry is the head · keep, answer
- *     another host's entry stands there: roll back · follow it · apply again, which usually finds a repetition
+ *     another host's entry is there: roll back · follow it · apply again, which usually finds a repetition
  *     nothing to append: read what follows the last entry · apply, many together · wait for more
  */
 import type { Chance } from '../base/chance.ts';

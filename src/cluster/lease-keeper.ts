@@ -9,7 +9,7 @@ import { unavailable } from '../store/files/store-failure.ts';
 import type { Ingest } from '../store/ingest/ingest.ts';
 import type { LeaseEngine, LeaseHolder } from '../store/log/leases.ts';
 import { LogUnavailableError, LogUnknownOutcomeError } from '../store/log/shared-log.ts';
-import type { ClusterLog, LeaseStanding } from './events.ts';
+import type { ClusterLog, LeaseStatus } from './events.ts';
 import type { ClusterHost } from './host.ts';
 
 /** Seconds that a lease lasts unless it is renewed. */
@@ -82,7 +82,7 @@ export interface LeaseKeeperOptions {
   isFit: () => boolean;
   /**
    * Resolves when this host has all that the log held when it was called, or the signal is aborted: what the host before
-   * did stands there.
+   * did is there.
    */
   caughtUp: (signal: AbortSignal) => Promise<void>;
   /** The highest epoch in what this host has. */
@@ -158,7 +158,7 @@ export class LeaseKeeper implements Lease {
     return this.#held !== null;
   }
 
-  standing(): LeaseStanding {
+  status(): LeaseStatus {
     const { holder, epoch } = this.#last;
     return {
       isHeld: this.#held !== null,

@@ -85,7 +85,7 @@ function abiWord(word: string): string | null {
 }
 
 /**
- * The head of a function as it would stand in Clarity source: `(define-public (transfer (to principal)))`. Without
+ * The head of a function as it would be in Clarity source: `(define-public (transfer (to principal)))`. Without
  * arguments a blank stays before the bracket: `(define-public (tick ))`.
  */
 export function functionSignature({ name, access, args }: AbiFunction): string {

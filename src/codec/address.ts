@@ -114,7 +114,7 @@ export function stacksAddress(version: number, hash160: Uint8Array): string {
 }
 
 /**
- * The text of the address whose hash160 stands at `hashOffset`. The caller has checked that 20 bytes are there and
+ * The text of the address whose hash160 is at `hashOffset`. The caller has checked that 20 bytes are there and
  * that the version is below 32.
  *
  * Takes the whole input and an offset because a view per address would cost as much as the look-up.

@@ -1,7 +1,7 @@
 /** The fields of Clarity values: what can be asked for of a value by name. */
 import { type ClarityValue, decodeArguments, decodeClarity } from './clarity.ts';
 
-/** A value without parts: what stands at a path. */
+/** A value without parts: what is at a path. */
 export type ClarityField = Exclude<ClarityValue, { type: 'tuple' | 'some' | 'ok' | 'err' }>;
 
 /** Fields by their path: names of tuple entries with dots between them. The value itself has an empty path. */
@@ -23,7 +23,7 @@ const joined = (path: string, name: string): string => (path === '' ? name : `${
 function collect(value: ClarityValue, path: string, fields: Map<string, ClarityField>): boolean {
   const inner = unwrapped(value);
   if (inner.type !== 'tuple') {
-    // A name of an entry may hold a dot in bytes that no contract made: the first that stands at a path counts.
+    // A name of an entry may hold a dot in bytes that no contract made: the first that is at a path counts.
     if (!fields.has(path)) fields.set(path, inner);
     return fields.size < MOST_FIELDS;
   }
@@ -34,7 +34,7 @@ function collect(value: ClarityValue, path: string, fields: Map<string, ClarityF
 /**
  * The fields of a serialized value; none where the bytes are no value. `some`, `ok` and `err` add nothing to a path, and
  * a list is one field.
- * @param under the path that all of them stand under
+ * @param under the path that all of them are under
  */
 export function fieldsOf(bytes: Uint8Array, under = ''): ClarityFields {
   const fields = new Map<string, ClarityField>();
@@ -53,6 +53,6 @@ export function fieldsOfCall(functionName: string, functionArgs: Uint8Array): Cl
   return new Map(spans.value.flatMap((span, place) => [...fieldsOf(span, `${functionName}.${place}`)]));
 }
 
-/** Whether a path is the given one, or a part of what stands there; every path is a part of the empty one. */
+/** Whether a path is the given one, or a part of what is there; every path is a part of the empty one. */
 export const isWithin = (path: string, scope: string): boolean =>
   scope === '' || path === scope || path.startsWith(`${scope}.`);

@@ -101,7 +101,7 @@ export function zoneRecords(text: string): ZoneRecord[] {
     if (first === undefined || (first.text.startsWith('$') && !first.quoted)) continue;
     if (!indented) name = first.text;
     let at = indented ? 0 : 1;
-    // Time to live and class may stand in either order, or not at all.
+    // Time to live and class may be in either order, or not at all.
     while (tokens[at] !== undefined && (isTtl(tokens[at]!) || isClass(tokens[at]!))) at += 1;
     const type = tokens[at];
     if (type === undefined || type.quoted) continue;
@@ -117,7 +117,7 @@ function pairOf(text: string): [string, string] | null {
 }
 
 /**
- * The subdomains a zonefile declares: `TXT` records with an `owner`, whose zonefile stands in base64 in the strings
+ * The subdomains a zonefile declares: `TXT` records with an `owner`, whose zonefile is in base64 in the strings
  * `zf0`, `zf1` ….
  */
 export function declaredSubdomains(records: readonly ZoneRecord[]): Subdomain[] {
@@ -136,6 +136,6 @@ export function declaredSubdomains(records: readonly ZoneRecord[]): Subdomain[] 
 /** The URL of the resolver of subdomains that a zonefile doesn't declare; empty where it names none. */
 export function resolverOf(records: readonly ZoneRecord[]): string {
   const named = records.filter(({ type, name }) => type === 'URI' && name.includes('resolver'));
-  // Priority and weight stand before the target.
+  // Priority and weight are before the target.
   return named.at(-1)?.data.at(-1) ?? '';
 }

@@ -14,7 +14,7 @@ import { pagePaths, sections } from './page-paths.ts';
 /** Where the files of the bundle are served. */
 const FILES = '/console';
 
-/** Only this server is asked, no script stands in the document, and no text can become HTML. */
+/** Only this server is asked, no script is in the document, and no text can become HTML. */
 const POLICY = [
   "default-src 'none'",
   "script-src 'self'",

@@ -133,7 +133,7 @@ function drawOperation(prng: Prng, users: readonly Account[], network: Network):
   return { kind: 'stack', txId, sender, stacking };
 }
 
-/** The Bitcoin block that an operation stands in. */
+/** The Bitcoin block that an operation is in. */
 interface BurnPlace {
   /** The block hash, with 0x. */
   readonly hash: string;

@@ -147,7 +147,7 @@ export function contractInterface(parts: Partial<ContractInterface>): ContractIn
   };
 }
 
-/** Mode byte, count and items: the two fields of SIP-005 in a row, as they stand in a transaction. */
+/** Mode byte, count and items: the two fields of SIP-005 in a row, as they are in a transaction. */
 export type PostConditions = Uint8Array;
 
 /**

@@ -211,7 +211,7 @@ export class SimulatedNode {
     });
   }
 
-  /** Accepts a transaction of a request. @param path the field of the body that it stands in */
+  /** Accepts a transaction of a request. @param path the field of the body that it is in */
   async #submitFrom(raw: Uint8Array, path: readonly string[]): Promise<string> {
     try {
       return await this.submit(raw);

@@ -41,7 +41,7 @@ export interface SignedTransaction {
   readonly sponsor: Party | undefined;
   readonly action: Action;
   readonly fate: Fate;
-  /** Mode, count and conditions as they stand in the transaction, where they are to be checked. */
+  /** Mode, count and conditions as they are in the transaction, where they are to be checked. */
   readonly postConditions?: Uint8Array;
 }
 

@@ -60,7 +60,7 @@ export class ApiError extends Error {
 }
 
 /** Where a parameter stands, as messages begin: `querystring/limit`. */
-export interface ParameterPlace {
+export interface ParameterLocation {
   place: 'params' | 'querystring' | 'headers' | 'body';
   /** The parameter's name, and the names and indexes inside its value; empty for the whole body. */
   path: readonly string[];
@@ -72,11 +72,11 @@ type Phrase = (at: string) => string;
 /** A parameter that breaks its schema: `querystring/limit must be <= 50`. */
 export class ParameterError extends ApiError {
   override readonly name = 'ParameterError';
-  readonly place: ParameterPlace['place'];
-  readonly path: ParameterPlace['path'];
+  readonly place: ParameterLocation['place'];
+  readonly path: ParameterLocation['path'];
   readonly #phrase: Phrase;
   /** @param rule which it breaks, in words that follow its name; or a phrase around its name */
-  constructor({ place, path }: ParameterPlace, rule: string | Phrase) {
+  constructor({ place, path }: ParameterLocation, rule: string | Phrase) {
     const phrase: Phrase = typeof rule === 'string' ? (at) => `${at} ${rule}` : rule;
     super(400, phrase([place, ...path].join('/')), 'VALIDATION');
     this.place = place;

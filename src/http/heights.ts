@@ -11,7 +11,7 @@ import type { Clock } from '../base/clock.ts';
 import type { Turns } from '../base/turns.ts';
 import type { Reader } from '../store/read/index-reader.ts';
 import type { Snapshots } from '../store/read/snapshots.ts';
-import { ApiError, type ParameterPlace } from './errors.ts';
+import { ApiError, type ParameterLocation } from './errors.ts';
 import { textReader } from './parameters.ts';
 
 /** The header of an answer that names the height of its snapshot. */
@@ -32,7 +32,7 @@ const LOOK_MS = 10;
 
 const RETRY_AFTER_SECONDS = 1;
 
-const place: ParameterPlace = { place: 'headers', path: [MIN_HEIGHT_HEADER] };
+const place: ParameterLocation = { place: 'headers', path: [MIN_HEIGHT_HEADER] };
 const readHeight = textReader(MinHeight);
 
 /** The height that a request asks for can't be read here yet. */

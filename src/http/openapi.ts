@@ -199,7 +199,7 @@ interface DocumentedRoute {
   snapshot: boolean;
 }
 
-/** The address the document was asked for, whatever proxies stand before: a relative URL is resolved by whoever reads it. */
+/** The address the document was asked for, whatever proxies are before: a relative URL is resolved by whoever reads it. */
 const SERVERS = [{ url: '/', description: 'The server that serves this document' }];
 
 /**

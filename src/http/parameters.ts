@@ -9,13 +9,13 @@ import {
 } from '@sinclair/typebox';
 import { lazy } from '../base/cache.ts';
 import { nearestName } from '../base/nearest-name.ts';
-import { badPath, ParameterError, type ParameterPlace } from './errors.ts';
+import { badPath, ParameterError, type ParameterLocation } from './errors.ts';
 import { decoded, pathSegment, queryText } from './request-url.ts';
 
 /**
  * @throws ParameterError naming the parameter and the rule it breaks
  */
-type ReadText = (text: string, at: ParameterPlace) => unknown;
+type ReadText = (text: string, at: ParameterLocation) => unknown;
 
 /** Thrown by the decoder of a schema, for what no pattern can tell, such as a check sum. */
 export class InvalidValue extends Error {
@@ -50,7 +50,7 @@ export function textReader(schema: TSchema): ReadText {
  * A list, given as repeated keys, with commas, or both; with `explode` in its schema as repeated keys alone. Spaces after
  * commas don't count. Messages number its items from 0: `querystring/tx_id/1`.
  */
-function listReader(schema: TSchema, at: ParameterPlace): (texts: readonly string[]) => unknown[] {
+function listReader(schema: TSchema, at: ParameterLocation): (texts: readonly string[]) => unknown[] {
   const { items, maxItems, explode } = schema as TSchema & { items: TSchema };
   const read = textReader(items);
   return (texts) => {
@@ -85,7 +85,7 @@ function integerReader({ minimum, maximum }: TSchema): ReadText {
   };
 }
 
-function readBoolean(text: string, at: ParameterPlace): boolean {
+function readBoolean(text: string, at: ParameterLocation): boolean {
   if (text !== 'true' && text !== 'false') throw new ParameterError(at, 'must be boolean');
   return text === 'true';
 }
@@ -148,7 +148,7 @@ export function spellingReader(path: string, params: TProperties, query: TProper
 }
 
 /** Nobody reads the messages that name it. */
-const NOWHERE: ParameterPlace = { place: 'querystring', path: [] };
+const NOWHERE: ParameterLocation = { place: 'querystring', path: [] };
 
 /**
  * Makes what spells a text as a schema encodes its value.
@@ -197,10 +197,10 @@ const LONGEST_SHOWN = 100;
 interface Field {
   name: string;
   schema: TSchema;
-  at: ParameterPlace;
+  at: ParameterLocation;
 }
 
-const fieldsOf = (place: ParameterPlace['place'], properties: TProperties): Field[] =>
+const fieldsOf = (place: ParameterLocation['place'], properties: TProperties): Field[] =>
   Object.entries(properties).map(([name, schema]) => ({ name, schema, at: { place, path: [name] } }));
 
 /** A function from a request's URL to the values of its path parameters. @param path `/transactions/{tx_id}` */
@@ -228,7 +228,7 @@ function decodedSegment(text: string, url: string): string {
   return segment;
 }
 
-function limited(at: ParameterPlace, text: string): string {
+function limited(at: ParameterLocation, text: string): string {
   if (text.length <= MAX_PATH_PARAMETER) return text;
   throw new ParameterError(at, `must NOT have more than ${MAX_PATH_PARAMETER} characters`);
 }
@@ -357,7 +357,7 @@ function queryField(field: Field): Field & { required: boolean; read(texts: stri
 }
 
 const once =
-  (read: ReadText, at: ParameterPlace) =>
+  (read: ReadText, at: ParameterLocation) =>
   (texts: string[]): unknown => {
     if (texts.length > 1) throw new ParameterError(at, `must be given once, not ${texts.length} times`);
     return read(texts[0]!, at);

@@ -156,9 +156,9 @@ interface MessageContent {
   topic: Topic;
   /** The JSON text of the object that is pushed. */
   text: string;
-  /** Members that stand before its own in JSON-RPC. */
+  /** Members that are before its own in JSON-RPC. */
   members?: Record<string, unknown>;
-  /** Arguments that stand before it in Socket.IO. */
+  /** Arguments that are before it in Socket.IO. */
   leading?: readonly string[];
 }
 

@@ -1,6 +1,6 @@
 /** Metrics of a host that shares a log with others. */
 import { Histogram, type Registry } from 'prom-client';
-import type { ClusterMetrics, ClusterState, LeaseStanding, VerificationState } from '../cluster/events.ts';
+import type { ClusterMetrics, ClusterState, LeaseStatus, VerificationState } from '../cluster/events.ts';
 import { collectedCounter, collectedGauge } from './collected.ts';
 
 /** Registers the metrics of the log that this host shares. @param name the host's @param state reads where it stands */
@@ -46,31 +46,31 @@ export function clusterMetrics(registry: Registry, name: string, state: () => Cl
   return { appended: (seconds) => append.observe(seconds) };
 }
 
-/** Registers the metrics of the lease to deliver chainhooks. @param standing reads what this host knows of it */
-export function leaseMetrics(registry: Registry, standing: () => LeaseStanding): void {
+/** Registers the metrics of the lease to deliver chainhooks. @param status reads what this host knows of it */
+export function leaseMetrics(registry: Registry, status: () => LeaseStatus): void {
   collectedGauge(registry, {
     name: 'stackside_delivery_lease_held',
     help: '1 if this host delivers chainhooks, otherwise 0',
-    read: () => (standing().isHeld ? 1 : 0),
+    read: () => (status().isHeld ? 1 : 0),
   });
   collectedGauge(registry, {
     name: 'stackside_delivery_lease_epoch',
     help: 'Number of times that the right to deliver chainhooks was given to a host, as far as this host knows',
-    read: () => standing().epoch ?? 0,
+    read: () => status().epoch ?? 0,
   });
   collectedGauge(registry, {
     name: 'stackside_delivery_lease_info',
     help: '1, with the name of the host that delivers chainhooks, as far as this host knows',
     labelNames: ['holder'],
     read: () => {
-      const { holder } = standing();
+      const { holder } = status();
       return holder === null ? [] : [[{ holder }, 1]];
     },
   });
   collectedCounter(registry, {
     name: 'stackside_delivery_lease_changes_total',
     help: 'Times that this host began or ceased to deliver chainhooks',
-    read: () => standing().changes,
+    read: () => status().changes,
   });
 }
 

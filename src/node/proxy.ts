@@ -45,7 +45,7 @@ export function nodeProxy(options: ProxyOptions): Forward {
     url,
     prefix: '',
     via,
-    // The node's own password, which its routes for signers ask for, stands there without a scheme.
+    // The node's own password, which its routes for signers ask for, is there without a scheme.
     isOurKey: (authorization) => /^Bearer\s/i.test(authorization),
     ...(timeoutMs === undefined ? {} : { timeoutMs }),
   });
@@ -164,7 +164,7 @@ function parsePrefix(text: string): ProxyPrefix | null {
 
 /**
  * Prefixes as the operator writes them, separated by blanks: `/metadata=http://127.0.0.1:3001/metadata`.
- * @returns null where a part is no prefix with a URL, or a prefix stands there twice
+ * @returns null where a part is no prefix with a URL, or a prefix is there twice
  */
 export function parseProxyPrefixes(text: string): ProxyPrefix[] | null {
   const parts = text.split(/\s+/).filter((part) => part !== '');

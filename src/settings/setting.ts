@@ -65,7 +65,7 @@ export interface Setting<T extends TSchema = TSchema, C extends CommandName = Co
   except?: Partial<Record<NoInfer<C>, Exception<Static<T>>>>;
 }
 
-/** A setting with the heading that it stands under. */
+/** A setting with the heading that it is under. */
 export type Grouped<S = Setting> = S & { readonly group: string };
 
 /** Declares a setting: keeps the types of its value and its commands. */
@@ -143,7 +143,7 @@ function checked({ type, read, accepts, secret }: Setting<TSchema>, text: unknow
   return { value, source };
 }
 
-/** The URL that two variables give together; one of them may be empty. A scheme may stand in front of the host. */
+/** The URL that two variables give together; one of them may be empty. A scheme may be in front of the host. */
 function urlOf(host: string, portText: string, fallback: string): string {
   const base = new URL(fallback);
   const scheme = /^https?:\/\//.test(host) ? '' : 'http://';

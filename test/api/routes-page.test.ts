@@ -1,4 +1,4 @@
-/** The pages that list the routes: each route stands there, and nothing else does. */
+/** The pages that list the routes: each route is there, and nothing else is. */
 import { expect, test } from 'bun:test';
 import { systemRoutes } from '../../src/api/stackside/system.ts';
 import { systemClock } from '../../src/base/clock.ts';
@@ -18,7 +18,7 @@ const segmentsOf = (path: string): string[] =>
 function pathsIn(row: string, prefix: string): { span: string; paths: string[][] }[] {
   const whole: string[][] = [];
   const [, first = ''] = row.split(/(?<!\\)\|/);
-  // Names of parameters stand in brackets.
+  // Names of parameters are in brackets.
   return [...first.replace(/\([^)]*\)/g, '').matchAll(/`(?:POST )?([^`?]+)[^`]*`/g)].map(([, span = '']) => {
     const isEnd = span.startsWith('/') && !/^\/(extended|v\d)\b/.test(span);
     const path = segmentsOf(span.startsWith('/') ? span : `${prefix}/${span}`);

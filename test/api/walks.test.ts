@@ -64,7 +64,7 @@ class Walk {
     this.#shown = [keys.slice(first, last)];
   }
 
-  /** Where a page's rows stand in the list as it is now, and what its neighbours and its total must be then. */
+  /** Where a page's rows are in the list as it is now, and what its neighbours and its total must be then. */
   #placesOf({ items, total, next, previous }: WalkedPage): [first: number, last: number] {
     const { target } = this.list;
     const all = this.#rows.length;

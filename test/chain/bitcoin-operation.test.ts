@@ -126,7 +126,7 @@ test('stack-stx with a signer key is the call of pox-4 with eight arguments, amo
   });
 });
 
-/** An operation of a Bitcoin block below the one that the Stacks block stands on. */
+/** An operation of a Bitcoin block below the one that the Stacks block is on. */
 const earlier = (hash: Uint8Array, fields: string): BitcoinOperation =>
   operation(
     `{"stack_stx":{"burn_block_height":${BURN_HEIGHT - 1},"sender":{"address":"${alice.address}"},` +

@@ -246,7 +246,7 @@ test('a host that stops ends its work first, and another one has the lease with 
   const two = host('two');
   await world.until(pastIn(world, 3 * ASK_MS), PATIENCE, 'time');
   expect(two.working).toBeNull();
-  expect([one.keeper.standing(), two.keeper.standing()]).toEqual([
+  expect([one.keeper.status(), two.keeper.status()]).toEqual([
     { isHeld: true, holder: 'one', epoch: 1, changes: 1 },
     { isHeld: false, holder: 'one', epoch: 1, changes: 0 },
   ]);
@@ -397,7 +397,7 @@ test("a host that is behind or can't write asks for nothing, and leaves to other
   let isFit = false;
   const one = host('one', { isFit: () => isFit });
   await world.until(pastIn(world, 3 * ASK_MS), PATIENCE, 'time');
-  expect(one.keeper.standing()).toEqual({ isHeld: false, holder: null, epoch: null, changes: 0 });
+  expect(one.keeper.status()).toEqual({ isHeld: false, holder: null, epoch: null, changes: 0 });
   isFit = true;
   await world.until(() => one.working !== null, PATIENCE, 'work');
   const two = host('two');

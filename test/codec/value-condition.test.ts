@@ -14,7 +14,7 @@ import { assertProperty, Seen } from '../support/property.ts';
 const ALICE = 'SP000000000000000000002Q6VF78';
 const POX = `${ALICE}.pox-4`;
 
-/** The one field that stands in a value without a tuple. */
+/** The one field that is in a value without a tuple. */
 function fieldOf(value: Uint8Array): ClarityField {
   const field = fieldsOf(value).get('');
   if (field === undefined) throw new Error('no field');

@@ -11,7 +11,7 @@ import {
   secondsBetween,
   timeLabel,
 } from '../../src/console/app/chain/chart.ts';
-import { definitions, errorPlace, tokenFacts, tokenLines, tokens } from '../../src/console/app/chain/clarity.ts';
+import { definitions, errorLocation, tokenFacts, tokenLines, tokens } from '../../src/console/app/chain/clarity.ts';
 import {
   ago,
   amountParts,
@@ -140,11 +140,11 @@ describe('Clarity', () => {
     ['(err u5)', null],
     ['(ok true)', null],
   ])('%s is made where the source names it', (error, place) => {
-    expect(errorPlace(SOURCE, error)).toEqual(place);
+    expect(errorLocation(SOURCE, error)).toEqual(place);
   });
 
   test('an error on several lines has no place', () => {
-    expect(errorPlace('(err u1)\n(err u1)', '(err u1)')).toBeNull();
+    expect(errorLocation('(err u1)\n(err u1)', '(err u1)')).toBeNull();
   });
 });
 

@@ -1,6 +1,6 @@
 /**
  * Makes the pictures of the console in the README: `bun test/console/screenshots.ts`. They show a simulated chain of a
- * fixed seed, and the clocks of server and browser stand at its last block, so that the pictures are the same each time.
+ * fixed seed, and the clocks of server and browser are at its last block, so that the pictures are the same each time.
  */
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';

@@ -26,7 +26,7 @@ test('stackside demo is refused where other machines reach it', async () => {
   ]);
 });
 
-/** Runs a demo whose temporary files stand in a directory of the test. */
+/** Runs a demo whose temporary files are in a directory of the test. */
 async function demoIn(
   temporary: string,
   args: readonly string[],

@@ -51,7 +51,7 @@ function damaged(bytes: Buffer, prng: Prng): Buffer {
   return copy;
 }
 
-/** What may stand at the path of a file. */
+/** What may be at the path of a file. */
 type Put = (path: string, prng: Prng) => void;
 
 const inData =

@@ -42,7 +42,7 @@ test('a prompt, at which Ctrl-C gives up a query on which SQLite still works', a
       },
     },
   });
-  /** Types a text once a prompt stands there, and waits for what it brings. */
+  /** Types a text once a prompt is there, and waits for what it brings. */
   async function typed(text: string, brings: (answer: string) => boolean): Promise<void> {
     await until(() => written.includes('sql> '), 'a prompt');
     written = '';

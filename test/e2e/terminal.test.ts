@@ -3,7 +3,7 @@ import { expect, test } from 'bun:test';
 import { until } from '../support/time/until.ts';
 import { command, temporaryDirectory } from './stackside.ts';
 
-/** Runs a server in a terminal until something stands there, then ends it. @returns all that was written */
+/** Runs a server in a terminal until something is there, then ends it. @returns all that was written */
 async function inTerminal(args: readonly string[], holds: (written: string) => boolean, variables = {}) {
   let written = '';
   const decoder = new TextDecoder();

@@ -65,7 +65,7 @@ class App {
   }
 }
 
-/** Names stand in the index alone: the chain speaks of them in hexadecimal. */
+/** Names are in the index alone: the chain speaks of them in hexadecimal. */
 async function learnNames(app: App, subjects: Subjects): Promise<void> {
   for (const name of JSON.parse((await app.ask('/v1/names')).text)) subjects.names.add(name);
   for (const tld of JSON.parse((await app.ask('/v1/namespaces')).text).namespaces) subjects.namespaces.add(tld);

@@ -87,7 +87,7 @@ export function openWithHooks(directory: string, options: Partial<IngestOptions>
   return { ...open, register, limitOccurrences, woken };
 }
 
-/** A directory, closed, where `before` was taken and hooks stand at the tip. */
+/** A directory, closed, where `before` was taken and hooks are at the tip. */
 export function template(): DataDirectory {
   const directory = dataDirectory();
   using open = openWithHooks(directory.path);

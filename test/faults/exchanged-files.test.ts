@@ -1,6 +1,6 @@
 /**
  * A data directory whose two files were exchanged, lost or put back from copies of other times: whatever pair of files
- * stands there, it is opened exactly where the journal holds the history of the index. What is refused stays as it was,
+ * is there, it is opened exactly where the journal holds the history of the index. What is refused stays as it was,
  * and each way out that the refusal names leads on to the tables of the chain.
  */
 

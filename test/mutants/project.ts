@@ -43,7 +43,7 @@ export function groupsOf(files: readonly string[], cost: (file: string) => numbe
 export class Project {
   readonly #types: ts.LanguageService;
   readonly #files: readonly string[];
-  /** What stands in a file in place of its text, with a number that grows. */
+  /** What is in a file in place of its text, with a number that grows. */
   readonly #changed = new Map<string, string>();
   #changes = 0;
   /** Who imports a file. */

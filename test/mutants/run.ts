@@ -174,7 +174,7 @@ function digestOf(files: readonly string[]): string {
   return hash.digest('hex');
 }
 
-/** Files that git has or would take, which stand in the tree. */
+/** Files that git has or would take, which are in the tree. */
 function filesOfTree(): string[] {
   const { stdout } = Bun.spawnSync(['git', 'ls-files', '-z', '-co', '--exclude-standard'], { cwd: ROOT });
   return stdout

@@ -78,7 +78,7 @@ describe('a release', () => {
     beside = await accompaniment(manifest.version, TIME);
   });
 
-  /** What stands in each archive besides the executable. */
+  /** What is in each archive besides the executable. */
   const companions = [
     'CHANGELOG.md',
     'LICENSE',

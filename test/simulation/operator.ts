@@ -214,7 +214,7 @@ export class Operator {
       enabled: true,
       ...(from === undefined ? {} : { resume_from: from }),
     });
-    // An answer may have been lost: it may stand at the tip of then, or of now.
+    // An answer may have been lost: it may be at the tip of then, or of now.
     const isSeamless = from === 'last_evaluated' || (from === undefined && status.status === 'interrupted');
     // One that has seen nothing has nothing to go on from.
     const hasSeen = status.status !== 'new';

@@ -7,7 +7,7 @@ import { indexPath } from '../../src/store/files/database.ts';
 import type { ChainBlock } from '../../src/store/model/block.ts';
 import type { ContractLog } from '../../src/store/model/contract.ts';
 import { type Cursor, HEAD, type OffsetStart, type Page } from '../../src/store/model/page.ts';
-import type { EventPlace } from '../../src/store/model/transaction.ts';
+import type { EventLocation } from '../../src/store/model/transaction.ts';
 import type { Reader } from '../../src/store/read/index-reader.ts';
 import { openSnapshots, type Snapshots } from '../../src/store/read/snapshots.ts';
 import type { DataDirectory } from '../support/data/data-directory.ts';
@@ -27,7 +27,7 @@ let snapshots: Snapshots;
 /** Highest first. */
 let blocks: BlockRow[];
 /** Of the contract that logged most, newest first. */
-let logs: { contract: string; txId: Uint8Array; place: EventPlace }[];
+let logs: { contract: string; txId: Uint8Array; place: EventLocation }[];
 
 beforeAll(() => {
   const options = { seed: 3, blocks: 70, accounts: 12, transactionsPerBlock: 8, forkEvery: 9 };
@@ -220,11 +220,11 @@ describe('the Bitcoin blocks', () => {
 });
 
 describe('the logs of a contract', () => {
-  const ask: Ask<ContractLog, EventPlace> = (...at) =>
+  const ask: Ask<ContractLog, EventLocation> = (...at) =>
     read((reader) => reader.contracts.logs(logs[0]!.contract, ...at));
-  const from = (item: EventPlace | null, offset = 0, limit = 1) => ask(limit, { cursor: null, item, offset });
+  const from = (item: EventLocation | null, offset = 0, limit = 1) => ask(limit, { cursor: null, item, offset });
   /** Where the logs of a page stand. */
-  const placeOf = ({ txId, eventIndex }: ContractLog): EventPlace =>
+  const placeOf = ({ txId, eventIndex }: ContractLog): EventLocation =>
     logs.find((log) => Buffer.compare(log.txId, txId) === 0 && log.place.eventIndex === eventIndex)!.place;
   const firstOf = (page: Page<ContractLog> | undefined) => page?.items.map(placeOf)[0];
 

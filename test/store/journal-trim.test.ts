@@ -9,7 +9,7 @@ import { operatorErrorOf } from '../../src/base/system-errors.ts';
 import { devnetEvents } from '../../src/devnet/scenario.ts';
 import { silentMachine } from '../../src/hooks/machine.ts';
 import { checkDirectory } from '../../src/store/check/check.ts';
-import { standingOf } from '../../src/store/files/backup.ts';
+import { dataStateOf } from '../../src/store/files/backup.ts';
 import type { Connect } from '../../src/store/files/connection.ts';
 import { indexPath, journalPath } from '../../src/store/files/database.ts';
 import { openJournalReader } from '../../src/store/files/journal.ts';
@@ -38,7 +38,7 @@ const STEP = 5;
 
 const filled = ingestOf(events);
 afterAll(() => filled[Symbol.dispose]());
-const last = standingOf(filled.path).place;
+const last = dataStateOf(filled.path).place;
 const NEWEST = events.at(-1)!.receivedAt / 1_000;
 const DAY = 86_400_000;
 

@@ -155,7 +155,7 @@ test('a cursor between two items leads to those around it', async () => {
   const { ids } = await read(list, 1000, null);
   const { page } = await read(list, 2, null);
   const [position] = page.next!.key as [number];
-  // No transaction stands behind all others of a block.
+  // No transaction is behind all others of a block.
   const key = [positionOf(heightOf(position), 2 ** 20 - 1)];
   const at = async (side: CursorSide) => (await read(list, 1000, { side, key })).ids;
   expect(await at('from')).toEqual(await at('after'));

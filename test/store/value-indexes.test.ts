@@ -151,7 +151,7 @@ function conditionsOn(path: string, value: ClarityValue): Asked[] {
   ];
 }
 
-/** Every path of a value with what stands there. */
+/** Every path of a value with what is there. */
 function* leaves(value: ClarityValue, path: string[] = []): Generator<[string, ClarityValue]> {
   if (value.type === 'some' || value.type === 'ok' || value.type === 'err') yield* leaves(value.value, path);
   else if (value.type !== 'tuple') yield [path.join('.'), value];

@@ -8,7 +8,7 @@ import type {
   StxHistory,
   TokenHistory,
 } from '../../store/model/account.ts';
-import type { AssetEvent, PlacedEvent, TransactionDetail } from '../../store/model/transaction.ts';
+import type { AssetEvent, PositionedEvent, TransactionDetail } from '../../store/model/transaction.ts';
 import { type TransactionEvent, transactionEvent } from './event.ts';
 import { type Declarations, ListedTransaction, listedTransaction } from './transaction.ts';
 import {
@@ -228,7 +228,7 @@ export const nonces = (of: StoredNonces): Static<typeof Nonces> => ({
  * An item in the list of an address's events. A lock has an amount and a height of 1 there, whatever they are: clients read
  * them from the events of the transaction itself.
  */
-export function listedEvent({ txId, event }: PlacedEvent): Static<typeof TransactionEvent> {
+export function listedEvent({ txId, event }: PositionedEvent): Static<typeof TransactionEvent> {
   return transactionEvent(txId, event.kind === 'stx_lock' ? { ...event, amount: '1', unlockHeight: 1 } : event);
 }
 

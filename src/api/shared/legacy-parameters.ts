@@ -51,7 +51,7 @@ function hexBytes(text: string): Uint8Array {
 
 export const BlockHeight = Type.Integer({ minimum: 0, description: 'Block height', examples: example('block_height') });
 
-/** Whether transactions count that stand in a microblock which no block confirmed yet. */
+/** Whether transactions count that are in a microblock which no block confirmed yet. */
 export const unanchored = Type.Boolean({
   default: false,
   description: 'Whether to include transactions in microblocks that no block has confirmed yet (Stacks 2.x)',

@@ -323,7 +323,7 @@ function accountMembers(
   };
 }
 
-/** @param functionArgs of a call, null where they stand in the raw transaction */
+/** @param functionArgs of a call, null where they are in the raw transaction */
 function body(payload: SummaryPayload, raw: Uint8Array, functionArgs: Uint8Array | null, context: TransactionContext) {
   switch (payload.type) {
     case 'token_transfer': {

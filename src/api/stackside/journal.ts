@@ -153,7 +153,7 @@ export const TableDigest = Type.Object(
   { $id: 'TableDigest' },
 );
 
-export const DigestStand = Type.Object(
+export const DigestPosition = Type.Object(
   {
     entry: Type.Integer({ minimum: 0, description: 'Last entry of the journal that the index holds' }),
     chain: Hash,
@@ -162,7 +162,7 @@ export const DigestStand = Type.Object(
     }),
     schema: Type.Integer({ description: 'Version of the index’s schema' }),
   },
-  { $id: 'DigestStand' },
+  { $id: 'DigestPosition' },
 );
 
 /** Digests as the route answers them. */
@@ -171,7 +171,7 @@ export const Digests = Type.Object(
     tables: Type.Array(TableDigest, {
       description: 'Empty where the index is at another entry than the one asked for',
     }),
-    stand: Type.Optional(nullable(DigestStand)),
+    stand: Type.Optional(nullable(DigestPosition)),
     error: Type.Optional(Problem),
   },
   { $id: 'Digests' },
@@ -180,7 +180,7 @@ export type Digests = Static<typeof Digests>;
 
 /** What is made of digests, in this order: where the index is, then the tables, with signs of life between them. */
 export type Digested =
-  | { stand: Static<typeof DigestStand> }
+  | { stand: Static<typeof DigestPosition> }
   | { table: Static<typeof TableDigest> }
   /** Some rows were read. */
   | 'alive';

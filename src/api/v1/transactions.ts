@@ -48,7 +48,7 @@ async function serialized(read: Reader, found: FoundInForks, withoutArguments: b
 
 const spelledTxId = spelling(TxId);
 
-/** Where transactions by their id stand in the answer of `tx/multiple`. */
+/** Where transactions by their id are in the answer of `tx/multiple`. */
 const rank = (found: FoundInForks | undefined): number => (found === undefined ? 2 : found.mined ? 0 : 1);
 
 export const transactions = [

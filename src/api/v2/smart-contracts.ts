@@ -5,7 +5,7 @@ import { chainTip, mempool } from '../../http/etag.ts';
 import { FlatPage, flatPage, flatQuery, flatStart, type ItemName, NO_CURSOR } from '../../http/pagination.ts';
 import { route } from '../../http/route.ts';
 import type { Deployment } from '../../store/model/contract.ts';
-import type { EventPlace } from '../../store/model/transaction.ts';
+import type { EventLocation } from '../../store/model/transaction.ts';
 import { ContractLog, contractLog } from '../shared/event.ts';
 import { example } from '../shared/examples/examples.ts';
 import { Hash, Height, words } from '../shared/values.ts';
@@ -57,7 +57,7 @@ const ContractId = Type.String({
   examples: example('contract_id'),
 });
 
-const eventName: ItemName<EventPlace> = {
+const eventName: ItemName<EventLocation> = {
   pattern: '\\d+:\\d+:\\d+:\\d+',
   description:
     'block height, microblock sequence (2147483647 if there is none), index of the transaction and index of the event, ' +
@@ -65,7 +65,7 @@ const eventName: ItemName<EventPlace> = {
   read: eventPlace,
 };
 
-function eventPlace(text: string): EventPlace {
+function eventPlace(text: string): EventLocation {
   const [height = 0, microblockSequence = 0, txIndex = 0, eventIndex = 0] = text
     .split(':')
     .map((part) => Math.min(Number(part), Number.MAX_SAFE_INTEGER));

@@ -14,7 +14,7 @@ import type {
   TransactionSummary as StoredTransactionSummary,
   SummaryPayload,
   TransactionDetail,
-  TransactionPlace,
+  TransactionPosition,
 } from '../../store/model/transaction.ts';
 import {
   executedStatuses,
@@ -56,7 +56,7 @@ export const Block = Type.Object(
 export const BitcoinBlock = Type.Object({ height: Height, time: UnixTime }, { $id: 'BitcoinBlock' });
 
 /** The block of a transaction and the transaction's index in it. */
-export const block = ({ txIndex, block }: Omit<TransactionPlace, 'txId'>): Static<typeof Block> => ({
+export const block = ({ txIndex, block }: Omit<TransactionPosition, 'txId'>): Static<typeof Block> => ({
   height: block.height,
   hash: toHex(block.hash),
   index_hash: toHex(block.indexHash),
@@ -351,7 +351,7 @@ type UserBody = Exclude<ReturnType<typeof summaryBody>, { type: 'coinbase' | 'te
 
 /**
  * What a user asked for, with what only the raw transaction holds.
- * @param functionArgs null where they stand in the raw transaction
+ * @param functionArgs null where they are in the raw transaction
  */
 function userBodyWithParts(body: UserBody, raw: Uint8Array, functionArgs: Uint8Array | null, include: Include) {
   switch (body.type) {

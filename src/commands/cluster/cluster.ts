@@ -7,7 +7,7 @@ import { OtherChainError } from '../../cluster/host.ts';
 import { hostOf } from '../../cluster/lease-keeper.ts';
 import { toHex } from '../../codec/hex.ts';
 import {
-  type KeyPlace,
+  type KeyLocation,
   madeSealing,
   openedSecrets,
   secretsKeyFile,
@@ -164,7 +164,7 @@ async function mendLog(log: PostgresLog, journal: JournalReader): Promise<void> 
  * @returns its file
  * @throws OperatorError where it can't be used
  */
-function sharedKey(place: KeyPlace): string {
+function sharedKey(place: KeyLocation): string {
   const { data, clusterKey } = place;
   let sealing = storedSealing(place);
   if (sealing === null) {

@@ -6,7 +6,7 @@ import type { Chance } from '../../base/chance.ts';
 import type { Clock } from '../../base/clock.ts';
 import { OperatorError, PassingError } from '../../base/errors.ts';
 import { WITHHELD_PATH } from '../../chain/payload-reader.ts';
-import type { ClusterState, LeaseStanding } from '../../cluster/events.ts';
+import type { ClusterState, LeaseStatus } from '../../cluster/events.ts';
 import { ClusterHost, OtherChainError } from '../../cluster/host.ts';
 import { deliveryLease, hostOf, type LeaseKeeper } from '../../cluster/lease-keeper.ts';
 import { verifying } from '../../cluster/verifying.ts';
@@ -239,7 +239,7 @@ export async function joinCluster(options: JoinOptions): Promise<ServedCluster |
   });
   const deliveries =
     settings.mode === 'read' ? null : deliveryLease({ leases: opened.leases, host, name, ingest, clock, chance, say });
-  if (deliveries !== null) leaseMetrics(registry, () => deliveries.standing());
+  if (deliveries !== null) leaseMetrics(registry, () => deliveries.status());
   const { log, missing } = opened;
   const isHeld = () => deliveries?.isHeld() ?? false;
   const verification = deliveries === null ? null : verifying({ log, missing, entries, isHeld, clock, say });
@@ -250,7 +250,7 @@ export async function joinCluster(options: JoinOptions): Promise<ServedCluster |
     return { name, entry: position, version: serverVersion, lagSeconds, process };
   };
   const stopReporting = reporting(opened, clock, report, say);
-  const ownState = () => hostJson(name, host.state(), deliveries?.standing() ?? null);
+  const ownState = () => hostJson(name, host.state(), deliveries?.status() ?? null);
   return {
     receive: (event) => host.receive(event),
     commander: host.commander,
@@ -304,7 +304,7 @@ export const clusterStatusJson = (status: ClusterStatus) => ({
 const hostJson = (
   name: string,
   { position, head, lagSeconds, reachable, conflicts, healed }: ClusterState,
-  deliveries: LeaseStanding | null,
+  deliveries: LeaseStatus | null,
 ): NonNullable<HostsState['host']> => ({
   name,
   entry: position,

@@ -2,7 +2,7 @@
 import { PassThrough, type Readable } from 'node:stream';
 import { lazy } from '../../base/cache.ts';
 import { OperatorError } from '../../base/errors.ts';
-import { isSamePlace } from '../../base/files.ts';
+import { isSamePath } from '../../base/files.ts';
 import { isHostPath, WITHHELD_PATH } from '../../chain/payload-reader.ts';
 import { recordingRow } from '../../chain/recording.ts';
 import { toHex } from '../../codec/hex.ts';
@@ -124,7 +124,7 @@ export async function exportRows(directory: string, options: ExportOptions): Pro
 
 /** Refuses a file in the place of one of the databases that are exported. @throws OperatorError */
 function requireNoDatabase(file: string, directory: string): void {
-  if (![indexPath(directory), journalPath(directory)].some((path) => isSamePlace(file, path))) return;
+  if (![indexPath(directory), journalPath(directory)].some((path) => isSamePath(file, path))) return;
   throw new OperatorError(
     `${file} is the place of a database of the data directory.`,
     'Give the path of another file.',

@@ -1,6 +1,6 @@
 /** Digests of the tables of a data directory at an entry, and their form in JSON. */
 import type { Static } from '@sinclair/typebox';
-import type { DigestStand, TableDigest as WireDigest } from '../../api/stackside/journal.ts';
+import type { DigestPosition, TableDigest as WireDigest } from '../../api/stackside/journal.ts';
 import { type Clock, pause, systemClock } from '../../base/clock.ts';
 import { toHex } from '../../codec/hex.ts';
 import { type IndexSnapshot, snapshotIndex } from '../../store/check/index-snapshot.ts';
@@ -44,7 +44,11 @@ export function chainIn(directory: string, id: number): Uint8Array | null {
 }
 
 /** Where an index is, for another host. */
-function standOf(directory: string, { place, schema }: IndexSnapshot, at: number): Static<typeof DigestStand> {
+function digestPositionOf(
+  directory: string,
+  { place, schema }: IndexSnapshot,
+  at: number,
+): Static<typeof DigestPosition> {
   const asked = at === place.id ? place.chain : chainIn(directory, at);
   return { entry: place.id, chain: toHex(place.chain), chain_asked: asked === null ? null : toHex(asked), schema };
 }
@@ -68,7 +72,7 @@ export async function printDigests(directory: string, at: number, seconds: numbe
   const print = (line: DigestLine) => writeNow(`${JSON.stringify(line)}\n`);
   const progress = progressLines({ write: (text: string) => writeNow(text) });
   using snapshot = await snapshotFrom(directory, at, seconds, systemClock);
-  print({ found: { stand: standOf(directory, snapshot, at) } });
+  print({ found: { stand: digestPositionOf(directory, snapshot, at) } });
   if (snapshot.place.id !== at) return;
   let number = 1;
   for (const { table: name, ...read } of snapshot.digests()) {

@@ -3,7 +3,7 @@ import { existsSync } from 'node:fs';
 import { getFile, type Refusal, type Transfer } from '../../backup/transfer.ts';
 import type { Clock } from '../../base/clock.ts';
 import { OperatorError } from '../../base/errors.ts';
-import { isSamePlace } from '../../base/files.ts';
+import { isSamePath } from '../../base/files.ts';
 import { journalPath } from '../../store/files/database.ts';
 
 /** A question to a peer. */
@@ -29,7 +29,7 @@ export const isUrl = (text: string): boolean => /^https?:\/\//i.test(text);
 /** Checks that an option names a data directory, and another than this one. @throws OperatorError */
 export function requireAnother(option: string, other: string, directory: string): void {
   const remedy = 'Give another data directory, or the URL of the API of another Stackside.';
-  if (isSamePlace(other, directory)) {
+  if (isSamePath(other, directory)) {
     throw new OperatorError(`${option} names the data directory itself, ${directory}.`, remedy);
   }
   if (!existsSync(journalPath(other))) {

@@ -16,7 +16,7 @@ export interface PrintingWatch extends CheckWatch {
   reading(what: string): void;
 }
 
-/** Prints for people; what is under way stands on stderr. */
+/** Prints for people; what is under way is on stderr. */
 function textWatch(): PrintingWatch {
   const progress = progressLines(process.stderr);
   const print = (outcome: string, name: string, problems: readonly string[] = []) => {

@@ -4,7 +4,7 @@
  */
 import { type Static, type TSchema, Type } from '@sinclair/typebox';
 import { Value } from '@sinclair/typebox/value';
-import { type Digested, type DigestQuery, DigestStand, TableDigest } from '../../api/stackside/journal.ts';
+import { type Digested, DigestPosition, type DigestQuery, TableDigest } from '../../api/stackside/journal.ts';
 import {
   CheckFinding,
   type InspectionKind,
@@ -24,7 +24,7 @@ const Step = Type.Object({ number: Type.Integer(), of: Type.Integer(), name: Typ
 const lineOf = <T extends TSchema>(found: T) => Type.Union([Type.Object({ at: Step }), Type.Object({ found })]);
 const CheckLine = lineOf(CheckFinding);
 const TableLine = lineOf(TableSize);
-const DigestLine = lineOf(Type.Union([Type.Object({ stand: DigestStand }), Type.Object({ table: TableDigest })]));
+const DigestLine = lineOf(Type.Union([Type.Object({ stand: DigestPosition }), Type.Object({ table: TableDigest })]));
 /** A line of `stackside check --format json`. */
 export type CheckLine = Static<typeof CheckLine>;
 /** A line of `stackside tables --format json`. */

@@ -65,7 +65,7 @@ async function* linesOf(path: string): AsyncGenerator<Line> {
     yield { text: decoder.decode(bytes).replace(/\r$/, ''), number: ++number };
 }
 
-/** Zonefiles stand on one line each. */
+/** Zonefiles are on one line each. */
 const unescaped = (text: string): string => text.replaceAll('\\n', '\n');
 
 const isHash = (text: string | undefined): text is string => text !== undefined && /^([0-9a-fA-F]{2})*$/.test(text);
@@ -126,7 +126,7 @@ async function* zonefilesOf(path: string): AsyncGenerator<{ hash: string; conten
   }
 }
 
-/** Subdomains with their zonefiles, which stand in a file of their own in the same order. */
+/** Subdomains with their zonefiles, which are in a file of their own in the same order. */
 async function* subdomainsOf(path: string, zonefilesPath: string): AsyncGenerator<OldNameRow> {
   const zonefiles = zonefilesOf(zonefilesPath);
   for await (const { text, number } of linesOf(path)) {

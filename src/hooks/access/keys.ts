@@ -1,5 +1,5 @@
 /**
- * Who asks, and the keys that say so. Keys of consumers stand in a file of the operator's, and what memory has of one is its
+ * Who asks, and the keys that say so. Keys of consumers are in a file of the operator's, and what memory has of one is its
  * digest. The operator's own key, the admin key, is made in the data directory by the first start, and the command line reads
  * it there: whoever may read that directory has the index anyway. An operator may name a file in its place, since hosts behind
  * a balancer need the same key.

@@ -245,7 +245,7 @@ export interface Answer {
 }
 
 /**
- * Connects to the checked addresses alone, without a proxy and without following redirects; the name stands in the Host
+ * Connects to the checked addresses alone, without a proxy and without following redirects; the name is in the Host
  * header and is what a certificate must be for.
  * @throws Error where there is no answer: of the connection, of its parser, or because the signal ended it
  */

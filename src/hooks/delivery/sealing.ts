@@ -164,7 +164,7 @@ function sealingOf(file: string, text: string): Sealing {
 }
 
 /** Where the key of a server is. */
-export interface KeyPlace {
+export interface KeyLocation {
   data: string;
   /** The file that the operator named; null for the one in the data directory. */
   clusterKey: string | null;
@@ -175,7 +175,7 @@ export interface KeyPlace {
  * the directory.
  * @throws OperatorError where the file can't be read, every user may read the one that was named, or it holds no key
  */
-export function storedSealing({ data, clusterKey }: KeyPlace): Sealing | null {
+export function storedSealing({ data, clusterKey }: KeyLocation): Sealing | null {
   if (clusterKey !== null) return sealingOf(clusterKey, secretFileText(clusterKey, '--cluster-key'));
   const file = secretsKeyFile(data);
   const text = storedSecret(file);
@@ -186,14 +186,14 @@ export function storedSealing({ data, clusterKey }: KeyPlace): Sealing | null {
  * As `storedSealing`, with a key that is made where there is none. For the process that holds the directory's lock.
  * @throws OperatorError where the file can't be read or written, or holds no key
  */
-export const madeSealing = (place: KeyPlace): Sealing =>
+export const madeSealing = (place: KeyLocation): Sealing =>
   storedSealing(place) ?? sealingWith(madeSecret(secretsKeyFile(place.data)));
 
 /**
  * What a server seals with. A host of a cluster makes no key, which the others would not have.
  * @param isShared whether it is a host of a cluster
  */
-export function servedSealing(place: KeyPlace, isShared: boolean, log: HookLog): Sealing {
+export function servedSealing(place: KeyLocation, isShared: boolean, log: HookLog): Sealing {
   try {
     if (!isShared) return madeSealing(place);
     const stored = storedSealing(place);

@@ -79,7 +79,7 @@ export function notPublic(address: AddressBytes): string | null {
   return special.find(([one]) => contains(one, end))?.[1] ?? null;
 }
 
-/** Names of one machine or network (RFC 6761, 6762, 8375; `internal` by ICANN), with whatever stands before them. */
+/** Names of one machine or network (RFC 6761, 6762, 8375; `internal` by ICANN), with whatever is before them. */
 const LOCAL_NAMES = ['localhost', 'localdomain', 'local', 'internal', 'home.arpa'];
 
 /** Whether a name means something else in every network. @param name in lower case, without a dot at its end */

@@ -65,7 +65,7 @@ export function chainSteps(history: ChainHistory, log: HookLog) {
   }
 
   return {
-    /** The next step of hooks that stand at a cursor; null at the tip. */
+    /** The next step of hooks that are at a cursor; null at the tip. */
     next(cursor: Cursor): Step | null {
       const tip = history.tip();
       const { forkHeight, hashes } = branchOf(cursor, tip.height);

@@ -1,5 +1,5 @@
 /**
- * Which hooks a block concerns. The filters of all hooks stand in one index: a transaction or event is looked up by what
+ * Which hooks a block concerns. The filters of all hooks are in one index: a transaction or event is looked up by what
  * it is, so the cost of a block grows with its events and with what matches, not with the number of hooks. What a filter means is a
  * condition or several.
  */

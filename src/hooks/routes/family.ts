@@ -84,7 +84,7 @@ export const operatorAccess =
     };
   };
 
-/** All routes stand under both; the second is left out of the document. */
+/** All routes are under both; the second is left out of the document. */
 export const PREFIXES = ['/chainhooks', '/chainhooks/v1'] as const;
 
 const refusals = {

@@ -186,7 +186,7 @@ export function trials(hooks: Tried, read: ReadHooks) {
   };
 }
 
-/** A range may stand in `block_height` or beside it. */
+/** A range may be in `block_height` or beside it. */
 function rangeOf({ block_height: height, ...rest }: (typeof PreviewBody)['static']): PreviewRange {
   const { index_block_hash, from_height, to_height } = rest;
   return {

@@ -122,7 +122,7 @@ export interface SnpOptions {
 /** A stream that the broker made for this process. */
 interface Session {
   commands: ClientCommands;
-  /** The last message that is known to stand before the next one; null where the stream begins elsewhere. */
+  /** The last message that is known to be before the next one; null where the stream begins elsewhere. */
   last: Place | null;
   /** Whether all that was read and not acknowledged was read again. */
   isDrained: boolean;
@@ -386,7 +386,7 @@ export class SnpSubscriber {
     return true;
   }
 
-  /** What stands in the journal for a message. */
+  /** What is in the journal for a message. */
   #entryOf(message: Message, path: string, text: string): ReceivedEvent {
     const { id, sequence } = message;
     const receivedAt = receivedAtOf(message, this.#options.clock.now());

@@ -3,7 +3,7 @@ import type { Database } from 'bun:sqlite';
 import { OperatorError } from '../../base/errors.ts';
 import { rollBack } from '../files/connection.ts';
 import { indexPath, openReader, requireIndex } from '../files/database.ts';
-import { indexPlace } from '../files/journal-link.ts';
+import { indexPosition } from '../files/journal-link.ts';
 import type { ComposeMachine } from '../ingest/state-machine.ts';
 import type { Head } from '../log/entry.ts';
 import { addressChecks } from './addresses.ts';
@@ -64,15 +64,15 @@ function entryBefore(db: Database, height: number): number {
   return Math.max(0, (row?.id ?? 1) - 1);
 }
 
-interface Standing {
+interface IndexPosition {
   /** Where the index stands; null where it can't be read. */
   place: Head | null;
   /** The entry of the journal before the first block that is looked at; null where all are. */
   after: number | null;
 }
 
-function checkIndex(run: CheckRun, directory: string, since: number | null): Standing {
-  const unreadable: Standing = { place: null, after: null };
+function checkIndex(run: CheckRun, directory: string, since: number | null): IndexPosition {
+  const unreadable: IndexPosition = { place: null, after: null };
   if (since !== null) run.leaveOut('integrity of the index file');
   else if (!checkPages(run, indexPath(directory), 'index')) return unreadable;
   using db = openReader(directory);
@@ -83,7 +83,7 @@ function checkIndex(run: CheckRun, directory: string, since: number | null): Sta
     if (since !== null && !check.isLimited) run.leaveOut(check.name);
     else run.examine(check.name, () => inSnapshot(db, check, since ?? 0));
   }
-  return { place: indexPlace(db).current(), after: since === null ? null : entryBefore(db, since) };
+  return { place: indexPosition(db).current(), after: since === null ? null : entryBefore(db, since) };
 }
 
 export interface CheckOptions {
@@ -102,11 +102,11 @@ export interface CheckOptions {
 export function checkDirectory(directory: string, { deep, since, watch }: CheckOptions = {}): CheckResult[] {
   requireIndex(directory);
   const run = new CheckRun(recounts.length + FILE_CHECKS, watch);
-  const standing = checkIndex(run, directory, since ?? null);
+  const position = checkIndex(run, directory, since ?? null);
   const ofIndex = run.findings;
-  checkJournal(run, directory, standing);
-  if (deep === undefined || standing.place === null || run.findings > ofIndex) return run.results;
+  checkJournal(run, directory, position);
+  if (deep === undefined || position.place === null || run.findings > ofIndex) return run.results;
   // Where a number is wrong, the tables that differ say of what.
-  if (ofIndex === 0 || isComparable(directory, standing.place)) checkTables(run, directory, deep);
+  if (ofIndex === 0 || isComparable(directory, position.place)) checkTables(run, directory, deep);
   return run.results;
 }

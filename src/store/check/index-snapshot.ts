@@ -3,7 +3,7 @@
 import type { Database } from 'bun:sqlite';
 import { openToRead, rollBack } from '../files/connection.ts';
 import { indexPath, openReader, SCHEMA_VERSION } from '../files/database.ts';
-import { indexPlace } from '../files/journal-link.ts';
+import { indexPosition } from '../files/journal-link.ts';
 import type { Head } from '../log/entry.ts';
 import { type TableDigest, tableDigester } from './row-digests.ts';
 import { journaledTables, keyOf, rowsOf, type Table } from './tables.ts';
@@ -51,7 +51,7 @@ export function snapshotIndex(directory: string): IndexSnapshot {
   // Looks at the version.
   openReader(directory).close();
   const db = openToRead(indexPath(directory), true);
-  const places = indexPlace(db);
+  const places = indexPosition(db);
   let place: Head;
   let tables: Table[];
   const renew = () => {

@@ -105,12 +105,12 @@ function differences(stored: Database, made: Database, table: Table): string[] {
 }
 
 /** What the index was made from. */
-interface Stand extends Head {
+interface TablesOrigin extends Head {
   chainId: number | null;
   sendMany: SendManySetting;
 }
 
-function standOf(stored: Database): Stand {
+function tablesOriginOf(stored: Database): TablesOrigin {
   const row = stored
     .query<{ id: bigint; chain: Uint8Array; chainId: bigint | null }, []>(
       'SELECT journal_id AS id, journal_chain AS chain, chain_id AS chainId FROM progress',
@@ -150,7 +150,7 @@ interface DeepCheck {
 /** Makes an index from the journal up to a place, gives it to `use`, and removes it. */
 function withIndexAt<T>(
   { directory, machine }: DeepCheck,
-  { id, chainId, sendMany }: Stand,
+  { id, chainId, sendMany }: TablesOrigin,
   use: (made: Database) => T,
 ): T {
   const staging = join(directory, WORKSHOP);
@@ -177,9 +177,9 @@ function withIndexAt<T>(
 export function checkTables(run: CheckRun, directory: string, machine: ComposeMachine): void {
   using stored = openToRead(indexPath(directory), true);
   stored.run('BEGIN');
-  const stand = standOf(stored);
-  requireComparable(directory, stand);
-  withIndexAt({ directory, machine }, stand, (made) => {
+  const origin = tablesOriginOf(stored);
+  requireComparable(directory, origin);
+  withIndexAt({ directory, machine }, origin, (made) => {
     for (const table of journaledTables(stored)) {
       run.examine(`table ${table.name} against the journal`, () => differences(stored, made, table));
     }

@@ -1,4 +1,4 @@
-/** Numbers for texts that stand in many rows: principals and asset identifiers. */
+/** Numbers for texts that are in many rows: principals and asset identifiers. */
 import type { Database } from 'bun:sqlite';
 
 /** Texts in the cache, which is cleared when it is full: a plain map answers in a fifth of the time of an LRU cache. */

@@ -146,7 +146,7 @@ export function rewardSetWriter(db: Database) {
 
   return ({ sign, height, rewardSet }: EffectOf<'reward_set'>): void => {
     const { cycle } = rewardSet;
-    // A key stands in a set once.
+    // A key is in a set once.
     const signers = [...new Map(rewardSet.signers.map((signer) => [signer.key.toHex(), signer])).values()];
     if (sign === -1) {
       if (removeCycle.run(cycle, height).changes === 0) return;

@@ -518,7 +518,7 @@ function signerKeyWriter(db: Database, { principals }: Dictionaries) {
     sign === 1 ? add(change, at) : remove(change, at);
 }
 
-/** Where an event stands in the chain. */
+/** Where an event is in the chain. */
 interface At {
   position: number;
   index: number;

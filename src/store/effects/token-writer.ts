@@ -81,7 +81,7 @@ function instanceWriter(db: Database, { principals, assets }: Dictionaries, hot:
   );
   const set = upserter(db, nftInstancesTable, { replaced: ['owner_id', 'position', 'event_index', 'events'] });
   const remove = db.prepare<null, [number, Uint8Array]>('DELETE FROM nft_instances WHERE asset_id = ?1 AND value = ?2');
-  // The event of the instance that stands before another.
+  // The event of the instance that is before another.
   const former = prepared<
     Stored<'events', 'position' | 'event_index' | 'recipient_id'>,
     [number, Uint8Array, number, number]

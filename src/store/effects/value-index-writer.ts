@@ -43,7 +43,7 @@ export function valueIndexWriter(db: Database) {
   ): void {
     const of = bySubject[subject].get(contract);
     if (of === undefined) return;
-    // What stands before this is not in the index yet, and what takes the place of it won't be missed later.
+    // What is before this is not in the index yet, and what takes the place of it won't be missed later.
     const within = of.filter(({ from }) => compared(place, from) >= 0);
     if (within.length === 0) return;
     const fields = fieldsAt();

@@ -87,7 +87,7 @@ export function withholdEntries(directory: string, path: string): void {
   }).immediate();
 }
 
-export interface Standing {
+export interface DataState {
   /** Null before the first block. */
   chainId: number | null;
   /** Null before the first block. */
@@ -107,7 +107,7 @@ function requireMade(db: Database, path: string, kind: FileKind): void {
 }
 
 /** What the journal's file says of an event. */
-function journalAt(path: string, id: number): Pick<Standing, 'journalChain'> & { version: number } {
+function journalAt(path: string, id: number): Pick<DataState, 'journalChain'> & { version: number } {
   using db = openToRead(path);
   requireMade(db, path, JOURNAL);
   if (versionOf(db) === JOURNAL_VERSION) requireEnds(db, path);
@@ -123,7 +123,7 @@ function journalAt(path: string, id: number): Pick<Standing, 'journalChain'> & {
  * Reads a directory that nobody writes to.
  * @throws OperatorError where a file is of another kind, SQLiteError where it is no database
  */
-export function standingOf(directory: string): Standing {
+export function dataStateOf(directory: string): DataState {
   const path = indexPath(directory);
   using db = openToRead(path);
   requireMade(db, path, INDEX);

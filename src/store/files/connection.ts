@@ -151,9 +151,9 @@ export class EarlierFileError extends OperatorError {
  * @throws OperatorError where it is not, EarlierFileError where it is from before version 0.1.0
  */
 export function requireKind(db: Database, file: string, kind: FileKind): void {
-  const standing = kindOf(db, kind);
-  if (standing === 'earlier') throw new EarlierFileError(file);
-  if (standing !== 'other') return;
+  const found = kindOf(db, kind);
+  if (found === 'earlier') throw new EarlierFileError(file);
+  if (found !== 'other') return;
   throw new OperatorError(
     `${file} is a database, but not ${kind.name}.`,
     'Check --data; move the file away, and restore the one that belongs there.',

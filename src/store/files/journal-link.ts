@@ -10,12 +10,12 @@ import { type Connect, kindOf, openToRead } from './connection.ts';
 import { INDEX, indexPath, journalPath } from './database.ts';
 import { type Journal, type JournalReader, type JournalReads, openJournal, openJournalReader } from './journal.ts';
 
-export type Places = ReturnType<typeof indexPlace>;
+export type Places = ReturnType<typeof indexPosition>;
 
 const placeOf = 'SELECT journal_id AS id, journal_chain AS chain FROM progress';
 
 /** Where the index stands, as its open transaction has it: nothing of it is cached. */
-export function indexPlace(db: Database) {
+export function indexPosition(db: Database) {
   const update = db.prepare<null, [number, Uint8Array]>('UPDATE progress SET journal_id = ?1, journal_chain = ?2');
   return {
     current: () => placeIn(db),
@@ -103,7 +103,7 @@ export function openWholeJournal(directory: string): JournalReader {
  * @throws OperatorError where the two do not belong together
  */
 export function openLinkedJournal(directory: string, db: Database, connect: Connect): Journal {
-  const places = indexPlace(db);
+  const places = indexPosition(db);
   if (!existsSync(journalPath(directory))) {
     const { id } = places.current();
     if (id > 0) {

@@ -30,7 +30,7 @@ export const JOURNAL: FileKind = { name: 'a journal', id: 0x53_54_4a_4e, earlier
 export const JOURNAL_VERSION = 1;
 
 /**
- * How far each source of events was read: a recording that is imported, or a stream of messages. It stands in the file that
+ * How far each source of events was read: a recording that is imported, or a stream of messages. It is in the file that
  * is committed first, with the events themselves: after a crash between the two commits the rows that are in the journal
  * must not be taken from the source once more.
  */
@@ -41,7 +41,7 @@ const IMPORTS_TABLE = `
     digest TEXT NOT NULL     -- of those rows, each hashed onto those before it
   ) STRICT;`;
 
-// Chain values stand in a table of their own: what follows a payload in its row is found by reading the payload.
+// Chain values are in a table of their own: what follows a payload in its row is found by reading the payload.
 export const CHAIN_TABLES = `
   CREATE TABLE chain (
     id    INTEGER PRIMARY KEY, -- of the event

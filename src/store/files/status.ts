@@ -17,7 +17,7 @@ import {
   SCHEMA_VERSION,
 } from './database.ts';
 import { isKnownToLackEvents, JOURNAL, JOURNAL_VERSION, openJournalReader } from './journal.ts';
-import { fitOf, indexPlace } from './journal-link.ts';
+import { fitOf, indexPosition } from './journal-link.ts';
 import { missingSecondaryIndexes } from './secondary-indexes.ts';
 
 export interface DirectoryStatus {
@@ -76,7 +76,7 @@ export function directoryStatus(directory: string): DirectoryStatus {
       'SELECT chain_id, burn_block_height, mempool_pending FROM progress',
     )
     .get();
-  const place = indexPlace(db).current();
+  const place = indexPosition(db).current();
   const tip = db
     .query<Stored<'blocks', 'height' | 'index_block_hash' | 'block_time'>, []>(
       'SELECT height, index_block_hash, block_time FROM blocks ORDER BY height DESC LIMIT 1',

@@ -114,7 +114,7 @@ function outboxReader(db: Database) {
   };
 }
 
-/** What compresses bodies: what several share is compressed once, and stands behind the own part of each as a frame. */
+/** What compresses bodies: what several share is compressed once, and is behind the own part of each as a frame. */
 function bodyCompressor(): (body: string | DeliveryBody) => Uint8Array {
   const frameOf = memoizeByObject((shared: Uint8Array) => compressed(shared));
   return (body) =>

@@ -93,7 +93,7 @@ export class ForeignChainError extends PayloadError {
 
 /** Bitcoin blocks on top of one, from which on another of its height is refused unless the node announced a fork. */
 const CONFIRMATIONS = 6;
-/** Bitcoin blocks below two rivals among which the one is looked for that both stand on. */
+/** Bitcoin blocks below two rivals among which the one is looked for that both are on. */
 const DEEPEST_FORK = 20;
 
 /**

@@ -237,7 +237,7 @@ export function chainWriter(
       const parent = fromHex(payload.parent_index_block_hash);
       const height = payload.block_height;
       const before = tip();
-      const parentStands = known.standingOfParent(parent, height);
+      const parentStatus = known.statusOfParent(parent, height);
       const block = blockOf(payload, network);
       checkChain(block, network);
       checkOrigin(block);
@@ -251,7 +251,7 @@ export function chainWriter(
         orphans.add(complete(block, network));
         return { reverted: [], applied: [] };
       }
-      const change = growTo(complete(block, network), parentStands === 'orphan' ? parent : null, network);
+      const change = growTo(complete(block, network), parentStatus === 'orphan' ? parent : null, network);
       updateMempool(change, before, now);
       setBurnHeight.run(block.burnBlockHeight);
       return change;

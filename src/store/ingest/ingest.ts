@@ -14,7 +14,7 @@ import { whyNotEmptied } from '../files/checkpointer.ts';
 import { type Connect, openToRead, openToWrite } from '../files/connection.ts';
 import { indexPath, type Load, needsRebuild, openWriter } from '../files/database.ts';
 import type { Imported } from '../files/journal.ts';
-import { indexPlace, openLinkedJournal } from '../files/journal-link.ts';
+import { indexPosition, openLinkedJournal } from '../files/journal-link.ts';
 import { lockWriter } from '../files/lock.ts';
 import { clearDeserted, installOffer } from '../files/new-index.ts';
 import { clearDoneRestore } from '../files/restore.ts';
@@ -85,7 +85,7 @@ export type Ingest = ReturnType<typeof openIngest>;
 /** What a host that shares a log does with its entries; every function is called in the order of all that is written. */
 export interface HostEntries extends OwnEntries, Pick<Writer, 'event' | 'command' | 'follow'> {
   /** The host's last entry that others can see. */
-  place: Writer['committedPlace'];
+  place: Writer['committedPosition'];
 }
 
 /** Bytes of room below which a disk counts as full, whatever fits into its files. */
@@ -140,7 +140,7 @@ function openParts(options: IngestOptions, opened: (() => void)[]) {
   let isLive = false;
   const report = blockLog(log);
   const writer = new Writer({
-    ...{ index: db, journal, places: indexPlace(db), router, commands, commits, health, report },
+    ...{ index: db, journal, places: indexPosition(db), router, commands, commits, health, report },
     listeners: [router.listener, identity.listener, commands.listener, machine.follower],
     after: options.after ?? null,
     upTo: options.replayTo ?? Number.POSITIVE_INFINITY,
@@ -182,7 +182,7 @@ function startIngest(options: IngestOptions, opened: (() => void)[]) {
   if (load !== 'bulk') for (const step of secondaryIndexesLeft()) log({ event: 'secondary_index_begun', ...step });
 
   const entries: HostEntries = {
-    place: () => writer.committedPlace(),
+    place: () => writer.committedPosition(),
     lastId: journal.lastId,
     chainAt: journal.chainAt,
     entriesAfter: (id) => journal.entriesAfter(id),

@@ -90,7 +90,7 @@ export function knownBlocks(db: Database, orphans: OrphanWriter) {
      * @param height that of the block itself
      * @throws UnknownParentError where the parent isn't known
      */
-    standingOfParent(parent: Uint8Array, height: number): 'canonical' | 'orphan' {
+    statusOfParent(parent: Uint8Array, height: number): 'canonical' | 'orphan' {
       if (height <= 1 || canonical.get(parent)?.height === height - 1) return 'canonical';
       if (orphans.find(parent)?.height === height - 1) return 'orphan';
       throw new UnknownParentError(

@@ -145,7 +145,7 @@ export function mempoolWriter(db: Database, dictionaries: Dictionaries, changes:
     },
 
     /**
-     * Dropped by the node. The drop of a transaction that doesn't wait, since it isn't announced yet or stands in a block, is
+     * Dropped by the node. The drop of a transaction that doesn't wait, since it isn't announced yet or is in a block, is
      * stored until it would. What took the dropped one's place waits, also where its lower fee had it replaced.
      * @param drop why, and what took its place
      * @param receipt when, and on which chain

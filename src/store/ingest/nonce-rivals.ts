@@ -122,7 +122,7 @@ export function nonceRivals(db: Database, { principals }: Dictionaries, rows: Me
     const { waiting, byOrigin } = connected(begun);
     const beaten = new Map<string, { row: MempoolRow; winner: Uint8Array }>();
     const beat = (row: MempoolRow, winner: Uint8Array) => beaten.set(keyOf(row), { row, winner });
-    // Of one nonce, of an origin or of a payer, one stands at a time.
+    // Of one nonce, of an origin or of a payer, one is valid at a time.
     const [standing, paying] = [new Map<string, MempoolRow>(), new Map<string, MempoolRow>()];
     for (const row of waiting) {
       const [origin, payer] = [originOf(row), payerOf(row)];

@@ -70,7 +70,7 @@ type LogRow = Stored<'events', 'position' | 'event_index' | 'value'>;
 
 type CallRow = CallColumns & Stored<'transactions', 'position' | 'function_name'>;
 
-/** What stands before a place, the last first. */
+/** What is before a place, the last first. */
 function olderOnes(db: Database, most: number) {
   const contractId = db.prepare<Stored<'principals', 'id'>, [string]>('SELECT id FROM principals WHERE address = ?1');
   const logs = db.prepare<LogRow, [number, number, number, number]>(

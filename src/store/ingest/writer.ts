@@ -5,7 +5,7 @@
  *
  * An entry is applied in the open transaction of the index first: what can't be applied is refused and never appended. Then
  * it is appended to the log. A single host's log is its journal, which accepts the entry at once; the log that hosts share
- * answers later, and may say that another entry stands there. The journal commits before the index. Whatever the moment of
+ * answers later, and may say that another entry is there. The journal commits before the index. Whatever the moment of
  * a crash, an entry that is not in the journal was not answered and will come again, and one that is in the journal and not
  * in the index is applied before anything else.
  *
@@ -147,7 +147,7 @@ export class Writer {
   /** The place of the index as the open transaction has it; null where it isn't known. It is written with each commit. */
   #place: Head | null = null;
   #isMoved = false;
-  #committedPlace: Head | null = null;
+  #committedPosition: Head | null = null;
   /** The last entry: a node that missed our answer sends it again. */
   readonly #last = lastEvent();
   /** The events of a batch that are applied in the open transaction. */
@@ -172,9 +172,9 @@ export class Writer {
   }
 
   /** The last entry that others can see. */
-  committedPlace(): Head {
-    if (this.#committedPlace === null) this.recover();
-    return this.#committedPlace ?? this.place();
+  committedPosition(): Head {
+    if (this.#committedPosition === null) this.recover();
+    return this.#committedPosition ?? this.place();
   }
 
   // ── Entries of this host ──
@@ -721,7 +721,7 @@ export class Writer {
   #committed(): void {
     this.#state = 'idle';
     this.#hasPending = false;
-    this.#committedPlace = this.place();
+    this.#committedPosition = this.place();
     for (const listener of this.#options.listeners) listener.committed?.();
   }
 

@@ -157,10 +157,10 @@ export interface Movement {
 }
 
 /** Where a walk through a history stands. */
-export interface HistoryPlace {
+export interface HistoryPosition {
   /** The transaction that comes next, or the first one after it. */
   position: number;
-  /** The event of that transaction that comes next; the fee stands before the first. */
+  /** The event of that transaction that comes next; the fee is before the first. */
   event: number;
   /** How many of its events before that one concern the principal. */
   found: number;
@@ -178,7 +178,7 @@ export interface HistoryWalk {
   readonly lastHash: Uint8Array;
   /** The index's file that it began in, as a reader names it. */
   readonly file: number;
-  place: HistoryPlace;
+  place: HistoryPosition;
   /** What each asset's balance came to so far, by a key of the asset. */
   readonly balances: Map<string, bigint>;
 }

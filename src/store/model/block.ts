@@ -110,8 +110,8 @@ export interface Heights {
   last: number;
 }
 
-/** Where a transaction stands in its block. */
-export interface PlaceInBlock {
+/** Where a transaction is in its block. */
+export interface PositionInBlock {
   /** Sequence of the microblock that holds the transaction; `ANCHORED_SEQUENCE` in an anchor block. */
   microblockSequence: number;
   txIndex: number;

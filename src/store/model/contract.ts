@@ -3,7 +3,7 @@ import type { TransactionStatus } from '../../chain/block.ts';
 import { heightOf, positionsOf } from '../../chain/position.ts';
 import type { AbiFunction } from '../../codec/abi.ts';
 import type { ValueCondition } from '../../codec/value-condition.ts';
-import type { TransactionPlace } from './transaction.ts';
+import type { TransactionPosition } from './transaction.ts';
 
 /** How a contract declares its functions, by their names. */
 export type ContractFunctions = ReadonlyMap<string, AbiFunction>;
@@ -35,7 +35,7 @@ export interface ContractDeployment {
 }
 
 /** A contract that is deployed. */
-export interface SmartContract extends TransactionPlace {
+export interface SmartContract extends TransactionPosition {
   contractId: string;
   /** Null for a deployment that names no version. */
   clarityVersion: number | null;
@@ -122,7 +122,7 @@ export interface ValueIndex extends ValueIndexChoice {
   from: EventPosition;
 }
 
-/** Less than zero where the first stands before the second in the chain. */
+/** Less than zero where the first is before the second in the chain. */
 export const compared = (a: EventPosition, b: EventPosition): number =>
   a.position - b.position || a.eventIndex - b.eventIndex;
 

@@ -30,13 +30,13 @@ export interface Page<T, Total extends number | null = number> {
   /** Items in the whole list. */
   total: Total;
   current: Cursor;
-  /** The page behind this one; null where no item stands there. */
+  /** The page behind this one; null where no item is there. */
   next: Cursor | null;
-  /** The page in front of this one; null where no item stands there. */
+  /** The page in front of this one; null where no item is there. */
   previous: Cursor | null;
 }
 
-/** A part of a list that is found by how many items stand before it. */
+/** A part of a list that is found by how many items are before it. */
 export interface OffsetPage<T> {
   items: T[];
   /** Items in the whole list. */

@@ -1,6 +1,6 @@
 /** What queries of stacking (pox to pox-4) and staking (pox-5) answer. STX are in micro-STX, BTC and sBTC in sats. */
 import type { StackingPrint } from '../../chain/pox/stacking.ts';
-import type { TransactionPlace } from './transaction.ts';
+import type { TransactionPosition } from './transaction.ts';
 
 /** A stacking contract that prints: pox-2 to pox-4. */
 export type StackingVersion = 2 | 3 | 4;
@@ -112,7 +112,7 @@ export interface Bond {
 }
 
 /** The transaction that something was made by, with the time of its Bitcoin block in Unix seconds. */
-export interface MadeBy extends TransactionPlace {
+export interface MadeBy extends TransactionPosition {
   burnBlock: { height: number; time: number };
 }
 

@@ -1,7 +1,7 @@
 /** Balances, holders and transfers of STX and tokens, as queries answer them. */
 
 import type { OffsetPage } from './page.ts';
-import type { AssetEvent, PlacedEvent, TransactionDetail, TransactionPlace } from './transaction.ts';
+import type { AssetEvent, PositionedEvent, TransactionDetail, TransactionPosition } from './transaction.ts';
 
 /** Base units, decimal. */
 export interface FtBalance {
@@ -22,7 +22,7 @@ export interface NftInstance {
 }
 
 /** One event that moved a token. Mints have no sender, burns no recipient. */
-export interface Move extends TransactionPlace {
+export interface Move extends TransactionPosition {
   eventIndex: number;
   sender: string | null;
   recipient: string | null;
@@ -40,7 +40,7 @@ export interface StxTransfer extends Move {
 }
 
 /** One whose transaction may be asked for with it; null where it isn't. */
-export interface NftEvent extends PlacedEvent<Extract<AssetEvent, { kind: 'nft' }>> {
+export interface NftEvent extends PositionedEvent<Extract<AssetEvent, { kind: 'nft' }>> {
   transaction: TransactionDetail | null;
 }
 

@@ -2,7 +2,7 @@
 import type { ChainEvent, ExecutionCost, Signer, TransactionStatus } from '../../chain/block.ts';
 import type { TenureChangeCause, TransactionType } from '../../codec/transaction.ts';
 import type { MempoolStatus } from '../rows/enums.ts';
-import type { PlaceInBlock } from './block.ts';
+import type { PositionInBlock } from './block.ts';
 
 export type SummaryPayload =
   | { type: 'token_transfer'; recipient: string; amount: string; memo: Uint8Array | null }
@@ -53,7 +53,7 @@ export interface TransactionDetail extends TransactionSummary {
   postConditions: Uint8Array;
   /** Wire bytes; the byte `00` for operations made on Bitcoin. */
   raw: Uint8Array;
-  /** Count and values: the arguments of a call made on Bitcoin; those of others stand in `raw`. */
+  /** Count and values: the arguments of a call made on Bitcoin; those of others are in `raw`. */
   functionArgs: Uint8Array | null;
 }
 
@@ -109,14 +109,14 @@ export type FoundInForks =
   | { mined: false; transaction: PendingTransactionDetail };
 
 /** A transaction's place, as rows of other lists show it. */
-export interface TransactionPlace {
+export interface TransactionPosition {
   txId: Uint8Array;
   txIndex: number;
   block: { height: number; hash: Uint8Array; indexHash: Uint8Array; time: number };
 }
 
-/** Where a transaction stands in the chain. */
-export interface TransactionKey extends PlaceInBlock {
+/** Where a transaction is in the chain. */
+export interface TransactionKey extends PositionInBlock {
   indexBlockHash: Uint8Array;
 }
 
@@ -164,13 +164,13 @@ export type TransactionEvent = ChainEvent & { index: number };
 /** One that moved an asset. */
 export type AssetEvent = Extract<TransactionEvent, { kind: 'stx' | 'ft' | 'nft' }>;
 
-/** Where an event stands in the chain. */
-export interface EventPlace extends PlaceInBlock {
+/** Where an event is in the chain. */
+export interface EventLocation extends PositionInBlock {
   height: number;
   eventIndex: number;
 }
 
-export interface PlacedEvent<Event = TransactionEvent> {
+export interface PositionedEvent<Event = TransactionEvent> {
   txId: Uint8Array;
   event: Event;
 }

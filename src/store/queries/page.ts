@@ -10,7 +10,7 @@ interface PageSource<Row, Item, Total extends number | null = number> {
   total: Total;
   /** Returns up to `count` rows in list order, from the key on (and with it), or from the head. */
   rowsFrom(key: CursorKey | null, count: number): Row[];
-  /** Returns up to `count` rows in reverse order that stand before the key. */
+  /** Returns up to `count` rows in reverse order that are before the key. */
   rowsBefore(key: CursorKey, count: number): Row[];
   keyOf(row: Row): CursorKey;
   itemOf(row: Row): Item;
@@ -129,7 +129,7 @@ function* pageOf<Row, Item, Total extends number | null>(
   return {
     items: rows.map(source.itemOf),
     total: source.total,
-    // Items may come to stand before the first page: its cursor names the item it began with then.
+    // Items may come to be before the first page: its cursor names the item it began with then.
     current: at.key.length === 0 && first !== undefined ? { side: 'from', key: keyOf(first) } : at,
     next: isFollowed ? next : null,
     previous: isPreceded ? previous : null,

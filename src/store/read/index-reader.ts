@@ -113,7 +113,7 @@ export function readerOf(
     /** Microblocks of Stacks 2.x. */
     microblocks: {
       ...microblockQueries(db, streamed),
-      /** Transactions that stand in those that wait, newest first. */
+      /** Transactions that are in those that wait, newest first. */
       transactions: async () =>
         streamed
           .transactions()
@@ -188,5 +188,5 @@ export function readerOf(
   };
 }
 
-/** A query module's functions are part of it as soon as the module stands in {@link readerOf}. */
+/** A query module's functions are part of it as soon as the module is in {@link readerOf}. */
 export type Reader = ReturnType<typeof readerOf>;

@@ -1,4 +1,4 @@
-/** Read-only snapshots of the index for requests, of whatever file stands at its path. */
+/** Read-only snapshots of the index for requests, of whatever file is at its path. */
 import { SQLiteError } from 'bun:sqlite';
 import { type Clock, type Every, systemClock } from '../../base/clock.ts';
 import { OperatorError } from '../../base/errors.ts';

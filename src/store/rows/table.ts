@@ -90,7 +90,7 @@ export function numberedInserter<S extends TableShape>(db: Database, shape: S): 
   return (row) => Number(insert(row).lastInsertRowid);
 }
 
-/** What adds a row unless there is one that it must not stand beside. It returns the new row's number, else null. */
+/** What adds a row unless there is one that it must not be beside. It returns the new row's number, else null. */
 export function inserterIfAbsent<S extends TableShape>(db: Database, shape: S): (row: NewRow<S>) => number | null {
   const insert = insertion(db, shape, 'ON CONFLICT DO NOTHING');
   return (row) => {

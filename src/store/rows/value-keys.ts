@@ -88,7 +88,7 @@ export function keyRange(conditions: readonly ValueCondition[]): KeyRange {
   return range;
 }
 
-/** A text that stands behind every key, since a key begins with a letter or a digit. */
+/** A text that is behind every key, since a key begins with a letter or a digit. */
 const LAST = '~';
 
 /** Columns of transaction_bodies. */

@@ -31,7 +31,7 @@ export function viewNamed(name: string): View {
 
 /**
  * The view's columns that are exported: bytes are there for conditions, and each has its hex beside it; what is derived
- * stands in another column.
+ * is in another column.
  */
 const exported = ({ columns }: View) =>
   Object.entries(columns).filter(([, { type, isDerived = false }]) => type !== 'bytes' && !isDerived);

@@ -1,4 +1,4 @@
-/** Values that nobody meant, and JSON in which one of them stands in the place of what was meant. */
+/** Values that nobody meant, and JSON in which one of them is in the place of what was meant. */
 import type { Prng } from '../../../src/devnet/prng.ts';
 
 /** JSON texts, so that they may hold numbers that JavaScript can't. */
@@ -37,7 +37,7 @@ export function junk(prng: Prng): string {
 
 type Json = null | boolean | number | string | Json[] | { [name: string]: Json };
 
-/** A mark that no text of ours holds: what stands there is replaced by raw JSON. */
+/** A mark that no text of ours holds: what is there is replaced by raw JSON. */
 const MARK = '\u0001junk\u0001';
 
 /** The places of a value that can be replaced. */

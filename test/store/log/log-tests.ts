@@ -67,7 +67,7 @@ export function logTests(fixture: () => EngineFixture): void {
     const first = following(START, 3);
     expect(await log.append(first, START)).toBe('appended');
     expect(await verifiedEntries(log)).toHaveLength(3);
-    // One of them stands there already, with what came after it.
+    // One of them is there already, with what came after it.
     expect(await log.append(following(first[0]!, 4), first[0]!)).toBe('conflict');
     const stranger = { id: 3, chain: new Uint8Array(32) };
     expect(await log.append(following(stranger, 2), stranger)).toBe('conflict');

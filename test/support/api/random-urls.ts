@@ -74,7 +74,7 @@ export class Subjects {
   readonly contracts = new Set<string>();
   readonly assets = new Set<string>();
   readonly bitcoinAddresses = new Set<string>();
-  /** Names and namespaces stand in no event as text: whoever knows some adds them. */
+  /** Names and namespaces are in no event as text: whoever knows some adds them. */
   readonly names = new Set<string>();
   readonly namespaces = new Set<string>();
   readonly heights = new Set(['1']);

@@ -170,7 +170,7 @@ const bodies: Readonly<Record<string, unknown>> = {
   getManyTransactions: { tx_ids: example('tx_id') },
 };
 
-/** Hands a way to ask the API over a chain; the clock stands at its last event. */
+/** Hands a way to ask the API over a chain; the clock is at its last event. */
 async function overChain<T>(events: readonly ReceivedEvent[], use: (ask: Ask) => Promise<T>): Promise<T> {
   const now = () => (events.at(-1)?.receivedAt ?? 0) / MICROSECONDS_PER_MILLISECOND;
   using directory = ingestOf(events);

@@ -1768,10 +1768,10 @@ export interface components {
             } | null;
         };
         TableDigest: { name: string; rows: number; range_rows: number; ranges: string[]; };
-        DigestStand: { entry: number; chain: components["schemas"]["Hash"]; chain_asked: components["schemas"]["Hash"] | null; schema: number; };
+        DigestPosition: { entry: number; chain: components["schemas"]["Hash"]; chain_asked: components["schemas"]["Hash"] | null; schema: number; };
         Digests: {
             tables: components["schemas"]["TableDigest"][];
-            stand?: components["schemas"]["DigestStand"] | null;
+            stand?: components["schemas"]["DigestPosition"] | null;
             error?: components["schemas"]["Problem"];
         };
         ClusterLog: {

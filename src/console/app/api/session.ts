@@ -1,4 +1,4 @@
-/** Whether this browser may manage chainhooks, and how it signs in. The routes stand in no document, so types are here. */
+/** Whether this browser may manage chainhooks, and how it signs in. The routes are in no document, so types are here. */
 import { signal } from '@preact/signals';
 import { parsedJson } from '../../../base/json.ts';
 import { failureOf, unreachable } from './api.ts';

@@ -146,7 +146,7 @@ function definitionAt(all: readonly Token[], at: number, kind: DefinitionKind, l
   return { kind, name, line, detail: value.length > LONGEST_DETAIL ? `${value.slice(0, LONGEST_DETAIL)}…` : value };
 }
 
-interface ErrorPlace {
+interface ErrorLocation {
   line: number;
   /** The constant that the source gives the error, such as `ERR_NOT_TOKEN_OWNER`; null where it has none. */
   constant: string | null;
@@ -157,7 +157,7 @@ interface ErrorPlace {
  * writes it. Null where the source doesn't name it, or on several lines.
  * @param error the value as Clarity writes it: `(err u4)`
  */
-export function errorPlace(source: string, error: string): ErrorPlace | null {
+export function errorLocation(source: string, error: string): ErrorLocation | null {
   const value = /^\(err (.*)\)$/s.exec(error)?.[1];
   if (value === undefined) return null;
   const constant = definitions(source).find(

@@ -53,7 +53,7 @@ export function Pages() {
   return <>{shown === null ? <NotFound /> : PAGES[shown.page](shown.params)}</>;
 }
 
-/** What stands at a path without a page. */
+/** What is at a path without a page. */
 const NotFound = () => (
   <Page title="Nothing is here" lead="No page has this address.">
     <p>

@@ -13,7 +13,7 @@ interface PageProps {
   kind?: string;
   /** What stands below the title. */
   lead?: ComponentChildren;
-  /** What stands beside the title. */
+  /** What is beside the title. */
   beside?: ComponentChildren;
   /** How the title is shown, where it is more than its text. */
   heading?: ComponentChildren;
@@ -44,7 +44,7 @@ export function Page({ title, kind, lead, beside, heading, children }: PageProps
 
 interface PanelProps {
   title: string;
-  /** What stands at the right of the title. */
+  /** What is at the right of the title. */
   aside?: ComponentChildren;
   /** The path of the API that has the same data. */
   source?: string | undefined;
@@ -312,7 +312,7 @@ export const Scrollable = ({ label, class: kind, children }: ScrollableProps) =>
 /** How long the button shows that it copied, in milliseconds. */
 const COPIED_MS = 1500;
 
-/** The clipboard is missing where the page came over plain HTTP from another machine; then a selection stands in. */
+/** The clipboard is missing where the page came over plain HTTP from another machine; then a selection replaces it. */
 async function copyText(text: string): Promise<void> {
   if (navigator.clipboard !== undefined) return navigator.clipboard.writeText(text);
   const area = document.createElement('textarea');

@@ -1,4 +1,4 @@
-/** Values of the chain as they stand in tables and facts. */
+/** Values of the chain as they are in tables and facts. */
 import type { ComponentChildren } from 'preact';
 import {
   ago,

@@ -5,7 +5,7 @@ import { heightOf, positionsOf } from '../../../chain/position.ts';
 import type { AddressTransaction, ReceivedStx } from '../../model/account.ts';
 import type { Heights } from '../../model/block.ts';
 import type { OffsetStart, Page } from '../../model/page.ts';
-import type { AssetEvent, PlacedEvent, TransactionEvent, TransactionKey } from '../../model/transaction.ts';
+import type { AssetEvent, PositionedEvent, TransactionEvent, TransactionKey } from '../../model/transaction.ts';
 import { AFFECTED, EVENT_KIND, kindMask, PAYLOAD, TOKEN } from '../../rows/enums.ts';
 import { prepared, type Stored, TooMuchWorkError } from '../../rows/statement.ts';
 import { isBehind, keysetPage, movedTo, numberAt, pageBeyond } from '../page.ts';
@@ -279,11 +279,11 @@ export function addressEventQueries(db: Database, turns: Turns, most = MOST_LOOK
       last: number,
       limit: number,
       offset: number,
-    ): Promise<PlacedEvent[]> {
+    ): Promise<PositionedEvent[]> {
       const mask = kindMask(kinds);
       const pause = turns.longWork();
       const batch = Math.min(BATCH, limit + offset + 1);
-      const found: PlacedEvent<TransactionEvent>[] = [];
+      const found: PositionedEvent<TransactionEvent>[] = [];
       let [end, looked, left] = [last, 0, offset];
       for (;;) {
         const positions = transactions.all(principal, end, mask, batch);

@@ -9,7 +9,7 @@ import type { FtBalance, Holder, HolderPage, NftEvent, NftHolding } from '../../
 import type {
   AssetEvent,
   PendingTransactionDetail,
-  PlacedEvent,
+  PositionedEvent,
   TransactionDetail,
   TransactionEvent,
   TransactionKey,
@@ -172,7 +172,7 @@ export function addressReader(db: Database, details: DetailQueries, mempool: Mem
     height: number,
     limit: number,
     offset: number,
-  ): Promise<OffsetPage<PlacedEvent>> {
+  ): Promise<OffsetPage<PositionedEvent>> {
     const id = principalOf(principal);
     const until = untilOf(height);
     const total = states.total(id, until, 'eventsAndLocks');
@@ -190,7 +190,7 @@ export function addressReader(db: Database, details: DetailQueries, mempool: Mem
       kinds: readonly TransactionEvent['kind'][],
       limit: number,
       offset: number,
-    ): Promise<PlacedEvent[]> {
+    ): Promise<PositionedEvent[]> {
       const logs = kinds.includes('contract_log') && principal.includes('.');
       // The checkpoints of an account count these.
       if (!logs && MOVES.every((kind) => kinds.includes(kind)))

@@ -1,8 +1,8 @@
-/** Transactions by where they stand in their block. */
+/** Transactions by where they are in their block. */
 import type { Database } from 'bun:sqlite';
 import { ANCHORED_SEQUENCE } from '../../../chain/block.ts';
 import { positionsOf } from '../../../chain/position.ts';
-import type { PlaceInBlock } from '../../model/block.ts';
+import type { PositionInBlock } from '../../model/block.ts';
 import { prepared } from '../../rows/statement.ts';
 
 export const sql = {
@@ -24,7 +24,7 @@ export function placeQuery(db: Database) {
   >(db, sql.transaction);
 
   /** The position of the last transaction at or before a place, or that before the block; and whether it is there. */
-  return ({ height, microblockSequence, txIndex }: PlaceInBlock & { height: number }) => {
+  return ({ height, microblockSequence, txIndex }: PositionInBlock & { height: number }) => {
     const { first, last } = positionsOf(Math.min(height, LAST_HEIGHT));
     const found = transaction.get(first, last, microblockSequence, txIndex);
     if (found === null) return { position: first - 1, exact: false };

@@ -6,7 +6,7 @@ import type { Database } from 'bun:sqlite';
 import { heightOf, positionsOf } from '../../../chain/position.ts';
 import type {
   Bound,
-  HistoryPlace,
+  HistoryPosition,
   HistoryWalk,
   MovedAsset,
   Movement,
@@ -186,7 +186,7 @@ function steps(db: Database, rowsOfAStep: number) {
   const rewards = prepared<RewardRow, [number, number, number, number]>(db, sql.rewards);
 
   /** Transactions and rewards from a place on; a block's rewards follow its transactions. */
-  function* entries(principal: number, { position, reward }: HistoryPlace, last: number) {
+  function* entries(principal: number, { position, reward }: HistoryPosition, last: number) {
     const [height, index] = reward;
     const rest = rewards.iterate(principal, height, index, last);
     try {
@@ -204,7 +204,7 @@ function steps(db: Database, rowsOfAStep: number) {
   }
 
   /** The movements of a transaction from a place in it on, as far as the rows of this step go. */
-  function inside(principal: number, row: TransactionRow, place: HistoryPlace, rows: number) {
+  function inside(principal: number, row: TransactionRow, place: HistoryPosition, rows: number) {
     const moved = place.event === 0 ? feeMovement(principal, row) : [];
     if (place.found >= row.events) return { moved, event: row.event_count, found: place.found, read: 0 };
     let end = Math.min(place.event + rows, row.event_count);
@@ -221,7 +221,11 @@ function steps(db: Database, rowsOfAStep: number) {
   }
 
   /** The next movements of a walk, and the place behind them; null where it is at its end. */
-  return (principal: number, from: HistoryPlace, last: number): { moved: Moved[]; place: HistoryPlace } | null => {
+  return (
+    principal: number,
+    from: HistoryPosition,
+    last: number,
+  ): { moved: Moved[]; place: HistoryPosition } | null => {
     const all: Moved[] = [];
     let place = from;
     let rows = 0;
@@ -291,7 +295,7 @@ export function principalHistoryQueries(db: Database, file: number, rows = ROWS_
 
     /**
      * The next movements, which may be none; null at the end.
-     * @throws ChainReplacedError where the walk's last block left the chain, or another file stands in the index's place
+     * @throws ChainReplacedError where the walk's last block left the chain, or another file is in the index's place
      */
     async next(walk: HistoryWalk): Promise<Movement[] | null> {
       const { principal, last, lastHash } = walk;

@@ -27,7 +27,7 @@ type TipRow = Stored<'blocks', 'height' | 'block_hash' | 'index_block_hash'>;
 interface WaitingMicroblock extends StreamedMicroblock {
   /** Unix seconds. */
   receivedAt: number;
-  /** The Bitcoin block that the stream says it stands on. */
+  /** The Bitcoin block that the stream says it is on. */
   burnBlock: { hash: Uint8Array; height: number; time: number };
 }
 
@@ -158,7 +158,7 @@ export const withStreamed =
       if (isNew(a.age) !== isNew(b.age)) return isNew(a.age) ? sign : -sign;
       return isNew(a.age) ? sign * (a.age - b.age) : a.age - b.age;
     });
-    // Those that stand before the first row that was read stand before the page as well.
+    // Those that are before the first row that was read are before the page as well.
     const ahead = Math.max(0, offset - first);
     return {
       items: both.slice(ahead, ahead + limit).map(({ of }) => of),

@@ -2,7 +2,7 @@
 import type { Database } from 'bun:sqlite';
 import type { ContractLog } from '../../model/contract.ts';
 import type { Cursor, CursorKey, OffsetStart, Page } from '../../model/page.ts';
-import type { EventPlace } from '../../model/transaction.ts';
+import type { EventLocation } from '../../model/transaction.ts';
 import { EVENT_KIND } from '../../rows/enums.ts';
 import { prepared, type Stored } from '../../rows/statement.ts';
 import { placeQuery } from '../accounts/places.ts';
@@ -57,14 +57,14 @@ export function contractLogQueries(db: Database) {
   const before = prepared<Row, [number, number, number, number]>(db, sql.before);
   const behind = prepared<KeyRow, [number, number, number, number]>(db, sql.behind);
 
-  /** The last event that may stand at or before a place. */
-  function keyAt(place: EventPlace): KeyRow {
+  /** The last event that may be at or before a place. */
+  function keyAt(place: EventLocation): KeyRow {
     const { position, exact } = transactionAt(place);
     return { position, event_index: exact ? place.eventIndex : LAST_EVENT };
   }
 
   /** The page that a start names, null for the newest; undefined where the offset leads to no log. */
-  function placeOf(id: number, { item, offset, ...start }: OffsetStart<EventPlace>): Cursor | null | undefined {
+  function placeOf(id: number, { item, offset, ...start }: OffsetStart<EventLocation>): Cursor | null | undefined {
     const cursor: Cursor | null = item === null ? start.cursor : { side: 'from', key: keyOf(keyAt(item)) };
     if (offset === 0) return cursor;
     const { position, event_index } = cursor === null ? NEWEST : edgeOf(cursor);
@@ -75,7 +75,7 @@ export function contractLogQueries(db: Database) {
   return async (
     contractId: string,
     limit: number,
-    start: OffsetStart<EventPlace>,
+    start: OffsetStart<EventLocation>,
   ): Promise<Page<ContractLog> | undefined> => {
     const id = contract.get(contractId)?.id ?? 0;
     const logs = total.get(id)?.total ?? 0;

@@ -146,7 +146,7 @@ export function contractCallSearch(db: Database, search: ValueSearch) {
     }
     return {
       down: ({ position }, most) => places(first, position, 'down', most),
-      // Nothing but the call itself stands at its position.
+      // Nothing but the call itself is at its position.
       up: ({ position }, most) => places(position + 1, last, 'up', most),
     };
   }

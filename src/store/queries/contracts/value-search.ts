@@ -1,8 +1,8 @@
 /**
  * Lists of what contracts did, newest first, of which decoded values must meet conditions.
  *
- * A list is read by the entries of the condition that fewest meet. The entries of one value stand in the order of the
- * chain, and are walked. The entries of a range stand in the order of their values: where they are few they are sorted.
+ * A list is read by the entries of the condition that fewest meet. The entries of one value are in the order of the
+ * chain, and are walked. The entries of a range are in the order of their values: where they are few they are sorted.
  * Where there are many, the first page is likely to be full after few logs, which are walked in the order of the chain; if
  * it isn't, as many entries as may be are sorted. No request looks at more than {@link ValueSearchLimits} say, however
  * long the chain is.
@@ -230,7 +230,7 @@ interface Searched<Item> {
   all: Walk;
   /** How many those are, up to a number. */
   count(most: number): number;
-  /** What stands at a place, with how many bytes were read for it; a null item doesn't belong to the list. */
+  /** What is at a place, with how many bytes were read for it; a null item doesn't belong to the list. */
   read(place: EventPosition): { item: Item | null; bytes: number; fields: () => ClarityFields };
 }
 
@@ -272,7 +272,7 @@ const tooMuch = ({ rows, bytes }: ValueSearchLimits): TooMuchWorkError =>
       'from_height and to_height, or a condition that fewer of them meet',
   );
 
-/** What stands at a place of a list. */
+/** What is at a place of a list. */
 interface Row<Item> {
   place: EventPosition;
   item: Item;

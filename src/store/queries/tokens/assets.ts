@@ -209,7 +209,7 @@ function balanceChangeQueries(db: Database) {
  * The statements of such a list. Descending by one column and ascending by another is no order that one comparison of
  * the key can find, so rows of the key's own balance are asked for apart from those below and above it.
  * Every statement says `balance > 'A0'`, or the partial indexes don't serve it. SQLite seeks by the first of two lower
- * bounds and only filters by the second, so the key's stands before it.
+ * bounds and only filters by the second, so the key's is before it.
  * @param owner the column whose value the list is of, null where there is one list
  */
 const statements = (table: string, owner: string | null, text: string) => {

@@ -6,7 +6,7 @@ import { decodeClarity } from '../../../codec/clarity.ts';
 import type { Cursor, CursorKey, Page } from '../../model/page.ts';
 import type { MadeBy } from '../../model/staking.ts';
 import type { FtTransfer, Move, StxTransfer } from '../../model/token.ts';
-import type { TransactionPlace } from '../../model/transaction.ts';
+import type { TransactionPosition } from '../../model/transaction.ts';
 import { EVENT_KIND } from '../../rows/enums.ts';
 import { heightIn, shownTime } from '../../rows/expressions.ts';
 import { prepared, type Stored } from '../../rows/statement.ts';
@@ -97,7 +97,7 @@ interface StxRow extends MoveRow {
 /** The two values that a feed is of; some need one only. */
 type Of = readonly [number, number | Uint8Array | null];
 
-/** Events newest first, by the key they start at or stand before. */
+/** Events newest first, by the key they start at or are before. */
 interface Feed<Row extends KeyRow> {
   from(of: Of, position: number, index: number, count: number): Row[];
   before(of: Of, position: number, index: number, count: number): Row[];
@@ -105,7 +105,7 @@ interface Feed<Row extends KeyRow> {
 
 const TOKEN_TRANSFER = 0;
 
-const placeOf = (row: Omit<MoveRow, 'event_index' | 'sender' | 'recipient' | 'amount'>): TransactionPlace => ({
+const placeOf = (row: Omit<MoveRow, 'event_index' | 'sender' | 'recipient' | 'amount'>): TransactionPosition => ({
   txId: row.tx_id,
   txIndex: row.tx_index,
   block: {

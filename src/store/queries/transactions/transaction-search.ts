@@ -52,7 +52,7 @@ const statements = (db: Database) =>
     return prepared(db, text);
   });
 
-/** Pages of the whole chain in its order, found without counting what stands before them. */
+/** Pages of the whole chain in its order, found without counting what is before them. */
 function ordinalPages(db: Database) {
   const blockOfOrdinal = prepared<Stored<'blocks', 'height'> & { preceding: number }, [number]>(db, sql.byOrdinal!);
   const rowsFromOrdinal = prepared<Stored<'transactions', 'position'>, [number, number, number]>(db, sql.fromOrdinal!);

@@ -272,7 +272,7 @@ function Arguments({ values }: { values: readonly { name: string; repr: string }
   );
 }
 
-/** Values longer than this stand in a box of their own. */
+/** Values longer than this are in a box of their own. */
 const LONG_VALUE = 200;
 
 /** What a contract printed, narrowed by a field of the printed values. */

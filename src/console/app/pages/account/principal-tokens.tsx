@@ -186,7 +186,7 @@ function TokenMoves({ principal, asset, version }: TokenMovesProps) {
 interface EndProps {
   word: string;
   principal: string | null;
-  /** What is said where nobody stands there. */
+  /** What is said where nobody is there. */
   nobody: string;
 }
 

@@ -198,7 +198,7 @@ function TokenTransfers({ asset }: { asset: string }) {
   );
 }
 
-/** @param nobody what is said where nobody stands there */
+/** @param nobody what is said where nobody is there */
 const End = ({ principal, nobody }: { principal: string | null; nobody: string }) =>
   principal === null ? <span class="quiet">{nobody}</span> : <Principal principal={principal} />;
 

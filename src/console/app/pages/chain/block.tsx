@@ -1,4 +1,4 @@
-/** Blocks: the list, and one with where it stands in the chain, who signed it, what it cost and its transactions. */
+/** Blocks: the list, and one with where it is in the chain, who signed it, what it cost and its transactions. */
 import { api, bodyOf } from '../../api/api.ts';
 import { tip, tipVersion } from '../../api/live.ts';
 import { useAnswer } from '../../api/use-answer.ts';

@@ -2,7 +2,7 @@
 
 import { api, bodyOf, RequestError } from '../../api/api.ts';
 import { useAnswer } from '../../api/use-answer.ts';
-import { errorPlace } from '../../chain/clarity.ts';
+import { errorLocation } from '../../chain/clarity.ts';
 import { count, visible } from '../../chain/format.ts';
 import { conditionWords, failedCondition, modeWords } from '../../chain/transaction.ts';
 import { isMined, type MinedTransaction, type Transaction, type TransactionEvent } from '../../chain/types.ts';
@@ -45,7 +45,7 @@ const Route = ({ sender, recipient }: { sender: string; recipient: string }) => 
   </span>
 );
 
-/** Values longer than this stand in a box of their own. */
+/** Values longer than this are in a box of their own. */
 const LONG_VALUE = 160;
 
 function Details({ event }: { event: TransactionEvent }) {
@@ -231,7 +231,7 @@ async function sourceOf(contract: string, signal: AbortSignal): Promise<string> 
 
 function ReturnedError({ contract, error }: { contract: string; error: string }) {
   const source = useAnswer(`source ${contract}`, (signal) => sourceOf(contract, signal));
-  const found = errorPlace(source.data ?? '', error);
+  const found = errorLocation(source.data ?? '', error);
   const name = contract.slice(contract.indexOf('.') + 1);
   return (
     <p>

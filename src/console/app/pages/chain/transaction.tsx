@@ -299,7 +299,7 @@ function ContractCall({ source, call, result, undone }: CallProps) {
   );
 }
 
-/** Values longer than this stand in a box of their own. */
+/** Values longer than this are in a box of their own. */
 const LONG_VALUE = 120;
 
 const Argument = ({ repr, label }: { repr: string; label: string }) =>
