@@ -62,7 +62,7 @@ export interface BackupOptions {
 function bringUp(copy: string, machine: ComposeMachine): void {
   const ingest = openIngest({ directory: copy, chainId: null, load: 'bulk', log: () => {}, machine });
   try {
-    for (const _ of ingest.secondaryIndexSteps());
+    for (const _ of ingest.makeSecondaryIndexes());
   } finally {
     ingest.close();
   }

@@ -7,11 +7,11 @@ import type { Clock } from './clock.ts';
  */
 export const TURN_MS = 1;
 
-/** What long work awaits between its steps: nothing while there is time, else what resolves in a later turn. */
+/** What long work awaits between its batches: nothing while there is time, else what resolves in a later turn. */
 export type Pause = () => Promise<void> | undefined;
 
 /**
- * Makes what long work awaits between its steps, so that everything else on its thread has its turn.
+ * Makes what long work awaits between its batches, so that everything else on its thread has its turn.
  * @param milliseconds that the work may take of one turn of the event loop
  */
 export function turnAfter(milliseconds: number, clock: Pick<Clock, 'monotonic' | 'turn'>): Pause {
@@ -57,7 +57,7 @@ const MOST_AT_ONCE = 32;
  * their first requests for as long as others arrive. All of that is one turn of the event loop, in which no other
  * connection is read. So a request or message that comes when the turn has had its time waits, and those who wait are let
  * on in the order in which they came. Long work that has had its time waits behind all of them, and one piece of it goes on
- * in each turn: however much of it there is, a request waits for one of its steps.
+ * in each turn: however much of it there is, a request waits for one of its batches.
  */
 export class Turns {
   readonly #clock: Clock;
@@ -104,7 +104,7 @@ export class Turns {
     return promise;
   }
 
-  /** Begins long work of one client. @returns what it awaits between its steps */
+  /** Begins long work of one client. @returns what it awaits between its batches */
   longWork(): Pause {
     return turnAfter(WORK_MS, { monotonic: this.#clock.monotonic, turn: () => this.behindOthers() });
   }

@@ -5,7 +5,7 @@ import { collecting } from '../base/garbage.ts';
 import { exactJson } from '../base/json.ts';
 import { fromHex } from '../codec/hex.ts';
 import type { ChainEvent, ChainEvents } from './block.ts';
-import { type EventPayloads, eventBody, PayloadError, parseJson, SlicedEvents } from './payload-reader.ts';
+import { type EventPayloads, eventBody, LazyEvents, PayloadError, parseJson } from './payload-reader.ts';
 import { type EventPayload, type EventType, isKnownStatus, type TransactionPayload } from './payload-schemas.ts';
 
 function chainEvent(event: EventPayload): ChainEvent {
@@ -100,12 +100,12 @@ function sortedPlaces({ places, order }: Places): number[] {
     .map((at) => places[at] ?? 0);
 }
 
-function* textsAt(payloads: SlicedEvents, places: readonly number[]): Generator<string> {
+function* textsAt(payloads: LazyEvents, places: readonly number[]): Generator<string> {
   for (const place of places) yield payloads.textAt(place);
 }
 
 const eventsAt = (payloads: EventPayloads, places: readonly number[]): ChainEvents =>
-  payloads instanceof SlicedEvents
+  payloads instanceof LazyEvents
     ? new PackedEvents(textsAt(payloads, places), (text) => (parseJson(text) as EventPayload[]).map(chainEvent))
     : places.map((place) => chainEvent(payloads[place]!));
 

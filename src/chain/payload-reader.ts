@@ -5,7 +5,7 @@ import { type TypeCheck, TypeCompiler, type ValueError } from '@sinclair/typebox
 import { lazy } from '../base/cache.ts';
 import { collecting } from '../base/garbage.ts';
 import { isTooDeep, MAX_FOREIGN_DEPTH } from '../base/json.ts';
-import { type JsonSlices, slicesOf } from './json-slices.ts';
+import { elementsOf, type JsonElements } from './json-elements.ts';
 import {
   AttachmentsPayload,
   BlockPayload,
@@ -106,12 +106,12 @@ function checkBody(event: EventPayload, index: number): void {
 const EVENTS_OF_A_COLLECTION = 20_000;
 
 /** The events of a long payload, each parsed when it is asked for. */
-export class SlicedEvents implements Iterable<EventPayload> {
-  readonly #slices: JsonSlices;
+export class LazyEvents implements Iterable<EventPayload> {
+  readonly #elements: JsonElements;
 
   /** @throws PayloadError where one lacks a field that is needed */
-  constructor(slices: JsonSlices) {
-    this.#slices = slices;
+  constructor(elements: JsonElements) {
+    this.#elements = elements;
     let index = 0;
     for (const event of this) {
       checkBody(checked(checks.event(), event, `events.${index}.`), index);
@@ -121,12 +121,12 @@ export class SlicedEvents implements Iterable<EventPayload> {
 
   /** The JSON of an event, by its place in the payload. */
   textAt(index: number): string {
-    return this.#slices.at(index);
+    return this.#elements.at(index);
   }
 
   *[Symbol.iterator](): Generator<EventPayload> {
     const collect = collecting(EVENTS_OF_A_COLLECTION);
-    for (let index = 0; index < this.#slices.length; index++) {
+    for (let index = 0; index < this.#elements.length; index++) {
       yield parseJson(this.textAt(index)) as EventPayload;
       collect();
     }
@@ -137,16 +137,16 @@ export class SlicedEvents implements Iterable<EventPayload> {
  * Characters of a payload from which on its events are parsed one by one. Parsed whole, they take some ten times as much
  * memory as the text. Only genesis blocks are that long.
  */
-const SLICED_FROM = 16_000_000;
+const LAZY_FROM = 16_000_000;
 
 /** A block with its events, which were parsed whole or are parsed one by one. */
 export type ReadBlock = Omit<BlockPayload, 'events'> & { events: EventPayloads };
-export type EventPayloads = readonly EventPayload[] | SlicedEvents;
+export type EventPayloads = readonly EventPayload[] | LazyEvents;
 
-function readBlock(text: string, slicedFrom: number): ReadBlock {
-  const sliced = text.length < slicedFrom ? null : slicesOf(text, 'events');
-  const block = checked(checks.block(), parseJson(sliced?.rest ?? text));
-  if (sliced !== null) return { ...block, events: new SlicedEvents(sliced.slices) };
+function readBlock(text: string, lazyFrom: number): ReadBlock {
+  const cut = text.length < lazyFrom ? null : elementsOf(text, 'events');
+  const block = checked(checks.block(), parseJson(cut?.rest ?? text));
+  if (cut !== null) return { ...block, events: new LazyEvents(cut.elements) };
   for (const [index, event] of block.events.entries()) checkBody(event, index);
   return block;
 }
@@ -171,7 +171,7 @@ export type NodePayload =
   /** An event that a chain index doesn't need; `journaled` says whether the journal keeps it. */
   | { kind: 'other'; journaled: boolean };
 
-type Read = (text: string, slicedFrom: number) => NodePayload;
+type Read = (text: string, lazyFrom: number) => NodePayload;
 
 const ignored =
   (journaled: boolean): Read =>
@@ -181,7 +181,7 @@ const ignored =
   };
 
 const paths: Record<string, Read> = {
-  '/new_block': (text, slicedFrom) => ({ kind: 'block', block: readBlock(text, slicedFrom) }),
+  '/new_block': (text, lazyFrom) => ({ kind: 'block', block: readBlock(text, lazyFrom) }),
   '/new_microblocks': (text) => ({ kind: 'microblocks', microblocks: readMicroblocks(text) }),
   '/new_burn_block': (text) => ({ kind: 'burn_block', burnBlock: checked(checks.burnBlock(), parseJson(text)) }),
   '/new_mempool_tx': (text) => ({ kind: 'mempool', rawTransactions: checked(checks.mempool(), parseJson(text)) }),
@@ -243,10 +243,10 @@ export const readEntry = (path: string, text: string): NodePayload =>
  * The payload of an event.
  * @param path the path it was posted to, one for which {@link mayBeEventPath} holds, or {@link SKIPPED_PATH}
  * @param text its JSON
- * @param slicedFrom characters from which on the events of a block are parsed one by one
+ * @param lazyFrom characters from which on the events of a block are parsed one by one
  * @throws PayloadError when the text isn't JSON, is nested too deep, or lacks a field that is needed
  */
-export function readPayload(path: string, text: string, slicedFrom = SLICED_FROM): NodePayload {
+export function readPayload(path: string, text: string, lazyFrom = LAZY_FROM): NodePayload {
   if (path === SKIPPED_PATH) return { kind: 'other', journaled: true };
   const read = Object.hasOwn(paths, path) ? paths[path] : undefined;
   if (read === undefined && !mayBeEventPath(path)) throw new PayloadError(`No event is posted to ${path}`);
@@ -255,5 +255,5 @@ export function readPayload(path: string, text: string, slicedFrom = SLICED_FROM
   if (isTooDeep(text, MAX_FOREIGN_DEPTH)) {
     throw new PayloadError(`The body is nested deeper than ${MAX_FOREIGN_DEPTH} levels`);
   }
-  return (read ?? ignored(true))(text, slicedFrom);
+  return (read ?? ignored(true))(text, lazyFrom);
 }

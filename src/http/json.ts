@@ -46,7 +46,7 @@ class LazyValue {
 
 /**
  * The items of a list, each of which is serialized when it is written. Some take milliseconds, and many are more than a
- * thread may do at once: {@link jsonInSteps} lets others have their turn between them.
+ * thread may do at once: {@link jsonParts} lets others have their turn between them.
  */
 export const serializedLazily = <T, R>(items: readonly T[], serialize: (of: T) => R): Written<Plain<R>>[] =>
   items.map((item) => new LazyValue(() => serialize(item)) as unknown as Written<Plain<R>>);
@@ -64,7 +64,7 @@ const MOST_CHARACTERS = 64_000_000;
  * one.
  * @throws TooMuchWorkError where it has more than {@link MOST_CHARACTERS}
  */
-export async function jsonInSteps(body: unknown, pause: Pause): Promise<string[]> {
+export async function jsonParts(body: unknown, pause: Pause): Promise<string[]> {
   const parts: string[] = [];
   let part: string[] = [];
   let [ofPart, left] = [0, MOST_CHARACTERS];

@@ -11,7 +11,7 @@ import { ApiError, type ErrorShape, type Failure, UnknownRouteError } from './er
 import { type ETagKind, namesTag } from './etag.ts';
 import type { Forward } from './forward.ts';
 import { type Heights, NotedHeight } from './heights.ts';
-import { jsonInSteps } from './json.ts';
+import { jsonParts } from './json.ts';
 import { operation, type Refusals } from './openapi.ts';
 import { isOwnPath, pathReader, queryReader, refuseUnknown, type Values } from './parameters.ts';
 import { bodyReader } from './request-body.ts';
@@ -291,7 +291,7 @@ function answering(
   }
 
   async function textOf(body: unknown): Promise<string[]> {
-    const json = await jsonInSteps(body, turns.longWork());
+    const json = await jsonParts(body, turns.longWork());
     if (checkResponses) checkedBody(path, response, json.join(''));
     return plainText ? [String(body)] : json;
   }

@@ -47,7 +47,7 @@ describe('over a simulated chain with forks', () => {
 
   beforeAll(async () => {
     const options = { seed: 7, blocks: 44, accounts: 8, transactionsPerBlock: 6, staking: 30, forkEvery: 6 };
-    app = testApp(memoryIndex([...devnetEvents(options)].map(received), { historyStep: 3 }));
+    app = testApp(memoryIndex([...devnetEvents(options)].map(received), { historyBatch: 3 }));
     const { results } = await ask('/extended/v3/tokens/stx/holders?limit=50');
     const waiting = (results as { principal: string }[]).map(({ principal }) => principal);
     for (let principal = waiting.pop(); principal !== undefined; principal = waiting.pop()) {

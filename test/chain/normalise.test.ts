@@ -205,8 +205,8 @@ test('a block whose events are parsed one by one is the block that is parsed who
   const payloads = [chain.genesis(), ...Array.from({ length: 4 }, () => chain.mine(null).events).flat()];
   const texts = payloads.filter(({ path }) => path === '/new_block').map(({ body }) => body);
   const network = networkOf(TESTNET_CHAIN_ID);
-  const read = (text: string, slicedFrom: number): Block => {
-    const payload = readPayload('/new_block', text, slicedFrom);
+  const read = (text: string, lazyFrom: number): Block => {
+    const payload = readPayload('/new_block', text, lazyFrom);
     if (payload.kind !== 'block') throw new Error('not a block');
     const block = blockOf(payload.block, network);
     return { ...block, transactions: block.transactions.map((one) => ({ ...one, events: [...one.events] })) };
@@ -246,9 +246,9 @@ test('what is not a block, or another one, is so whether its events are parsed o
     .flatMap(({ events }) => events)
     .filter(({ path }) => path === '/new_block')
     .map(({ body }) => body);
-  const read = (text: string, slicedFrom: number) => {
+  const read = (text: string, lazyFrom: number) => {
     try {
-      const payload = readPayload('/new_block', text, slicedFrom);
+      const payload = readPayload('/new_block', text, lazyFrom);
       return payload.kind === 'block' ? { ...payload.block, events: [...payload.block.events] } : 'no block';
     } catch (error) {
       if (error instanceof PayloadError) return 'refused';

@@ -130,7 +130,7 @@ test('a text that is nested too deep is refused, wherever it came from', () => {
   const deep = `{"a":${'['.repeat(1_000_000)}${']'.repeat(1_000_000)}}`;
   for (const path of ['/new_block', '/new_burn_block', '/mined_block', '/new_kind']) {
     expect(() => readPayload(path, deep)).toThrow(new PayloadError('The body is nested deeper than 512 levels'));
-    // Long payloads are read slice by slice.
+    // The events of long payloads are parsed one by one.
     expect(() => readPayload(path, deep, 1)).toThrow(PayloadError);
   }
 });

@@ -1,6 +1,6 @@
 import { expect, test } from 'bun:test';
 import fc from 'fast-check';
-import { jsonInSteps, jsonOf, serializedLazily } from '../../src/http/json.ts';
+import { jsonOf, jsonParts, serializedLazily } from '../../src/http/json.ts';
 import { responseCache } from '../../src/http/response-cache.ts';
 import { assertProperty } from '../support/property.ts';
 
@@ -66,7 +66,7 @@ test('the JSON of a list is that of JSON.stringify, whatever its items', () => {
 test('others have their turn while a long list of texts is written', async () => {
   const names = Array.from({ length: 5_000 }, (_, at) => `n${at}.btc`);
   let pauses = 0;
-  const parts = await jsonInSteps(names, () => {
+  const parts = await jsonParts(names, () => {
     pauses += 1;
     return undefined;
   });

@@ -19,7 +19,7 @@ const events = [...devnetEvents({ seed: 7, blocks: 44, accounts: 8, transactions
 
 /** Every list ends before its end, and every search before what it looks for. */
 const limits = {
-  historyStep: 3,
+  historyBatch: 3,
   search: { sorted: 20, rows: 60, entries: 200 },
   values: { unindexed: 5, few: 5, quick: 5, sorted: 10, rows: 10, bytes: 10_000 },
 };
@@ -156,7 +156,7 @@ async function directCalls(read: Reader, principals: Iterable<string>): Promise<
     range: async ({ blocks }) => blocks.range(1, height),
     announced: async ({ blocks }) => blocks.announced(tip.indexBlockHash, true),
     loads: ({ tenures }) => tenures.loads(3),
-    slice: async ({ events: of }) => of.slice(mined, 3, 0),
+    slice: async ({ events: of }) => of.page(mined, 3, 0),
     lastFirst: ({ events: of }) => of.lastFirst(mined, ['stx'], 3, 0),
     find: ({ mempool }) => mempool.find(txId),
     findAnnounced: ({ mempool }) => mempool.findAnnounced(txId),

@@ -34,7 +34,7 @@ const events = all.slice(0, -30);
 const later = all.slice(-30);
 /** Blocks below the tip that these tests retain, deeper than any fork of the chain. */
 const BLOCKS = 6;
-const STEP = 5;
+const BATCH = 5;
 
 const filled = ingestOf(events);
 afterAll(() => filled[Symbol.dispose]());
@@ -75,7 +75,7 @@ function trim(
   const said: RetentionEvent[] = [];
   const clock = manualClock();
   const options = { directory, retention, log: (event: RetentionEvent) => said.push(event), now: () => now };
-  const batch = { entries: STEP, bytes };
+  const batch = { entries: BATCH, bytes };
   const stop = startRetention({ ...options, ...connection, every: clock.every, batch, blocks });
   for (let tick = 0; tick < ticks; tick++) clock.tick();
   stop();
@@ -105,8 +105,8 @@ test('what a backup holds is removed in batches, and what forks may need stays',
   const said = trim(directory.path);
   const first = firstIn(directory.path);
   const upTo = first - 1;
-  expect(upTo % STEP).toBe(0);
-  expect(oldestOf(BLOCKS) - upTo).toBeWithin(1, STEP + 1);
+  expect(upTo % BATCH).toBe(0);
+  expect(oldestOf(BLOCKS) - upTo).toBeWithin(1, BATCH + 1);
   expect(said).toEqual([{ event: 'journal_trimmed', entries: upTo, up_to: upTo, snapshot: 's3://bucket/key' }]);
   expect(journalRows(directory.path)).toEqual(before.slice(upTo));
   expect(problemsOf(directory.path)).toEqual([]);
@@ -141,16 +141,16 @@ test('whichever call fails, the journal is one chain, and the next batch goes on
     const reader = openJournalReader(directory.path)!;
     const ids = [...reader.entriesAfter(0, true)].map(({ id }) => id);
     reader.close();
-    expect([at, [1, 1 + STEP].includes(ids[0]!), ids.at(-1)]).toEqual([at, true, last.id]);
+    expect([at, [1, 1 + BATCH].includes(ids[0]!), ids.at(-1)]).toEqual([at, true, last.id]);
     trim(directory.path, { ticks: 1 });
-    expect(firstIn(directory.path)).toBeGreaterThan(STEP);
+    expect(firstIn(directory.path)).toBeGreaterThan(BATCH);
   }
 });
 
 // A batch that finds another one's transaction open sees what that one removed, and goes on behind it.
 test.each([
-  ['begun, though it was said to have failed', { 'BEGIN IMMEDIATE': 'done' }, 1 + STEP],
-  ['to be undone, which failed as well', { COMMIT: 'kept', ROLLBACK: 'kept' }, 1 + 2 * STEP],
+  ['begun, though it was said to have failed', { 'BEGIN IMMEDIATE': 'done' }, 1 + BATCH],
+  ['to be undone, which failed as well', { COMMIT: 'kept', ROLLBACK: 'kept' }, 1 + 2 * BATCH],
 ] as const)('a batch whose transaction was %s is made by the next one of the same retention', (_, failing, first) => {
   using directory = withBackup(last.id);
   const left = new Map<string, Fault['effect']>(Object.entries(failing));

@@ -77,7 +77,7 @@ test('a load reads nothing by them: its statements have the same plans with them
   expect(statements.size).toBeGreaterThan(200);
   expect(presentIn(directory.path)).toEqual([]);
   const without = plansOf(directory.path, statements);
-  for (const _ of load.ingest.secondaryIndexSteps());
+  for (const _ of load.ingest.makeSecondaryIndexes());
   expect(presentIn(directory.path)).toEqual([...secondaryIndexes]);
   expect(plansOf(directory.path, statements)).toEqual(without);
 });
@@ -92,7 +92,7 @@ test('a load that was interrupted goes on where it was, and the next start finis
     using load = bulk(directory.path);
     take(load.ingest, 10);
     expect(presentIn(directory.path)).toEqual([]);
-    for (const { number } of load.ingest.secondaryIndexSteps()) if (number === 3) break;
+    for (const { number } of load.ingest.makeSecondaryIndexes()) if (number === 3) break;
   }
   expect(presentIn(directory.path)).toEqual(secondaryIndexes.slice(0, 2));
   expect(directoryStatus(directory.path).missing_indexes).toBe(secondaryIndexes.length - 2);
@@ -142,7 +142,7 @@ test('readers wait until the last one is made', async () => {
   const height = () => snapshots.read(async (read) => read.height());
   const message = `${indexPath(directory.path)} is being loaded, and has not all of its indexes yet.`;
   await expect(height()).rejects.toThrow(message);
-  for (const _ of load.ingest.secondaryIndexSteps()) {
+  for (const _ of load.ingest.makeSecondaryIndexes()) {
     for (const call of look) call();
     await expect(height()).rejects.toThrow(message);
   }
@@ -160,5 +160,5 @@ test('a load into an index that has them keeps them', () => {
   using load = bulk(directory.path);
   take(load.ingest, 10);
   expect(presentIn(directory.path)).toEqual([...secondaryIndexes]);
-  expect([...load.ingest.secondaryIndexSteps()]).toEqual([]);
+  expect([...load.ingest.makeSecondaryIndexes()]).toEqual([]);
 });

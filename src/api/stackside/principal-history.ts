@@ -165,8 +165,8 @@ const record = (one: StoredMovement): string =>
     one.balance,
   ]);
 
-/** The movements of a walk, step by step, each read in a snapshot of its own. */
-async function* steps(walk: HistoryWalk | null, read: Snapshots['read']): AsyncGenerator<StoredMovement[], void> {
+/** The movements of a walk in batches, each read in a snapshot of its own. */
+async function* batches(walk: HistoryWalk | null, read: Snapshots['read']): AsyncGenerator<StoredMovement[], void> {
   if (walk === null) return;
   try {
     for (;;) {
@@ -205,7 +205,7 @@ function csv(principal: string, walk: HistoryWalk | null): Streamed {
     fileName(principal, walk ?? { first: 0, last: 0 }),
     async function* (read) {
       yield csvLine(COLUMNS);
-      for await (const moved of steps(walk, read)) yield* texts(moved, record);
+      for await (const moved of batches(walk, read)) yield* texts(moved, record);
     },
     (problem) => csvLine([`INCOMPLETE: ${reasonOf(problem)}`]),
   );
@@ -229,7 +229,7 @@ function json(principal: string, walk: HistoryWalk | null): Streamed {
     async function* (read) {
       yield `${jsonOf(head).slice(0, -1)},"movements":[`;
       let isFirst = true;
-      for await (const moved of steps(walk, read)) {
+      for await (const moved of batches(walk, read)) {
         for (const text of texts(moved, (one) => `,${jsonOf(movement(one))}`)) {
           yield isFirst ? text.slice(1) : text;
           isFirst = false;

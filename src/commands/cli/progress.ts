@@ -1,6 +1,6 @@
 /** Reports the progress of a long command: one line that is redrawn on a terminal, a line every few seconds elsewhere. */
 import { systemClock } from '../../base/clock.ts';
-import type { SecondaryIndexStep } from '../../store/files/secondary-indexes.ts';
+import type { SecondaryIndexProgress } from '../../store/files/secondary-indexes.ts';
 import type { Ingest } from '../../store/ingest/ingest.ts';
 
 export interface Progress {
@@ -132,7 +132,7 @@ const LARGE_FILE = 200_000_000;
 export function secondaryIndexReport(output: Output = process.stderr) {
   const lines = progressLines(output);
   return {
-    making({ index, number, of, bytes }: SecondaryIndexStep): void {
+    making({ index, number, of, bytes }: SecondaryIndexProgress): void {
       if (bytes >= LARGE_FILE) lines.begin(`index ${number} of ${of}: ${index}`);
     },
     done: lines.done,
@@ -146,6 +146,6 @@ export function secondaryIndexReport(output: Output = process.stderr) {
  */
 export function makeSecondaryIndexes(ingest: Ingest): void {
   const { making, done } = secondaryIndexReport();
-  for (const step of ingest.secondaryIndexSteps()) making(step);
+  for (const one of ingest.makeSecondaryIndexes()) making(one);
   done();
 }

@@ -8,8 +8,8 @@ import type { Head } from '../log/entry.ts';
 import { type TableDigest, tableDigester } from './row-digests.ts';
 import { journaledTables, keyOf, rowsOf, type Table } from './tables.ts';
 
-/** Rows after which others may have a turn. */
-const ROWS_OF_A_SLICE = 2_000;
+/** Rows of a batch, after which others may have a turn. */
+const BATCH_ROWS = 2_000;
 
 /** The digest of a table, or how far it has been read. */
 type Digested = { table: string; rows: number; digest: null } | { table: string; digest: TableDigest };
@@ -23,7 +23,7 @@ export interface IndexSnapshot extends Disposable {
   schema: number;
   /** How many tables there are to digest. */
   readonly tables: number;
-  /** Digests every table that is a function of the journal, in slices. */
+  /** Digests every table that is a function of the journal, in batches. */
   digests(): Generator<Digested>;
   /** The key of a row in words. @param number the number of the row, from 1 on */
   key(table: string, number: number): string;
@@ -37,7 +37,7 @@ function* digestOf(db: Database, table: Table): Generator<Digested> {
   for (let row = rows.next(); row.done !== true; row = rows.next()) {
     digester.add(row.value);
     read += 1;
-    if (read % ROWS_OF_A_SLICE === 0) yield { table: name, rows: read, digest: null };
+    if (read % BATCH_ROWS === 0) yield { table: name, rows: read, digest: null };
   }
   yield { table: name, digest: digester.digest() };
 }

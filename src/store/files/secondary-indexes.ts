@@ -74,7 +74,7 @@ export function leaveOutSecondaryIndexes(db: Database): void {
 }
 
 /** An index that is about to be made. */
-export interface SecondaryIndexStep {
+export interface SecondaryIndexProgress {
   index: SecondaryIndex;
   /** The number of the index among those that are made now, from 1 on. */
   number: number;
@@ -91,11 +91,12 @@ interface Pages {
 }
 
 /**
- * Makes the secondary indexes that a file lacks, one with each step, outside any transaction. Each is committed by itself, so
- * that whoever is interrupted goes on with the next one. Entries are sorted in files beside the index.
+ * Makes the secondary indexes that a file lacks, one after each value it yields, outside any transaction. Each is
+ * committed by itself, so that whoever is interrupted goes on with the next one. Entries are sorted in files beside the
+ * index.
  * @param path of the file
  */
-export function* secondaryIndexSteps(db: Database, path: string): Generator<SecondaryIndexStep> {
+export function* makeSecondaryIndexes(db: Database, path: string): Generator<SecondaryIndexProgress> {
   const missing = missingSecondaryIndexes(db);
   // Sorting takes as much memory as the cache, whose pages of the load are not read again.
   if (missing.length > 0) db.run('PRAGMA shrink_memory');

@@ -1,7 +1,7 @@
 /** The events of ingest, its outcomes, its log events, and its listeners. */
 import type { UnknownKind } from '../../chain/effect.ts';
 import type { Imported } from '../files/journal.ts';
-import type { SecondaryIndexStep } from '../files/secondary-indexes.ts';
+import type { SecondaryIndexProgress } from '../files/secondary-indexes.ts';
 import type { StoreFailure } from '../files/store-failure.ts';
 
 /** An event as it reached us. */
@@ -33,7 +33,7 @@ export type IngestEvent =
   /** `newer`: a newer program made it, which takes it. `unfit`: an older one did, or it is of another journal; it is removed. */
   | { event: 'new_index_refused'; reason: 'newer' | 'unfit' }
   /** An index that an interrupted load did not make. */
-  | ({ event: 'secondary_index_begun' } & SecondaryIndexStep)
+  | ({ event: 'secondary_index_begun' } & SecondaryIndexProgress)
   | { event: 'journal_replayed'; events: number }
   | { event: 'writes_failing'; reason: StoreFailure; cause: unknown }
   | { event: 'writes_resumed'; failures: number };

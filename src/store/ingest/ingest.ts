@@ -18,7 +18,7 @@ import { indexPosition, openLinkedJournal } from '../files/journal-link.ts';
 import { lockWriter } from '../files/lock.ts';
 import { clearDeserted, installOffer } from '../files/new-index.ts';
 import { clearDoneRestore } from '../files/restore.ts';
-import { type SecondaryIndexStep, secondaryIndexSteps } from '../files/secondary-indexes.ts';
+import { makeSecondaryIndexes, type SecondaryIndexProgress } from '../files/secondary-indexes.ts';
 import { StoreUnavailableError } from '../files/store-failure.ts';
 import { hookReads, hookStore } from '../hooks/store.ts';
 import type { OwnEntries } from '../log/shared-log.ts';
@@ -173,13 +173,13 @@ function startIngest(options: IngestOptions, opened: (() => void)[]) {
     history: historyOf(chainReader(reader, blockPayloads(reader, journal)), identity.networkOrTest),
   };
 
-  /** The steps that make the secondary indexes, once what was applied is committed. */
-  function secondaryIndexesLeft(): Iterable<SecondaryIndexStep> {
+  /** Makes the secondary indexes that the file lacks, once what was applied is committed. */
+  function secondaryIndexesLeft(): Iterable<SecondaryIndexProgress> {
     writer.commitBatch();
-    return secondaryIndexSteps(db, indexPath(home));
+    return makeSecondaryIndexes(db, indexPath(home));
   }
   // Comes last: whatever keeps a server from its start is said before.
-  if (load !== 'bulk') for (const step of secondaryIndexesLeft()) log({ event: 'secondary_index_begun', ...step });
+  if (load !== 'bulk') for (const one of secondaryIndexesLeft()) log({ event: 'secondary_index_begun', ...one });
 
   const entries: HostEntries = {
     place: () => writer.committedPosition(),
@@ -232,8 +232,8 @@ function startIngest(options: IngestOptions, opened: (() => void)[]) {
     /** Makes what was applied durable, and lets others see it. @throws StoreUnavailableError */
     commit: () => writer.commitBatch(),
     rollback: () => writer.rollbackBatch(),
-    /** Makes the indexes that a load went on without, one with each step; for the end of the load. @throws SQLiteError */
-    secondaryIndexSteps: secondaryIndexesLeft,
+    /** Makes the indexes that a load went on without, one after each value it yields; for the end of the load. @throws SQLiteError */
+    makeSecondaryIndexes: secondaryIndexesLeft,
 
     /** How far a source was read: a recording, by the hash of how it begins, or a stream. */
     imported: (source: string): Imported => journal.imports.get(source),

@@ -10,7 +10,7 @@ import { fitOf, placeOfFile } from '../files/journal-link.ts';
 import { LockHeldError, lockRebuild, lockWriter } from '../files/lock.ts';
 import { clearStaging, installOffer, offerIndex, openStaging } from '../files/new-index.ts';
 import { backupHolding } from '../files/newest-backup.ts';
-import type { SecondaryIndexStep } from '../files/secondary-indexes.ts';
+import type { SecondaryIndexProgress } from '../files/secondary-indexes.ts';
 import { freeBytes } from '../files/status.ts';
 import { hooksLostWith, type LostHook } from '../hooks/earlier-hooks.ts';
 import type { Head } from '../log/entry.ts';
@@ -56,7 +56,7 @@ export interface RebuildOptions extends Omit<IngestOptions, 'staging'> {
   /** Returns the free bytes on the disk of a directory; tests replace it. */
   free?: (directory: string) => number | null;
   /** Called with each secondary index before it is made. */
-  making?: (step: SecondaryIndexStep) => void;
+  making?: (progress: SecondaryIndexProgress) => void;
   /** Called with the chainhooks that only an old index has, before it goes. */
   lost?: (hooks: readonly LostHook[]) => void;
 }
@@ -65,7 +65,7 @@ export interface RebuildOptions extends Omit<IngestOptions, 'staging'> {
 function makeIndex({ making = () => {}, ...options }: RebuildOptions, staging: string): number {
   const ingest = openIngest({ ...options, load: 'bulk', staging });
   try {
-    for (const step of ingest.secondaryIndexSteps()) making(step);
+    for (const one of ingest.makeSecondaryIndexes()) making(one);
     ingest.catchUp();
     return ingest.tipHeight();
   } finally {

@@ -168,7 +168,7 @@ export interface HistoryPosition {
   reward: readonly [height: number, index: number];
 }
 
-/** A walk through the history of one principal on one chain. Each step moves it on. */
+/** A walk through the history of one principal on one chain. Each batch moves it on. */
 export interface HistoryWalk {
   readonly principal: string;
   /** Heights of the first and the last block; the last is at most that of the tip. */

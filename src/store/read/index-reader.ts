@@ -40,8 +40,8 @@ export interface WorkLimits {
   search?: SearchLimits;
   /** Interfaces of contracts. */
   deployments?: number;
-  /** Transactions and events that one step of a history looks at. */
-  historyStep?: number;
+  /** Transactions and events of a batch of a history. */
+  historyBatch?: number;
   /** Transactions with a higher fee than one that waits. */
   feeRank?: number;
   /** Limits of a search by decoded values. */
@@ -159,8 +159,8 @@ export function readerOf(
     addresses: addressReader(db, details, mempool, turns),
     tokenLists: tokenListReader(db, details),
     principals: { ...principalQueries(db), ...assetQueries.principals },
-    /** Every movement of a principal's assets, oldest first, in steps that may be read in several snapshots. */
-    history: principalHistoryQueries(db, file, limits.historyStep),
+    /** Every movement of a principal's assets, oldest first, in batches that may be read in several snapshots. */
+    history: principalHistoryQueries(db, file, limits.historyBatch),
     /** One row an event, newest first. */
     transfers: assetQueries.transfers,
     tokens: assetQueries.tokens,

@@ -1,5 +1,5 @@
 /**
- * Every movement of a principal's assets, oldest first, with the balance after it. A walk is read in steps of bounded cost,
+ * Every movement of a principal's assets, oldest first, with the balance after it. A walk is read in batches of bounded cost,
  * each in a snapshot of its own, so that nobody's snapshot lasts as long as a slow client takes.
  */
 import type { Database } from 'bun:sqlite';
@@ -72,8 +72,8 @@ interface RewardRow extends Stored<'miner_rewards', 'height' | 'reward_index' | 
   time: number;
 }
 
-/** Transactions and events that one step looks at, about; the step lasts some milliseconds. */
-const ROWS_OF_A_STEP = 1000;
+/** Transactions and events of a batch, about; it lasts some milliseconds. */
+const BATCH_ROWS = 1000;
 
 /** Bytes of values that count as much as an event. */
 const BYTES_OF_A_ROW = 1_000;
@@ -180,7 +180,7 @@ function openings(db: Database) {
 }
 
 /** The statements that a walk reads by. */
-function steps(db: Database, rowsOfAStep: number) {
+function batches(db: Database, batchRows: number) {
   const transactions = prepared<TransactionRow, [number, number, number]>(db, sql.transactions);
   const events = prepared<EventRow, [number, number, number, number]>(db, sql.events);
   const rewards = prepared<RewardRow, [number, number, number, number]>(db, sql.rewards);
@@ -203,7 +203,7 @@ function steps(db: Database, rowsOfAStep: number) {
     }
   }
 
-  /** The movements of a transaction from a place in it on, as far as the rows of this step go. */
+  /** The movements of a transaction from a place in it on, as far as the rows of this batch go. */
   function inside(principal: number, row: TransactionRow, place: HistoryPosition, rows: number) {
     const moved = place.event === 0 ? feeMovement(principal, row) : [];
     if (place.found >= row.events) return { moved, event: row.event_count, found: place.found, read: 0 };
@@ -230,7 +230,7 @@ function steps(db: Database, rowsOfAStep: number) {
     let place = from;
     let rows = 0;
     for (const { transaction, reward } of entries(principal, from, last)) {
-      if (rows >= rowsOfAStep) return { moved: all, place };
+      if (rows >= batchRows) return { moved: all, place };
       rows += 1;
       if (reward !== undefined) {
         all.push(rewardMovement(reward));
@@ -239,7 +239,7 @@ function steps(db: Database, rowsOfAStep: number) {
       }
       const isBegun = place.position === transaction.position;
       const at = isBegun ? place : { ...place, position: transaction.position, event: 0, found: 0 };
-      const { moved, event, found, read } = inside(principal, transaction, at, rowsOfAStep);
+      const { moved, event, found, read } = inside(principal, transaction, at, batchRows);
       all.push(...moved);
       rows += read;
       place = { ...at, event, found };
@@ -252,15 +252,15 @@ function steps(db: Database, rowsOfAStep: number) {
 
 /**
  * @param file names the index's file, as a reader does
- * @param rows that one step looks at; others than usual are for tests
+ * @param rows of a batch; others than usual are for tests
  */
-export function principalHistoryQueries(db: Database, file: number, rows = ROWS_OF_A_STEP) {
+export function principalHistoryQueries(db: Database, file: number, rows = BATCH_ROWS) {
   const heightsOf = boundQueries(db);
   const hashAt = prepared<Stored<'blocks', 'index_block_hash'>, [number]>(db, sql.hash);
   const principalId = prepared<Stored<'principals', 'id'>, [string]>(db, sql.principal);
   const assetOf = prepared<Stored<'assets', 'identifier'>, [number]>(db, sql.asset);
   const opening = openings(db);
-  const stepFrom = steps(db, rows);
+  const batchFrom = batches(db, rows);
 
   const idOf = (principal: string): number => principalId.get(principal)?.id ?? NOBODY;
   const keyOfToken = (token: number, assetId: number): string =>
@@ -304,10 +304,10 @@ export function principalHistoryQueries(db: Database, file: number, rows = ROWS_
         throw new ChainReplacedError(`The block at height ${last} is no longer the one that the history began with`);
       }
       const id = idOf(principal);
-      const step = stepFrom(id, walk.place, last);
-      if (step === null) return null;
-      walk.place = step.place;
-      return step.moved.map((moved) => balanced(walk, id, moved));
+      const batch = batchFrom(id, walk.place, last);
+      if (batch === null) return null;
+      walk.place = batch.place;
+      return batch.moved.map((moved) => balanced(walk, id, moved));
     },
   };
 }

@@ -121,7 +121,7 @@ export const inForks =
     const part = (of: TransactionEvent[]) => of.slice(offset, offset + limit);
     const canonical = details.find(txId);
     if (canonical !== undefined) {
-      return { mined: true, transaction: canonical, events: events.slice(txId, limit, offset) };
+      return { mined: true, transaction: canonical, events: events.page(txId, limit, offset) };
     }
     const waiting = withStreamed ? streamed.find(txId) : undefined;
     if (waiting !== undefined) {

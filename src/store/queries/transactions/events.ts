@@ -66,7 +66,7 @@ export function eventQueries(db: Database) {
   const before = prepared<EventRow, [number, number, number]>(db, sql.before);
   return {
     /** Events of a canonical transaction from an offset on; none where the id is not of one. */
-    slice(txId: Uint8Array, limit: number, offset: number): TransactionEvent[] {
+    page(txId: Uint8Array, limit: number, offset: number): TransactionEvent[] {
       const found = transaction.get(txId);
       return found === null ? [] : from.all(found.position, offset, limit).map(eventOf);
     },

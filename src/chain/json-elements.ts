@@ -4,7 +4,7 @@
  */
 
 /** The elements of an array, as texts. */
-export class JsonSlices {
+export class JsonElements {
   readonly #text: string;
   /** Where the array's bracket, each of its commas and its end stand. */
   readonly #borders: Uint32Array;
@@ -24,8 +24,8 @@ export class JsonSlices {
   }
 }
 
-export interface Sliced {
-  slices: JsonSlices;
+interface CutArray {
+  elements: JsonElements;
   /** The text with nothing in the array. */
   rest: string;
 }
@@ -139,14 +139,14 @@ function bordersOf(text: string, key: string): Uint32Array | null {
  * Cuts an array out of a JSON text.
  * @param key of the outermost object whose value it is
  * @returns null for a text in which no array is found, or only an empty one. Otherwise the text is JSON if the rest and
- *   each of the slices are
+ *   each of the elements are
  */
-export function slicesOf(text: string, key: string): Sliced | null {
+export function elementsOf(text: string, key: string): CutArray | null {
   const borders = bordersOf(text, key);
   const [start] = borders ?? [];
   if (borders === null || start === undefined) return null;
   return {
-    slices: new JsonSlices(text, borders),
+    elements: new JsonElements(text, borders),
     rest: text.slice(0, start + 1) + text.slice(borders.at(-1)),
   };
 }

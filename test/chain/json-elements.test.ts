@@ -1,18 +1,18 @@
 import { expect, test } from 'bun:test';
 import fc from 'fast-check';
-import { slicesOf } from '../../src/chain/json-slices.ts';
+import { elementsOf } from '../../src/chain/json-elements.ts';
 import { assertProperty, Seen } from '../support/property.ts';
 
 const fields = fc.dictionary(fc.string(), fc.jsonValue(), { noNullPrototype: true });
 const elements = fc.array(fc.jsonValue(), { minLength: 1 });
 const blanks = fc.constantFrom(undefined, 1, '\t');
 
-/** What the slices and the rest of a text come to; undefined where one of them is no JSON. */
+/** What the elements and the rest of a text come to; undefined where one of them is no JSON. */
 function putTogether(text: string): unknown {
-  const sliced = slicesOf(text, 'events');
-  if (sliced === null) return null;
-  const { slices, rest } = sliced;
-  const events = Array.from({ length: slices.length }, (_, index) => JSON.parse(slices.at(index)));
+  const cut = elementsOf(text, 'events');
+  if (cut === null) return null;
+  const { elements, rest } = cut;
+  const events = Array.from({ length: elements.length }, (_, index) => JSON.parse(elements.at(index)));
   return { ...JSON.parse(rest), events };
 }
 
@@ -52,7 +52,7 @@ test('what is no JSON as a whole is none in parts', () => {
         const text = JSON.stringify({ events, ...rest });
         const place = at % text.length;
         const damaged = text.slice(0, place) + put + text.slice(place + 1);
-        if (slicesOf(damaged, 'events') === null) return;
+        if (elementsOf(damaged, 'events') === null) return;
         seen.add('put together');
         expect(isJson(() => putTogether(damaged))).toBe(isJson(() => JSON.parse(damaged)));
       },
@@ -69,6 +69,6 @@ test('a key that stands there twice or elsewhere, and what is no array, are left
     '{"a":{"events":[1]}}',
     '{"events":[1',
   ]) {
-    expect(slicesOf(text, 'events')).toBeNull();
+    expect(elementsOf(text, 'events')).toBeNull();
   }
 });
