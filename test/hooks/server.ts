@@ -12,7 +12,8 @@ import { readSettings, type Settings } from '../../src/settings/config.ts';
 import type { HookStore } from '../../src/store/hooks/store.ts';
 import type { Ingest } from '../../src/store/ingest/ingest.ts';
 import { openSnapshots } from '../../src/store/read/snapshots.ts';
-import { type DataDirectory, dataDirectory } from '../support/data/data-directory.ts';
+import type { DataDirectory } from '../support/data/data-directory.ts';
+import { emptyDirectory } from '../support/data/ingest.ts';
 import { openedHooks } from './opened.ts';
 
 export interface HookServer extends AsyncDisposable {
@@ -49,7 +50,7 @@ export async function hookServer(
   environment: Partial<Environment> = {},
   after?: Clock['after'],
 ): Promise<HookServer> {
-  const made: DataDirectory | null = at === undefined ? dataDirectory() : null;
+  const made: DataDirectory | null = at === undefined ? emptyDirectory() : null;
   const directory = at ?? made?.path ?? '';
   const settings: Settings = {
     ...readSettings({ data: directory, logLevel: 'silent', hookTargets: '127.0.0.0/8', hookRetryCap: '0.02' }, {}),

@@ -53,7 +53,7 @@ const emptyIndex = lazy(() => {
 });
 
 /** A new directory, with an index of no block. */
-function emptyDirectory(): DataDirectory {
+export function emptyDirectory(): DataDirectory {
   const directory = dataDirectory();
   writeFileSync(indexPath(directory.path), emptyIndex(), { mode: 0o600 });
   return directory;

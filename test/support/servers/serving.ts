@@ -3,7 +3,7 @@ import { type Environment, realEnvironment } from '../../../src/commands/serve/e
 import { startServing } from '../../../src/commands/serve/serve.ts';
 import { type NodeEvent, postEvents } from '../../../src/devnet/node-event.ts';
 import { readSettings } from '../../../src/settings/config.ts';
-import { dataDirectory } from '../data/data-directory.ts';
+import { emptyDirectory } from '../data/ingest.ts';
 
 export interface Serving extends AsyncDisposable {
   readonly directory: string;
@@ -30,7 +30,7 @@ export async function serving(
   variables: Record<string, string> = {},
   environment: Partial<Environment> = {},
 ): Promise<Serving> {
-  const own = directory === undefined ? dataDirectory() : null;
+  const own = directory === undefined ? emptyDirectory() : null;
   const path = directory ?? own?.path ?? '';
   const fixed = {
     data: path,
