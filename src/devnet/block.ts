@@ -241,14 +241,10 @@ export class BlockBuilder {
   /** A tenure's first block holds what Bitcoin blocks since the parent's asked for. */
   #operations({ parent, burn, world, newTenure }: BlockPlace): Receipt[] {
     if (newTenure === undefined) return [];
-    const receipts: Receipt[] = [];
-    for (const block of burnBlocksBetween(parent.burn, burn) ?? []) {
-      for (const operation of block.operations) {
-        const receipt = executeOperation(operation, block, world, burn.height, this.network);
-        if (receipt !== undefined) receipts.push(receipt);
-      }
-    }
-    return receipts;
+    const blocks = burnBlocksBetween(parent.burn, burn) ?? [];
+    return blocks.flatMap((block) =>
+      block.operations.flatMap((one) => executeOperation(one, block, world, burn.height, this.network) ?? []),
+    );
   }
 
   #bookkeeping(place: BlockPlace): SignedTransaction[] {
