@@ -96,17 +96,17 @@ const LEAF = Uint8Array.of(0);
 const NODE = Uint8Array.of(1);
 
 /**
- * The root of the Merkle tree of a block's transactions (SIP-005): an odd level's last hash is used twice, and no
- * transactions have the root of zeros.
+ * The root of the Merkle tree of a block's transactions (SIP-005). The last hash of an odd level is used twice, a single
+ * leaf too; no transactions have the root of zeros.
  */
 export function transactionRoot(ids: readonly Uint8Array[]): Uint8Array {
   if (ids.length === 0) return new Uint8Array(HASH_LENGTH);
   let level = ids.map((id) => sha512_256(Buffer.concat([LEAF, id])));
-  while (level.length > 1) {
+  do {
     level = Array.from({ length: Math.ceil(level.length / 2) }, (_, at) => {
       const left = level[2 * at]!;
       return sha512_256(Buffer.concat([NODE, left, level[2 * at + 1] ?? left]));
     });
-  }
+  } while (level.length > 1);
   return level[0]!;
 }

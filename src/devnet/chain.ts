@@ -124,6 +124,7 @@ export class SimulatedChain {
   readonly #genesisBody: object;
   readonly #blocks = new Map<string, Block>();
   readonly #byHeight = new Map<number, Block[]>();
+  readonly #elected = new WeakMap<BurnBlock, Tenure>();
   #burnTip: BurnBlock;
   #tip: Block;
   #mined = 0;
@@ -182,6 +183,11 @@ export class SimulatedChain {
   /** A block that is still in memory, on any branch; undefined for others. */
   block(indexBlockHash: string): Block | undefined {
     return this.#blocks.get(indexBlockHash);
+  }
+
+  /** The tenure that a Bitcoin block elected; undefined where it elected nobody, or nobody mined in it yet. */
+  elected(burn: BurnBlock): Tenure | undefined {
+    return this.#elected.get(burn);
   }
 
   /** The blocks from one down to block 0, as far as they are in memory. */
@@ -408,6 +414,7 @@ export class SimulatedChain {
 
   #remember(block: Block): void {
     this.#blocks.set(block.indexBlockHash, block);
+    if (!this.#elected.has(block.burn)) this.#elected.set(block.burn, block.tenure);
     this.#byHeight.set(block.height, [...(this.#byHeight.get(block.height) ?? []), block]);
     if (block.height > this.#tip.height) this.#tip = block;
     const outdated = this.#tip.height - this.#retained;

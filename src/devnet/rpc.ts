@@ -383,50 +383,47 @@ function replayedTransaction({ txId, rawTx, result, cost, events, status, vmErro
   };
 }
 
-/** The tenures of the tip's branch by their consensus hash, the newest first, each with its first block. */
-function* tenuresOf({ node, block }: RpcRequest): Generator<Block> {
-  for (const one of node.chain.ancestors(block)) if (one.blocksInTenure <= 1) yield one;
-}
-
 /** The Bitcoin blocks that the tip's branch has seen, the newest first. */
 function* burnBlocksOf({ block }: RpcRequest): Generator<BurnBlock> {
   for (let burn: BurnBlock | undefined = block.burnView; burn !== undefined; burn = burn.parent) yield burn;
 }
 
-/** What a Bitcoin block elected. @param tenures first blocks of tenures, the newest first */
-function sortition(burn: BurnBlock, tenures: readonly Block[]) {
-  const hashOf = (part: Uint8Array) => toHex(sha512_256(concat(part, burn.consensusHash)));
-  const elected = tenures.find((one) => one.burn === burn);
-  const last = tenures.find((one) => one.burn.height < burn.height);
-  const { tenure } = elected ?? {};
+/** What a Bitcoin block elected, and the last one before it that elected anybody. */
+function sortition({ chain }: ServedNode, burn: BurnBlock) {
+  const tenure = chain.elected(burn);
+  let last = burn.parent;
+  while (last !== undefined && chain.elected(last) === undefined) last = last.parent;
   return {
     burn_block_hash: burn.hash,
     burn_block_height: burn.height,
     burn_header_timestamp: burn.time,
     sortition_id: toHex(sha512_256(burn.consensusHash)),
-    parent_sortition_id: toHex(burn.parent === undefined ? new Uint8Array(32) : sha512_256(burn.parent.consensusHash)),
+    parent_sortition_id: burn.parent === undefined ? ZEROS : toHex(sha512_256(burn.parent.consensusHash)),
     consensus_hash: toHex(burn.consensusHash),
     was_sortition: tenure !== undefined,
     miner_pk_hash160: tenure === undefined ? null : toHex(tenure.miner.hash160),
     stacks_parent_ch: tenure?.parentConsensusHash == null ? null : toHex(tenure.parentConsensusHash),
-    last_sortition_ch: toHex(last?.burn.consensusHash ?? new Uint8Array(20)),
-    committed_block_hash: tenure === undefined ? null : (tenure.parentIndexBlockHash ?? noHash),
-    vrf_seed: tenure === undefined ? null : hashOf(tenure.miner.hash160),
+    last_sortition_ch: toHex(last?.consensusHash ?? new Uint8Array(20)),
+    committed_block_hash: tenure === undefined ? null : (tenure.parentIndexBlockHash ?? ZEROS),
+    vrf_seed: tenure === undefined ? null : toHex(sha512_256(concat(tenure.miner.hash160, burn.consensusHash))),
   };
 }
+const ZEROS = `0x${noHash}`;
 
-/** The sortitions of the Bitcoin blocks that a test accepts, which are one or none. */
+/** The sortition of the newest Bitcoin block that a test accepts. */
 function sortitions(asked: RpcRequest, isWanted: (burn: BurnBlock) => boolean, missing: string) {
   const burn = burnBlocksOf(asked).find(isWanted);
   if (burn === undefined) throw new RpcError(404, `Could not find snapshot ${missing}\n`);
-  return [sortition(burn, [...tenuresOf(asked)])];
+  return [sortition(asked.node, burn)];
 }
 
-/** The newest sortition, and the one before it that elected somebody. */
-function latestSortitions(asked: RpcRequest) {
-  const tenures = [...tenuresOf(asked)];
-  return tenures.slice(0, 2).map(({ burn }) => sortition(burn, tenures));
-}
+/** The newest two sortitions that elected somebody. */
+const latestSortitions = (asked: RpcRequest) =>
+  burnBlocksOf(asked)
+    .filter((burn) => asked.node.chain.elected(burn) !== undefined)
+    .take(2)
+    .map((burn) => sortition(asked.node, burn))
+    .toArray();
 
 function tenureBlocks(asked: RpcRequest) {
   const consensusHash = bare(asked.params[0] ?? '').toLowerCase();

@@ -112,7 +112,7 @@ export function requireSnpUrl({ snp, snpStreaming }: { snp: string | null; snpSt
 
 export const nodeSettings = group('Requests to the node', {
   nodeRpc: setting({
-    commands: ['serve'],
+    commands: ['serve', 'check'],
     flag: '--node-rpc <url>',
     variables: ['STACKSIDE_NODE_RPC'],
     hostAndPort: [

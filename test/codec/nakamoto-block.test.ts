@@ -45,6 +45,7 @@ test('the root of no transactions is of zeros, and an odd last hash is used twic
   const [a, b, c] = [1, 2, 3].map((byte) => new Uint8Array(32).fill(byte)) as [Uint8Array, Uint8Array, Uint8Array];
   expect(transactionRoot([])).toEqual(new Uint8Array(32));
   expect(transactionRoot([a, b, c])).toEqual(transactionRoot([a, b, c, c]));
+  expect(transactionRoot([a])).toEqual(transactionRoot([a, a]));
   expect(transactionRoot([a, b])).not.toEqual(transactionRoot([b, a]));
 });
 

@@ -89,6 +89,7 @@ const mayScan: Readonly<Record<string, Exception[]>> = {
   'transaction-search.call': [{ step: /^SCAN \(subquery-1\)$/, reason: 'counts up to a limit' }],
   'send-many.recorded': [{ step: /^SCAN send_many_contracts$/, reason: 'a row for each network at most' }],
   'transaction-search.all': [{ step: /^SCAN totals$/, reason: 'one row' }],
+  'facts.cycles': [{ step: /^SCAN reward_cycles$/, reason: 'a row for each reward cycle' }],
   'chain.chainId': [{ step: /^SCAN progress$/, reason: 'one row' }],
   'streamed.tip': [fromTheEnd('blocks')],
   'streamed.onTip': [fromTheEnd('blocks')],

@@ -1,5 +1,6 @@
 /** Commands that work on a data directory. */
 import { Option } from 'commander';
+import { systemClock } from '../../base/clock.ts';
 import { EXIT, OperatorError } from '../../base/errors.ts';
 import { recordingFormats } from '../../chain/recording.ts';
 import {
@@ -165,8 +166,16 @@ interface CheckCommandOptions {
   against?: string;
   digests?: number;
   wait: number;
+  node: boolean;
+  sample: number;
+  all: boolean;
+  rate: number;
   format: OutputFormat;
 }
+
+/** Facts of each kind that are compared with the node. */
+const USUAL_SAMPLE = 200;
+const USUAL_RATE = 50;
 
 export const check = command({
   name: 'check',
@@ -199,10 +208,29 @@ export const check = command({
       USUAL_WAIT,
       LONGEST_SECONDS,
     ),
+    switchOption(
+      '--node',
+      'Compare the index with the RPC interface of the node at one block, in place of checking: accounts, contracts, blocks, results, reward sets, tokens',
+    ).conflicts(['deep', 'since', 'digests', 'against']),
+    numberOption('--sample <number>', 'How many of each kind --node compares, of the newest blocks', 1, USUAL_SAMPLE),
+    switchOption('--all', 'Compare all with --node, from the tip down to the first block').conflicts('sample'),
+    numberOption('--rate <requests>', 'Requests a second that --node makes at most', 1, USUAL_RATE),
     formatOption('Output format; json prints a line for each step and finding'),
   ],
-  async run(reading, { format, against, digests, wait, ...options }: CheckCommandOptions) {
+  async run(reading, { format, against, digests, wait, node, sample, all, rate, ...options }: CheckCommandOptions) {
     const { settings } = reading;
+    if (node) {
+      const [{ checkAgainstNode }, { checkWatch }, { nodeRpc }] = await Promise.all([
+        import('./check-node.ts'),
+        import('./report.ts'),
+        import('../../node/rpc.ts'),
+      ]);
+      const { data, nodeRpc: url } = settings;
+      const asked = { rate, clock: systemClock, ...(all ? {} : { sample }) };
+      const agrees = await checkAgainstNode(data, url, nodeRpc(url), asked, checkWatch(format));
+      if (!agrees) process.exitCode = EXIT.found;
+      return;
+    }
     if (digests !== undefined) {
       const { printDigests } = await import('./index-digests.ts');
       await printDigests(settings.data, digests, wait);

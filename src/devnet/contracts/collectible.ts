@@ -7,6 +7,7 @@ import {
   ok,
   principalOf,
   publicFunction,
+  readOnlyFunction,
   type WorldView,
 } from '../contract.ts';
 import type { Prng } from '../prng.ts';
@@ -39,6 +40,9 @@ export const collectible: ContractTemplate = {
 
 (define-public (burn (id uint))
   (nft-burn? ${tokenName} id tx-sender))
+
+(define-read-only (get-owner (id uint))
+  (ok (nft-get-owner? ${tokenName} id)))
 `,
   abi: contractInterface({
     clarity_version: 'Clarity2',
@@ -46,6 +50,7 @@ export const collectible: ContractTemplate = {
       publicFunction('burn', { id: 'uint128' }),
       publicFunction('mint', { recipient: 'principal' }, 'uint128'),
       publicFunction('transfer', { id: 'uint128', sender: 'principal', recipient: 'principal' }),
+      readOnlyFunction('get-owner', { id: 'uint128' }, { response: { ok: { optional: 'principal' }, error: 'none' } }),
     ],
     non_fungible_tokens: [{ name: tokenName, type: 'uint128' }],
     variables: [{ access: 'variable', name: 'last-id', type: 'uint128' }],
@@ -68,6 +73,12 @@ export const collectible: ContractTemplate = {
     mint: ([recipient]) => mint(principalOf(recipient)),
     burn: ([id]) => burn(id!.bytes),
     transfer: ([id, sender, recipient]) => ({ run: moving(id!.bytes, principalOf(sender), principalOf(recipient)) }),
+  },
+  reads: {
+    'get-owner': ({ world, contract }, [id]) => {
+      const owner = world.ownerOf(`${contract}::${tokenName}`, id!.bytes);
+      return clarity.ok(owner === undefined ? clarity.none() : clarity.some(clarity.principal(owner)));
+    },
   },
   variables: { 'last-id': ({ world, contract }) => clarity.uint(world.mintedOf(`${contract}::${tokenName}`)) },
 };

@@ -13,6 +13,7 @@ import { blockSeries } from '../queries/blocks/block-series.ts';
 import { blockQueries, tenureQueries } from '../queries/blocks/blocks.ts';
 import { burnBlockQueries, burnRewardQueries } from '../queries/blocks/burn-blocks.ts';
 import { chainQueries } from '../queries/blocks/chain.ts';
+import { factQueries } from '../queries/blocks/facts.ts';
 import { microblockQueries } from '../queries/blocks/microblocks.ts';
 import { inForks, orphanQueries } from '../queries/blocks/orphans.ts';
 import { streamedQueries, withStreamed } from '../queries/blocks/streamed.ts';
@@ -120,6 +121,8 @@ export function readerOf(
           .map(({ detail }) => detail)
           .reverse(),
     },
+    /** What a node's RPC interface can confirm. */
+    facts: factQueries(db),
     tenures: tenureQueries(db),
     burnBlocks: burnBlockQueries(db, blocks.range),
     transactions: {

@@ -6,7 +6,7 @@ import type { Database } from 'bun:sqlite';
 import { positionsOf } from '../../../chain/position.ts';
 import type { AccountState, TokenSums } from '../../model/account.ts';
 import { decimalOf, exactInteger } from '../../rows/amounts.ts';
-import { AFFECTED, PAYLOAD } from '../../rows/enums.ts';
+import { AFFECTED, PAYLOAD, TOKEN } from '../../rows/enums.ts';
 import { type AsText, prepared, type Stored } from '../../rows/statement.ts';
 
 /** A checkpoint is set by the block in which an account's transactions and rewards reach or pass a multiple of this. */
@@ -145,6 +145,13 @@ function tokenStates(db: Database, tailOf: TailOf) {
         const { token, assetId } = change;
         return { token, assetId, ...sum(tokenSums(principal, token, assetId, height), change) };
       }),
+
+    /** Base units of a fungible token that the principal has after the block of a height. */
+    ftBalance(principal: number, assetId: number, height: number): bigint {
+      const change = changedTokens(principal, height).get(`${TOKEN.ft} ${assetId}`);
+      const { sent, received } = sum(tokenSums(principal, TOKEN.ft, assetId, height), change);
+      return received - sent;
+    },
 
     /** Every token that the principal took part in an event of, up to a height. */
     tokens(principal: number, height: number): NumberedTokenSums[] {

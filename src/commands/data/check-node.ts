@@ -1,0 +1,131 @@
+/** `stackside check --node`: the index compared with the node that feeds it, at one block. */
+import type { Clock } from '../../base/clock.ts';
+import { PassingError } from '../../base/errors.ts';
+import { toHex } from '../../codec/hex.ts';
+import {
+  type CommonBlock,
+  comparison,
+  type Difference,
+  emptyReport,
+  type KindReport,
+  TipLostError,
+} from '../../node/comparison.ts';
+import { type FactKind, factKinds } from '../../node/facts.ts';
+import { type NodeRpc, NodeUnreachableError } from '../../node/rpc.ts';
+import { requireIndex } from '../../store/files/database.ts';
+import { openSnapshots, type Snapshots } from '../../store/read/snapshots.ts';
+import type { PrintingWatch } from './report.ts';
+
+export interface CheckNodeOptions {
+  /** Facts of each kind; all of them if not given. */
+  sample?: number;
+  /** Requests to the node each second. */
+  rate: number;
+  /** For waits between requests. */
+  clock: Clock;
+}
+
+/** Times that a comparison begins anew because a fork took its block away. */
+const MOST_FORKS = 10;
+
+type Reports = Map<FactKind, KindReport>;
+
+/** Compares at one block. @throws TipLostError, NodeUnreachableError, OperatorError */
+async function compared(
+  snapshots: Snapshots,
+  node: NodeRpc,
+  { sample, rate, clock }: CheckNodeOptions,
+  progress: (text: string) => void,
+): Promise<{ at: CommonBlock; reports: Reports } | null> {
+  const { common, facts, compare } = comparison(snapshots, node, { rate, clock });
+  const at = await common();
+  if (at === null) return null;
+  const reports: Reports = new Map(factKinds.map((kind) => [kind, emptyReport(kind)]));
+  let count = 0;
+  for await (const fact of facts(at, sample)) {
+    progress(`compared ${count} facts at block ${at.height}: ${fact.kind}`);
+    await compare(fact, at, reports.get(fact.kind)!);
+    count += 1;
+  }
+  return { at, reports };
+}
+
+/** A difference as a sentence. */
+function sentence({ subject, values, first }: Difference): string {
+  const parts = values.map(({ name, index, node }) => `${name} is ${index ?? 'not'} here and ${node ?? 'not'} there`);
+  const since = first === null ? '' : `, from block ${first.height} on (${toHex(first.hash)})`;
+  return `${subject}: ${parts.join('; ')}${since}`;
+}
+
+function problemsOf({ differences, differing }: KindReport): string[] {
+  const rest = differing - differences.length;
+  return [...differences.map(sentence), ...(rest === 0 ? [] : [`and ${rest} more`])];
+}
+
+/** What was compared of a kind, and what was not, with the reason. */
+function nameOf({ kind, compared, unanswered }: KindReport): string {
+  const others = [...unanswered].map(([reason, count]) => `${count} not compared (${reason})`);
+  return [`${kind}: ${compared} compared`, ...others].join(', ');
+}
+
+/**
+ * Compares the index of a data directory with a node. The findings have a line for each kind of facts.
+ * @returns whether nothing differs
+ * @throws OperatorError where the node is of another chain; PassingError where it doesn't answer or is behind
+ */
+export async function checkAgainstNode(
+  directory: string,
+  nodeUrl: string,
+  node: NodeRpc,
+  options: CheckNodeOptions,
+  watch: Pick<PrintingWatch, 'found' | 'reading'>,
+): Promise<boolean> {
+  requireIndex(directory);
+  const snapshots = openSnapshots(directory);
+  try {
+    const found = await untilStill(() => compared(snapshots, node, options, watch.reading));
+    if (found === null) {
+      throw new PassingError('The index has no block yet.', 'Repeat the command once the node has sent one.');
+    }
+    const { at, reports } = found;
+    for (const report of reports.values()) watch.found({ name: nameOf(report), problems: problemsOf(report) });
+    watch.found({ name: placeText(at), problems: [] });
+    if ([...reports.values()].some(({ differing }) => differing > 0)) return false;
+    if (!at.isBehind) return true;
+    throw new PassingError(
+      `The node is behind: it lacks the newest ${at.above} blocks of the index.`,
+      'Repeat the command once the node has caught up.',
+    );
+  } catch (error) {
+    if (!(error instanceof NodeUnreachableError)) throw error;
+    throw new PassingError(
+      `The node at ${nodeUrl} does not answer: ${error.message}.`,
+      'Start the node, or name the URL of its RPC interface with --node-rpc.',
+      { cause: error },
+    );
+  } finally {
+    snapshots.close();
+  }
+}
+
+const placeText = ({ height, hash, above, isBehind }: CommonBlock): string =>
+  `compared at block ${height} (${toHex(hash)})${
+    above === 0 || isBehind ? '' : `; the ${above} blocks of the index above it are of a branch that the node left`
+  }`;
+
+/** Runs a comparison again for as long as forks take its block away. */
+async function untilStill<T>(compare: () => Promise<T>): Promise<T> {
+  for (let forks = 0; ; forks++) {
+    try {
+      return await compare();
+    } catch (error) {
+      if (!(error instanceof TipLostError)) throw error;
+      if (forks < MOST_FORKS) continue;
+      throw new PassingError(
+        `${MOST_FORKS} forks came while the index was compared.`,
+        'Repeat the command, with a smaller --sample.',
+        { cause: error },
+      );
+    }
+  }
+}

@@ -1,0 +1,208 @@
+/**
+ * The index compared with its node: facts of the newest blocks, or of all, each at one block (`?tip=`), at which a node
+ * answers alike for ever. So blocks and forks that come meanwhile are no differences.
+ */
+import { OperatorError, PassingError } from '../base/errors.ts';
+import { chainIdText, networkOf } from '../chain/network.ts';
+import { BOOT_ADDRESS } from '../codec/address.ts';
+import type { Reader } from '../store/read/index-reader.ts';
+import type { Snapshots } from '../store/read/snapshots.ts';
+import {
+  AskedNode,
+  type BlockAt,
+  type Fact,
+  type FactKind,
+  factKinds,
+  factsOf,
+  NoAnswer,
+  type RequestOptions,
+  type Values,
+} from './facts.ts';
+import type { NodeRpc } from './rpc.ts';
+
+export interface Difference {
+  kind: FactKind;
+  subject: string;
+  /** What differs; null where one of both has no such thing. */
+  values: { name: string; index: string | null; node: string | null }[];
+  /** The first block at which it differs; null where it isn't looked for. */
+  first: BlockAt | null;
+}
+
+/** What was compared of a kind. */
+export interface KindReport {
+  kind: FactKind;
+  compared: number;
+  differences: Difference[];
+  /** How many differ, with those that aren't listed. */
+  differing: number;
+  /** Facts by why the node's answer could not be compared. */
+  unanswered: Map<string, number>;
+}
+
+/** The block at which index and node are compared. */
+export interface CommonBlock extends BlockAt {
+  /** Blocks of the index above it, which the node hasn't. */
+  above: number;
+  /** Whether the node is behind: it has seen less of Bitcoin than the index. */
+  isBehind: boolean;
+}
+
+/** The block at the comparison's height is another by now: a fork came. */
+export class TipLostError extends Error {
+  override readonly name = 'TipLostError';
+}
+
+/** Differences of a kind that are listed, and looked into. */
+const MOST_LISTED = 10;
+
+export function comparison(snapshots: Snapshots, rpc: NodeRpc, options: RequestOptions) {
+  const node = new AskedNode(rpc, options);
+
+  const hashAt = (reader: Reader, height: number) => reader.chain.blockHash({ height });
+
+  async function blockAt(height: number): Promise<BlockAt | null> {
+    const hash = await snapshots.read((reader) => hashAt(reader, height));
+    return hash === undefined ? null : { height, hash };
+  }
+
+  /** The highest block of the index that the node has, canonical or not; null where it has none. */
+  async function highestKnown(tip: number, chainId: number): Promise<BlockAt | null> {
+    const anybody = BOOT_ADDRESS[networkOf(chainId).kind];
+    const isKnown = async ({ hash }: BlockAt): Promise<boolean> => {
+      const { status } = await node.bytes(`/v2/accounts/${anybody}?proof=0&tip=${hash.toHex()}`);
+      return status === 200;
+    };
+    let [known, low, high]: [BlockAt | null, number, number] = [null, 1, tip];
+    while (low <= high) {
+      // The tip first: it is known nearly always.
+      const middle = known === null && high === tip ? tip : Math.floor((low + high) / 2);
+      const block = await blockAt(middle);
+      if (block !== null && (await isKnown(block))) {
+        known = block;
+        low = middle + 1;
+      } else high = middle - 1;
+    }
+    return known;
+  }
+
+  /**
+   * Finds the block to compare at: the tip, or the highest below it that the node has. Of an index above its node the node
+   * went back and posts nothing of it until its next block comes.
+   * @throws OperatorError where the node is of another chain; PassingError where it has no block yet; NodeUnreachableError
+   */
+  async function common(): Promise<CommonBlock | null> {
+    const info = await rpc.info();
+    const { tip, chainId } = await snapshots.read(async (reader) => ({
+      tip: await reader.chain.tip(),
+      chainId: await reader.chain.chainId(),
+    }));
+    if (tip === null) return null;
+    const isOther = chainId !== null && chainId !== info.chainId;
+    const found = isOther ? null : await highestKnown(tip.height, info.chainId);
+    const isBehind = info.burnBlockHeight < tip.burnBlockHeight;
+    if (found === null && isBehind && !isOther) {
+      throw new PassingError(
+        `The node is behind: it is at height ${info.height}, and has none of the index's blocks yet.`,
+        'Repeat the command once the node has caught up.',
+      );
+    }
+    if (found === null) {
+      throw new OperatorError(
+        `The node is of another chain: it has chain ID ${chainIdText(info.chainId)}, and none of this index's blocks.`,
+        'Name the node that this index is fed by with --node-rpc.',
+      );
+    }
+    const above = tip.height - found.height;
+    return { ...found, above, isBehind: above > 0 && isBehind };
+  }
+
+  /** What a fact is in the index at a block. @throws TipLostError */
+  const inIndex = (fact: Fact, at: BlockAt): Promise<Values> =>
+    snapshots.read(async (reader) => {
+      const hash = await hashAt(reader, at.height);
+      if (hash === undefined || Buffer.compare(hash, at.hash) !== 0) throw new TipLostError('a fork came');
+      return fact.index(reader, at);
+    });
+
+  /** What differs of a fact at a block. The index is read after the node, so that a fork is noticed. */
+  async function differing(fact: Fact, at: BlockAt): Promise<Difference['values'] | NoAnswer> {
+    const theirs = await fact.node(node, at);
+    if (theirs instanceof NoAnswer) return theirs;
+    const ours = await inIndex(fact, at);
+    if (ours === null) return theirs === null ? [] : [{ name: 'it', index: null, node: 'there' }];
+    if (theirs === null) return [{ name: 'it', index: 'there', node: null }];
+    return Object.entries(ours)
+      .map(([name, index]) => ({ name, index, node: theirs[name] ?? null }))
+      .filter(({ index, node: other }) => index !== other);
+  }
+
+  /** The lowest block from which on a fact differs up to one where it does, by halving. */
+  async function firstDifferent(fact: Fact, at: BlockAt): Promise<BlockAt> {
+    let [first, low, high] = [at, 1, at.height - 1];
+    while (low <= high) {
+      const middle = await blockAt(Math.floor((low + high) / 2));
+      if (middle === null) break;
+      const found = await differing(fact, middle);
+      if (found instanceof NoAnswer) break;
+      if (found.length > 0) {
+        first = middle;
+        high = middle.height - 1;
+      } else low = middle.height + 1;
+    }
+    return first;
+  }
+
+  return {
+    common,
+
+    /**
+     * Compares a fact and adds what came of it to a report.
+     * @throws TipLostError, NodeUnreachableError
+     */
+    async compare(fact: Fact, at: BlockAt, report: KindReport): Promise<void> {
+      const values = await differing(fact, at);
+      if (values instanceof NoAnswer) {
+        report.unanswered.set(values.reason, (report.unanswered.get(values.reason) ?? 0) + 1);
+        return;
+      }
+      report.compared += 1;
+      if (values.length === 0) return;
+      report.differing += 1;
+      if (report.differences.length >= MOST_LISTED) return;
+      const { kind, subject } = fact;
+      const first = fact.changes ? await firstDifferent(fact, at) : null;
+      report.differences.push({ kind, subject, values, first });
+    },
+
+    /**
+     * The facts of blocks from one down, each once: as many of each kind as are asked for, of the newest blocks that have
+     * them.
+     * @param most of each kind; all if not given
+     */
+    async *facts(at: BlockAt, most = Number.POSITIVE_INFINITY): AsyncGenerator<Fact> {
+      const seen = new Map(factKinds.map((kind) => [kind, new Set<string>()]));
+      const lowest = most === Number.POSITIVE_INFINITY ? 0 : Math.max(0, at.height - DEEPEST);
+      for (let height = at.height; height >= lowest; height--) {
+        for (const fact of await snapshots.read((reader) => factsOf(reader, height))) {
+          const subjects = seen.get(fact.kind)!;
+          if (subjects.size >= most || subjects.has(fact.subject)) continue;
+          subjects.add(fact.subject);
+          yield fact;
+        }
+        if ([...seen.values()].every(({ size }) => size >= most)) return;
+      }
+    },
+  };
+}
+
+/** Blocks that a sample is taken of at most: some kinds are rare. */
+const DEEPEST = 20_000;
+
+export const emptyReport = (kind: FactKind): KindReport => ({
+  kind,
+  compared: 0,
+  differences: [],
+  differing: 0,
+  unanswered: new Map(),
+});

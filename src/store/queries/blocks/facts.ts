@@ -1,0 +1,164 @@
+/** What blocks touched, and what of it was true after a block: facts that a node's RPC interface can confirm. */
+import type { Database } from 'bun:sqlite';
+import { heightOf, positionsOf } from '../../../chain/position.ts';
+import { decimalOf } from '../../rows/amounts.ts';
+import { EVENT_KIND, PAYLOAD, STATUS } from '../../rows/enums.ts';
+import { prepared, type Stored } from '../../rows/statement.ts';
+import { accountStates } from '../accounts/account-states.ts';
+import { lockQuery } from '../accounts/locks.ts';
+
+const deployments = `${PAYLOAD.smart_contract}, ${PAYLOAD.versioned_smart_contract}`;
+const ftEvents = `${EVENT_KIND.ft_transfer}, ${EVENT_KIND.ft_mint}, ${EVENT_KIND.ft_burn}`;
+const nftEvents = `${EVENT_KIND.nft_transfer}, ${EVENT_KIND.nft_mint}, ${EVENT_KIND.nft_burn}`;
+
+export const sql = {
+  block: `SELECT height, index_block_hash, parent_index_block_hash, block_time, burn_block_hash, burn_block_height,
+                 burn_block_time, signer_bits, signer_signatures FROM blocks WHERE height = ?1`,
+  transactions: `SELECT t.tx_id, t.type, d.result, d.raw FROM transactions t JOIN transaction_bodies d ON d.position = t.position
+                  WHERE t.position BETWEEN ?1 AND ?2 AND t.genesis_block_time IS NULL ORDER BY t.position`,
+  principals: `SELECT address FROM principals WHERE id IN (
+                 SELECT sender_id FROM transactions WHERE position BETWEEN ?1 AND ?2
+                 UNION ALL SELECT sponsor_id FROM transactions WHERE position BETWEEN ?1 AND ?2
+                 UNION ALL SELECT recipient_id FROM transactions WHERE position BETWEEN ?1 AND ?2
+                 UNION ALL SELECT contract_id FROM transactions WHERE position BETWEEN ?1 AND ?2
+                 UNION ALL SELECT sender_id FROM events WHERE position BETWEEN ?1 AND ?2
+                 UNION ALL SELECT recipient_id FROM events WHERE position BETWEEN ?1 AND ?2
+                 UNION ALL SELECT recipient_id FROM miner_rewards WHERE height = ?3)`,
+  contracts: `SELECT p.address FROM transactions t JOIN principals p ON p.id = t.contract_id
+               WHERE t.position BETWEEN ?1 AND ?2 AND t.type IN (${deployments}) AND t.status = ${STATUS.success}`,
+  ft: `SELECT a.identifier, p.address FROM events e JOIN assets a ON a.id = e.asset_id
+         JOIN principals p ON p.id IN (e.sender_id, e.recipient_id)
+        WHERE e.position BETWEEN ?1 AND ?2 AND e.kind IN (${ftEvents})`,
+  nft: `SELECT a.identifier, e.value FROM events e JOIN assets a ON a.id = e.asset_id
+         WHERE e.position BETWEEN ?1 AND ?2 AND e.kind IN (${nftEvents})`,
+  cycles: 'SELECT cycle FROM reward_cycles WHERE height = ?1',
+  signers: 'SELECT signer_key, weight, stacked FROM cycle_signers WHERE cycle = ?1 ',
+  principal: 'SELECT id FROM principals WHERE address = ?1',
+  asset: 'SELECT id FROM assets WHERE identifier = ?1',
+  contract: `SELECT c.position, d.raw, d.contract_interface FROM contracts c JOIN transactions t ON t.position = c.position
+               JOIN transaction_bodies d ON d.position = c.position
+              WHERE c.contract_id = ?1 AND t.status = ${STATUS.success} ORDER BY c.position DESC LIMIT 1`,
+  owner: `SELECT p.address FROM events e LEFT JOIN principals p ON p.id = e.recipient_id
+           WHERE e.asset_id = ?1 AND e.value = ?2 AND e.kind >= ${EVENT_KIND.nft_transfer} AND e.position <= ?3
+           ORDER BY e.position DESC, e.event_index DESC LIMIT 1`,
+};
+
+/** What a block touched, each thing once. */
+export interface Touched {
+  /** Addresses and contracts whose STX or nonces may have changed. */
+  principals: string[];
+  /** Contracts that were deployed with success. */
+  contracts: string[];
+  ft: { asset: string; principal: string }[];
+  /** @property value serialized Clarity value */
+  nft: { asset: string; value: Uint8Array }[];
+  /** Reward cycles whose signers it chose. */
+  cycles: number[];
+  transactions: BlockTransaction[];
+}
+
+/** A transaction as a block has it. */
+export type BlockTransaction = Stored<'transactions', 'tx_id' | 'type'> &
+  Stored<'transaction_bodies', 'result' | 'raw'>;
+
+/** A block by what its node says of it. */
+export type BlockFacts = Stored<
+  'blocks',
+  | 'height'
+  | 'index_block_hash'
+  | 'parent_index_block_hash'
+  | 'block_time'
+  | 'burn_block_hash'
+  | 'burn_block_height'
+  | 'burn_block_time'
+  | 'signer_bits'
+  | 'signer_signatures'
+>;
+
+type Positions = [first: number, last: number];
+
+/** Each item once. */
+const distinct = <T>(items: readonly T[], key: (item: T) => string): T[] => [
+  ...new Map(items.map((item) => [key(item), item])).values(),
+];
+
+/** Heights are of canonical blocks. */
+export function factQueries(db: Database) {
+  const block = prepared<BlockFacts, [number]>(db, sql.block);
+  const transactions = prepared<BlockTransaction, Positions>(db, sql.transactions);
+  const principals = prepared<Stored<'principals', 'address'>, [...Positions, number]>(db, sql.principals);
+  const contracts = prepared<Stored<'principals', 'address'>, Positions>(db, sql.contracts);
+  const ft = prepared<Stored<'assets', 'identifier'> & Stored<'principals', 'address'>, Positions>(db, sql.ft);
+  const nft = prepared<Stored<'assets', 'identifier'> & { value: Uint8Array }, Positions>(db, sql.nft);
+  const cycles = prepared<Stored<'reward_cycles', 'cycle'>, [number]>(db, sql.cycles);
+  const signers = prepared<Stored<'cycle_signers', 'signer_key' | 'weight' | 'stacked'>, [number]>(db, sql.signers);
+  const principalId = prepared<Stored<'principals', 'id'>, [string]>(db, sql.principal);
+  const assetId = prepared<Stored<'assets', 'id'>, [string]>(db, sql.asset);
+  const contract = prepared<
+    Stored<'contracts', 'position'> & Stored<'transaction_bodies', 'raw' | 'contract_interface'>,
+    [number]
+  >(db, sql.contract);
+  const owner = prepared<{ address: string | null }, [number, Uint8Array, number]>(db, sql.owner);
+  const states = accountStates(db);
+  const locked = lockQuery(db);
+
+  return {
+    /** Undefined where there is no such block. */
+    block: async (height: number): Promise<BlockFacts | undefined> => block.get(height) ?? undefined,
+
+    async touched(height: number): Promise<Touched> {
+      const { first, last } = positionsOf(height);
+      const moved = ft.all(first, last).map(({ identifier, address }) => ({ asset: identifier, principal: address }));
+      const instances = nft.all(first, last).map(({ identifier, value }) => ({ asset: identifier, value }));
+      return {
+        principals: principals.all(first, last, height).map(({ address }) => address),
+        contracts: contracts.all(first, last).map(({ address }) => address),
+        ft: distinct(moved, ({ asset, principal }) => `${asset} ${principal}`),
+        nft: distinct(instances, ({ asset, value }) => `${asset} ${value.toHex()}`),
+        cycles: cycles.all(height).map(({ cycle }) => cycle),
+        transactions: transactions.all(first, last),
+      };
+    },
+
+    /** An account after a block, as a node's `/v2/accounts` has it: amounts in micro-STX. */
+    async account(principal: string, height: number) {
+      const id = principalId.get(principal)?.id ?? NOBODY;
+      const { received, mined, sent, fees, lastNonce } = states.at(id, height);
+      const lock = locked(id, height);
+      return {
+        balance: received + mined - sent - fees - (lock?.amount ?? 0n),
+        locked: lock?.amount ?? 0n,
+        unlockHeight: lock?.unlockHeight ?? 0,
+        nonce: lastNonce === null ? 0n : lastNonce + 1n,
+      };
+    },
+
+    /** Base units of a token that a principal has after a block. */
+    async ftBalance(asset: string, principal: string, height: number): Promise<bigint> {
+      const [token, owner] = [assetId.get(asset)?.id ?? NOBODY, principalId.get(principal)?.id ?? NOBODY];
+      return states.ftBalance(owner, token, height);
+    },
+
+    /** Who owns an instance after a block; null where it was burnt, or isn't minted yet. */
+    async nftOwner(asset: string, value: Uint8Array, height: number): Promise<string | null> {
+      return owner.get(assetId.get(asset)?.id ?? NOBODY, value, positionsOf(height).last)?.address ?? null;
+    },
+
+    /** The newest deployment that had success; undefined where there is none. */
+    async contract(contractId: string) {
+      const row = contract.get(principalId.get(contractId)?.id ?? NOBODY);
+      return row === null
+        ? undefined
+        : { height: heightOf(row.position), raw: row.raw, interface: row.contract_interface };
+    },
+
+    /** The signers of a cycle by their keys, with what was stacked in micro-STX. */
+    signers: async (cycle: number): Promise<{ key: Uint8Array; weight: number; stacked: bigint }[]> =>
+      signers
+        .all(cycle)
+        .map(({ signer_key: key, weight, stacked }) => ({ key, weight, stacked: BigInt(decimalOf(stacked)) })),
+  };
+}
+
+/** No principal or token has this number: what is asked of it is empty. */
+const NOBODY = 0;

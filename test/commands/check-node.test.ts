@@ -1,0 +1,83 @@
+/** `stackside check --node`: its report, and the errors that it ends with. */
+import { afterAll, expect, test } from 'bun:test';
+import { EXIT, OperatorError } from '../../src/base/errors.ts';
+import { checkAgainstNode } from '../../src/commands/data/check-node.ts';
+import { SimulatedChain } from '../../src/devnet/chain.ts';
+import { type NodeRpc, NodeUnreachableError } from '../../src/node/rpc.ts';
+import type { CheckResult } from '../../src/store/check/checks.ts';
+import { ingestOf, received } from '../support/data/ingest.ts';
+import { atOnce, type Lie, rpcOf, served } from '../support/servers/simulated-rpc.ts';
+
+const chain = new SimulatedChain({ seed: 3, accounts: 8 });
+const events = [chain.genesis()];
+while (chain.tip.height < 12) {
+  events.push(...chain.mine(chain.tip.height === 0 ? null : chain.tip.indexBlockHash, { newTenure: true }).events);
+}
+const directory = ingestOf(events.map(received));
+afterAll(() => directory[Symbol.dispose]());
+const node = served(chain);
+
+async function checked(rpc: NodeRpc): Promise<{ agrees: boolean; found: CheckResult[] }> {
+  const found: CheckResult[] = [];
+  const watch = { found: (one: CheckResult) => found.push(one), reading: () => {} };
+  return { agrees: await checkAgainstNode(directory.path, 'http://node', rpc, atOnce, watch), found };
+}
+
+async function refusal(rpc: NodeRpc): Promise<OperatorError> {
+  const error = await checked(rpc).catch((thrown: unknown) => thrown);
+  if (error instanceof OperatorError) return error;
+  throw new Error('it is no error for the operator', { cause: error });
+}
+
+test('where both agree, each kind of facts has a line without a problem, and the last names the block', async () => {
+  const { agrees, found } = await checked(rpcOf(node));
+  expect(agrees).toBe(true);
+  expect(found.flatMap(({ problems }) => problems)).toEqual([]);
+  expect(found.map(({ name }) => name.split(':')[0])).toContain('accounts');
+  expect(found[0]?.name).toBe('blocks: 12 compared');
+  expect(found.at(-1)?.name).toBe(`compared at block 12 (${chain.tip.indexBlockHash})`);
+});
+
+test('a difference names what both say, and the block from which on they differ', async () => {
+  const [account] = chain.tip.transactions.map(({ origin }) => origin.account.address);
+  const lie: Lie = async (url, answer) => {
+    const tip = chain.block(`0x${url.searchParams.get('tip')}`);
+    if (url.pathname !== `/v2/accounts/${account}` || (tip?.height ?? 0) < 7) return answer;
+    return Response.json({ ...((await answer.json()) as object), nonce: 99 });
+  };
+  const { agrees, found } = await checked(rpcOf(node, lie));
+  expect(agrees).toBe(false);
+  const problems = found.flatMap((one) => one.problems);
+  const since = [...chain.ancestors(chain.tip)].find(({ height }) => height === 7)!.indexBlockHash;
+  expect(problems).toHaveLength(1);
+  expect(problems[0]).toMatch(
+    new RegExp(`^${account}: nonce is \\d+ here and 99 there, from block 7 on \\(${since}\\)$`),
+  );
+});
+
+test('a node that is away, and one that is behind, are asked again later; one of another chain is not', async () => {
+  const away = { ...rpcOf(node), info: () => Promise.reject(new NodeUnreachableError("it can't be reached")) };
+  expect(await refusal(away)).toMatchObject({
+    exitCode: EXIT.again,
+    message: expect.stringContaining('http://node does not answer'),
+  });
+  const behind: Lie = (url, answer) => {
+    const height = chain.block(`0x${url.searchParams.get('tip')}`)?.height ?? 0;
+    return height > 9 ? new Response('No such chain tip', { status: 404 }) : answer;
+  };
+  expect(await refusal(rpcOf(node, behind, { burnBlockHeight: 1 }))).toMatchObject({
+    exitCode: EXIT.again,
+    message: 'The node is behind: it lacks the newest 3 blocks of the index.',
+  });
+  expect(await refusal(rpcOf(node, undefined, { chainId: 1 }))).toMatchObject({ exitCode: EXIT.operator });
+});
+
+test('an index above the node is compared where both are, and the report says so', async () => {
+  const left: Lie = (url, answer) => {
+    const height = chain.block(`0x${url.searchParams.get('tip')}`)?.height ?? 0;
+    return height > 10 ? new Response('No such chain tip', { status: 404 }) : answer;
+  };
+  const { agrees, found } = await checked(rpcOf(node, left));
+  expect(agrees).toBe(true);
+  expect(found.at(-1)?.name).toEndWith('; the 2 blocks of the index above it are of a branch that the node left');
+});

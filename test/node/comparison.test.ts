@@ -1,0 +1,315 @@
+/** The index compared with its node: they agree whatever forks came, and each lie of a node is found and named. */
+import { describe, expect, test } from 'bun:test';
+import fc from 'fast-check';
+import { OperatorError, PassingError } from '../../src/base/errors.ts';
+import { SimulatedChain } from '../../src/devnet/chain.ts';
+import type { NodeEvent } from '../../src/devnet/node-event.ts';
+import { comparison, emptyReport, type KindReport, TipLostError } from '../../src/node/comparison.ts';
+import { type FactKind, factKinds } from '../../src/node/facts.ts';
+import { type NodeRpc, NodeUnreachableError } from '../../src/node/rpc.ts';
+import type { Snapshots } from '../../src/store/read/snapshots.ts';
+import { received } from '../support/data/ingest.ts';
+import { memoryIndex } from '../support/data/memory-index.ts';
+import { forks, grown } from '../support/events/forked-chain.ts';
+import { assertProperty, Seen } from '../support/property.ts';
+import { atOnce, honest, type Lie, rpcOf, served } from '../support/servers/simulated-rpc.ts';
+
+interface Compared {
+  height: number;
+  above: number;
+  isBehind: boolean;
+  reports: Map<FactKind, KindReport>;
+}
+
+async function compared(snapshots: Snapshots, rpc: NodeRpc, most?: number): Promise<Compared> {
+  const { common, facts, compare } = comparison(snapshots, rpc, atOnce);
+  const at = await common();
+  if (at === null) throw new Error('the index has no block');
+  const reports = new Map(factKinds.map((kind) => [kind, emptyReport(kind)]));
+  for await (const fact of facts(at, most)) await compare(fact, at, reports.get(fact.kind)!);
+  return { ...at, reports };
+}
+
+const differences = ({ reports }: Compared) => [...reports.values()].flatMap((report) => report.differences);
+
+const events: NodeEvent[] = [];
+const chain = new SimulatedChain({ seed: 5, accounts: 15, transactionsPerBlock: 12 });
+events.push(chain.genesis());
+while (chain.tip.height < 60) {
+  const isFork = chain.tip.height % 13 === 0;
+  const parent = isFork ? chain.block(chain.tip.indexBlockHash)!.parent : chain.tip.indexBlockHash;
+  events.push(...chain.mine(chain.tip.height === 0 ? null : parent, { newTenure: chain.tip.height % 3 === 0 }).events);
+  if (isFork) {
+    const rival = chain.mine(chain.tip.indexBlockHash);
+    events.push(...rival.events);
+  }
+}
+const node = served(chain);
+const snapshots = memoryIndex(events.map(received));
+
+test('index and node agree in every fact, and every kind has some', async () => {
+  const found = await compared(snapshots, rpcOf(node));
+  expect(differences(found)).toEqual([]);
+  expect(found.height).toBe(chain.tip.height);
+  for (const { kind, compared: count } of found.reports.values()) expect([kind, count > 0]).toEqual([kind, true]);
+});
+
+test('a sample has the newest of each kind', async () => {
+  const { reports } = await compared(snapshots, rpcOf(node), 3);
+  for (const { compared: count } of reports.values()) expect(count).toBeLessThanOrEqual(3);
+  expect(reports.get('blocks')?.compared).toBe(3);
+});
+
+test('index and node agree whatever forks came', async () => {
+  const seen = new Seen({ 'losing blocks': 20, accounts: 100 });
+  await assertProperty(
+    fc.asyncProperty(forks(), async (drawn) => {
+      const { chain: forked, events: posted } = grown(drawn);
+      if (forked.tip.height === 0) return;
+      const index = memoryIndex(posted.map(received));
+      const found = await compared(index, rpcOf(served(forked)));
+      expect(differences(found)).toEqual([]);
+      seen.add('accounts', found.reports.get('accounts')?.compared ?? 0);
+      seen.add('losing blocks', posted.filter(({ path }) => path === '/new_block').length - forked.tip.height);
+    }),
+    { cases: 20, seen },
+  );
+});
+
+/** What lies are told of. */
+interface Answered {
+  balance: string;
+  locked: string;
+  nonce: number;
+  stacker_set: { signers: [{ weight: number }] };
+}
+
+/** A JSON answer with something else in it. */
+const changed = async (answer: Response, change: (body: Answered) => void): Promise<Response> => {
+  const body = (await answer.json()) as Answered;
+  change(body);
+  return Response.json(body, { status: answer.status });
+};
+
+/** The height of the block that a request is about; of none where it names no tip. */
+const heightOf = (url: URL): number => chain.block(`0x${url.searchParams.get('tip')}`)?.height ?? -1;
+
+const on =
+  (path: RegExp, lie: Lie): Lie =>
+  (url, answer) =>
+    path.test(url.pathname) && answer.ok ? lie(url, answer) : answer;
+
+describe('a lie is found, with its subject and the block from which on it is told', () => {
+  const [{ address: somebody }] = chain.tip.transactions.map(({ origin }) => origin.account) as [{ address: string }];
+  const account = new RegExp(`^/v2/accounts/${somebody}$`);
+  const more = (hex: string) => `0x${(BigInt(hex) + 1n).toString(16)}`;
+  const lies: Record<string, { kind: FactKind; name: string; first?: number; lie: Lie }> = {
+    'a balance that is one too great': {
+      kind: 'accounts',
+      name: 'balance',
+      first: 40,
+      lie: on(account, (url, answer) =>
+        heightOf(url) < 40 ? answer : changed(answer, (body) => Object.assign(body, { balance: more(body.balance) })),
+      ),
+    },
+    'a nonce of the block before': {
+      kind: 'accounts',
+      name: 'nonce',
+      lie: on(account, (url, answer) =>
+        heightOf(url) < 60 ? answer : changed(answer, (body) => Object.assign(body, { nonce: body.nonce - 1 })),
+      ),
+    },
+    'STX that are locked for nobody': {
+      kind: 'accounts',
+      name: 'locked',
+      first: 1,
+      lie: on(account, (_, answer) => changed(answer, (body) => Object.assign(body, { locked: more(body.locked) }))),
+    },
+    'another source': {
+      kind: 'contracts',
+      name: 'source',
+      lie: on(/contracts\/source/, (_, answer) => changed(answer, (body) => Object.assign(body, { source: '(ok)' }))),
+    },
+    'an interface without its functions': {
+      kind: 'contracts',
+      name: 'interface',
+      lie: on(/contracts\/interface/, (_, answer) => changed(answer, (body) => Object.assign(body, { functions: [] }))),
+    },
+    'a signer that weighs more': {
+      kind: 'reward sets',
+      name: 'signers',
+      lie: on(/stacker_set/, (_, answer) => changed(answer, (body) => body.stacker_set.signers[0].weight++)),
+    },
+    'a signature with another byte': {
+      kind: 'blocks',
+      name: 'signer signatures',
+      lie: on(/v3\/blocks/, async (_, answer) => {
+        const bytes = await answer.bytes();
+        bytes[210] = (bytes[210] ?? 0) ^ 1;
+        return new Response(bytes);
+      }),
+    },
+    'a transaction with another byte': {
+      kind: 'blocks',
+      name: 'body',
+      lie: on(/v3\/blocks/, async (_, answer) => {
+        const bytes = await answer.bytes();
+        const last = bytes.length - 1;
+        bytes[last] = (bytes[last] ?? 0) ^ 1;
+        return new Response(bytes);
+      }),
+    },
+    'another time of a sortition': {
+      kind: 'sortitions',
+      name: 'time',
+      lie: on(/sortitions/, async (_, answer) => {
+        const [one] = (await answer.json()) as [Record<string, number>];
+        return Response.json([{ ...one, burn_header_timestamp: 1 }]);
+      }),
+    },
+    'another result': {
+      kind: 'transactions',
+      name: 'result',
+      lie: on(/v3\/transaction/, (_, answer) => changed(answer, (body) => Object.assign(body, { result: '(err u1)' }))),
+    },
+    'a token balance of the past': {
+      kind: 'SIP-010 balances',
+      name: 'balance',
+      lie: on(/get-balance/, (_, answer) =>
+        changed(answer, (body) => Object.assign(body, { result: `0x07${'01'}${'00'.repeat(15)}ff` })),
+      ),
+    },
+    'an owner that sold it': {
+      kind: 'SIP-009 owners',
+      name: 'owner',
+      lie: on(/get-owner/, (_, answer) => changed(answer, (body) => Object.assign(body, { result: '0x0709' }))),
+    },
+    'a contract that is not there': {
+      kind: 'contracts',
+      name: 'it',
+      lie: on(/contracts\/source/, () => new Response('No contract source data found', { status: 404 })),
+    },
+    'a block that is not there': {
+      kind: 'blocks',
+      name: 'it',
+      lie: on(/v3\/blocks/, () => new Response('No such block', { status: 404 })),
+    },
+  };
+  test.each(Object.entries(lies))('%s', async (_, { kind, name, first, lie }) => {
+    const found = differences(await compared(snapshots, rpcOf(node, lie)));
+    const lied = found.filter((one) => one.kind === kind && one.values.some((value) => value.name === name));
+    expect(lied.length).toBeGreaterThan(0);
+    // A block's bytes tell its id, too, and so the sortition's consensus hash.
+    expect(found.filter((one) => one.kind !== kind)).toEqual([]);
+    if (first !== undefined) expect(lied[0]).toMatchObject({ subject: somebody, first: { height: first } });
+  });
+});
+
+describe('what is no answer is no difference', () => {
+  const unanswered = ({ reports }: Compared, kind: FactKind) => [...(reports.get(kind)?.unanswered ?? [])];
+
+  test('failures of the node, after some tries', async () => {
+    let asked = 0;
+    const failing = on(/stacker_set/, () => {
+      asked += 1;
+      return new Response('overloaded', { status: 500 });
+    });
+    const found = await compared(snapshots, rpcOf(node, failing));
+    expect(differences(found)).toEqual([]);
+    const cycles = unanswered(found, 'reward sets');
+    expect(cycles).toEqual([['status 500', cycles[0]?.[1] ?? 0]]);
+    expect(asked).toBe(4 * (cycles[0]?.[1] ?? 0));
+  });
+
+  test('a failure that passes', async () => {
+    const failed = new Set<string>();
+    const once: Lie = (url, answer) => {
+      if (failed.has(url.href)) return answer;
+      failed.add(url.href);
+      return new Response('busy', { status: 503 });
+    };
+    const found = await compared(snapshots, rpcOf(node, once), 5);
+    expect(differences(found)).toEqual([]);
+    expect(found.reports.get('accounts')?.compared).toBe(5);
+  });
+
+  test('a node without txindex, and one that names another block', async () => {
+    const without = on(/v3\/transaction/, () => new Response('not here', { status: 404 }));
+    expect(unanswered(await compared(snapshots, rpcOf(node, without), 2), 'transactions')).toEqual([
+      ['no entry in its transaction index', 2],
+    ]);
+    const first = on(/v3\/transaction/, (_, answer) =>
+      changed(answer, (body) => Object.assign(body, { index_block_hash: '00'.repeat(32), result: 'none' })),
+    );
+    expect(unanswered(await compared(snapshots, rpcOf(node, first), 2), 'transactions')).toEqual([
+      ['an entry of another block', 2],
+    ]);
+  });
+
+  test('JSON of another form', async () => {
+    const other = on(/v2\/accounts/, () => Response.json({ balance: 5 }));
+    const found = await compared(snapshots, rpcOf(node, other), 4);
+    expect(unanswered(found, 'accounts')).toEqual([['an answer of another form', 4]]);
+  });
+});
+
+test('a node that is away, or whose answer has no end, ends the comparison', async () => {
+  const away: NodeRpc = { ...rpcOf(node), request: () => Promise.reject(new NodeUnreachableError('away')) };
+  await expect(compared(snapshots, away)).rejects.toThrow(NodeUnreachableError);
+  const endless = on(/v3\/blocks/, () => {
+    const part = new Uint8Array(1_000_000);
+    return new Response(new ReadableStream({ pull: (controller) => controller.enqueue(part) }));
+  });
+  await expect(compared(snapshots, rpcOf(node, endless))).rejects.toThrow('longer than');
+});
+
+test('a node of another chain is refused, by its chain ID or because it has none of the blocks', async () => {
+  const other = new SimulatedChain({ seed: 6, accounts: 5 });
+  while (other.tip.height < 60)
+    other.mine(other.tip.height === 0 ? null : other.tip.indexBlockHash, { newTenure: true });
+  await expect(compared(snapshots, rpcOf(served(other)))).rejects.toThrow(OperatorError);
+  await expect(compared(snapshots, rpcOf(node, honest, { chainId: 1 }))).rejects.toThrow('chain ID 0x00000001');
+});
+
+test('a node that has no block of the index yet is behind', async () => {
+  const nothing: Lie = () => new Response('No such chain tip', { status: 404 });
+  await expect(compared(snapshots, rpcOf(node, nothing, { height: 0, burnBlockHeight: 1 }))).rejects.toThrow(
+    PassingError,
+  );
+});
+
+test('an index above its node is compared at the highest block that the node has', async () => {
+  const left =
+    (height: number): Lie =>
+    (url, answer) =>
+      heightOf(url) > height ? new Response('No such chain tip', { status: 404 }) : answer;
+  const forked = await compared(snapshots, rpcOf(node, left(57)));
+  expect(forked).toMatchObject({ height: 57, above: 3, isBehind: false });
+  expect(differences(forked)).toEqual([]);
+  expect(await compared(snapshots, rpcOf(node, left(31), { burnBlockHeight: 1 }), 1)).toMatchObject({
+    height: 31,
+    isBehind: true,
+  });
+});
+
+test('a fork between two requests is noticed, and nothing is taken for a difference', async () => {
+  const growing = new SimulatedChain({ seed: 8, accounts: 8 });
+  const posted = [growing.genesis()];
+  for (let height = 0; height < 8; height++) {
+    posted.push(...growing.mine(height === 0 ? null : growing.tip.indexBlockHash, { newTenure: true }).events);
+  }
+  const before = memoryIndex(posted.map(received));
+  let on = growing.block(growing.tip.parent!)!.parent!;
+  for (let height = 0; height < 4; height++) {
+    const mined = growing.mine(on, { newTenure: true, burnFork: height === 0 });
+    posted.push(...mined.events);
+    on = mined.indexBlockHash;
+  }
+  const after = memoryIndex(posted.map(received));
+  let reads = 0;
+  /** The fork comes after the first facts. */
+  const forking: Snapshots = { read: (request) => (++reads > 12 ? after : before).read(request), close: () => {} };
+  await expect(compared(forking, rpcOf(served(growing)))).rejects.toThrow(TipLostError);
+  const again = await compared(after, rpcOf(served(growing)));
+  expect(differences(again)).toEqual([]);
+});

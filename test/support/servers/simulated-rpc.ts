@@ -1,0 +1,46 @@
+/** A simulated node's RPC interface without a socket, whose answers a test may change. */
+import { systemClock } from '../../../src/base/clock.ts';
+import type { SimulatedChain } from '../../../src/devnet/chain.ts';
+import { answerRpc, type ServedNode } from '../../../src/devnet/rpc.ts';
+import type { NodeRpc } from '../../../src/node/rpc.ts';
+
+/** What a node that lies makes of an answer; the answer itself where it says the truth. */
+export type Lie = (url: URL, answer: Response) => Response | Promise<Response>;
+
+export const honest: Lie = (_, answer) => answer;
+
+/** A node without a socket. */
+export function rpcOf(
+  node: ServedNode,
+  lie: Lie = honest,
+  info: Partial<Awaited<ReturnType<NodeRpc['info']>>> = {},
+): NodeRpc {
+  return {
+    async request(path, init) {
+      const request = new Request(`http://node${path}`, init);
+      return lie(new URL(request.url), await answerRpc(node, request));
+    },
+    json: () => Promise.reject(new Error('nobody asks this')),
+    info: async () => ({
+      chainId: node.chain.network.chainId,
+      height: node.tip.height,
+      burnBlockHeight: node.tip.burnView.height,
+      ...info,
+    }),
+  };
+}
+
+export const served = (chain: SimulatedChain): ServedNode => ({
+  chain,
+  tip: chain.tip,
+  submit: () => Promise.reject(new Error('no transaction is sent')),
+});
+
+/** Requests as quickly as they are answered. */
+export const atOnce = { rate: 1_000_000, clock: { ...systemClock, after: soon } };
+
+/** Waits of a comparison are for nothing here. */
+function soon(_: number, call: () => void): () => void {
+  queueMicrotask(call);
+  return () => {};
+}
