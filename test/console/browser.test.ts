@@ -205,7 +205,7 @@ browserTest(
       for (const next of [shown, shown === WIDE ? NARROW : WIDE]) {
         if (next !== shown) await look(page, next);
         shown = next;
-        await expectAccessible(page, next === WIDE ? 'all' : 'look', name === 'overview' ? 'html' : 'main');
+        await expectAccessible(page, next === WIDE ? 'all' : 'look', name === 'overview');
         expect([name, await overflow(page)]).toEqual([name, 0]);
       }
     }

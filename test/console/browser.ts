@@ -151,11 +151,17 @@ const RULES = {
 /** Rows and lines that are like those before them: to check each would take most of the time. */
 const REPEATED = ['tbody tr:nth-child(n + 4)', 'pre :nth-child(n + 30)'];
 
-/** Checks a page for what keeps people from using it. */
-export async function expectAccessible(page: Page, rules: keyof typeof RULES = 'all', part = 'html'): Promise<void> {
+/** What stands around every page. */
+const SHELL = ['header.bar', 'nav.nav', 'dialog.keys'];
+
+/**
+ * Checks a page for what keeps people from using it.
+ * @param withShell false where the shell was checked in this look
+ */
+export async function expectAccessible(page: Page, rules: keyof typeof RULES = 'all', withShell = true): Promise<void> {
   if (!(await page.evaluate("typeof axe === 'object'"))) await page.evaluate(axe);
   const found = (await page.evaluate(`axe.run(
-    { include: ${JSON.stringify(rules === 'all' ? 'html' : part)}, exclude: ${JSON.stringify(REPEATED)} },
+    { exclude: ${JSON.stringify(withShell ? REPEATED : [...REPEATED, ...SHELL])} },
     { runOnly: ${JSON.stringify(RULES[rules])}, resultTypes: ['violations'], selectors: false, preload: false },
   ).then(({ violations }) => violations.map(({ id, nodes }) => [id, ...nodes.map(({ html }) => html)]))`)) as string[][];
   expect([page.url(), ...found]).toEqual([page.url()]);

@@ -68,8 +68,26 @@ async function expectTheSame(): Promise<void> {
 describe('threads, and two processes that only read', () => {
   test('answer the same as the process that writes', expectTheSame);
 
-  test('and still do when more was written meanwhile', async () => {
+  test('push to clients of every thread and process, by whatever transports', async () => {
+    const connected = [['websocket'], ['polling'], ['polling', 'websocket']].flatMap((transports) =>
+      [writer, writer, writer, writer, readers[0]!].map(({ api }) => {
+        const client = new StacksApiSocketClient({ url: api, socketOpts: { transports, forceNew: true } });
+        const heard: string[] = [];
+        client.subscribeBlocks(({ hash }) => void heard.push(hash));
+        return { transports, client, heard };
+      }),
+    );
+    await Promise.all(connected.map(({ client }) => client.socket.emitWithAck('subscribe', 'block')));
     await postEvents(events.slice(half), writer.events);
+    const tip = JSON.parse((await answer(writer, '/extended')).body).chain_tip.block_hash;
+    await until(() => connected.every(({ heard }) => heard.includes(tip)), 'the tip at each client');
+    for (const { transports, heard } of connected) {
+      expect({ transports, hasHeardMuch: heard.length > 10 }).toEqual({ transports, hasHeardMuch: true });
+    }
+    for (const { client } of connected) client.socket.disconnect();
+  });
+
+  test('answer the same once more was written', async () => {
     // The thread that accepts events commits them before it reads; others may see them some milliseconds later.
     await fetch(`${writer.events}/ready`);
     await expectTheSame();
@@ -97,33 +115,6 @@ describe('threads, and two processes that only read', () => {
   test('a process that only reads accepts no events', () => {
     expect(readers.map(({ events: url }) => url)).toEqual([null, null] as never);
   });
-});
-
-test('what is pushed comes from every thread and process, by whatever transports', async () => {
-  const again = temporaryDirectory();
-  const flags = [...quiet.slice(2), '--data', again.path];
-  const writes = await startServer('serve', ...flags, '--threads', '3');
-  await postEvents(events.slice(0, half), writes.events);
-  const reads = await startServer('serve', ...flags, '--mode', 'read');
-  const connected = [['websocket'], ['polling'], ['polling', 'websocket']].flatMap((transports) =>
-    [writes, writes, writes, writes, reads].map(({ api }) => {
-      const client = new StacksApiSocketClient({ url: api, socketOpts: { transports, forceNew: true } });
-      const heard: string[] = [];
-      client.subscribeBlocks(({ hash }) => void heard.push(hash));
-      return { transports, client, heard };
-    }),
-  );
-  await Promise.all(connected.map(({ client }) => client.socket.emitWithAck('subscribe', 'block')));
-  await postEvents(events.slice(half), writes.events);
-  const tip = JSON.parse((await answer(writes, '/extended')).body).chain_tip.block_hash;
-  await until(() => connected.every(({ heard }) => heard.includes(tip)), 'the tip at each client');
-  for (const { transports, heard } of connected) {
-    expect({ transports, hasHeardMuch: heard.length > 10 }).toEqual({ transports, hasHeardMuch: true });
-  }
-  for (const { client } of connected) client.socket.disconnect();
-  expect(await reads.stop()).toBe(0);
-  expect(await writes.stop()).toBe(0);
-  again.remove();
 });
 
 test('a port that is in use is said by name, by threads too', async () => {

@@ -333,12 +333,15 @@ test.each(commands.map((command) => [command.name, command] as const))(
     reader?.close();
     expect(error).toBeNull();
     const expected = await command.result(folder.path);
-    for (const [at, image] of images.entries()) {
+    const wanted = Math.min(images.length, casesOf(2));
+    for (let sample = 0; sample < wanted; sample++) {
+      const at = Math.floor(((sample + 0.5) * images.length) / wanted);
+      const image = images[at]!;
       const again = await under(never, command, image.path);
       if (again.error !== null && !(again.error instanceof OperatorError)) throw again.error;
       expect({ at, result: await command.result(image.path) }).toEqual({ at, result: expected });
-      image[Symbol.dispose]();
     }
+    for (const image of images) image[Symbol.dispose]();
   },
 );
 
