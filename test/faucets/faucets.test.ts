@@ -373,7 +373,7 @@ describe('where there is no faucet', () => {
 
   test('in a process that only reads; and threads pass on what is asked of them', async () => {
     await server[Symbol.asyncDispose]();
-    await using writer = await serving({ nodeRpc: node.url, threads: '2' }, directory.path, variables());
+    await using writer = await serving({ nodeRpc: node.url, threads: '1' }, directory.path, variables());
     await writer.post(events);
     await using reader = await serving({ mode: 'read' }, directory.path, variables());
     expect(await all(reader)).toEqual(Array(3).fill('Faucet is not available'));

@@ -15,7 +15,7 @@ import { followed } from './follow.ts';
 import { definition, type HookServer, hookServer, receiver } from './server.ts';
 
 const events = [
-  ...devnetEvents({ seed: 11, blocks: 40, accounts: 12, transactionsPerBlock: 4, forkEvery: 4, forkDepth: 3 }),
+  ...devnetEvents({ seed: 11, blocks: 24, accounts: 12, transactionsPerBlock: 4, forkEvery: 4, forkDepth: 3 }),
 ].map(received);
 const third = Math.floor(events.length / 3);
 const everything = [{ type: 'tenure_change' }, { type: 'stx_event' }, { type: 'contract_call' }, { type: 'coinbase' }];
