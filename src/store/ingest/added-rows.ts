@@ -1,6 +1,6 @@
 /**
- * Rows of the mempool that were added since the last commit of the index and are not in its table yet. During an import
- * most transactions are mined before the next commit, and so never need a row, which would have eleven index entries.
+ * Rows of the mempool that were added since the last commit of the index and are not in its table yet. Most transactions of
+ * an import are mined before the next commit, and so never need a row, which would have eleven index entries.
  */
 import type { NewRow } from '../rows/table.ts';
 import type { mempoolTransactionsTable } from '../rows/tables.ts';
@@ -13,14 +13,14 @@ export type AddedRow = NewRow<typeof mempoolTransactionsTable> &
     'state' | 'received_at' | 'receipt_block_height' | 'sender_id' | 'sponsor_id' | 'recipient_id' | 'contract_id'
   >;
 
-/** Behind every row of the table, which these will follow. */
+/** Order of the first added row: greater than every rowid of the table. */
 const FIRST_PLACE = 2 ** 52;
 
 interface PlacedRow extends AddedRow {
   place: number;
 }
 
-/** The row as the table would return it. */
+/** The row as a query of the table would return it. */
 const viewOf = (row: PlacedRow): MempoolRow => ({
   id: null,
   place: row.place,
@@ -39,7 +39,7 @@ const viewOf = (row: PlacedRow): MempoolRow => ({
 
 const NONE: readonly never[] = [];
 
-/** A nonce as it is found by, the same whether it was read as a number or a bigint. */
+/** A nonce as a key of a map: the same for a number and an equal bigint. */
 const nonceKey = (nonce: number | bigint): number | bigint =>
   nonce <= Number.MAX_SAFE_INTEGER ? Number(nonce) : BigInt(nonce);
 
@@ -113,7 +113,7 @@ export function addedRows() {
       const row = byTxId.size === 0 ? undefined : byTxId.get(txId.toHex());
       return row === undefined ? null : viewOf(row);
     },
-    /** Rows that use one of the same nonces, as origin or as sponsor; one may be found twice. */
+    /** Rows that spend one of these nonces, as origin or as sponsor; a row may be found twice. */
     using({ sender, nonce, payer, payerNonce }: Spends): readonly MempoolRow[] {
       if (byTxId.size === 0) return NONE;
       const found = [...bySender.get(sender, nonce), ...bySponsor.get(sender, nonce)];
@@ -122,7 +122,7 @@ export function addedRows() {
       }
       return found.map(viewOf);
     },
-    /** Rows that pass, in the order in which they were added. */
+    /** Rows for which `passes` returns true, in the order in which they were added. */
     where(passes: (row: AddedRow) => boolean): MempoolRow[] {
       const found: MempoolRow[] = [];
       for (const row of byTxId.values()) if (passes(row)) found.push(viewOf(row));

@@ -1,4 +1,4 @@
-/** Where the payloads of blocks are read again, to revert a block or to apply it once more. */
+/** Finds the journal's entries with the payloads of blocks, to revert a block or to apply it again. */
 import type { Database } from 'bun:sqlite';
 import { OperatorError } from '../../base/errors.ts';
 import type { EntryReader } from '../files/payload-source.ts';
@@ -7,8 +7,8 @@ import { inserter } from '../rows/table.ts';
 import { blockPayloadsTable } from '../rows/tables.ts';
 
 /**
- * Canonical blocks below the tip whose payloads are retained where the journal is trimmed, and the receipts of their
- * transactions. Deeper reorganizations than this many Stacks blocks (some days of Bitcoin) have not been seen.
+ * Number of canonical blocks below the tip whose payloads and mempool receipts are retained where the journal is trimmed.
+ * No deeper reorganization than this many Stacks blocks (some days of Bitcoin) has been seen.
  */
 export const RETAINED_BLOCKS = 6_000;
 
@@ -20,14 +20,14 @@ export function blockPayloads(db: Database, journal: EntryReader) {
     'SELECT journal_id FROM block_payloads WHERE index_block_hash = ?1',
   );
   return {
-    /** Notes the journal's entry that holds the payload. */
+    /** Stores the number of the journal's entry with a block's payload. */
     store(indexBlockHash: Uint8Array, journalId: number): void {
       insert({ index_block_hash: indexBlockHash, journal_id: journalId });
     },
 
     /**
      * The JSON text of a block's payload.
-     * @throws OperatorError where the journal has it no more
+     * @throws OperatorError where the journal no longer has it
      */
     read(indexBlockHash: Uint8Array): string {
       const row = find.get(indexBlockHash);

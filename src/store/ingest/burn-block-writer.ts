@@ -1,6 +1,6 @@
 /**
- * The Bitcoin blocks a node spoke of. The last announced one is on the canonical chain of Bitcoin: what stood at its
- * height or above is orphaned, and where its parent was orphaned, that branch is canonical again.
+ * The Bitcoin blocks that a node announced. The block announced last is canonical: blocks at its height or above become
+ * orphans, and where its parent is an orphan, the branch of the parent becomes canonical again.
  */
 import type { Database } from 'bun:sqlite';
 import { readPayload } from '../../chain/payload-reader.ts';
@@ -15,7 +15,7 @@ type Row = Stored<'orphaned_burn_blocks', 'height' | 'hash' | 'parent_hash' | 'p
 
 const same = (a: Uint8Array, b: Uint8Array): boolean => Buffer.compare(a, b) === 0;
 
-/** A stored block again, as it was when it came. */
+/** The payload of a stored block, as the node posted it. */
 function storedPayload(row: Row): BurnBlockPayload {
   const payload = readPayload('/new_burn_block', decompressed(row.payload));
   if (payload.kind !== 'burn_block') throw new Error('the payload of a Bitcoin block is that of another event');
@@ -37,7 +37,7 @@ export function burnBlockWriter(db: Database) {
   const adopt = db.prepare<null, [Uint8Array]>('DELETE FROM orphaned_burn_blocks WHERE hash = ?1');
   const raise = db.prepare<null, [number]>('UPDATE progress SET burn_block_height = max(burn_block_height, ?1)');
 
-  /** The orphan of that hash and height. What a node says of parents may name another height, or lead round in a circle. */
+  /** The orphan of that hash and height. A node may announce a parent of another height, or parents in a circle. */
   function orphanAt(height: number, hash: Uint8Array | null): Row | null {
     const row = hash === null ? null : orphan.get(hash);
     return row?.height === height ? row : null;
@@ -55,7 +55,7 @@ export function burnBlockWriter(db: Database) {
   }
 
   return {
-    /** @returns whether the block was not the canonical one of its height already */
+    /** Adds an announced block. @returns whether the chain changed: false for the canonical block of its height */
     add(payload: BurnBlockPayload, text: string): boolean {
       const height = payload.burn_block_height;
       const hash = fromHex(payload.burn_block_hash);
@@ -88,7 +88,7 @@ interface PoxOutput {
   amount: string;
 }
 
-/** Outputs by transaction id and number, the last first; of one that is named twice the first counts. */
+/** Outputs by transaction id and output number, both descending; the first counts where an output is named twice. */
 function outputsOf({ pox_transactions }: BurnBlockPayload): PoxOutput[] {
   const outputs = new Map<string, PoxOutput>();
   for (const { txid, reward_recipients } of pox_transactions ?? []) {
@@ -102,8 +102,8 @@ function outputsOf({ pox_transactions }: BurnBlockPayload): PoxOutput[] {
 }
 
 /**
- * What Bitcoin blocks paid to stackers. The blocks are a stack: rows are appended with the highest block and taken away
- * with it, so each knows how many came before it, and a list's total is the number of its last row.
+ * The rewards and slot holders of Bitcoin blocks. Blocks are a stack: rows are appended with the highest block and removed
+ * with it. So each row has the number of rows before it, and a list's total is the number of its last row.
  */
 function burnRewardWriter(db: Database) {
   const lastReward = db.prepare<Stored<'burn_rewards', 'ordinal'>, []>(
@@ -135,7 +135,7 @@ function burnRewardWriter(db: Database) {
   );
 
   return {
-    /** @param payload of a block above all that are there */
+    /** @param payload of a block above all stored ones */
     add(payload: BurnBlockPayload): void {
       const height = payload.burn_block_height;
       const burnt = String(payload.burn_amount);
@@ -167,7 +167,7 @@ function burnRewardWriter(db: Database) {
       }
     },
 
-    /** Takes away what is of this height or above. */
+    /** Removes the rows of blocks of this height and above. */
     removeFrom(height: number): void {
       for (const remove of removals) remove.run(height);
     },

@@ -1,4 +1,4 @@
-/** Which chain the data is of: as set by the operator, else as the first signed transaction says; and whose first blocks. */
+/** The chain of the data: its id, from the setting or the first signed transaction, and whether its first blocks match. */
 import type { Database } from 'bun:sqlite';
 import { OperatorError } from '../../base/errors.ts';
 import type { Block } from '../../chain/block.ts';
@@ -10,7 +10,7 @@ import { decodeKnownParts } from '../../codec/transaction.ts';
 import type { Stored } from '../rows/statement.ts';
 import type { TransactionListener } from './event.ts';
 
-/** The chain id of the first transaction that somebody signed; else what the version bit of an unsigned one says. */
+/** The chain id of the first signed transaction; else the one that the version bit of an unsigned transaction suggests. */
 function chainIdOf(payload: Pick<BlockPayload, 'transactions'>): { chainId: number; certain: boolean } | null {
   let guess: number | null = null;
   for (const { raw_tx } of payload.transactions) {
@@ -29,7 +29,7 @@ export type ChainIdentity = ReturnType<typeof chainIdentity>;
 export function chainIdentity(db: Database) {
   const find = db.prepare<Stored<'progress', 'chain_id'>, []>('SELECT chain_id FROM progress');
   const set = db.prepare<null, [number]>('UPDATE progress SET chain_id = ?1');
-  /** The chain id that the index holds; undefined until it is read again. */
+  /** The chain id in the index; undefined until it is read again. */
   let known: number | null | undefined;
 
   function chainId(): number | null {
@@ -46,8 +46,8 @@ export function chainIdentity(db: Database) {
     chainId,
 
     /**
-     * Holds the data to the chain that the operator set.
-     * @throws OperatorError where it is of another
+     * Stores the chain id of the setting, or compares it with the stored one.
+     * @throws OperatorError where the data has another chain id
      */
     require(wanted: number, directory: string): void {
       const found = chainId();
@@ -66,7 +66,7 @@ export function chainIdentity(db: Database) {
       return id === null ? null : networkOf(id);
     },
 
-    /** The network of a block, which decides the chain where nothing has. */
+    /** The network of a block. Its chain id is stored where none is and a transaction of the block is signed. */
     networkFor(payload: Pick<BlockPayload, 'transactions'>): Network {
       const id = chainId();
       if (id !== null) return networkOf(id);
@@ -75,7 +75,7 @@ export function chainIdentity(db: Database) {
       return networkOf(found?.chainId ?? TESTNET_CHAIN_ID);
     },
 
-    /** What is read with where nothing says which: a chain without blocks has no transactions either. */
+    /** The network for payloads without a block; the test network while none is known: no transaction is stored then. */
     networkOrTest: (): Network => networkOf(chainId() ?? TESTNET_CHAIN_ID),
 
     listener: {
@@ -86,27 +86,26 @@ export function chainIdentity(db: Database) {
   };
 }
 
-/** A block of another chain than the data is of. */
+/** A block belongs to another chain than the data. */
 export class ForeignChainError extends PayloadError {
   override readonly name = 'ForeignChainError';
 }
 
-/** Bitcoin blocks on top of one, from which on another of its height is refused unless the node announced a fork. */
+/** Bitcoin blocks above a confirmed anchor: a rival of its height is refused unless the node announced a Bitcoin fork. */
 const CONFIRMATIONS = 6;
-/** Bitcoin blocks below two rivals among which the one is looked for that both are on. */
+/** Bitcoin blocks below two rivals in which their common ancestor is looked for. */
 const DEEPEST_FORK = 20;
 
 /**
- * Whether the first blocks of a chain are those of the chain that the data holds. Chain ids don't show it: every devnet has
- * the same, and most have the same block 0.
+ * Makes a check of whether the first blocks of a chain belong to the data's chain. Chain ids don't show it: all devnets have
+ * the same one, and most have the same block 0.
  *
- * Block 1 may fork as any other. All its rivals follow the same block 0, and the Bitcoin block that a rival is anchored to
- * is one of the same Bitcoin. So a rival is of another chain where it follows another block 0; or where the chain has
- * another Bitcoin block at the height of the rival's, below others, and the node announced no fork of Bitcoin that leads
- * from the one to the other. Where the data shows neither, it counts as a fork: a node sends a block that is refused
- * again and again, and nothing else meanwhile.
+ * Block 1 may fork as any other. All its rivals follow the same block 0 and are anchored to the same Bitcoin. So a rival
+ * belongs to another chain if it follows another block 0; or if the data has another, confirmed Bitcoin block at the height
+ * of the rival's anchor, and the node announced no Bitcoin fork that connects the two. Without such evidence the rival
+ * counts as a fork, because a node sends a refused block again and again, and nothing else meanwhile.
  *
- * @returns what reads through this connection, and throws ForeignChainError where a block that is new is of another chain
+ * @returns a function that throws ForeignChainError for a new block of another chain
  */
 export function originCheck(db: Database): (block: Block) => void {
   const genesis = db.prepare<{ hash: Uint8Array }, []>(
@@ -126,7 +125,7 @@ export function originCheck(db: Database): (block: Block) => void {
       UNION ALL SELECT parent_hash FROM orphaned_burn_blocks WHERE hash = ?1 LIMIT 1`,
   );
 
-  /** A Bitcoin block and those below it, as far as the node announced them; what it announced may lead round in a circle. */
+  /** Hashes of a Bitcoin block and its announced ancestors. A node may announce parents in a circle. */
   function withAncestors(hash: Uint8Array): Set<string> {
     const hashes = new Set<string>();
     let at: Uint8Array | null = hash;

@@ -1,10 +1,10 @@
 /**
- * Which of the announced blocks are the chain. The tip is the block of greatest height; of equal ones the first that was
- * seen stays. A block that grows past the tip on another branch takes the chain there: the old branch is reverted from
- * the tip down to the fork, the new one applied up from it.
+ * Decides which announced blocks are canonical. The tip is the highest block; of two equally high blocks the earlier one
+ * stays. A block above the tip on another branch makes its branch canonical: the old branch is reverted from the tip down to
+ * the fork, and the new one applied from there up.
  *
- * Block 0 is stored beside the chain, and block 1 shows its transactions. Until a block 1 comes, block 0 is the chain, so
- * that what it hands out counts; no change is written for it.
+ * Block 0 is stored with the orphans, and block 1 shows its transactions. Until a block 1 comes, block 0 is the canonical
+ * chain, so that its balances count, but no change is written for it.
  */
 
 import type { Database } from 'bun:sqlite';
@@ -33,13 +33,13 @@ interface Tip {
   nakamoto: boolean;
 }
 
-/** What a block did to the chain; blocks in the order they were reverted and applied. */
+/** Blocks that a new block reverted and applied, in that order. */
 export interface ChainChange {
   reverted: Block[];
   applied: Block[];
 }
 
-/** What a change of the chain is written by. */
+/** The writers that a change of the chain needs. */
 interface Writers {
   effects: EffectsWriter;
   mempool: MempoolWriter;
@@ -50,7 +50,7 @@ interface Writers {
 
 function checkChain(block: Block, network: Network): void {
   for (const { payload, chainId, txId } of block.transactions) {
-    // Only what the miner signed says which chain the block is of.
+    // Miners sign these two types, so only they show the chain of the block.
     if (payload.type !== 'coinbase' && payload.type !== 'tenure_change') continue;
     if (chainId !== 0 && chainId !== network.chainId) {
       throw new ForeignChainError(
@@ -60,7 +60,7 @@ function checkChain(block: Block, network: Network): void {
   }
 }
 
-/** The tip of the chain, through this connection. */
+/** Returns a function that reads the tip of the chain. */
 function tipReader(db: Database): () => Tip {
   const newest = db.prepare<Stored<'blocks', 'height' | 'index_block_hash' | 'signer_bits'>, []>(
     'SELECT height, index_block_hash, signer_bits FROM blocks ORDER BY height DESC LIMIT 1',
@@ -73,19 +73,19 @@ function tipReader(db: Database): () => Tip {
   };
 }
 
-/** Events of a block whose payload has tens of megabytes. */
+/** Number of events above which a block's payload has tens of megabytes. */
 const MANY_EVENTS = 50_000;
 
 const eventsOf = ({ transactions }: Block): number => transactions.reduce((sum, { events }) => sum + events.length, 0);
 
-/** Collects garbage for a genesis block: what it was read from, and what applying it leaves, is several times its size. */
+/** Collects garbage for a genesis block: its payload and the objects made of it are several times its size. */
 function collectFor(block: Block): void {
   if (eventsOf(block) > MANY_EVENTS) Bun.gc(true);
 }
 
-/** What reads stored blocks again through this connection. */
+/** Reads stored blocks again. */
 function storedBlocks(db: Database, payloads: BlockPayloads) {
-  // The first that was stored, if before the block itself: what a block does must not depend on what came after it.
+  // Only a block 0 stored before the block itself counts: the effects of a block must not depend on later events.
   const genesisBefore = db.prepare<Stored<'orphaned_blocks', 'index_block_hash'>, [Uint8Array]>(
     `SELECT o.index_block_hash FROM orphaned_blocks o JOIN block_payloads p USING (index_block_hash)
       WHERE o.height = 0 AND p.rowid < (SELECT rowid FROM block_payloads WHERE index_block_hash = ?1)
@@ -95,7 +95,7 @@ function storedBlocks(db: Database, payloads: BlockPayloads) {
     blockOfPayload(payloads.read(indexBlockHash), indexBlockHash, network);
   return {
     stored,
-    /** What is applied for a block: for the first one, the transactions of block 0 too. */
+    /** The block whose effects are applied: block 1 with the transactions of block 0, every other block as it is. */
     complete(block: Block, network: Network): Block {
       if (block.height !== 1) return block;
       const row = genesisBefore.get(block.indexBlockHash);
@@ -107,7 +107,7 @@ function storedBlocks(db: Database, payloads: BlockPayloads) {
   };
 }
 
-/** What moves the tip: reverts blocks from it, applies others on it. Whole blocks only, with those of block 0 in block 1. */
+/** Moves the tip: reverts and applies whole blocks, block 1 with the transactions of block 0. */
 function tipMover(
   tip: () => Tip,
   orphans: OrphanWriter,
@@ -116,7 +116,7 @@ function tipMover(
   wholeBlock: (indexBlockHash: Uint8Array, network: Network) => Block,
 ) {
   return {
-    /** Reverts what is above a height. @returns the blocks in that order, the highest first */
+    /** Reverts the blocks above a height. @returns them, the highest first */
     revertTo(height: number, network: Network): Block[] {
       const reverted: Block[] = [];
       for (let at = tip(); at.height > height; at = tip()) {
@@ -138,7 +138,7 @@ function tipMover(
   };
 }
 
-/** The chain as this connection sees it. */
+/** The readers of the chain that chainReader and chainWriter share. */
 function chainThrough(db: Database, payloads: BlockPayloads) {
   const orphans = orphanWriter(db);
   return {
@@ -149,7 +149,7 @@ function chainThrough(db: Database, payloads: BlockPayloads) {
   };
 }
 
-/** What looks up blocks of the chain, through a connection that need not be able to write. */
+/** Looks up blocks of the chain. The connection may be read-only. */
 export function chainReader(db: Database, payloads: BlockPayloads) {
   const { known, blocks, tip } = chainThrough(db, payloads);
   return { tip, stored: blocks.stored, branchOf: known.branchOf, hashAt: known.hashAt };
@@ -172,7 +172,7 @@ export function chainWriter(
   const checkOrigin = originCheck(db);
   const setBurnHeight = db.prepare<null, [number]>('UPDATE progress SET burn_block_height = ?1');
 
-  /** Keeps block 0, which is the chain while there is no other block. */
+  /** Stores block 0, and applies it while there is no other block. */
   function addGenesis(block: Block): void {
     orphans.add(block);
     if (known.tipHeight() !== null) return;
@@ -200,7 +200,7 @@ export function chainWriter(
     return change;
   }
 
-  /** Updates the mempool by what a change of the chain brought back and what it mined. */
+  /** Updates the mempool with the transactions that a change of the chain restored and confirmed. */
   function updateMempool({ reverted, applied }: ChainChange, before: Tip, now: number): void {
     const placed = ({ height, transactions }: Block): ConfirmedTransaction[] =>
       transactions.map((content, place) => ({ content, position: positionOf(height, place) }));
@@ -218,10 +218,10 @@ export function chainWriter(
 
   return {
     tip,
-    /** Forgets what belongs to a transaction that is undone. */
+    /** Discards what is cached of a transaction that is rolled back. */
     forget: tip.clear,
 
-    /** A known block as it was when it came; block 1 without those of block 0. */
+    /** A known block as it was received: block 1 without the transactions of block 0. */
     stored,
     branchOf: known.branchOf,
     hashAt: known.hashAt,
@@ -231,7 +231,7 @@ export function chainWriter(
      * Adds a block that isn't known yet.
      * @param journalId the journal's entry that holds its payload
      * @param now Unix microseconds
-     * @throws UnknownParentError, PayloadError; nothing is to be committed then
+     * @throws UnknownParentError, PayloadError; the caller must then roll back
      */
     add(payload: ReadBlock, journalId: number, network: Network, now: number): ChainChange {
       const parent = fromHex(payload.parent_index_block_hash);

@@ -1,19 +1,19 @@
-/** Changes for subscribers, in order: the rows of `changes`. */
+/** Writes the table `changes`, which readers with subscribers poll, in order. */
 import type { Database } from 'bun:sqlite';
 import type { Change } from '../model/change.ts';
 import { type ChangeKind, MEMPOOL_STATE, storedChange } from '../rows/enums.ts';
 import { numberedInserter } from '../rows/table.ts';
 import { changesTable } from '../rows/tables.ts';
 
-/** Rows that stay: many times what comes between two looks of a reader. */
+/** Number of the newest rows that stay: many times what comes between two polls of a reader. */
 const MOST_ROWS = 20_000;
-/** Old rows go so many at a time. */
+/** Old rows are removed in batches of this size. */
 const FORGOTTEN_AT_ONCE = 1_000;
 
-/** A transaction in the mempool, since the event began. */
+/** A transaction whose mempool state changed during the event. */
 interface Moved {
   txId: Uint8Array;
-  /** State of its row before; null where there was none. */
+  /** State of its row before the event; null where there was none. */
   from: number | null;
   to: number;
   announced: boolean;
@@ -29,7 +29,7 @@ const {
 /** A state as subscribers see it. */
 const publicState = (state: number | null): number | null => (state === REPLACED_AND_DROPPED ? REPLACED : state);
 
-/** The change to push; null for a transaction that is mined, which its block pushes, and for one that is what it was. */
+/** The change to push; null for a mined transaction, which its block pushes, and for a state that is the same as before. */
 function kindOf({ from, to, announced }: Moved): ChangeKind | null {
   if (to === MINED || (publicState(from) === publicState(to) && !announced)) return null;
   if (to !== PENDING) return 'dropped';
@@ -43,11 +43,10 @@ export function changeWriter(db: Database) {
   const insert = numberedInserter(db, changesTable);
   const forget = db.prepare<null, [number]>('DELETE FROM changes WHERE id <= ?1');
   /**
-   * Moved transactions by id: one event may move a transaction several times, as where a fork brings it back and
-   * mines it again.
+   * Moved transactions by id. One event may move a transaction several times: a fork restores it and mines it again.
    */
   const transactions = new Map<string, Moved>();
-  /** Whether the event is pushed to subscribers. */
+  /** Whether the changes of the event are pushed to subscribers. */
   let isLive = true;
 
   function write(kind: ChangeKind, subject: Uint8Array): void {
@@ -56,12 +55,12 @@ export function changeWriter(db: Database) {
   }
 
   return {
-    /** Begins an event. @param live whether it is pushed to subscribers */
+    /** Begins an event. @param live whether its changes are pushed to subscribers */
     begin(live: boolean): void {
       isLive = live;
     },
 
-    /** A row of the mempool has another state. */
+    /** The state of a transaction in the mempool changed. */
     moved(txId: Uint8Array, from: number | null, to: number): void {
       if (!isLive) return;
       const key = txId.toHex();
@@ -70,14 +69,14 @@ export function changeWriter(db: Database) {
       else known.to = to;
     },
 
-    /** The node announced one that was moved to wait. */
+    /** The node announced a transaction that was moved to `pending`. */
     announced(txId: Uint8Array): void {
       if (!isLive) return;
       const known = transactions.get(txId.toHex());
       if (known !== undefined) known.announced = true;
     },
 
-    /** Ends an event. What it did to the chain comes before what it did to the mempool. */
+    /** Ends an event. Changes of the chain are written before those of the mempool. */
     end(chain: readonly Omit<Change, 'id'>[]): void {
       for (const { kind, subject } of chain) write(kind, subject);
       for (const moved of transactions.values()) {
@@ -87,7 +86,7 @@ export function changeWriter(db: Database) {
       transactions.clear();
     },
 
-    /** Ends an event that isn't pushed, or that is undone. */
+    /** Ends an event that isn't pushed, or that is rolled back. */
     discard: (): void => transactions.clear(),
   };
 }

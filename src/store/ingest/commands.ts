@@ -1,8 +1,8 @@
 /**
- * Named commands: what is written besides the node's events, such as the registration of a chainhook. A command is a type
- * and arguments in plain JSON, and one function of a registry applies it inside the open transaction. What such a function
- * does is a function of the tables, the arguments and the command's time alone: whoever sends the command chose what there
- * is to choose, such as uuids and secrets, and wrote down what settings say, such as limits.
+ * Commands: what is written besides the node's events, such as the registration of a chainhook. A command has a type and
+ * arguments in plain JSON, and a function of a registry applies it in the open transaction. The function depends on the
+ * tables, the arguments and the command's time alone: the sender chooses uuids and secrets, and puts the limits of its
+ * settings into the arguments.
  */
 import type { Database } from 'bun:sqlite';
 import { type Static, Type } from '@sinclair/typebox';
@@ -23,25 +23,25 @@ import type { ReceivedEvent, TransactionListener } from './event.ts';
 export type ApplyCommand = (args: any, at: number) => any;
 
 /**
- * A command that is work in batches. It goes on until the work is done or its turn is over; whoever applies the command
- * later applies as many batches.
+ * A command whose work is done in batches, until the work is done or its turn is over. A replay of the command applies the
+ * same number of batches.
  */
 export interface BatchedCommand<A> {
   /** @returns a function that applies a batch, and returns whether the work is done */
   batch(args: A, at: number): () => boolean;
 }
 
-/** What applies commands, by their types. */
+/** The functions that apply commands, by type. */
 // biome-ignore lint/suspicious/noExplicitAny: each has arguments of its own
 export type CommandRegistry = Readonly<Record<string, ApplyCommand | BatchedCommand<any>>>;
 
-/** A command as it is written down. */
+/** A command as it is sent. */
 export interface Command {
   type: string;
   args: object;
 }
 
-/** Sends commands, each of which is applied when it is its turn. */
+/** Sends commands, each of which waits for its turn in the writer's queue. */
 export interface Commander {
   /**
    * @returns what the command's function returned
@@ -74,7 +74,7 @@ export const commandsOf = <R extends CommandRegistry>({ run, runBatches }: Comma
   runBatches: (type, args) => runBatches({ type, args }),
 });
 
-/** All commands that are known. */
+/** The commands of all registries. */
 export function knownCommands() {
   const known = new Map<string, ApplyCommand | BatchedCommand<object>>();
 
@@ -86,7 +86,7 @@ export function knownCommands() {
       }
     },
 
-    /** Applies a command that is no work in batches. */
+    /** Applies a command without batches. */
     apply({ type, args }: Command, at: number): unknown {
       const command = known.get(type);
       if (typeof command !== 'function') throw new Error(`no command of the type ${type} is applied at once`);
@@ -103,12 +103,12 @@ export function knownCommands() {
 }
 type KnownCommands = ReturnType<typeof knownCommands>;
 
-/** Milliseconds of a turn of long work, so that the node's events come in between. */
+/** Milliseconds of a turn of long work, after which events of the node are accepted. */
 const TURN_MS = 10;
 
 /**
- * Applies batches until one says that the work is done, or the turn is over.
- * @returns how many were applied, and whether the work is done
+ * Applies batches until one returns that the work is done, or the turn is over.
+ * @returns the number of applied batches, and whether the work is done
  */
 function applyBatches(batch: () => boolean, clock: Pick<Clock, 'monotonic'>): { batches: number; done: boolean } {
   const end = clock.monotonic() + TURN_MS;
@@ -128,29 +128,29 @@ const CommandText = Type.Object({
   uuid: Type.String(),
   type: Type.String(),
   args: Type.Object({}, { additionalProperties: true }),
-  /** How many batches of a command in batches were applied; the journal calls them steps. */
+  /** Number of applied batches of a batched command; the journal calls them steps. */
   steps: Type.Optional(Type.Integer({ minimum: 1 })),
 });
 
-/** A command as an entry has it. */
+/** A command in the text of an entry. */
 type EntryCommand = Static<typeof CommandText>;
 
 /** A command that a host sends to the log. */
 export interface SentCommand extends Command {
   uuid: string;
-  /** Whether it is work in batches, which get a turn. */
+  /** Whether the command's work is done in batches. */
   isBatched: boolean;
 }
 
-/** What became of a command that was applied as a proposal. */
+/** The outcome of a command that was applied and is not in the log yet. */
 interface ProposedCommand {
   /** What the command's function returned, or whether the work in batches is done. */
   result: unknown;
-  /** The entry that stands for it; null where it changes nothing, or is an entry already. */
+  /** The event that becomes the entry; null where the command changes nothing, or has an entry already. */
   event: ReceivedEvent | null;
 }
 
-/** A host wrote the text, so that numbers are what they were there, also those beyond 2^53. */
+/** Reads a command. A host wrote the text, so its numbers are exact, also those beyond 2^53. @throws PayloadError */
 function commandOf(text: string): EntryCommand {
   const command = parsedJson(text);
   if (!Value.Check(CommandText, command)) throw new PayloadError('The entry is no command');
@@ -161,17 +161,17 @@ function commandOf(text: string): EntryCommand {
 export const millisecondsOf = ({ receivedAt }: Pick<ReceivedEvent, 'receivedAt'>): number =>
   Math.floor(receivedAt / 1_000);
 
-/** Results of own commands that are remembered, for whoever sends one again because its answer was lost. */
+/** Number of remembered results of own commands, for a sender that repeats a command because its answer was lost. */
 const MOST_RESULTS = 1_000;
 
-/** Remembers what own commands returned that came back as entries of the log. */
+/** Remembers the results of own commands that came back as entries of the log. */
 function returnedResults() {
-  /** Own commands, and what those returned that came back. */
+  /** Own commands by uuid, with the result of those that came back. */
   const own = new Map<string, { result: unknown } | null>();
   let uncommitted = new Map<string, { result: unknown }>();
 
   return {
-    /** The command is sent by this process. */
+    /** Notes that this process sends the command. */
     send(uuid: string): void {
       if (own.has(uuid)) return;
       own.set(uuid, null);
@@ -196,7 +196,7 @@ function returnedResults() {
 
 export type EntryCommands = ReturnType<typeof entryCommands>;
 
-/** What applies commands of entries in the open transaction. */
+/** Applies commands in the open transaction. */
 export function entryCommands(db: Database, known: KnownCommands) {
   const totalChanges = db.prepare<{ changes: number }, []>('SELECT total_changes() AS changes');
   const changes = (): number => totalChanges.get()?.changes ?? 0;
@@ -213,14 +213,14 @@ export function entryCommands(db: Database, known: KnownCommands) {
   return {
     listener: results.listener,
 
-    /** Applies an entry. @throws PayloadError for what is no command, and what the command's function throws */
+    /** Applies an entry. @throws PayloadError for a text that is no command, and what the command's function throws */
     apply(entry: Pick<Entry, 'text' | 'receivedAt'>): void {
       const command = commandOf(entry.text);
       results.note(command.uuid, applied(command, millisecondsOf(entry)));
     },
 
     /**
-     * Applies a command of this host, as its entry will be applied by others.
+     * Applies a command of this host as other hosts will apply its entry.
      * @param receivedAt Unix microseconds
      * @throws what the command's function throws
      */
@@ -233,7 +233,7 @@ export function entryCommands(db: Database, known: KnownCommands) {
       if (returned !== null) return { ...returned, event: null };
       const before = changes();
       results.send(uuid);
-      // Whoever applies the entry reads the command from this text.
+      // The command is read from the text of its entry, as other hosts read it.
       const command = commandOf(JSON.stringify({ uuid, type, args }));
       const at = millisecondsOf({ receivedAt });
       let result: unknown;
@@ -250,7 +250,7 @@ export function entryCommands(db: Database, known: KnownCommands) {
   };
 }
 
-/** Writes to a local table when it is its turn, all of it or nothing. @throws what `change` throws, StoreUnavailableError */
+/** Writes to a local table in the writer's queue, all or nothing. @throws what `change` throws, StoreUnavailableError */
 export type LocalWrite = <T>(change: () => T) => Promise<T>;
 
 const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));
@@ -258,9 +258,9 @@ const messageOf = (error: unknown): string => (error instanceof Error ? error.me
 /**
  * Gives long work a turn.
  * @param turn returns whether the work is done
- * @param failed notes that the work can't go on, such as for lack of a block; others go on
+ * @param failed notes that the work can't go on, such as for lack of a block; other work goes on
  * @returns whether the work is done
- * @throws what the store or the log of hosts throws where it can't be written or read now
+ * @throws StoreUnavailableError, and LogUnavailableError where the log of hosts can't be written or read now
  */
 export async function turnOrFailure(
   turn: () => Promise<boolean>,
@@ -275,7 +275,7 @@ export async function turnOrFailure(
   }
 }
 
-/** Applies long work in batches. */
+/** Makes a function that does long work in batches, a turn at a time. */
 export const batchTurns =
   (write: LocalWrite, clock: Clock) =>
   /** Applies the batches of a turn in a transaction; as {@link turnOrFailure}, where `failed` is called in a transaction. */

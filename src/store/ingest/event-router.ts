@@ -1,4 +1,4 @@
-/** What each kind of event does to the index: from its payload to the writers. */
+/** Applies each kind of event to the index: passes its payload to the writers. */
 import type { Database } from 'bun:sqlite';
 import { type UnknownKind, unknownKinds } from '../../chain/effect.ts';
 import { attachmentMetadata, isNameContract } from '../../chain/name-system.ts';
@@ -33,43 +33,43 @@ import type { IngestLog, Outcome, ReceivedEvent, TransactionListener } from './e
 import { mempoolWriter } from './mempool-writer.ts';
 
 /**
- * So many unknown kinds of each thing are logged: a byte that stands elsewhere in each transaction is logged anew each time,
- * and must not keep the log from what is new of events.
+ * Number of logged unknown kinds of each thing. A byte that differs in each transaction would otherwise log a new kind each
+ * time, and hide other log events.
  */
 const MOST_SAID = 25;
-/** Characters of a kind that are logged and remembered. */
+/** Characters of an unknown kind that are logged and remembered. */
 const LONGEST_REASON = 200;
 
 interface RouterOptions {
   db: Database;
   journal: Journal;
   identity: ChainIdentity;
-  /** Notified of each change of the chain, inside its transaction. What it throws undoes the event. */
+  /** Notified of each change of the chain, in its transaction. An error that it throws rolls back the event. */
   changed: (change: ChainChange, event: ReceivedEvent) => void;
   log: IngestLog;
 }
 
-/** What an event did. */
+/** The outcome of an event. */
 export interface Applied {
   outcome: Outcome;
-  /** What the event did to the chain; null where it is no event of the chain. */
+  /** The change of the chain; null for an event that is no block. */
   change: ChainChange | null;
 }
 
 const NOTHING: Applied = { outcome: 'repeated', change: null };
 const appliedWhere = (isNew: boolean): Applied => ({ outcome: isNew ? 'applied' : 'repeated', change: null });
 
-/** Whether nobody knows what comes by this path. */
+/** Whether neither a node nor a host is known to post to this path. */
 const isForeign = (path: string): boolean => !isEventPath(path) && !isHostPath(path) && path !== WITHHELD_PATH;
 
-/** How many things of unknown kinds came since the process began, by what they are. */
+/** Number of things of unknown kinds since the process began, by what they are. */
 export type UnknownCounts = Readonly<Record<UnknownKind, number>>;
 
-/** What counts things of kinds that a newer node knows, and logs each kind once. */
+/** Counts things of kinds that only a newer node knows, and logs each kind once. */
 function unknownKindLog(log: IngestLog) {
   const none = () => Object.fromEntries(unknownKinds.map((what) => [what, 0])) as Record<UnknownKind, number>;
   const counts = none();
-  /** What came since the last commit, which may be undone and come again. */
+  /** Counts since the last commit; a rolled back event comes again. */
   let uncommitted = none();
   const saidOf = new Map(unknownKinds.map((what) => [what, new Set<string>()]));
   return {
@@ -92,7 +92,7 @@ function unknownKindLog(log: IngestLog) {
   };
 }
 
-/** What logs prints that could not be read, once for each topic: a new one is likely to come in every block. */
+/** Logs prints that could not be read, once for each topic: a new topic is likely to come in every block. */
 function unreadPrintLog(log: IngestLog): (print: UnreadPrint) => void {
   const said = new Set<string>();
   return ({ contract, topic, reason }) => {
@@ -133,7 +133,7 @@ export function eventRouter({ db, journal, identity, changed, log }: RouterOptio
     const change = chain.add(payload, journalId, identity.networkFor(payload), event.receivedAt);
     changed(change, event);
     for (const { indexBlockHash } of change.applied) chainChanges.push({ kind: 'block', subject: indexBlockHash });
-    // Block 0 is always beside the chain, and no block that anybody waits for.
+    // Block 0 is always stored with the orphans, and no subscriber waits for it.
     if (change.applied.length === 0 && payload.block_height > 0) {
       chainChanges.push({ kind: 'orphan', subject: fromHex(payload.index_block_hash) });
     }
@@ -154,7 +154,7 @@ export function eventRouter({ db, journal, identity, changed, log }: RouterOptio
   function announce(rawTransactions: readonly string[], now: number): Applied {
     const contents = [];
     for (const raw of rawTransactions) {
-      // Anybody can put anything into a mempool: what can't be read is left out, the rest is accepted.
+      // Anybody can broadcast any bytes: unreadable transactions are skipped, the others accepted.
       try {
         const decoded = transactionContent(fromHex(raw));
         if (decoded.ok) contents.push(decoded.value);
@@ -198,14 +198,14 @@ export function eventRouter({ db, journal, identity, changed, log }: RouterOptio
   }
 
   return {
-    /** The chain as it stands; for those who look things up. */
+    /** The blocks of the chain, for look-ups. */
     chain,
     unknownCounts: unknown.counts,
 
     /**
      * Applies an event.
-     * @param journalId its place in the journal
-     * @param live whether it is pushed to subscribers
+     * @param journalId number of its entry in the journal
+     * @param live whether its changes are pushed to subscribers
      */
     apply(payload: NodePayload, event: ReceivedEvent, journalId: number, live: boolean): Applied {
       chainChanges = [];
@@ -216,7 +216,7 @@ export function eventRouter({ db, journal, identity, changed, log }: RouterOptio
       return applied;
     },
 
-    /** Writes what waits for the end of the index's transaction; called before each commit. */
+    /** Writes the rows that are buffered until the end of a transaction; called before each commit. */
     store(): void {
       for (const part of [effects, mempool]) part.store();
     },
@@ -232,14 +232,14 @@ export function eventRouter({ db, journal, identity, changed, log }: RouterOptio
 }
 
 /**
- * What keeps attachments as the node posts them, with the subdomains that zonefiles declare, through this connection.
- * @returns how many were new
+ * Stores attachments as the node posts them, with the subdomains that zonefiles declare.
+ * @returns a function that returns how many were new
  */
 function attachmentWriter(db: Database) {
   const add = inserterIfAbsent(db, attachmentsTable);
   const addSubdomain = inserter(db, subdomainsTable);
 
-  /** Only an update declares subdomains: a zonefile that a name begins with does not. */
+  /** Only an update declares subdomains; the zonefile of a name's registration does not. */
   function addSubdomains(id: number, metadata: Uint8Array, content: Uint8Array): void {
     const named = attachmentMetadata(metadata);
     if (named === null || named.operation !== 'name-update') return;
@@ -270,7 +270,7 @@ function attachmentWriter(db: Database) {
         metadata: metadataBytes,
         content: contentBytes,
       });
-      // The node may post one more than once.
+      // The node may post an attachment more than once.
       if (id === null) continue;
       added += 1;
       if (isNameContract(contract_id)) addSubdomains(id, metadataBytes, contentBytes);

@@ -1,26 +1,26 @@
-/** What the faucets gave, as long as it counts against their limits. */
+/** Gifts of the faucets, for as long as they count against the limits. */
 import type { Database } from 'bun:sqlite';
 import { inserter } from '../rows/table.ts';
 import { faucetRequestsTable } from '../rows/tables.ts';
 
 export type Currency = 'stx' | 'btc' | 'sbtc';
 
-/** The table of requests, through a connection; what writes is called in a transaction. */
+/** The table of requests. Functions that write are called in a transaction. */
 interface FaucetRequestRows {
-  /** How many there were of an address since a time, in Unix milliseconds. */
+  /** Number of requests of an address since a time, in Unix milliseconds. */
   count(currency: Currency, address: string, since: number): number;
   /** @param at Unix milliseconds */
   add(currency: Currency, address: string, at: number, ip: string): void;
-  /** Removes one that was added at a time, in Unix milliseconds. */
+  /** Removes a request that was added at a time, in Unix milliseconds. */
   remove(currency: Currency, address: string, at: number): void;
-  /** Forgets those before a time, in Unix milliseconds. */
+  /** Removes requests before a time, in Unix milliseconds. */
   forgetBefore(time: number): void;
 }
 
-/** The requests, for those who serve faucets. */
+/** The requests, for the faucets' routes. */
 export type FaucetRequests = Pick<FaucetRequestRows, 'count'>;
 
-/** What a faucet gave. */
+/** A gift of a faucet. */
 interface Gift {
   currency: Currency;
   address: string;
@@ -29,7 +29,7 @@ interface Gift {
 
 /** The commands of faucets. */
 export const faucetCommands = ({ add, remove, forgetBefore }: FaucetRequestRows) => ({
-  /** @returns its time, in Unix milliseconds */
+  /** @returns the time of the gift, in Unix milliseconds */
   'faucet.add'({ currency, address, ip }: Gift, at: number): number {
     add(currency, address, at, ip);
     return at;

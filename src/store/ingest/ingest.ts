@@ -1,6 +1,6 @@
 /**
- * A data directory that is open for writing: the files, what an entry does to them, and the writer that accepts entries.
- * How entries are accepted is in `writer.ts`, what an event does in `event-router.ts`, what a command does in `commands.ts`.
+ * A data directory that is open for writing: its files, the state machine that entries are applied to, and the writer that
+ * accepts entries. See `writer.ts` for how entries are accepted, `event-router.ts` for events, `commands.ts` for commands.
  */
 
 import type { Database } from 'bun:sqlite';
@@ -44,28 +44,28 @@ export type { ChainFollower, ChainHistory } from './state-machine.ts';
 
 export interface IngestOptions {
   directory: string;
-  /** Where the index is made, by a caller that has the lock of the directory; else in the directory. */
+  /** Where the index is made, by a caller that has the directory's lock; the data directory if omitted. */
   staging?: string;
   log: IngestLog;
-  /** What is written. The write-ahead log of `bulk` may grow, and is emptied in the end; `events` if omitted. */
+  /** What is written; `events` if omitted. The write-ahead log of `bulk` may grow, and is emptied at the end. */
   load?: Load;
-  /** Bytes that the index may not grow beyond; as many as there are if omitted. */
+  /** Maximum bytes of the index; unlimited if omitted. */
   mostBytes?: number;
   /** Opens the files. */
   connect?: Connect;
-  /** The journal's last entry that is applied; else all are. */
+  /** Number of the journal's last entry that is applied; the newest if omitted. */
   replayTo?: number;
-  /** Chain id that the operator set; null for that of the first block. */
+  /** Chain id that the operator set; null to use that of the first block. */
   chainId: number | null;
-  /** Send-many contracts that the operator set; else those that the index was made with. */
+  /** Send-many contracts that the operator set; if omitted, those that the index was made with. */
   sendMany?: SendManySetting;
-  /** What the operator asks to find by decoded values; else what the index was asked for before. */
+  /** Indexes of decoded values that the operator asks for; if omitted, those that the index has. */
   valueIndexes?: readonly ValueIndexChoice[];
-  /** Rows of a batch that makes an index of decoded values; fewer than usual are for tests. */
+  /** Rows of a batch that fills an index of decoded values; tests use fewer than the default. */
   valueIndexRows?: number;
   /** The timer of group commits; without it, each event has a commit of its own. */
   after?: Clock['after'];
-  /** Makes what applies the commands of chainhooks. */
+  /** Makes the state machine of chainhooks. */
   machine: ComposeMachine;
 }
 
@@ -75,20 +75,20 @@ export function openIngest(options: IngestOptions) {
   try {
     return startIngest(options, opened);
   } catch (error) {
-    // The caller may mend the cause and open the directory once more.
+    // The caller may mend the cause and open the directory again.
     for (const close of opened) close();
     throw error;
   }
 }
 export type Ingest = ReturnType<typeof openIngest>;
 
-/** What a host that shares a log does with its entries; every function is called in the order of all that is written. */
+/** The entries of a host that shares a log. Every function is called in the writer's queue. */
 export interface HostEntries extends OwnEntries, Pick<Writer, 'event' | 'command' | 'follow'> {
   /** The host's last entry that others can see. */
   place: Writer['committedPosition'];
 }
 
-/** Bytes of room below which a disk counts as full, whatever fits into its files. */
+/** Free bytes below which a disk counts as full. */
 const ROOM_BYTES = 16_000_000;
 
 const hasRoom = (directory: string): boolean => {
@@ -96,7 +96,7 @@ const hasRoom = (directory: string): boolean => {
   return bavail * bsize >= ROOM_BYTES;
 };
 
-/** What says which blocks an event reverted and applied. */
+/** Logs the blocks that an event reverted and applied. */
 const blockLog =
   (log: IngestLog) =>
   ({ change }: Applied): void => {
@@ -116,7 +116,7 @@ const historyOf = ({ tip, hashAt, branchOf, stored }: ChainReader, network: () =
   block: (indexBlockHash) => stored(indexBlockHash, network()),
 });
 
-/** All that writes to a data directory: the files, what an entry does to them, and the writer that accepts entries. */
+/** Opens the files, and makes the state machine and the writer. */
 function openParts(options: IngestOptions, opened: (() => void)[]) {
   const { directory, sendMany, log, machine: compose, load } = options;
   const files = openDataFiles(options, opened);
@@ -136,7 +136,7 @@ function openParts(options: IngestOptions, opened: (() => void)[]) {
   const history = historyOf(router.chain, identity.networkOrTest);
   const machine = compose({ store: hookStore(db), history, network: identity.network });
   known.add(machine.commands);
-  /** Entries that the journal brings back at the start are not pushed to subscribers, nor are those of an import. */
+  /** Changes of entries that are replayed at the start, or imported, are not pushed to subscribers. */
   let isLive = false;
   const report = blockLog(log);
   const writer = new Writer({
@@ -149,14 +149,14 @@ function openParts(options: IngestOptions, opened: (() => void)[]) {
   });
   return {
     ...{ files, health, identity, commits, router, report, writer },
-    /** From now on changes are pushed to subscribers, unless it is an import. */
+    /** From now on changes are pushed to subscribers, except those of an import. */
     beginLive(): void {
       isLive = load !== 'bulk';
     },
   };
 }
 
-/** @param opened gets what closes again what was opened, in the order to close it in */
+/** @param opened gets the functions that close what was opened, in the order to call them in */
 function startIngest(options: IngestOptions, opened: (() => void)[]) {
   const { directory, chainId, valueIndexes: choices, load, log } = options;
   const { files, health, identity, commits, router, report, writer, beginLive } = openParts(options, opened);
@@ -173,12 +173,12 @@ function startIngest(options: IngestOptions, opened: (() => void)[]) {
     history: historyOf(chainReader(reader, blockPayloads(reader, journal)), identity.networkOrTest),
   };
 
-  /** Makes the secondary indexes that the file lacks, once what was applied is committed. */
+  /** Commits what was applied, and makes the secondary indexes that the file lacks. */
   function secondaryIndexesLeft(): Iterable<SecondaryIndexProgress> {
     writer.commitBatch();
     return makeSecondaryIndexes(db, indexPath(home));
   }
-  // Comes last: whatever keeps a server from its start is said before.
+  // Comes last, so that errors which keep a server from its start are reported before.
   if (load !== 'bulk') for (const one of secondaryIndexesLeft()) log({ event: 'secondary_index_begun', ...one });
 
   const entries: HostEntries = {
@@ -195,12 +195,12 @@ function startIngest(options: IngestOptions, opened: (() => void)[]) {
   return {
     /**
      * Accepts one event. When this returns, the event is on disk.
-     * @throws PayloadError where it can't be understood, UnknownParentError where another must come first; then nothing
-     *   has changed; StoreUnavailableError where it could not be written: it must be sent again
+     * @throws PayloadError where it can't be read, UnknownParentError where its parent must come first; then nothing has
+     *   changed; StoreUnavailableError where it could not be written: it must be sent again
      */
     receive: (event: ReceivedEvent): Outcome => atOnce(writer.event(event, journalAlone)),
 
-    /** What sends commands of a single host: each is an entry of its journal, and seen by everybody when it is done. */
+    /** Sends the commands of a single host. Each is an entry of the journal, and readable once it is done. */
     commander(clock: Pick<Clock, 'now' | 'monotonic'>, chance: Pick<Chance, 'uuid'> = systemChance): Commander {
       const send = (command: Parameters<Commander['run']>[0], isBatched: boolean): Promise<unknown> =>
         writer.queue.run(() => {
@@ -213,12 +213,12 @@ function startIngest(options: IngestOptions, opened: (() => void)[]) {
       };
     },
 
-    /** What a host that shares a log does with its entries. */
+    /** The entries of a host that shares a log. */
     entries,
 
     /**
      * Applies an event of an import: events applied since the last `commitToJournal` or `commit` become durable together.
-     * @throws what `receive` throws; those before stay, unless the store fails
+     * @throws as `receive`; the events before stay applied, unless the store fails
      */
     apply(event: ReceivedEvent): Outcome {
       const applied = writer.applyInBatch(event);
@@ -232,49 +232,49 @@ function startIngest(options: IngestOptions, opened: (() => void)[]) {
     /** Makes what was applied durable, and lets others see it. @throws StoreUnavailableError */
     commit: () => writer.commitBatch(),
     rollback: () => writer.rollbackBatch(),
-    /** Makes the indexes that a load went on without, one after each value it yields; for the end of the load. @throws SQLiteError */
+    /** Makes the indexes that an import or rebuild left out, one after each value that it yields. @throws SQLiteError */
     makeSecondaryIndexes: secondaryIndexesLeft,
 
-    /** How far a source was read: a recording, by the hash of how it begins, or a stream. */
+    /** Position up to which a source was read: a recording, by the hash of its beginning, or a stream. */
     imported: (source: string): Imported => journal.imports.get(source),
     /** Written with the next `commitToJournal` or `commit`. */
     setImported: (source: string, imported: Imported): void => writer.setImported(source, imported),
 
-    /** Applies what another process appended to the journal meanwhile. @throws StoreUnavailableError */
+    /** Applies entries that another process appended to the journal meanwhile. @throws StoreUnavailableError */
     catchUp: () => writer.catchUp(),
-    /** Whether an upgrade added to the index what only a rebuild fills. */
+    /** Whether an upgrade added columns or tables that only a rebuild fills. */
     needsRebuild: (): boolean => needsRebuild(db),
     tipHeight: (): number => router.chain.tip().height,
-    /** How many things of kinds that only a newer node knows came since the process began. */
+    /** Number of things of kinds that only a newer node knows, since the process began. */
     unknownCounts: router.unknownCounts,
     chainId: identity.chainId,
-    /** Holds the data to a chain, as the setting does. @throws OperatorError where it is of another */
+    /** Requires a chain id, as the setting does. @throws OperatorError where the data has another */
     holdTo: (chain: number): void => writer.local(() => identity.require(chain, directory)),
     /** Null before the first block, unless the chain was set. */
     networkKind: (): Network['kind'] | null => identity.network()?.kind ?? null,
     /** Null before the first block, unless it was set. */
     network: identity.network,
 
-    /** The chain and its chainhooks as they are committed. */
+    /** The committed chain and chainhooks. */
     ...published,
-    /** What the faucets gave. */
+    /** Gifts of the faucets. */
     faucetRequests: { count: faucetRequests(reader).count },
-    /** Indexes of decoded values: how they stand, and what brings them nearer to what is asked for, in a transaction. */
+    /** Indexes of decoded values: `all` lists them, `batch` does a part of the work in the open transaction. */
     valueIndexes: { all: valueIndexes(reader), batch: valueIndexBatches(db, options.valueIndexRows) },
     /**
-     * Commits the pending group, so that others can read what was answered. Called before anybody in this process reads; other
-     * threads and processes see an event some milliseconds after its answer.
+     * Commits the pending group, so that accepted events can be read. Called before each read in this process; other threads
+     * and processes see an event some milliseconds after its answer.
      */
     publish: () => writer.publish(),
-    /** The commits of the index since this was opened. */
+    /** Counts the commits of the index. */
     commits,
-    /** The order of all that is written while others may write, too. */
+    /** The order of all writes while several parts of the process write. */
     queue: writer.queue,
-    /** Writes to a local table, which is no function of the log, when it is its turn. @throws StoreUnavailableError */
+    /** Writes to a local table, which is no function of the log, in the writer's queue. @throws StoreUnavailableError */
     local: <T>(change: () => T): Promise<T> => writer.queue.run(() => writer.local(change)),
 
     health,
-    /** Where writes fail, tries whether they still do. The journal's events that the index lacks are applied. */
+    /** Where writes fail, tries to write again. Entries that only the journal has are applied. */
     probe(): void {
       const failing = health.failing();
       if (failing === null || writer.isOpen) return;
@@ -288,20 +288,20 @@ function startIngest(options: IngestOptions, opened: (() => void)[]) {
 
     close(): void {
       writer.publish();
-      // What the journal has of it comes back when the files are opened again.
+      // Entries that the journal has are applied again when the files are opened again.
       writer.abandon();
       for (const close of opened) close();
     },
   };
 }
 
-/** What a single host's log answered, which it does at once. */
+/** The answer of a single host's log, which is never a promise. */
 function atOnce<T>(answer: T | 'conflict' | Promise<T | 'conflict'>): Exclude<T, 'conflict'> {
   if (answer instanceof Promise || answer === 'conflict') throw new Error('the journal takes entries at once');
   return answer as Exclude<T, 'conflict'>;
 }
 
-/** Puts an index that a rebuild made beside the present one in its place. */
+/** Installs an index that a rebuild made beside the present one. */
 function installNewIndex(directory: string, log: IngestLog): void {
   const offer = installOffer(directory);
   if (offer === 'none') return;
@@ -311,7 +311,7 @@ function installNewIndex(directory: string, log: IngestLog): void {
 
 /**
  * Locks the directory and opens its files.
- * @param opened gets what closes again what was opened, in the order to close it in
+ * @param opened gets the functions that close what was opened, in the order to call them in
  * @throws OperatorError
  */
 function openDataFiles(options: IngestOptions, opened: (() => void)[]) {
@@ -332,7 +332,7 @@ function openDataFiles(options: IngestOptions, opened: (() => void)[]) {
   return { home, db, journal };
 }
 
-/** The contracts that an index was made with where the operator set others. A network with null is as the index has it. */
+/** Contracts of the index that differ from the setting. A network whose setting is null is left out. */
 export function otherSendMany(db: Database, wanted: SendManySetting) {
   const recorded = recordedSendMany(db);
   return (['mainnet', 'testnet'] as const).flatMap((network) => {
@@ -342,9 +342,9 @@ export function otherSendMany(db: Database, wanted: SendManySetting) {
 }
 
 /**
- * Holds the index to the contracts that the operator set. An index without blocks takes them, since no row depends on
- * them yet; one that has blocks ignores the contract of another network.
- * @param kind the network of the chain; null where nothing says it
+ * Requires that the index was made with the contracts that the operator set. An index without blocks stores them, since no
+ * row depends on them yet; one with blocks ignores the contract of another network.
+ * @param kind the network of the chain; null where it isn't known
  * @throws OperatorError where the index was made with another contract
  */
 function requireSendMany(db: Database, wanted: SendManySetting, kind: Network['kind'] | null, directory: string): void {

@@ -1,4 +1,4 @@
-/** Which blocks are known, canonical or not, and how they are connected. */
+/** All known blocks, canonical and orphaned, and how they are connected. */
 import type { Database } from 'bun:sqlite';
 import type { Block } from '../../chain/block.ts';
 import { toHex } from '../../codec/hex.ts';
@@ -7,12 +7,12 @@ import type { Stored } from '../rows/statement.ts';
 import { inserterIfAbsent, table } from '../rows/table.ts';
 import { orphanedBlocksTable, orphanedTransactionsTable } from '../rows/tables.ts';
 
-/** A block whose parent the node must send first: it is asked to try again. */
+/** The node must send the block's parent first: the answer asks it to send the block again. */
 export class UnknownParentError extends Error {
   override readonly name = 'UnknownParentError';
   constructor(
     message: string,
-    /** The blocks that are missing between the tip and a block beyond it; null where that is not what is missing. */
+    /** The missing blocks between the tip and a block above it; null where none are missing there. */
     readonly missing: MissingBlocks | null = null,
   ) {
     super(message);
@@ -25,13 +25,13 @@ interface MissingBlocks {
   to: number;
 }
 
-/** What of a branch is not canonical, from the fork up, and the height of the last block below that is. */
+/** Orphans of a branch, from the fork up, and the height of the canonical block below them. */
 interface Branch {
   forkHeight: number;
   hashes: Uint8Array[];
 }
 
-/** What looks blocks up through this connection. */
+/** Looks up known blocks. */
 export function knownBlocks(db: Database, orphans: OrphanWriter) {
   const canonicalHash = db.prepare<Stored<'blocks', 'index_block_hash'>, [number]>(
     'SELECT index_block_hash FROM blocks WHERE height = ?1',
@@ -44,7 +44,7 @@ export function knownBlocks(db: Database, orphans: OrphanWriter) {
 
   const tipHeight = (): number | null => tip.get()?.height ?? null;
 
-  /** What is missing below a block whose parent isn't known. */
+  /** The missing blocks below one whose parent isn't known. */
   function missingBelow(height: number): MissingBlocks | null {
     const from = (tipHeight() ?? 0) + 1;
     return from < height ? { from, to: height - 1 } : null;
@@ -68,7 +68,7 @@ export function knownBlocks(db: Database, orphans: OrphanWriter) {
     branchTo,
 
     /**
-     * Where a known block stands to the chain; of a canonical one, the fork is the block itself.
+     * The branch of a known block; that of a canonical block forks at the block itself and has no orphans.
      * @throws UnknownParentError for a block that isn't known
      */
     branchOf: (indexBlockHash: Uint8Array): Branch => {
@@ -76,7 +76,7 @@ export function knownBlocks(db: Database, orphans: OrphanWriter) {
       return found === null ? branchTo(indexBlockHash) : { forkHeight: found.height, hashes: [] };
     },
 
-    /** The height of the tip; 0 where block 0 is the only block, and null where there is none. */
+    /** The height of the tip; 0 where block 0 is the only block; null where there is none. */
     tipHeight,
 
     /** The canonical block of that height; block 0 until a block 1 comes. */
@@ -86,7 +86,7 @@ export function knownBlocks(db: Database, orphans: OrphanWriter) {
       canonical.get(indexBlockHash) !== null || orphans.find(indexBlockHash) !== null,
 
     /**
-     * How the parent of a block stands to the chain.
+     * Whether the parent of a block is canonical or an orphan.
      * @param height that of the block itself
      * @throws UnknownParentError where the parent isn't known
      */
@@ -105,10 +105,10 @@ type OrphanedBlock = Stored<'orphaned_blocks', 'height' | 'index_block_hash' | '
 
 export type OrphanWriter = ReturnType<typeof orphanWriter>;
 
-/** The blocks that are known and not canonical, and by which transactions they are found. */
+/** Writes the orphans, and the transactions by which they are found. */
 export function orphanWriter(db: Database) {
   const blocks = table(db, orphanedBlocksTable);
-  // A transaction may stand twice in a chain of old, and so in a block 1 with the genesis transactions.
+  // A transaction of Stacks 1 may occur twice in block 1 with the genesis transactions.
   const addTransaction = inserterIfAbsent(db, orphanedTransactionsTable);
   const removeTransaction = db.prepare<null, [Uint8Array, Uint8Array]>(
     'DELETE FROM orphaned_transactions WHERE tx_id = ?1 AND index_block_hash = ?2',
@@ -120,7 +120,7 @@ export function orphanWriter(db: Database) {
   return {
     find: (indexBlockHash: Uint8Array): OrphanedBlock | null => find.get(indexBlockHash),
 
-    /** Block 0, which is stored with the orphans, is found by none of its transactions: block 1 has them. */
+    /** Adds an orphan. Block 0 has no rows of transactions, because block 1 shows its transactions. */
     add(block: Block): void {
       const index_block_hash = block.indexBlockHash;
       blocks.add({
@@ -137,7 +137,7 @@ export function orphanWriter(db: Database) {
       }
     },
 
-    /** Forgets what the index holds of a block as an orphan: it becomes canonical. */
+    /** Removes an orphan that becomes canonical. */
     remove({ indexBlockHash, transactions }: Block): void {
       blocks.remove({ index_block_hash: indexBlockHash });
       for (const { txId } of transactions) removeTransaction.run(txId, indexBlockHash);

@@ -1,4 +1,4 @@
-/** Rows of the mempool, and what is counted and listed of those that wait. */
+/** Rows of the mempool, with the counts and lists of its pending transactions. */
 import type { Database } from 'bun:sqlite';
 import type { TransactionContent } from '../../chain/block.ts';
 import type { Dictionaries } from '../effects/dictionary.ts';
@@ -13,7 +13,7 @@ import { type MempoolRow, type Spends, storedRows } from './stored-rows.ts';
 
 const { pending: PENDING, mined: MINED, replaced_and_dropped: REPLACED_AND_DROPPED } = MEMPOOL_STATE;
 
-/** When and on which chain something reached the mempool. */
+/** When something reached the mempool, by time and by height. */
 export interface Receipt {
   /** Unix microseconds. */
   time: number;
@@ -23,7 +23,7 @@ export interface Receipt {
 
 type Parties = Pick<MempoolRow, 'tx_id' | 'sender_id' | 'sponsor_id' | 'recipient_id' | 'contract_id' | 'received_at'>;
 
-/** What keeps the lists of the transactions that wait, by whom each concerns, through this connection. */
+/** Writes the lists of pending transactions by principal. */
 function pendingLists(db: Database) {
   const add = inserter(db, pendingPrincipalsTable);
   const remove = db.prepare<null, [number, number, Uint8Array]>(
@@ -37,14 +37,14 @@ function pendingLists(db: Database) {
     new Set([sender_id, sponsor_id, recipient_id, contract_id].filter((id) => id !== null));
 
   return {
-    /** Lists a transaction for everyone it concerns. */
+    /** Adds a transaction to the lists of its principals. */
     add(row: Parties): void {
       for (const party of partiesOf(row)) {
         add({ principal_id: party, received_at: row.received_at, tx_id: row.tx_id });
         countParty({ principal_id: party, transactions: 1 });
       }
     },
-    /** Takes it off their lists. */
+    /** Removes a transaction from the lists of its principals. */
     remove(row: Parties): void {
       for (const party of partiesOf(row)) {
         remove.run(party, row.received_at, row.tx_id);
@@ -55,7 +55,7 @@ function pendingLists(db: Database) {
   };
 }
 
-/** The row of a transaction that begins to wait. */
+/** The row of a transaction that becomes pending. */
 function addedRow(content: TransactionContent, receipt: Receipt, principals: Dictionaries['principals']): AddedRow {
   const { sender, sponsor, payload, raw } = content;
   const shown = payloadColumns(payload, sender.address, principals);
@@ -83,22 +83,22 @@ function addedRow(content: TransactionContent, receipt: Receipt, principals: Dic
 }
 
 /**
- * The version of the mempool, which each event that changes it raises, and how many transactions wait; in memory until the
- * commit. The version is a time, so that no index has two states of one version: not one that was rebuilt, nor one restored
- * from a backup.
+ * The version of the mempool, which each event that changes it raises, and the number of pending transactions; in memory
+ * until the commit. The version is a time, so that two states never share one, not even after a rebuild or the restore of a
+ * backup.
  */
 function mempoolSummary(db: Database) {
   const find = db.prepare<{ version: number }, []>('SELECT mempool_version AS version FROM progress');
   const set = db.prepare<null, [number, number]>(
     'UPDATE progress SET mempool_version = ?1, mempool_pending = mempool_pending + ?2',
   );
-  /** Null where it isn't known yet. */
+  /** Null until it is read. */
   let version: number | null = null;
   let isRaised = false;
-  /** How many more wait than the table says. */
+  /** Pending transactions beyond the number in the table; may be negative. */
   let more = 0;
   return {
-    /** @param by how many more wait */
+    /** @param by change of the number of pending transactions */
     waits(by: 1 | -1): void {
       more += by;
     },
@@ -123,7 +123,7 @@ function mempoolSummary(db: Database) {
 
 export type MempoolRows = ReturnType<typeof mempoolRows>;
 
-/** What reads and changes the rows through this connection, inside the transaction that is open on it. */
+/** Reads and changes the rows, in the open transaction. */
 export function mempoolRows(db: Database, { principals }: Dictionaries, changes: ChangeWriter) {
   const stored = storedRows(db);
   const added = addedRows();
@@ -139,7 +139,7 @@ export function mempoolRows(db: Database, { principals }: Dictionaries, changes:
   const summary = mempoolSummary(db);
   const lists = pendingLists(db);
 
-  /** A transaction begins to wait, or ends: those who list it follow, unless its row is not in the table yet. */
+  /** A transaction becomes pending or ends to be. Rows that are not in the table yet have no list. */
   function waits(row: MempoolRow): void {
     summary.waits(1);
     if (row.id !== null) lists.add(row);
@@ -166,45 +166,45 @@ export function mempoolRows(db: Database, { principals }: Dictionaries, changes:
 
   return {
     find: (txId: Uint8Array): MempoolRow | null => added.find(txId) ?? stored.find(txId),
-    /** Rows that use one of the same nonces, as origin or as sponsor; one may be found twice. */
+    /** Rows that spend one of these nonces, as origin or as sponsor; a row may be found twice. */
     using: (spends: Spends): MempoolRow[] => [...stored.using(spends), ...added.using(spends)],
-    /** Adds a transaction that waits. */
+    /** Adds a pending transaction. */
     add,
-    /** Gives a row another state. @param replacedBy id of what took its place */
+    /** Gives a row another state. @param replacedBy id of the transaction that replaced it */
     move,
-    /** Notes that the node dropped a transaction that was replaced before; what took its place stays what it was. */
+    /** Notes that the node dropped a transaction that was replaced before; its replacement stays the same. */
     dropReplaced(row: MempoolRow): void {
       if (row.id === null) added.change(row.tx_id, { state: REPLACED_AND_DROPPED });
       else setDropped.run(row.id, REPLACED_AND_DROPPED);
       changes.moved(row.tx_id, row.state, REPLACED_AND_DROPPED);
     },
-    /** Removes the row of a transaction that the chain holds. */
+    /** Removes the row of a transaction that is in a canonical block. */
     mine(row: MempoolRow): void {
       if (row.id === null) added.remove(row.tx_id);
       else remove.run(row.id);
       changes.moved(row.tx_id, row.state, MINED);
       if (row.state === PENDING) waitsNoMore(row);
     },
-    /** Makes a row wait again that was dropped. */
+    /** Makes a dropped row pending again. */
     receive(row: MempoolRow, receipt: Receipt): void {
       const { time: received_at, height: receipt_block_height } = receipt;
       if (row.id === null) added.change(row.tx_id, { received_at, receipt_block_height });
       else setReceipt.run(row.id, received_at, receipt_block_height);
       move({ ...row, received_at }, PENDING);
     },
-    /** Transactions that wait since a time, in Unix microseconds, or longer. */
+    /** Transactions that are pending since a time, in Unix microseconds, or longer. */
     waitingSince: (time: number): MempoolRow[] => [
       ...stored.waitingSince(time),
       ...added.where(({ state, received_at }) => state === PENDING && received_at <= time),
     ],
-    /** Transactions that wait since the tip was at a height, or longer. */
+    /** Transactions that are pending since the tip had a height, or longer. */
     waitingSinceHeight: (height: number): MempoolRow[] => [
       ...stored.waitingSinceHeight(height),
       ...added.where(({ state, receipt_block_height }) => state === PENDING && receipt_block_height <= height),
     ],
-    /** Notes that the mempool changed, at the end of what changed it. @param now Unix microseconds */
+    /** Notes that the mempool changed; called once for each event that changes it. @param now Unix microseconds */
     touch: summary.touch,
-    /** Writes the rows that are not in the table yet, and that the mempool changed; called before each commit. */
+    /** Writes the added rows and the summary; called before each commit. */
     store(): void {
       summary.store();
       for (const row of added.drain()) {
@@ -212,7 +212,7 @@ export function mempoolRows(db: Database, { principals }: Dictionaries, changes:
         if (row.state === PENDING) lists.add(row);
       }
     },
-    /** Forgets what was changed since the last commit, which is undone. */
+    /** Discards the changes since the last commit, which are rolled back. */
     forget(): void {
       summary.forget();
       added.clear();

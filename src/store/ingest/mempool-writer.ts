@@ -1,4 +1,4 @@
-/** Which transactions wait: announced, replaced, dropped, mined, and back again after a reorganization. */
+/** The states of mempool transactions: announced, replaced, dropped, mined, and restored by a reorganization. */
 import type { Database } from 'bun:sqlite';
 import type { TransactionContent } from '../../chain/block.ts';
 import { MAX_STORED_INTEGER } from '../../chain/payload-schemas.ts';
@@ -20,29 +20,29 @@ const { replaced_and_dropped: REPLACED_AND_DROPPED } = MEMPOOL_STATE;
 /** A transaction in a block that joined the chain. */
 export interface ConfirmedTransaction {
   content: TransactionContent;
-  /** Height and place in the block, as one number. */
+  /** Position on the chain: height and index in the block, as one number. */
   position: number;
 }
 
-/** A transaction in a block that left the chain, with its former place. */
+/** A transaction in a block that left the chain, with its former position. */
 export interface RestoredTransaction extends ConfirmedTransaction {
-  /** Unix seconds of the Bitcoin block its block was built on. */
+  /** Unix seconds of the Bitcoin block that its block was built on. */
   burnBlockTime: number;
 }
 
-/** Pending transactions are forgotten after this time in Nakamoto, and after as many blocks before; as nodes do. */
+/** Nodes forget pending transactions after this time in Nakamoto, and after this many blocks before; so do we. */
 const COLLECT_AFTER_MICROSECONDS = 2560 * 60 * 1_000_000;
 const COLLECT_AFTER_BLOCKS = 256;
 const MICROSECONDS = 1_000_000;
 
-/** Made by miners and nodes: never broadcast, so they don't wait. Unsigned ones have no chain id. */
+/** Whether miners or nodes made the transaction: it is never broadcast, so never pending. Unsigned ones have no chain id. */
 const neverBroadcast = ({ payload, bitcoinOperation, chainId }: TransactionContent): boolean =>
   bitcoinOperation || chainId === 0 || payload.type === 'coinbase' || payload.type === 'tenure_change';
 
 const isStorable = ({ sender, sponsor }: TransactionContent): boolean =>
   sender.nonce <= MAX_STORED_INTEGER && (sponsor?.nonce ?? 0n) <= MAX_STORED_INTEGER;
 
-/** The keys of transactions of the mempool. */
+/** What the writer works with. */
 interface Parts {
   rows: MempoolRows;
   rivals: NonceRivals;
@@ -50,13 +50,17 @@ interface Parts {
   drops: EarlyDrops;
 }
 
-/** Makes a row one that the node dropped. What was replaced already stays replaced, and waits no more when that ends. */
+/** Marks a row as dropped by the node. A replaced one stays replaced, and does not become pending when its replacement goes. */
 function dropRow(rows: MempoolRows, row: MempoolRow, { state, replacedBy }: Drop): void {
   if (row.state === REPLACED) rows.dropReplaced(row);
   else rows.move(row, state === REPLACED ? REPLACED_AND_DROPPED : state, replacedBy);
 }
 
-/** Drops a transaction that begins to wait, where the node posted so before, but not before `since`. @returns whether it did */
+/**
+ * Drops a transaction that becomes pending, if the node posted its drop before.
+ * @param since lowest height of the tip at which the drop was posted
+ * @returns whether there was such a drop
+ */
 function dropEarly({ rows, drops }: Pick<Parts, 'rows' | 'drops'>, txId: Uint8Array, since?: number): boolean {
   const drop = drops.take(txId, since);
   const row = drop === null ? null : rows.find(txId);
@@ -66,8 +70,8 @@ function dropEarly({ rows, drops }: Pick<Parts, 'rows' | 'drops'>, txId: Uint8Ar
 }
 
 /**
- * Makes transactions wait again that left the chain, with those that they had ruled out; one that the node dropped meanwhile
- * is dropped. @returns the ids of those that wait
+ * Makes transactions pending again that left the chain, with the rivals that they had ruled out. Those that the node dropped
+ * meanwhile are dropped. @returns the ids of the pending ones
  */
 function restore(
   { rows, rivals, receipts, drops }: Parts,
@@ -97,7 +101,7 @@ function restore(
 
 export type MempoolWriter = ReturnType<typeof mempoolWriter>;
 
-/** What changes the mempool through this connection, inside the transaction that is open on it. */
+/** Changes the mempool in the open transaction. */
 export function mempoolWriter(db: Database, dictionaries: Dictionaries, changes: ChangeWriter) {
   const rows = mempoolRows(db, dictionaries, changes);
   const rivals = nonceRivals(db, dictionaries, rows);
@@ -109,14 +113,14 @@ export function mempoolWriter(db: Database, dictionaries: Dictionaries, changes:
   const isMined = (txId: Uint8Array): boolean => mined.get(txId) !== null;
 
   return {
-    /** Writes what waits for the end of the index's transaction; called before each commit. */
+    /** Writes the rows that are buffered until the end of a transaction; called before each commit. */
     store: rows.store,
-    /** Forgets what belongs to a transaction that is undone. */
+    /** Discards the changes since the last commit, which are rolled back. */
     forget: rows.forget,
 
     /**
-     * Announced by the node. A transaction that was dropped waits again, with a new receipt; one that was dropped before it was
-     * announced at all is dropped.
+     * Adds announced transactions. A dropped transaction becomes pending again, with a new receipt; one whose drop came
+     * before its announcement is dropped.
      * @returns how many are new or came back
      */
     announce(contents: readonly TransactionContent[], receipt: Receipt): number {
@@ -131,7 +135,7 @@ export function mempoolWriter(db: Database, dictionaries: Dictionaries, changes:
             if (dropEarly({ rows, drops }, content.txId, receipt.height - LATE_BLOCKS)) others++;
             else waiting.push(content.txId);
           } else if (receipts.store(place.position, receipt, receipt.height)) others++;
-          // Announced again, it is in the node's mempool once more: the node has gone back before its block.
+          // Announced again, it is in the node's mempool once more: the node reverted its block.
           else if (drops.take(content.txId) !== null) others++;
         } else if (row.state < PENDING && !isMined(content.txId) && !rivals.stayReplaced(row)) {
           rows.receive(row, receipt);
@@ -145,11 +149,12 @@ export function mempoolWriter(db: Database, dictionaries: Dictionaries, changes:
     },
 
     /**
-     * Dropped by the node. The drop of a transaction that doesn't wait, since it isn't announced yet or is in a block, is
-     * stored until it would. What took the dropped one's place waits, also where its lower fee had it replaced.
-     * @param drop why, and what took its place
+     * Drops transactions that the node dropped. The drop of a transaction that isn't pending, since it isn't announced yet or
+     * is in a block, is stored until the transaction would become pending. The replacement of a dropped transaction becomes
+     * pending, also where a higher fee had replaced it.
+     * @param drop the reason, and the replacement
      * @param receipt when, and on which chain
-     * @returns how many of them were waiting, were replaced, or are stored
+     * @returns how many of them were pending, were replaced, or have a stored drop
      */
     drop(txIds: readonly Uint8Array[], drop: Drop, { time, height }: Receipt): number {
       let [dropped, others] = [0, 0];
@@ -173,8 +178,8 @@ export function mempoolWriter(db: Database, dictionaries: Dictionaries, changes:
     },
 
     /**
-     * The chain changed: what left it waits again, what it holds now waits no more. All that left comes back before
-     * anything is taken out, since a transaction may have moved from a lower block to a higher one.
+     * The chain changed: transactions that left it become pending, confirmed ones are removed. All that left are restored
+     * before any is removed, since a transaction may have moved from a lower block to a higher one.
      * @param heights of the tip before and after
      * @param now Unix microseconds
      */
@@ -186,7 +191,7 @@ export function mempoolWriter(db: Database, dictionaries: Dictionaries, changes:
     ): void {
       const back = restore({ rows, rivals, receipts, drops }, restored, heights.before);
       const signed = confirmed.filter(({ content }) => !content.bitcoinOperation);
-      // One whose signer can't be read was announced, maybe.
+      // A transaction whose signer can't be read may have been announced.
       const announced = confirmed.filter(
         ({ content }) => !content.bitcoinOperation || content.payload.type === 'unknown',
       );
@@ -204,7 +209,7 @@ export function mempoolWriter(db: Database, dictionaries: Dictionaries, changes:
     },
 
     /**
-     * Microblocks were streamed or given up: `joined` wait no more, `left` wait again unless the chain holds them.
+     * Microblocks were streamed or orphaned: `joined` are no longer pending, `left` become pending unless they are confirmed.
      * @param now Unix microseconds
      */
     streamChanged(joined: readonly Uint8Array[], left: readonly Uint8Array[], now: number): void {
@@ -222,8 +227,8 @@ export function mempoolWriter(db: Database, dictionaries: Dictionaries, changes:
     },
 
     /**
-     * Forgets what has waited too long.
-     * @param tip before the block that is the occasion
+     * Removes transactions that were pending too long.
+     * @param tip before the block that is being added
      * @param now Unix microseconds
      */
     collectGarbage(tip: { height: number; nakamoto: boolean }, now: number): void {
@@ -236,7 +241,7 @@ export function mempoolWriter(db: Database, dictionaries: Dictionaries, changes:
   };
 }
 
-/** What the node said of a transaction that it dropped. */
+/** A drop as the node posted it. */
 interface Drop {
   /** One of the dropped states. */
   state: MempoolState;
@@ -244,18 +249,19 @@ interface Drop {
 }
 
 /**
- * Blocks after its drop within which a transaction may be announced that the drop was meant for. Real nodes take some
- * milliseconds. Who announces it later has broadcast it again, and the node has it.
+ * Blocks after an early drop within which the announcement of its transaction is expected. Real nodes need milliseconds. A
+ * later announcement means that the transaction was broadcast again and is in the node's mempool.
  */
 const LATE_BLOCKS = 10;
 
 /**
- * Drops of transactions that don't wait: the node posts some before it announces the transaction, and after a Bitcoin fork it
- * drops what blocks have mined that are orphaned only later. A drop holds once its transaction would begin to wait.
+ * Early drops, of transactions that aren't pending: the node posts some before it announces the transaction, and after a Bitcoin
+ * fork it drops mined transactions whose blocks are orphaned only later. A drop is applied when its transaction would become
+ * pending.
  */
 type EarlyDrops = ReturnType<typeof earlyDrops>;
 
-/** What keeps such drops through this connection. */
+/** Stores early drops. */
 function earlyDrops(db: Database) {
   const add = inserterIfAbsent(db, earlyDropsTable);
   const find = db.prepare<Stored<'early_drops', 'state' | 'replaced_by_tx_id' | 'height'>, [Uint8Array]>(
@@ -265,17 +271,17 @@ function earlyDrops(db: Database) {
   const forget = db.prepare<null, [number]>('DELETE FROM early_drops WHERE height < ?1');
 
   return {
-    /** @param tipHeight when the node posted it @returns whether it is the first of its transaction */
+    /** @param tipHeight when the node posted it @returns false where the transaction has an early drop already */
     store: (txId: Uint8Array, { state, replacedBy }: Drop, tipHeight: number): boolean =>
       add({ tx_id: txId, state, replaced_by_tx_id: replacedBy, height: tipHeight }) !== null,
 
     /**
-     * Takes the drop of a transaction that would begin to wait, or was announced again.
-     * @param since the tip's height at which it was posted, or later
-     * @returns null where there is none, and where it is older
+     * Removes and returns the drop of a transaction that would become pending, or was announced again.
+     * @param since lowest height of the tip at which it was posted
+     * @returns null where there is none, or only an older one
      */
     take(txId: Uint8Array, since = 0): Drop | null {
-      // Nearly none has one, and to look costs a third of what a removal of nothing costs.
+      // Few transactions have one, and a look-up costs a third of a removal that removes nothing.
       const row = find.get(txId);
       if (row === null) return null;
       remove.run(txId);
@@ -283,39 +289,39 @@ function earlyDrops(db: Database) {
       return { state: MEMPOOL_STATE[storedMempoolState.nameOf(row.state)], replacedBy: row.replaced_by_tx_id };
     },
 
-    /** Forgets drops that are older than any reorganization reaches. */
+    /** Removes drops older than any reorganization reaches. */
     trim: (tipHeight: number): void => void forget.run(tipHeight - RETAINED_BLOCKS),
   };
 }
 
-/** When transactions of the chain reached the mempool: what a reorganization brings back waits since then. */
+/** When canonical transactions reached the mempool: a reorganization restores them with this time. */
 type MinedReceipts = ReturnType<typeof minedReceipts>;
 
-/** What keeps receipts through this connection, by the position of their transaction in the chain. */
+/** Stores receipts by the position of their transaction on the chain. */
 function minedReceipts(db: Database) {
   const add = inserterIfAbsent(db, minedReceiptsTable);
   const take = db.prepare<Stored<'mined_receipts', 'received_at' | 'receipt_block_height'>, [number]>(
     'DELETE FROM mined_receipts WHERE position = ?1 RETURNING received_at, receipt_block_height',
   );
   const forget = db.prepare<null, [number]>('DELETE FROM mined_receipts WHERE position < ?1');
-  /** The first position that a reorganization may reach. */
+  /** The lowest position that a reorganization may revert. */
   const reach = (tipHeight: number): number => positionOf(Math.max(0, tipHeight - RETAINED_BLOCKS), 0);
 
   return {
     /**
-     * Keeps a receipt, unless there is one, or no reorganization reaches the transaction.
+     * Stores a receipt, unless there is one, or the transaction is too old for a reorganization.
      * @returns whether it is new
      */
     store: (position: number, { time, height }: Receipt, tipHeight: number): boolean =>
       position >= reach(tipHeight) && add({ position, received_at: time, receipt_block_height: height }) !== null,
 
-    /** Takes the receipt of a transaction that left the chain; null where it was never announced. */
+    /** Removes and returns the receipt of a transaction that left the chain; null where it was never announced. */
     take(position: number): Receipt | null {
       const row = take.get(position);
       return row === null ? null : { time: row.received_at, height: row.receipt_block_height };
     },
 
-    /** Forgets receipts that no reorganization needs once the chain has reached a height. */
+    /** Removes receipts that no reorganization needs once the tip has reached a height. */
     trim: (tipHeight: number): void => void forget.run(reach(tipHeight)),
   };
 }

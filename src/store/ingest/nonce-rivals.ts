@@ -1,10 +1,10 @@
 /**
- * Transactions that spend one nonce: which of them waits, and what it replaces.
+ * Rivals: transactions that spend the same nonce. Decides which of them is pending, and which others it replaces.
  *
- * An account has one counter for what it signs as origin and what it pays as sponsor. So a transaction of the chain rules out
- * every other that uses a nonce of its origin or of its payer, for whichever part. Of those that wait, a node compares less:
- * two of one origin and nonce, where the higher fee stays, and two that share the payer's nonce alone, where the later stays,
- * whatever its fee.
+ * An account has one counter, for nonces that it spends as origin and as sponsor. So a confirmed transaction rules out every
+ * other that spends the nonce of its origin or of its payer, as either. Among pending transactions a node compares less: of
+ * two with the same origin and nonce the one with the higher fee stays; of two that share only the payer's nonce the later
+ * one stays, whatever its fee.
  */
 import type { Database } from 'bun:sqlite';
 import type { TransactionContent } from '../../chain/block.ts';
@@ -23,14 +23,14 @@ const spendsOfRow = ({ sender_id, nonce, sponsor_id, sponsor_nonce }: MempoolRow
   payerNonce: BigInt(sponsor_nonce ?? nonce),
 });
 
-/** The nonce of its origin that a row spends, and that of its payer. */
+/** Keys of a row's nonces: that of its origin, and that of its payer. */
 const originOf = ({ sender_id, nonce }: MempoolRow): string => `${sender_id} ${nonce}`;
 const payerOf = ({ sender_id, nonce, sponsor_id, sponsor_nonce }: MempoolRow): string =>
   `${sponsor_id ?? sender_id} ${sponsor_nonce ?? nonce}`;
 
 const keyOf = ({ tx_id }: MempoolRow): string => tx_id.toHex();
 
-/** Whether another may take the place of a row: it waits, or was replaced. A row that was dropped for another reason is out. */
+/** Whether a transaction may replace a row: it is pending, or was replaced. A row dropped for another reason stays dropped. */
 const isReplaceable = ({ state }: MempoolRow): boolean =>
   state === PENDING || state === REPLACED || state === REPLACED_AND_DROPPED;
 
@@ -38,7 +38,7 @@ const byArrival = (a: MempoolRow, b: MempoolRow): number => a.received_at - b.re
 
 type Mined = Stored<'transactions', 'tx_id' | 'position'>;
 
-/** What finds the newest canonical transaction that used one of these nonces, through this connection. */
+/** Finds the newest canonical transaction that spent one of these nonces. */
 function minedUser(db: Database): (spends: Spends) => Uint8Array | null {
   const users = prepared<Mined, [number, bigint, number, bigint]>(
     db,
@@ -53,17 +53,17 @@ function minedUser(db: Database): (spends: Spends) => Uint8Array | null {
 
 export type NonceRivals = ReturnType<typeof nonceRivals>;
 
-/** Resolves which of the transactions with a common nonce wait, through this connection. */
+/** Resolves which of several rivals is pending. */
 export function nonceRivals(db: Database, { principals }: Dictionaries, rows: MempoolRows) {
   const minedBy = minedUser(db);
 
-  /** Rows that use one of these nonces. */
+  /** Rows that spend one of these nonces. */
   function users(spends: Spends): MempoolRow[] {
     const found = rows.using(spends);
     return found.length < 2 ? found : [...new Map(found.map((row) => [keyOf(row), row])).values()];
   }
 
-  /** What the node dropped stays dropped, whoever takes its place. */
+  /** Replaces a row. A row that the node dropped stays dropped, whichever transaction replaces it. */
   const replace = (row: MempoolRow, winner: Uint8Array): void =>
     rows.move(row, row.state === REPLACED_AND_DROPPED ? REPLACED_AND_DROPPED : REPLACED, winner);
 
@@ -78,9 +78,9 @@ export function nonceRivals(db: Database, { principals }: Dictionaries, rows: Me
   }
 
   /**
-   * A row that waits, and all that share a nonce with it, or with one that does. Each nonce is looked up once: anybody can
-   * replace his own transaction thousands of times, and a fork brings all of them back.
-   * @returns those, and by the nonce of an origin whatever became of those that spend it
+   * A pending row, and all rows that share a nonce with it, directly or through others. Each nonce is looked up once: anybody
+   * can replace an own transaction thousands of times, and a fork restores all of them.
+   * @returns the pending rows, and all rows, whatever their state, by the nonce of their origin
    */
   function connected(begun: MempoolRow): { waiting: MempoolRow[]; byOrigin: Map<string, MempoolRow[]> } {
     const found = new Map([[keyOf(begun), begun]]);
@@ -108,21 +108,21 @@ export function nonceRivals(db: Database, { principals }: Dictionaries, rows: Me
     return { waiting: [...found.values()].sort(byArrival), byOrigin };
   }
 
-  /** Whether a row that waits is the only one to use its nonces, as nearly all are. */
+  /** Whether a pending row has no rivals, as nearly all have none. */
   function isAlone(row: MempoolRow): boolean {
     const spends = spendsOfRow(row);
     return rows.using(spends).every(({ tx_id }) => Buffer.compare(tx_id, row.tx_id) === 0) && minedBy(spends) === null;
   }
 
   /**
-   * Lets a row and its rivals wait or be replaced as in the mempool of a node that got them in this order.
-   * @returns the keys of all that waited
+   * Leaves a row and its rivals pending or replaces them, as the mempool of a node that got them in this order.
+   * @returns the keys of all that were pending
    */
   function resolveRow(begun: MempoolRow): string[] {
     const { waiting, byOrigin } = connected(begun);
     const beaten = new Map<string, { row: MempoolRow; winner: Uint8Array }>();
     const beat = (row: MempoolRow, winner: Uint8Array) => beaten.set(keyOf(row), { row, winner });
-    // Of one nonce, of an origin or of a payer, one is valid at a time.
+    // Of transactions with the same nonce, of an origin or of a payer, one is valid at a time.
     const [standing, paying] = [new Map<string, MempoolRow>(), new Map<string, MempoolRow>()];
     for (const row of waiting) {
       const [origin, payer] = [originOf(row), payerOf(row)];
@@ -142,7 +142,7 @@ export function nonceRivals(db: Database, { principals }: Dictionaries, rows: Me
       standing.set(origin, row);
       paying.set(payer, row);
     }
-    // Whoever was outbid before names what has its place now.
+    // Transactions that were replaced earlier get the present winner as their replacement.
     for (const [origin, winner] of standing) {
       for (const other of byOrigin.get(origin) ?? []) {
         if (keyOf(other) === keyOf(winner) || !isReplaceable(other)) continue;
@@ -154,12 +154,12 @@ export function nonceRivals(db: Database, { principals }: Dictionaries, rows: Me
   }
 
   return {
-    /** Rows that use a nonce of a transaction, itself among them. */
+    /** Rows that spend a nonce of a transaction, with its own row. */
     of: (content: TransactionContent): MempoolRow[] => users(spendsOf(content)),
 
     /**
-     * Whether the nonces of a replaced transaction are still taken, so that announcing it again changes nothing. One that
-     * shares the payer's nonce alone doesn't take them: it is the earlier of the two then.
+     * Whether a replaced transaction still has a winning rival, so that announcing it again changes nothing. A rival that
+     * shares only the payer's nonce doesn't win: it is the earlier of the two then.
      */
     stayReplaced(row: MempoolRow): boolean {
       if (row.state !== REPLACED) return false;
@@ -169,7 +169,7 @@ export function nonceRivals(db: Database, { principals }: Dictionaries, rows: Me
       return minedBy(spends) !== null || users(spends).some(outbids);
     },
 
-    /** Takes out what waits and uses a nonce of a transaction that joined the chain. */
+    /** Replaces the rivals of a transaction that joined the chain. */
     ruleOut(mined: TransactionContent): void {
       for (const row of users(spendsOf(mined)).filter(isReplaceable)) {
         const winner = minedBy(spendsOfRow(row));
@@ -177,7 +177,10 @@ export function nonceRivals(db: Database, { principals }: Dictionaries, rows: Me
       }
     },
 
-    /** As in a node's mempool, keeps or replaces transactions that wait, and their rivals. @param txIds those that do not wait are ignored */
+    /**
+     * Leaves transactions and their rivals pending or replaces them, as a node does.
+     * @param txIds those that aren't pending are ignored
+     */
     resolve(txIds: readonly Uint8Array[]): void {
       const resolved = new Set<string>();
       for (const txId of txIds) {

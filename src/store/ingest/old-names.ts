@@ -1,11 +1,11 @@
-/** The names from before the chain. */
+/** Names from before the chain, which an import adds. */
 import type { Database } from 'bun:sqlite';
 import type { PriceFunction } from '../../chain/name-system.ts';
 import { priceColumns } from '../effects/name-writer.ts';
 import { inserterIfAbsent } from '../rows/table.ts';
 import { oldNamespacesTable, oldNamesTable, oldSubdomainsTable, oldZonefilesTable } from '../rows/tables.ts';
 
-/** What the name system was before the chain that the index holds, as its export has it. */
+/** A row of the export of names from before the chain that the index holds. */
 export type OldNameRow =
   /** `lifetime` in blocks. */
   | { kind: 'namespace'; namespace: string; lifetime: number; price: PriceFunction }
@@ -20,10 +20,10 @@ export type OldNameRow =
       zonefile: string;
     };
 
-/** The last labels of a name, as many as asked for. */
+/** The last labels of a name. @param count number of labels */
 const lastLabels = (name: string, count: number): string => name.split('.').slice(-count).join('.');
 
-/** What adds a row through this connection, unless it is there. It returns whether the row was added. */
+/** Makes a function that adds a row unless it is there, and returns whether it did. */
 function oldNameAdder(db: Database): (row: OldNameRow) => boolean {
   const addNamespace = inserterIfAbsent(db, oldNamespacesTable);
   const addName = inserterIfAbsent(db, oldNamesTable);
@@ -51,7 +51,7 @@ function oldNameAdder(db: Database): (row: OldNameRow) => boolean {
   return (row) => add(row) !== null;
 }
 
-/** A row in JSON: bytes and large integers are texts that say what they are. */
+/** A row in JSON: `toJson` writes bytes as `{ bytes }` and large integers as `{ integer }`. */
 type JsonRow = Record<string, unknown>;
 
 const toJson = (_: string, value: unknown): unknown => {
@@ -65,10 +65,10 @@ function fromJson(_: string, value: unknown): unknown {
   return 'integer' in value && typeof value.integer === 'string' ? BigInt(value.integer) : value;
 }
 
-/** Bytes of a command after which no more rows are added. */
+/** Bytes of a command's rows after which a new command begins. */
 const MOST_BYTES = 500_000;
 
-/** Rows in the arguments of commands, each of a bounded size. */
+/** Splits rows into the arguments of commands of bounded size. */
 export async function* oldNameParts(rows: AsyncIterable<OldNameRow>): AsyncGenerator<{ rows: JsonRow[] }> {
   let part: JsonRow[] = [];
   let bytes = 0;
@@ -87,7 +87,7 @@ export async function* oldNameParts(rows: AsyncIterable<OldNameRow>): AsyncGener
 export function oldNameCommands(db: Database) {
   const add = oldNameAdder(db);
   return {
-    /** Adds those of the rows that are not there; none where all are. @returns how many */
+    /** Adds the rows that are missing. @returns how many */
     'names.add': ({ rows }: { rows: readonly JsonRow[] }): number => {
       const whole = JSON.parse(JSON.stringify(rows), fromJson) as OldNameRow[];
       return whole.filter((row) => add(row)).length;

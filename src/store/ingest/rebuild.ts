@@ -1,4 +1,4 @@
-/** The index made anew from the journal, beside the one that is there until the new one is whole. */
+/** Rebuilds the index from the journal, beside the present index, which stays until the new one is whole. */
 
 import { existsSync } from 'node:fs';
 import { DiskFullError, OperatorError } from '../../base/errors.ts';
@@ -16,7 +16,7 @@ import { hooksLostWith, type LostHook } from '../hooks/earlier-hooks.ts';
 import type { Head } from '../log/entry.ts';
 import { type IngestOptions, openIngest, otherSendMany } from './ingest.ts';
 
-/** @throws OperatorError where the journal is not the whole of what happened */
+/** @throws OperatorError where the journal lacks its first entries */
 function requireWholeJournal(directory: string, journal: JournalReads): void {
   const trimmedTo = journal.trimmedTo();
   if (trimmedTo === 0) return;
@@ -29,7 +29,7 @@ function requireWholeJournal(directory: string, journal: JournalReads): void {
   );
 }
 
-/** What the present index holds that a new one would not, in words; null where nothing. */
+/** A sentence that says what the present index has and a new one would lack; null where nothing. */
 function wouldBeLost(place: Head, journal: JournalReads): string | null {
   switch (fitOf(place, journal)) {
     case 'fits':
@@ -49,15 +49,15 @@ function requireNothingLost(directory: string, journal: JournalReads): void {
 }
 
 export interface RebuildOptions extends Omit<IngestOptions, 'staging'> {
-  /** Whether data that the journal lacks may be lost. */
+  /** Whether to rebuild although the journal lacks data of the present index. */
   force: boolean;
-  /** Whether another process may serve the present index meanwhile, and write to it. */
+  /** Whether another process may serve the present index and write to it during the rebuild. */
   beside?: boolean;
   /** Returns the free bytes on the disk of a directory; tests replace it. */
   free?: (directory: string) => number | null;
   /** Called with each secondary index before it is made. */
   making?: (progress: SecondaryIndexProgress) => void;
-  /** Called with the chainhooks that only an old index has, before it goes. */
+  /** Called with the chainhooks that only the old index has, before it is removed. */
   lost?: (hooks: readonly LostHook[]) => void;
 }
 
@@ -73,12 +73,12 @@ function makeIndex({ making = () => {}, ...options }: RebuildOptions, staging: s
   }
 }
 
-/** Bytes that a rebuild leaves free for the server beside it. */
+/** Bytes of disk space that a rebuild leaves to the server beside it. */
 const LEFT_FREE = 1_000_000_000;
 
 /**
- * What a rebuild beside a server may not do: fill its disk, or make an index that the server refuses.
- * @returns bytes that the new index may have
+ * Checks that a rebuild beside a server neither fills its disk nor makes an index that the server refuses.
+ * @returns maximum bytes of the new index
  * @throws DiskFullError, OperatorError
  */
 function requireServable({ directory, sendMany, free = freeBytes }: RebuildOptions): number {
@@ -103,7 +103,7 @@ function requireSameSendMany(directory: string, wanted: SendManySetting): void {
   );
 }
 
-/** Gives the new index to the server that runs, or puts it in its place where none does. @returns whether it is in its place */
+/** Leaves the new index to a running server, or installs it where none runs. @returns whether it is installed */
 function handOver(directory: string): boolean {
   try {
     using lock = new DisposableStack();
@@ -117,11 +117,11 @@ function handOver(directory: string): boolean {
 }
 
 /**
- * Replays the journal into a new index, and puts it in the place of the old one. Where it fails or is stopped, the old index
- * is as it was.
- * @returns the height of its tip, and whether it is in its place: beside a server it is the server that puts it there
- * @throws OperatorError where the journal is not whole, or the index holds what it lacks, unless that may be lost; LockHeldError
- *   while another process writes, or makes an index
+ * Replays the journal into a new index, and installs it in place of the old one. If this fails or is stopped, the old index
+ * is unchanged.
+ * @returns the height of its tip, and whether it is installed: beside a server, the server does so
+ * @throws OperatorError where the journal is not whole, or lacks data of the index and `force` is false; LockHeldError while
+ *   another process writes, or makes an index
  */
 export function rebuildIndex(options: RebuildOptions): { tipHeight: number; isInPlace: boolean } {
   const { directory, force, beside = false } = options;
@@ -148,7 +148,7 @@ export function rebuildIndex(options: RebuildOptions): { tipHeight: number; isIn
     const limit = beside ? { mostBytes: requireServable(options) } : {};
     const staging = openStaging(directory, force);
     const tipHeight = makeIndex({ ...options, ...limit }, staging);
-    // Before the old index goes, so that they aren't lost unseen.
+    // Before the old index is removed, so that their loss is reported.
     const lost = hooksLostWith(directory, staging, force);
     if (lost.length > 0) options.lost?.(lost);
     offerIndex(directory);

@@ -1,6 +1,6 @@
 /**
- * Keeps the journal of a server short, where the operator wants that: entries that a verified backup holds are removed
- * once they are old enough, in small batches between the events.
+ * Trims the journal of a server, where the operator wants that: removes entries that are old enough and in a verified
+ * backup, in small batches between the events.
  */
 import type { Database } from 'bun:sqlite';
 import type { Every } from '../../base/clock.ts';
@@ -16,7 +16,7 @@ import { RETAINED_BLOCKS } from './block-payloads.ts';
 /** How long entries are retained: a number of days, or until a backup holds them (`snapshot`, as the flag says). */
 export type JournalRetention = number | 'snapshot';
 
-/** `snapshot` is where the backup is that holds the removed entries. */
+/** `snapshot`: location of the backup that holds the removed entries. */
 export type RetentionEvent =
   | { event: 'journal_trimmed'; entries: number; up_to: number; snapshot: string }
   | { event: 'journal_not_trimmed'; reason: string };
@@ -29,16 +29,16 @@ interface RetentionOptions {
   now: () => number;
   every: Every;
   connect?: Connect;
-  /** The size of a batch, and blocks whose entries are retained; others than usual are for tests. */
+  /** Size of a batch, and number of retained blocks; tests use others than the defaults. */
   batch?: TrimmingBatch;
   blocks?: number;
 }
 
 /** Milliseconds between two batches. */
 const EVERY_MS = 1_000;
-/** A batch is removed within some milliseconds, and is not worth its sync for less. */
+/** A batch is removed within milliseconds; a smaller one isn't worth its sync. */
 const BATCH: TrimmingBatch = { entries: 200, bytes: 8_000_000 };
-/** Batches after which the index is asked again which entries it may still read. */
+/** Number of batches after which the index is queried again for the oldest entry that it needs. */
 const BATCHES_BETWEEN_LOOKS = 60;
 
 const DAY_US = 86_400_000_000;
@@ -47,13 +47,13 @@ const MICROSECONDS = 1_000;
 const CATCHING_UP = storedStage.numberOf('catching_up');
 const RUNNING = storedBackfillState.numberOf('running');
 
-/** Lowest height of a block that hooks which catch up, and backfills, have still to read. */
+/** Lowest block height that hooks which catch up, and running backfills, have still to read. */
 const LOWEST_FOR_HOOKS = `
   SELECT min(height) AS height FROM (
     SELECT min(cursor_height) AS height FROM hooks WHERE stage = ${CATCHING_UP}
     UNION ALL SELECT min(next_height) FROM hook_backfills WHERE state <= ${RUNNING})`;
 
-/** The oldest entry that holds a block from a height on, canonical or not. */
+/** The oldest entry that holds a block of a height or above, canonical or not. */
 const OLDEST_ENTRY = `
   SELECT min(p.journal_id) AS id FROM block_payloads p
     JOIN (SELECT index_block_hash FROM blocks WHERE height >= ?1
@@ -62,9 +62,9 @@ const OLDEST_ENTRY = `
 
 /**
  * The oldest entry that the index may still read: a fork reverts blocks by their payloads, and hooks that catch up are
- * evaluated on them.
- * @param blocks below the tip that a fork may revert
- * @returns null where the index needs none
+ * evaluated with them.
+ * @param blocks number of blocks below the tip that a fork may revert
+ * @returns the number of the entry; null where the index needs none
  */
 function oldestNeeded(db: Database, blocks: number): number | null {
   const tip = db.query<{ height: number | null }, []>('SELECT max(height) AS height FROM blocks').get()?.height ?? 0;
@@ -73,7 +73,7 @@ function oldestNeeded(db: Database, blocks: number): number | null {
   return db.query<{ id: number | null }, [number]>(OLDEST_ENTRY).get(from)?.id ?? null;
 }
 
-/** What a backup allows: entries up to one may be removed, or none for a reason that the log names. */
+/** What the newest backup allows: removal up to an entry, or none for a reason that is logged. */
 type Allowed = { upTo: number; location: string } | { reason: string };
 
 /** @param first the oldest entry of the journal */
@@ -85,7 +85,7 @@ function allowedByBackup(directory: string, journal: JournalTrimming, first: num
   return { reason: `the backup at ${location} is of another journal` };
 }
 
-/** What became of a batch: removed entries, nothing for a reason that the log names, or nothing since all are to be retained. */
+/** Outcome of a batch: removed entries, none for a reason that is logged, or null since all must be retained. */
 type Trimmed = { entries: number; upTo: number; location: string } | { reason: string } | null;
 
 /** Retention with the files open. */
@@ -93,7 +93,7 @@ function openRetention(options: RetentionOptions) {
   const { directory, retention, now, connect, batch = BATCH, blocks = RETAINED_BLOCKS } = options;
   const journal = openJournalTrimming(directory, connect);
   const index = openReader(directory);
-  /** Entries from here on are needed; asked for now and then. */
+  /** Entries from this number on are needed; queried from time to time. */
   let needed: number | null = null;
   let batches = 0;
 
@@ -110,7 +110,7 @@ function openRetention(options: RetentionOptions) {
   }
 
   return {
-    /** Removes the next entries that may go. @throws SQLiteError, OperatorError */
+    /** Removes the next batch of entries. @throws SQLiteError, OperatorError */
     trim(): Trimmed {
       const range = journal.oldest(batch);
       if (range === null) return null;
@@ -131,7 +131,7 @@ function openRetention(options: RetentionOptions) {
 
 /**
  * Begins to trim the journal of a directory that this process writes.
- * @returns what ends it
+ * @returns a function that ends it
  */
 export function startRetention(options: RetentionOptions): () => void {
   const { log, every } = options;
@@ -158,9 +158,9 @@ export function startRetention(options: RetentionOptions): () => void {
       else if ('reason' in done) sayOnce(done.reason);
       else removed = { ...done, entries: removed.entries + done.entries };
     } catch (error) {
-      // The backup's note can't be read.
+      // The note of the newest backup can't be read.
       if (error instanceof OperatorError) sayOnce(error.message);
-      // What fails here fails for the events, too, which say so; another batch follows.
+      // Events fail for the same reason and report it; the next batch tries again.
       else if (unavailable(error) === null) throw error;
     }
   }

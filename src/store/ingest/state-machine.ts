@@ -1,4 +1,4 @@
-/** What makes tables of the chain and of the commands among the journal's entries, and nothing else. */
+/** A state machine: tables that are a function of the chain and of the commands among the journal's entries alone. */
 
 import type { Block } from '../../chain/block.ts';
 import type { Network } from '../../chain/network.ts';
@@ -7,11 +7,11 @@ import type { ChainChange } from './chain-writer.ts';
 import type { CommandRegistry } from './commands.ts';
 import type { TransactionListener } from './event.ts';
 
-/** What a machine works with. */
+/** What a state machine is made with. */
 export interface MachineParts {
   store: HookStore;
   history: ChainHistory;
-  /** Null until a block came. */
+  /** Null before the first block. */
   network: () => Network | null;
 }
 
@@ -20,13 +20,13 @@ export interface StateMachine {
   commands: CommandRegistry;
 }
 
-/** Makes a machine that an index is opened with, before anything is applied. */
+/** Makes a state machine when an index is opened, before any entry is applied. */
 export type ComposeMachine = (parts: MachineParts) => StateMachine;
 
-/** What takes part in the changes of the chain, inside the transaction of each. */
+/** Follows the changes of the chain, in the transaction of each. */
 export interface ChainFollower extends TransactionListener {
   /**
-   * May write. What it throws undoes the event.
+   * May write. An error that it throws rolls back the event.
    * @param at Unix milliseconds of the entry that changed the chain
    */
   changed(change: ChainChange, at: number): void;
@@ -34,7 +34,7 @@ export interface ChainFollower extends TransactionListener {
   recovered(): void;
 }
 
-/** The known blocks, for those who follow the chain. */
+/** The known blocks. */
 export interface ChainHistory {
   tip(): { height: number; indexBlockHash: Uint8Array };
   /** Index block hash of the canonical block at a height. */

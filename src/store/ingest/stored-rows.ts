@@ -1,11 +1,11 @@
-/** Rows of the mempool's table, as those who decide what becomes of transactions read them. */
+/** Rows of the table of the mempool, with the columns that decide their state. */
 import type { Database } from 'bun:sqlite';
 import { MEMPOOL_STATE } from '../rows/enums.ts';
 import { type AsText, prepared, type Stored } from '../rows/statement.ts';
 
 const { pending: PENDING } = MEMPOOL_STATE;
 
-/** What of a row decides what becomes of it. Nonces are decimal: numbers are exact below 2^53 alone. */
+/** Columns that decide a transaction's state. Nonces are decimal texts, since numbers are exact only below 2^53. */
 export interface MempoolRow
   extends Stored<
       'mempool_transactions',
@@ -30,7 +30,7 @@ export interface MempoolRow
 const mempoolColumns = `rowid AS id, rowid AS place, tx_id, state, sender_id, CAST(nonce AS TEXT) AS nonce, sponsor_id,
     CAST(sponsor_nonce AS TEXT) AS sponsor_nonce, fee, received_at, receipt_block_height, recipient_id, contract_id`;
 
-/** The account nonces a transaction spends: its origin's, and its sponsor's or again its origin's as payer. */
+/** The nonces that a transaction spends: its origin's, and its sponsor's, or its origin's again where it has no sponsor. */
 export interface Spends {
   sender: number;
   nonce: bigint;
@@ -39,9 +39,9 @@ export interface Spends {
 }
 
 /**
- * The rows of a table that use a nonce of ?1 and ?2 (the origin's account and nonce) or of ?3 and ?4 (the payer's), each as
- * their origin or as their sponsor: an account has one counter for both of its parts. A row may be found twice.
- * @param select up to WHERE, from `transactions` or `mempool_transactions`
+ * SQL for the rows that spend the nonce of ?1 and ?2 (the origin's account and nonce) or of ?3 and ?4 (the payer's), as
+ * origin or as sponsor: an account has one counter for both. A row may be found twice.
+ * @param select the statement up to WHERE, from `transactions` or `mempool_transactions`
  */
 export const usersOfNonces = (select: string): string =>
   `${select} sender_id = ?1 AND nonce = ?2
@@ -49,7 +49,7 @@ export const usersOfNonces = (select: string): string =>
     UNION ALL ${select} sender_id = ?3 AND nonce = ?4 AND (?3 <> ?1 OR ?4 <> ?2)
     UNION ALL ${select} sponsor_id = ?3 AND sponsor_nonce = ?4 AND (?3 <> ?1 OR ?4 <> ?2)`;
 
-/** What finds rows of the table through this connection. */
+/** Finds rows of the table. */
 export function storedRows(db: Database) {
   const select = `SELECT ${mempoolColumns} FROM mempool_transactions WHERE`;
   const byId = db.prepare<MempoolRow, [Uint8Array]>(`${select} tx_id = ?1`);

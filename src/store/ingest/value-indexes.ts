@@ -1,6 +1,6 @@
 /**
- * Indexes of decoded values as they come and go: what the operator asks for, the entries of the blocks that were there
- * before, and the end of what nobody asks for any more. Blocks that come meanwhile write their own entries
+ * Indexes of decoded values: adds those that the operator asks for, fills them with the entries of earlier blocks, and
+ * removes those that the operator no longer asks for. New blocks write their entries with their effects
  * (effects/value-index-writer.ts).
  */
 import type { Database } from 'bun:sqlite';
@@ -22,9 +22,9 @@ const isSame = (a: ValueIndexChoice, b: ValueIndexChoice): boolean =>
   a.subject === b.subject && a.contract === b.contract && a.scope === b.scope;
 
 /**
- * Takes note of what the operator asks for. A new index has the entries of what comes from now on; batches add those of
- * before, and remove what isn't asked for any more.
- * @param write runs in a transaction; not called where nothing is new
+ * Stores what the operator asks for. A new index gets the entries of new blocks; batches add those of earlier blocks, and
+ * remove the entries of indexes that aren't asked for any more.
+ * @param write runs its argument in a transaction; not called where nothing is new
  */
 export function chooseValueIndexes(
   db: Database,
@@ -48,7 +48,7 @@ export function chooseValueIndexes(
   });
 }
 
-/** What a batch did: the index that it worked on, and whether this is whole or gone with it. */
+/** Outcome of a batch: the index that it worked on, and whether the index is now filled or removed. */
 interface ValueIndexBatch {
   index: ValueIndex;
   ended: boolean;
@@ -56,10 +56,10 @@ interface ValueIndexBatch {
 
 /** Maximum logs, calls or entries of a batch. */
 const BATCH_ROWS = 50;
-/** Bytes that are decoded in a batch, after which no other log or call is. */
+/** Decoded bytes after which a batch ends. */
 const BATCH_BYTES = 50_000;
 
-/** Something that is indexed: its place and its fields. */
+/** A log or call that is indexed, with its position and its fields. */
 interface Indexed {
   place: EventPosition;
   bytes: number;
@@ -70,7 +70,7 @@ type LogRow = Stored<'events', 'position' | 'event_index' | 'value'>;
 
 type CallRow = CallColumns & Stored<'transactions', 'position' | 'function_name'>;
 
-/** What is before a place, the last first. */
+/** Reads the logs or calls before the position up to which an index is filled, the last first. */
 function olderOnes(db: Database, most: number) {
   const contractId = db.prepare<Stored<'principals', 'id'>, [string]>('SELECT id FROM principals WHERE address = ?1');
   const logs = db.prepare<LogRow, [number, number, number, number]>(
@@ -103,9 +103,9 @@ function olderOnes(db: Database, most: number) {
 }
 
 /**
- * What brings the indexes nearer to what the operator asks for, by one small batch in the transaction that is open.
- * @param most logs, calls or entries of a batch
- * @returns a function whose answer is null where nothing is left to do
+ * Does the work on the indexes, one small batch for each call, in the open transaction.
+ * @param most maximum logs, calls or entries of a batch
+ * @returns a function that returns null where no work is left
  */
 export function valueIndexBatches(db: Database, most = BATCH_ROWS): () => ValueIndexBatch | null {
   const all = valueIndexes(db);
@@ -129,7 +129,7 @@ export function valueIndexBatches(db: Database, most = BATCH_ROWS): () => ValueI
 
   /** @returns whether the index is whole */
   function fill(index: ValueIndex): boolean {
-    // Read before anything is written: a statement must not go on while rows of its transaction change.
+    // All are read before the first write: a statement must not go on while rows of its transaction change.
     const ones: Indexed[] = [];
     let bytes = 0;
     for (const one of older(index)) {
@@ -155,11 +155,11 @@ export function valueIndexBatches(db: Database, most = BATCH_ROWS): () => ValueI
 interface ValueIndexName {
   of: ValueIndex['subject'];
   contract: string;
-  /** Null for all. */
+  /** Null for all fields. */
   field: string | null;
 }
 
-/** What is said of the work. */
+/** Log events of the work. */
 export type ValueIndexEvent =
   | ({ event: 'value_index_complete' } & ValueIndexName)
   | ({ event: 'value_index_removed' } & ValueIndexName)
@@ -172,7 +172,7 @@ interface ValueIndexingOptions {
   log: (event: ValueIndexEvent) => void;
 }
 
-/** Milliseconds until the work goes on where the database was unavailable. */
+/** Milliseconds until the work is tried again where the database was unavailable. */
 const RETRY_MS = 1_000;
 
 const nameOf = ({ subject, contract, scope }: ValueIndex): ValueIndexName => ({
@@ -181,15 +181,18 @@ const nameOf = ({ subject, contract, scope }: ValueIndex): ValueIndexName => ({
   field: scope === '' ? null : scope,
 });
 
-/** Starts to make the indexes that the operator asks for, in turns between the events of the node. @returns a function that ends it, and resolves when the turn under way is over */
+/**
+ * Starts the work on the indexes, in turns between the events of the node.
+ * @returns a function that ends it, and resolves when the present turn is over
+ */
 export function startValueIndexing({ write, batch, clock, log }: ValueIndexingOptions): () => Promise<void> {
   let stopped = false;
   let cancelRetry = () => {};
-  /** Indexes that the batches of a turn ended: reported once they are committed. */
+  /** Indexes that the batches of a turn filled or removed: reported once they are committed. */
   let ended: ValueIndex[] = [];
   const applyBatches = batchTurns(write, clock);
 
-  /** @returns whether nothing is left to do */
+  /** @returns whether no work is left */
   async function turn(): Promise<boolean> {
     ended = [];
     const done = await applyBatches(

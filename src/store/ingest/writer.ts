@@ -1,21 +1,21 @@
 /**
- * The writer: the one place where entries go into the index and the journal, whoever they come from.
+ * The writer: the one place where entries are written to the index and the journal.
  *
  *     begin · apply(entry) · append to the log · append to the journal, which is synced · commit the index
  *
- * An entry is applied in the open transaction of the index first: what can't be applied is refused and never appended. Then
- * it is appended to the log. A single host's log is its journal, which accepts the entry at once; the log that hosts share
- * answers later, and may say that another entry is there. The journal commits before the index. Whatever the moment of
- * a crash, an entry that is not in the journal was not answered and will come again, and one that is in the journal and not
- * in the index is applied before anything else.
+ * An entry is first applied in the open transaction of the index: one that can't be applied is refused and never appended.
+ * Then it is appended to the log. A single host's log is its journal, which accepts the entry at once; the log that hosts
+ * share answers later, and may answer that it has another entry. The journal commits before the index. So after a crash at
+ * any moment, an entry that is not in the journal was not acknowledged and will come again, and one that is in the journal
+ * but not in the index is applied before anything else.
  *
- * The commit of the index is the dear part, since a block changes some hundred pages, many of which the next block changes
- * again. So the index has group commits: between the entries of a group its transaction stays open, and they are pending.
- * Where it is rolled back, the journal brings them back.
+ * The commit of the index is expensive, since a block changes some hundred pages, many of which the next block changes again.
+ * So the index has group commits: its transaction stays open between the entries of a group, which are pending. If it is
+ * rolled back, the entries are replayed from the journal.
  *
  * Any call of either database may fail, and SQLite may have ended the transaction by itself then. After a failure nothing is
- * assumed: no transaction stays open, what was made from it in memory is forgotten, and before the next
- * transaction both files are asked where they stand.
+ * assumed: no transaction stays open, memory that depends on it is discarded, and the heads of both files are read before the
+ * next transaction.
  */
 import type { Database } from 'bun:sqlite';
 import type { Clock } from '../../base/clock.ts';
@@ -33,13 +33,13 @@ import type { IngestLog, Outcome, ReceivedEvent, TransactionListener } from './e
 import type { Applied, EventRouter } from './event-router.ts';
 import { UnknownParentError } from './known-blocks.ts';
 
-/** Appends an entry to a log whose newest one is at `head`; at once, or later. */
+/** Appends an entry to a log whose newest entry is `head`, synchronously or not. */
 export type AppendEntry = (entry: Entry, head: Head) => Appended | Promise<Appended>;
 
 /** The log of a single host: the commit of its journal appends the entry. */
 export const journalAlone = (): Appended => 'appended';
 
-/** An entry of the log that doesn't follow the host's last one: its number or its chain value is another. */
+/** An entry of the log does not follow the host's last one: its number or its chain value differs. */
 export class ForeignEntryError extends Error {
   override readonly name = 'ForeignEntryError';
   constructor(
@@ -52,7 +52,7 @@ export class ForeignEntryError extends Error {
   }
 }
 
-/** An entry that this program can't apply, though another host did. */
+/** This program can't apply an entry that another host applied. */
 class InapplicableEntryError extends OperatorError {
   constructor(
     readonly id: number,
@@ -70,41 +70,41 @@ class InapplicableEntryError extends OperatorError {
   }
 }
 
-/** Whether an entry can't be applied for what it is, and not for want of a file that can be written or read. */
+/** Whether the entry itself is the reason that it can't be applied, and not a file that can't be written or read. */
 const isOfTheEntry = ({ path }: Entry, cause: unknown): cause is Error =>
   cause instanceof PayloadError ||
   cause instanceof UnknownParentError ||
   // Another host applied the command, so that it can't be refused.
   (path === COMMAND_PATH && cause instanceof Error && !isStorageError(cause));
 
-/** A group is committed once no event came for this time. */
+/** Milliseconds without an event after which a group is committed. */
 const GROUP_QUIET_MS = 20;
 /** Group-commit window: how long an acknowledged event may stay invisible to other threads and processes. */
 const GROUP_WINDOW_MS = 100;
 /** Bytes of events at which a group is committed at once. */
 const GROUP_BYTES = 8_000_000;
 /**
- * Bytes of a group of an import or a replay. A commit writes each page that changed once, and most are pages of busy accounts,
- * so that large groups write fewer pages.
+ * Bytes of a group of an import or a replay. A commit writes each changed page once, and most of them hold busy accounts, so
+ * large groups write fewer pages.
  */
 const GROUP_BYTES_OF_IMPORT = 32_000_000;
 /**
- * Entries before the newest among which an event that only the journal holds is looked for: it may come from each of
- * several nodes, and once more from each.
+ * Number of the newest entries among which a repeated event that changes nothing in the index is looked for: several nodes may
+ * post it, each of them twice.
  */
 const LOOK_BACK = 1_000;
 
 /**
- * The state of the transactions. `unrecovered`: a call failed, or none was made yet, so that the content of the files isn't
- * known, or the journal is ahead. `pending`: the index's transaction is open and has entries that the journal committed; nothing
- * is being written. `open`: something is being written.
+ * The state of the transactions. `unrecovered`: a call failed, or none was made yet, so that the positions of the files aren't
+ * known, or the journal is ahead. `pending`: the index's transaction is open with entries that the journal has committed, and
+ * no write is under way. `open`: a write is under way.
  */
 type State = 'unrecovered' | 'idle' | 'pending' | 'open';
 
 interface WriterOptions {
   index: Database;
   journal: Journal;
-  /** The place of the index, as its open transaction has it. */
+  /** The position of the index, read and written in its open transaction. */
   places: Places;
   router: Pick<EventRouter, 'apply' | 'store'>;
   commands: Pick<EntryCommands, 'apply' | 'propose'>;
@@ -112,47 +112,47 @@ interface WriterOptions {
   /** Counts the commits of the index. */
   commits: CommitCount;
   health: WriterHealth;
-  /** The timer of group commits; null where each event is committed by itself. */
+  /** The timer of group commits; null where each event has a commit of its own. */
   after: Clock['after'] | null;
-  /** The journal's last entry that is applied. */
+  /** Number of the journal's last entry that is applied. */
   upTo: number;
-  /** Whether entries that the journal brings back are pushed to subscribers. */
+  /** Whether the changes of replayed entries are pushed to subscribers. */
   isLive: () => boolean;
   /** Called for each event that was applied, once it is durable. */
   report: (applied: Applied) => void;
-  /** Called with the number of entries that the journal brought back. */
+  /** Called with the number of replayed entries. */
   replayed: (entries: number) => void;
 }
 
-/** What an own entry came to. */
+/** The outcome of an own entry that was applied and is not in the log yet. */
 interface Proposed<T> {
   result: T;
-  /** What becomes the entry; null where nothing was changed. */
+  /** The event that becomes the entry; null where nothing changed. */
   event: ReceivedEvent | null;
 }
 
-/** What is done with `value`, which may come later. */
+/** Calls `next` with a value, or with the value of a promise. */
 const then = <A, B>(value: A | Promise<A>, next: (value: A) => B): B | Promise<B> =>
   value instanceof Promise ? value.then(next) : next(value);
 
 export class Writer {
-  /** The order of all that is written, where others than the node write, too. */
+  /** The order of all writes, where not only the node's events are written. */
   readonly queue = new WriterQueue();
   readonly #options: WriterOptions;
   #state: State = 'unrecovered';
   /** Whether the index's transaction has entries that the journal committed. */
   #hasPending = false;
-  /** Whether a lock of another process is waited for: this thread stands still meanwhile, so not again while it is locked. */
+  /** Whether to wait for a lock of another process. The wait blocks this thread, so there is only one until the lock is free. */
   #isPatient = true;
-  /** The place of the index as the open transaction has it; null where it isn't known. It is written with each commit. */
+  /** The position of the index in the open transaction; null until it is read. It is written with each commit. */
   #place: Head | null = null;
   #isMoved = false;
   #committedPosition: Head | null = null;
-  /** The last entry: a node that missed our answer sends it again. */
+  /** The last entry: a node that missed the answer sends the event again. */
   readonly #last = lastEvent();
   /** The events of a batch that are applied in the open transaction. */
   #batch: ReceivedEvent[] = [];
-  /** Bytes of the pending group, and what cancels its timers: that since the last event, and that since the first. */
+  /** Bytes of the pending group, and the functions that cancel its timers: since the last event, and since the first. */
   #bytes = 0;
   #cancelQuiet: (() => void) | null = null;
   #cancelWindow: (() => void) | null = null;
@@ -165,13 +165,13 @@ export class Writer {
     return this.#state === 'open';
   }
 
-  /** The last entry of the index, that of the open transaction included. */
+  /** The last entry of the index, including the open transaction. */
   place(): Head {
     this.#place ??= this.#options.places.current();
     return this.#place;
   }
 
-  /** The last entry that others can see. */
+  /** The last entry that readers can see. */
   committedPosition(): Head {
     if (this.#committedPosition === null) this.recover();
     return this.#committedPosition ?? this.place();
@@ -180,13 +180,13 @@ export class Writer {
   // ── Entries of this host ──
 
   /**
-   * Accepts an event of this host's node. When this is done, the event is in the log and on the disk.
+   * Accepts an event of this host's node. When this returns or resolves, the event is in the log and on the disk.
    * @returns `conflict` where the log has another entry; then nothing has changed
-   * @throws PayloadError where it can't be understood, UnknownParentError where another must come first, what `append` throws;
+   * @throws PayloadError where it can't be read, UnknownParentError where its parent must come first, what `append` throws;
    *   then nothing has changed. StoreUnavailableError where it could not be written: it must be sent again
    */
   event(event: ReceivedEvent, append: AppendEntry): Outcome | 'conflict' | Promise<Outcome | 'conflict'> {
-    // An event that only the journal has is applied first, so that it is known when it comes again.
+    // Entries that only the journal has are applied first, so that a repeated event is recognised.
     this.recover();
     if (this.#last.is(event)) return this.#wholly(() => this.#notedProgress(event));
     const payload = readPayload(event.path, event.text);
@@ -211,9 +211,9 @@ export class Writer {
   }
 
   /**
-   * Accepts a command of this host, which everybody sees when this is done. One that changes nothing is not appended.
+   * Accepts a command of this host, which readers see when this returns or resolves. One that changes nothing is not appended.
    * @param receivedAt Unix microseconds
-   * @returns what the command's function returned, and whether there is an entry for it; `conflict` as with an event
+   * @returns what the command's function returned, and whether an entry was appended for it; `conflict` as with an event
    * @throws what the command's function and `append` throw; then nothing has changed
    */
   command(
@@ -230,9 +230,9 @@ export class Writer {
   }
 
   /**
-   * Applies what becomes an entry, appends it to the log and then to the journal.
-   * @param propose applies it as the entry of a number
-   * @param commit makes durable what was written
+   * Applies an event or command, appends its entry to the log and then to the journal.
+   * @param propose applies it, given the number of its entry
+   * @param commit makes the entry durable
    */
   #submit<T>(
     propose: (id: number) => Proposed<T>,
@@ -281,14 +281,14 @@ export class Writer {
     });
   }
 
-  /** Keeps how far the source of an event is read, in the open transaction or in a new one. @returns whether there is one */
+  /** Writes how far the source of an event is read, in the open transaction or in a new one. @returns whether it did */
   #noteProgress({ read }: ReceivedEvent): boolean {
     if (read === undefined) return false;
     this.setImported(read.source, read.upTo);
     return true;
   }
 
-  /** Leaves out an event that was accepted before. */
+  /** Skips an event that was accepted before. */
   #notedProgress(event: ReceivedEvent): 'repeated' {
     if (this.#noteProgress(event)) this.#addToGroup(event.text.length);
     return 'repeated';
@@ -300,10 +300,10 @@ export class Writer {
     this.#guarded(() => this.#options.journal.imports.set(source, upTo));
   }
 
-  /** Makes an event durable that was applied in the open transaction, and pending in the index. */
+  /** Makes an applied event durable in the journal, and pending in the index. */
   #addToGroup(bytes: number): void {
     const { after, health } = this.#options;
-    // Where writes fail, each event shows by itself whether they still do.
+    // While writes fail, each event tries a whole commit.
     if (after === null || health.failing() !== null) {
       this.#commit();
       return;
@@ -321,8 +321,8 @@ export class Writer {
   }
 
   /**
-   * Commits the pending group, so that others can read it. A failure is noted in the writer's health: the journal brings the
-   * events back, and reads go on with what was committed before.
+   * Commits the pending group, so that others can read it. A failure is noted in the writer's health: the entries are replayed
+   * from the journal later, and readers see what was committed before.
    */
   publish(): void {
     this.#cancelQuiet?.();
@@ -340,9 +340,9 @@ export class Writer {
   // ── Events of an import ──
 
   /**
-   * Applies an event of a batch, which `commitBatchToJournal` or `commitBatch` makes durable. Where an event fails, those before
-   * it stay: they are applied again, which costs less than a savepoint before each event.
-   * @throws what `event` throws; those before stay, unless the store fails
+   * Applies an event of a batch, which `commitBatchToJournal` or `commitBatch` makes durable. If an event fails, those before
+   * it are applied again, which costs less than a savepoint before each event.
+   * @throws as `event`; those before it stay applied, unless the store fails
    */
   applyInBatch(event: ReceivedEvent): Applied {
     const { router, journal } = this.#options;
@@ -367,7 +367,7 @@ export class Writer {
     }
   }
 
-  /** Makes what was applied durable. Others may not see it before `commitBatch`. @throws StoreUnavailableError */
+  /** Makes the applied events durable. Readers may not see them before `commitBatch`. @throws StoreUnavailableError */
   commitBatchToJournal(): void {
     this.#commitToJournal();
     this.#bytes += this.#batch.reduce((sum, { text }) => sum + text.length, 0);
@@ -378,7 +378,7 @@ export class Writer {
     collectAll();
   }
 
-  /** Makes what was applied durable, and lets others see it. @throws StoreUnavailableError */
+  /** Makes the applied events durable and readable. @throws StoreUnavailableError */
   commitBatch(): void {
     this.#batch = [];
     this.#bytes = 0;
@@ -386,7 +386,7 @@ export class Writer {
     this.#commitPending();
   }
 
-  /** Rolls back what was applied since the last `commitBatchToJournal`. @throws StoreUnavailableError */
+  /** Rolls back the events applied since the last `commitBatchToJournal`. @throws StoreUnavailableError */
   rollbackBatch(): void {
     this.#batch = [];
     this.rollback();
@@ -397,7 +397,7 @@ export class Writer {
   /** Applies an entry in the open transaction. */
   #apply(entry: Entry, live: boolean): Applied {
     const applied = this.#applied(entry, live);
-    // An entry that changes nothing (it may have, before a fix of ours) has its number all the same.
+    // An entry that changes nothing (it may have, before a fix of this program) has its number all the same.
     this.#moveTo(entry);
     return applied;
   }
@@ -410,9 +410,9 @@ export class Writer {
   }
 
   /**
-   * Applies entries of the log; those that the host has already are passed over.
-   * @param live whether they are pushed to subscribers
-   * @param turn lets others have their turn between two entries
+   * Applies entries of the log, and skips those that the host has already.
+   * @param live whether their changes are pushed to subscribers
+   * @param turn yields to other work between two entries
    * @throws ForeignEntryError, InapplicableEntryError; then those before it are applied
    * @throws StoreUnavailableError; then none of them is applied
    */
@@ -460,7 +460,7 @@ export class Writer {
     }
   }
 
-  /** Applies the journal's entries that the index lacks: after a crash, after a failure, or for a new index. */
+  /** Applies the entries that only the journal has: after a crash, after a failure, or for a new index. */
   #replay(): void {
     const { journal, upTo, isLive, report, replayed } = this.#options;
     const first = this.place().id;
@@ -479,12 +479,12 @@ export class Writer {
       if (bytes >= GROUP_BYTES_OF_IMPORT) collectAll();
     }
     if (at > first) replayed(at - first);
-    // A commit that seemed to fail may be done all the same: its event is no news when it comes again.
+    // A commit that was reported as failed may be durable: the node then sends an event that is known.
     this.#last.note(journal.read(end));
   }
 
   /**
-   * Applies what another process appended to the journal; for an index that is made beside the one that is written.
+   * Applies entries that another process appended to the journal; for an index that is made beside a server.
    * @throws StoreUnavailableError
    */
   catchUp(): void {
@@ -499,7 +499,7 @@ export class Writer {
   // ── What is no entry ──
 
   /**
-   * Writes to a local table, which is no function of the log: all of it or nothing.
+   * Writes to a local table, which is no function of the log, all or nothing.
    * @throws what `work` throws, StoreUnavailableError
    */
   local<T>(work: () => T): T {
@@ -514,7 +514,7 @@ export class Writer {
     return result;
   }
 
-  /** Writes the least there is to both files. @throws StoreUnavailableError */
+  /** Makes the smallest possible write to both files. @throws StoreUnavailableError */
   probe(): void {
     const { index, journal } = this.#options;
     this.#begin();
@@ -527,19 +527,19 @@ export class Writer {
 
   // ── The transaction ──
 
-  /** Brings the index to the head of the journal, where a failure may have left it behind. @throws StoreUnavailableError */
+  /** Brings the index to the head of the journal, if a failure left it behind. @throws StoreUnavailableError */
   recover(): void {
     this.#guarded(() => this.#recover());
   }
 
-  /** Rolls back what was written; the journal brings back what it committed. @throws StoreUnavailableError */
+  /** Rolls back the open transaction. Entries that the journal committed are replayed. @throws StoreUnavailableError */
   rollback(): void {
     if (!this.isOpen) return;
     this.abandon();
     if (this.#state === 'unrecovered') this.recover();
   }
 
-  /** Rolls back what was written, also what the journal committed: before anything else, it is brought back. */
+  /** Rolls back the open transaction. Entries that the journal committed are replayed before the next one. */
   abandon(): void {
     if (!this.isOpen) return;
     const hasPending = this.#hasPending;
@@ -549,7 +549,7 @@ export class Writer {
     this.#hasPending = false;
   }
 
-  /** Opens a transaction over both files, unless one is open; goes on with a pending one. @throws StoreUnavailableError */
+  /** Opens a transaction on both files, unless one is open; continues a pending one. @throws StoreUnavailableError */
   #begin(): void {
     if (this.isOpen) return;
     const { index, journal } = this.#options;
@@ -562,24 +562,24 @@ export class Writer {
     this.#state = 'open';
   }
 
-  /** Makes what was written durable and readable. @throws StoreUnavailableError; then it is undone, or the journal has it */
+  /** Makes the open transaction durable and readable. @throws StoreUnavailableError; then it is rolled back, or in the journal */
   #commit(): void {
     if (!this.isOpen) return;
     const { journal, health } = this.#options;
     this.#guarded(() => {
       this.#requireOpen();
-      // The journal first: it can bring a commit of the index back.
+      // The journal first: a lost commit of the index can be replayed from it.
       journal.commit();
       this.#commitIndex();
     });
-    // Not where `local` ends: a small write may find room on a disk that is full for events.
+    // Not in `local`: a small write may find room on a disk that is too full for events.
     health.succeeded();
     this.#committed();
   }
 
   /**
-   * Makes what was written durable in the journal; the index's transaction stays open for the next entries of the group.
-   * @throws StoreUnavailableError; then it is undone, or the journal has it
+   * Makes the open transaction durable in the journal; the index's transaction stays open for the next entries of the group.
+   * @throws StoreUnavailableError; then it is rolled back, or in the journal
    */
   #commitToJournal(): void {
     if (!this.isOpen) return;
@@ -588,7 +588,7 @@ export class Writer {
     this.#hasPending = true;
   }
 
-  /** Commits the pending group to the index. @throws StoreUnavailableError; then the journal has what was written */
+  /** Commits the pending group to the index. @throws StoreUnavailableError; then its entries are in the journal */
   #commitPending(): void {
     if (this.#state !== 'pending') return;
     this.#guarded(() => {
@@ -601,8 +601,8 @@ export class Writer {
   }
 
   /**
-   * Between two calls of the writer, a reader may meet a failure with which SQLite ends the pending transaction: the journal
-   * brings back what it had.
+   * Notes that SQLite ended the pending transaction, after a failure of a reader between two calls of the writer. Its entries
+   * are replayed from the journal.
    */
   #noteLoss(): void {
     if (this.#state !== 'pending' || this.#options.index.inTransaction) return;
@@ -611,14 +611,14 @@ export class Writer {
     this.#forget();
   }
 
-  /** As with {@link #noteLoss}, where others had their turn in an open transaction. @throws StoreUnavailableError */
+  /** Requires an open transaction, as other code ran since it was opened. @throws StoreUnavailableError where SQLite ended it */
   #requireOpen(): void {
     const { index, journal } = this.#options;
     if (index.inTransaction && journal.inTransaction()) return;
     throw new StoreUnavailableError('io_error', new Error('SQLite ended the transaction'));
   }
 
-  /** Ends what was begun and wrote nothing. @throws StoreUnavailableError */
+  /** Ends a transaction that wrote nothing. @throws StoreUnavailableError */
   #endUnused(): void {
     if (!this.isOpen) return;
     if (!this.#hasPending) {
@@ -629,7 +629,7 @@ export class Writer {
     this.#state = 'pending';
   }
 
-  /** Runs `work`; where it throws, nothing stays of what it wrote. */
+  /** Runs `work`; if it throws, the open transaction is rolled back. */
   #wholly<T>(work: () => T): T {
     try {
       return work();
@@ -640,7 +640,7 @@ export class Writer {
   }
 
   /**
-   * Runs `work` in the open transaction. Where it throws, nothing of the transaction stays but what the journal committed.
+   * Runs `work` in the open transaction. If it throws, the transaction is rolled back, and pending entries are replayed.
    * @throws what `work` throws, StoreUnavailableError
    */
   #inTransaction<T>(work: () => T): T {
@@ -653,7 +653,7 @@ export class Writer {
     }
   }
 
-  /** Runs a part of a transaction; where it throws, nothing of the transaction stays. */
+  /** Runs a part of a transaction; if it throws, the transaction is rolled back and both files count as unknown. */
   #guarded<T>(part: () => T): T {
     try {
       return part();
@@ -663,8 +663,8 @@ export class Writer {
   }
 
   /**
-   * Rolls back the open transaction. What can't be ended now is ended before the next one.
-   * @returns what is to be thrown for `error`
+   * Rolls back the open transaction. If that fails, recovery rolls it back before the next one.
+   * @returns the error to throw in place of `error`
    */
   #undo(error: unknown): unknown {
     const { health } = this.#options;
@@ -692,7 +692,7 @@ export class Writer {
     for (const listener of this.#options.listeners) listener.recovered?.();
   }
 
-  /** Runs `work` in a transaction over the index alone. */
+  /** Runs `work` in a transaction of the index alone. */
   #onIndex<T>(work: () => T): T {
     this.#options.index.run('BEGIN IMMEDIATE');
     const result = work();
@@ -749,7 +749,7 @@ interface AppliedCommand {
   isAppended: boolean;
 }
 
-/** The entries that follow a host's last one, and the number of the first that doesn't; null where all do. */
+/** The entries that follow a host's last one, and the number of the first that doesn't follow; null where all do. */
 function linked(last: Head, entries: readonly Entry[]): { following: Entry[]; foreign: number | null } {
   const following: Entry[] = [];
   let at = last;
@@ -764,8 +764,6 @@ function linked(last: Head, entries: readonly Entry[]): { following: Entry[]; fo
   return { following, foreign: null };
 }
 
-/** The event that was committed last: a node that missed our answer sends it again. */
-
 interface Sent {
   path: string;
   text: string;
@@ -773,7 +771,7 @@ interface Sent {
 
 const hashOf = (text: string): bigint => Bun.hash(text) as bigint;
 
-/** Remembers one event, by what distinguishes it from others. */
+/** Remembers the last event by path, length and hash. */
 function lastEvent() {
   let last: { path: string; length: number; hash: bigint } | null = null;
   return {
@@ -789,16 +787,16 @@ function lastEvent() {
 }
 
 /**
- * The order of all that writes to the index: one job at a time, first come, first served. The event of a host that shares a
- * log keeps its transaction open while the log accepts it, and nobody else may write or end a transaction meanwhile.
+ * The order of all writes to the index: one job at a time, first come, first served. An event of a host that shares a log
+ * keeps its transaction open until the log answers, and no other job may write or end a transaction meanwhile.
  */
 export class WriterQueue {
   readonly #waiting: (() => void)[] = [];
   #isBusy = false;
 
   /**
-   * Runs a job when those before it are done. A job begins at once where none is under way, and one that returns no promise
-   * is done then: where nothing waits for others, this is a call.
+   * Runs a job after those before it. It begins at once if no job is under way; if it also returns no promise, it is done
+   * before this function returns.
    * @throws what the job throws
    */
   async run<T>(job: () => T | Promise<T>): Promise<T> {
@@ -820,14 +818,14 @@ export type WriterHealth = ReturnType<typeof writerHealth>;
 /** @param log called once when writes begin to fail, and once when they succeed again */
 export function writerHealth(log: IngestLog) {
   const failures = new Map<StoreFailure, number>();
-  /** The failure of the last write; null where the last one succeeded. */
+  /** The failure of the last write; null after a success. */
   let failing: StoreUnavailableError | null = null;
   let failedSince = 0;
 
   return {
     /**
-     * Notes what a write threw.
-     * @returns what is to be thrown on: a StoreUnavailableError where the store is to blame
+     * Notes an error of a write.
+     * @returns the error to throw: a StoreUnavailableError where the store is the cause
      */
     failed(error: unknown): unknown {
       const failure = unavailable(error);
@@ -839,7 +837,7 @@ export function writerHealth(log: IngestLog) {
       return failure;
     },
 
-    /** What was written to both files is committed. */
+    /** A transaction on both files is committed. */
     succeeded(): void {
       if (failing === null) return;
       failing = null;
@@ -847,29 +845,29 @@ export function writerHealth(log: IngestLog) {
       failedSince = 0;
     },
 
-    /** Why nothing can be written; null where it can. */
+    /** Why writes fail; null where they succeed. */
     failing: (): StoreUnavailableError | null => failing,
     /** How often writes failed since the start, by reason. */
     failures: (): ReadonlyMap<StoreFailure, number> => failures,
   };
 }
 
-/** Counts the commits of the process that writes, in memory that its threads share. */
+/** Counts the commits of the writing process, in memory shared with its threads. */
 export class CommitCount {
-  /** Odd while a commit is made, and greater by two after it. */
+  /** Odd while a commit is under way; greater by two after it. */
   readonly #count: Int32Array<SharedArrayBuffer>;
 
-  /** @param memory of another thread's count; else memory of its own */
+  /** @param memory of the count of another thread; new memory if omitted */
   constructor(memory = new SharedArrayBuffer(Int32Array.BYTES_PER_ELEMENT)) {
     this.#count = new Int32Array(memory);
   }
 
-  /** What another thread makes its count of. */
+  /** The memory to share with other threads. */
   get memory(): SharedArrayBuffer {
     return this.#count.buffer;
   }
 
-  /** Counts what commits; one that fails, too, since it may be done all the same. @throws what `commit` throws */
+  /** Counts a commit, also a failed one, since it may be durable all the same. @throws what `commit` throws */
   around(commit: () => void): void {
     Atomics.add(this.#count, 0, 1);
     try {
@@ -879,7 +877,7 @@ export class CommitCount {
     }
   }
 
-  /** Changes with each commit; null while one is made, when nobody can say whether a snapshot has it. */
+  /** A number that changes with each commit; null during one, when a new snapshot may or may not include it. */
   now(): number | null {
     const count = Atomics.load(this.#count, 0);
     return count % 2 === 0 ? count : null;
