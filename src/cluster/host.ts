@@ -194,7 +194,7 @@ export class ClusterHost {
         const outcome = await attempt();
         if (outcome !== 'conflict') return outcome;
         this.#conflicts += 1;
-        say({ event: 'log_conflict', entry: entries.place().id + 1 });
+        say({ event: 'log_conflict', entry: entries.position().id + 1 });
       } catch (error) {
         // Another host may have the parent.
         if (!(error instanceof UnknownParentError)) throw error;
@@ -240,7 +240,7 @@ export class ClusterHost {
     while (!signal.aborted) {
       try {
         const { moved, level } = await this.#synchronise((job) => queue.run(job));
-        if (level && !signal.aborted) await log.wait(entries.place().id, signal);
+        if (level && !signal.aborted) await log.wait(entries.position().id, signal);
         else if (!moved && idle) await pause(clock, RETRY_MS, signal);
         idle = !moved && !level;
       } catch (error) {
@@ -257,13 +257,13 @@ export class ClusterHost {
    */
   async #synchronise(inTurn: InTurn): Promise<Synchronised> {
     const { log, entries } = this.#options;
-    const { id, chain } = entries.place();
+    const { id, chain } = entries.position();
     await this.#requireChain(false);
     const [read, head] = await Promise.all([log.read(id, NEAR, CHUNK_BYTES), log.head()]);
     this.#noteAnswer(head);
     if (read.length > 0) {
       await inTurn(() => this.#apply(read));
-      const level = entries.place().id >= head.id;
+      const level = entries.position().id >= head.id;
       if (level) this.#noteLevel();
       return { moved: true, level };
     }
@@ -285,7 +285,7 @@ export class ClusterHost {
       if (!(error instanceof ForeignEntryError)) throw error;
       throw await whyForeign(log, entries, error);
     }
-    say({ event: 'log_followed', entries: read.length, position: entries.place().id });
+    say({ event: 'log_followed', entries: read.length, position: entries.position().id });
   }
 
   /** The log has lost entries, or has others. @returns whether it got some back */
@@ -364,7 +364,7 @@ export class ClusterHost {
     const { entries, clock, say } = this.#options;
     this.#head = head;
     this.#answeredAt = clock.monotonic();
-    if (this.#isReachable !== true) say({ event: 'log_reached', position: entries.place().id, head });
+    if (this.#isReachable !== true) say({ event: 'log_reached', position: entries.position().id, head });
     this.#isReachable = true;
   }
 
@@ -377,7 +377,7 @@ export class ClusterHost {
 
   /** Whether the host has nearly all entries of the log. */
   isNear(): boolean {
-    return this.#head !== null && this.#head - this.#options.entries.place().id <= NEAR;
+    return this.#head !== null && this.#head - this.#options.entries.position().id <= NEAR;
   }
 
   /** Resolves when the host has all entries that the log had when it was asked, or the signal is aborted. */
@@ -386,7 +386,7 @@ export class ClusterHost {
     for (let head: number | null = null; !until.aborted; ) {
       try {
         head ??= (await log.head()).id;
-        if (entries.place().id >= head) return;
+        if (entries.position().id >= head) return;
       } catch (error) {
         this.#onFailure(error);
       }
@@ -396,7 +396,7 @@ export class ClusterHost {
 
   state(): ClusterState {
     const { entries, clock } = this.#options;
-    const position = entries.place().id;
+    const position = entries.position().id;
     const head = this.#head;
     const secondsSince = (moment: number): number => (clock.monotonic() - moment) / 1000;
     const isLevel = head !== null && this.#levelAt !== null && position >= head;

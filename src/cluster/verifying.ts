@@ -42,7 +42,7 @@ export function verifying({ log, missing, entries, isHeld, clock, say }: Verifyi
   /** Fills a hole, or notes what is wrong. */
   async function handle(fault: LogFault): Promise<void> {
     const { first, last } = fault;
-    if (fault.fault === 'is missing' && last < entries.place().id && (await fillHole(log, entries, fault))) {
+    if (fault.fault === 'is missing' && last < entries.position().id && (await fillHole(log, entries, fault))) {
       filled += last - first + 1;
       faults.delete(first);
       say({ event: 'log_filled', first, last });

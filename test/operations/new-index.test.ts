@@ -32,7 +32,7 @@ test('a server goes on at its addresses with an index that was rebuilt beside it
   await using server = await serving({ logLevel: 'info' }, undefined, {}, environment);
   await server.post(events.slice(0, half));
   const [height, file] = [await heightOf(server), statSync(indexPath(server.directory)).ino];
-  const { isInPlace } = rebuildIndex({
+  const { isInstalled } = rebuildIndex({
     ...{
       directory: server.directory,
       chainId: null,
@@ -42,7 +42,7 @@ test('a server goes on at its addresses with an index that was rebuilt beside it
       beside: true,
     },
   });
-  expect(isInPlace).toBe(false);
+  expect(isInstalled).toBe(false);
   for (const call of due) call();
   await until(() => said.filter(({ event }) => event === 'started').length === 2);
   expect(statSync(indexPath(server.directory)).ino).not.toBe(file);

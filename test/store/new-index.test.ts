@@ -46,11 +46,11 @@ describe('a rebuild beside a writer', () => {
       writer.ingest.receive(event);
       accepted += 1;
     };
-    expect(beside(directory.path, { making }).isInPlace).toBe(false);
+    expect(beside(directory.path, { making }).isInstalled).toBe(false);
     expect(accepted).toBeGreaterThan(half);
     {
       using made = new Database(newIndexPath(directory.path), { readonly: true });
-      expect(made.query('SELECT journal_id FROM progress').get()).toEqual({ journal_id: writer.ingest.place().id });
+      expect(made.query('SELECT journal_id FROM progress').get()).toEqual({ journal_id: writer.ingest.position().id });
     }
     for (const event of events.slice(accepted, most)) writer.ingest.receive(event);
     expect(inode(indexPath(directory.path))).toBe(before);
@@ -69,7 +69,7 @@ describe('a rebuild beside a writer', () => {
   test('puts it in its place by itself where nobody writes', () => {
     using directory = ingestOf(events);
     const before = inode(indexPath(directory.path));
-    expect(beside(directory.path).isInPlace).toBe(true);
+    expect(beside(directory.path).isInstalled).toBe(true);
     expect(inode(indexPath(directory.path))).not.toBe(before);
     expect(contents(directory.path)).toEqual(contents(plain.path));
   });
@@ -81,7 +81,7 @@ describe('a rebuild beside a writer', () => {
       expect(() => beside(directory.path)).toThrow(`The index in ${directory.path} is being rebuilt.`);
       expect(() => beside(directory.path, { beside: false })).toThrow('is being rebuilt');
     };
-    expect(beside(directory.path, { making }).isInPlace).toBe(true);
+    expect(beside(directory.path, { making }).isInstalled).toBe(true);
     expect(contents(directory.path)).toEqual(contents(plain.path));
   });
 
@@ -112,7 +112,7 @@ describe('a rebuild beside a writer', () => {
     using directory = ingestOf(events);
     const sendMany = { mainnet: null, testnet: 'ST000000000000000000002AMW42H.other' };
     expect(() => beside(directory.path, { sendMany })).toThrow('another send-many contract of testnet');
-    expect(beside(directory.path, { beside: false, sendMany }).isInPlace).toBe(true);
+    expect(beside(directory.path, { beside: false, sendMany }).isInstalled).toBe(true);
   });
 });
 

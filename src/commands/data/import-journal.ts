@@ -60,17 +60,17 @@ function applyLikeRecording(ingest: Ingest, at: Head): Beginning['apply'] {
  * @throws OperatorError where they have no event in common
  */
 async function beginningOf(directory: string, ingest: Ingest, source: JournalSource): Promise<Beginning> {
-  const place = ingest.place();
-  const theirs = await source.chainAt(place.id);
-  if (theirs === 'trimmed') throw lacking(source.location, place.id + 1);
-  if (theirs !== null && sameChain(theirs, place.chain)) {
+  const position = ingest.position();
+  const theirs = await source.chainAt(position.id);
+  if (theirs === 'trimmed') throw lacking(source.location, position.id + 1);
+  if (theirs !== null && sameChain(theirs, position.chain)) {
     // Commands are about what commands made, which data of a public backup lack.
     const withholds = lastWithheldIn(directory) !== null;
     const entryToApply = (entry: Entry) => (withholds && entry.path === COMMAND_PATH ? withheld(entry) : entry);
     // Entries get the numbers that they have there.
-    return { at: place, apply: (list) => ingest.entries.follow(list.map(entryToApply), false, systemClock.turn) };
+    return { at: position, apply: (list) => ingest.entries.follow(list.map(entryToApply), false, systemClock.turn) };
   }
-  const common = await lastCommon(directory, source, place);
+  const common = await lastCommon(directory, source, position);
   if (common.id > 0) return { at: common, apply: applyLikeRecording(ingest, common) };
   throw new OperatorError(
     `The journal of ${source.location} has no event in common with that of this data.`,

@@ -37,7 +37,7 @@ interface RebuildCommand {
 /** Makes the index again from the journal. */
 export function runRebuild(settings: SettingsOf<'rebuild'>, { force, beside }: RebuildCommand): void {
   const { making, done } = secondaryIndexReport();
-  const { tipHeight, isInPlace } = rebuildIndex({
+  const { tipHeight, isInstalled } = rebuildIndex({
     making,
     directory: settings.data,
     chainId: null,
@@ -50,7 +50,7 @@ export function runRebuild(settings: SettingsOf<'rebuild'>, { force, beside }: R
   });
   done();
   process.stdout.write(
-    isInPlace
+    isInstalled
       ? `The index is at height ${tipHeight}.\n`
       : `The new index is at height ${tipHeight}. The running server puts it in its place within seconds, and starts anew.\n`,
   );

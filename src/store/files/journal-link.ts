@@ -10,15 +10,15 @@ import { type Connect, kindOf, openToRead } from './connection.ts';
 import { INDEX, indexPath, journalPath } from './database.ts';
 import { type Journal, type JournalReader, type JournalReads, openJournal, openJournalReader } from './journal.ts';
 
-export type Places = ReturnType<typeof indexPosition>;
+export type IndexPosition = ReturnType<typeof indexPosition>;
 
-const placeOf = 'SELECT journal_id AS id, journal_chain AS chain FROM progress';
+const positionQuery = 'SELECT journal_id AS id, journal_chain AS chain FROM progress';
 
 /** Where the index stands, as its open transaction has it: nothing of it is cached. */
 export function indexPosition(db: Database) {
   const update = db.prepare<null, [number, Uint8Array]>('UPDATE progress SET journal_id = ?1, journal_chain = ?2');
   return {
-    current: () => placeIn(db),
+    current: () => positionIn(db),
     set({ id, chain }: Head): void {
       update.run(id, chain);
     },
@@ -31,24 +31,24 @@ export function indexPosition(db: Database) {
  */
 type Fit = 'fits' | 'behind' | 'other';
 
-export function fitOf(place: Head, journal: Pick<JournalReads, 'chainAt' | 'lastId'>): Fit {
-  const chain = journal.chainAt(place.id);
-  if (chain !== null && (place.chain.length === 0 || sameChain(chain, place.chain))) return 'fits';
-  return journal.lastId() < place.id ? 'behind' : 'other';
+export function fitOf(position: Head, journal: Pick<JournalReads, 'chainAt' | 'lastId'>): Fit {
+  const chain = journal.chainAt(position.id);
+  if (chain !== null && (position.chain.length === 0 || sameChain(chain, position.chain))) return 'fits';
+  return journal.lastId() < position.id ? 'behind' : 'other';
 }
 
-/** The place of an index, as a connection reads it. */
-export function placeIn(db: Database): Head {
-  const place = db.query<Head, []>(placeOf).get();
-  if (place === null) throw new Error('progress has no row');
-  return place;
+/** The position of an index, as a connection reads it. */
+export function positionIn(db: Database): Head {
+  const position = db.query<Head, []>(positionQuery).get();
+  if (position === null) throw new Error('progress has no row');
+  return position;
 }
 
-/** The place of an index file; of one from before version 0.1.0, only its number. Null where it can't be read. */
-export function placeOfFile(path: string): Head | null {
+/** The position of an index file; of one from before version 0.1.0, only its number. Null where it can't be read. */
+export function positionOfFile(path: string): Head | null {
   const db = openToRead(path);
   try {
-    if (kindOf(db, INDEX) !== 'earlier') return db.query<Head, []>(placeOf).get();
+    if (kindOf(db, INDEX) !== 'earlier') return db.query<Head, []>(positionQuery).get();
     const found = db.query<{ id: number }, []>('SELECT journal_id AS id FROM progress').get();
     return found === null ? null : { ...found, chain: new Uint8Array(0) };
   } catch (error) {
@@ -63,17 +63,17 @@ const WAY_OUT =
   'If it is lost: stackside rebuild --force keeps the journal that is there, and loses what only the index holds.';
 
 /** @throws OperatorError where the journal is not that of the index */
-function requireFit(directory: string, place: Head, journal: JournalReads): void {
-  const fit = fitOf(place, journal);
+function requireFit(directory: string, position: Head, journal: JournalReads): void {
+  const fit = fitOf(position, journal);
   if (fit === 'behind') {
     throw new OperatorError(
-      `The index in ${directory} holds ${place.id} events, and its journal ends at event ${journal.lastId()}.`,
+      `The index in ${directory} holds ${position.id} events, and its journal ends at event ${journal.lastId()}.`,
       `Put back the journal.db that belongs to this index.db. ${WAY_OUT}`,
     );
   }
   if (fit === 'other') {
     throw new OperatorError(
-      `The journal in ${directory} does not belong to the index: event ${place.id} differs.`,
+      `The journal in ${directory} does not belong to the index: event ${position.id} differs.`,
       `Put back the journal.db or the index.db that belongs to the other. ${WAY_OUT}`,
     );
   }
@@ -85,11 +85,11 @@ function requireFit(directory: string, place: Head, journal: JournalReads): void
  */
 export function openWholeJournal(directory: string): JournalReader {
   // Before the journal, which is ahead of its index at any moment.
-  const place = existsSync(indexPath(directory)) ? placeOfFile(indexPath(directory)) : null;
+  const position = existsSync(indexPath(directory)) ? positionOfFile(indexPath(directory)) : null;
   const journal = openJournalReader(directory);
-  if (place === null) return journal;
+  if (position === null) return journal;
   try {
-    requireFit(directory, place, journal);
+    requireFit(directory, position, journal);
     return journal;
   } catch (error) {
     journal.close();
@@ -103,9 +103,9 @@ export function openWholeJournal(directory: string): JournalReader {
  * @throws OperatorError where the two do not belong together
  */
 export function openLinkedJournal(directory: string, db: Database, connect: Connect): Journal {
-  const places = indexPosition(db);
+  const positions = indexPosition(db);
   if (!existsSync(journalPath(directory))) {
-    const { id } = places.current();
+    const { id } = positions.current();
     if (id > 0) {
       throw new OperatorError(
         `There is no journal in ${directory}, and the index holds ${id} events.`,
@@ -115,7 +115,7 @@ export function openLinkedJournal(directory: string, db: Database, connect: Conn
   }
   const journal = openJournal(directory, { connect });
   try {
-    requireFit(directory, places.current(), journal);
+    requireFit(directory, positions.current(), journal);
     return journal;
   } catch (error) {
     journal.close();

@@ -21,7 +21,7 @@ import {
 } from './connection.ts';
 import { INDEX, indexPath, journalPath, openWriter, SCHEMA_VERSION } from './database.ts';
 import { openJournalReader } from './journal.ts';
-import { fitOf, placeIn } from './journal-link.ts';
+import { fitOf, positionIn } from './journal-link.ts';
 import { LockHeldError, lockRebuild } from './lock.ts';
 import { type StoreFailure, unavailable } from './store-failure.ts';
 
@@ -171,7 +171,7 @@ function isOfJournal(directory: string): boolean {
   using db = openWithoutTrace(newIndexPath(directory));
   const journal = openJournalReader(directory);
   try {
-    return fitOf(placeIn(db), journal) === 'fits';
+    return fitOf(positionIn(db), journal) === 'fits';
   } finally {
     journal.close();
   }

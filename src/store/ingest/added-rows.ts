@@ -14,16 +14,16 @@ export type AddedRow = NewRow<typeof mempoolTransactionsTable> &
   >;
 
 /** Order of the first added row: greater than every rowid of the table. */
-const FIRST_PLACE = 2 ** 52;
+const FIRST_ORDER = 2 ** 52;
 
-interface PlacedRow extends AddedRow {
-  place: number;
+interface OrderedRow extends AddedRow {
+  order: number;
 }
 
 /** The row as a query of the table would return it. */
-const viewOf = (row: PlacedRow): MempoolRow => ({
+const viewOf = (row: OrderedRow): MempoolRow => ({
   id: null,
-  place: row.place,
+  order: row.order,
   tx_id: row.tx_id,
   state: row.state,
   sender_id: row.sender_id,
@@ -45,9 +45,9 @@ const nonceKey = (nonce: number | bigint): number | bigint =>
 
 /** Rows by the nonce of an account that they spend. */
 function rowsByNonce() {
-  const accounts = new Map<number, Map<number | bigint, PlacedRow[]>>();
+  const accounts = new Map<number, Map<number | bigint, OrderedRow[]>>();
   return {
-    add(account: number, nonce: number | bigint, row: PlacedRow): void {
+    add(account: number, nonce: number | bigint, row: OrderedRow): void {
       const key = nonceKey(nonce);
       const groups = accounts.get(account);
       const group = groups?.get(key);
@@ -55,7 +55,7 @@ function rowsByNonce() {
       else if (group === undefined) groups.set(key, [row]);
       else group.push(row);
     },
-    remove(account: number, nonce: number | bigint, row: PlacedRow): void {
+    remove(account: number, nonce: number | bigint, row: OrderedRow): void {
       const key = nonceKey(nonce);
       const groups = accounts.get(account);
       const others = groups?.get(key)?.filter((one) => one !== row) ?? [];
@@ -63,7 +63,7 @@ function rowsByNonce() {
       else if (groups?.size === 1 && groups.has(key)) accounts.delete(account);
       else groups?.delete(key);
     },
-    get: (account: number, nonce: number | bigint): readonly PlacedRow[] =>
+    get: (account: number, nonce: number | bigint): readonly OrderedRow[] =>
       accounts.get(account)?.get(nonceKey(nonce)) ?? NONE,
     clear: (): void => accounts.clear(),
   };
@@ -71,12 +71,12 @@ function rowsByNonce() {
 
 /** Makes an empty set of added rows. */
 export function addedRows() {
-  const byTxId = new Map<string, PlacedRow>();
-  let nextPlace = FIRST_PLACE;
+  const byTxId = new Map<string, OrderedRow>();
+  let nextOrder = FIRST_ORDER;
   const bySender = rowsByNonce();
   const bySponsor = rowsByNonce();
 
-  function require(key: string): PlacedRow {
+  function require(key: string): OrderedRow {
     const row = byTxId.get(key);
     if (row === undefined) throw new Error('mempool_transactions has no such added row');
     return row;
@@ -90,7 +90,7 @@ export function addedRows() {
 
   return {
     add(added: AddedRow): void {
-      const row = { ...added, place: nextPlace++ };
+      const row = { ...added, order: nextOrder++ };
       byTxId.set(row.tx_id.toHex(), row);
       bySender.add(row.sender_id, row.nonce, row);
       if (row.sponsor_id !== null) bySponsor.add(row.sponsor_id, row.sponsor_nonce!, row);

@@ -202,13 +202,13 @@ export function chainWriter(
 
   /** Updates the mempool with the transactions that a change of the chain restored and confirmed. */
   function updateMempool({ reverted, applied }: ChainChange, before: Tip, now: number): void {
-    const placed = ({ height, transactions }: Block): ConfirmedTransaction[] =>
-      transactions.map((content, place) => ({ content, position: positionOf(height, place) }));
+    const transactionsOf = ({ height, transactions }: Block): ConfirmedTransaction[] =>
+      transactions.map((content, index) => ({ content, position: positionOf(height, index) }));
     const restored = reverted.flatMap((block): RestoredTransaction[] =>
-      placed(block).map((transaction) => ({ ...transaction, burnBlockTime: block.burnBlockTime })),
+      transactionsOf(block).map((transaction) => ({ ...transaction, burnBlockTime: block.burnBlockTime })),
     );
     const heights = { before: before.height, after: tip().height };
-    mempool.chainChanged(restored, applied.flatMap(placed), heights, now);
+    mempool.chainChanged(restored, applied.flatMap(transactionsOf), heights, now);
     mempool.streamChanged(
       microblocks.acceptedOn(tip().indexBlockHash),
       microblocks.acceptedOn(before.indexBlockHash),

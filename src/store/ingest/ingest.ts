@@ -85,7 +85,7 @@ export type Ingest = ReturnType<typeof openIngest>;
 /** The entries of a host that shares a log. Every function is called in the writer's queue. */
 export interface HostEntries extends OwnEntries, Pick<Writer, 'event' | 'command' | 'follow'> {
   /** The host's last entry that others can see. */
-  place: Writer['committedPosition'];
+  position: Writer['committedPosition'];
 }
 
 /** Free bytes below which a disk counts as full. */
@@ -140,7 +140,7 @@ function openParts(options: IngestOptions, opened: (() => void)[]) {
   let isLive = false;
   const report = blockLog(log);
   const writer = new Writer({
-    ...{ index: db, journal, places: indexPosition(db), router, commands, commits, health, report },
+    ...{ index: db, journal, indexPosition: indexPosition(db), router, commands, commits, health, report },
     listeners: [router.listener, identity.listener, commands.listener, machine.follower],
     after: options.after ?? null,
     upTo: options.replayTo ?? Number.POSITIVE_INFINITY,
@@ -182,7 +182,7 @@ function startIngest(options: IngestOptions, opened: (() => void)[]) {
   if (load !== 'bulk') for (const one of secondaryIndexesLeft()) log({ event: 'secondary_index_begun', ...one });
 
   const entries: HostEntries = {
-    place: () => writer.committedPosition(),
+    position: () => writer.committedPosition(),
     lastId: journal.lastId,
     chainAt: journal.chainAt,
     entriesAfter: (id) => journal.entriesAfter(id),
@@ -226,7 +226,7 @@ function startIngest(options: IngestOptions, opened: (() => void)[]) {
       return applied.outcome;
     },
     /** The last event that was applied. */
-    place: () => writer.place(),
+    position: () => writer.position(),
     /** Makes what was applied durable. Others may not see it before `commit`. @throws StoreUnavailableError */
     commitToJournal: () => writer.commitBatchToJournal(),
     /** Makes what was applied durable, and lets others see it. @throws StoreUnavailableError */

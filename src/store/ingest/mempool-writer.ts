@@ -129,12 +129,12 @@ export function mempoolWriter(db: Database, dictionaries: Dictionaries, changes:
       for (const content of contents.filter(isStorable)) {
         const row = rows.find(content.txId);
         if (row === null) {
-          const place = mined.get(content.txId);
-          if (place === null) {
+          const transaction = mined.get(content.txId);
+          if (transaction === null) {
             rows.add(content, receipt);
             if (dropEarly({ rows, drops }, content.txId, receipt.height - LATE_BLOCKS)) others++;
             else waiting.push(content.txId);
-          } else if (receipts.store(place.position, receipt, receipt.height)) others++;
+          } else if (receipts.store(transaction.position, receipt, receipt.height)) others++;
           // Announced again, it is in the node's mempool once more: the node reverted its block.
           else if (drops.take(content.txId) !== null) others++;
         } else if (row.state < PENDING && !isMined(content.txId) && !rivals.stayReplaced(row)) {

@@ -34,7 +34,7 @@ const keyOf = ({ tx_id }: MempoolRow): string => tx_id.toHex();
 const isReplaceable = ({ state }: MempoolRow): boolean =>
   state === PENDING || state === REPLACED || state === REPLACED_AND_DROPPED;
 
-const byArrival = (a: MempoolRow, b: MempoolRow): number => a.received_at - b.received_at || a.place - b.place;
+const byArrival = (a: MempoolRow, b: MempoolRow): number => a.received_at - b.received_at || a.order - b.order;
 
 type Mined = Stored<'transactions', 'tx_id' | 'position'>;
 
@@ -123,10 +123,10 @@ export function nonceRivals(db: Database, { principals }: Dictionaries, rows: Me
     const beaten = new Map<string, { row: MempoolRow; winner: Uint8Array }>();
     const beat = (row: MempoolRow, winner: Uint8Array) => beaten.set(keyOf(row), { row, winner });
     // Of transactions with the same nonce, of an origin or of a payer, one is valid at a time.
-    const [standing, paying] = [new Map<string, MempoolRow>(), new Map<string, MempoolRow>()];
+    const [winners, paying] = [new Map<string, MempoolRow>(), new Map<string, MempoolRow>()];
     for (const row of waiting) {
       const [origin, payer] = [originOf(row), payerOf(row)];
-      const rival = standing.get(origin);
+      const rival = winners.get(origin);
       const better = rival !== undefined && rival.fee > row.fee ? rival.tx_id : undefined;
       const winner = minedBy(spendsOfRow(row)) ?? better;
       if (winner !== undefined) {
@@ -136,14 +136,14 @@ export function nonceRivals(db: Database, { principals }: Dictionaries, rows: Me
       for (const other of [rival, paying.get(payer)]) {
         if (other === undefined) continue;
         beat(other, row.tx_id);
-        standing.delete(originOf(other));
+        winners.delete(originOf(other));
         paying.delete(payerOf(other));
       }
-      standing.set(origin, row);
+      winners.set(origin, row);
       paying.set(payer, row);
     }
     // Transactions that were replaced earlier get the present winner as their replacement.
-    for (const [origin, winner] of standing) {
+    for (const [origin, winner] of winners) {
       for (const other of byOrigin.get(origin) ?? []) {
         if (keyOf(other) === keyOf(winner) || !isReplaceable(other)) continue;
         beat(other, minedBy(spendsOfRow(other)) ?? winner.tx_id);

@@ -6,7 +6,7 @@ import type { SendManySetting } from '../../chain/memo-transfers.ts';
 import { indexPath, journalPath, openReader } from '../files/database.ts';
 import { renewEarlierJournal } from '../files/earlier-journal.ts';
 import { type JournalReads, openJournal } from '../files/journal.ts';
-import { fitOf, placeOfFile } from '../files/journal-link.ts';
+import { fitOf, positionOfFile } from '../files/journal-link.ts';
 import { LockHeldError, lockRebuild, lockWriter } from '../files/lock.ts';
 import { clearStaging, installOffer, offerIndex, openStaging } from '../files/new-index.ts';
 import { backupHolding } from '../files/newest-backup.ts';
@@ -30,21 +30,21 @@ function requireWholeJournal(directory: string, journal: JournalReads): void {
 }
 
 /** A sentence that says what the present index has and a new one would lack; null where nothing. */
-function wouldBeLost(place: Head, journal: JournalReads): string | null {
-  switch (fitOf(place, journal)) {
+function wouldBeLost(position: Head, journal: JournalReads): string | null {
+  switch (fitOf(position, journal)) {
     case 'fits':
       return null;
     case 'behind':
-      return `The index holds ${place.id} events and its journal ${journal.lastId()}: the others would be lost.`;
+      return `The index holds ${position.id} events and its journal ${journal.lastId()}: the others would be lost.`;
     case 'other':
-      return `The journal is not that of the index: event ${place.id} is another in each.`;
+      return `The journal is not that of the index: event ${position.id} is another in each.`;
   }
 }
 
 function requireNothingLost(directory: string, journal: JournalReads): void {
   const path = indexPath(directory);
-  const place = existsSync(path) ? placeOfFile(path) : null;
-  const lost = place === null ? null : wouldBeLost(place, journal);
+  const position = existsSync(path) ? positionOfFile(path) : null;
+  const lost = position === null ? null : wouldBeLost(position, journal);
   if (lost !== null) throw new OperatorError(lost, 'Add --force to rebuild from the journal all the same.');
 }
 
@@ -123,7 +123,7 @@ function handOver(directory: string): boolean {
  * @throws OperatorError where the journal is not whole, or lacks data of the index and `force` is false; LockHeldError while
  *   another process writes, or makes an index
  */
-export function rebuildIndex(options: RebuildOptions): { tipHeight: number; isInPlace: boolean } {
+export function rebuildIndex(options: RebuildOptions): { tipHeight: number; isInstalled: boolean } {
   const { directory, force, beside = false } = options;
   if (!existsSync(journalPath(directory))) {
     throw new OperatorError(
@@ -152,9 +152,9 @@ export function rebuildIndex(options: RebuildOptions): { tipHeight: number; isIn
     const lost = hooksLostWith(directory, staging, force);
     if (lost.length > 0) options.lost?.(lost);
     offerIndex(directory);
-    if (beside) return { tipHeight, isInPlace: handOver(directory) };
+    if (beside) return { tipHeight, isInstalled: handOver(directory) };
     installOffer(directory);
-    return { tipHeight, isInPlace: true };
+    return { tipHeight, isInstalled: true };
   } finally {
     clearStaging(directory);
   }

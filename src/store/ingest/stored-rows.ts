@@ -23,11 +23,11 @@ export interface MempoolRow
   /** Null for a row that is not in the table yet. */
   id: number | null;
   /** Greater for a row that was added later. */
-  place: number;
+  order: number;
 }
 
 /** Columns of a pending transaction, for a query of these rows. */
-const mempoolColumns = `rowid AS id, rowid AS place, tx_id, state, sender_id, CAST(nonce AS TEXT) AS nonce, sponsor_id,
+const mempoolColumns = `rowid AS id, rowid AS "order", tx_id, state, sender_id, CAST(nonce AS TEXT) AS nonce, sponsor_id,
     CAST(sponsor_nonce AS TEXT) AS sponsor_nonce, fee, received_at, receipt_block_height, recipient_id, contract_id`;
 
 /** The nonces that a transaction spends: its origin's, and its sponsor's, or its origin's again where it has no sponsor. */

@@ -61,7 +61,7 @@ const BATCH_BYTES = 50_000;
 
 /** A log or call that is indexed, with its position and its fields. */
 interface Indexed {
-  place: EventPosition;
+  position: EventPosition;
   bytes: number;
   fields: () => ClarityFields;
 }
@@ -91,13 +91,13 @@ function olderOnes(db: Database, most: number) {
     if (subject === 'logs') {
       for (const { position, event_index, value } of logs.iterate(id, from.position, from.eventIndex, most)) {
         const bytes = value ?? new Uint8Array(0);
-        yield { place: { position, eventIndex: event_index }, bytes: bytes.length, fields: () => fieldsOf(bytes) };
+        yield { position: { position, eventIndex: event_index }, bytes: bytes.length, fields: () => fieldsOf(bytes) };
       }
       return;
     }
     for (const row of calls.iterate(id, from.position, most)) {
       const fields = () => fieldsOfCall(row.function_name ?? '', callArguments(row));
-      yield { place: { position: row.position, eventIndex: 0 }, bytes: row.raw.length, fields };
+      yield { position: { position: row.position, eventIndex: 0 }, bytes: row.raw.length, fields };
     }
   };
 }
@@ -137,10 +137,10 @@ export function valueIndexBatches(db: Database, most = BATCH_ROWS): () => ValueI
       bytes += one.bytes;
       if (bytes >= BATCH_BYTES) break;
     }
-    for (const { place, fields } of ones) write(1, index, place, fields());
+    for (const { position, fields } of ones) write(1, index, position, fields());
     const last = ones.at(-1);
     const isEnd = last === undefined || (ones.length < most && bytes < BATCH_BYTES);
-    const from = isEnd ? { position: 0, eventIndex: 0 } : last.place;
+    const from = isEnd ? { position: 0, eventIndex: 0 } : last.position;
     moveTo.run(index.id, from.position, from.eventIndex);
     return isEnd;
   }

@@ -24,7 +24,7 @@ import { collectAll } from '../../base/garbage.ts';
 import { PayloadError, readEntry, readPayload } from '../../chain/payload-reader.ts';
 import { BUSY_TIMEOUT_MS, rollBack, setPatience, touch } from '../files/connection.ts';
 import type { Imported, Journal } from '../files/journal.ts';
-import type { Places } from '../files/journal-link.ts';
+import type { IndexPosition } from '../files/journal-link.ts';
 import { isStorageError, type StoreFailure, StoreUnavailableError, unavailable } from '../files/store-failure.ts';
 import { type Entry, type Head, headAfter, nextChain, sameChain } from '../log/entry.ts';
 import type { Appended } from '../log/shared-log.ts';
@@ -105,7 +105,7 @@ interface WriterOptions {
   index: Database;
   journal: Journal;
   /** The position of the index, read and written in its open transaction. */
-  places: Places;
+  indexPosition: IndexPosition;
   router: Pick<EventRouter, 'apply' | 'store'>;
   commands: Pick<EntryCommands, 'apply' | 'propose'>;
   listeners: readonly TransactionListener[];
@@ -145,7 +145,7 @@ export class Writer {
   /** Whether to wait for a lock of another process. The wait blocks this thread, so there is only one until the lock is free. */
   #isPatient = true;
   /** The position of the index in the open transaction; null until it is read. It is written with each commit. */
-  #place: Head | null = null;
+  #position: Head | null = null;
   #isMoved = false;
   #committedPosition: Head | null = null;
   /** The last entry: a node that missed the answer sends the event again. */
@@ -166,15 +166,15 @@ export class Writer {
   }
 
   /** The last entry of the index, including the open transaction. */
-  place(): Head {
-    this.#place ??= this.#options.places.current();
-    return this.#place;
+  position(): Head {
+    this.#position ??= this.#options.indexPosition.current();
+    return this.#position;
   }
 
   /** The last entry that readers can see. */
   committedPosition(): Head {
     if (this.#committedPosition === null) this.recover();
-    return this.#committedPosition ?? this.place();
+    return this.#committedPosition ?? this.position();
   }
 
   // ── Entries of this host ──
@@ -240,7 +240,7 @@ export class Writer {
     commit: () => void,
   ): T | 'conflict' | Promise<T | 'conflict'> {
     this.#begin();
-    const head = this.#guarded(() => this.place());
+    const head = this.#guarded(() => this.position());
     const { result, event } = this.#inTransaction(() => {
       const proposed = propose(head.id + 1);
       if (proposed.event !== null) this.#moveTo(headAfter(head, proposed.event));
@@ -251,7 +251,7 @@ export class Writer {
       return result;
     }
     const { path, text, receivedAt } = event;
-    const entry: Entry = { path, text, receivedAt, ...this.place() };
+    const entry: Entry = { path, text, receivedAt, ...this.position() };
     const answered = (answer: Appended): T | 'conflict' => {
       if (answer === 'conflict') {
         this.rollback();
@@ -349,13 +349,13 @@ export class Writer {
     try {
       const payload = readPayload(event.path, event.text);
       this.#begin();
-      const head = this.#guarded(() => this.place());
+      const head = this.#guarded(() => this.position());
       const applied = this.#inTransaction(() => router.apply(payload, event, head.id + 1, false));
       if (applied.outcome === 'applied') {
         const { path, text, receivedAt } = event;
-        const place = headAfter(head, event);
-        this.#moveTo(place);
-        this.#guarded(() => journal.append({ path, text, receivedAt, ...place }));
+        const position = headAfter(head, event);
+        this.#moveTo(position);
+        this.#guarded(() => journal.append({ path, text, receivedAt, ...position }));
       }
       this.#batch.push(event);
       return applied;
@@ -418,7 +418,7 @@ export class Writer {
    */
   async follow(entries: readonly Entry[], live: boolean, turn: () => Promise<void>): Promise<void> {
     this.#begin();
-    const last = this.#guarded(() => this.place());
+    const last = this.#guarded(() => this.position());
     const { following, foreign } = linked(last, entries);
     try {
       await this.#followTogether(following, live, turn);
@@ -463,7 +463,7 @@ export class Writer {
   /** Applies the entries that only the journal has: after a crash, after a failure, or for a new index. */
   #replay(): void {
     const { journal, upTo, isLive, report, replayed } = this.#options;
-    const first = this.place().id;
+    const first = this.position().id;
     const end = Math.min(journal.lastId(), upTo);
     let at = first;
     while (at < end) {
@@ -489,8 +489,8 @@ export class Writer {
    */
   catchUp(): void {
     this.recover();
-    for (let before = -1; before < this.place().id; ) {
-      before = this.place().id;
+    for (let before = -1; before < this.position().id; ) {
+      before = this.position().id;
       this.#guarded(() => this.#replay());
       this.#committed();
     }
@@ -701,9 +701,9 @@ export class Writer {
   }
 
   #commitIndex(): void {
-    const { index, router, places, commits } = this.#options;
+    const { index, router, indexPosition, commits } = this.#options;
     router.store();
-    if (this.#isMoved) places.set(this.place());
+    if (this.#isMoved) indexPosition.set(this.position());
     this.#isMoved = false;
     commits.around(() => index.run('COMMIT'));
   }
@@ -714,19 +714,19 @@ export class Writer {
   }
 
   #moveTo({ id, chain }: Head): void {
-    this.#place = { id, chain };
+    this.#position = { id, chain };
     this.#isMoved = true;
   }
 
   #committed(): void {
     this.#state = 'idle';
     this.#hasPending = false;
-    this.#committedPosition = this.place();
+    this.#committedPosition = this.position();
     for (const listener of this.#options.listeners) listener.committed?.();
   }
 
   #forget(): void {
-    this.#place = null;
+    this.#position = null;
     this.#isMoved = false;
     for (const listener of this.#options.listeners) listener.undone();
   }

@@ -212,7 +212,7 @@ describeWith('PostgreSQL', hasPostgres, () => {
     expect(err.mock.calls.join('')).not.toContain('Warning');
     const { id } = await log.head();
     await using host = openHost(log, data);
-    expect(host.ingest.place().id).toBe(id);
+    expect(host.ingest.position().id).toBe(id);
     await host.follow(id);
     expect(host.ingest.hooks.records.all('default')).toHaveLength(1);
     const stored = host.ingest.hooks.secrets.find('default')!.secret;
