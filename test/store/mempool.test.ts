@@ -365,7 +365,7 @@ test('however many share a nonce, each is looked up a few times when all come ba
   for (const share of ['origin', 'payer']) {
     const all = Array.from({ length: N }, (_, index) => ({
       id: index,
-      place: index,
+      order: index,
       tx_id: Uint8Array.of(index >> 8, index),
       state: 0,
       sender_id: share === 'origin' ? 1 : index + 2,
