@@ -1,35 +1,35 @@
-/** What the chainhooks did since the process began; for metrics. Every number only grows. */
+/** Counters of chainhooks since the process began, for metrics. */
 export interface HookCounters {
-  /** Blocks that live hooks were evaluated on. */
+  /** Blocks on which live hooks were evaluated. */
   evaluatedBlocks: number;
-  /** Blocks that matched, one for each hook. */
+  /** Blocks that matched, counted once per hook. */
   matches: number;
-  /** Deliveries that were queued. */
+  /** Queued deliveries. */
   queued: number;
-  /** Queued deliveries that take blocks back. */
+  /** Queued deliveries that roll back blocks. */
   rollbacks: number;
-  /** Attempts that were answered 2xx. */
+  /** Attempts with a 2xx response. */
   delivered: number;
-  /** Attempts that failed: no 2xx response. */
+  /** Attempts without a 2xx response. */
   failed: number;
-  /** Hooks that were interrupted. */
+  /** Interruptions of hooks. */
   interrupted: number;
-  /** Attempts that were not made because the target may not be called. */
+  /** Attempts that were refused because the target is not allowed. */
   blockedTargets: number;
 }
 
-/** Takes the durations of the hooks' work, for metrics. */
+/** Measures durations of chainhooks, for metrics. */
 export interface HookTimers {
-  /** Live hooks were evaluated on a block, or on those of a fork, and their deliveries queued. */
+  /** Live hooks were evaluated on one step, and their deliveries queued. */
   evaluated(milliseconds: number): void;
-  /** An attempt of a delivery ended, with success or without. */
+  /** An attempt of a delivery ended, in success or failure. */
   attempted(milliseconds: number): void;
 }
 
-/** Takes no durations. */
+/** Measures nothing. */
 export const untimedHooks: HookTimers = { evaluated() {}, attempted() {} };
 
-/** Counters at zero, as a process begins. */
+/** Counters at zero. */
 export const newCounters = (): HookCounters => ({
   evaluatedBlocks: 0,
   matches: 0,

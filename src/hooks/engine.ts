@@ -1,15 +1,14 @@
 /**
- * What chainhooks make of the chain and of commands: their tables are a function of both. Live hooks stand together at the tip
- * and are evaluated inside the transaction of each block, whoever applies it: a node, an import, a rebuild, a host that
- * follows. A hook that was away catches up from its own cursor, block by block, until it can join them. Both take steps along
- * the chain (`evaluation/steps.ts`), gather what each hook is notified of, and queue one delivery for it
- * (`evaluation/notifications.ts`).
+ * The chainhook engine: applies blocks and commands to the tables of chainhooks, which are a function of both. Live hooks share
+ * a cursor at the tip and are evaluated inside the transaction of each block, wherever it comes from: a node, an import, a
+ * rebuild, or the log that hosts share. A hook that was disabled or interrupted catches up from its own cursor, block by block,
+ * and then becomes live. In both cases the engine takes steps along the chain (`evaluation/steps.ts`), collects the
+ * notifications of each hook, and queues one delivery per hook (`evaluation/notifications.ts`).
  *
- * A cursor is the truth of what a hook has seen: whatever happens to the process or the index, nothing below it is sent
- * again and nothing above it is left out.
+ * The cursor alone decides what a hook has seen: whatever happens to the process or the index, no block below the cursor is
+ * sent again, and no block above it is skipped.
  *
- * The engine acts on nothing by itself. Whoever delivers, and whatever else runs beside it, listens to it and sends it
- * commands.
+ * The engine starts no work by itself. The dispatcher and the other parts listen to it and send it commands.
  */
 import type { Block } from '../chain/block.ts';
 import type { Network } from '../chain/network.ts';
@@ -26,7 +25,7 @@ import { chainSteps, liveHooks, type Step, stepOfChange } from './evaluation/ste
 import type { HookEvent, HookLog } from './log-event.ts';
 import { Matcher } from './matching/matching.ts';
 
-/** A hook that was enabled and is no more, though nobody switched it off. */
+/** A hook stopped being enabled by itself: it was interrupted, or it expired. */
 export interface HookEnd {
   type: 'chainhook.interrupted' | 'chainhook.expired';
   uuid: string;
@@ -37,21 +36,21 @@ export interface HookEnd {
   at: number;
 }
 
-/** Listeners of the engine, notified once a transaction is committed. */
+/** Listeners of the engine, notified after a transaction commits. */
 interface EngineListeners extends Pick<HookTimers, 'evaluated'> {
-  /** A queue has more to send. */
+  /** A queue has new deliveries. */
   queued: (hookId: number, queue: QueueName) => void;
-  /** A hook has to catch up, or a backfill has room for more. */
+  /** A hook has to catch up, or a backfill may queue more. */
   behind: () => void;
   /** A hook ended. */
   ended: (end: HookEnd) => void;
-  /** Writes failed and succeed again: anything may be queued, and anything to catch up on. */
+  /** Writes succeed again after failures: any queue may have deliveries, and any hook may have to catch up. */
   recovered: () => void;
 }
 
 const nobody: EngineListeners = { queued() {}, behind() {}, ended() {}, recovered() {}, evaluated() {} };
 
-/** What the open transaction did to the hooks. Only once it is committed may the rest of the process act on it. */
+/** What the open transaction did, for the listeners, which are notified after its commit. */
 const nothingDone = () => ({
   counted: new Map<Counted, number>(),
   said: [] as HookEvent[],
@@ -61,21 +60,21 @@ const nothingDone = () => ({
 });
 
 /**
- * Whoever writes calls `changed` for a block, and the functions of hooks for a command, each in a transaction; and then what
- * became of the transaction.
+ * The writer calls `changed` for a block, and the commands call the functions of hooks, each in a transaction. The writer then
+ * calls `committed` or `undone`.
  */
 export class HookEngine implements ChainFollower, EngineTransaction {
   readonly store: HookStore;
   readonly history: ChainHistory;
-  /** Null until a block came. */
+  /** Null before the first block. */
   readonly network: () => Network | null;
-  /** What was done since the process began. */
+  /** Counters since the process began. */
   readonly counters = newCounters();
   readonly #log: HookLog;
   readonly #live: ReturnType<typeof liveHooks>;
   readonly #steps: ReturnType<typeof chainSteps>;
   #listeners = nobody;
-  /** Unix milliseconds of the entry that is being applied; null while none is. */
+  /** Unix milliseconds of the entry that is being applied; null between entries. */
   #at: number | null = null;
   #done = nothingDone();
 
@@ -88,14 +87,14 @@ export class HookEngine implements ChainFollower, EngineTransaction {
     this.#steps = chainSteps(history, (event) => this.say(event));
   }
 
-  /** Sets the listeners; those before are notified no more. */
+  /** Replaces the listeners. */
   listen(one: EngineListeners): void {
     this.#listeners = one;
   }
 
   // ── Blocks ──
 
-  /** The chain changed: live hooks take the step, and what they are notified of is queued. */
+  /** The chain changed: evaluates the live hooks on the step, and queues their deliveries. */
   changed(change: ChainChange, at: number): void {
     const [first] = change.applied;
     if (first === undefined) return;
@@ -107,7 +106,7 @@ export class HookEngine implements ChainFollower, EngineTransaction {
     this.#listeners.evaluated(performance.now() - started);
   }
 
-  /** The transaction is committed: everybody learns of it. */
+  /** The transaction is committed: counts, logs, and notifies the listeners. */
   committed(): void {
     this.#live.committed();
     const { counted, said, queues, isBehind, ends } = this.#done;
@@ -119,7 +118,7 @@ export class HookEngine implements ChainFollower, EngineTransaction {
     for (const end of ends) this.#listeners.ended(end);
   }
 
-  /** The transaction was undone: nothing of it happened. */
+  /** The transaction is rolled back: forgets what it did. */
   undone(): void {
     this.#live.undone();
     this.#done = nothingDone();
@@ -142,7 +141,7 @@ export class HookEngine implements ChainFollower, EngineTransaction {
     notifications.queue('live', before);
   }
 
-  /** Who learns that a block left the chain: live hooks, and those that expired after they were notified of it. */
+  /** Hooks that are notified when a block leaves the chain: live hooks, and expired ones that were notified of the block. */
   #audience(hookId: number): ActiveHook | undefined {
     const known = this.#live.get(hookId);
     if (known !== undefined) return known;
@@ -153,7 +152,7 @@ export class HookEngine implements ChainFollower, EngineTransaction {
   #evaluateLive(block: Block, notifications: Notifications): void {
     const live = this.#live;
     const { records } = this.store;
-    // By id: the order in which hooks came into memory is this process's own, and deliveries are numbered in this order.
+    // By id: deliveries are numbered in this order, and the order of hooks in memory differs between processes.
     const matches = [...live.match(block)].sort(([one], [other]) => one - other);
     live.advance(block, this.now());
     this.count('evaluatedBlocks');
@@ -174,7 +173,7 @@ export class HookEngine implements ChainFollower, EngineTransaction {
 
   /**
    * Moves a hook that catches up one step.
-   * @returns whether there is nothing more to do for it
+   * @returns whether it has no more to do
    */
   catchUp(id: number): boolean {
     this.#live.begin();
@@ -184,7 +183,7 @@ export class HookEngine implements ChainFollower, EngineTransaction {
     const step = this.#steps.next(record.cursor);
     if (step === null) {
       this.#notifyOfOrphans(hook, record.cursor);
-      // The payload may have failed.
+      // A body that can't be made interrupts the hook.
       if (this.#isCatchingUp(id)) this.#join(record, hook);
       return true;
     }
@@ -197,7 +196,7 @@ export class HookEngine implements ChainFollower, EngineTransaction {
     return isUp || !this.#isCatchingUp(id);
   }
 
-  /** @returns whether the hook has used up what its options allow */
+  /** @returns whether the hook has reached the limits in its options */
   #evaluateOne(hook: ActiveHook, block: Block, matcher: Matcher, notifications: Notifications): boolean {
     const { records } = this.store;
     const txIndexes = matcher.match(block).get(hook.id);
@@ -209,7 +208,7 @@ export class HookEngine implements ChainFollower, EngineTransaction {
     return true;
   }
 
-  /** Blocks that the hook was notified of and that left the chain while the hook was away. */
+  /** Rolls back blocks that left the chain after the hook was notified of them. */
   #rollBackOrphans(hook: ActiveHook, notifications: Notifications): void {
     for (const { indexBlockHash, height, txIndexes } of this.store.ledger.orphansOf(hook.id)) {
       const step = this.#steps.awayFrom(indexBlockHash);
@@ -232,9 +231,9 @@ export class HookEngine implements ChainFollower, EngineTransaction {
     this.#live.include(hook);
   }
 
-  // ── What becomes of a hook ──
+  // ── Changes of a hook's status ──
 
-  /** The hook takes part from the next block on, after it was notified of what left the chain meanwhile. */
+  /** The hook is live from the next block on, after it was notified of blocks that left the chain meanwhile. */
   enableAtTip(record: HookRecord): void {
     const { records } = this.store;
     this.#live.begin();
@@ -258,20 +257,20 @@ export class HookEngine implements ChainFollower, EngineTransaction {
     this.#live.exclude(record.id);
   }
 
-  /** The filters or limits of a hook changed; called after its definition was stored. */
+  /** The filters or limits of a hook changed; called after the definition was stored. */
   redefined(record: HookRecord): void {
     this.#live.begin();
     if (record.stage === 'live') this.#live.include(activeHook(record));
   }
 
-  /** `hook_progress.evaluated` at which a live hook is used up; null for none. */
+  /** The value of `hook_progress.evaluated` at which a live hook expires; null for no limit. */
   expiresAt(record: HookRecord, hook: ActiveHook): number | null {
     this.#live.load();
     const left = evaluationsLeft(record, hook.options);
     return record.stage !== 'live' || left === null ? null : this.#live.progress().evaluated + left;
   }
 
-  /** The hook has used up what its options allow. */
+  /** The hook has reached the limits in its options. */
   #expire(record: HookRecord, { uuid, name }: ActiveHook): void {
     const { records } = this.store;
     records.leaveLive(record.id);
@@ -282,8 +281,8 @@ export class HookEngine implements ChainFollower, EngineTransaction {
   }
 
   /**
-   * Something failed that keeps the hook from going on.
-   * @param stuckDelivery the row of the delivery that failed for good; null where there is none
+   * Interrupts a hook, which can't go on.
+   * @param stuckDelivery row of the delivery that failed for good; null without one
    */
   interrupt(record: HookRecord, reason: string, stuckDelivery: number | null): void {
     const { records } = this.store;
@@ -302,7 +301,7 @@ export class HookEngine implements ChainFollower, EngineTransaction {
     this.#done.ends.push({ type, consumer, uuid, name: activeHook(record).name, reason, at: this.now() });
   }
 
-  // ── What others learn once the transaction is committed ──
+  // ── For the listeners, after the commit ──
 
   count(name: Counted): void {
     const { counted } = this.#done;
@@ -313,25 +312,25 @@ export class HookEngine implements ChainFollower, EngineTransaction {
     this.#done.said.push(event);
   }
 
-  /** A queue has something to send. */
+  /** A queue has new deliveries. */
   queued(hookId: number, queue: QueueName): void {
     this.#done.queues.push([hookId, queue]);
   }
 
-  /** A hook has to catch up, or a backfill has room for more. */
+  /** A hook has to catch up, or a backfill may queue more. */
   wake(): void {
     this.#done.isBehind = true;
   }
 
   // ── Time ──
 
-  /** The time of the entry that is being applied, in Unix milliseconds: there is no other time for hooks. */
+  /** Time of the entry that is being applied, in Unix milliseconds. Hooks use no other time. */
   now(): number {
     if (this.#at === null) throw new Error('nothing is being applied');
     return this.#at;
   }
 
-  /** Runs `work` at a time, in Unix milliseconds. */
+  /** Runs `work` at a given time, in Unix milliseconds. */
   during<T>(at: number, work: () => T): T {
     const before = this.#at;
     this.#at = at;

@@ -1,4 +1,4 @@
-/** What chainhooks log about their work. A URL is logged by its host alone: users put secrets into the rest. */
+/** Log events of chainhooks. Of a URL only the host is logged, since users put secrets into the rest. */
 import { StoreUnavailableError } from '../store/files/store-failure.ts';
 import { LogUnavailableError } from '../store/log/shared-log.ts';
 
@@ -12,17 +12,17 @@ export type HookEvent =
   | { event: 'hook_alert_failed'; uuid: string; host: string; reason: string }
   | { event: 'hook_backfill_failed'; uuid: string; backfill: string; cause: unknown }
   | { event: 'hook_access_open' }
-  /** Deliveries of the consumers wait; `consumers` names the first of `count`. */
+  /** Deliveries of `count` consumers wait; `consumers` names the first ones. */
   | { event: 'hook_secrets_unreadable'; count: number; consumers: readonly string[] }
-  /** Without the key, no secret can be made or opened. */
+  /** Without the key, secrets can be neither made nor opened. */
   | { event: 'hook_key_unusable'; problem: string; remedy: string }
   | { event: 'hook_keys_refused'; count: number; address: string }
   | { event: 'hook_task_failed'; cause: unknown };
 
-/** Takes what chainhooks say. */
+/** Logs an event of chainhooks. */
 export type HookLog = (event: HookEvent) => void;
 
-/** Says that something failed that is tried again; not of a store or log that is away, which said it themselves. */
+/** Logs a failure of a task that is tried again, except an unavailable store or log, which log that themselves. */
 export function logTaskFailure(log: HookLog, cause: unknown): void {
   if (!(cause instanceof StoreUnavailableError || cause instanceof LogUnavailableError))
     log({ event: 'hook_task_failed', cause });

@@ -1,4 +1,4 @@
-/** The engine with its commands, as an index is opened with it. */
+/** The engine with its commands, as the state machine of an index. */
 import type { ApplyCommand, BatchedCommand, CommandRegistry } from '../store/ingest/commands.ts';
 import { type Ingest, type IngestOptions, openIngest } from '../store/ingest/ingest.ts';
 import type { ComposeMachine, MachineParts, StateMachine } from '../store/ingest/state-machine.ts';
@@ -9,7 +9,7 @@ import { HookEngine } from './engine.ts';
 import type { HookLog } from './log-event.ts';
 import { upkeepCommands } from './upkeep.ts';
 
-/** All commands of chainhooks. Each does what it does by the tables, its arguments and its time alone. */
+/** All commands of chainhooks. Each depends only on the tables, its arguments and its time. */
 const commandsOfEngine = (engine: HookEngine) => ({
   ...hookCommands(engine),
   ...backfillCommands(engine),
@@ -19,7 +19,7 @@ const commandsOfEngine = (engine: HookEngine) => ({
 
 export type HookCommands = ReturnType<typeof commandsOfEngine>;
 
-/** Commands that see their own time as now, wherever it is asked for. */
+/** Runs each command with the engine's time set to the command's. */
 function timedCommands<R extends CommandRegistry>(engine: HookEngine, commands: R): R {
   const batched = <A>(command: BatchedCommand<A>): BatchedCommand<A> => ({
     batch(args, at) {
@@ -39,25 +39,25 @@ function timedCommands<R extends CommandRegistry>(engine: HookEngine, commands: 
   ) as R;
 }
 
-/** What is around a machine. */
+/** Options of a machine. */
 interface MachineSurroundings {
   log: HookLog;
 }
 
 export type HookMachine = ReturnType<typeof hookMachine>;
 
-/** Takes part in nothing by itself: whoever writes calls its engine for each block, and its commands. */
+/** Makes the machine. The writer calls its engine for each block, and its commands. */
 export function hookMachine({ log, ...parts }: MachineParts & MachineSurroundings) {
   const engine = new HookEngine(parts, log);
   const machine = { engine, follower: engine, commands: timedCommands(engine, commandsOfEngine(engine)) };
   return machine satisfies StateMachine;
 }
 
-/** Makes a machine that brings tables up to a journal's entries, and notifies no listener. */
+/** Makes a machine without log and listeners, which brings tables up to a journal's entries. */
 export const silentMachine: ComposeMachine = (parts) => hookMachine({ ...parts, log: () => {} });
 
 /**
- * Opens a data directory for writing, and brings the index up to its journal, with the commands of chainhooks in it.
+ * Opens a data directory for writing with the commands of chainhooks, and brings the index up to its journal.
  * @throws OperatorError
  */
 export function openWithHooks(

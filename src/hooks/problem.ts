@@ -1,4 +1,4 @@
-/** Errors of the chainhook routes: what is wrong with what a caller asks. */
+/** Errors of the chainhook routes. */
 
 import { ApiError } from '../http/errors.ts';
 
@@ -18,12 +18,12 @@ export const titles = {
 } as const;
 type ProblemStatus = keyof typeof titles;
 
-/** The caller's mistake, or a state that doesn't allow what it asks. Its texts are part of the API. */
+/** The request is wrong, or the present state doesn't allow it. The texts are part of the API. */
 export class HookProblem extends ApiError {
   override readonly name = 'HookProblem';
   constructor(
     status: ProblemStatus,
-    /** What exactly, naming the field: `options.decode must be boolean`. */
+    /** What is wrong, with the field's name: `options.decode must be boolean`. */
     details: string,
     readonly title: string = titles[status],
   ) {
@@ -31,7 +31,7 @@ export class HookProblem extends ApiError {
   }
 }
 
-/** The caller tried too often. */
+/** The caller made too many requests. */
 export class TooManyTries extends HookProblem {
   override readonly headers: Readonly<Record<string, string>>;
   constructor(retryAfterSeconds: number, details: string) {
@@ -42,7 +42,7 @@ export class TooManyTries extends HookProblem {
 
 /** @param field its path with dots: `filters.events.0.sender` */
 export const invalidField = (field: string, rule: string): HookProblem => new HookProblem(400, `${field} ${rule}`);
-/** The error for a chainhook that the consumer doesn't have: 404. */
+/** The consumer has no such chainhook: 404. */
 export const unknownHook = (): HookProblem => new HookProblem(404, 'Chainhook not found');
-/** The error for a block that the canonical chain doesn't have: 404. */
+/** The canonical chain has no such block: 404. */
 export const unknownBlock = (): HookProblem => new HookProblem(404, 'Block not found');

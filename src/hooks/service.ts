@@ -1,4 +1,4 @@
-/** All of the chainhooks in a process that writes: what its routes call, and what runs beside the requests. */
+/** The chainhooks of a process that writes: the functions for routes, and the work beside requests. */
 
 import { type Chance, systemChance } from '../base/chance.ts';
 import { type Clock, systemClock } from '../base/clock.ts';
@@ -30,36 +30,36 @@ import { type Maintenance, maintenance } from './upkeep.ts';
 /** The operator's settings of chainhooks. */
 export interface HookRules extends DeliveryRules {
   targets: TargetRules;
-  /** Where the operator is notified of hooks that end; null for nowhere. */
+  /** URL for alerts to the operator about hooks that end; null for no alerts. */
   alertUrl: string | null;
-  /** How long bodies of what was delivered are stored. */
+  /** Milliseconds for which bodies of delivered deliveries are stored. */
   retentionMs: number;
 }
 
-/** What may be set for tests. */
+/** Options of {@link startChainhooks}; the optional ones are for tests and clusters. */
 interface HookOptions {
   ingest: Ingest;
   rules: HookRules;
   log: HookLog;
   userAgent: string;
   timers?: HookTimers;
-  /** The machine that the index was opened with. */
+  /** The machine with which the index was opened. */
   machine: HookMachine;
-  /** Sends commands into the log that hosts share; a host by itself has its own. */
+  /** Sends commands to the log that hosts share; by default, to the host's own. */
   commander?: Commander;
-  /** Seals signing secrets, and opens them. */
+  /** Seals and opens signing secrets. */
   sealing: Sealing;
   guard?: TargetGuard;
-  /** The host delivers, and does what else one host does at a time, while it holds it; its own where nothing is shared. */
+  /** While it holds the lease, this host delivers, and does other work of one host at a time. By default, it always holds one. */
   lease?: Lease;
   clock?: Clock;
   chance?: Chance;
   post?: Post;
 }
 
-/** The state of the outbox and of the hooks, for metrics. */
+/** Gauges of the outbox and of the hooks, for metrics. */
 export interface HookGauges {
-  /** Deliveries that wait, and seconds since the oldest was made. */
+  /** Number of waiting deliveries, and the age of the oldest in seconds. */
   pending: number;
   oldestPendingSeconds: number;
   hooks: { status: string; enabled: boolean; count: number }[];
@@ -67,7 +67,7 @@ export interface HookGauges {
 
 export type Chainhooks = ReturnType<typeof startChainhooks>;
 
-/** Takes part in the chain from now on, and delivers while the lease is held. */
+/** Starts the chainhooks, which deliver while the lease is held. */
 export function startChainhooks(options: HookOptions) {
   const { ingest, rules, log, userAgent, timers = untimedHooks, guard, sealing } = options;
   const { clock = systemClock, chance = systemChance, post = sendPost } = options;
@@ -120,12 +120,12 @@ export function startChainhooks(options: HookOptions) {
       upkeep.start();
     },
     async stop() {
-      // All are stopped before any is awaited.
+      // All are told to stop before any is awaited.
       await Promise.all([deliveries.stop(), operator.stop(), tasks.stop(), upkeep.stop(), writer.stop()]);
     },
     lacks: () => (secrets.unreadable().length === 0 ? null : "this host can't read all signing secrets"),
   });
-  /** Ends requests that are in no queue. */
+  /** Ends requests of no queue when the process stops. */
   const closing = new AbortController();
 
   return {
@@ -134,11 +134,11 @@ export function startChainhooks(options: HookOptions) {
     commands,
     sealing,
     secrets,
-    /** Why this host, which delivers, sends nothing of a hook for now; null where it does. */
+    /** Why this host, which holds the lease, doesn't deliver for a hook at present; null if it does. */
     pausedReason: ({ consumer }: HookRecord): PausedReason | null =>
       lease.isHeld() && !secrets.isReadable(consumer) ? 'secret_unreadable' : null,
     dispatcher: deliveries,
-    /** A request outside the queues, which is written down nowhere. */
+    /** A request outside the queues, whose result is not stored. */
     request: (record: HookRecord, delivery: DeliveryIdentity, text: string): Promise<AttemptResult> =>
       request(record, delivery, text, closing.signal),
     guard: targets,
@@ -147,7 +147,7 @@ export function startChainhooks(options: HookOptions) {
     chance,
     network: (): Network | null => ingest.network(),
     upkeep,
-    /** A snapshot. */
+    /** A copy of the counters. */
     counters: (): HookCounters => ({ ...counters }),
     gauges(): HookGauges {
       const { count, oldest } = store.deliveries.waitingAtAll();

@@ -1,6 +1,6 @@
 /**
- * What takes longer than a request: hooks that catch up, and backfills. It is done in short turns between the events of
- * the node, each a transaction, so that neither waits for the other.
+ * Tasks that take longer than a request: backfills, and hooks that catch up. They run in short turns between the events of
+ * the node, each in a transaction of its own, so that neither waits for the other.
  */
 
 import type { Clock } from '../base/clock.ts';
@@ -10,14 +10,14 @@ import type { Task } from './commands/backfills.ts';
 import { type HookLog, logTaskFailure } from './log-event.ts';
 import type { HookCommands } from './machine.ts';
 
-/** Deliveries of a hook that may wait while it catches up: the rest is made when some are gone. */
+/** Maximum waiting deliveries of a hook that catches up; it goes on when some are delivered. */
 const MOST_CAUGHT_UP = 1_000;
-/** Deliveries of a backfill that may wait, as those of a hook that catches up. */
+/** Maximum waiting deliveries of a backfill. */
 const MOST_BACKFILLED = 100;
-/** Milliseconds until a task is tried again that failed because the database was unavailable. */
+/** Milliseconds until a task is tried again after the database was unavailable. */
 const RETRY_MS = 1_000;
 
-/** What the tasks work with. */
+/** Options of {@link hookTasks}. */
 interface TaskOptions {
   store: HookReads;
   commands: CommandsOf<HookCommands>;
@@ -25,7 +25,7 @@ interface TaskOptions {
   clock: Clock;
 }
 
-/** The tasks beside the node's events; they run one turn at a time. */
+/** Runs the tasks, one turn at a time. */
 export function hookTasks(options: TaskOptions) {
   const { store, commands, log, clock } = options;
   const { records, backfills } = store;
@@ -37,7 +37,7 @@ export function hookTasks(options: TaskOptions) {
 
   /**
    * Gives a task a turn.
-   * @param failed called with the reason why the task can't go on, once that is written down
+   * @param failed called with the reason why the task can't go on, after the reason is written
    * @returns whether the task is done for now
    */
   const turn = (task: Task, failed: (cause: unknown) => void = () => {}): Promise<boolean> =>
@@ -49,10 +49,10 @@ export function hookTasks(options: TaskOptions) {
       },
     );
 
-  /** @returns whether it stands with the live ones, or has to wait for its deliveries */
+  /** @returns whether the hook is live, or has to wait for its deliveries */
   const catchUpTurn = (hook: number): Promise<boolean> => turn({ of: 'catch_up', hook, most: MOST_CAUGHT_UP });
 
-  /** @returns whether it is done, or has to wait for its deliveries */
+  /** @returns whether the backfill is done, or has to wait for its deliveries */
   async function backfillTurn(backfill: number): Promise<boolean> {
     const job = backfills.get(backfill);
     const record = job === undefined ? undefined : records.get(job.hookId);
@@ -62,7 +62,7 @@ export function hookTasks(options: TaskOptions) {
     );
   }
 
-  /** A turn of each task; others have theirs after each. @returns whether there is more to do now */
+  /** Gives each task a turn, and lets others have theirs in between. @returns whether there is more to do now */
   async function round(): Promise<boolean> {
     let more = false;
     for (const id of records.catchingUp()) {
@@ -81,7 +81,7 @@ export function hookTasks(options: TaskOptions) {
   async function run(): Promise<void> {
     running = true;
     try {
-      // Whoever wakes it is in the middle of something else.
+      // Let the caller finish first.
       await clock.turn();
       do {
         again = false;
@@ -102,14 +102,14 @@ export function hookTasks(options: TaskOptions) {
   }
 
   return {
-    /** There may be something to do. */
+    /** Tasks may have work. */
     wake,
-    /** Also once they have stopped. */
+    /** Also starts again after `stop`. */
     start(): void {
       stopped = false;
       wake();
     },
-    /** Resolves when the turn under way is over. */
+    /** Resolves when the present turn is over. */
     async stop(): Promise<void> {
       stopped = true;
       cancelRetry();

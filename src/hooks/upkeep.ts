@@ -1,4 +1,4 @@
-/** Forgets what is old: bodies and rows of what was delivered, and what stands too deep in the chain to leave it. */
+/** Retention of chainhooks: removes old bodies and rows of deliveries, and ledger rows of blocks too deep to be orphaned. */
 import type { Clock } from '../base/clock.ts';
 import type { Made } from '../store/hooks/outbox.ts';
 import type { HookReads } from '../store/hooks/store.ts';
@@ -7,16 +7,16 @@ import type { HookEngine } from './engine.ts';
 import { type HookLog, logTaskFailure } from './log-event.ts';
 
 const EVERY_MS = 60_000;
-/** Rows of a batch, so that it takes a few milliseconds. */
+/** Rows of a batch, which take a few milliseconds. */
 const BATCH = 2_000;
-/** Bodies of delivered ones that a hook keeps. */
+/** Maximum bodies of delivered deliveries that are stored for a hook. */
 const MOST_BODIES = 10_000;
-/** The log outlives the bodies so many times. */
+/** Retention of the delivery log, as a multiple of that of bodies. */
 const LOG_LASTS = 4;
-/** Bitcoin blocks below the tip that hooks are still notified of when a reorganization replaces them. */
+/** Bitcoin blocks below the tip for which hooks are notified of reorganizations. */
 const REORG_WINDOW = 150;
 
-/** How many rows a command takes at most. */
+/** Maximum rows of a command. */
 interface Limit {
   limit: number;
 }
@@ -24,23 +24,23 @@ interface Limit {
 export function upkeepCommands({ store }: Pick<HookEngine, 'store'>) {
   const { records, deliveries, ledger, backfills } = store;
   return {
-    /** Bodies of what was made before a time and is done with. @returns how many, and the last */
+    /** Removes bodies of finished deliveries made before a time. @returns how many, and the last */
     'upkeep.aged_bodies': ({ after, before, limit }: Limit & { after: Made; before: number }) =>
       deliveries.forgetBodies(after, before, limit),
 
-    /** Bodies of a hook's delivered ones beyond its newest. @returns how many, and the last */
+    /** Removes bodies of a hook's delivered deliveries except the newest. @returns how many, and the last */
     'upkeep.surplus_bodies': ({ hook, most, after, limit }: Limit & { hook: number; most: number; after: number }) =>
       deliveries.trimBodies(hook, most, after, limit),
 
-    /** Rows of what was made before a time and is done with. @returns how many */
+    /** Removes rows of finished deliveries made before a time. @returns how many */
     'upkeep.rows': ({ before, limit }: Limit & { before: number }): number => deliveries.forgetRows(before, limit),
 
-    /** Removes notifications of blocks that are too deep in the chain to leave it. @returns how many */
+    /** Removes ledger rows of blocks that are too deep in the chain to be orphaned. @returns how many */
     'upkeep.ledger': ({ below, limit }: Limit & { below: number }): number => ledger.forgetBelow(below, limit),
 
     /**
-     * A part of a hook that was deleted before a time, with what its log still has.
-     * @returns the id of the hook, and whether all of it is gone; null where there is none
+     * Removes rows of a hook that was deleted before a time, with its delivery log.
+     * @returns the id of the hook, and whether all its rows are gone; null if there is no such hook
      */
     'upkeep.deleted_hook'({ before, limit }: Limit & { before: number }): { hook: number; whole: boolean } | null {
       const hook = records.deletedBefore(before);
@@ -53,13 +53,13 @@ export function upkeepCommands({ store }: Pick<HookEngine, 'store'>) {
   };
 }
 
-/** Removes what is past its retention, in intervals. */
+/** Removes rows after their retention, at intervals. */
 export interface Maintenance {
-  /** Also once it has stopped. */
+  /** Also starts again after `stop`. */
   start(): void;
-  /** Resolves when the batch in hand is done. */
+  /** Resolves when the present batch is done. */
   stop(): Promise<void>;
-  /** Once, now, in batches between which others have their turn. */
+  /** Runs once, now, in batches with turns for others in between. */
   run(): Promise<void>;
 }
 
@@ -69,25 +69,25 @@ interface MaintenanceOptions {
   retentionMs: number;
   log: HookLog;
   clock: Clock;
-  /** The number of bodies that a hook keeps; for tests. */
+  /** Maximum bodies that are stored for a hook; for tests. */
   mostBodies?: number;
 }
 
-/** Forgets a batch of one kind. @returns whether there is more of it */
+/** Removes a batch of one kind. @returns whether there is more */
 type ForgetBatch = () => Promise<boolean>;
 
-/** Begins nothing by itself: `start` does. */
+/** Makes the retention of chainhooks; `start` begins it. */
 export function maintenance(options: MaintenanceOptions): Maintenance {
   const { store, commands, retentionMs, log, clock, mostBodies = MOST_BODIES } = options;
   const { records, candidates } = store;
   let end = () => {};
   let stopped = false;
   let working: Promise<void> | null = null;
-  /** The last delivery whose body was forgotten for its age, and for each hook the last one forgotten for their number. */
+  /** The last delivery whose body was removed for its age, and per hook the last one removed for their number. */
   let agedUpTo = { createdAt: 0, id: 0 };
   const surplusUpTo = new Map<number, number>();
 
-  /** What was made before this time is not in the log any more. */
+  /** Deliveries made before this time are no longer in the log. */
   const logBegin = (): number => clock.now() - LOG_LASTS * retentionMs;
 
   async function forgetAged(): Promise<boolean> {
@@ -112,7 +112,7 @@ export function maintenance(options: MaintenanceOptions): Maintenance {
     return forgotten.count === BATCH;
   }
 
-  /** A deleted hook goes with what its log still has: what is dead is not forgotten by its age. */
+  /** Removes deleted hooks with their delivery log: dead deliveries are not removed by age. */
   async function forgetDeleted(): Promise<boolean> {
     const forgotten = await commands.run('upkeep.deleted_hook', { before: logBegin(), limit: BATCH });
     if (forgotten?.whole === true) surplusUpTo.delete(forgotten.hook);

@@ -144,9 +144,9 @@ export interface HookOptions {
   include_block_metadata?: boolean | null;
   include_block_signatures?: boolean | null;
   enable_on_registration?: boolean | null;
-  /** Number of evaluated blocks after which the chainhook expires; 0 and null stand for no limit. */
+  /** Number of evaluated blocks after which the chainhook expires; 0 and null mean no limit. */
   expire_after_evaluations?: number | null;
-  /** Number of matching blocks after which the chainhook expires; 0 and null stand for no limit. */
+  /** Number of matching blocks after which the chainhook expires; 0 and null mean no limit. */
   expire_after_occurrences?: number | null;
 }
 

@@ -1,51 +1,51 @@
 /**
- * Who may manage which hooks. A key says so, or the session of a browser that a key began, and nothing else does: neither
- * an address, which a proxy on this machine lends to everybody, nor a header. Where the operator opened it, whoever reaches
- * this server is the operator, but no page of another origin.
+ * Access to chainhooks: which caller may manage which hooks. Callers are identified by an API key, or by a browser session
+ * that began with a key, and by nothing else. Addresses don't count, since behind a proxy on this machine all clients have the
+ * same one, and headers don't count either. With open access, every client acts as the operator, except pages of other origins.
  */
 import { type HostRules, hostCheck, isFromOtherPage, isFromOwnPage } from '../../http/hosts.ts';
 import { HookProblem, TooManyTries } from '../problem.ts';
 import { type Caller, findKey, type Key, keyOf, OPERATOR, type WrongKeys } from './keys.ts';
 import { type Session, type Sessions, sessionCookie } from './sessions.ts';
 
-/** Names the consumer that the operator acts for. */
+/** The header that names the consumer for which the operator acts. */
 export const CONSUMER_HEADER = 'x-chainhook-consumer';
-/** Characters from which on nobody guesses a key, so that it is looked at however many wrong ones came. */
+/** Characters from which on a key can't be guessed: such keys are checked even while wrong keys are slowed down. */
 const UNGUESSABLE = 32;
 
-/** Who may manage hooks. */
+/** The settings of access. */
 interface AccessRules {
-  /** Null where no key is needed. */
+  /** Null with open access. */
   keys: { consumers: readonly Key[]; admin: string } | null;
   hosts: HostRules['names'];
   wrongKeys: WrongKeys;
   sessions: Sessions;
 }
 
-/** Decides who may manage hooks. */
+/** Decides which caller may manage which hooks. */
 export interface Access {
-  /** False where everybody is the operator. */
+  /** False with open access, where every client is the operator. */
   needsKey: boolean;
   sessions: Sessions;
-  /** @throws HookProblem 421 for a request by a name that isn't this server's */
+  /** @throws HookProblem 421 where the Host header isn't a name of this server */
   requireOwnHost(request: Request): void;
   /**
-   * Who makes a request, by its key alone.
+   * The caller of a request, by its key alone.
    * @throws HookProblem as {@link Access.callerOf}
    */
   holderOf(request: Request, peer: string): Caller;
-  /** The session that a request's cookie names; null for none, also where no key is needed. */
+  /** The session of a request's cookie; null without a session, and with open access. */
   sessionOf(request: Request): Session | null;
   /**
-   * Who makes a request, by its key, or else by its session.
-   * @param peer address that the request came from, empty where it isn't known; nothing is allowed because of it
+   * The caller of a request, by its key, or else by its session.
+   * @param peer address of the client, empty if unknown; used to slow down wrong keys, never to grant access
    * @throws HookProblem 401, 403, 421, 429
    */
   callerOf(request: Request, peer: string): Caller;
   /**
-   * The consumer whose hooks a request is about.
-   * @param owner of the hook that it names; undefined where it names none
-   * @throws HookProblem 403 where the caller may not act for the consumer that a header names
+   * The consumer whose hooks a request concerns.
+   * @param owner consumer of the hook in the path; undefined without one
+   * @throws HookProblem 403 where the caller may not act for the consumer in the header
    */
   consumerOf(request: Request, caller: Caller, owner: string | undefined): string;
 }
@@ -58,7 +58,7 @@ const wrongHost = (): HookProblem =>
 
 const noKey = (): HookProblem => new HookProblem(401, 'Missing or invalid API key');
 
-/** The key that a request brings, null for none. */
+/** The API key of a request; null without one. */
 function credentialOf({ headers }: Request): string | null {
   const bearer = /^Bearer\s+(\S+)$/i.exec(headers.get('authorization') ?? '')?.[1];
   return headers.get('x-api-key') || bearer || null;
@@ -76,7 +76,7 @@ const consumerOf: Access['consumerOf'] = ({ headers }, { consumer, isOperator },
   return consumer;
 };
 
-/** Refuses requests by names that a page of anybody may have pointed to this machine. */
+/** Refuses requests whose Host is not a name of this server, since any web page can point its own name here (DNS rebinding). */
 function hostRefusal(rules: HostRules): Access['requireOwnHost'] {
   const isOurs = hostCheck(rules);
   return ({ headers }) => {
@@ -86,7 +86,7 @@ function hostRefusal(rules: HostRules): Access['requireOwnHost'] {
 
 const otherPage = (): HookProblem => new HookProblem(403, "Web pages of other origins can't manage chainhooks");
 
-/** The access of a server without keys: everybody may ask, except pages of another origin. */
+/** Access without keys: every client may manage hooks, except pages of other origins. */
 function openAccess(hosts: AccessRules['hosts'], sessions: Sessions): Access {
   const requireOwnHost = hostRefusal({ names: hosts, addresses: 'loopback' });
   const callerOf = (request: Request): Caller => {
@@ -101,14 +101,14 @@ function openAccess(hosts: AccessRules['hosts'], sessions: Sessions): Access {
 const SAFE = new Set(['GET', 'HEAD', 'OPTIONS']);
 
 /**
- * Refuses a session where another page may use it: a browser adds the cookie to requests of pages on other ports of this
- * host, too.
+ * Refuses requests that use the session from a page of another origin: browsers also send the cookie with requests of pages on
+ * other ports of this host.
  */
 function requireOwnPage(request: Request): void {
   if (SAFE.has(request.method) ? isFromOtherPage(request) : !isFromOwnPage(request)) throw otherPage();
 }
 
-/** @returns what tells from a request who makes it */
+/** Makes the access check from the operator's settings. */
 export function access({ keys, hosts, wrongKeys, sessions }: AccessRules): Access {
   if (keys === null) return openAccess(hosts, sessions);
   const known = [
@@ -117,7 +117,7 @@ export function access({ keys, hosts, wrongKeys, sessions }: AccessRules): Acces
   ];
   const requireOwnHost = hostRefusal({ names: hosts, addresses: 'any' });
 
-  /** The holder of a key. @throws HookProblem for a key that is wrong */
+  /** The caller of a key. @throws HookProblem for a wrong key */
   function ownerOf(credential: string, peer: string): Caller {
     const waitMs = wrongKeys.wait(peer);
     const isLookedAt = waitMs === 0 || credential.length >= UNGUESSABLE;

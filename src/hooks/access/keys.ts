@@ -1,8 +1,8 @@
 /**
- * Who asks, and the keys that say so. Keys of consumers are in a file of the operator's, and what memory has of one is its
- * digest. The operator's own key, the admin key, is made in the data directory by the first start, and the command line reads
- * it there: whoever may read that directory has the index anyway. An operator may name a file in its place, since hosts behind
- * a balancer need the same key.
+ * Callers and their API keys. The operator's file has the keys of consumers; memory has only their digests. The admin key is
+ * the operator's own: the first start makes it in the data directory, and the command line reads it there, since anybody who can
+ * read that directory has the index anyway. The operator may name a file instead, since hosts behind a load balancer need the
+ * same key.
  */
 
 import { timingSafeEqual } from 'node:crypto';
@@ -14,29 +14,29 @@ import { MADE_BYTES, madeSecret, secretFileText, storedSecret } from '../../base
 import { parseAddress, unmapped } from '../../http/hosts.ts';
 import type { HookLog } from '../log-event.ts';
 
-/** Who asks. */
+/** The caller of a request. */
 export interface Caller {
   consumer: string;
-  /** Acts for every consumer. */
+  /** The operator acts for every consumer. */
   isOperator: boolean;
 }
 
-/** Who has the admin key, with the consumer whose hooks are the operator's own. */
+/** The caller with the admin key; `consumer` has the operator's own hooks. */
 export const OPERATOR: Caller = { consumer: 'default', isOperator: true };
 
 /** A key that manages the hooks of one consumer. */
 export interface Key {
-  /** SHA-256: whatever is compared has the same length. */
+  /** SHA-256, so that all compared values have the same length. */
   digest: Uint8Array;
   consumer: string;
 }
 
 const digestOf = (text: string): Uint8Array => new Bun.CryptoHasher('sha256').update(text).digest();
 
-/** A key by its text, which is stored as a digest alone. */
+/** Makes a key of its text; only the digest is stored. */
 export const keyOf = (consumer: string, text: string): Key => ({ consumer, digest: digestOf(text) });
 
-/** The key that a text is, in a time that doesn't depend on the keys; undefined where it is none of them. */
+/** Finds a key by its text in constant time; undefined for an unknown key. */
 export function findKey<K extends Key>(keys: readonly K[], text: string): K | undefined {
   const digest = digestOf(text);
   let found: K | undefined;
@@ -45,8 +45,8 @@ export function findKey<K extends Key>(keys: readonly K[], text: string): K | un
 }
 
 /**
- * The keys of a file: a line for each, consumer and key; the key may be given as `sha256:` and its digest in hex. Empty
- * lines and those that begin with # don't count.
+ * Reads a key file: one line per key, with the consumer and the key. A key may be given as `sha256:` and its digest in hex.
+ * Empty lines and lines that begin with # are skipped.
  * @throws OperatorError naming the line
  */
 export function readKeys(text: string, file: string): Key[] {
@@ -68,7 +68,7 @@ export function readKeys(text: string, file: string): Key[] {
   return keys;
 }
 
-/** @throws OperatorError where the file can't be read */
+/** Reads the keys of a file. @throws OperatorError where the file can't be read */
 export function keysOf(file: string): Key[] {
   let text: string;
   try {
@@ -89,7 +89,7 @@ export const ADMIN_KEY = 'admin.key';
 export const adminKeyFile = (directory: string): string => join(directory, ADMIN_KEY);
 
 /**
- * The admin key of a data directory, null where there is none.
+ * The admin key of a data directory; null if there is none.
  * @throws OperatorError where the file can't be read, or holds no key
  */
 export function readAdminKey(directory: string): string | null {
@@ -103,8 +103,8 @@ export function readAdminKey(directory: string): string | null {
 }
 
 /**
- * The admin key in a file that the operator named, and made.
- * @throws OperatorError where it can't be read, every user may read it, or it holds no key
+ * The admin key in the file that the operator named.
+ * @throws OperatorError where the file can't be read, every user may read it, or it holds no key
  */
 export function namedAdminKey(file: string): string {
   const key = secretFileText(file, '--admin-key');
@@ -116,32 +116,32 @@ export function namedAdminKey(file: string): string {
 }
 
 /**
- * The admin key of a data directory, made where there is none. For the process that holds the directory's lock.
+ * The admin key of a data directory; makes one if there is none. Only for the process that has the directory's lock.
  * @throws OperatorError where the file can't be read or written, or holds no key
  */
 export const adminKeyOf = (directory: string): string => readAdminKey(directory) ?? madeSecret(adminKeyFile(directory));
 
 /**
- * Guesses at keys are slowed down: an address that sent some wrong keys has its next ones looked at only so often. One that
- * sent none is looked at in any case, so that nobody is locked out by the guesses of others.
+ * Rate limit for wrong keys. Once an address has sent some wrong keys, its further keys are checked only so often. Keys from an
+ * address without wrong keys are always checked, so that one client's guesses don't lock out others.
  */
 interface Allowance {
-  /** Wrong keys at once. */
+  /** Wrong keys that are allowed at once. */
   burst: number;
-  /** Milliseconds until one more is allowed. */
+  /** Milliseconds until one more wrong key is allowed. */
   everyMs: number;
 }
 const EACH_ADDRESS: Allowance = { burst: 10, everyMs: 6_000 };
 const ALL_ADDRESSES: Allowance = { burst: 100, everyMs: 600 };
-/** Addresses whose wrong keys are counted: the last 10,000 at least, since a cache evicts half of its capacity at once. */
+/** Capacity of the cache of addresses with wrong keys. The cache evicts half at once, so it has the last 10,000 at least. */
 const MOST_ADDRESSES = 20_000;
 const LOG_EVERY_MS = 60_000;
-/** Bytes of an IPv6 address that name a network; whoever has one has all addresses of it. */
+/** Bytes of an IPv6 address that name a network: its owner has all addresses in it. */
 const NETWORK_BYTES = 8;
 
-/** Fills by itself. Times are Unix milliseconds. */
+/** A token bucket that refills over time. Times are Unix milliseconds. */
 class Bucket {
-  /** Milliseconds that were waited and not used up. */
+  /** Unused tokens, as milliseconds of waiting. */
   #saved: number;
   #at: number;
   constructor(
@@ -164,7 +164,7 @@ class Bucket {
     return this.#fill(now) >= burst * everyMs;
   }
 
-  /** Milliseconds until one may be taken. */
+  /** Milliseconds until a token is available. */
   wait(now: number): number {
     return Math.max(0, this.allowance.everyMs - this.#fill(now));
   }
@@ -174,7 +174,7 @@ class Bucket {
   }
 }
 
-/** Who counts as one: an IPv4 address, or a network of IPv6. */
+/** The group of an address for counting: an IPv4 address itself, or the network of an IPv6 address. */
 function groupOf(address: string): string {
   const parsed = parseAddress(address);
   if (parsed === null) return address;
@@ -182,17 +182,17 @@ function groupOf(address: string): string {
   return bytes.length === 4 ? bytes.join('.') : bytes.subarray(0, NETWORK_BYTES).toHex();
 }
 
-/** Counts wrong keys and slows down who sends them. */
+/** Counts wrong keys, and slows down the addresses that send them. */
 export interface WrongKeys {
-  /** Milliseconds until a key that could be guessed is looked at when it comes from this address; 0 for at once. */
+  /** Milliseconds until a guessable key from this address is checked; 0 for at once. */
   wait(address: string): number;
-  /** A request with a wrong key came from this address, or with one that was not looked at. */
+  /** Counts a request from this address with a wrong or unchecked key. */
   count(address: string): void;
-  /** How many came. */
+  /** Number of wrong or unchecked keys so far. */
   total(): number;
 }
 
-/** @param now Unix milliseconds */
+/** Starts without counts. @param now Unix milliseconds */
 export function wrongKeys(log: HookLog, now: () => number = Date.now): WrongKeys {
   const all = new Bucket(ALL_ADDRESSES, now());
   const each = lruCache<string, Bucket>(MOST_ADDRESSES);
@@ -218,7 +218,7 @@ export function wrongKeys(log: HookLog, now: () => number = Date.now): WrongKeys
       const time = now();
       const group = groupOf(address);
       const own = each.get(group) ?? new Bucket(EACH_ADDRESS, time);
-      // A flood that isn't looked at takes nothing: a right key among it has its turn.
+      // Unchecked keys use no token, so that a right key gets its turn during a flood.
       if (waitOf(own, time) === 0) {
         own.take(time);
         all.take(time);

@@ -3,9 +3,9 @@
  *
  * The contract, for the console and for others who serve pages of this origin:
  *
- * - `GET /stackside/v1/session` says who the browser is, needs nothing and never fails for want of a session:
- *   `{ access, signed_in, operator, consumer, expires_at }`. `access` is `key`, `open` (everybody is the operator, there
- *   is nothing to sign in to) or `none` (this process doesn't write, so nobody manages hooks here).
+ * - `GET /stackside/v1/session` describes the browser's session. It needs no session:
+ *   `{ access, signed_in, operator, consumer, expires_at }`. `access` is `key`, `open` (every client is the operator, and there
+ *   is no sign-in) or `none` (this process doesn't write, so it manages no hooks).
  * - `POST /stackside/v1/session` with a key (`x-api-key` or `Authorization: Bearer`) signs the browser in: it answers as
  *   GET does, and sets the cookie. The key may be the admin key or one of a consumer.
  * - `GET /stackside/v1/session/sign-in?token=…` is the link that `serve` and `stackside console` print: it sets the cookie
@@ -14,36 +14,36 @@
  * - `POST /stackside/v1/session/links` with a key makes such a link: `{ path, expires_at }`.
  * - `DELETE /stackside/v1/session` signs out: 204, and the cookie is gone from the server and from the browser.
  *
- * The cookie is `HttpOnly; SameSite=Strict`. Every route that takes a key takes the cookie in its place
- * ({@link ./access.ts}). A request with the cookie that may change something is answered only if the browser says that a
+ * The cookie is `HttpOnly; SameSite=Strict`. Every route that accepts a key also accepts the cookie
+ * ({@link ./access.ts}). An unsafe request with the cookie is answered only if the browser states that a
  * page of this origin makes it (`Sec-Fetch-Site: same-origin`, or an `Origin` equal to `Host`); otherwise the answer is 403.
  *
  * Sessions are in the memory of the main thread, which answers all these routes, also with `--threads`. They end after
- * {@link IDLE_MS} without a request, after {@link SESSION_MS} in any case, and with the process. What memory has of a token or
- * of a cookie is its digest.
+ * {@link IDLE_MS} without a request, after {@link SESSION_MS} in any case, and with the process. Memory has only the digests of
+ * tokens and cookies.
  */
 import type { Caller } from './keys.ts';
 
-/** Milliseconds that a sign-in link works. */
+/** Lifetime of a sign-in link in milliseconds. */
 const LINK_MS = 15 * 60_000;
 /** Milliseconds without a request after which a session ends. */
 const IDLE_MS = 24 * 3_600_000;
 /** Milliseconds after which a session ends in any case. */
 const SESSION_MS = 7 * 24 * 3_600_000;
-/** The most links of one caller that wait to be used; beyond, its oldest stops working. */
+/** Maximum unused links of a caller; one more replaces the oldest. */
 const MOST_LINKS = 100;
-/** The most sessions of one caller; beyond, its oldest ends. */
+/** Maximum sessions of a caller; one more ends the oldest. */
 const MOST_SESSIONS = 1_000;
 const SECRET_BYTES = 32;
 
-/** Whom a browser acts for. */
+/** The caller for whom a browser acts. */
 export interface Session {
   caller: Caller;
   /** Unix milliseconds. */
   expiresAt: number;
 }
 
-/** A secret that was made, and when it stops working. */
+/** A new secret, and when it expires. */
 interface Made {
   secret: string;
   /** Unix milliseconds. */
@@ -52,39 +52,39 @@ interface Made {
 
 /** Sessions of browsers, and the links that begin them. */
 export interface Sessions {
-  /** Makes the token of a link that signs in once. */
+  /** Makes the token of a link, which signs in once. */
   link(caller: Caller): Made;
-  /** Uses up a token. @returns whom it signs in; null for one that is unknown, used or too old */
+  /** Uses up a token. @returns the caller that it signs in; null if it is unknown, used or expired */
   redeem(token: string): Caller | null;
   /** Begins a session. @returns the value of its cookie */
   begin(caller: Caller): Made;
-  /** The session of a cookie's value, which lasts longer because it is used; null where there is none. */
+  /** Finds a session by its cookie's value, and extends it; null if there is none. */
   find(secret: string): Session | null;
-  /** Ends the session of a cookie's value, if there is one. */
+  /** Ends the session with this cookie's value, if there is one. */
   end(secret: string): void;
 }
 
-/** The key of a secret in memory: by a digest, the time of a look-up tells nothing of the secret. */
+/** Key of a secret in memory: with a digest, the time of a look-up reveals nothing about the secret. */
 const digestOf = (secret: string): string => new Bun.CryptoHasher('sha256').update(secret).digest('hex');
 
 const newSecret = (): string => crypto.getRandomValues(new Uint8Array(SECRET_BYTES)).toHex();
 
 interface OpenSession {
   caller: Caller;
-  /** Unix milliseconds at which it ends in any case. */
+  /** Unix milliseconds at which the session ends even if used. */
   endsAt: number;
-  /** Unix milliseconds at which it ends if nobody uses it. */
+  /** Unix milliseconds at which the session ends if unused. */
   idleAt: number;
 }
 
 const isSameCaller = (a: Caller, b: Caller): boolean => a.consumer === b.consumer && a.isOperator === b.isOperator;
 
-/** What is known by a secret until it ends; in the order in which it was made. */
+/** Callers by secret until it expires, in the order in which the secrets were made. */
 class Secrets {
   readonly #sessions = new Map<string, OpenSession>();
   constructor(
     readonly now: () => number,
-    /** Secrets that one caller may have. */
+    /** Maximum secrets of a caller. */
     readonly most: number,
   ) {}
 
@@ -95,7 +95,7 @@ class Secrets {
       if (!this.#lasts(session)) this.#sessions.delete(digest);
       else if (isSameCaller(session.caller, caller)) own.push(digest);
     }
-    // Nobody ends the sessions of others: whoever has a key can make as many as they like.
+    // Only the caller's own session ends: with a key, a client can make as many as it likes.
     if (own.length >= this.most && own[0] !== undefined) this.#sessions.delete(own[0]);
     const secret = newSecret();
     this.#sessions.set(digestOf(secret), { caller, endsAt: now + lastsMs, idleAt: now + idleMs });
@@ -116,7 +116,7 @@ class Secrets {
   }
 }
 
-/** No sessions yet. @param now Unix milliseconds */
+/** Starts without sessions. @param now Unix milliseconds */
 export function openSessions(now: () => number): Sessions {
   const links = new Secrets(now, MOST_LINKS);
   const sessions = new Secrets(now, MOST_SESSIONS);
@@ -138,7 +138,7 @@ export function openSessions(now: () => number): Sessions {
   };
 }
 
-/** The name of the cookie of a session. Cookies are shared by all ports of a host, so it has the port that the browser asks. */
+/** Prefix of the session cookie's name, which also has the port of the request: all ports of a host share cookies. */
 const COOKIE = 'stackside_session';
 const PORT = /:(\d{1,5})$/;
 
@@ -147,12 +147,12 @@ function nameFor({ headers }: Request): string {
   return port === undefined ? COOKIE : `${COOKIE}_${port}`;
 }
 
-/** The value of the session's cookie that a request brings; null for none. */
+/** The value of a request's session cookie; null without one. */
 export function sessionCookie(request: Request): string | null {
   return new Bun.CookieMap(request.headers.get('cookie') ?? '').get(nameFor(request)) || null;
 }
 
-/** A browser sends the cookie over TLS alone where it came over TLS, as the proxy in front says. */
+/** The cookie is `Secure` if the browser used TLS, which the proxy in front states. */
 const attributes = ({ headers }: Request): string =>
   `Path=/; HttpOnly; SameSite=Strict${headers.get('x-forwarded-proto') === 'https' ? '; Secure' : ''}`;
 

@@ -1,6 +1,6 @@
 /**
- * Commands of what takes longer than a request: backfills, which consumers start and cancel, and hooks that catch up. Both move
- * on by small steps.
+ * Commands of work that takes longer than a request: backfills, which consumers start and cancel, and hooks that catch up. Both
+ * advance in small batches.
  */
 import type { Backfill, HookRecord } from '../../store/hooks/model.ts';
 import type { HookReads } from '../../store/hooks/store.ts';
@@ -12,7 +12,7 @@ import { type MatchedBlock, payloadText } from '../evaluation/payload.ts';
 import { scanner } from '../matching/scan.ts';
 import { HookProblem, unknownHook } from '../problem.ts';
 
-/** A backfill, by the id of its hook and its own uuid. */
+/** Identifies a backfill by its hook's id and its own uuid. */
 interface BackfillName {
   hook: number;
   job: string;
@@ -29,11 +29,11 @@ interface NewBackfill extends BackfillName {
   from: number;
   to: number;
   dryRun: boolean;
-  /** Backfills of the hook that may wait. */
+  /** Maximum waiting backfills of the hook. */
   most: number;
 }
 
-/** What moves on. `most` deliveries may wait: the rest is made when some are gone. */
+/** A task that advances. `most`: maximum deliveries that may wait; the task goes on when some are delivered. */
 export type Task = { of: 'catch_up'; hook: number; most: number } | { of: 'backfill'; backfill: number; most: number };
 
 export function backfillCommands(engine: HookEngine) {
@@ -50,7 +50,7 @@ export function backfillCommands(engine: HookEngine) {
     ledger.add(block.indexBlockHash, hook.id, height, block.burnBlockHeight, txIndexes);
   }
 
-  /** The next block of a backfill's range that matches becomes a delivery in the hook's backfill queue. */
+  /** Queues a delivery for the next matching block of the backfill's range. */
   function advanceBackfill(job: Backfill, record: HookRecord, most: number, at: number): boolean {
     if (!job.dryRun && deliveries.openOfBackfill(job.id) >= most) return true;
     const hook = activeHook(record);
@@ -80,7 +80,7 @@ export function backfillCommands(engine: HookEngine) {
   const catchUp = (hook: number, most: number): boolean =>
     deliveries.openUpTo(hook, 'live', most) === most || engine.catchUp(hook);
 
-  /** A batch returns whether the task is done, or has to wait for its deliveries. */
+  /** A batch returns whether the task is done or has to wait for its deliveries. */
   const advance: BatchedCommand<Task> = {
     batch: (task, at) => () =>
       task.of === 'catch_up' ? catchUp(task.hook, task.most) : backfill(task.backfill, task.most, at),
@@ -88,7 +88,7 @@ export function backfillCommands(engine: HookEngine) {
 
   return {
     'backfill.start'({ hook, job, from, to, dryRun, most }: NewBackfill, at: number): void {
-      // The hook may have been deleted while others wrote.
+      // Another entry may have deleted the hook meanwhile.
       if (records.get(hook) === undefined) throw unknownHook();
       if (backfills.openOf(hook) >= most) {
         throw new HookProblem(429, `${most} backfills of the chainhook are already waiting; try again later`);
@@ -97,18 +97,18 @@ export function backfillCommands(engine: HookEngine) {
       engine.wake();
     },
 
-    /** Deliveries that the backfill queued and that are not under way are cancelled too. @throws HookProblem 404 */
+    /** Also cancels queued deliveries of the backfill that are not under way. @throws HookProblem 404 */
     'backfill.cancel'(name: BackfillName, at: number): void {
       const { id } = foundBackfill(store, name);
       backfills.finish(id, 'cancelled', at);
       deliveries.cancelBackfill(id);
-      // Backfills behind it may have room now.
+      // Waiting backfills may have room now.
       engine.wake();
     },
 
     'hook.advance': advance,
 
-    /** A batch can't be applied, such as for lack of a block. */
+    /** A batch can't be applied, for example because a block is missing. */
     'hook.fail'({ task, reason }: { task: Task; reason: string }, at: number): void {
       if (task.of === 'backfill') {
         backfills.finish(task.backfill, 'failed', at, reason);

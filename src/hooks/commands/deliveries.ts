@@ -1,6 +1,5 @@
 /**
- * Commands by which consumers have deliveries made, sent again or given up, and that by which whoever delivers writes down what
- * came of them.
+ * Commands for deliveries: consumers evaluate blocks, redeliver and skip; the host that delivers writes the delivery results.
  */
 import { fromHex } from '../../codec/hex.ts';
 import type { DeliveryFilter } from '../../store/hooks/delivery-log.ts';
@@ -14,7 +13,7 @@ import { scanner } from '../matching/scan.ts';
 import { HookProblem } from '../problem.ts';
 import { type OwnHook, ownHook } from './hooks.ts';
 
-/** Deliveries whose requests are under way, by their row ids. */
+/** Row ids of deliveries whose requests are under way. */
 interface UnderWay {
   underWay: readonly number[];
 }
@@ -32,7 +31,7 @@ interface OwnDelivery extends OwnHook, UnderWay {
 
 interface ManyDeliveries extends OwnHook, UnderWay {
   filter: DeliveryFilter;
-  /** The row id of the last delivery that was looked at. */
+  /** Row id of the last delivery of the batch before. */
   after: number;
   limit: number;
 }
@@ -42,37 +41,37 @@ interface Evaluation extends OwnHook {
   block: string;
   /** Distinguishes this evaluation from others of the block. */
   request: string;
-  /** Evaluations of the hook that may wait. */
+  /** Maximum waiting evaluations of the hook. */
   most: number;
 }
 
-/** What came of an attempt to send a delivery, and what follows from it. */
+/** The result of an attempt, and what follows for the delivery. */
 export type DeliveryResult = {
-  /** The row of the delivery. */
+  /** Row id of the delivery. */
   delivery: number;
   webhookId: string;
-  /** The delivery's attempts before this one: a result that is written again doesn't count. */
+  /** Number of the delivery's attempts before this one, so that a result written twice counts once. */
   attempts: number;
 } & (
   | { outcome: 'delivered'; attempt: Attempt }
   /** `nextAt`: Unix milliseconds of the next attempt. */
   | { outcome: 'failed'; attempt: Attempt; nextAt: number }
-  /** `reason`: why its hook is interrupted, if the delivery is a live one. */
+  /** `reason`: why the hook is interrupted, if the delivery is a live one. */
   | { outcome: 'dead'; attempt: Attempt; reason: string }
-  /** The body of the delivery is gone, so that it can't be sent. */
+  /** The delivery has no body, so it can't be sent. */
   | { outcome: 'lost' }
-  /** It waits for a secret that can be read: the time for which it is tried begins anew then. */
+  /** The delivery waits for a readable secret; its budget starts anew then. */
   | { outcome: 'paused' }
 );
 
 /** Delivery results of the lease holder. In the journal their key is `marks`, and their command `delivery.mark`. */
 export interface DeliveryResults {
-  /** Number of the lease; that of the last one for a host that shares no log. */
+  /** Number of the lease; on a single host, the number of the last lease. */
   epoch: number;
   marks: readonly DeliveryResult[];
 }
 
-/** Whether a delivery is still to be sent. */
+/** Whether a delivery still has to be sent. */
 export const isOpen = ({ state }: Pick<Delivery, 'state'>): boolean => state === 'pending' || state === 'failed';
 
 export function deliveryCommands(engine: HookEngine) {
@@ -81,13 +80,13 @@ export function deliveryCommands(engine: HookEngine) {
 
   /** Queues a delivery again, with the same id and body. */
   function requeue(record: HookRecord, one: Delivery): void {
-    // One that waits for its turn in its own queue keeps that turn: it must not overtake those before it.
+    // A failed delivery in its own queue stays at its place: it must not overtake those before it.
     if (one.state === 'failed') deliveries.dueNow(one.id);
     else deliveries.requeue(one.id, 'redelivery', 'redelivery');
     engine.queued(record.id, one.state === 'failed' ? one.queue : 'redelivery');
   }
 
-  /** Counts for the backfill that a delivery is of. What is sent again was counted the first time. */
+  /** Adds to the counters of the delivery's backfill. Redeliveries were counted before. */
   function countForBackfill({ backfillId, queue }: Delivery, became: { delivered: number; dead: number }): void {
     if (queue === 'backfill' && backfillId !== null) backfills.count(backfillId, became);
   }
@@ -97,7 +96,7 @@ export function deliveryCommands(engine: HookEngine) {
     if (delivery.queue === 'live') engine.interrupt(record, reason, stuck);
   }
 
-  /** @returns whether it counts: not where the delivery was cancelled or its hook deleted meanwhile */
+  /** @returns whether the result counts; false if the delivery was cancelled or its hook deleted meanwhile */
   function noteResult(result: DeliveryResult, at: number): boolean {
     const delivery = deliveries.get(result.delivery);
     if (delivery?.webhookId !== result.webhookId || delivery.attempts !== result.attempts || !isOpen(delivery))
@@ -127,7 +126,7 @@ export function deliveryCommands(engine: HookEngine) {
   }
 
   return {
-    /** @throws HookProblem 409 where it is on its way, 410 where its body is no longer stored */
+    /** @throws HookProblem 409 if the delivery is under way, 410 if its body is no longer stored */
     'delivery.redeliver'({ delivery, underWay, ...hook }: OwnDelivery): void {
       const record = ownHook(store, hook);
       const one = deliveryOf(store, record.id, delivery);
@@ -142,8 +141,8 @@ export function deliveryCommands(engine: HookEngine) {
     },
 
     /**
-     * Sends deliveries again in the order they were made; those without a body and those on their way are left out.
-     * @returns how many, and the last that was looked at; null where none is left
+     * Redelivers in the original order; skips deliveries without a body and those under way.
+     * @returns how many were queued, and the last row of the batch; null at the end
      */
     'delivery.redeliver_many'({ filter, after, limit, underWay, ...hook }: ManyDeliveries): {
       queued: number;
@@ -157,8 +156,8 @@ export function deliveryCommands(engine: HookEngine) {
     },
 
     /**
-     * Gives up the delivery that holds up a hook, so that those behind it go.
-     * @throws HookProblem 409 where the hook doesn't wait for it
+     * Gives up the delivery that blocks a hook, so that the next one is sent.
+     * @throws HookProblem 409 if another delivery, or none, blocks the hook
      */
     'delivery.skip'({ delivery, underWay, ...hook }: OwnDelivery): void {
       const record = ownHook(store, hook);
@@ -176,7 +175,7 @@ export function deliveryCommands(engine: HookEngine) {
       engine.queued(record.id, 'live');
     },
 
-    /** Queues what a hook matches in a block; nothing where it matches nothing. @throws HookProblem 429 where too many wait */
+    /** Queues a delivery if the hook matches the block. @throws HookProblem 429 where too many evaluations wait */
     'delivery.evaluate'({ block, request, most, ...own }: Evaluation): void {
       const record = ownHook(store, own);
       if (deliveries.openUpTo(record.id, 'evaluate', most) === most) {
@@ -194,7 +193,7 @@ export function deliveryCommands(engine: HookEngine) {
       queueRequested(engine, hook.id, { queue: 'evaluate', source, matched, body, backfillId: null });
     },
 
-    /** @returns for each result whether it counts; none of an older lease does after one of a newer lease */
+    /** @returns for each result whether it counts; results of an older lease don't count after those of a newer one */
     'delivery.mark'({ epoch, marks: results }: DeliveryResults, at: number): boolean[] {
       const newest = records.epoch();
       if (epoch < newest) return results.map(() => false);

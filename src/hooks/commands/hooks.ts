@@ -1,6 +1,5 @@
 /**
- * Commands by which consumers manage their hooks and the secret that signs their deliveries: what a hook may become, and by
- * whom.
+ * Commands by which consumers manage their hooks and their signing secret, with the rules for each change.
  */
 import type { HookRecord } from '../../store/hooks/model.ts';
 import type { HookReads } from '../../store/hooks/store.ts';
@@ -8,16 +7,16 @@ import { activeHook, definitionOf, type HookDefinition, patchedDefinition } from
 import type { HookEngine } from '../engine.ts';
 import { HookProblem, invalidField, unknownHook } from '../problem.ts';
 
-/** A hook, by the consumer who owns it. */
+/** Identifies a hook and the consumer that must own it. */
 export interface OwnHook {
   consumer: string;
   uuid: string;
 }
 
-/** Where an enabled hook begins: at the tip, after the last block it saw, or at a height. */
+/** Where an enabled hook resumes: at the tip, after its last evaluated block, or at a height. */
 export type ResumeFrom = 'tip' | 'last_evaluated' | number;
 
-/** Which hooks a bulk change is of; all that is given must hold. */
+/** Which hooks a bulk change concerns; a hook must match all given filters. */
 export interface BulkFilters {
   uuids?: readonly string[];
   webhook_url?: string;
@@ -43,13 +42,13 @@ export function hookCommands(engine: HookEngine) {
     return record;
   }
 
-  /** @throws HookProblem 409 where the consumer may have no more */
+  /** @throws HookProblem 409 if the consumer has the maximum number of hooks */
   function checkRoom(consumer: string, most: number | null): void {
     if (most === null || records.count(consumer) < most) return;
     throw new HookProblem(409, `The limit of ${most} chainhooks is reached; delete one first`);
   }
 
-  /** Idle ones only. @throws HookProblem 400 for a height above the tip */
+  /** Only for idle hooks. @throws HookProblem 400 for a height above the tip */
   function resume(record: HookRecord, from: ResumeFrom): void {
     if (from === 'tip' || (from === 'last_evaluated' && record.cursor.height === 0 && record.status === 'new')) {
       engine.enableAtTip(record);
@@ -66,13 +65,13 @@ export function hookCommands(engine: HookEngine) {
     engine.enableFromCursor(record);
   }
 
-  /** The delivery that interrupted it goes first, as if it had never been tried. */
+  /** The delivery that interrupted the hook is sent first, with a new budget. */
   function revive(record: HookRecord): void {
     const stuck = record.stuckDelivery === null ? undefined : deliveries.get(record.stuckDelivery);
     if (stuck?.state === 'dead' && stuck.queue === 'live') deliveries.requeue(stuck.id, 'live', stuck.reason);
   }
 
-  /** Nothing where it is enabled already. */
+  /** Does nothing if the hook is enabled. */
   function enable(record: HookRecord, from: ResumeFrom | undefined): void {
     if (record.stage !== 'idle') return;
     const wasInterrupted = record.status === 'interrupted';
@@ -88,14 +87,14 @@ export function hookCommands(engine: HookEngine) {
     else engine.disable(record);
   }
 
-  /** What waited for a secret that can be read goes on. */
+  /** Deliveries that waited for a readable secret are sent. */
   function wakeQueuesOf(consumer: string): void {
     const own = new Set(records.all(consumer).map(({ id }) => id));
     for (const { hookId, queue } of deliveries.openQueues()) if (own.has(hookId)) engine.queued(hookId, queue);
   }
 
   return {
-    /** `most`: hooks that a consumer may have; null for any number. @returns its record; enabled where its options say so */
+    /** `most`: maximum hooks of the consumer, null for no limit. @returns the hook's record; enabled if its options say so */
     'hook.register'(
       { uuid, consumer, definition, most }: OwnHook & { definition: HookDefinition; most: number | null },
       at: number,
@@ -108,7 +107,7 @@ export function hookCommands(engine: HookEngine) {
     },
 
     /**
-     * Replaces parts of the definition that is there now, from the next block on; what is queued stays as it is.
+     * Replaces parts of the stored definition, starting with the next block; queued deliveries don't change.
      * @throws HookProblem 400 that names the field
      */
     'hook.redefine'({ change, ...hook }: OwnHook & { change: unknown }): HookRecord {
@@ -122,7 +121,7 @@ export function hookCommands(engine: HookEngine) {
       return changed;
     },
 
-    /** What is queued is cancelled; the log stays for a while. */
+    /** Cancels queued deliveries; the delivery log stays until its retention ends. */
     'hook.remove'(hook: OwnHook, at: number): void {
       const record = own(hook);
       engine.disable(record);
@@ -135,7 +134,7 @@ export function hookCommands(engine: HookEngine) {
     'hook.set_enabled': ({ enabled, from, ...hook }: OwnHook & { enabled: boolean; from?: ResumeFrom }): void =>
       setEnabled(own(hook), enabled, from),
 
-    /** @returns uuids of all that the filters name, oldest first */
+    /** @returns uuids of all hooks that match the filters, oldest first */
     'hook.set_many_enabled'({
       consumer,
       enabled,
@@ -157,7 +156,7 @@ export function hookCommands(engine: HookEngine) {
       return chosen.map(({ uuid }) => uuid);
     },
 
-    /** `secret` is sealed, in hex; the one that was there signs beside it for a day. */
+    /** `secret`: sealed, in hex. The former secret signs as well for a day. */
     'hook.set_secret'({ consumer, secret }: { consumer: string; secret: string }, at: number): void {
       secrets.set(consumer, Uint8Array.fromHex(secret), at);
       wakeQueuesOf(consumer);

@@ -1,4 +1,4 @@
-/** What a chainhook is registered with: its form, what is made of a caller's JSON, and a stored hook as it is evaluated. */
+/** The definition of a chainhook: its schema, its parser, and a stored hook as the engine evaluates it. */
 import { type Static, Type } from '@sinclair/typebox';
 import type { Network } from '../../chain/network.ts';
 import { parseStacksAddress, splitPrincipal } from '../../codec/address.ts';
@@ -14,7 +14,7 @@ const flag = Type.Optional(
 const limit = (counted: string) =>
   Type.Optional(
     Type.Union([Type.Integer({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER }), Type.Null()], {
-      description: `Number of ${counted} blocks after which the chainhook expires; 0 and null stand for no limit`,
+      description: `Number of ${counted} blocks after which the chainhook expires; 0 and null mean no limit`,
     }),
   );
 
@@ -35,9 +35,9 @@ export const Options = Type.Object(
 );
 export type Options = Static<typeof Options>;
 
-/** Characters of a URL. */
+/** Maximum characters of a URL. */
 const MAX_URL = 2048;
-/** Filters of a hook. */
+/** Maximum filters of a hook. */
 const MAX_FILTERS = 500;
 
 export const Definition = Type.Object(
@@ -61,7 +61,7 @@ export const Definition = Type.Object(
   { $id: 'ChainhookDefinition' },
 );
 
-/** A hook as its consumer defined it; keys that mean nothing are left out. */
+/** A hook as its consumer defined it, without unknown keys. */
 export interface HookDefinition {
   name: string;
   version: '1';
@@ -72,7 +72,7 @@ export interface HookDefinition {
   action: { type: 'http_post'; url: string };
 }
 
-/** Keys of the generation before, and what to use instead. */
+/** Keys of the earlier version of chainhooks, and what replaces them. */
 const formerKeys: Readonly<Record<string, string>> = {
   if_this: 'filters.events',
   then_that: 'action',
@@ -139,7 +139,7 @@ function optionsOf(value: unknown): Options | null {
   return value;
 }
 
-/** A union's rule doesn't say the range. */
+/** The error text of a union doesn't have its range, so this names it. */
 const limitRule = (rule: string, [name]: readonly string[]): string =>
   name?.startsWith('expire_after_') && rule !== 'is not allowed'
     ? `must be an integer from 0 to ${Number.MAX_SAFE_INTEGER}, or null`
@@ -157,7 +157,7 @@ function actionOf(value: unknown): HookDefinition['action'] {
   return { type, url };
 }
 
-/** The network that hooks of this node name; every chain but mainnet is `testnet`. */
+/** Checks the network of a definition; every chain but mainnet is `testnet`. */
 function networkOf(value: unknown, network: Network | null): HookDefinition['network'] {
   if (value === undefined) throw invalidField('network', 'is required');
   if (value !== 'mainnet' && value !== 'testnet') throw invalidField('network', 'must be mainnet or testnet');
@@ -180,7 +180,7 @@ const readers = {
   },
   version(value: unknown): '1' {
     if (value === undefined) throw invalidField('version', 'is required');
-    // Clients behind a coercing validator send the number.
+    // Clients with a coercing validator send the number.
     if (value !== '1' && value !== 1) throw invalidField('version', 'must be "1"');
     return '1';
   },
@@ -192,8 +192,8 @@ const readers = {
 };
 
 /**
- * A definition from a caller's JSON.
- * @param network of the node; null while it isn't known
+ * Reads a definition from a request body.
+ * @param network the node's network; null while unknown
  * @throws HookProblem 400 naming the field
  */
 export function readDefinition(body: unknown, network: Network | null): HookDefinition {
@@ -211,8 +211,8 @@ export function readDefinition(body: unknown, network: Network | null): HookDefi
 }
 
 /**
- * A definition with the keys of the body in the place of those it had.
- * @throws HookProblem 400, also where chain or network would change
+ * Replaces the parts of a stored definition that the body has.
+ * @throws HookProblem 400, also if the chain or network would change
  */
 export function patchedDefinition(stored: HookDefinition, body: unknown, network: Network | null): HookDefinition {
   if (!isObject(body)) throw new HookProblem(400, 'body must be object');
@@ -224,13 +224,13 @@ export function patchedDefinition(stored: HookDefinition, body: unknown, network
   return readDefinition({ ...stored, ...body }, network);
 }
 
-/** What the matcher compares with: one condition for each filter. */
+/** The conditions that the matcher compares with: those of all filters. */
 export const conditionsOfDefinition = ({ filters }: Pick<HookDefinition, 'filters'>): Condition[] =>
   filters.events.flatMap(conditionsOf);
 
 const VERSIONS: Readonly<Record<Network['kind'], readonly number[]>> = { mainnet: [22, 20], testnet: [26, 21] };
 
-/** What is accepted and probably not meant: principals that don't exist, or only elsewhere. */
+/** Warnings for valid values that are probably mistakes: principals that don't exist, or not on this network. */
 export function warningsOf({ filters, network }: Pick<HookDefinition, 'filters' | 'network'>): string[] {
   const warnings: string[] = [];
   for (const [index, filter] of filters.events.entries()) {
@@ -246,7 +246,7 @@ export function warningsOf({ filters, network }: Pick<HookDefinition, 'filters' 
 }
 const PRINCIPALS = new Set(['principal', 'sender', 'receiver', 'recipient', 'contract_identifier', 'asset_identifier']);
 
-/** What evaluation needs of a hook. */
+/** The part of a hook that its evaluation needs. */
 export interface ActiveHook {
   id: number;
   uuid: string;
@@ -255,11 +255,11 @@ export interface ActiveHook {
   conditions: readonly Condition[];
 }
 
-/** What was checked when it was stored. */
+/** Parses a stored definition, which was checked when it was registered. */
 export const definitionOf = ({ definition }: Pick<HookRecord, 'definition'>): HookDefinition =>
   JSON.parse(definition) as HookDefinition;
 
-/** A stored hook, ready to be evaluated. */
+/** Parses a stored hook for evaluation. */
 export function activeHook(record: HookRecord): ActiveHook {
   const definition = definitionOf(record);
   return {
@@ -271,18 +271,18 @@ export function activeHook(record: HookRecord): ActiveHook {
   };
 }
 
-/** Null for no limit. */
+/** Maximum evaluations of a hook; null for no limit. */
 const evaluationLimit = ({ expire_after_evaluations: limit }: Options): number | null => limit || null;
 /** Maximum occurrences of a hook; null for no limit. */
 const occurrenceLimit = ({ expire_after_occurrences: limit }: Options): number | null => limit || null;
 
-/** Evaluations that are left of the present budget; null where it has no end. */
+/** Evaluations that the hook has left since it was enabled; null for no limit. */
 export function evaluationsLeft(record: HookRecord, options: Options): number | null {
   const limit = evaluationLimit(options);
   return limit === null ? null : limit - (record.evaluated - record.windowEvaluated);
 }
 
-/** Whether a hook has used up the evaluations or occurrences that its options allow. */
+/** Whether a hook has reached the limit of evaluations or occurrences in its options. */
 export function isUsedUp(record: HookRecord, options: Options): boolean {
   const left = evaluationsLeft(record, options);
   const occurrences = occurrenceLimit(options);

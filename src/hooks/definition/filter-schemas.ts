@@ -1,13 +1,14 @@
 /**
- * The schemas of filters: which there are and what each may say. The console's editor makes its form of them.
+ * The schemas of filters: their types and parameters. The console's editor makes its form from them.
  *
- * The published schemas leave filters open, so that a mistyped parameter there matches everything. Here they are closed.
+ * Unlike the published schemas, these refuse unknown parameters: otherwise a filter with a mistyped parameter would match
+ * everything.
  */
 import { type Static, type TProperties, type TSchema, Type } from '@sinclair/typebox';
 import { tenureChangeCauses } from '../../codec/tenure-change.ts';
 
 const ADDRESS = '[0-9A-HJKMNP-TV-Z]{28,41}';
-// The rules of Clarity, which are wider than those of the published schemas: such contracts and assets exist.
+// Clarity allows more names than the published schemas do, and contracts and assets use them.
 const CONTRACT_NAME = '[a-zA-Z][a-zA-Z0-9_-]{0,127}';
 const ASSET_NAME = '[a-zA-Z][a-zA-Z0-9_!?+<>=/*-]{0,127}';
 
@@ -56,7 +57,7 @@ const nft = { asset_identifier: optional(Asset), value: optional(NftValue) };
 const filter = <const T extends string, P extends TProperties>(type: T, parameters: P) =>
   Type.Object({ type: Type.Literal(type), ...parameters }, { additionalProperties: false });
 
-/** Each filter by its `type`. */
+/** The schema of each filter by its `type`. */
 export const filterSchemas = {
   balance_change: filter('balance_change', { principal: Principal }),
   stx_event: filter('stx_event', {}),
@@ -104,10 +105,10 @@ export const filterSchemas = {
 export type FilterType = keyof typeof filterSchemas;
 export type Filter = { [T in FilterType]: Static<(typeof filterSchemas)[T]> }[FilterType];
 
-/** Whether a word names a filter. */
+/** Whether a word is the name of a filter. */
 export const isFilterType = (word: string): word is FilterType => Object.hasOwn(filterSchemas, word);
 
-/** Filters of the generation before, and what says the same now. */
+/** Filters of the earlier version of chainhooks, and their names now. */
 export const formerFilters: Readonly<Record<string, FilterType>> = {
   print_event: 'contract_log',
   contract_deployment: 'contract_deploy',

@@ -1,6 +1,6 @@
 /**
- * Notifies the operator of hooks that ended, by a POST to a URL of the operator's. One after the other and apart from the
- * deliveries, so that nothing waits for it; best effort, since the log and the hook's status say the same.
+ * Alerts: a POST to the operator's URL for each hook that ended. Alerts are sent one at a time, apart from the deliveries, so
+ * that nothing waits for them. They are best effort, since the log and the hook's status say the same.
  */
 import type { Chance } from '../../base/chance.ts';
 import { pause } from '../../base/clock.ts';
@@ -12,10 +12,10 @@ import type { OpenedSecrets } from './sealing.ts';
 import { signatureHeader } from './signature.ts';
 
 const ATTEMPTS = 3;
-/** Alerts that may wait: the rest is dropped, so that a receiver that is gone can't use up the memory. */
+/** Maximum waiting alerts; more are dropped, so that an unreachable receiver can't fill the memory. */
 const MOST_WAITING = 1_000;
 
-/** What alerts are sent with. */
+/** Options of {@link alerts}. */
 interface AlertOptions extends Outgoing {
   url: string;
   secrets: OpenedSecrets;
@@ -25,25 +25,25 @@ interface AlertOptions extends Outgoing {
   chance: Chance;
 }
 
-/** The sender of alerts, which sends nothing of what happens before `start`. */
+/** Sends alerts; before `start` it sends none. */
 interface Alerts {
-  /** Also once it has stopped. */
+  /** Also starts again after `stop`. */
   start(): void;
-  /** Returns at once. */
+  /** Queues an alert. */
   ended(end: HookEnd): void;
-  /** What was not sent yet is not sent. */
+  /** Drops alerts that are not sent yet. */
   stop(): Promise<void>;
 }
 
-/** The sender where the operator named no URL: it sends nothing. */
+/** Sends no alerts, for operators without a URL. */
 export const noAlerts: Alerts = { start() {}, ended() {}, async stop() {} };
 
-/** Makes the sender of alerts; each is tried three times. */
+/** Makes the sender of alerts, which tries each alert three times. */
 export function alerts(options: AlertOptions): Alerts {
   const { url, secrets, guard, rules, log, userAgent, clock, post, chance } = options;
   const { timeoutMs, connectTimeoutMs, retryCapMs } = rules;
   const waiting: HookEnd[] = [];
-  /** Aborted while it is stopped. */
+  /** Aborted by `stop`. */
   let stopping = new AbortController();
   stopping.abort();
   let working: Promise<void> | null = null;
@@ -64,8 +64,8 @@ export function alerts(options: AlertOptions): Alerts {
         'user-agent': userAgent,
         'webhook-id': id,
         'webhook-timestamp': String(Math.floor(time / 1000)),
-        // Without the secret itself: it is the consumer's, and this receiver the operator's. An alert that can't be signed is
-        // better than none.
+        // Without the secret itself, which is the consumer's, while this receiver is the operator's. An unsigned alert is better
+        // than none.
         ...(secrets.isReadable(consumer) ? signatureHeader(secrets.find(consumer), id, body, time) : {}),
       };
       const result = await attempt({ url, headers, body, timeoutMs, connectTimeoutMs, signal }, { guard, clock, post });
@@ -80,7 +80,7 @@ export function alerts(options: AlertOptions): Alerts {
 
   async function work(): Promise<void> {
     const { signal } = stopping;
-    // The caller goes on first: a node waits for its answer.
+    // Let the caller finish first: the node waits for its answer.
     await clock.turn();
     for (let end = waiting.shift(); end !== undefined; end = signal.aborted ? undefined : waiting.shift()) {
       try {

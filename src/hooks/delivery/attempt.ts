@@ -1,6 +1,6 @@
 /**
- * One try to deliver: a POST to an address that was checked, signed with the secret of this moment, and what came of it; with
- * the rules for the next try.
+ * One attempt of a delivery: a POST to a checked address, signed with the present secret, and its result; with the rules for
+ * the next attempt.
  */
 
 import http, { type ClientRequest, type IncomingMessage } from 'node:http';
@@ -14,31 +14,31 @@ import type { OpenedSecrets } from './sealing.ts';
 import { secretHeaders } from './signature.ts';
 import { type Target, type TargetGuard, TargetRefused, TargetUnresolved } from './target.ts';
 
-/** How deliveries are tried: times, retries and how many at once. */
+/** Settings of attempts: timeouts, retries and concurrency. */
 export interface DeliveryRules {
-  /** Milliseconds for one request. */
+  /** Timeout of a request in milliseconds. */
   timeoutMs: number;
-  /** Milliseconds of them until the connection stands. */
+  /** Part of the timeout until the connection is open, in milliseconds. */
   connectTimeoutMs: number;
-  /** How long a delivery is tried before its hook is interrupted, in milliseconds. */
+  /** Milliseconds for which a delivery is tried before its hook is interrupted. */
   budgetMs: number;
-  /** The longest wait between two attempts in milliseconds, unless the receiver asks for a longer one. */
+  /** Maximum wait between two attempts in milliseconds, unless the receiver asks for a longer one. */
   retryCapMs: number;
-  /** Requests under way at once. */
+  /** Maximum requests under way. */
   concurrency: number;
 }
 
 const FIRST_WAIT_MS = 2_000;
 const JITTER = 0.2;
-/** Doublings of a wait after which any cap is reached. */
+/** Doublings after which a wait exceeds any cap. */
 const MOST_DOUBLINGS = 30;
 
 /**
- * How long to wait after failed attempts. Chance keeps hooks from coming back all at once.
+ * The wait after failed attempts. Randomness keeps hooks from retrying all at once.
  *
- * @param attempts how many failed, at least 1
- * @param capMs the longest wait, before chance
- * @param random from 0 to 1
+ * @param attempts number of failed attempts, at least 1
+ * @param capMs maximum wait in milliseconds, before the random part
+ * @param random returns a number from 0 to 1
  * @returns milliseconds
  */
 export function backoff(attempts: number, capMs: number, random: () => number): number {
@@ -46,19 +46,19 @@ export function backoff(attempts: number, capMs: number, random: () => number): 
   return Math.round(wait * (1 - JITTER + 2 * JITTER * random()));
 }
 
-/** Receivers that hang must not take every place: a quarter is left to what is tried for the first time. */
+/** Maximum retries under way: receivers that hang leave a quarter of the requests to first attempts. */
 export const mostRetries = (concurrency: number): number => Math.max(1, Math.floor(concurrency * 0.75));
 
-/** Characters of an answer that are stored. */
+/** Characters of a response that are stored. */
 const EXCERPT = 1024;
-/** A receiver's wish to be left alone counts for so long at most. */
+/** Maximum Retry-After of a receiver that is honoured. */
 const MOST_RETRY_AFTER_MS = 3_600_000;
 
-/** What came of an attempt. */
+/** The result of an attempt. */
 export interface AttemptResult extends Attempt {
-  /** When the receiver wants to be tried again, in milliseconds from now; null where it doesn't say. */
+  /** The Retry-After of the receiver in milliseconds; null without one. */
   retryAfterMs: number | null;
-  /** The target may not be called. */
+  /** Whether the target is not allowed. */
   blocked: boolean;
 }
 
@@ -68,18 +68,18 @@ interface Sending {
   headers: Record<string, string>;
   body: Uint8Array;
   timeoutMs: number;
-  /** Milliseconds of them until the connection stands. */
+  /** Part of the timeout until the connection is open, in milliseconds. */
   connectTimeoutMs: number;
-  /** How long the rest of an answer is waited for once its status is known; a second where it isn't given. */
+  /** Maximum wait for the rest of a response after its status, in milliseconds; 1,000 by default. */
   answerMs?: number;
-  /** Ends the attempt, as when the process stops. */
+  /** Ends the attempt, for example when the process stops. */
   signal: AbortSignal;
 }
 
 /** Statuses whose Retry-After is honoured. */
 const ASKS_TO_WAIT = new Set([429, 502, 503, 504]);
 
-/** Seconds or a date, to milliseconds from now. */
+/** Reads a Retry-After, which is seconds or a date. @returns milliseconds from now; null if it is neither */
 export function retryAfter(text: string | null, now: number): number | null {
   if (text === null) return null;
   const date = utcMicroseconds(text.trim());
@@ -93,7 +93,7 @@ const PAYLOAD_TOO_LARGE = 413;
 export const isSuccess = ({ statusCode }: AttemptResult): boolean =>
   statusCode !== null && statusCode >= 200 && statusCode < 300;
 
-/** Why an attempt failed, in a sentence without a name. */
+/** Why an attempt failed, as a clause without the receiver's name. */
 export function failureOf({ statusCode, error }: AttemptResult): string {
   if (statusCode === null) return error ?? 'no answer';
   if (statusCode === PAYLOAD_TOO_LARGE) return 'status 413: the receiver takes no body this large';
@@ -101,15 +101,15 @@ export function failureOf({ statusCode, error }: AttemptResult): string {
   return `status ${statusCode}`;
 }
 
-/** What an attempt is made with. */
+/** What attempts need. */
 export interface Outgoing {
   guard: TargetGuard;
   clock: Clock;
-  /** Carries it to the receiver. */
+  /** Sends the request. */
   post: Post;
 }
 
-/** Tries once. Never rejects: a failure is a result. */
+/** Makes one attempt. Never rejects: a failure is a result. */
 export async function attempt(sending: Sending, { guard, clock, post }: Outgoing): Promise<AttemptResult> {
   const at = clock.now();
   const started = clock.monotonic();
@@ -124,7 +124,7 @@ export async function attempt(sending: Sending, { guard, clock, post }: Outgoing
     blocked: false,
     ...outcome,
   });
-  // By hand: signals that are made of others, or of a time, outlive the attempt, and its body with them.
+  // Not AbortSignal.any or .timeout: such signals outlive the attempt, and would hold its body in memory.
   const ending = new AbortController();
   const end = () => ending.abort();
   let late = false;
@@ -167,7 +167,7 @@ const aborted = (signal: AbortSignal): Promise<never> =>
     else signal.addEventListener('abort', fail, { once: true });
   });
 
-/** What the headers say of a delivery. */
+/** The delivery as its headers identify it. */
 export interface DeliveryIdentity extends Pick<Delivery, 'webhookId' | 'sequence' | 'attempts'> {
   queue: QueueName | 'test';
   reason: Reason | 'test';
@@ -181,8 +181,8 @@ interface RequestOptions extends Outgoing {
 
 /**
  * Sends a body once; a failure is a result.
- * @param text the JSON text of the body @param signal ends the request
- * @throws SecretUnreadableError where it can't be signed, and before anything is sent
+ * @param text JSON text of the body @param signal ends the request
+ * @throws SecretUnreadableError before anything is sent, if the body can't be signed
  */
 export type DeliveryRequest = (
   record: HookRecord,
@@ -219,19 +219,19 @@ export function deliveryRequest(options: RequestOptions): DeliveryRequest {
   };
 }
 
-/** Bytes of an answer's body that are read. */
+/** Maximum bytes of a response body that are read. */
 const MOST_READ = 4096;
-/** How long the rest of an answer is waited for once its status is known. */
+/** Maximum wait for the rest of a response after its status, in milliseconds. */
 const ANSWER_MS = 1_000;
-/** Answers before the answer (1xx) that are put up with. */
+/** Maximum interim responses (1xx) of a request. */
 const MOST_INTERIM = 100;
 
 export interface PostOptions extends Target {
   headers: Record<string, string>;
   body: Uint8Array;
-  /** Milliseconds until the connection must be open. */
+  /** Timeout for opening the connection, in milliseconds. */
   connectTimeoutMs: number;
-  /** How long the rest of an answer is waited for once its status is known; a second where it isn't given. */
+  /** Maximum wait for the rest of a response after its status, in milliseconds; 1,000 by default. */
   answerMs?: number;
   signal: AbortSignal;
   clock: Clock;
@@ -240,14 +240,14 @@ export interface PostOptions extends Target {
 export interface Answer {
   status: number;
   retryAfter: string | null;
-  /** How its body begins. */
+  /** Beginning of the body. */
   text: string;
 }
 
 /**
- * Connects to the checked addresses alone, without a proxy and without following redirects; the name is in the Host
- * header and is what a certificate must be for.
- * @throws Error where there is no answer: of the connection, of its parser, or because the signal ended it
+ * Sends a POST to the checked addresses only, without proxies and redirects. The URL's name is sent in the Host header, and
+ * certificates must be for it.
+ * @throws Error without a response: the connection or the parser failed, or the signal ended the request
  */
 export function post(options: PostOptions): Promise<Answer> {
   const { url, connectTimeoutMs, answerMs = ANSWER_MS, signal, clock } = options;
@@ -267,7 +267,7 @@ export function post(options: PostOptions): Promise<Answer> {
       resolve({ status, retryAfter: headers['retry-after'] ?? null, text });
       request.destroy();
     };
-    // The status decides; what is said besides is only for the log.
+    // The status decides the result; the body is only for the delivery log.
     const stopWaiting = clock.after(answerMs, finish);
     read = finish;
     response.setEncoding('utf8');
@@ -283,7 +283,7 @@ export function post(options: PostOptions): Promise<Answer> {
     request.destroy();
   }
 
-  // Not left to the request: it says nothing more once the other side took over its connection.
+  // The request itself emits no event once the other side has upgraded its connection.
   const ended = () => (read === null ? fail(new Error('the attempt was ended')) : read());
   if (signal.aborted) ended();
   signal.addEventListener('abort', ended, { once: true });
@@ -319,5 +319,5 @@ function begun({ url, addresses, headers, body }: PostOptions): ClientRequest {
   });
 }
 
-/** What carries a request to its receiver: {@link post}, or a network of a test's own. */
+/** Sends a request to its receiver: {@link post}, or a network of a test. */
 export type Post = typeof post;

@@ -1,7 +1,7 @@
 /**
- * Sends what is queued. Each queue of each hook goes in order, one request at a time; queues take turns, so that a receiver
- * that is slow or gone holds up nobody else. A queue goes on once the result of its delivery is written down. Nothing of it
- * lives in memory alone: after a crash what was under way is sent again, under the same id.
+ * The dispatcher sends the deliveries of the outbox. Each queue of each hook goes in order, with one request at a time; queues
+ * take turns, so that a slow or unreachable receiver delays only its own hooks. A queue goes on once the result of its
+ * delivery is written. No state is in memory alone: after a crash, deliveries under way are sent again, with the same id.
  */
 import type { Chance } from '../../base/chance.ts';
 import type { Clock } from '../../base/clock.ts';
@@ -15,7 +15,7 @@ import { type HookLog, logTaskFailure } from '../log-event.ts';
 import { type AttemptResult, backoff, type DeliveryRequest, type DeliveryRules, mostRetries } from './attempt.ts';
 import type { Results } from './results.ts';
 
-/** What deliveries are sent with. */
+/** Options of {@link dispatcher}. */
 interface DispatcherOptions {
   store: HookReads;
   rules: DeliveryRules;
@@ -25,17 +25,17 @@ interface DispatcherOptions {
   chance: Chance;
   request: DeliveryRequest;
   results: Results;
-  /** A backfill, or a hook that catches up, may have room for more. */
+  /** Notified when a backfill, or a hook that catches up, may queue more. */
   roomMade: () => void;
-  /** Whether this host is the one that delivers; where it is no more, the dispatcher is stopped before this returns. */
+  /** Whether this host has the lease; once it hasn't, the dispatcher is stopped before this returns. */
   isHeld: () => boolean;
-  /** Whether the deliveries of a consumer can be signed; where they can't, they wait. */
+  /** Whether the deliveries of a consumer can be signed; while they can't, they wait. */
   canSign: (consumer: string) => boolean;
 }
 
 const isRetry = ({ attempts }: Delivery): boolean => attempts > 0;
 
-/** Whether a delivery rolls back a block that a request under way applies: that request could arrive after it. */
+/** Whether a delivery rolls back a block that a request under way applies: that request could arrive after the rollback. */
 function isOvertaking({ hookId, blocks }: Delivery, requests: Iterable<Delivery>): boolean {
   const reverted = new Set(blocks.rollback.map(({ index_block_hash }) => index_block_hash));
   if (reverted.size === 0) return false;
@@ -46,18 +46,18 @@ function isOvertaking({ hookId, blocks }: Delivery, requests: Iterable<Delivery>
 
 export type Dispatcher = ReturnType<typeof dispatcher>;
 
-/** Sends nothing until `start`, and can be started again once it has stopped. */
+/** Sends nothing before `start`; can start again after `stop`. */
 export function dispatcher(options: DispatcherOptions) {
   const { store, rules, timers, log, clock, chance, request, results, roomMade, isHeld, canSign } = options;
   const { records, deliveries } = store;
   const queues = hookQueues(clock, pump);
-  /** The delivery of each queue that is being sent, or whose result is being written down. */
+  /** The delivery of each queue whose request is under way, or whose result is being written. */
   const underWay = new Map<QueueState, Delivery>();
-  /** Those of them whose requests have not ended. */
+  /** The deliveries of `underWay` whose requests have not ended. */
   const requests = new Set<Delivery>();
   let retrying = 0;
   let running = false;
-  /** Aborted when it stops. */
+  /** Aborted by `stop`. */
   let stopping = new AbortController();
   let pumping = false;
   let idle: (() => void) | null = null;
@@ -68,7 +68,7 @@ export function dispatcher(options: DispatcherOptions) {
     void pumpSoon();
   }
 
-  /** Whoever wakes a queue has something else to do: a node waits for its answer. */
+  /** Sends after the caller's turn, since the node waits for its answer. */
   async function pumpSoon(): Promise<void> {
     if (pumping) return;
     pumping = true;
@@ -89,7 +89,7 @@ export function dispatcher(options: DispatcherOptions) {
     }
   }
 
-  /** Sends the head of a queue, where there is one and its time has come. */
+  /** Sends the head of a queue, if there is one and it is due. */
   function serve(state: QueueState): void {
     const hook = records.get(state.hookId);
     const head = hook === undefined ? undefined : deliveries.head(state.hookId, state.queue);
@@ -136,7 +136,7 @@ export function dispatcher(options: DispatcherOptions) {
     pump();
   }
 
-  /** The request of a delivery has ended, or was not made: others may have its place. */
+  /** The request of a delivery has ended, or was not made; another may begin. */
   function ended(head: Delivery): void {
     if (!requests.delete(head)) return;
     if (running) queues.release(head.hookId);
@@ -150,14 +150,14 @@ export function dispatcher(options: DispatcherOptions) {
   /** @param signal aborted when the dispatcher stops */
   async function deliver(head: Delivery, signal: AbortSignal): Promise<void> {
     const delivery = deliveries.get(head.id);
-    // The hook is read again: it may have been changed, disabled or deleted meanwhile.
+    // The hook may have been changed, disabled or deleted meanwhile.
     const hook = records.get(head.hookId);
-    // Cancelled meanwhile.
+    // The delivery was cancelled meanwhile.
     if (delivery === undefined || delivery.hookId !== head.hookId || !isOpen(delivery)) return;
     if (hook === undefined || (delivery.queue === 'live' && !isSendable(hook)) || !canSign(hook.consumer)) return;
     if (!isHeld() || signal.aborted) return;
     const result = await requested(hook, delivery, signal);
-    // Ended by us: whether it arrived isn't known, and it goes again at the next start.
+    // We ended the request and don't know whether it arrived: the delivery is sent again at the next start.
     if (signal.aborted) return;
     if (result === null) {
       await results.bodyLost(delivery);
@@ -169,13 +169,13 @@ export function dispatcher(options: DispatcherOptions) {
     if (delivery.backfillId !== null || delivery.reason === 'catch_up') roomMade();
   }
 
-  /** Apart, so that no body is held while its result waits to be written down. @returns null where the body is lost */
+  /** A function of its own, so that the body is freed while the result waits to be written. @returns null if the body is lost */
   async function requested(hook: HookRecord, delivery: Delivery, signal: AbortSignal): Promise<AttemptResult | null> {
     const text = deliveries.body(delivery.id);
     return text === undefined ? null : request(hook, delivery, text, signal);
   }
 
-  /** What failed was ours, such as the database: the queue stays as it is, and is looked at again. */
+  /** The failure is this host's, for example of its database: the queue does not change, and is tried again. */
   function recover(state: QueueState, error: unknown): void {
     logTaskFailure(log, error);
     state.faults += 1;
@@ -187,22 +187,22 @@ export function dispatcher(options: DispatcherOptions) {
   }
 
   return {
-    /** A queue has something to send, or what it has became sendable. */
+    /** The queue has a delivery that can be sent. */
     wake,
-    /** Wakes every queue that has something to send. */
+    /** Wakes every queue that has deliveries. */
     wakeAll,
-    /** The row ids of the deliveries that are being sent, or whose results are being written down. */
+    /** Row ids of deliveries whose requests are under way, or whose results are being written. */
     underWay: (): number[] => Array.from(underWay.values(), ({ id }) => id),
-    /** Whether results are still to come. */
+    /** Whether requests are under way, and results will follow. */
     hasRequests: (): boolean => requests.size > 0,
 
-    /** Begins to send what is queued. */
+    /** Begins to send. */
     start(): void {
       stopping = new AbortController();
       running = true;
       wakeAll();
     },
-    /** Ends requests under way; what they carried goes again at the next start. */
+    /** Ends requests under way; their deliveries are sent again at the next start. */
     async stop(): Promise<void> {
       running = false;
       queues.cancelWaits();
@@ -216,27 +216,27 @@ export function dispatcher(options: DispatcherOptions) {
   };
 }
 
-/** A queue of a hook and its turn. */
+/** A queue of a hook, and its phase. */
 interface QueueState {
   readonly hookId: number;
   readonly queue: QueueName;
   /**
-   * `waiting` for the time of its head; `held`, a live one, until a request of another queue has ended; `postponed` while
-   * as many retries as may be are under way.
+   * `waiting` until its head is due; `held` (live queues only) until a request of another queue ends; `postponed` while the
+   * maximum number of retries is under way.
    */
   phase: 'ready' | 'sending' | 'waiting' | 'held' | 'postponed';
-  /** Ends the wait; null where it doesn't wait. */
+  /** Ends the wait; null while the queue doesn't wait. */
   cancel: (() => void) | null;
-  /** How often in a row something failed here: the database, not the receiver. */
+  /** Number of failures of this host (not of the receiver) in a row. */
   faults: number;
 }
 
-/** A timer holds no longer time. */
+/** The longest delay of a timer. */
 const LONGEST_TIMER_MS = 2 ** 31 - 1;
 
 const keyOf = (hookId: number, queue: QueueName): string => `${hookId}/${queue}`;
 
-/** The queues of all hooks. @param look called when the wait of a queue has ended */
+/** The queues of all hooks. @param look called when the wait of a queue ends */
 function hookQueues(clock: Clock, look: () => void) {
   const states = new Map<string, QueueState>();
   const ready: QueueState[] = [];
@@ -252,7 +252,7 @@ function hookQueues(clock: Clock, look: () => void) {
   return {
     makeReady,
 
-    /** A queue has something to send, or what it has became sendable. */
+    /** The queue has a delivery that can be sent. */
     wake(hookId: number, queue: QueueName): void {
       const key = keyOf(hookId, queue);
       const known = states.get(key);
@@ -265,7 +265,7 @@ function hookQueues(clock: Clock, look: () => void) {
       }
     },
 
-    /** Takes the next queue whose turn it is. */
+    /** Takes the next ready queue. */
     next: (): QueueState | undefined => ready.shift(),
 
     wait(state: QueueState, ms: number): void {
@@ -279,7 +279,7 @@ function hookQueues(clock: Clock, look: () => void) {
     hold(state: QueueState): void {
       state.phase = 'held';
     },
-    /** A request of the hook has ended: its live queue, if it is held, looks again whether it still must be. */
+    /** A request of the hook has ended: its live queue, if held, is ready and checks again whether it must wait. */
     release(hookId: number): void {
       const live = states.get(keyOf(hookId, 'live'));
       if (live?.phase === 'held') makeReady(live);
@@ -289,18 +289,18 @@ function hookQueues(clock: Clock, look: () => void) {
       state.phase = 'postponed';
       postponed.push(state);
     },
-    /** A retry has ended: the first queue that was postponed is ready. */
+    /** A retry has ended: the first postponed queue is ready. */
     resumePostponed(): void {
       const state = postponed.shift();
       if (state !== undefined) makeReady(state);
     },
 
-    /** The queue has nothing to send. */
+    /** Forgets an empty queue. */
     drop({ hookId, queue }: QueueState): void {
       states.delete(keyOf(hookId, queue));
     },
 
-    /** Ends every wait, so that no queue becomes ready by itself. */
+    /** Ends every wait, so that no queue becomes ready by a timer. */
     cancelWaits(): void {
       for (const { cancel } of states.values()) cancel?.();
     },

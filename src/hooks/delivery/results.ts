@@ -1,7 +1,6 @@
 /**
- * What comes of deliveries: delivered, to be tried again after a while, or dead. It is written down as commands, each with the
- * results of many deliveries, so that a delivery costs a part of a sync. A result that is lost before it is written has its
- * delivery sent again.
+ * Results of deliveries: delivered, to be retried later, or dead. They are written as commands with many results each, so that
+ * a delivery costs only a part of a sync. If a result is lost before it is written, its delivery is sent again.
  */
 import type { Chance } from '../../base/chance.ts';
 import { type Clock, pause } from '../../base/clock.ts';
@@ -15,15 +14,15 @@ import { type AttemptResult, backoff, type DeliveryRules, failureOf, isSuccess }
 
 /** Maximum results in one command. */
 const MOST = 200;
-/** How long a result may wait for others, in milliseconds. */
+/** Maximum wait of a result for others, in milliseconds. */
 const LONGEST_MS = 20;
-/** Milliseconds until results are written again that the log of a cluster did not accept. */
+/** Milliseconds until results are written again after the log of a cluster refused them. */
 const RETRY_MS = 500;
 
 interface ResultWriterOptions {
-  /** Writes results, all or none. @returns for each whether it counts */
+  /** Writes all results or none. @returns for each whether it counts */
   write: (results: DeliveryResults) => Promise<boolean[]>;
-  /** Whether requests are under way, whose results may share a command with those that wait. */
+  /** Whether requests are under way, whose results may share a command with the waiting ones. */
   areMoreComing: () => boolean;
   clock: Clock;
 }
@@ -37,17 +36,17 @@ interface Waiting {
 type ResultWriter = ReturnType<typeof resultWriter>;
 
 /**
- * Writes delivery results in the order in which they came: {@link MOST} in one command, those of {@link LONGEST_MS}, or all
- * there are where no more can come. Writes nothing before `start`.
+ * Writes delivery results in order, many in a command: {@link MOST}, those of {@link LONGEST_MS}, or all if no request is under
+ * way. Writes nothing before `start`.
  */
 export function resultWriter({ write, areMoreComing, clock }: ResultWriterOptions) {
   const waiting: Waiting[] = [];
   let epoch = 0;
   let stopping = new AbortController();
   let working: Promise<void> | null = null;
-  /** Ends the waiting for others; null where nothing waits for them. */
+  /** Ends the wait for more results; null while there is no wait. */
   let cancel: (() => void) | null = null;
-  /** The first so many of those that wait go each by itself. */
+  /** How many of the waiting results are written each by itself, after a command with them failed. */
   let alone = 0;
 
   function next(): Waiting[] {
@@ -56,10 +55,10 @@ export function resultWriter({ write, areMoreComing, clock }: ResultWriterOption
     return waiting.splice(0, 1);
   }
 
-  /** @param signal aborted where nobody may wait any more */
+  /** @param signal aborted once `stop` no longer waits for the log */
   async function failed(batch: Waiting[], error: unknown, signal: AbortSignal): Promise<void> {
     if (error instanceof LogUnavailableError) {
-      // Whoever delivers next sends these deliveries again.
+      // The next holder of the lease sends these deliveries again.
       if (signal.aborted) {
         for (const { resolve } of batch) resolve(false);
         return;
@@ -69,13 +68,13 @@ export function resultWriter({ write, areMoreComing, clock }: ResultWriterOption
     } else if (batch.length === 1 || unavailable(error) !== null) {
       for (const { reject } of batch) reject(error);
     } else {
-      // What can't be written down must not hold up the others.
+      // A result that can't be written must not delay the others.
       waiting.unshift(...batch);
       alone = batch.length;
     }
   }
 
-  /** Whether those that wait wait for no others. */
+  /** Whether the waiting results are written now, without more. */
   const isDue = (): boolean =>
     waiting.length >= MOST || (waiting.length > 0 && (alone > 0 || stopping.signal.aborted || !areMoreComing()));
 
@@ -101,7 +100,7 @@ export function resultWriter({ write, areMoreComing, clock }: ResultWriterOption
   }
 
   return {
-    /** @param of the lease by which deliveries are sent from now on */
+    /** @param of number of the lease under which deliveries are sent from now on */
     start(of: number): void {
       epoch = of;
       stopping = new AbortController();
@@ -109,8 +108,8 @@ export function resultWriter({ write, areMoreComing, clock }: ResultWriterOption
 
     /**
      * Writes a result.
-     * @returns whether it counts: not where the delivery was cancelled or its hook deleted meanwhile, and not where the log
-     *   could not be reached before the lease ended
+     * @returns whether it counts; false if the delivery was cancelled or its hook deleted meanwhile, or if the log was
+     *   unavailable until the lease ended
      */
     write: (result: DeliveryResult): Promise<boolean> =>
       new Promise((resolve, reject) => {
@@ -120,7 +119,7 @@ export function resultWriter({ write, areMoreComing, clock }: ResultWriterOption
         else cancel ??= clock.after(LONGEST_MS, begin);
       }),
 
-    /** Resolves when all results are written; each is tried once more where the log can't be reached. */
+    /** Resolves when all results are written; each is tried once more if the log is unavailable. */
     async stop(): Promise<void> {
       stopping.abort();
       if (waiting.length > 0) begin();
@@ -138,7 +137,7 @@ interface ResultOptions {
   chance: Chance;
 }
 
-/** The receiver will never want it again. */
+/** Status of a receiver that will never accept the delivery. */
 const GONE = 410;
 
 const attemptOf = ({ at, durationMs, urlHost, statusCode, error, excerpt }: AttemptResult) => ({
@@ -154,7 +153,7 @@ const subjectOf = ({ id, webhookId, attempts }: Delivery) => ({ delivery: id, we
 
 export type Results = ReturnType<typeof deliveryResults>;
 
-/** Has the result of each attempt written down, with what follows from it for the delivery and its hook. */
+/** Writes the result of each attempt, with what follows for the delivery and its hook. */
 export function deliveryResults({ writer, rules, counters, log, clock, chance }: ResultOptions) {
   function failureResult(delivery: Delivery, attempts: number, result: AttemptResult): DeliveryResult {
     const { webhookId, triedSince } = delivery;
@@ -188,12 +187,12 @@ export function deliveryResults({ writer, rules, counters, log, clock, chance }:
       if (counts) counters.delivered += 1;
     },
 
-    /** A delivery that was tried can't be signed for now: what it waits until then is no part of the time it is tried. */
+    /** A delivery can't be signed for now; the wait doesn't count towards its budget. */
     async paused(delivery: Delivery): Promise<void> {
       await writer.write({ ...subjectOf(delivery), outcome: 'paused' });
     },
 
-    /** The body of a delivery is gone: it can't be sent, and its hook says so; as for one that was attempted. */
+    /** The delivery has no body, so it can't be sent, and its hook is interrupted as after a failed delivery. */
     async bodyLost(delivery: Delivery): Promise<void> {
       await writer.write({ ...subjectOf(delivery), outcome: 'lost' });
     },

@@ -1,8 +1,8 @@
 /**
- * Signing secrets are sealed wherever they are written down, in commands and in tables: AES-256-GCM with a key that HKDF
- * (RFC 5869, SHA-256) makes of a line of a file, which is the single host's own or the same on all hosts of a cluster. The
- * key of the first line seals; those of all lines open, so that a key can be replaced. A sealed secret is the id of its key
- * (8 bytes), the nonce (12), the tag (16) and what was sealed; the consumer is authenticated with it.
+ * Signing secrets are stored encrypted ("sealed"), in commands and in tables: AES-256-GCM with a key that HKDF (RFC 5869,
+ * SHA-256) derives from a line of a key file. A single host has its own file; all hosts of a cluster have the same. The key
+ * of the first line seals, and all keys open, so that a key can be replaced. A sealed secret is the id of its key (8 bytes),
+ * the nonce (12), the tag (16) and the ciphertext; the consumer's name is authenticated with it.
  */
 import { createCipheriv, createDecipheriv, hkdfSync } from 'node:crypto';
 import { join } from 'node:path';
@@ -19,9 +19,9 @@ const NONCE_BYTES = 12;
 const TAG_BYTES = 16;
 const CIPHER = 'aes-256-gcm';
 
-/** Seals secrets, and opens them again. */
+/** Seals and opens secrets. */
 export interface Sealing {
-  /** @throws HookProblem 409 where there is no key */
+  /** @throws HookProblem 409 without a key */
   seal(consumer: string, secret: Uint8Array): Uint8Array;
   /** @returns null where no key opens it */
   open(consumer: string, sealed: Uint8Array): Uint8Array | null;
@@ -54,12 +54,12 @@ function openedWith({ key }: Key, consumer: string, sealed: Buffer): Uint8Array 
   try {
     return Buffer.concat([opened, decipher.final()]);
   } catch {
-    // Node has no type or code for it: these bytes are not what was sealed for this consumer.
+    // Node's error has no type or code here. The bytes were not sealed for this consumer.
     return null;
   }
 }
 
-/** @param texts what the keys are made of: the first seals, and all of them open; none where there is no key */
+/** Makes the sealing of key texts: the first seals, all open. Without texts, nothing can be sealed. */
 export function sealingWith(...texts: readonly string[]): Sealing {
   const keys = texts.map(keyOf);
   const [newest] = keys;
@@ -79,7 +79,7 @@ export function sealingWith(...texts: readonly string[]): Sealing {
   };
 }
 
-/** The secret of a consumer is sealed with a key that this host lacks: what it signs can't be sent. */
+/** This host lacks the key of a consumer's secret, so it can't send deliveries that need it. */
 class SecretUnreadableError extends HookProblem {
   constructor() {
     super(
@@ -89,14 +89,14 @@ class SecretUnreadableError extends HookProblem {
   }
 }
 
-/** Consumers that a log line names. */
+/** Maximum consumers in a log line. */
 const MOST_NAMED = 10;
 
 export type OpenedSecrets = ReturnType<typeof openedSecrets>;
 
-/** The secrets of consumers, opened when they are asked for. */
+/** Opens the stored secrets of consumers on demand. */
 export function openedSecrets(stored: HookReads['secrets'], { open }: Sealing, log: HookLog) {
-  /** The consumers that the log named. */
+  /** Consumers that the log has named. */
   let reported = new Set<string>();
 
   /** Whether deliveries of a consumer can be signed, or need no signature. */
@@ -111,7 +111,7 @@ export function openedSecrets(stored: HookReads['secrets'], { open }: Sealing, l
   const unreadable = (): string[] =>
     stored.all().flatMap(({ consumer, secret }) => (open(consumer, secret) === null ? [consumer] : []));
 
-  /** Says whose secrets can't be opened, where it was not said of all of them. */
+  /** Logs the consumers whose secrets can't be opened, unless the log has named all of them. */
   function report(): void {
     const now = unreadable();
     const isNews = now.some((consumer) => !reported.has(consumer));
@@ -123,13 +123,13 @@ export function openedSecrets(stored: HookReads['secrets'], { open }: Sealing, l
     isReadable,
     unreadable,
     report,
-    /** Whether deliveries of a consumer can go; where they can't, the log says so once. */
+    /** Whether deliveries of a consumer can be sent; if not, logs it once. */
     canSign(consumer: string): boolean {
       if (isReadable(consumer)) return true;
       if (!reported.has(consumer)) report();
       return false;
     },
-    /** Without the previous one where it can't be opened. @throws SecretUnreadableError */
+    /** The previous secret is omitted if it can't be opened. @throws SecretUnreadableError */
     find(consumer: string, { find }: Pick<HookReads['secrets'], 'find'> = stored): Secrets | undefined {
       const found = find(consumer);
       if (found === undefined) return undefined;
@@ -141,19 +141,18 @@ export function openedSecrets(stored: HookReads['secrets'], { open }: Sealing, l
 }
 
 /**
- * The name of the file in a data directory that holds the key. A single host makes one, as it makes the admin key; an operator
- * may name a file in its place. It is read when the server starts. Without a key that opens them, deliveries wait and the
- * chain goes on.
+ * Name of the key file in a data directory. A single host makes it, like the admin key; the operator may name another file.
+ * It is read when the server starts. Without the right key, deliveries wait, while blocks are still processed.
  */
 export const SECRETS_KEY = 'secrets.key';
 
-/** Path of the file in a data directory that holds the key of signing secrets. */
+/** Path of the key file for signing secrets in a data directory. */
 export const secretsKeyFile = (directory: string): string => join(directory, SECRETS_KEY);
 
-/** The fewest characters of a key's text: 32 hex digits have 128 bits. */
+/** Minimum characters of a key's text: 32 hex digits have 128 bits. */
 const LEAST_TEXT = 32;
 
-/** @throws OperatorError where a line is too short, or there is none */
+/** @throws OperatorError if a line is too short, or there is none */
 function sealingOf(file: string, text: string): Sealing {
   const lines = text.split('\n').map((line) => line.trim());
   if (lines.every(({ length }) => length >= LEAST_TEXT)) return sealingWith(...lines);
@@ -163,7 +162,7 @@ function sealingOf(file: string, text: string): Sealing {
   );
 }
 
-/** Where the key of a server is. */
+/** Location of a server's key file. */
 export interface KeyLocation {
   data: string;
   /** The file that the operator named; null for the one in the data directory. */
@@ -171,9 +170,9 @@ export interface KeyLocation {
 }
 
 /**
- * What seals with the key of a data directory, or of the file that the operator named; null where there is no such file in
- * the directory.
- * @throws OperatorError where the file can't be read, every user may read the one that was named, or it holds no key
+ * The sealing with the key file of a data directory, or with the file that the operator named; null if the directory has no such
+ * file.
+ * @throws OperatorError if the file can't be read, every user may read the named file, or it holds no key
  */
 export function storedSealing({ data, clusterKey }: KeyLocation): Sealing | null {
   if (clusterKey !== null) return sealingOf(clusterKey, secretFileText(clusterKey, '--cluster-key'));
@@ -183,15 +182,15 @@ export function storedSealing({ data, clusterKey }: KeyLocation): Sealing | null
 }
 
 /**
- * As `storedSealing`, with a key that is made where there is none. For the process that holds the directory's lock.
- * @throws OperatorError where the file can't be read or written, or holds no key
+ * Like `storedSealing`, but makes the key file if there is none. Only for the process that has the directory's lock.
+ * @throws OperatorError if the file can't be read or written, or holds no key
  */
 export const madeSealing = (place: KeyLocation): Sealing =>
   storedSealing(place) ?? sealingWith(madeSecret(secretsKeyFile(place.data)));
 
 /**
- * What a server seals with. A host of a cluster makes no key, which the others would not have.
- * @param isShared whether it is a host of a cluster
+ * The sealing of a server. A host of a cluster doesn't make a key, since the other hosts would lack it.
+ * @param isShared whether the server is a host of a cluster
  */
 export function servedSealing(place: KeyLocation, isShared: boolean, log: HookLog): Sealing {
   try {

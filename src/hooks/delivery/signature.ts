@@ -1,16 +1,16 @@
-/** Signatures of deliveries, as Standard Webhooks has them (standardwebhooks.com). */
+/** Signatures of deliveries by the Standard Webhooks specification (standardwebhooks.com). */
 import { createHmac, timingSafeEqual } from 'node:crypto';
 import type { Secrets } from '../../store/hooks/model.ts';
 
-/** Bytes of a secret. */
+/** Bytes of a signing secret. */
 const SECRET_BYTES = 32;
-/** How long a replaced secret signs beside the new one, in milliseconds. */
+/** Milliseconds for which a replaced secret signs beside the new one. */
 const OVERLAP_MS = 24 * 3600 * 1000;
 
 /** A new signing secret of random bytes. */
 export const newSecret = (): Uint8Array => crypto.getRandomValues(new Uint8Array(SECRET_BYTES));
 
-/** The form that Standard Webhooks libraries take a secret in. */
+/** A secret as text for Standard Webhooks libraries. */
 export const signingSecret = (secret: Uint8Array): string => `whsec_${secret.toBase64()}`;
 
 /** HMAC-SHA256 over id, time and the exact bytes of the body. @param timestamp Unix seconds */
@@ -21,7 +21,7 @@ function signature(secret: Uint8Array, id: string, timestamp: number, body: Uint
 type Headers = Record<string, string>;
 
 /**
- * What shows who has the secret that a body is ours; nothing where there is none.
+ * The headers with the signatures of a body; none without a secret.
  * @param now Unix milliseconds
  */
 export function signatureHeader(secrets: Secrets | undefined, id: string, body: Uint8Array, now: number): Headers {
@@ -33,7 +33,7 @@ export function signatureHeader(secrets: Secrets | undefined, id: string, body: 
 }
 
 /**
- * What shows a consumer's receiver that a delivery is ours: the signature and the secret itself.
+ * The headers for a consumer's receiver: the signatures, and the secret itself.
  * @param now Unix milliseconds
  */
 export function secretHeaders(secrets: Secrets | undefined, id: string, body: Uint8Array, now: number): Headers {
@@ -46,11 +46,11 @@ export function secretHeaders(secrets: Secrets | undefined, id: string, body: Ui
   };
 }
 
-/** Seconds that the time of a delivery may differ from the receiver's. */
+/** Maximum difference between a delivery's time and the receiver's, in seconds. */
 const TOLERANCE = 5 * 60;
 
 /**
- * Whether a delivery was signed with a secret a short time ago, as receivers check it.
+ * Verifies the signature and time of a delivery, as receivers do.
  * @param now Unix milliseconds
  */
 export function verified(secret: Uint8Array, given: globalThis.Headers, body: string, now: number): boolean {

@@ -1,7 +1,7 @@
 /**
- * Where deliveries may go. A hook's URL is its owner's choice and the request is made from inside the operator's network,
- * so whatever isn't public is refused unless the operator allowed it. The address that was checked is the one that is
- * connected to: a name may stand for another one a moment later.
+ * Which addresses deliveries may go to. The owner of a hook chooses its URL, but the request comes from inside the operator's
+ * network. So addresses that aren't public are refused unless the operator allowed them. The connection is made to the
+ * address that was checked, since a name may resolve to another one a moment later (DNS rebinding).
  */
 import { lookup } from 'node:dns/promises';
 import {
@@ -15,9 +15,9 @@ import {
 } from '../../http/hosts.ts';
 
 /**
- * Which addresses and names are not public, and why: IANA's registries of special-purpose addresses (RFC 6890 and its
- * successors) and of special-use names, and what is known to lead into a network from outside of them. An address of several
- * is reported as the first of them.
+ * Networks that are not public, each with the reason: IANA's registries of special-purpose addresses (RFC 6890 and its
+ * successors) and of special-use names, and addresses known to lead into a network from outside. For an address in several, the
+ * first reason is reported.
  */
 const special: readonly (readonly [network: Network, reason: string])[] = (
   [
@@ -55,43 +55,43 @@ const special: readonly (readonly [network: Network, reason: string])[] = (
     ['fe80::/10', 'link-local'],
     ['fec0::/10', 'site-local'],
     ['ff00::/8', 'multicast'],
-    // Of IPv6 only 2000::/3 is given out for the Internet.
+    // For IPv6, only 2000::/3 is allocated to the Internet.
     ['::/3', 'reserved'],
     ['4000::/2', 'reserved'],
     ['8000::/1', 'reserved'],
   ] as const
 ).map(([text, reason]) => [network(text), reason]);
 
-/** The networks of a kind that an operator may allow by its name; null for another name. */
+/** The networks of a reason, by which an operator may allow them; null for an unknown reason. */
 const networksNamed = (name: string): Network[] | null =>
   name === 'loopback' || name === 'private' ? special.flatMap(([one, reason]) => (reason === name ? [one] : [])) : null;
 
 /** The well-known prefix of NAT64: a connection ends at the IPv4 address in the last 4 bytes (RFC 6052). */
 const NAT64 = network('64:ff9b::/96');
 
-/** The IPv4 address that a connection to an IPv6 one ends at, where that is known; any other address as it is. */
+/** The IPv4 address at which a connection to a NAT64 address ends; other addresses unchanged. */
 const reached = (address: AddressBytes): AddressBytes =>
   contains(NAT64, address) ? address.subarray(-4) : unmapped(address);
 
-/** Why an address isn't public, null where it is. */
+/** The reason why an address isn't public; null for a public one. */
 export function notPublic(address: AddressBytes): string | null {
   const end = reached(address);
   return special.find(([one]) => contains(one, end))?.[1] ?? null;
 }
 
-/** Names of one machine or network (RFC 6761, 6762, 8375; `internal` by ICANN), with whatever is before them. */
+/** Domains of one machine or network (RFC 6761, 6762, 8375; `internal` by ICANN), with their subdomains. */
 const LOCAL_NAMES = ['localhost', 'localdomain', 'local', 'internal', 'home.arpa'];
 
-/** Whether a name means something else in every network. @param name in lower case, without a dot at its end */
+/** Whether a name has a different meaning in every network. @param name in lower case, without a final dot */
 const isLocalName = (name: string): boolean =>
   LOCAL_NAMES.some((local) => name === local || name.endsWith(`.${local}`));
 
-/** What a delivery is not sent to; the message may be shown to the owner of the hook. */
+/** The target is not allowed. The message may be shown to the owner of the hook. */
 export class TargetRefused extends Error {
   override readonly name = 'TargetRefused';
 }
 
-/** The resolver knows no address of a host, now at least. */
+/** The resolver knows no address of a host, at least for now. */
 export class TargetUnresolved extends Error {
   override readonly name = 'TargetUnresolved';
 }
@@ -101,18 +101,18 @@ export interface Address {
   family: 4 | 6;
 }
 
-/** All addresses of a name. */
+/** Resolves a name to all its addresses. */
 type Resolve = (host: string) => Promise<Address[]>;
 
-/** The addresses of a host by the system's resolver. @throws the resolver's error */
+/** Resolves a name with the system's resolver. @throws the resolver's error */
 export const systemResolve: Resolve = async (host) => {
   const found = await lookup(host, { all: true, verbatim: true });
   return found.map(({ address, family }) => ({ address, family: family === 6 ? 6 : 4 }));
 };
 
 /**
- * Networks as the operator writes them, with commas: `10.0.0.0/8`, a single address, or `loopback` or `private` for all that a
- * refusal calls so; null where one is none.
+ * Parses networks in the operator's notation, separated by commas: `10.0.0.0/8`, a single address, or `loopback` or `private` for
+ * all networks with this reason. @returns null if one is invalid
  */
 export function parseNetworks(text: string): Network[] | null {
   const parsed: Network[] = [];
@@ -128,13 +128,13 @@ export function parseNetworks(text: string): Network[] | null {
 }
 
 export interface TargetRules {
-  /** Networks that may be called though they are not public. */
+  /** Networks that are allowed though they are not public. */
   allowed: readonly Network[];
-  /** Whether public targets may be called without TLS. */
+  /** Whether public targets are allowed without TLS. */
   plainHttp: boolean;
 }
 
-/** A target that passed: its addresses may be connected to. */
+/** A checked target: connections to its addresses are allowed. */
 export interface Target {
   url: URL;
   addresses: Address[];
@@ -144,11 +144,11 @@ const localName = (host: string): TargetRefused =>
   new TargetRefused(`its host ${host} is a name of this machine or network, which is not public (see --hook-targets)`);
 
 /**
- * The guard of receivers: which URLs and addresses a delivery may go to.
- * @param resolve finds the addresses of a host
+ * Makes the guard, which decides to which URLs and addresses deliveries may go.
+ * @param resolve resolves host names
  */
 export function targetGuard({ allowed, plainHttp }: TargetRules, resolve: Resolve = systemResolve) {
-  /** Whether the operator allowed it. @throws TargetRefused where it is neither allowed nor public */
+  /** Whether the operator allowed the address. @throws TargetRefused if it is neither allowed nor public */
   function checkAddress({ address }: Address, host: string): 'allowed' | 'public' {
     const bytes = parseAddress(address);
     if (bytes === null) throw new TargetRefused(`its host has the address ${address}, which is not an IP address`);
@@ -161,7 +161,7 @@ export function targetGuard({ allowed, plainHttp }: TargetRules, resolve: Resolv
     return 'public';
   }
 
-  /** Checks the URL alone. @throws TargetRefused */
+  /** Checks the URL without its addresses. @throws TargetRefused */
   function checkForm(url: URL): void {
     if (url.protocol !== 'https:' && url.protocol !== 'http:') throw new TargetRefused('it must begin with https://');
     if (url.username !== '' || url.password !== '') throw new TargetRefused('it must not hold a user or password');
@@ -177,14 +177,14 @@ export function targetGuard({ allowed, plainHttp }: TargetRules, resolve: Resolv
 
   return {
     /**
-     * The addresses that a URL may be called at, and the URL as it is to be called.
-     * @throws TargetRefused where any address of its host may not be called; TargetUnresolved where the resolver
-     *   knows none
+     * Checks a URL and resolves its host.
+     * @returns the URL to request, and the addresses to connect to
+     * @throws TargetRefused if any address of the host is not allowed; TargetUnresolved if the resolver knows none
      */
     async check(text: string): Promise<Target> {
       const url = new URL(text);
       checkForm(url);
-      // A dot at the end changes nothing but who takes it for another host.
+      // A final dot names the same host, but some software compares it as another one.
       url.hostname = url.hostname.replace(/\.+$/, '');
       const host = url.hostname.replace(/^\[|\]$/g, '');
       if (isLocalName(host) && allowed.length === 0) throw localName(host);

@@ -1,6 +1,6 @@
 /**
- * What hooks are notified of at one step: one delivery for each, however many blocks the step has, with its body and id, its
- * row in the outbox, and the note of what the hook was notified of.
+ * The notifications of a step: one delivery per hook, however many blocks the step has. Each has its body and id, its row in the
+ * outbox, and its rows in the ledger of blocks that the hook was notified of.
  */
 import type { Block } from '../../chain/block.ts';
 import type { Network } from '../../chain/network.ts';
@@ -17,18 +17,18 @@ import type { Leaving, Step } from './steps.ts';
 
 export type Counted = 'matches' | 'evaluatedBlocks' | 'queued' | 'rollbacks' | 'interrupted';
 
-/** The engine's transaction in which hooks are notified. Its own listeners are notified once it is committed. */
+/** The part of the engine that notifications use. Its listeners are notified after the commit. */
 export interface EngineTransaction {
   readonly store: HookStore;
-  /** Null until a block came. */
+  /** Null before the first block. */
   readonly network: () => Network | null;
   /** Unix milliseconds. */
   now(): number;
   count(name: Counted): void;
   say(event: HookEvent): void;
-  /** A queue has something to send. */
+  /** A queue has new deliveries. */
   queued(hookId: number, queue: QueueName): void;
-  /** A hook has to catch up, or a backfill has room for more. */
+  /** A hook has to catch up, or a backfill may queue more. */
   wake(): void;
   interrupt(record: HookRecord, reason: string, stuckDelivery: number | null): void;
 }
@@ -43,7 +43,7 @@ interface Notification {
   rollback: MatchedBlock[];
 }
 
-/** The body of a delivery, or why it could not be made. */
+/** The body of a delivery, or the reason why it can't be made. */
 type Body = { body: DeliveryBody; problem: null } | { body: null; problem: string };
 
 /** The blocks of a notification, as the delivery log lists them. */
@@ -56,15 +56,15 @@ function notifiedBlocks({ apply, rollback }: Pick<Notification, 'apply' | 'rollb
   return { apply: apply.map(summary), rollback: rollback.map(summary) };
 }
 
-/** Gathers what hooks are notified of at a step, and queues it. Every method is called in a transaction. */
+/** Collects the notifications of a step, and queues them. Every method is called in a transaction. */
 export class Notifications {
   readonly #byHook = new Map<number, Notification>();
-  /** How the calls of a block find functions, for all hooks that match it. */
+  /** Finds the functions that a block's transactions call; shared by all hooks that match the block. */
   readonly #findFunctions = new Map<Block, FindFunction>();
 
   constructor(private readonly engine: EngineTransaction) {}
 
-  /** A block matched, which counts. @param txIndexes indexes of the transactions that did */
+  /** The hook matches a block, which counts as an occurrence. @param txIndexes indexes of the matching transactions */
   apply(hook: ActiveHook, block: Block, txIndexes: readonly number[]): void {
     const { candidates, records } = this.engine.store;
     const now = this.engine.now();
@@ -81,7 +81,7 @@ export class Notifications {
     this.engine.count('matches');
   }
 
-  /** A block that the hook was notified of leaves the chain. @param txIndexes as it was notified of them */
+  /** A block that the hook was notified of left the chain. @param txIndexes the transactions of that notification */
   rollback(hook: ActiveHook, leaving: Leaving, txIndexes: readonly number[], step: Step): void {
     const { candidates, records } = this.engine.store;
     const block = leaving.block();
@@ -104,8 +104,8 @@ export class Notifications {
   }
 
   /**
-   * Queues a delivery in the live queue of each hook, and remembers what it was notified of.
-   * @param before where the hooks stood before these blocks
+   * Queues a delivery in the live queue of each hook, and adds its blocks to the ledger.
+   * @param before the hooks' cursor before these blocks
    * @throws Error before the network is known
    */
   queue(reason: Reason, before: Cursor): void {
@@ -144,7 +144,7 @@ export class Notifications {
     engine.queued(hook.id, 'live');
   }
 
-  /** @throws what the store throws where a part can't be read now: the blocks come again */
+  /** @throws the store's error if a part can't be read now; the blocks are processed again then */
   #bodyOf(notification: Notification, texts: PayloadTexts): Body {
     const { hook } = notification;
     try {
@@ -156,7 +156,7 @@ export class Notifications {
     }
   }
 
-  /** The hook stays where it stood: once its payload can be made and it is enabled again, it is notified of the same blocks. */
+  /** Interrupts the hook at its former cursor. Once it is enabled and its body can be made, it is notified of the same blocks. */
   #stopAt(before: Cursor, hookId: number, deliveryId: number, problem: string): void {
     const { records, deliveries } = this.engine.store;
     const record = records.get(hookId);
@@ -165,7 +165,7 @@ export class Notifications {
     deliveries.setState(deliveryId, 'dead');
   }
 
-  /** The ledger says what a hook was notified of, so that it can be rolled back. */
+  /** Adds the notified blocks to the ledger, so that they can be rolled back. */
   #remember({ hook, apply, rollback }: Notification): void {
     const { ledger } = this.engine.store;
     for (const { block } of rollback) {
@@ -178,36 +178,35 @@ export class Notifications {
   }
 
   /**
-   * Cancels what a backfill has still to send of a block of which the hook is notified that it left the chain: queues don't
-   * wait for each other, and nothing would roll back what arrives after the rollback. What is under way stays cancelled,
-   * whatever it is answered.
+   * Cancels backfill deliveries of a block whose rollback is being queued. Queues don't wait for each other, and nothing would
+   * roll back a delivery that arrives after the rollback. Deliveries under way stay cancelled, whatever the response.
    */
   #cancelBackfilled(hookId: number, block: Block): void {
     const { deliveries, backfills } = this.engine.store;
     const open = deliveries.openBackfilled(hookId, block.height, toHex(block.indexBlockHash));
     for (const { id, queue, backfillId } of open) {
       deliveries.setState(id, 'cancelled');
-      // What is sent again was counted the first time.
+      // Redeliveries were counted before.
       if (queue === 'backfill' && backfillId !== null) backfills.count(backfillId, { delivered: 0, dead: 1 });
     }
-    // The backfill may have room for more.
+    // The backfill may queue more now.
     if (open.length > 0) this.engine.wake();
   }
 }
 
-/** A delivery that somebody asked for: one block that a hook matches, in a queue beside the live one. */
+/** A requested delivery: one block that a hook matches, in a queue beside the live one. */
 interface RequestedDelivery {
   queue: 'backfill' | 'evaluate';
-  /** What the delivery belongs to; {@link webhookId} makes the id of it. */
+  /** What the delivery belongs to; part of its id ({@link webhookId}). */
   source: string;
   matched: MatchedBlock;
   /** JSON text. */
   body: string;
-  /** The backfill that makes it; null where none does. */
+  /** Row id of the delivery's backfill; null without one. */
   backfillId: number | null;
 }
 
-/** Queues a delivery beside the live ones; called in a transaction. */
+/** Queues a requested delivery; called in a transaction. */
 export function queueRequested(
   engine: EngineTransaction,
   hookId: number,

@@ -1,6 +1,6 @@
 /**
- * What a transaction did, as the operations of a payload: first its own, then those of its events; and the declarations of
- * called functions, as they were when the call was made.
+ * The operations of a transaction in a payload: its own first, then those of its events. Function arguments get their names
+ * from the contract's interface as it was at the call.
  */
 
 import { poisonMicroblockFields, tenureChangeFields } from '../../api/shared/transaction-parts.ts';
@@ -15,7 +15,7 @@ import type { HookCandidates } from '../../store/hooks/candidates.ts';
 import type { Options } from '../definition/definition.ts';
 
 const STX = { symbol: 'STX', decimals: 6 } as const;
-/** Names and decimals of tokens are no chain data: another service has them. */
+/** The chain has no symbols and decimals of tokens; the metadata service has them. */
 const ftCurrency = (asset: string) => ({
   symbol: '',
   decimals: 0,
@@ -27,19 +27,19 @@ const nftCurrency = (asset: string, value: Uint8Array) => ({
   metadata: { token_type: 'nft' as const, asset_identifier: asset, value: toHex(value) },
 });
 
-/** The called function's declaration, undefined where it isn't known. */
+/** Finds the declaration of a called function; undefined if unknown. */
 export type FindFunction = (contractId: string, functionName: string) => AbiFunction | undefined;
 
-/** What operations show beyond what every filter needs. */
+/** What operations need besides the transaction. */
 interface Detail {
   options: Options;
   findFunction: FindFunction;
 }
 
-/** An operation before it is numbered. */
+/** An operation before numbering. */
 type Operation = { type: string; account?: { address: string }; amount?: object; metadata?: object };
 
-/** A serialized value as the options want it: hex, or hex with its text and the type inferred from the value. */
+/** Serializes a Clarity value by the options: as hex, or as hex with its readable form and inferred type. */
 export function serializedValue(bytes: Uint8Array, { decode_clarity_values: decode }: Options) {
   if (decode !== true) return toHex(bytes);
   const value = decodeClarity(bytes);
@@ -47,8 +47,8 @@ export function serializedValue(bytes: Uint8Array, { decode_clarity_values: deco
 }
 
 /**
- * A memo as the options want it: hex, or its text without the padding, null where nothing is left, beside the hex that
- * keeps bytes which are no text.
+ * Serializes a memo by the options: as hex, or as text without the padding (null if empty) beside the hex, since
+ * not all memos are text.
  */
 function serializedMemo(memo: Uint8Array, { decode_clarity_values: decode }: Options) {
   if (decode !== true) return { memo: toHex(memo) };
@@ -59,7 +59,7 @@ function serializedMemo(memo: Uint8Array, { decode_clarity_values: decode }: Opt
 
 const account = (address: string) => ({ account: { address } });
 
-/** @param units with a sign: what is taken has a minus */
+/** @param units micro-STX with a sign; minus for what is taken */
 const stx = (units: string) => ({ amount: { value: units, currency: STX } });
 
 /** Zero has no sign. */
@@ -80,7 +80,7 @@ function payloadOperations(transaction: ChainTransaction, { options, findFunctio
   switch (payload.type) {
     case 'token_transfer': {
       const fee = feeOperation(transaction);
-      // What was skipped moved nothing but the fee.
+      // A skipped transaction moved nothing but its fee.
       if (transaction.status === 'problematic_skipped') return [fee];
       const metadata = serializedMemo(payload.memo, options);
       const amount = payload.amount.toString();
@@ -162,7 +162,7 @@ function eventOperations(event: ChainEvent, detail: Detail): Operation[] {
       const metadata = { unlock_height: unlockHeight, locked_address: address, contract_name: contractName };
       return [{ type: 'stx_lock', ...account(address), ...stx(negative(amount)), metadata }];
     }
-    // The operations of deliveries are of few types, and receivers check them.
+    // The types of operations are published, and receivers check them.
     case 'unknown':
       return [];
     default:
@@ -170,12 +170,12 @@ function eventOperations(event: ChainEvent, detail: Detail): Operation[] {
   }
 }
 
-/** All operations of a transaction, numbered from 0; whatever matched, none is left out. */
+/** All operations of a transaction, numbered from 0, whatever the filters match. */
 export function operationsOf(transaction: ChainTransaction, detail: Detail) {
   const operations = payloadOperations(transaction, detail);
   const isTransfer = transaction.payload.type === 'token_transfer';
   for (const event of transaction.events) {
-    // The payload has it already.
+    // The payload's operations include this transfer.
     if (isTransfer && event.kind === 'stx' && event.action === 'transfer') continue;
     operations.push(...eventOperations(event, detail));
   }
@@ -188,9 +188,9 @@ export function operationsOf(transaction: ChainTransaction, detail: Detail) {
 }
 
 /**
- * Looks up functions for calls in a block.
- * @param height up to which, that one included, the canonical chain is the block's own
- * @param orphaned the rest of its branch, where it isn't canonical
+ * Makes the function that finds declarations for the calls of a block.
+ * @param height the canonical chain is the block's own up to this height (inclusive)
+ * @param orphaned the rest of the block's branch, if the block isn't canonical
  */
 export function declarations(
   candidates: HookCandidates,

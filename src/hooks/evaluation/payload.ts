@@ -1,4 +1,4 @@
-/** The body of a delivery: the blocks that joined and left the chain, with the transactions that matched in them; and its id. */
+/** The body of a delivery, with the applied and rolled-back blocks and their matching transactions; and the delivery's id. */
 
 import { exactNumber } from '../../base/json.ts';
 import type { Block, ChainTransaction, ExecutionCost } from '../../chain/block.ts';
@@ -10,26 +10,26 @@ import type { Options } from '../definition/definition.ts';
 import { ownTransactions } from '../matching/matching.ts';
 import { type FindFunction, operationsOf, serializedValue } from './operations.ts';
 
-/** A block, and the indexes into its {@link ownTransactions} of those that match. */
+/** A block with its matching transactions, as indexes into its {@link ownTransactions}. */
 export interface MatchedBlock {
   block: Block;
   txIndexes: readonly number[];
   findFunction: FindFunction;
 }
 
-/** What a payload says of its hook. */
+/** The hook's part of a payload. */
 export interface PayloadHook {
   uuid: string;
   name: string;
   options: Options;
 }
 
-/** A hook as its payloads depend on it. */
+/** What the text of a block depends on besides the block. */
 interface View {
   options: Options;
-  /** False where the block leaves the chain. */
+  /** False for blocks that leave the chain. */
   canonical: boolean;
-  /** Distinguishes its options from others. */
+  /** Identifies the options. */
   key: string;
 }
 
@@ -45,7 +45,7 @@ const identifier = (index: number, hash: Uint8Array) => ({ index, hash: toHex(ha
 
 const isZero = (bytes: Uint8Array): boolean => bytes.every((byte) => byte === 0);
 
-/** The REST API's word is `smart_contract`. */
+/** Transaction type as in payloads, where the REST API says `smart_contract`. */
 const typeOf = ({ payload }: ChainTransaction): string =>
   payload.type === 'smart_contract' ? 'contract_deploy' : payload.type;
 
@@ -68,7 +68,7 @@ function transactionOf(
       canonical,
       microblock_canonical: true,
       execution_cost: costOf(transaction.cost),
-      // The whole fee, in spite of the name.
+      // Despite its name, the whole fee.
       fee_rate: transaction.fee.toString(),
       nonce: exactNumber(sender.nonce),
       type: typeOf(transaction),
@@ -112,11 +112,11 @@ function blockMetadata(block: Block, options: Options, canonical: boolean) {
   };
 }
 
-/** The blocks of a delivery that match. */
+/** The matching blocks of a delivery. */
 interface MatchedBlocks {
   /** Ascending. */
   apply: readonly MatchedBlock[];
-  /** Descending: the order in which to undo. */
+  /** Descending, the order in which receivers undo them. */
   rollback: readonly MatchedBlock[];
 }
 
@@ -126,9 +126,9 @@ const members = (object: object): string => JSON.stringify(object).slice(1, -1);
 export type PayloadTexts = ReturnType<typeof payloadTexts>;
 
 /**
- * Makes the texts of deliveries that are made together. The text of a transaction is made once for all hooks with the same
- * options, and the whole event once for those that match the same. A block has one way to find functions here, and it either
- * joins the chain or leaves it.
+ * Makes the bodies of the deliveries of one step. The text of a transaction is made once for all hooks with the same options,
+ * and the text of the whole event once for all hooks that match the same transactions. Within a step a block has one
+ * `findFunction`, and it either joins the chain or leaves it.
  */
 export function payloadTexts(network: Network) {
   const numbers = new Map<Block, number>();
@@ -190,17 +190,17 @@ export function payloadTexts(network: Network) {
   };
 }
 
-/** The JSON text of a single delivery. */
+/** The body of a single delivery, as JSON text. */
 export function payloadText(hook: PayloadHook, network: Network, event: MatchedBlocks): string {
   const { own, shared } = payloadTexts(network)(hook, event);
   return `${own}${new TextDecoder().decode(shared)}`;
 }
 
 /**
- * The id of a delivery: `evt_` and 32 hex digits. A delivery that is made anew has the id it had, and two bodies never
- * share one.
+ * The id of a delivery: `evt_` and 32 hex digits. A delivery that is made again gets the same id; different bodies get different
+ * ids.
  *
- * @param source what the delivery belongs to, such as the hook's uuid and the delivery's sequence
+ * @param source what the delivery belongs to, such as the hook's uuid and the delivery's sequence number
  * @param body the JSON text that is sent
  */
 export function webhookId(source: string, body: string | DeliveryBody): string {

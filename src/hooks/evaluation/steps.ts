@@ -1,4 +1,4 @@
-/** The live hooks, and steps along the chain: from the position of a hook, the blocks that leave the chain and those that join it. */
+/** Live hooks in memory, and steps along the chain: the blocks that leave the chain and those that join it after a cursor. */
 import { lazy } from '../../base/cache.ts';
 import type { Block } from '../../chain/block.ts';
 import type { Cursor, HookProgress } from '../../store/hooks/model.ts';
@@ -10,7 +10,7 @@ import { type ActiveHook, activeHook } from '../definition/definition.ts';
 import type { HookLog } from '../log-event.ts';
 import { Matcher } from '../matching/matching.ts';
 
-/** A block that leaves the chain. Its payload is read only where a hook was notified of it. */
+/** A block that leaves the chain. Its payload is read only if a hook was notified of it. */
 export interface Leaving {
   height: number;
   hash: Uint8Array;
@@ -20,13 +20,13 @@ export interface Leaving {
 export interface Step {
   /** Tip first. */
   leaving: readonly Leaving[];
-  /** The highest block that was canonical before and is now. */
+  /** Height of the newest block on both branches. */
   forkHeight: number;
   /** Ascending. */
   joining: readonly Block[];
 }
 
-/** The step of the last change of the chain. @param first the lowest block that joins */
+/** The step of a change that was just applied. @param first the lowest block that joins */
 export const stepOfChange = ({ reverted, applied }: ChainChange, first: Block): Step => ({
   leaving: reverted.map((block) => ({ height: block.height, hash: block.indexBlockHash, block: () => block })),
   forkHeight: first.height - 1,
@@ -34,10 +34,10 @@ export const stepOfChange = ({ reverted, applied }: ChainChange, first: Block): 
 });
 
 /**
- * Reads the chain's changes as steps: blocks that left it, and the block that came. A block is read once, when it is needed.
+ * Makes steps from the chain's history. Payloads are read on demand, once.
  */
 export function chainSteps(history: ChainHistory, log: HookLog) {
-  /** Blocks of a branch that left the chain, tip first, each read once. */
+  /** Blocks of an orphaned branch, tip first, each read once on demand. */
   function leavingOf(hashes: readonly Uint8Array[], forkHeight: number): Leaving[] {
     return hashes
       .map((hash, index): Leaving => {
@@ -46,7 +46,7 @@ export function chainSteps(history: ChainHistory, log: HookLog) {
       .reverse();
   }
 
-  /** The branch from the chain to a cursor; without blocks where the cursor is canonical, or its block is lost. */
+  /** The orphaned branch up to a cursor; without blocks if the cursor is canonical or its block is lost. */
   function branchOf({ height, hash }: Cursor, tipHeight: number): { forkHeight: number; hashes: Uint8Array[] } {
     if (height === 0) return { forkHeight: 0, hashes: [] };
     try {
@@ -65,12 +65,12 @@ export function chainSteps(history: ChainHistory, log: HookLog) {
   }
 
   return {
-    /** The next step of hooks that are at a cursor; null at the tip. */
+    /** The next step after a cursor; null at the tip. */
     next(cursor: Cursor): Step | null {
       const tip = history.tip();
       const { forkHeight, hashes } = branchOf(cursor, tip.height);
       if (hashes.length === 0 && forkHeight >= tip.height) return null;
-      // A fork wins with the block that is higher than all it replaces: live hooks were notified with that block.
+      // A fork wins with a block that is higher than all it replaces: live hooks were notified with that block.
       const last = hashes.length === 0 ? forkHeight + 1 : Math.min(tip.height, cursor.height + 1);
       const joining: Block[] = [];
       for (let height = forkHeight + 1; height <= last; height++) joining.push(canonicalBlock(height));
@@ -91,17 +91,17 @@ export function chainSteps(history: ChainHistory, log: HookLog) {
 }
 
 /**
- * The live hooks and their positions, in memory as in the tables. Whatever a transaction changes in the tables it changes here
- * too; one that is undone has read again what it may have changed. That is mostly the positions: of hosts that share a log,
- * each but one rolls back its block when it comes to several of them.
+ * The live hooks and their progress, cached in memory. A transaction changes cache and tables together; after a rollback, what
+ * may have changed is read again. That is mostly the progress: when hosts share a log, all but one of them roll back
+ * a block that arrives at several.
  */
 export function liveHooks(records: HookStore['records']) {
   const matcher = new Matcher();
   const hooks = new Map<number, ActiveHook>();
   let progress: HookProgress = records.progress();
-  /** What is as in the tables. */
+  /** Whether each part of the cache agrees with the tables. */
   const known = { hooks: false, progress: true };
-  /** What may have changed since the last commit, here or in the tables. */
+  /** Which parts may have changed since the last commit, in the cache or in the tables. */
   const changed = { hooks: false, progress: false };
 
   function include(hook: ActiveHook): void {
@@ -115,7 +115,7 @@ export function liveHooks(records: HookStore['records']) {
     hooks.clear();
     for (const record of records.live()) include(activeHook(record));
     known.hooks = true;
-    // The tables may have been changed in the open transaction.
+    // The open transaction may have changed the tables.
     changed.hooks = true;
   }
 
@@ -143,7 +143,7 @@ export function liveHooks(records: HookStore['records']) {
     match: (block: Block) => matcher.match(block),
     progress: (): HookProgress => progress,
 
-    /** Every change begins with this: the tables may have been undone since. */
+    /** Every change calls this first: a rollback may have made the cache wrong. */
     begin(): void {
       load();
       changed.progress = true;
@@ -157,7 +157,7 @@ export function liveHooks(records: HookStore['records']) {
       changed.hooks = false;
       changed.progress = false;
     },
-    /** Most of what is undone is an event that was known already, and no change of the hooks. */
+    /** Most rollbacks are of events that were known already, and change no hooks. */
     undone(): void {
       if (changed.hooks) known.hooks = false;
       if (changed.progress) known.progress = false;

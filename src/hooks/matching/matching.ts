@@ -1,7 +1,7 @@
 /**
- * Which hooks a block concerns. The filters of all hooks are in one index: a transaction or event is looked up by what
- * it is, so the cost of a block grows with its events and with what matches, not with the number of hooks. What a filter means is a
- * condition or several.
+ * Finds the hooks that match a block. The filters of all hooks are in one index, in which each transaction and event is looked
+ * up by its values. So the cost of a block grows with its events and with its matches, not with the number of hooks. A filter
+ * becomes one or several conditions.
  */
 import type { Block, ChainEvent, ChainTransaction, TransactionStatus } from '../../chain/block.ts';
 import { clarityRepr } from '../../codec/clarity-text.ts';
@@ -11,24 +11,24 @@ import { literalOf, serializedForms } from '../../codec/value-condition.ts';
 import type { IndexKey } from '../../store/hooks/candidates.ts';
 import type { Filter, FilterType } from '../definition/filter-schemas.ts';
 
-/** What can't be decided by the indexed values of an event or transaction. */
+/** The part of a condition that the index can't decide. */
 type Residual = (transaction: ChainTransaction, event: ChainEvent | null) => boolean;
 
 /**
- * A filter as it is matched: all of `exact` must hold of one event or transaction, and the residual. A filter may stand
- * for several, of which one must match.
+ * A filter as it is matched: one event or transaction must have all `exact` values and pass the residual. A filter may
+ * become several conditions, of which one must match.
  */
 export interface Condition {
   type: FilterType;
-  /** Parameter and the value it must have, in the order of {@link filterSchemas}. */
+  /** Parameters with the values they must have, in the order of {@link filterSchemas}. */
   exact: readonly (readonly [parameter: string, value: string])[];
   residual: Residual | null;
 }
 
-/** The serialized values that an NFT `value` stands for, in hex. */
+/** The serialized values, in hex, that an NFT filter's `value` may mean. */
 const nftValues = (value: number | string): string[] => serializedForms(literalOf(String(value))).map(toHex);
 
-/** `extended` stands for every kind of extension: the others have no word in the published schema. */
+/** `extended` matches every kind of extension: the published schema has no words for the others. */
 const causesOf = (cause: string): readonly string[] => (cause === 'extended' ? tenureChangeCauses.slice(1) : [cause]);
 
 const amountOf = (event: ChainEvent | null): bigint =>
@@ -50,10 +50,10 @@ function residualOf(filter: Filter): Residual | null {
   return null;
 }
 
-/** Parameters that an index can hold. */
+/** Parameters that the index can hold. */
 const indexed = ['principal', 'contract_identifier', 'function_name', 'asset_identifier', 'topic', 'sender'] as const;
 
-/** What a filter means; more than one condition where a parameter stands for several values, none where for none. */
+/** The conditions of a filter: several if a parameter has several meanings, none if it can't match. */
 export function conditionsOf(filter: Filter): Condition[] {
   const given: Readonly<Record<string, unknown>> = filter;
   const exact: [string, string][] = [];
@@ -77,8 +77,8 @@ export function conditionsOf(filter: Filter): Condition[] {
 }
 
 /**
- * The index key by which the blocks that may match are found: a principal that every match of the condition involves, null
- * where any block may match. Events that a contract logs involve it only as their emitter.
+ * The index key by which blocks that may match are found: a principal that every match of the condition involves. Null if
+ * any block may match. Contract logs involve a principal only as their emitter.
  */
 export function indexKeyOf({ type, exact }: Condition): IndexKey | null {
   const values = new Map(exact);
@@ -88,32 +88,33 @@ export function indexKeyOf({ type, exact }: Condition): IndexKey | null {
   return principal === undefined ? null : { kind: 'principal', principal };
 }
 
-/** What remains to be looked at, by hook: many may name the same values, and each comes and goes by itself. */
-type Entries = Map<number, (Residual | null)[]>;
+/** Residuals by hook, for conditions with the same exact values; each hook is added and removed by itself. */
+type Residuals = Map<number, (Residual | null)[]>;
 
-/** Conditions of one type that name the same parameters, by the values they name. */
+/** Conditions of one type with the same parameters. */
 interface Shape {
   parameters: readonly string[];
-  entries: Map<string, Entries>;
-  /** How many keys begin with each value: it decides for nearly all that a block has, without making a key. */
+  /** Residuals by key, which is the conditions' values in order. */
+  byKey: Map<string, Residuals>;
+  /** Number of keys that begin with each value: rejects most events before a key is made. */
   first: Map<string, number>;
 }
 
-/** What is looked up: a transaction, and the event of it that may match. */
+/** A transaction, or an event of it, that is looked up. */
 interface Subject {
   transaction: ChainTransaction;
   txIndex: number;
   event: ChainEvent | null;
 }
 
-/** Never in a value. */
+/** Occurs in no value. */
 const SEPARATOR = '\n';
 
-/** The transactions of a block that are its own; block 1 also lists those of block 0, which no hook is notified of. */
+/** The transactions of a block itself. Block 1 also lists those of block 0, of which hooks are not notified. */
 export const ownTransactions = (block: Block): readonly ChainTransaction[] =>
   block.height === 1 ? block.transactions.filter(({ genesis }) => genesis === null) : block.transactions;
 
-/** The transactions that match, by hook: indexes in {@link ownTransactions}, ascending. */
+/** The matching transactions by hook: ascending indexes in {@link ownTransactions}. */
 type Matches = Map<number, number[]>;
 
 /** The filters of many hooks, matched against a block in one pass over its events. */
@@ -121,7 +122,7 @@ export class Matcher {
   readonly #shapes = new Map<FilterType, Shape[]>();
   readonly #hooks = new Map<number, readonly Condition[]>();
 
-  /** Hooks whose filters are in the index. */
+  /** Number of hooks in the index. */
   get hooks(): number {
     return this.#hooks.size;
   }
@@ -136,10 +137,10 @@ export class Matcher {
         exact.map(([parameter]) => parameter),
       );
       const key = exact.map(([, value]) => value).join(SEPARATOR);
-      let known = shape.entries.get(key);
+      let known = shape.byKey.get(key);
       if (known === undefined) {
         known = new Map();
-        shape.entries.set(key, known);
+        shape.byKey.set(key, known);
         countFirst(shape, exact, 1);
       }
       const own = known.get(hook);
@@ -158,13 +159,13 @@ export class Matcher {
       const shape = shapes.find((known) => sameNames(known.parameters, parameters));
       if (shape === undefined) continue;
       const key = exact.map(([, value]) => value).join(SEPARATOR);
-      const known = shape.entries.get(key);
+      const known = shape.byKey.get(key);
       known?.delete(hook);
       if (known?.size === 0) {
-        shape.entries.delete(key);
+        shape.byKey.delete(key);
         countFirst(shape, exact, -1);
       }
-      if (shape.entries.size > 0) continue;
+      if (shape.byKey.size > 0) continue;
       shapes.splice(shapes.indexOf(shape), 1);
       if (shapes.length === 0) this.#shapes.delete(type);
     }
@@ -175,7 +176,7 @@ export class Matcher {
     this.#hooks.clear();
   }
 
-  /** The hooks that a block concerns; nothing is decoded for it. */
+  /** The hooks that match a block. Decodes no values. */
   match(block: Block): Matches {
     const matches: Matches = new Map();
     if (this.#shapes.size === 0) return matches;
@@ -187,19 +188,19 @@ export class Matcher {
   #shape(type: FilterType, parameters: readonly string[]): Shape {
     const shapes = this.#shapes.get(type);
     if (shapes === undefined) {
-      const shape: Shape = { parameters, entries: new Map(), first: new Map() };
+      const shape: Shape = { parameters, byKey: new Map(), first: new Map() };
       this.#shapes.set(type, [shape]);
       return shape;
     }
     const known = shapes.find((shape) => sameNames(shape.parameters, parameters));
     if (known !== undefined) return known;
-    const shape: Shape = { parameters, entries: new Map(), first: new Map() };
+    const shape: Shape = { parameters, byKey: new Map(), first: new Map() };
     shapes.push(shape);
     return shape;
   }
 
   #transaction(transaction: ChainTransaction, txIndex: number, matches: Matches): void {
-    // One for all events of the transaction: a block has thousands.
+    // One object for all events of the transaction: a block has thousands.
     const subject: Subject = { transaction, txIndex, event: null };
     const { type } = transaction.payload;
     if (type === 'smart_contract') this.#look('contract_deploy', subject, matches);
@@ -225,20 +226,20 @@ export class Matcher {
     if (shapes === undefined) return;
     for (const shape of shapes) {
       const key = keyOf(shape, subject);
-      const hit = key === undefined ? undefined : shape.entries.get(key);
+      const hit = key === undefined ? undefined : shape.byKey.get(key);
       if (hit !== undefined) note(hit, subject, matches);
     }
   }
 
   /**
-   * Looks up whose balances a transaction changes: the parties of its asset events, and who pays a fee above zero, though
-   * the transaction failed. A transfer to oneself counts; locks, being called and used nonces don't.
+   * Matches balance changes of a transaction: the parties of its asset events, and the payer of a fee above zero, even if the
+   * transaction failed. A transfer to oneself counts; locks, calls and nonces don't.
    */
   #balanceChanges(subject: Subject, matches: Matches): void {
     const { fee, sender, sponsor, events } = subject.transaction;
-    for (const { entries } of this.#shapes.get('balance_change') ?? []) {
+    for (const { byKey } of this.#shapes.get('balance_change') ?? []) {
       const changed = (principal: string | null): void => {
-        const hit = principal === null ? undefined : entries.get(principal);
+        const hit = principal === null ? undefined : byKey.get(principal);
         if (hit !== undefined) note(hit, subject, matches);
       };
       if (fee > 0n) changed((sponsor ?? sender).address);
@@ -251,7 +252,7 @@ export class Matcher {
   }
 }
 
-/** Filters of all events of a kind of asset, and of one action. */
+/** The filters for any action with a kind of asset; `ofAction` has those for one action. */
 const anyAction = { stx: 'stx_event', ft: 'ft_event', nft: 'nft_event' } as const;
 const ofAction = {
   stx: { transfer: 'stx_transfer', mint: 'stx_mint', burn: 'stx_burn' },
@@ -259,8 +260,8 @@ const ofAction = {
   nft: { transfer: 'nft_transfer', mint: 'nft_mint', burn: 'nft_burn' },
 } as const;
 
-/** Notes the hooks of which a condition holds for the transaction, each once. */
-function note(hit: Entries, { transaction, txIndex, event }: Subject, matches: Matches): void {
+/** Adds the hooks of which a condition matches the transaction, each once. */
+function note(hit: Residuals, { transaction, txIndex, event }: Subject, matches: Matches): void {
   for (const [hook, residuals] of hit) {
     const txIndexes = matches.get(hook);
     if (txIndexes?.at(-1) === txIndex) continue;
@@ -270,7 +271,7 @@ function note(hit: Entries, { transaction, txIndex, event }: Subject, matches: M
   }
 }
 
-/** @param by 1 where a key was added, -1 where it was taken away */
+/** @param by 1 for an added key, -1 for a removed one */
 function countFirst({ first }: Shape, exact: Condition['exact'], by: 1 | -1): void {
   const value = exact[0]?.[1];
   if (value === undefined) return;
@@ -279,7 +280,7 @@ function countFirst({ first }: Shape, exact: Condition['exact'], by: 1 | -1): vo
   else first.set(value, count);
 }
 
-/** The key that a subject has in a shape; undefined where no key begins like it, or a value is missing. */
+/** The key of a subject in a shape; undefined if a value is missing or no key begins with its first value. */
 function keyOf({ parameters, first }: Shape, { transaction, event }: Subject): string | undefined {
   let key = '';
   for (let index = 0; index < parameters.length; index++) {
@@ -291,7 +292,7 @@ function keyOf({ parameters, first }: Shape, { transaction, event }: Subject): s
   return key;
 }
 
-/** The value of a parameter; undefined where there is none, such as the sender of a mint. */
+/** The value of a parameter; undefined if it has none, such as the sender of a mint. */
 function eventValue(parameter: string, transaction: ChainTransaction, event: ChainEvent | null): string | undefined {
   if (event === null) return payloadValue(parameter, transaction);
   switch (event.kind) {

@@ -1,6 +1,6 @@
 /**
- * The past blocks that a set of filters matches: finding them one by one, searching for them in short turns, so that a search
- * holds up nobody, and the block that a request names.
+ * Finds past blocks that a set of filters matches: one by one, by searches in short turns that don't block others, or the
+ * one block that a request names.
  */
 
 import { type Clock, systemClock } from '../../base/clock.ts';
@@ -15,33 +15,33 @@ import type { MatchedBlock } from '../evaluation/payload.ts';
 import { HookProblem, invalidField, unknownBlock } from '../problem.ts';
 import { type Condition, indexKeyOf, Matcher } from './matching.ts';
 
-/** The only hook of the matcher. */
+/** Id of the matcher's only hook. */
 const SELF = 0;
 
-/** A block that was looked at. */
+/** A block that was scanned. */
 export interface Scanned {
   height: number;
-  /** Null where the block could have matched and doesn't. */
+  /** Null if the block doesn't match after all. */
   matched: MatchedBlock | null;
-  /** How many the block holds: what reading it cost. */
+  /** Number of the block's transactions: the cost of reading it. */
   transactions: number;
 }
 
-/** Looks through canonical blocks for what conditions match. */
+/** Scans canonical blocks for matches of some conditions. */
 export interface Scanner {
   /**
-   * The first block of `from` to `to` that may match; null where none can. Where all filters name a principal or a
-   * contract, blocks that have nothing to do with them are not read.
-   * @throws OperatorError where a block's payload is no longer stored
+   * Scans the first block of `from` to `to` that may match; null if none can. If all filters name a principal or a contract,
+   * blocks that don't involve them are skipped.
+   * @throws OperatorError if a block's payload is no longer stored
    */
   next(from: number, to: number): Scanned | null;
-  /** The last block of `from` to `to` that may match, as {@link Scanner.next} gives the first. */
+  /** Scans the last block of `from` to `to` that may match, like {@link Scanner.next}. */
   previous(from: number, to: number): Scanned | null;
-  /** What matches in a block. */
+  /** The matches in a block; null without any. */
   at(indexBlockHash: Uint8Array): MatchedBlock | null;
 }
 
-/** The scanner of some conditions; it reads only blocks that can match. */
+/** Makes a scanner for conditions. */
 export function scanner(
   { history, candidates }: { history: ChainHistory; candidates: HookCandidates },
   conditions: readonly Condition[],
@@ -81,34 +81,34 @@ export function scanner(
   };
 }
 
-/** Heights that one search goes through at most. */
+/** Maximum heights of a search. */
 export const MOST_BLOCKS = 1_000;
-/** Transactions after which a search for the newest match ends: whole blocks are read, however large. */
+/** Transactions after which a search for the newest match ends; blocks are read whole, however large. */
 const MOST_TRANSACTIONS = 20_000;
-/** Searches of one consumer that may wait, beside the one that is under way. */
+/** Maximum waiting searches of a consumer, besides the one under way. */
 const MOST_WAITING = 16;
-/** Milliseconds until others have their turn. */
+/** Length of a turn in milliseconds. */
 const TURN_MS = 10;
 
-/** Where a search for the newest match ended. */
+/** Result of a search for the newest match. */
 interface Found {
-  /** Null where nothing matched. */
+  /** Null without a match. */
   matched: MatchedBlock | null;
-  /** The lowest height that was looked at; null where there was none to look at. */
+  /** The lowest height that was searched; null if there was none to search. */
   searchedFrom: number | null;
 }
 
 export type Search = ReturnType<typeof search>;
 
-/** @param most transactions that a search for the newest match goes through */
+/** Runs searches, one after the other. @param most maximum transactions of a search for the newest match */
 export function search(clock: Clock = systemClock, most = MOST_TRANSACTIONS) {
-  /** The searches of each consumer that are not done. */
+  /** Number of unfinished searches of each consumer. */
   const searchesOf = new Map<string, number>();
   let last: Promise<unknown> = Promise.resolve();
 
   /**
-   * One search after the other: ten at once would take ten times as long as one.
-   * @throws HookProblem 429 where too many of the consumer wait
+   * Runs a search after those before it: ten at once would take ten times as long as one.
+   * @throws HookProblem 429 if too many searches of the consumer wait
    */
   async function alone<T>(consumer: string, work: () => Promise<T>): Promise<T> {
     const before = searchesOf.get(consumer) ?? 0;
@@ -121,7 +121,7 @@ export function search(clock: Clock = systemClock, most = MOST_TRANSACTIONS) {
       await previous;
       return work();
     })();
-    // The next one waits for the end of this one, whatever its outcome.
+    // The next search waits for this one to end, with or without an error.
     last = done.then(
       () => {},
       () => {},
@@ -136,7 +136,7 @@ export function search(clock: Clock = systemClock, most = MOST_TRANSACTIONS) {
   }
 
   return {
-    /** Gives every block of the range that matches to `add`, ascending. */
+    /** Passes every matching block of a range to `add`, ascending. */
     each: (
       consumer: string,
       scan: Scanner,
@@ -152,7 +152,7 @@ export function search(clock: Clock = systemClock, most = MOST_TRANSACTIONS) {
         }
       }),
 
-    /** The newest block below a height that matches: of {@link MOST_BLOCKS}, fewer where they are large. */
+    /** The newest matching block below a height, among at most {@link MOST_BLOCKS}; fewer if they are large. */
     newest: (consumer: string, scan: Scanner, below: number): Promise<Found> =>
       alone(consumer, async () => {
         const lowest = Math.max(1, below - MOST_BLOCKS);
@@ -170,13 +170,13 @@ export function search(clock: Clock = systemClock, most = MOST_TRANSACTIONS) {
   };
 }
 
-/** A block by height, by index block hash, or both where they agree. */
+/** A block by height, by index block hash, or by both if they agree. */
 export interface BlockChoice {
   index_block_hash?: string;
   block_height?: number;
 }
 
-/** Height of a canonical block; nothing for a block that isn't canonical or isn't known. */
+/** Height of a canonical block; undefined for an orphaned or unknown block. */
 function canonicalHeight(history: ChainHistory, hash: Uint8Array): number | undefined {
   try {
     const { forkHeight, hashes } = history.branchOf(hash);
@@ -188,8 +188,9 @@ function canonicalHeight(history: ChainHistory, hash: Uint8Array): number | unde
 }
 
 /**
+ * Finds the block that a request names.
  * @returns its index block hash
- * @throws HookProblem 404 where no canonical block is named, 400 where height and hash name different blocks
+ * @throws HookProblem 404 if no canonical block is named, 400 if height and hash name different blocks
  */
 export function chosenBlock(
   history: ChainHistory,

@@ -1,4 +1,4 @@
-/** Backfills: a consumer starts, watches and cancels them. */
+/** Backfills: consumers start, read and cancel them. */
 import { Type } from '@sinclair/typebox';
 import { CursorPage, cursorPage, cursorQuery, pageCursor } from '../../http/pagination.ts';
 import { type Route, route } from '../../http/route.ts';
@@ -10,21 +10,21 @@ import type { Chainhooks } from '../service.ts';
 import type { HookFamily, HookReader, ReadHooks } from './family.ts';
 import { BackfillBody, BackfillResponse, serializedBackfill, Uuid } from './schemas.ts';
 
-/** Backfills of a hook that are not done yet. */
+/** Maximum unfinished backfills of a hook. */
 const MOST_BACKFILLS = 100;
 
 /** The blocks of a backfill. */
 interface BackfillRange {
   from: number;
-  /** The tip where it isn't given. */
+  /** The tip if undefined. */
   to: number | undefined;
-  /** Counts what matches, and sends nothing. */
+  /** Counts the matches, but sends nothing. */
   dryRun: boolean;
 }
 
 export type Backfills = ReturnType<typeof hookBackfills>;
 
-/** Every function takes the consumer, who sees nobody else's hooks. */
+/** Every function takes the consumer, who sees only its own hooks. */
 export function hookBackfills({ commands, chance }: Pick<Chainhooks, 'commands' | 'chance'>, read: ReadHooks) {
   /** The id of a hook of the consumer. @throws HookProblem 404 */
   const idOf = ({ hooks }: HookReader, consumer: string, uuid: string): number => ownHook(hooks, { consumer, uuid }).id;
@@ -41,7 +41,7 @@ export function hookBackfills({ commands, chance }: Pick<Chainhooks, 'commands' 
       return { ...page, items: page.items.map(serializedBackfill) };
     },
 
-    /** @throws HookProblem 400 for the range, 404 where the hook is gone, 429 where too many wait */
+    /** @throws HookProblem 400 for the range, 404 for an unknown hook, 429 where too many backfills wait */
     async start(consumer: string, uuid: string, { from, to: upTo, dryRun }: BackfillRange) {
       const { hook, tip } = await read((now) => ({ hook: idOf(now, consumer, uuid), tip: now.height() }));
       const to = upTo ?? tip;
@@ -52,7 +52,7 @@ export function hookBackfills({ commands, chance }: Pick<Chainhooks, 'commands' 
       return read(({ hooks }) => serializedBackfill(foundBackfill(hooks, { hook, job })));
     },
 
-    /** Deliveries that the backfill queued and that are not under way are cancelled too. @throws HookProblem 404 */
+    /** Also cancels queued deliveries of the backfill that are not under way. @throws HookProblem 404 */
     async cancel(consumer: string, uuid: string, job: string): Promise<void> {
       const hook = await read((now) => idOf(now, consumer, uuid));
       await commands.run('backfill.cancel', { hook, job });

@@ -1,4 +1,4 @@
-/** The log of deliveries: what became of each, and sending them again. */
+/** The delivery log: deliveries with their results, and redelivery. */
 import { Type } from '@sinclair/typebox';
 import { CursorPage, cursorPage, cursorQuery, pageCursor } from '../../http/pagination.ts';
 import { type Route, route } from '../../http/route.ts';
@@ -20,19 +20,19 @@ import {
   Uuid,
 } from './schemas.ts';
 
-/** Deliveries that one request queues again at most before others may be served. */
+/** Maximum deliveries that are queued again in one turn. */
 const BATCH = 500;
 
 export type DeliveryLog = ReturnType<typeof deliveryLog>;
 
-/** A hook of the consumer, a deleted one too: its log stays for a while. @throws HookProblem 404 */
+/** A hook of the consumer. Deleted hooks are included, since their log stays for a while. @throws HookProblem 404 */
 function logged({ hooks: { records } }: HookReader, consumer: string, uuid: string): HookRecord {
   const record = records.find(uuid.toLowerCase(), consumer, true);
   if (record === undefined) throw unknownHook();
   return record;
 }
 
-/** The delivery log of a consumer's hooks: what was sent, what receivers answered, and sending it again. */
+/** The delivery log of a consumer's hooks, and redelivery. */
 export function deliveryLog(
   { commands, dispatcher, log, clock }: Pick<Chainhooks, 'commands' | 'dispatcher' | 'log' | 'clock'>,
   read: ReadHooks,
@@ -57,14 +57,14 @@ export function deliveryLog(
       };
     },
 
-    /** @throws HookProblem 409 where it is on its way, 410 where its body is no longer stored */
+    /** @throws HookProblem 409 if the delivery is under way, 410 if its body is no longer stored */
     async redeliver(consumer: string, uuid: string, id: string) {
       const one = { consumer, uuid, delivery: id, underWay: dispatcher.underWay() };
       await commands.run('delivery.redeliver', one);
       return read((now) => serialized(now, deliveryOf(now.hooks, ownHook(now.hooks, { consumer, uuid }).id, id)));
     },
 
-    /** Sends deliveries again in the order they were made. @returns how many; those without a body and those on their way are left out */
+    /** Redelivers in the original order, without those that have no body or are under way. @returns how many were queued */
     async redeliverMany(consumer: string, uuid: string, filter: Partial<DeliveryFilter>): Promise<number> {
       const which = { ...everyDelivery, states: ['failed', 'delivered', 'dead'] as const, ...filter };
       let queued = 0;
@@ -78,7 +78,7 @@ export function deliveryLog(
       }
     },
 
-    /** Gives up the delivery that holds up a hook, so that those behind it go. */
+    /** Gives up the delivery that blocks a hook, so that the next one is sent. */
     async skip(consumer: string, uuid: string, id: string): Promise<void> {
       const one = { consumer, uuid, delivery: id, underWay: dispatcher.underWay() };
       await commands.run('delivery.skip', one);
@@ -197,7 +197,7 @@ export const deliveryRoutes = ({ at, reads, commands }: HookFamily<{ deliveries:
     refusals: {
       ...commands.refusals,
       409: 'The delivery is pending or in flight',
-      410: 'The body of the delivery is kept no more',
+      410: 'The body of the delivery is no longer stored',
     },
     handle: ({ params, caller: { consumer, api } }) => api.deliveries.redeliver(consumer, params.uuid, params.id),
   }),

@@ -1,4 +1,4 @@
-/** What all routes of chainhooks have in common: who may ask, and what errors look like. */
+/** What all chainhook routes share: access, and the shape of errors. */
 import { Type } from '@sinclair/typebox';
 import { type ErrorShape, ParameterError } from '../../http/errors.ts';
 import type { Access as RouteAccess } from '../../http/route.ts';
@@ -6,17 +6,17 @@ import type { Reader } from '../../store/read/index-reader.ts';
 import type { Access } from '../access/access.ts';
 import { HookProblem, titles } from '../problem.ts';
 
-/** Who may ask. */
+/** Access of callers to hooks. */
 export interface HookCallers {
   access: Access;
-  /** Whose a hook is, undefined for one that is not known. */
+  /** The consumer that owns a hook; undefined for an unknown one. */
   ownerOf(uuid: string): string | undefined;
 }
 
-/** Chainhooks and the height of the chain, as a snapshot has them. */
+/** The chainhooks and the chain's height in one snapshot. */
 export type HookReader = Pick<Reader, 'hooks' | 'height'>;
 
-/** Looks at a snapshot that has all that this process answered; for what a command needs to know before it and after it. */
+/** Reads from a snapshot with all that this process has answered so far; for reads before and after a command. */
 export type ReadHooks = <T>(look: (read: HookReader) => T) => Promise<T>;
 
 const placeTitles = {
@@ -28,7 +28,7 @@ const placeTitles = {
 
 const isTitled = (status: number): status is keyof typeof titles => Object.hasOwn(titles, status);
 
-/** Errors of chainhooks and of sessions. */
+/** Errors of the chainhook and session routes. */
 export const hookErrors: ErrorShape = {
   schema: Type.Object({ error: Type.String(), details: Type.String() }, { $id: 'ChainhookProblem' }),
   body(error) {
@@ -46,19 +46,22 @@ export const hookErrors: ErrorShape = {
   failed: { error: 'Internal server error', details: 'The log has its cause' },
 };
 
-/** The error of a process that manages no hooks. */
+/** The error of a process that doesn't write, and so manages no hooks. */
 export const notHere = (): HookProblem =>
-  new HookProblem(503, 'This process only reads; send the request to the process that takes the events (--mode full)');
+  new HookProblem(
+    503,
+    "This process only reads; send the request to the process that receives the node's events (--mode full)",
+  );
 
 const ONLY_THE_OPERATOR = 'This request needs the admin key';
 
-/** The consumer that a request acts for, and what answers it. */
+/** The consumer for whom a request acts, and the API that answers it. */
 interface HookCaller<Api> {
   consumer: string;
   api: Api;
 }
 
-/** @param operatorOnly whether only the admin key may ask */
+/** @param operatorOnly whether the admin key is needed */
 const accessTo =
   <Api extends HookCallers>(api: Api | null, operatorOnly: boolean): RouteAccess<object, HookCaller<Api>> =>
   (request, clientAddress) => {
@@ -72,7 +75,7 @@ const accessTo =
     };
   };
 
-/** Lets only the operator pass. @param api null where this process doesn't write, and so knows no operator */
+/** Allows only the operator. @param api null if this process doesn't write, and so has no keys */
 export const operatorAccess =
   (api: HookCallers | null): RouteAccess<object, undefined> =>
   (request, clientAddress) => {
@@ -84,7 +87,7 @@ export const operatorAccess =
     };
   };
 
-/** All routes are under both; the second is left out of the document. */
+/** Every route is served under both prefixes; the OpenAPI document has only the first. */
 export const PREFIXES = ['/chainhooks', '/chainhooks/v1'] as const;
 
 const refusals = {
@@ -95,9 +98,9 @@ const refusals = {
 };
 
 /**
- * What the routes under a prefix declare alike: those that read, which answer from one snapshot as all routes do, and those
- * that send commands or wait for something, which hold none.
- * @param api null where this process doesn't write
+ * Common declarations of the routes under a prefix: those that read, from one snapshot like all routes, and those that send
+ * commands or wait, without a snapshot.
+ * @param api null if this process doesn't write
  */
 export function hookFamily<Api extends HookCallers>(at: (typeof PREFIXES)[number], api: Api | null) {
   const reads = {
@@ -117,5 +120,5 @@ export function hookFamily<Api extends HookCallers>(at: (typeof PREFIXES)[number
   };
 }
 
-/** The family of routes that a part of the API answers. */
+/** The routes' declarations for one part of the API. */
 export type HookFamily<Part> = ReturnType<typeof hookFamily<HookCallers & Part>>;

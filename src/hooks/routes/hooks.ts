@@ -1,4 +1,4 @@
-/** Registering and managing hooks, as the published client calls it, and the table of contents of all routes of chainhooks. */
+/** Registration and management of hooks as the published client uses them, and the list of all chainhook routes. */
 import { Type } from '@sinclair/typebox';
 import { toHex } from '../../codec/hex.ts';
 import { offsetQuery } from '../../http/pagination.ts';
@@ -24,14 +24,14 @@ import { BulkBody, EnabledBody, EvaluateBody, HookPage, HookResponse, serialized
 import { type ConsumerSecrets, secretRoutes } from './secret.ts';
 import { type Trials, trialRoutes } from './trials.ts';
 
-/** Maximum on-demand evaluations of a hook that may wait for its receiver. */
+/** Maximum requested evaluations of a hook that may wait for its receiver. */
 const MOST_WAITING = 10_000;
 
 type Management = ReturnType<typeof management>;
 
 /**
- * What a consumer does with its hooks. Every function takes the consumer, who sees nobody else's.
- * @param mostHooks of one consumer, null for any number
+ * Manages the hooks of consumers. Every function takes the consumer, who sees only its own hooks.
+ * @param mostHooks maximum hooks of a consumer, null for no limit
  */
 export function management(
   hooks: Pick<Chainhooks, 'store' | 'history' | 'commands' | 'guard' | 'network' | 'chance' | 'pausedReason'>,
@@ -50,7 +50,7 @@ export function management(
     );
   }
 
-  /** @throws HookProblem 400 where the URL may not be called; a name that isn't known yet may be */
+  /** @throws HookProblem 400 if the URL is not allowed. A name that can't be resolved yet is allowed. */
   async function checkTarget({ action }: HookDefinition): Promise<void> {
     try {
       await guard.check(action.url);
@@ -79,7 +79,7 @@ export function management(
     async update(consumer: string, uuid: string, body: unknown) {
       const known = await read((now) => ownHook(now.hooks, { consumer, uuid }));
       await checkTarget(patchedDefinition(definitionOf(known), body, network()));
-      // The definition may have changed while a name was looked up: the body goes into the one that is there now.
+      // The stored definition may have changed during the name look-up: the command merges the body into the present one.
       const record = await commands.run('hook.redefine', { consumer, uuid, change: body });
       return read((now) => serialized(now, record));
     },
@@ -89,14 +89,13 @@ export function management(
     setEnabled: (consumer: string, uuid: string, enabled: boolean, from?: ResumeFrom): Promise<void> =>
       commands.run('hook.set_enabled', { consumer, uuid, enabled, ...(from === undefined ? {} : { from }) }),
 
-    /** @returns uuids of all that the filters name, oldest first */
+    /** @returns uuids of all hooks that match the filters, oldest first */
     setManyEnabled: (consumer: string, enabled: boolean, filters: BulkFilters): Promise<string[]> =>
       commands.run('hook.set_many_enabled', { consumer, enabled, filters }),
 
     /**
-     * Sends what the hook matches in a block to its receiver, beside its live deliveries; counters, status and budgets stay as
-     * they are.
-     * @throws HookProblem 404 for the hook, 404 or 400 for the block, 429 where too many wait
+     * Sends the matches of a block to the hook's receiver, beside its live deliveries. Counters, status and budgets don't change.
+     * @throws HookProblem 404 for the hook, 404 or 400 for the block, 429 where too many evaluations wait
      */
     async evaluate(consumer: string, uuid: string, choice: BlockChoice): Promise<void> {
       const record = await read((now) => ownHook(now.hooks, { consumer, uuid }));
@@ -116,13 +115,13 @@ const pageQuery = {
   ...offsetQuery(limits),
   limit: Type.Integer({ minimum: 1, ...limits, description: 'Maximum number of items on a page' }),
 };
-/** The body of a definition, which is read field by field, so that errors name the field. */
 /** Consumers with the number of their chainhooks. */
 const Consumers = Type.Object(
   { results: Type.Array(Type.Object({ consumer: Type.String(), hooks: Type.Integer() }, { $id: 'Consumer' })) },
   { $id: 'Consumers' },
 );
 
+/** The body of a definition, which is read field by field, so that errors name the field. */
 const AnyBody = Type.Unsafe<unknown>(Type.Object({}));
 
 /** The routes that register, list, update, enable, evaluate and delete chainhooks. */
@@ -248,7 +247,7 @@ const managementRoutes = ({ at, reads, operatorReads, commands }: HookFamily<{ m
   }),
 ];
 
-/** What the routes call. */
+/** The functions that the routes call. */
 export interface HookApi extends HookCallers {
   management: Management;
   secrets: ConsumerSecrets;
@@ -274,7 +273,7 @@ const status = (at: string, hidden: boolean, version: string): Route =>
     handle: () => ({ server_version: version, status: 'ready' as const }),
   });
 
-/** @param api null where this process doesn't write */
+/** All chainhook routes. @param api null if this process doesn't write */
 export const hookRoutes = (version: string, api: HookApi | null): Route[] =>
   PREFIXES.flatMap((prefix) => {
     const family = hookFamily(prefix, api);

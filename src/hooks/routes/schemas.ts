@@ -1,4 +1,4 @@
-/** What the chainhook routes take, for the check of bodies and the description of the API, and how hooks, deliveries and backfills are answered. Times are Unix seconds. */
+/** Schemas and serializers of the chainhook routes: bodies, hooks, deliveries and backfills. Times are Unix seconds. */
 import { type Static, type TSchema, Type } from '@sinclair/typebox';
 import { toHex } from '../../codec/hex.ts';
 import { List } from '../../http/pagination.ts';
@@ -20,7 +20,7 @@ const UnixTime = Type.Integer({ description: 'Time in Unix seconds' });
 const Height = Type.Integer({ minimum: 0 });
 const Count = Type.Integer({ minimum: 0 });
 
-/** Why deliveries of a hook wait, though nobody disabled it and its receiver answers. */
+/** Reasons why deliveries of an enabled hook wait though its receiver answers. */
 const pausedReasons = ['secret_unreadable'] as const;
 export type PausedReason = (typeof pausedReasons)[number];
 
@@ -238,7 +238,7 @@ export const TestBody = Type.Object(
   { $id: 'ChainhookTestRequest', ...closed },
 );
 
-/** `filters` and `options` are read as those of a definition. */
+/** `filters` and `options` are read like those of a definition. */
 export const PreviewBody = Type.Object(
   {
     filters: Type.Optional(Type.Unknown()),
@@ -261,13 +261,13 @@ const seconds = (milliseconds: number): number => Math.floor(milliseconds / MILL
 const maybeSeconds = (milliseconds: number | null): number | null =>
   milliseconds === null ? null : seconds(milliseconds);
 
-/** What waits for a hook. */
+/** Waiting deliveries of a hook. */
 interface Waiting {
   count: number;
   oldest: number | null;
 }
 
-/** @param lag blocks from the hook's cursor to the tip @param pausedReason why its deliveries wait; null where they go */
+/** @param lag blocks from the hook's cursor to the tip @param pausedReason why its deliveries wait; null if they don't */
 export function serializedHook(
   record: HookRecord,
   waiting: Waiting,
@@ -310,7 +310,7 @@ const serializedAttempt = ({ at, durationMs, urlHost, statusCode, error, excerpt
   response_excerpt: excerpt,
 });
 
-/** @param underWay whether a request of it is being made */
+/** @param underWay whether its request is under way */
 export function serializedDelivery(
   delivery: Delivery,
   lastAttempt: Attempt | undefined,
@@ -320,7 +320,7 @@ export function serializedDelivery(
     id: delivery.webhookId,
     sequence: delivery.queue === 'live' ? delivery.sequence : null,
     reason: delivery.reason,
-    // Its request goes on for a moment once what came of it is written down.
+    // The request may still be under way for a moment after its result is written.
     state: underWay && isOpen(delivery) ? 'in_flight' : delivery.state,
     apply: delivery.blocks.apply,
     rollback: delivery.blocks.rollback,
@@ -335,7 +335,7 @@ export function serializedDelivery(
   };
 }
 
-/** Attempts as the delivery log shows them, in the order given. */
+/** Attempts as the delivery log shows them, in the given order. */
 export const serializedAttempts = (attempts: readonly Attempt[]) => attempts.map(serializedAttempt);
 
 /** A backfill as the API shows it. */

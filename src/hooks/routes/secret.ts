@@ -1,4 +1,4 @@
-/** The secret that signs the deliveries of the consumer who calls. */
+/** The secret that signs the deliveries of the calling consumer. */
 import { Type } from '@sinclair/typebox';
 import { type Route, route } from '../../http/route.ts';
 import { newSecret, signingSecret } from '../delivery/signature.ts';
@@ -8,7 +8,7 @@ import { SecretResponse } from './schemas.ts';
 
 export type ConsumerSecrets = ReturnType<typeof consumerSecrets>;
 
-/** What a consumer may do with its secret. */
+/** Manages a consumer's secret. */
 export function consumerSecrets(
   { secrets, commands, sealing }: Pick<Chainhooks, 'secrets' | 'commands' | 'sealing'>,
   read: ReadHooks,
@@ -23,9 +23,9 @@ export function consumerSecrets(
   }
 
   return {
-    /** The secret as hex, and in the form of Standard Webhooks; nulls where the consumer has none. @throws SecretUnreadableError */
+    /** The secret as hex and in the form of Standard Webhooks; nulls without a secret. @throws SecretUnreadableError */
     get,
-    /** Makes a new secret; the old one signs beside it for a day. @throws HookProblem 409 without a key to seal it with */
+    /** Makes a new secret; the former one signs as well for a day. @throws HookProblem 409 without a key to seal it */
     async rotate(consumer: string) {
       const sealed = sealing.seal(consumer, newSecret()).toHex();
       await commands.run('hook.set_secret', { consumer, secret: sealed });
@@ -35,7 +35,7 @@ export function consumerSecrets(
   };
 }
 
-/** The routes of the secret that signs the deliveries of the consumer who calls. */
+/** The routes of the calling consumer's signing secret. */
 export const secretRoutes = ({ at, reads, commands }: HookFamily<{ secrets: ConsumerSecrets }>): Route[] => [
   route({
     ...reads,

@@ -1,4 +1,4 @@
-/** Routes by which a browser signs in and out; {@link ../sessions.ts} has their contract. */
+/** Routes by which a browser signs in and out; {@link ../access/sessions.ts} has their contract. */
 import { type Static, Type } from '@sinclair/typebox';
 import { Redirect, type Route, type Access as RouteAccess, route } from '../../http/route.ts';
 import type { Access } from '../access/access.ts';
@@ -8,13 +8,13 @@ import { HookProblem } from '../problem.ts';
 import { type HookCallers, hookErrors, notHere } from './family.ts';
 
 const PATH = '/stackside/v1/session';
-/** Where links are made. */
+/** Path of the route that makes links. */
 export const LINKS = `${PATH}/links`;
 const SIGN_IN = `${PATH}/sign-in`;
-/** The page that a link leads to. */
+/** The page that a link opens. */
 const CONSOLE = '/';
 
-/** Who a browser is. */
+/** The session of a browser. */
 const SessionResponse = Type.Object({
   access: Type.Union([Type.Literal('key'), Type.Literal('open'), Type.Literal('none')], {
     description: 'Whether managing chainhooks needs a key, is open to everybody, or is not served by this process',
@@ -26,7 +26,7 @@ const SessionResponse = Type.Object({
 });
 type SessionResponse = Static<typeof SessionResponse>;
 
-/** A link that was made. */
+/** A new link. */
 export const LinkResponse = Type.Object({
   path: Type.String({ description: 'Path and query of the link' }),
   expires_at: Type.Union([Type.Integer(), Type.Null()], { description: 'End of the link in Unix seconds' }),
@@ -50,7 +50,7 @@ const shown = ({ caller, expiresAt }: Session): SessionResponse => ({
   expires_at: seconds(expiresAt),
 });
 
-/** Everybody's session, where no key is needed. */
+/** The answer with open access: every client is the operator. */
 const shownOpen = ({ consumer }: Caller): SessionResponse => ({
   access: 'open',
   signed_in: true,
@@ -59,15 +59,15 @@ const shownOpen = ({ consumer }: Caller): SessionResponse => ({
   expires_at: null,
 });
 
-/** Begins a session. @returns what is known of it, and the cookie to set */
+/** Begins a session. @returns its description, and the cookie to set */
 function begin(access: Access, caller: Caller, request: Request): { session: SessionResponse; cookie: string } {
   const { secret, expiresAt } = access.sessions.begin(caller);
   return { session: shown({ caller, expiresAt }), cookie: cookieOf(request, secret) };
 }
 
 /**
- * The path of a link that signs a browser in for a caller; the console's own where nobody needs to sign in.
- * @returns with the end of the link in Unix milliseconds, null where it has none
+ * Makes the path of a sign-in link for a caller; with open access, the console's own path.
+ * @returns the path, and the link's end in Unix milliseconds; null if it doesn't expire
  */
 export function signInLink({ needsKey, sessions }: Access, caller: Caller): { path: string; expiresAt: number | null } {
   if (!needsKey) return { path: CONSOLE, expiresAt: null };
@@ -81,10 +81,10 @@ const redirectToConsole = (cookie: string): Response =>
     headers: { location: CONSOLE, 'set-cookie': cookie, 'referrer-policy': 'no-referrer', 'content-length': '0' },
   });
 
-/** The redirect of a link, with the cookie where the link is good. @throws HookProblem 401 */
+/** Redirects to the console, with the session's cookie if the token is valid. @throws HookProblem 401 */
 function signIn(access: Access, request: Request, token: string): Response | Redirect {
   if (!access.needsKey) return new Redirect(CONSOLE);
-  // Programs look whether a link leads somewhere, and use nothing up.
+  // Link checkers send HEAD, which must not use up the token.
   if (request.method === 'HEAD') return new Response(null, { status: 204 });
   const caller = access.sessions.redeem(token);
   if (caller !== null) return redirectToConsole(begin(access, caller, request).cookie);
@@ -98,7 +98,7 @@ function signOut(access: Access, request: Request): Response {
   return new Response(null, { status: 204, headers: { 'set-cookie': noCookie(request) } });
 }
 
-/** Access to a process that manages hooks. @param who decides who asks @throws HookProblem 503 where it manages none */
+/** Access to a process that manages hooks. @param who determines the caller @throws HookProblem 503 in other processes */
 const accessBy =
   <C>(api: HookCallers | null, who: (access: Access, request: Request, peer: string) => C): RouteAccess<object, C> =>
   (request, peer) => {
@@ -107,7 +107,7 @@ const accessBy =
     return () => caller;
   };
 
-/** @param api null where this process doesn't write */
+/** The session routes. @param api null if this process doesn't write */
 export function sessionRoutes(api: HookCallers | null): Route[] {
   const family = {
     tag: 'Sessions',
@@ -122,7 +122,7 @@ export function sessionRoutes(api: HookCallers | null): Route[] {
     access.requireOwnHost(request);
     return access;
   });
-  // Only the page itself signs its browser out; without a session there is nothing to sign out of.
+  // Only the console's own page may sign out its browser.
   const byPage = accessBy(api, (access, request, peer) => {
     access.requireOwnHost(request);
     if (access.sessionOf(request) !== null) access.callerOf(request, peer);

@@ -1,6 +1,6 @@
 /**
- * Trying definitions and receivers: previews over past blocks, and tests of a receiver with a block of the chain, or with a
- * made-up one that the filter matches where the chain has none. All hashes of that are zeros.
+ * Trials of definitions and receivers: previews over past blocks, and test deliveries with a block of the chain, or with a
+ * made-up one if no recent block matches. A made-up block has zeros for hashes.
  */
 
 import type { AssetAction, Block, ChainEvent, ChainTransaction } from '../../chain/block.ts';
@@ -24,16 +24,16 @@ import type { Chainhooks } from '../service.ts';
 import type { HookFamily, ReadHooks } from './family.ts';
 import { PreviewBody, PreviewResponse, TestBody, TestResponse, Uuid } from './schemas.ts';
 
-/** What is tried with: the chain as it is committed, and what sends a request. */
+/** What trials need: the committed chain, and requests to receivers. */
 type Tried = Pick<Chainhooks, 'store' | 'history' | 'request' | 'network' | 'clock' | 'chance'>;
 
-/** Payloads that a preview shows. */
+/** Maximum payloads of a preview. */
 const MOST_PAYLOADS = 5;
 
-/** The uuid in the payloads of a definition that isn't registered. */
+/** The uuid in payloads of an unregistered definition. */
 const UNREGISTERED = '00000000-0000-4000-8000-000000000000';
 
-/** What a preview goes through: one block, or the blocks of a range. */
+/** The blocks of a preview: one block, or a range. */
 interface PreviewRange extends BlockChoice {
   from_height?: number;
   to_height?: number;
@@ -41,7 +41,7 @@ interface PreviewRange extends BlockChoice {
 
 type PreviewedHook = PayloadHook & { conditions: readonly Condition[] };
 
-/** @throws HookProblem 400 that names the bound which is wrong */
+/** @throws HookProblem 400 that names the wrong bound */
 function boundsOf({ from_height: from, to_height: to }: PreviewRange, tip: number): { from: number; to: number } {
   if (from === undefined) throw invalidField('from_height', 'is required');
   if (to === undefined) throw invalidField('to_height', 'is required');
@@ -52,8 +52,8 @@ function boundsOf({ from_height: from, to_height: to }: PreviewRange, tip: numbe
 }
 
 /**
- * What filters match in past blocks: nothing is stored and nothing sent.
- * @param searches bounds the blocks that previews go through at once
+ * Previews the matches of filters in past blocks. Nothing is stored or sent.
+ * @param searches limits the searches that run at once
  */
 function previews({ store, history, network }: Tried, searches: Search, read: ReadHooks) {
   const { candidates } = store;
@@ -84,7 +84,7 @@ function previews({ store, history, network }: Tried, searches: Search, read: Re
   }
 
   return {
-    /** A definition that is not registered. @throws HookProblem 400 that names the field */
+    /** Previews an unregistered definition. @throws HookProblem 400 that names the field */
     ofDefinition(consumer: string, filters: unknown, options: unknown, range: PreviewRange) {
       const definition = readDefinition(
         {
@@ -107,13 +107,13 @@ function previews({ store, history, network }: Tried, searches: Search, read: Re
   };
 }
 
-/** The block of a test: of a height, or the newest that matches, below a height where one is given. */
+/** The block of a test: at a height, or the newest match, below a height if one is given. */
 interface TestChoice {
   block_height?: number;
   before_height?: number;
 }
 
-/** Makes the function that tests a hook's receiver: one attempt, whose result is the answer. Nothing is queued, logged or counted. */
+/** Makes the function that tests a hook's receiver with one attempt. Nothing is queued, logged or counted. */
 function testDeliveries({ store, history, request, network, clock, chance }: Tried, searches: Search) {
   const { candidates } = store;
 
@@ -123,7 +123,7 @@ function testDeliveries({ store, history, request, network, clock, chance }: Tri
   }
 
   /**
-   * The block to test with: the one of a height, else the newest that matches, else one that is made up.
+   * Chooses the block of a test: the one at the given height, else the newest match, else a made-up block.
    * @throws HookProblem 400 or 404 for the choice
    */
   async function testBlock(record: HookRecord, { block_height: height, before_height: before }: TestChoice) {
@@ -146,7 +146,7 @@ function testDeliveries({ store, history, request, network, clock, chance }: Tri
     return { matched: matched ?? madeUp(first), searchedFrom };
   }
 
-  /** @param current reads the hook again: it may be changed or deleted during the search */
+  /** @param current reads the hook again, since it may be changed or deleted during the search */
   return async (current: () => Promise<HookRecord>, choice: TestChoice) => {
     const { matched, searchedFrom } = await testBlock(await current(), choice);
     const record = await current();
@@ -170,7 +170,7 @@ function testDeliveries({ store, history, request, network, clock, chance }: Tri
 
 export type Trials = ReturnType<typeof trials>;
 
-/** Every function takes the consumer, who sees nobody else's hooks. */
+/** Every function takes the consumer, who sees only its own hooks. */
 export function trials(hooks: Tried, read: ReadHooks) {
   const searches = search(hooks.clock);
   const preview = previews(hooks, searches, read);
@@ -186,7 +186,7 @@ export function trials(hooks: Tried, read: ReadHooks) {
   };
 }
 
-/** A range may be in `block_height` or beside it. */
+/** Reads a range in `block_height` or beside it. */
 function rangeOf({ block_height: height, ...rest }: (typeof PreviewBody)['static']): PreviewRange {
   const { index_block_hash, from_height, to_height } = rest;
   return {
@@ -228,7 +228,8 @@ export const trialRoutes = ({ at, commands }: HookFamily<{ trials: Trials }>): R
     notFound: 'Chainhook not found, or the canonical chain has no such block',
     handle: ({ params, body, caller: { consumer, api } }) => {
       for (const name of ['filters', 'options'] as const) {
-        if (body[name] !== undefined) throw invalidField(name, 'is not allowed; those of the chainhook are taken');
+        if (body[name] !== undefined)
+          throw invalidField(name, 'is not allowed; the preview uses those of the chainhook');
       }
       return api.trials.previewOwn(consumer, params.uuid, rangeOf(body));
     },
@@ -254,17 +255,17 @@ export const trialRoutes = ({ at, commands }: HookFamily<{ trials: Trials }>): R
   }),
 ];
 
-/** The network before the first block: then there is nothing to show of it either. */
+/** The network before the first block, when there is nothing to show yet. */
 const UNKNOWN: Network = { kind: 'testnet', chainId: 0 };
 
-/** The network of the chain, or a testnet before the first block. */
+/** The chain's network, or a testnet before the first block. */
 const networkOrUnknown = (network: () => Network | null): Network => network() ?? UNKNOWN;
 
 const HASH = new Uint8Array(32);
 const HASH20 = new Uint8Array(20);
 const NO_COST = { runtime: 0, readCount: 0, readLength: 0, writeCount: 0, writeLength: 0 };
 
-/** Parameters of any filter, where it has them. */
+/** The parameters of a filter, if given. */
 type Given = Readonly<Record<string, unknown>>;
 
 const textOf = (given: Given, name: string, otherwise: string): string => {
@@ -347,7 +348,7 @@ function eventsOf(filter: Filter, { sender, receiver, contract }: Parties): Chai
   return [];
 }
 
-/** Block 0 with one transaction that the filter matches. @param time Unix seconds */
+/** Makes block 0 with one transaction that the filter matches. @param time Unix seconds */
 export function sampleBlock(filter: Filter, network: Network, time: number): Block {
   const given: Given = filter;
   const boot = BOOT_ADDRESS[network.kind];
