@@ -1,6 +1,6 @@
 /**
- * Where the log and a host's journal stand to each other, and what one gives the other. Both are chains: where they have the
- * same value under a number, they have the same entries up to there.
+ * Compares the log with a host's journal, and gives the log entries that it lost. Both are chains of hashes: if they have the
+ * same chain value at a number, they have the same entries up to it.
  */
 import { OperatorError, PassingError } from '../base/errors.ts';
 import type { ForeignEntryError } from '../store/ingest/writer.ts';
@@ -17,21 +17,21 @@ import {
 
 type Log = Pick<SharedLog, 'read' | 'append'>;
 
-/** The log and the journal hold different entries under one number: they are two histories. */
+/** The log and the journal have different entries at one number: they are different histories. */
 class DivergedLogError extends OperatorError {
   /** @param id the first entry that differs */
   constructor(id: number) {
     super(
-      `Entry ${id} of the cluster's log is another than entry ${id} of this host's journal.`,
-      'Check --cluster and --cluster-prefix. If they are right, the log lost entries that this host had answered, and took ' +
-        'others: keep this data directory aside, and start this host with an empty one.',
+      `Entry ${id} of the cluster's log differs from entry ${id} of this host's journal.`,
+      'Check --cluster and --cluster-prefix. If they are right, the log lost entries that this host had acknowledged, and ' +
+        'accepted others: keep this data directory aside, and start this host with an empty one.',
     );
   }
 }
 
 /**
- * The log is unsound where this host has it whole: events can't be appended, and this host serves what it has until the log
- * is mended.
+ * The log is damaged, but this host has the whole journal. Events can't be appended, and this host serves what it has until the
+ * log is repaired.
  */
 export class UnsoundLogError extends LogUnavailableError {
   override readonly name = 'UnsoundLogError';
@@ -40,9 +40,9 @@ export class UnsoundLogError extends LogUnavailableError {
   }
 }
 
-/** The log lost entries that this host's journal, which was trimmed, doesn't have either. */
+/** The log lost entries that this host's trimmed journal doesn't have either. */
 class UnhealableLogError extends OperatorError {
-  /** @param head the newest entry of the log @param last the last one that the journal lacks */
+  /** @param head the newest entry of the log @param last the newest entry that the journal lacks */
   constructor(head: number, last: number) {
     super(
       `The cluster's log ends at entry ${head}, and this host's journal lacks the entries up to ${last}: it can't give back ` +
@@ -52,25 +52,25 @@ class UnhealableLogError extends OperatorError {
   }
 }
 
-/** Whether the host's entry of that number is the log's; an entry that the journal no longer has counts as such. */
+/** Whether the host and the log have the same entry at a number; assumed for entries that the journal no longer has. */
 function isOwn(own: OwnEntries, { id, chain }: Head): boolean {
   const known = own.chainAt(id);
   return known === null || sameChain(known, chain);
 }
 
-/** The log's entry of a number. @throws DamagedLogError where it is missing */
+/** Reads one entry of the log. @throws DamagedLogError if it is missing */
 async function entryAt(log: Pick<Log, 'read'>, id: number): Promise<Entry> {
   const [found] = await log.read(id - 1, 1);
   if (found?.id !== id) throw new DamagedLogError(id, 'is missing');
   return found;
 }
 
-/** Whether an entry carries the chain value that follows another. */
+/** Whether an entry's chain value follows from the one before. */
 const follows = (entry: Entry, previous: Uint8Array): boolean => sameChain(nextChain(previous, entry), entry.chain);
 
-// ── What is wrong where they differ ──
+// ── Causes of differences ──
 
-/** The first entry that differs, found by halving. @param last one that differs */
+/** The first entry that differs, by binary search. @param last an entry that differs */
 async function firstDifference(log: Log, own: OwnEntries, last: number): Promise<number> {
   let [same, different] = [0, last];
   while (different - same > 1) {
@@ -82,19 +82,19 @@ async function firstDifference(log: Log, own: OwnEntries, last: number): Promise
 }
 
 /**
- * What is wrong where the log's entry of a number is another than the host's: the log is unsound where the first that differs
- * does not follow the one before it, which both have; else both are histories of their own.
+ * The cause of a different entry at a number: the log is damaged if its first different entry doesn't follow the entry before,
+ * which both have. Otherwise log and journal are different histories.
  */
 async function whyOther(log: Log, own: OwnEntries, id: number): Promise<DamagedLogError | DivergedLogError> {
   const first = await firstDifference(log, own, id);
   const previous = first === 1 ? CHAIN_START : (await entryAt(log, first - 1)).chain;
   const isSound = follows(await entryAt(log, first), previous);
-  return isSound ? new DivergedLogError(first) : new DamagedLogError(first, 'is damaged: its chain value is another');
+  return isSound ? new DivergedLogError(first) : new DamagedLogError(first, 'is damaged: its chain value is wrong');
 }
 
 /**
- * What is wrong where an entry of the log doesn't follow the host's last one.
- * @param foreign the number of the log's entry, and the host's last one
+ * The cause if an entry of the log doesn't follow the host's last one.
+ * @param foreign the number of the log's entry, and the host's last entry
  */
 export async function whyForeign(
   log: Log,
@@ -103,16 +103,16 @@ export async function whyForeign(
 ): Promise<DamagedLogError | DivergedLogError> {
   if (id !== last + 1) return new DamagedLogError(last + 1, 'is missing');
   if (last === 0 || isOwn(own, await entryAt(log, last))) {
-    return new DamagedLogError(id, 'is damaged: its chain value is another');
+    return new DamagedLogError(id, 'is damaged: its chain value is wrong');
   }
   return whyOther(log, own, last);
 }
 
-// ── What a host gives the log ──
+// ── Giving entries to the log ──
 
 /**
- * Appends entries that follow each other, and finds out what became of them where the answer was lost.
- * @throws LogUnavailableError where they are not known to be in the log
+ * Appends consecutive entries; if the answer is lost, looks up whether they were appended.
+ * @throws LogUnavailableError if that remains unknown
  */
 export async function appendSurely(log: Log, entries: readonly Entry[], head: Head): Promise<Appended> {
   try {
@@ -120,21 +120,21 @@ export async function appendSurely(log: Log, entries: readonly Entry[], head: He
   } catch (error) {
     if (!(error instanceof LogUnknownOutcomeError)) throw error;
   }
-  // All are in the log with the last one, or none is.
+  // The append is atomic: if the log has the last entry, it has all.
   const last = entries.at(-1) ?? head;
   const [found] = await log.read(last.id - 1, 1);
-  // It may still come: then it is followed like that of another host, and its event is a repetition.
-  if (found?.id !== last.id) throw new LogUnavailableError('the log did not say whether it took the entry');
+  // The entry may still come: then it is followed like that of another host, and its event is a repetition.
+  if (found?.id !== last.id) throw new LogUnavailableError('the log did not say whether it accepted the entry');
   return sameChain(found.chain, last.chain) ? 'appended' : 'conflict';
 }
 
-/** The most entries that are given together, and bytes after which no more are added. */
+/** Maximum entries of a batch, and bytes after which no more are added. */
 const GIVEN_TOGETHER = { entries: 2_000, bytes: 8_000_000 };
 
 /**
- * Gives the log the next of the journal's entries that follow its `head`.
- * @param last the last one that is given
- * @returns the newest that was given; null where the log has others there, or the journal none
+ * Gives the log the next entries of the journal after the log's `head`.
+ * @param last the last entry to give
+ * @returns the newest entry given; null if the log has others there, or the journal has none
  * @throws LogUnavailableError, JournalEntryError
  */
 async function giveSome(log: Log, own: OwnEntries, head: Head, last: number): Promise<Head | null> {
@@ -145,17 +145,17 @@ async function giveSome(log: Log, own: OwnEntries, head: Head, last: number): Pr
 }
 
 /**
- * Gives the log the next entries that it lost of the host's journal. Nobody else may write to the journal meanwhile.
- * @param head the newest entry of the log, which the host has, too, or another of its number
- * @returns the newest that was given; null where another host gives some back
- * @throws DivergedLogError where the log is no beginning of the journal, UnsoundLogError, UnhealableLogError,
+ * Gives the log the next entries that it lost and the host's journal has. The journal must not change meanwhile.
+ * @param head the newest entry of the log, which should be in the journal
+ * @returns the newest entry given; null if another host gives some
+ * @throws DivergedLogError if the log is not a beginning of the journal, UnsoundLogError, UnhealableLogError,
  *   LogUnavailableError, JournalEntryError
  */
 export async function heal(log: Log, own: OwnEntries, head: Head): Promise<Head | null> {
   try {
     if (!isOwn(own, head)) throw await whyOther(log, own, head.id);
   } catch (error) {
-    // This host lacks nothing: it need not end.
+    // This host has all entries, so it need not end.
     throw error instanceof DamagedLogError ? new UnsoundLogError(error) : error;
   }
   if (own.trimmedTo() > head.id) throw new UnhealableLogError(head.id, own.trimmedTo());
@@ -163,7 +163,7 @@ export async function heal(log: Log, own: OwnEntries, head: Head): Promise<Head 
 }
 
 /**
- * Gives the log entries that it lacks before others, where its entries on both sides are those of the host's journal.
+ * Gives the log entries that are missing between others, if its entries on both sides are those of the host's journal.
  * @returns whether the log has them
  * @throws LogUnavailableError, JournalEntryError
  */
@@ -183,7 +183,7 @@ export async function fillHole(log: Log, own: OwnEntries, { first, last }: Omit<
   return true;
 }
 
-/** Verifies that the journal goes on where the log ends. @throws OperatorError */
+/** Verifies that the journal continues the log. @throws OperatorError */
 function requireContinuation(own: OwnEntries, { id, chain }: Head): void {
   if (own.trimmedTo() > id) {
     throw new OperatorError(
@@ -195,7 +195,7 @@ function requireContinuation(own: OwnEntries, { id, chain }: Head): void {
   if (known === null) {
     throw new OperatorError(
       `The shared log has ${id} entries already, and the journal only ${own.lastId()}.`,
-      'Start this host with --cluster: it takes what it lacks from the log. Give another --cluster-prefix for another log.',
+      'Start this host with --cluster: it reads the missing entries from the log. Give another --cluster-prefix for another log.',
     );
   }
   if (!sameChain(known, chain)) {
@@ -207,10 +207,11 @@ function requireContinuation(own: OwnEntries, { id, chain }: Head): void {
 }
 
 /**
- * Gives the log all that it lacks of a journal that nobody writes. A run that ended early is continued by the next.
+ * Gives the log all entries of a journal that it lacks; the journal must not change meanwhile. An interrupted run is continued
+ * by the next.
  * @param filled called after each transaction with the number of the newest entry
  * @returns the log's newest entry
- * @throws OperatorError where the log is not a beginning of the journal, or the journal is damaged; PassingError where
+ * @throws OperatorError if the log is not a beginning of the journal, or the journal is damaged; PassingError if
  *   another host appends meanwhile; LogUnavailableError
  */
 export async function fillLog(log: SharedLog, own: OwnEntries, filled: (id: number) => void): Promise<Head> {
@@ -226,27 +227,27 @@ export async function fillLog(log: SharedLog, own: OwnEntries, filled: (id: numb
     }
     head = newest;
   }
-  // What an earlier run left may be on one disk only, until it is read.
+  // Entries of an interrupted run may be on one disk only; a read waits until the quorum has them.
   await log.read(head.id - 1, 1);
   return head;
 }
 
-// ── Verifying the log by itself ──
+// ── Verifying the log ──
 
-/** Entries of the log that are missing or damaged. */
+/** A range of missing or damaged entries of the log. */
 export interface LogFault {
   first: number;
   last: number;
   fault: EntryFault;
 }
 
-/** Entries and bytes that are verified together. */
+/** Entries and bytes of a batch that is verified. */
 const VERIFIED_TOGETHER = { entries: 2_000, bytes: 8_000_000 };
 
-/** The entry up to which a log was verified; null in place of the chain value of one that can't be read. */
+/** The newest verified entry of a log; `chain` is null if that entry can't be read. */
 export type VerifiedTo = Omit<Head, 'chain'> & { chain: Uint8Array | null };
 
-/** Entries after one, or what is wrong with the first of them. */
+/** The entries after a number, or the error if the first of them can't be read. */
 async function readable(log: Pick<Log, 'read'>, after: number): Promise<Entry[] | DamagedLogError> {
   try {
     return await log.read(after, VERIFIED_TOGETHER.entries, VERIFIED_TOGETHER.bytes);
@@ -259,7 +260,7 @@ async function readable(log: Pick<Log, 'read'>, after: number): Promise<Entry[] 
 /**
  * Verifies the next entries of a log, each by its number and its chain value.
  * @param found called with each fault
- * @returns where to go on; null at the end of the log
+ * @returns where to continue; null at the end of the log
  * @throws LogUnavailableError
  */
 export async function verifyRange(
@@ -282,7 +283,7 @@ export async function verifyRange(
     const { id, chain } = entry;
     missing(id, at.id);
     if (id === at.id + 1 && at.chain !== null && !follows(entry, at.chain)) {
-      found({ first: id, last: id, fault: 'is damaged: its chain value is another' });
+      found({ first: id, last: id, fault: 'is damaged: its chain value is wrong' });
     }
     at = { id, chain };
   }

@@ -1,11 +1,11 @@
 /**
- * A host of a cluster: it appends the events of its node to the log that all hosts share, and follows the entries of the
- * others. Its state is a function of the log's entries up to its last one, whatever happens on the way: no clock, no lease
- * and no leader is part of the argument, only the chain, and an append that needs the head it names.
+ * A host of a cluster: it appends the events of its node to the log that all hosts share, and follows the entries of other
+ * hosts. Its state is a function of the log's entries up to its last one. That needs no clock, lease or leader, only the chain
+ * values, and appends that fail unless the log's head is the one they name.
  *
- *     an event, or a command: wait for the turn · apply · append where this host's last entry is the head · keep, answer
- *     another host's entry is there: roll back · follow it · apply again, which usually finds a repetition
- *     nothing to append: read what follows the last entry · apply, many together · wait for more
+ *     an event, or a command: wait for the turn · apply · append if this host's last entry is the head · commit, answer
+ *     another host's entry is the head: roll back · follow it · apply again, which usually finds a repetition
+ *     nothing to append: read the entries after the last one · apply, many in a transaction · wait for more
  */
 import type { Chance } from '../base/chance.ts';
 import { type Clock, pause } from '../base/clock.ts';
@@ -22,23 +22,23 @@ import { type Appended, LogUnavailableError, type SharedLog } from '../store/log
 import { appendSurely, heal, UnsoundLogError, whyForeign } from './comparing.ts';
 import type { ClusterLog, ClusterMetrics, ClusterState } from './events.ts';
 
-/** Milliseconds between two tries to reach the log, or to write what came of it. */
+/** Milliseconds until the log is tried again after a failure. */
 const RETRY_MS = 500;
-/** Milliseconds between two looks whether an entry was followed. */
+/** Milliseconds until a host checks again whether an entry was followed. */
 const NEXT_LOOK_MS = 20;
-/** Entries that a host may lack and still accept events: so many are followed at once. */
+/** Maximum entries that a host may lack and still accept events; they are followed in one batch. */
 const NEAR = 500;
-/** Bytes of texts that are read and applied together. */
+/** Maximum bytes of texts that are read and applied in one batch. */
 const CHUNK_BYTES = 8_000_000;
-/** Entries of others that may come before an event or a command while it is being accepted. */
+/** Maximum entries of other hosts that may come first before an event or a command is refused. */
 const MOST_CONFLICTS = 20;
 
-/** A network in words, with the id of its chain. */
+/** Name of a network with its chain id. */
 const chainWords = (chainId: number): string => `${networkOf(chainId).kind} (chain ${chainIdText(chainId)})`;
 
-/** The log holds the events of another chain than a data directory does, or a host by its settings. */
+/** The log has the events of another chain than this host's data directory or settings. */
 export class OtherChainError extends OperatorError {
-  /** @param ofLog the chain of the log @param own the other one @param who whose it is, as a part of a sentence */
+  /** @param ofLog the chain of the log @param own the other chain @param who what has the other chain, as a part of a sentence */
   constructor(ofLog: number, own: number, who: string) {
     super(
       `The cluster's log is of ${chainWords(ofLog)}, and ${who} of ${chainWords(own)}.`,
@@ -48,7 +48,7 @@ export class OtherChainError extends OperatorError {
   }
 }
 
-/** The host has to follow more entries first: the node is to send its event again. */
+/** The host has to follow more entries first; the node will send its event again. */
 class HostBehindError extends LogUnavailableError {
   override readonly name = 'HostBehindError';
   constructor() {
@@ -59,56 +59,56 @@ class HostBehindError extends LogUnavailableError {
 export interface ClusterHostOptions {
   log: SharedLog;
   entries: HostEntries;
-  /** The order of all that is written. */
+  /** The order of all writers of the process. */
   queue: Pick<WriterQueue, 'run'>;
   clock: Clock;
   chance: Pick<Chance, 'uuid'>;
-  /** The chain of the host; null before its settings, its data or a block say it. */
+  /** The host's chain; null before its settings, its data or a block name it. */
   chainId: () => number | null;
   say: ClusterLog;
   metrics: ClusterMetrics;
-  /** Called once with the error that ends the host. */
+  /** Called once, with the error that ends the host. */
   failed: (error: OperatorError) => void;
 }
 
-/** An attempt to append, which returns `conflict` where another host's entry came before. */
+/** An attempt to append; returns `conflict` if another host's entry came first. */
 type Attempt<T> = () => Promise<T | 'conflict'>;
 
-/** Runs a job when nobody else writes. */
+/** Runs a job while nothing else writes. */
 type InTurn = <T>(job: () => Promise<T>) => Promise<T>;
 
-/** Runs a job at once: whoever asks has the turn already. */
+/** Runs a job at once: the caller has the writer's turn. */
 const atOnce: InTurn = (job) => job();
 
-/** What a synchronisation came to. */
+/** Result of a synchronisation. */
 interface Synchronised {
   /** Whether entries were followed, or given back to the log. */
   moved: boolean;
-  /** Whether host and log have the same entries, as far as was read. */
+  /** Whether host and log had the same entries at the last read. */
   level: boolean;
 }
 
-/** A host of a cluster; it follows nothing before `start`. */
+/** A host of a cluster; it follows the log after `start`. */
 export class ClusterHost {
   readonly #options: ClusterHostOptions;
   readonly #stopping = new AbortController();
-  /** Commands wait for each other before they wait for others, so that an event waits for one of them at most. */
+  /** Commands wait here for each other before they join the writer's queue, so that an event waits for one command at most. */
   readonly #commands = new WriterQueue();
   #following: Promise<void> = Promise.resolve();
-  /** What ended the host; null while it goes on. */
+  /** The error that ended the host; null while it runs. */
   #end: OperatorError | null = null;
-  /** The host's chain that the log is known to be of. */
+  /** The host's chain, once the log is known to be of it. */
   #verifiedChain: number | null = null;
 
-  // What the log and this host have of each other, as far as is known. Moments are milliseconds of the monotonic clock.
+  // What is known of the log and this host. Moments are milliseconds of the monotonic clock.
   #head: number | null = null;
-  /** Whether the log answered when it was asked last; null before it was. */
+  /** Whether the log answered the last request; null before the first. */
   #isReachable: boolean | null = null;
-  /** When the host last had all entries of the log; null before it had. */
+  /** When the host last had all entries of the log; null before the first time. */
   #levelAt: number | null = null;
   readonly #startedAt: number;
   #answeredAt: number;
-  /** Whether it was said that the log is unsound at this host's end. */
+  /** Whether the log event was written that the log is unsound at this host's end. */
   #isUnsound = false;
   #conflicts = 0;
   #healed = 0;
@@ -122,8 +122,8 @@ export class ClusterHost {
   // ── Events and commands of this host ──
 
   /**
-   * Accepts an event of the host's node: when this is done, the event is in the log, on the disk and in the index.
-   * @throws LogUnavailableError where it could not be appended, and what {@link Ingest.receive} throws; the node sends the
+   * Accepts an event of the host's node. When it resolves, the event is in the log, on the disk and in the index.
+   * @throws LogUnavailableError if it could not be appended, and the errors of {@link Ingest.receive}; the node sends the
    *   event again
    */
   async receive(event: ReceivedEvent): Promise<Outcome> {
@@ -135,8 +135,8 @@ export class ClusterHost {
   }
 
   /**
-   * Sends commands, each of which is an entry of the log: when one is done, it is in the log, on the disk and in the index.
-   * A command whose entry could not be appended, or of which nobody knows, ends with LogUnavailableError.
+   * Sends commands, each of which is an entry of the log. When one resolves, it is in the log, on the disk and in the index.
+   * A command that was not appended, or perhaps not, rejects with LogUnavailableError.
    */
   readonly commander: Commander = {
     run: (command) => this.#send(command, false),
@@ -145,7 +145,7 @@ export class ClusterHost {
 
   async #send(command: Command, isBatched: boolean): Promise<unknown> {
     const { entries, clock, chance } = this.#options;
-    // What is refused for the state of the tables should not be refused for an old one.
+    // Old tables must not decide whether a command is refused.
     if (this.#levelAt === null) throw new HostBehindError();
     const sent = { ...command, uuid: chance.uuid(), isBatched };
     await this.#requireLog();
@@ -156,7 +156,7 @@ export class ClusterHost {
     return result;
   }
 
-  /** Nothing is applied, and no other writer is blocked, as long as the log is away. */
+  /** Waits for the log before the writer's turn, so that an outage of the log doesn't block other writers. */
   async #requireLog(): Promise<void> {
     if (this.#isReachable === true) return;
     try {
@@ -168,10 +168,10 @@ export class ClusterHost {
 
   async #inTurn<T>(attempt: Attempt<T>): Promise<T> {
     return this.#options.queue.run(async () => {
-      // What ends the host may happen while the job waits.
+      // The host may have ended while the job waited.
       if (this.#end !== null) throw this.#fail(this.#end);
       if (this.#stopping.signal.aborted) throw new LogUnavailableError('this host stops');
-      // So may an outage: if each tried by itself, the last would be answered after the time-outs of all of them.
+      // The log may have failed meanwhile: if each waiting job tried it, the last would wait for all their time-outs.
       if (this.#isReachable !== true) throw new LogUnavailableError('the log did not answer');
       try {
         return await this.#race(attempt);
@@ -182,8 +182,8 @@ export class ClusterHost {
   }
 
   /**
-   * Repeats an attempt until it wins: whoever loses follows the entry that came before, and tries again.
-   * @throws LogUnavailableError where it can't be won now, and what the attempt throws
+   * Repeats an attempt until it succeeds. After a conflict, the host follows the other host's entry and tries again.
+   * @throws LogUnavailableError if it can't succeed now, and the errors of the attempt
    */
   async #race<T>(attempt: Attempt<T>): Promise<T> {
     const { entries, say } = this.#options;
@@ -196,7 +196,7 @@ export class ClusterHost {
         this.#conflicts += 1;
         say({ event: 'log_conflict', entry: entries.position().id + 1 });
       } catch (error) {
-        // Another host may have the parent.
+        // The log may have the parent, from another host.
         if (!(error instanceof UnknownParentError)) throw error;
         orphan = error;
       }
@@ -206,7 +206,7 @@ export class ClusterHost {
     throw new HostBehindError();
   }
 
-  /** Appends an entry where this host's last one is the newest of the log. */
+  /** Appends an entry if this host's last one is the head of the log. */
   readonly #append: AppendEntry = (entry, head) => this.#ending(this.#appended(entry, head));
 
   async #appended(entry: Entry, head: Head): Promise<Appended> {
@@ -225,7 +225,7 @@ export class ClusterHost {
     this.#following = this.#follow();
   }
 
-  /** Ends what is under way, and closes the log. */
+  /** Ends the work under way, and closes the log. */
   async stop(): Promise<void> {
     this.#stopping.abort();
     await this.#options.log.close();
@@ -235,7 +235,7 @@ export class ClusterHost {
   async #follow(): Promise<void> {
     const { log, entries, queue, clock } = this.#options;
     const { signal } = this.#stopping;
-    /** Whether the last synchronisation came to nothing: once, an entry may have come in between. */
+    /** Whether the last synchronisation changed nothing; once is normal, since an entry may have come in between. */
     let idle = false;
     while (!signal.aborted) {
       try {
@@ -251,8 +251,8 @@ export class ClusterHost {
   }
 
   /**
-   * Brings host and log together: the host follows what it lacks, or gives back what the log has lost.
-   * @param inTurn runs what writes; what only reads is done before
+   * Synchronises host and log: the host follows entries that it lacks, or gives back entries that the log lost.
+   * @param inTurn runs the parts that write; reads are done before
    * @throws LogUnavailableError, UnsoundLogError, StoreUnavailableError, OperatorError
    */
   async #synchronise(inTurn: InTurn): Promise<Synchronised> {
@@ -267,7 +267,7 @@ export class ClusterHost {
       if (level) this.#noteLevel();
       return { moved: true, level };
     }
-    // An entry came in between.
+    // An entry was appended in between.
     if (head.id > id) return { moved: false, level: false };
     if (head.id === id && sameChain(head.chain, chain)) {
       this.#noteLevel();
@@ -276,7 +276,7 @@ export class ClusterHost {
     return { moved: await inTurn(() => this.#giveBack(head)), level: false };
   }
 
-  /** Applies entries of others. @throws OperatorError where they don't follow the host's last one */
+  /** Applies entries of other hosts. @throws OperatorError if they don't follow the host's last one */
   async #apply(read: readonly Entry[]): Promise<void> {
     const { log, entries, clock, say } = this.#options;
     try {
@@ -300,8 +300,8 @@ export class ClusterHost {
   }
 
   /**
-   * Verifies, before the log is read and before it accepts an entry, that it is of the chain of this host.
-   * @param isAppending whether a log that is of no chain yet becomes one of this host's
+   * Checks that the log is of the host's chain, before the log is read or appended to.
+   * @param isAppending whether a new log, which has no chain yet, gets this host's
    * @throws OtherChainError, LogUnavailableError
    */
   async #requireChain(isAppending: boolean): Promise<void> {
@@ -313,9 +313,9 @@ export class ClusterHost {
     this.#verifiedChain = own;
   }
 
-  // ── What fails ──
+  // ── Failures ──
 
-  /** Ends the host. @returns what an event is refused with from now on */
+  /** Ends the host. @returns the error for all events from now on */
   #fail(error: OperatorError): LogUnavailableError {
     if (this.#end === null) {
       this.#end = error;
@@ -325,7 +325,7 @@ export class ClusterHost {
     return new LogUnavailableError('this host stops', { cause: this.#end });
   }
 
-  /** What ends the host where only the operator can mend what it throws. */
+  /** Runs work, and ends the host if its error needs the operator. */
   async #ending<T>(work: Promise<T>): Promise<T> {
     try {
       return await work;
@@ -334,14 +334,14 @@ export class ClusterHost {
     }
   }
 
-  /** What passes is waited for, and what only the operator can mend ends the host. @throws what nobody expects */
+  /** Waits after errors that pass, and ends the host after those that need the operator. @throws unexpected errors */
   #onFailure(error: unknown): void {
     this.#noteFailure(error);
     if (error instanceof OperatorError) this.#fail(error);
     else if (!(error instanceof LogUnavailableError) && unavailable(error) === null) throw error;
   }
 
-  /** Notes why the log took nothing, or can't be followed. @returns the error */
+  /** Notes why the log refused an entry or can't be followed. @returns the error */
   #noteFailure(error: unknown): unknown {
     if (!(error instanceof LogUnavailableError) || error instanceof HostBehindError) return error;
     const { say } = this.#options;
@@ -357,7 +357,7 @@ export class ClusterHost {
     return error;
   }
 
-  // ── Where host and log stand ──
+  // ── Lag of the host behind the log ──
 
   /** The log answered. @param newest its newest entry */
   #noteAnswer({ id: head }: Head): void {
@@ -380,7 +380,7 @@ export class ClusterHost {
     return this.#head !== null && this.#head - this.#options.entries.position().id <= NEAR;
   }
 
-  /** Resolves when the host has all entries that the log had when it was asked, or the signal is aborted. */
+  /** Resolves when the host has all entries that the log has now, or the signal is aborted. */
   async caughtUp(until: AbortSignal): Promise<void> {
     const { log, entries, clock } = this.#options;
     for (let head: number | null = null; !until.aborted; ) {
@@ -403,7 +403,7 @@ export class ClusterHost {
     return {
       position,
       head: head === null ? null : Math.max(head, position),
-      // What a log that does not answer has by now, nobody knows.
+      // While the log doesn't answer, its newest entry is unknown.
       lagSeconds: isLevel && this.#isReachable === true ? 0 : secondsSince(this.#levelAt ?? this.#startedAt),
       silentSeconds: secondsSince(this.#answeredAt),
       reachable: this.#isReachable === true,

@@ -1,7 +1,7 @@
 /**
- * Keeps a lease for work that one host of a cluster does at a time: asks for it, renews it, and starts and stops the work
- * with it. Whatever the engine does, this host does the work only while no other host can have the lease; a process that was
- * halted learns too late that it lost it, so what it still does must do no harm.
+ * Requests and renews the lease for work that one host of a cluster does at a time, and starts and stops the work with it. The
+ * host works only while no other host can have the lease, whatever the engine does. A process that was suspended learns too late
+ * that it lost the lease, so the work it still does must be harmless.
  */
 import type { Chance } from '../base/chance.ts';
 import { type Clock, pause } from '../base/clock.ts';
@@ -14,48 +14,48 @@ import type { ClusterHost } from './host.ts';
 
 /** Seconds that a lease lasts unless it is renewed. */
 export const LEASE_SECONDS = 6;
-/** Milliseconds from one question to the engine to the next: whoever asks has the lease of a dead host within 10 s. */
+/** Milliseconds between two requests to the engine; with them, another host gets a dead host's lease within 10 s. */
 export const ASK_MS = 2_000;
-/** Milliseconds until a host that can't do the work yet looks again whether it can. */
+/** Milliseconds until a host that is not ready for the work checks again. */
 const LOOK_MS = 100;
 
 /**
- * Milliseconds for which a host keeps the lease that can't do all of the work. Then it rests, and whoever asks has the lease;
- * where nobody else does, the host does what it can again.
+ * Milliseconds for which a host that can't do all of the work keeps the lease. Then it pauses, so that another host can get the
+ * lease; if none does, the host takes it again and does what it can.
  */
 export const LACKING_MS = 60_000;
 
-/** Why a lease is lost that the engine said nothing of. */
+/** Reason of a loss that the engine didn't report. */
 const LATE = 'it was not renewed in time';
-/** Why a lease is lost that another host has, whatever the clocks say. */
+/** Reason of a loss to another host with a higher epoch, whatever the clocks say. */
 const OVERTAKEN = 'another host has noted something since, with a higher epoch';
 
-/** What one host does at a time. */
+/** The work that one host does at a time. */
 export interface LeasedWork {
-  /** @param epoch higher than that of whoever did the work before @throws what the store throws: then it is stopped */
+  /** @param epoch higher than that of every lease before @throws the store's error; the work is stopped then */
   start(epoch: number): void;
-  /** Ends the work: nothing begins once this is called, and nothing goes on once it resolves. Never rejects. */
+  /** Ends the work: it begins nothing after this call, and nothing is under way after it resolves. Never rejects. */
   stop(): Promise<void>;
-  /** Why this host can't do all of it, which another one may; null where it can. @throws what the store throws */
+  /** Why this host can't do all of the work, though another may; null if it can. @throws the store's error */
   lacks(): string | null;
 }
 
-/** Who does some work, and when. */
+/** The lease for some work. */
 export interface Lease {
-  /** Does the work from now on while the lease is this host's. */
+  /** Does the work whenever this host has the lease. */
   start(work: LeasedWork): void;
   /**
-   * Whether the lease is this host's for sure. Asked before whatever leaves the process: where it has ended, the work is
+   * Whether this host certainly has the lease. Check it before anything leaves the process: if the lease has ended, the work is
    * stopped before this returns.
    */
   isHeld(): boolean;
-  /** Ends the work, then the lease, so that another host need not wait. */
+  /** Ends the work, then releases the lease, so that another host need not wait. */
   stop(): Promise<void>;
 }
 
 /**
- * The lease of a process that has no other beside it: it holds it from the start to the end.
- * @param epochSeen the highest epoch in what this host has, which may have left a cluster
+ * The lease of a host that shares no log; it has the lease all the time.
+ * @param epochSeen the highest epoch in this host's tables, which may come from a cluster
  */
 export function ownLease(epochSeen: () => number): Lease {
   let stop = async (): Promise<void> => {};
@@ -72,28 +72,28 @@ export function ownLease(epochSeen: () => number): Lease {
 export interface LeaseKeeperOptions {
   leases: LeaseEngine;
   clock: Clock;
-  /** What is leased. */
+  /** Name of the lease. */
   name: string;
-  /** The name of this host. */
+  /** Name of this host. */
   host: string;
-  /** A text that no other process of the host has. */
+  /** Unique text of this process on its host. */
   process: string;
-  /** Whether this host can do the work: it has nearly all that the others have, and can write. */
+  /** Whether this host is ready for the work: it has nearly all entries of the log, and can write. */
   isFit: () => boolean;
   /**
-   * Resolves when this host has all that the log held when it was called, or the signal is aborted: what the host before
-   * did is there.
+   * Resolves when this host has all entries that the log has now, including the results of the former holder, or when the
+   * signal is aborted.
    */
   caughtUp: (signal: AbortSignal) => Promise<void>;
-  /** The highest epoch in what this host has. */
+  /** The highest epoch in this host's tables. */
   epochSeen: () => number;
   say: ClusterLog;
 }
 
-/** Stands between the name of a host and the text of its process. */
+/** Separates the host's name from the process's text in a holder. */
 const BEFORE_PROCESS = '/';
 
-/** The name of the host that a holder is a process of. */
+/** The host's name in a holder. */
 export const hostOf = (holder: string): string => {
   const end = holder.lastIndexOf(BEFORE_PROCESS);
   return end < 0 ? holder : holder.slice(0, end);
@@ -101,43 +101,43 @@ export const hostOf = (holder: string): string => {
 
 const noWork: LeasedWork = { start() {}, async stop() {}, lacks: () => null };
 
-/** What passes by itself is waited for. @throws what doesn't */
+/** Returns an error that passes by itself. @throws any other error */
 function requirePassing(error: unknown): Error {
   if (error instanceof LogUnavailableError || error instanceof LogUnknownOutcomeError) return error;
   throw error;
 }
 
-/** The lease as this host was given it. */
+/** A lease that this host got. */
 interface HeldLease {
   readonly epoch: number;
   /**
-   * Milliseconds of the monotonic clock: no other host can be given the lease before. The time begins before the lease was
-   * asked for, so that the engine's end is never before it.
+   * When the lease ends, in milliseconds of the monotonic clock. Counted from before the request, so that it is never later
+   * than the engine's end, before which no other host can get the lease.
    */
   end: number;
 }
 
-/** The lease of a host; it is asked for from `start` on. */
+/** Requests the lease of a host from `start` on. */
 export class LeaseKeeper implements Lease {
   readonly #options: LeaseKeeperOptions;
   readonly #holder: string;
   readonly #stopping = new AbortController();
   #work = noWork;
   #held: HeldLease | null = null;
-  /** Aborted when what is held is lost. */
+  /** Aborted when the lease is lost. */
   #losing = new AbortController();
   #cancelEnd = () => {};
-  /** The end of the work that was stopped last: until then none is started. */
+  /** The end of the work that was stopped last; new work starts after it. */
   #ended: Promise<void> = Promise.resolve();
   #running: Promise<void> = Promise.resolve();
   #changes = 0;
-  /** Whether the engine failed when it was asked last. */
+  /** Whether the engine's last answer was an error. */
   #isFailing = false;
-  /** When the lease was gained: milliseconds of the monotonic clock. */
+  /** When the lease was gained, in milliseconds of the monotonic clock. */
   #heldSince = 0;
-  /** The host leaves the lease to others until then: milliseconds of the monotonic clock. */
+  /** Until when the host leaves the lease to others, in milliseconds of the monotonic clock. */
   #restsUntil = Number.NEGATIVE_INFINITY;
-  /** Who had the lease when it was asked for last. */
+  /** The holder at the last request. */
   #last: LeaseHolder = { holder: null, epoch: null };
 
   constructor(options: LeaseKeeperOptions) {
@@ -153,7 +153,7 @@ export class LeaseKeeper implements Lease {
   isHeld(): boolean {
     if (this.#held === null) return false;
     if (this.#remaining(this.#held) <= 0) this.#lose(LATE);
-    // What was sent by this lease would count no more, and so be sent again and again.
+    // Results of this lease would no longer count, so its deliveries would be sent again and again.
     else if (this.#options.epochSeen() > this.#held.epoch) this.#lose(OVERTAKEN);
     return this.#held !== null;
   }
@@ -177,7 +177,7 @@ export class LeaseKeeper implements Lease {
     const answered = new AbortController();
     const done = Promise.all([lease === null ? null : this.#release(lease), this.#running]);
     void done.then(() => answered.abort());
-    // An engine that does not answer holds up nobody: the lease ends by itself.
+    // Don't wait long for the engine: the lease ends by itself.
     await pause(clock, ASK_MS, answered.signal);
   }
 
@@ -190,7 +190,7 @@ export class LeaseKeeper implements Lease {
         await (this.#held === null ? this.#ask() : this.#renew(this.#held));
         this.#isFailing = false;
       } catch (error) {
-        // What is held stays held for its time, and is renewed by then or lost.
+        // The lease stays valid until its end, and is renewed by then or lost.
         this.#failed(requirePassing(error));
       }
       await period;
@@ -216,7 +216,7 @@ export class LeaseKeeper implements Lease {
     }
     const lease = { epoch: answer.given, end };
     if (signal.aborted) await this.#release(lease);
-    // An answer that took as long as the lease is worth nothing; it is asked for again.
+    // An answer that took as long as the lease is useless; the next request gets a new one.
     else if (this.#remaining(lease) > 0) this.#gain(lease);
   }
 
@@ -224,7 +224,7 @@ export class LeaseKeeper implements Lease {
     return this.#options.clock.monotonic() + LEASE_SECONDS * 1000;
   }
 
-  /** Milliseconds for which a lease is this host's for sure; not above 0 once that has ended. */
+  /** Milliseconds for which this host certainly has the lease; 0 or less after its end. */
   #remaining({ end }: HeldLease): number {
     return end - this.#options.clock.monotonic();
   }
@@ -246,13 +246,13 @@ export class LeaseKeeper implements Lease {
     void this.#begin(lease);
   }
 
-  /** Starts the work once what the host before noted is known here. */
+  /** Starts the work once this host has the entries of the former holder. */
   async #begin(lease: HeldLease): Promise<void> {
     const { caughtUp, epochSeen } = this.#options;
     await caughtUp(this.#losing.signal);
     if (this.#held !== lease) return;
     try {
-      // What was done with a higher epoch is known only now.
+      // Entries with a higher epoch may be known only now.
       if (epochSeen() >= lease.epoch) await this.#giveUp(lease, 'a higher epoch was given before');
       else this.#work.start(lease.epoch);
     } catch (error) {
@@ -267,14 +267,14 @@ export class LeaseKeeper implements Lease {
     if (lacking !== null) return this.#giveUp(lease, lacking);
     const end = this.#endFromNow();
     const isMine = await this.#setUntil(lease, LEASE_SECONDS);
-    // Its time may have ended meanwhile: then the work was stopped, and the next lease has a higher epoch.
+    // If the lease has ended meanwhile, the work was stopped, and the next lease has a higher epoch.
     if (this.#held !== lease) return;
     if (!isMine) return this.#lose('it had ended, or another host has it');
     lease.end = end;
     this.#watch(lease);
   }
 
-  /** Why another host is to have its turn; null where none is. */
+  /** Why the lease should go to another host; null if it shouldn't. */
   #lacking(): string | null {
     if (this.#options.clock.monotonic() - this.#heldSince < LACKING_MS) return null;
     try {
@@ -285,7 +285,7 @@ export class LeaseKeeper implements Lease {
     }
   }
 
-  /** Ends the work with the time of the lease, though nobody asks. */
+  /** Ends the work when the lease ends, even if `isHeld` isn't called. */
   #watch(lease: HeldLease): void {
     this.#cancelEnd();
     this.#cancelEnd = this.#options.clock.after(Math.max(0, this.#remaining(lease)), () => {
@@ -309,11 +309,11 @@ export class LeaseKeeper implements Lease {
     this.#ended = this.#work.stop();
   }
 
-  /** Leaves the work to another host. */
+  /** Gives up the lease for another host. */
   async #giveUp(lease: HeldLease, reason: string): Promise<void> {
     const { clock } = this.#options;
     this.#lose(reason);
-    // Else it would have it again before others ask.
+    // Otherwise this host would get the lease again before others request it.
     this.#restsUntil = clock.monotonic() + LEASE_SECONDS * 1000;
     await this.#ended;
     await this.#release(lease);
@@ -323,7 +323,7 @@ export class LeaseKeeper implements Lease {
     try {
       await this.#setUntil(lease, 0);
     } catch (error) {
-      // A lease that is not released ends by itself, somewhat later.
+      // A lease that can't be released ends by itself later.
       requirePassing(error);
     }
   }
@@ -332,7 +332,7 @@ export class LeaseKeeper implements Lease {
 interface DeliveryLeaseOptions {
   leases: LeaseEngine;
   host: Pick<ClusterHost, 'isNear' | 'caughtUp'>;
-  /** The name of the host. */
+  /** Name of the host. */
   name: string;
   ingest: Pick<Ingest, 'health' | 'hooks'>;
   clock: Clock;
@@ -340,7 +340,7 @@ interface DeliveryLeaseOptions {
   say: ClusterLog;
 }
 
-/** The lease of the host that delivers chainhooks, and does what else one host of a cluster does at a time. */
+/** The lease for delivering chainhooks, and for other work that one host of a cluster does at a time. */
 export const deliveryLease = ({ host, name, ingest, chance, ...options }: DeliveryLeaseOptions): LeaseKeeper =>
   new LeaseKeeper({
     ...options,

@@ -1,4 +1,4 @@
-/** Verifies the log in the background, a range at a time, on the host that holds the lease, and fills its holes. */
+/** Verifies the log in the background, one range at a time, on the host that has the lease, and fills its holes. */
 import type { Clock } from '../base/clock.ts';
 import { OperatorError } from '../base/errors.ts';
 import { unavailable } from '../store/files/store-failure.ts';
@@ -10,15 +10,15 @@ import type { ClusterLog, VerificationState } from './events.ts';
 
 /** Milliseconds between two ranges. */
 export const VERIFY_INTERVAL_MS = 10_000;
-/** Intervals for which a log that was verified to its end is left alone: an hour. */
+/** Pause after a complete pass, in intervals: an hour. */
 const REST = 360;
 
 interface VerifyingOptions {
   log: SharedLog;
-  /** Ranges of entries that the log lacks before its newest one, by their numbers alone. @throws LogUnavailableError */
+  /** Ranges of entry numbers that are missing before the log's newest one. @throws LogUnavailableError */
   missing: () => Promise<Omit<LogFault, 'fault'>[]>;
   entries: HostEntries;
-  /** Whether this host is the one that verifies. */
+  /** Whether this host has the lease. */
   isHeld: () => boolean;
   clock: Pick<Clock, 'every'>;
   say: ClusterLog;
@@ -26,9 +26,9 @@ interface VerifyingOptions {
 
 const START: VerifiedTo = { id: 0, chain: CHAIN_START };
 
-/** Begins to verify. */
+/** Starts verifying. */
 export function verifying({ log, missing, entries, isHeld, clock, say }: VerifyingOptions) {
-  /** What is wrong, by its first entry, and what of it was met in the pass that is under way. */
+  /** Faults by their first entry: the known ones, and those found in the present pass. */
   const faults = new Map<number, LogFault>();
   let met = new Set<number>();
   let at: VerifiedTo | null = null;
@@ -39,7 +39,7 @@ export function verifying({ log, missing, entries, isHeld, clock, say }: Verifyi
   let isBusy = false;
   let isStopped = false;
 
-  /** Fills a hole, or notes what is wrong. */
+  /** Fills a hole, or records a fault. */
   async function handle(fault: LogFault): Promise<void> {
     const { first, last } = fault;
     if (fault.fault === 'is missing' && last < entries.position().id && (await fillHole(log, entries, fault))) {
@@ -87,7 +87,7 @@ export function verifying({ log, missing, entries, isHeld, clock, say }: Verifyi
     try {
       await verifyBatch();
     } catch (error) {
-      // The range is tried again: the log is away, or what was to be filled can't be read of the journal, or changed meanwhile.
+      // The range is tried again: the log is unavailable, or the missing entries can't be read from the journal, or changed.
       const isPassing = error instanceof LogUnavailableError || error instanceof OperatorError;
       if (!isPassing && unavailable(error) === null) throw error;
     }

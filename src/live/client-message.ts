@@ -1,18 +1,18 @@
 /**
- * Messages of realtime clients: how they are bounded and parsed, and how they wait for their turn.
- * A message is bounded before it is parsed, so that no text costs more than its length.
+ * Messages of realtime clients: their limits, their parsing, and their turns. A message is checked against limits before it
+ * is parsed, so that no text costs more than its length.
  */
 import { isTooDeep, MAX_DEPTH } from '../base/json.ts';
 import type { Turns } from '../base/turns.ts';
 
-/** The longest frame or body of a client, in bytes; Socket.IO tells its clients so. */
+/** Maximum bytes of a client's frame or body; Socket.IO sends this limit to its clients. */
 export const MAX_MESSAGE = 1_000_000;
 /**
- * Characters of the longest JSON text that is read. A thousand subscriptions fit into it; a longer text is refused by its
- * length alone, since clients that send many such texts would make all others wait.
+ * Maximum characters of a JSON text, enough for a thousand subscriptions. A longer text is refused by its length without being
+ * parsed, since clients that send many long texts would delay all others.
  */
 export const MAX_TEXT = 100_000;
-/** Characters of a client's own text that an answer or a log line repeats at most. */
+/** Maximum characters of a client's text that an answer or a log line repeats. */
 const MAX_EXCERPT = 1_000;
 
 /** The error for a message that breaks a rule; its text names the rule. */
@@ -21,8 +21,8 @@ export class MessageError extends Error {
 }
 
 /**
- * The value of a client's JSON text.
- * @throws MessageError where it is too long or nested too deep, SyntaxError where it is no JSON
+ * Parses a client's JSON text.
+ * @throws MessageError if it is too long or nested too deep, SyntaxError if it is not JSON
  */
 export function parsedMessage(text: string): unknown {
   if (text.length > MAX_TEXT) throw new MessageError(`a message must NOT have more than ${MAX_TEXT} characters`);
@@ -34,40 +34,40 @@ export function parsedMessage(text: string): unknown {
 export const excerpt = (text: string): string => (text.length <= MAX_EXCERPT ? text : `${text.slice(0, MAX_EXCERPT)}…`);
 
 /**
- * The sizes of messages that may wait of one client, in sum: more than all its subscriptions take, one message each. A
- * client that sends more than is handled is disconnected, since the runtime can't be told not to read.
+ * Maximum sum of the sizes of a client's waiting messages: more than those of all its subscriptions. A client that sends
+ * faster than its messages are handled is disconnected, since the runtime can't be told to stop reading.
  */
 export const MOST_WAITING = 4 * MAX_TEXT;
-/** What a message counts beside its characters, so that many short ones are bounded, too. */
+/** Size of a message besides its characters, which bounds the number of short messages. */
 const OVERHEAD = 100;
 
-/** A message as it came; text has a length in characters, and a buffer in bytes. */
+/** A message as received: text has a length in characters, a buffer in bytes. */
 type Received = string | Buffer;
 interface Waiting {
   messages: Received[];
-  /** The sum of their sizes. */
+  /** Sum of the messages' sizes. */
   size: number;
 }
 
-/** What a message counts. A text that is too long counts as one that is not: its length alone refuses it. */
+/** Size of a message for the limit. A text beyond the maximum counts as the maximum, since it is refused without parsing. */
 const sizeOf = (message: Received): number => Math.min(message.length, MAX_TEXT) + OVERHEAD;
 
-/** Takes the messages of connections, and has each handled in its turn. @template Connection one client */
+/** Receives the messages of connections, and handles each in its turn. @template Connection a client's connection */
 export class Inboxes<Connection extends object> {
   readonly #turns: Turns;
   readonly #handle: (connection: Connection, message: Received) => void;
-  /** Connections whose messages wait. */
+  /** Waiting messages by connection. */
   readonly #waiting = new Map<Connection, Waiting>();
 
-  /** @param handle handles one message of a connection; it throws nothing */
+  /** @param handle handles one message of a connection; must not throw */
   constructor(turns: Turns, handle: (connection: Connection, message: Received) => void) {
     this.#turns = turns;
     this.#handle = handle;
   }
 
   /**
-   * Handles a message at once where nobody waits, else after those that came before it.
-   * @throws MessageError where too much of this client waits
+   * Handles a message at once if none waits, or else after the waiting ones.
+   * @throws MessageError if this client has too many waiting messages
    */
   receive(connection: Connection, message: Received): void {
     const waiting = this.#waiting.get(connection);
@@ -83,12 +83,12 @@ export class Inboxes<Connection extends object> {
     else void this.#later(connection, message, turn);
   }
 
-  /** Forgets what waits of a client that is gone. */
+  /** Drops the waiting messages of a closed connection. */
   forget(connection: Connection): void {
     this.#waiting.delete(connection);
   }
 
-  /** Handles a message and those that come meanwhile, each in a turn of its own. */
+  /** Handles a message and those that arrive meanwhile, each in a turn of its own. */
   async #later(connection: Connection, first: Received, turn: Promise<void>): Promise<void> {
     const waiting: Waiting = { messages: [first], size: sizeOf(first) };
     this.#waiting.set(connection, waiting);

@@ -34,7 +34,7 @@ export type FeedEvent =
 const INTERVAL_MS = 20;
 /** Maximum number of changes read by one poll. */
 const BATCH = 500;
-/** Milliseconds after which a poll ends with the change in hand: a snapshot that is read for too long is cut off. */
+/** Milliseconds after which a poll ends with its present change, since long snapshots are cut off. */
 const LONGEST_POLL_MS = 1_000;
 
 interface FeedOptions {
@@ -49,8 +49,8 @@ export function startFeed(options: FeedOptions): () => Promise<void> {
   const { snapshots, subscriptions, log, clock = systemClock } = options;
   const messagesOf = changeMessages(subscriptions);
   /**
-   * The index file of the last poll, and its newest change. Changes that a new file begins with are not pushed, and
-   * neither are those from before the first subscription.
+   * The index file of the last poll, and its newest change. Changes that a new file begins with are not pushed, nor are those
+   * before the first subscription.
    */
   let file: number | null = null;
   let last = 0;
@@ -59,7 +59,7 @@ export function startFeed(options: FeedOptions): () => Promise<void> {
   let awaken: (() => void) | null = null;
 
   /**
-   * Pushes changes, and shares the thread meanwhile: a block may have thousands of messages.
+   * Pushes changes, and yields between messages, since a block may have thousands.
    * @returns whether time was up before all were pushed
    */
   async function push(read: Reader, changes: readonly Change[]): Promise<boolean> {
@@ -67,7 +67,7 @@ export function startFeed(options: FeedOptions): () => Promise<void> {
     const end = clock.monotonic() + LONGEST_POLL_MS;
     for (const change of changes) {
       if (clock.monotonic() >= end) return true;
-      // The change counts as pushed before it is, so that one that fails is not tried for ever.
+      // Set before the push, so that a change that fails is not tried for ever.
       last = change.id;
       for await (const message of messagesOf(read, change)) {
         subscriptions.publish(message);
@@ -117,9 +117,9 @@ export function startFeed(options: FeedOptions): () => Promise<void> {
   }
 
   subscriptions.onFirst(() => {
-    // A poll in progress goes on from where it stands, which is before this subscription.
+    // A poll in progress continues from a change before this subscription.
     if (awaken === null) return;
-    // The newest change is read before anything else happens: whatever comes after the subscription is pushed.
+    // Reads the newest change now, so that every change after the subscription is pushed.
     file = null;
     void lookAgain().then(awaken);
     awaken = null;
@@ -132,7 +132,7 @@ export function startFeed(options: FeedOptions): () => Promise<void> {
   };
 }
 
-/** Kinds of topics that a block may have messages of. */
+/** Kinds of topics for which a block may have messages. */
 const blockTopics = topicKinds.filter((kind) => kind !== 'mempool' && kind !== 'microblock');
 
 const NO_EVENTS = { limit: 0, offset: 0 };
@@ -160,9 +160,9 @@ const nftEvent = (move: NftMove) => ({
   recipient: move.recipient,
 });
 
-/** Creates a function that converts changes to messages. Data without a subscriber is not read. */
+/** Creates the function that turns changes into messages. Data without subscribers is not read. */
 export function changeMessages({ has, any }: Pick<Subscriptions, 'has' | 'any'>) {
-  /** A transaction as it is now. */
+  /** The message for a transaction's present state. */
   async function* ofTransaction(read: Reader, txId: Uint8Array): AsyncGenerator<Message> {
     const topic = transactionTopic(toHex(txId));
     const found = has(topic) ? await read.transactions.findInForks(txId, NO_EVENTS, true) : undefined;
@@ -170,15 +170,16 @@ export function changeMessages({ has, any }: Pick<Subscriptions, 'has' | 'any'>)
   }
 
   /**
-   * A transaction that entered the mempool, came back to it, or was dropped, as it was then: if a block holds it by now,
-   * or it was dropped since, that is another change.
+   * The messages for a transaction that entered or re-entered the mempool or was dropped. If it has been mined or dropped since,
+   * that is a change of its own.
    */
   async function* ofMempool(
     read: Reader,
     txId: Uint8Array,
     kind: 'admitted' | 'dropped' | 'restored',
   ): AsyncGenerator<Message> {
-    // Subscribers of the mempool never heard that one that is back was gone.
+    // Subscribers of the mempool were not notified of the drop that a restored transaction had.
+    // The index no longer has the reason of a drop if the transaction is back.
     const topics = [...(kind === 'restored' ? [] : [plainTopic('mempool')]), transactionTopic(toHex(txId))].filter(has);
     const found = topics.length === 0 ? undefined : await read.mempool.findAnnounced(txId);
     // The index doesn't hold any more why one was dropped that is back.
@@ -230,7 +231,7 @@ export function changeMessages({ has, any }: Pick<Subscriptions, 'has' | 'any'>)
     }
   }
 
-  /** A block that came onto the chain, or beside it. If it stands elsewhere by now, that is another change. */
+  /** The messages for a block that became canonical or an orphan. If that has changed since, there is another change. */
   async function* ofBlock(read: Reader, indexBlockHash: Uint8Array, canonical: boolean): AsyncGenerator<Message> {
     if (!any(...blockTopics)) return;
     const announced = await read.blocks.announced(indexBlockHash, canonical);
@@ -238,7 +239,7 @@ export function changeMessages({ has, any }: Pick<Subscriptions, 'has' | 'any'>)
     const { block, isOnChain } = announced;
     const topic = plainTopic('block');
     if (has(topic)) yield new Message({ topic, text: JSON.stringify(blockObject(block, 'ascending')) });
-    // A block that left the chain again since holds nothing that can be read.
+    // The data of a block that was orphaned since can't be read.
     if (!canonical || !isOnChain) return;
     const { height } = block;
     if (any('transaction')) {
@@ -260,7 +261,7 @@ export function changeMessages({ has, any }: Pick<Subscriptions, 'has' | 'any'>)
     for (const txId of microblock.txIds) yield* ofTransaction(read, txId);
   }
 
-  /** The messages that a change causes, in the order in which they are sent. */
+  /** The messages of a change, in the order in which they are sent. */
   return (read: Reader, { kind, subject }: Change): AsyncGenerator<Message> => {
     switch (kind) {
       case 'block':

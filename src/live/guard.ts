@@ -1,4 +1,4 @@
-/** Where errors of realtime connections end: an error ends its connection and nothing else, and is counted. */
+/** Error handling of realtime connections: an error ends its connection and nothing else, and is counted. */
 import { excerpt, MessageError } from './client-message.ts';
 import type { TopicKind } from './topics.ts';
 
@@ -7,15 +7,15 @@ export type ConnectionEvent =
   | { event: 'client_message_refused'; protocol: Protocol; reason: string };
 
 /**
- * Runs the handler of a connection. What it throws is logged and counted, and the connection is ended.
+ * Runs a handler of a connection. Errors are logged and counted, and end the connection.
  * @param end ends the connection; the reason is for the client
  */
 export type Guard = (work: () => void, end: (reason: EndReason) => void) => void;
 
-/** Whether the client broke a rule, or we failed. */
+/** `refused`: the client broke a rule; `failed`: an error of ours. */
 export type EndReason = 'refused' | 'failed';
 
-/** WebSocket's codes of these reasons (RFC 6455, 7.4.1): policy violation, internal error. */
+/** WebSocket close codes of these reasons (RFC 6455, 7.4.1): policy violation, internal error. */
 export const closeCodes: Readonly<Record<EndReason, number>> = { refused: 1008, failed: 1011 };
 
 /** Creates the guard of the connections of one protocol. */
@@ -49,7 +49,7 @@ export function connectionGuard(
   };
 }
 
-/** The protocols of realtime, as metrics and the log name them. */
+/** Realtime protocols, as metrics and log events name them. */
 export type Protocol = 'websocket' | 'socket_io';
 
 /** Metrics of the connections of one protocol. */
@@ -65,7 +65,7 @@ export interface ConnectionMetrics {
   sent(kind: TopicKind): void;
 }
 
-/** Metrics of realtime, of both protocols. */
+/** Metrics of both realtime protocols. */
 export interface LiveMetrics {
   connections(protocol: Protocol): ConnectionMetrics;
   /** Registers the gauge of subscriptions. @param counts reads the number of subscriptions by topic */

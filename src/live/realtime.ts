@@ -17,28 +17,28 @@ export type RealtimeEvent = FeedEvent | ConnectionEvent;
 interface RealtimeOptions {
   snapshots: Snapshots;
   metrics: LiveMetrics;
-  /** Milliseconds between two pings, and until a client must have answered one. */
+  /** Milliseconds between two pings, within which a client must answer. */
   pingIntervalMs: number;
   pingTimeoutMs: number;
-  /** Bytes that may wait for one client. */
+  /** Maximum bytes that may wait for one client. */
   maxBacklog: number;
   /**
-   * Answers long polling where there are several API threads, since the requests of one connection must reach the same
+   * Answers long polling if there are several API threads, since all requests of a connection must reach the same
    * thread.
    */
   polling?: (request: Request) => Promise<Response>;
   log: (event: RealtimeEvent) => void;
-  /** Shares the thread among all that it does for clients. */
+  /** Divides the thread's time among its work for clients. */
   turns?: Turns;
   clock?: Clock;
 }
 
-/** The data of a WebSocket, which says which protocol it speaks. */
+/** The data of a WebSocket of either protocol. */
 type SocketData = RpcConnection | WebSocketData;
 type Socket = Bun.ServerWebSocket<SocketData>;
 type Handler = Realtime['routes'][string];
 
-/** Where clients connect. */
+/** Paths of the realtime endpoints. */
 export const REALTIME_PATHS = ['/extended/v1/ws', '/socket.io'] as const;
 const [WEBSOCKET, ENGINE] = REALTIME_PATHS;
 
@@ -71,13 +71,13 @@ export function startRealtime(options: RealtimeOptions): Realtime {
   };
   let io: SocketIo | null = null;
   const inboxes = new Inboxes<Socket>(turns, (socket, message) => {
-    // What waits behind a message that ended its connection is of no use.
+    // The connection is closed, so its waiting messages are dropped.
     if (socket.readyState !== WebSocket.OPEN) return;
     if (isRpc(socket)) socket.data.received(message);
     else if (isEngine(socket)) io?.received(socket, message);
   });
   const guardOf = (socket: Socket) => (isRpc(socket) ? rpcOptions : ioOptions).guard;
-  /** Ends a connection so that nothing more of it is read. */
+  /** Ends a connection, so that none of its messages is read any more. */
   const cutOff = (socket: Socket) => (reason: EndReason) => {
     socket.close(closeCodes[reason]);
     socket.terminate();
@@ -95,13 +95,13 @@ export function startRealtime(options: RealtimeOptions): Realtime {
   };
   const engineRequest: Handler = async (request, server) => {
     if (polling !== undefined && !request.headers.has('upgrade')) return polling(request);
-    // The first request loads the library, since most servers have no client of Socket.IO.
+    // Loaded by the first request, since most servers have no Socket.IO clients.
     const { ioRefusal, socketIo } = await import('./socket-io.ts');
     io ??= socketIo(ioOptions);
     try {
-      // The library upgrades requests to sockets of its own kind alone.
+      // The library only upgrades requests to its own sockets.
       const response = await io.handle(request, server as Bun.Server<WebSocketData>);
-      // The library's 500 means one thing: the request asks for another protocol than WebSocket, or asks for it wrongly.
+      // The library answers 500 only if the request asks for another protocol than WebSocket, or asks wrongly.
       return response.status === 500 ? refusal(400, 'The upgrade to WebSocket is malformed') : response;
     } catch (error) {
       const refused = ioRefusal(error);
@@ -123,7 +123,7 @@ export function startRealtime(options: RealtimeOptions): Realtime {
       maxPayloadLength: MAX_MESSAGE,
       backpressureLimit: maxBacklog,
       closeOnBackpressureLimit: true,
-      // The timeout is in seconds, and the longest: both protocols ping their clients by themselves.
+      // Seconds, at the maximum: both protocols have their own pings.
       idleTimeout: 960,
       sendPings: false,
       open(socket) {
@@ -157,14 +157,14 @@ export function startRealtime(options: RealtimeOptions): Realtime {
 
 /** The heartbeat of connections. */
 
-/** Intervals after the last check from which on a check counts as late. */
+/** Intervals since the last check after which a check counts as late. */
 const LATE = 1.5;
 
 /**
  * Creates the function to call at each interval.
  * @param now the clock, in milliseconds
- * @param check pings the connections. `late` means that this process was busy for so long that pongs may have arrived
- * that it hasn't read yet, so that a missing pong says nothing about a client
+ * @param check pings the connections. `late` means that this process was busy for so long that it may not have read pongs
+ * yet, so that a missing pong says nothing about the client
  */
 export function heartbeat(intervalMs: number, now: () => number, check: (late: boolean) => void): () => void {
   let last = now();

@@ -22,7 +22,7 @@ import {
 import { type Topic, topicNamed } from './topics.ts';
 
 interface SocketIoOptions extends IoConnectionOptions {
-  /** Milliseconds between two pings, and until one must be answered. */
+  /** Milliseconds between two pings, within which a client must answer. */
   pingIntervalMs: number;
   pingTimeoutMs: number;
 }
@@ -33,8 +33,8 @@ type WebSocket = Bun.ServerWebSocket<WebSocketData>;
 const clientsOf = (engine: Engine) => Reflect.get(engine, 'clients') as Map<string, EngineSocket>;
 
 /**
- * Lets go of a client's first request, of which the library keeps some kilobytes until the client is gone: its headers, and
- * all that stands around its listener, which forgets the client. Call it before others listen, and forget the client then.
+ * Drops a client's first request. The library would hold some kilobytes until the client is gone: the request's headers, and the
+ * scope of its listener, which removes the client. Call this before other listeners are added, and remove the client then.
  */
 function releaseRequest(engineSocket: EngineSocket): void {
   engineSocket.off('close');
@@ -43,7 +43,7 @@ function releaseRequest(engineSocket: EngineSocket): void {
 
 export type SocketIo = ReturnType<typeof socketIo>;
 
-/** The Socket.IO server, as handlers of HTTP requests and WebSockets. The library does Engine.IO, on which it stands. */
+/** The Socket.IO server, as handlers of HTTP requests and WebSockets. The library does Engine.IO, its transport protocol. */
 export function socketIo(options: SocketIoOptions) {
   const { guard, pingIntervalMs, pingTimeoutMs } = options;
   const engine = new Engine({
@@ -54,7 +54,7 @@ export function socketIo(options: SocketIoOptions) {
     cors: { origin: '*', methods: ['GET', 'HEAD', 'PUT', 'PATCH', 'POST', 'DELETE'] },
   });
   const clients = clientsOf(engine);
-  /** WebSockets that asked to take over from long polling: the library starts a timer for each time they ask. */
+  /** WebSockets that asked to take over from long polling (a probe); the library starts a timer at each probe. */
   const probing = new WeakSet<WebSocket>();
 
   engine.on('connection', (engineSocket) => {
@@ -68,7 +68,7 @@ export function socketIo(options: SocketIoOptions) {
       try {
         connection.received(packet);
       } catch (error) {
-        // A WebSocket is closed by whoever called, with the code of the reason.
+        // The caller closes a WebSocket, with the code of the reason.
         if (engineSocket.transport.name === 'polling') engineSocket.transport.close();
         throw error;
       }
@@ -81,14 +81,14 @@ export function socketIo(options: SocketIoOptions) {
 
   const ends = (socket: WebSocket) => (reason: EndReason) => void socket.close(closeCodes[reason]);
 
-  /** Throws MessageError where a WebSocket asks twice to take over from long polling. */
+  /** Throws MessageError if a WebSocket asks twice to take over from long polling. */
   function checkProbe(socket: WebSocket, message: string | Buffer): void {
     if (typeof message !== 'string' || !message.startsWith('2')) return;
     if (probing.has(socket)) throw new MessageError('a WebSocket must NOT be probed twice');
     probing.add(socket);
   }
 
-  /** Reads the body of a request of long polling first, so that the library takes none that is too long. */
+  /** Reads the body of a long-polling request before the library does, to refuse long ones. */
   async function checkedRequest(request: Request): Promise<Request> {
     if (request.method !== 'POST') return request;
     const text = await bodyText(request, MAX_MESSAGE);
@@ -98,7 +98,7 @@ export function socketIo(options: SocketIoOptions) {
   }
 
   return {
-    /** Throws BodyError and MessageError where the client is to blame. */
+    /** Throws BodyError and MessageError for errors of the client. */
     async handle(request: Request, server: Bun.Server<WebSocketData>): Promise<Response> {
       return engine.handleRequest(await checkedRequest(request), server);
     },
@@ -113,13 +113,13 @@ export function socketIo(options: SocketIoOptions) {
     close(): void {
       const all = [...clients.values()];
       engine.close();
-      // The library waits for a client of long polling to fetch what is queued for it, however long that takes.
+      // Otherwise the library would wait until a long-polling client fetches its queued packets, however long that takes.
       for (const { transport } of all) transport.close();
     },
   };
 }
 
-/** The answer to a request that the client is to blame for; undefined for other errors. */
+/** The answer for an error of the client; undefined for other errors. */
 export function ioRefusal(error: unknown): { status: 400 | 413; message: string } | undefined {
   if (error instanceof MessageError) return { status: 400, message: excerpt(error.message) };
   if (!(error instanceof BodyError)) return undefined;
@@ -128,18 +128,18 @@ export function ioRefusal(error: unknown): { status: 400 | 413; message: string 
     : { status: 400, message: 'The body is not complete' };
 }
 
-/** What all connections share. */
+/** Options of all connections. */
 interface IoConnectionOptions {
   subscriptions: Subscriptions;
   metrics: ConnectionMetrics;
   /** Runs every handler. */
   guard: Guard;
-  /** Characters that may wait for a client. */
+  /** Maximum characters that may wait for a client. */
   maxBacklog: number;
   clock: Clock;
 }
 
-/** The client as Engine.IO has it, whichever way its packets go. */
+/** A client's connection in Engine.IO, with either transport. */
 interface EngineConnection {
   /** The client's first request. */
   readonly request: { readonly url: string };
@@ -152,7 +152,7 @@ export const JOIN_MS = 45_000;
 
 type Named = { name: string; topic: Topic };
 
-/** Topics by name. @returns the names that are none, where there are any */
+/** Parses names of topics. @returns the topics, and the invalid names */
 function topicsOf(names: readonly string[]): { topics: Named[]; invalid: string[] } {
   const topics: Named[] = [];
   const invalid: string[] = [];
@@ -166,24 +166,24 @@ function topicsOf(names: readonly string[]): { topics: Named[]; invalid: string[
 
 const invalidTopics = (names: readonly string[]): string => `Invalid topic: ${excerpt(names.join(', '))}`;
 
-/** The topics that a client names in the address it connects to, with commas or repeated. */
+/** Topic names in the URL to which a client connects, comma-separated or repeated. */
 function namesInUrl(url: string): string[] {
   const given = new URL(url, 'http://localhost').searchParams.getAll('subscriptions');
   return given.flatMap((names) => names.split(',')).filter((name) => name !== '');
 }
 
-/** One client, from its first request on. */
+/** A client's connection from its first request on. */
 export class IoConnection implements Subscriber {
   topics: Subscriber['topics'];
   readonly #engine: EngineConnection;
   readonly #options: IoConnectionOptions;
-  /** Keeps the connection from its end, which comes where the client joins nothing; null once it has joined. */
+  /** Cancels the timer that ends the connection unless it joins the namespace; null once it has joined. */
   #inTime: (() => void) | null;
-  /** Whether it asked to join the namespace, and has not left it since. */
+  /** Whether the client asked to join the namespace, and has not left it since. */
   #asked = false;
   /** Whether it is in the namespace. */
   #joined = false;
-  /** Characters that were written since the transport took the last of what was. */
+  /** Characters written since the transport last sent everything. */
   #waiting = 0;
   #ended = false;
 
@@ -198,7 +198,7 @@ export class IoConnection implements Subscriber {
     this.#options.guard(work, () => this.end());
   }
 
-  /** Takes what a packet of Engine.IO carries. @throws MessageError where it breaks a rule */
+  /** Handles the content of an Engine.IO packet. @throws MessageError if it breaks a rule */
   received(data: unknown): void {
     const packet = readPacket(data);
     if (packet.type === 'connect' && packet.namespace === NAMESPACE) this.#ask();
@@ -245,13 +245,13 @@ export class IoConnection implements Subscriber {
     if (id !== '') this.#engine.write(answerPacket(id, refused));
   }
 
-  /** Subscribes to topics by name. @returns the reason why it failed, or null */
+  /** Subscribes to topics by name. @returns null, or the reason of the failure */
   #subscribe(names: readonly string[]): string | null {
     const { topics, invalid } = topicsOf(names);
     return this.#add(topics) ?? (invalid.length === 0 ? null : invalidTopics(invalid));
   }
 
-  /** Subscribes to topics. @returns the reason why it failed, or null */
+  /** Subscribes to topics. @returns null, or the reason of the failure */
   #add(topics: readonly Named[]): string | null {
     const { subscriptions } = this.#options;
     const isEvery = topics.every(({ name, topic }) => subscriptions.add(this, topic, name));
@@ -272,13 +272,13 @@ export class IoConnection implements Subscriber {
 
   deliver(message: Message, spelled: string): void {
     this.guard(() => {
-      // The text is a whole packet already, so that it is made once for all clients.
+      // The text is a complete packet, made once for all clients.
       this.#engine.write(message.socketIo(spelled));
       if (!this.#ended) this.#options.metrics.sent(message.topic.kind);
     });
   }
 
-  /** Counts characters to be written; with long polling they wait for the client's next request. */
+  /** Counts written characters; with long polling they wait for the client's next request. */
   queued(characters: number): void {
     this.#waiting += characters;
     if (this.#waiting <= this.#options.maxBacklog || this.#ended) return;
@@ -286,7 +286,7 @@ export class IoConnection implements Subscriber {
     this.end();
   }
 
-  /** Called when the transport has taken everything that waited. */
+  /** Called when the transport has sent everything. */
   drained(): void {
     this.#waiting = 0;
   }
@@ -300,7 +300,7 @@ export class IoConnection implements Subscriber {
     this.#engine.close();
   }
 
-  /** Called when the connection is gone, whoever closed it. */
+  /** Called when the connection is closed, by either side. */
   closed(): void {
     this.#ended = true;
     this.#stopWaiting();
@@ -310,10 +310,10 @@ export class IoConnection implements Subscriber {
 
 /** The separator between packets in the body of a long-polling request (Engine.IO protocol 4). */
 const SEPARATOR = '\x1e';
-/** Packets of one body: as many as subscriptions can be asked for, and a few. */
+/** Maximum packets of a body: those for the maximum of subscriptions, and a few more. */
 export const MOST_PACKETS = MOST_SUBSCRIPTIONS + 10;
 
-/** Throws MessageError where a body of long polling has more packets than it may. */
+/** Throws MessageError if a long-polling body has too many packets. */
 function checkBody(text: string): void {
   let packets = 1;
   for (let at = text.indexOf(SEPARATOR); at >= 0; at = text.indexOf(SEPARATOR, at + 1)) {
@@ -322,7 +322,7 @@ function checkBody(text: string): void {
   }
 }
 
-/** Type, namespace, id of the acknowledgement, and the JSON of what follows (Socket.IO protocol 5). */
+/** Type, namespace, id of the acknowledgement, and the JSON data (Socket.IO protocol 5). */
 const PACKET = /^([0-6])(?:(\/[^,]{0,100}),?)?(\d{0,15})(?=[[{]|$)/;
 const [CONNECT, DISCONNECT, EVENT, ACK, CONNECT_ERROR] = ['0', '1', '2', '3', '4'] as const;
 
@@ -333,12 +333,12 @@ const Event = TypeCompiler.Compile(
   ),
 );
 
-/** What `subscribe` and each argument of `unsubscribe` take. */
+/** Arguments of `subscribe` and `unsubscribe`. */
 const Topics = TypeCompiler.Compile(
   Type.Union([Type.String(), Type.Array(Type.String(), { maxItems: MOST_SUBSCRIPTIONS })]),
 );
 
-/** The names of topics in an argument of an event; null where it is none of the accepted forms. */
+/** Topic names in an argument of an event; null if it has none of the accepted forms. */
 function topicNames(argument: unknown): string[] | null {
   if (!Topics.Check(argument)) return null;
   return typeof argument === 'string' ? [argument] : argument;
@@ -351,7 +351,7 @@ const NAMESPACE = '/';
 type IoPacket =
   | { type: 'connect'; namespace: string }
   | { type: 'disconnect'; namespace: string }
-  /** @param id the number that the answer bears; empty where the client wants none */
+  /** @param id number of the acknowledgement; empty if the client wants none */
   | { type: 'event'; namespace: string; id: string; name: string; args: unknown[] };
 
 function jsonOf(text: string): unknown {
@@ -362,7 +362,7 @@ function jsonOf(text: string): unknown {
   }
 }
 
-/** Reads what a packet of Engine.IO carries. @throws MessageError where it breaks a rule */
+/** Parses the content of an Engine.IO packet. @throws MessageError if it breaks a rule */
 function readPacket(packet: unknown): IoPacket {
   if (typeof packet !== 'string') throw new MessageError('a packet must be text');
   const [head, type, namespace = NAMESPACE, id = ''] = PACKET.exec(packet) ?? [];
@@ -387,12 +387,12 @@ function readPacket(packet: unknown): IoPacket {
   }
 }
 
-/** The client has joined the namespace. @param sid names its session there, to nobody but itself */
+/** The client has joined the namespace. @param sid id of its session there, known only to the client */
 const joinedPacket = (sid: string): string => CONNECT + JSON.stringify({ sid });
-/** The client may not join a namespace. */
+/** The client may not join the namespace. */
 const refusedPacket = (namespace: string, message: string): string =>
   `${CONNECT_ERROR}${namespace === NAMESPACE ? '' : `${namespace},`}${JSON.stringify({ message })}`;
-/** The answer to an event. @param id the number that the event bore */
+/** The acknowledgement of an event. @param id the event's number */
 const answerPacket = (id: string, answer: string | null): string => ACK + id + JSON.stringify([answer]);
-/** The client has left the namespace, by our doing. */
+/** The server removed the client from the namespace. */
 const LEFT_PACKET = DISCONNECT;

@@ -1,31 +1,31 @@
-/** Subscriptions of all connections, and the messages that subscribers get. */
+/** The subscriptions of all connections, and messages to subscribers. */
 import { type Topic, type TopicKind, topicKinds } from './topics.ts';
 
-/** The topics of a subscriber: most have one, and a set of one takes several times its place. */
+/** The topics of a subscriber. Most have one, which needs a fraction of the memory of a set. */
 type Own = Topic | Set<Topic>;
 
 /** A client's connection, of either protocol. */
 export interface Subscriber {
-  /** What it is subscribed to, for {@link Subscriptions} alone: a map of subscribers would take several times its place. */
+  /** The topics, set by {@link Subscriptions} alone. A map of subscribers would need several times the memory. */
   topics?: Own | undefined;
-  /** Sends a message to the client. @param spelled the topic as this client named it */
+  /** Sends a message to the client. @param spelled the topic as this client spelled it */
   deliver(message: Message, spelled: string): void;
 }
 
-/** Subscriptions that one connection may have. */
+/** Maximum subscriptions of a connection. */
 export const MOST_SUBSCRIPTIONS = 10_000;
-/** The rule, as the error of a client that would break it says. */
+/** The error text for exceeding the limit. */
 export const TOO_MANY_SUBSCRIPTIONS = `a connection must NOT have more than ${MOST_SUBSCRIPTIONS} subscriptions`;
 
 export interface Subscriptions {
-  /** Adds a subscription. @returns false where the connection has reached its limit */
+  /** Adds a subscription. @returns false if the connection has reached its limit */
   add(subscriber: Subscriber, topic: Topic, spelled: string): boolean;
   remove(subscriber: Subscriber, topic: Topic): void;
-  /** Removes every subscription of a connection, for example when it closes. */
+  /** Removes all subscriptions of a connection, for example when it closes. */
   removeAll(subscriber: Subscriber): void;
-  /** Whether nobody is subscribed to anything. */
+  /** Whether there are no subscriptions. */
   isEmpty(): boolean;
-  /** Calls a function whenever the first subscription comes after there was none, before that one is added. */
+  /** Sets the function that is called before the first subscription is added after there was none. */
   onFirst(call: () => void): void;
   /** Whether any subscription has one of these kinds of topics. */
   any(...kinds: readonly TopicKind[]): boolean;
@@ -36,10 +36,10 @@ export interface Subscriptions {
   counts(): Record<TopicKind, number>;
 }
 
-/** A topic that somebody is subscribed to. Its object and its key are in memory once for all of them. */
+/** A topic with subscribers. They share its object and its key in memory. */
 interface Subscribed {
   topic: Topic;
-  /** The topic as each subscriber named it. */
+  /** The topic as each subscriber spelled it. */
   spellings: Map<Subscriber, string>;
 }
 
@@ -50,7 +50,7 @@ function withTopic(own: Own | undefined, topic: Topic): Own {
   return own instanceof Set ? own.add(topic) : new Set([own, topic]);
 }
 
-/** @returns what is left; undefined for nothing */
+/** @returns the other topics; undefined if there are none */
 function withoutTopic(own: Own, topic: Topic): Own | undefined {
   if (!(own instanceof Set)) return own === topic ? undefined : own;
   own.delete(topic);
@@ -60,7 +60,7 @@ function withoutTopic(own: Own, topic: Topic): Own | undefined {
 /** An empty set of subscriptions. */
 export function subscriptions(): Subscriptions {
   const byKey = new Map<string, Subscribed>();
-  /** Subscribers that have topics. */
+  /** Number of subscribers with topics. */
   let subscribers = 0;
   let first = () => {};
   const counts = Object.fromEntries(topicKinds.map((kind) => [kind, 0])) as Record<TopicKind, number>;
@@ -73,7 +73,7 @@ export function subscriptions(): Subscriptions {
     return made;
   }
 
-  /** @returns the topic that was removed, undefined where the subscriber didn't have it */
+  /** @returns the removed topic; undefined if the subscriber didn't have it */
   function removeFromKey(key: string, subscriber: Subscriber): Topic | undefined {
     const subscribed = byKey.get(key);
     if (subscribed?.spellings.delete(subscriber) !== true) return undefined;
@@ -99,7 +99,7 @@ export function subscriptions(): Subscriptions {
         setTopics(subscriber, withTopic(own, topic));
         counts[topic.kind] += 1;
       }
-      // Most clients spell a topic as its key: then no text of their own stays in memory.
+      // Most clients spell a topic like its key: then their own text is not stored.
       spellings.set(subscriber, spelled === topic.key ? topic.key : spelled);
       return true;
     },
@@ -129,7 +129,7 @@ export function subscriptions(): Subscriptions {
     publish(message) {
       const subscribed = byKey.get(message.topic.key);
       if (subscribed === undefined) return 0;
-      // Subscribers who are cut off while the message is sent leave the list.
+      // A copy, since subscribers that are cut off meanwhile are removed.
       const all = [...subscribed.spellings];
       for (const [subscriber, spelled] of all) subscriber.deliver(message, spelled);
       return all.length;
@@ -139,7 +139,7 @@ export function subscriptions(): Subscriptions {
   };
 }
 
-/** The JSON-RPC names of notifications. */
+/** JSON-RPC methods of notifications. */
 const rpcMethods: Readonly<Record<TopicKind, string>> = {
   block: 'block',
   microblock: 'microblock',
@@ -154,11 +154,11 @@ const rpcMethods: Readonly<Record<TopicKind, string>> = {
 
 interface MessageContent {
   topic: Topic;
-  /** The JSON text of the object that is pushed. */
+  /** JSON text of the pushed object. */
   text: string;
-  /** Members that are before its own in JSON-RPC. */
+  /** Members before the object in JSON-RPC. */
   members?: Record<string, unknown>;
-  /** Arguments that are before it in Socket.IO. */
+  /** Arguments before the object in Socket.IO. */
   leading?: readonly string[];
 }
 
@@ -185,8 +185,8 @@ export class Message {
   }
 
   /**
-   * A Socket.IO event, as the engine's connections carry it.
-   * @param event the topic as the client spelled it: most spell it alike
+   * A Socket.IO event as a text for Engine.IO.
+   * @param event the topic as the client spelled it, which is mostly the same
    */
   socketIo(event: string): string {
     if (this.#socketIo?.event === event) return this.#socketIo.text;

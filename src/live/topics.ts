@@ -17,7 +17,7 @@ export type TopicKind = (typeof topicKinds)[number];
 
 export interface Topic {
   kind: TopicKind;
-  /** One text for each topic, however a client spells it: `transaction:0x…` in lower case. */
+  /** Unique text of the topic, however a client spells it: `transaction:0x…` in lower case. */
   key: string;
 }
 
@@ -41,17 +41,17 @@ export const nftCollectionTopic = (asset: string): Topic => ({
   key: `nft-collection-event:${asset}`,
 });
 
-/** Characters of the longest asset identifier: an address of 41, and names of contract and asset of 128 each. */
+/** Maximum characters of an asset identifier: an address of 41, and names of contract and asset of 128 each. */
 export const MAX_ASSET = 300;
-/** Characters of the longest value of a token in hex: as much as a path takes. */
+/** Maximum characters of a token's value in hex, as in a path. */
 export const MAX_VALUE = 1024;
 /** Characters of a transaction id: `0x` and the digits of 32 bytes. */
 export const TX_ID_LENGTH = 66;
-/** Characters of the longest name of a topic: that of one token. */
+/** Maximum characters of a topic's name: that of a token. */
 const MAX_NAME = 'nft-asset-event:'.length + MAX_ASSET + '+'.length + MAX_VALUE;
 
 /**
- * `0x` and lower-case digits; null where the text is no hex of whole bytes, or of more than a token's value may have.
+ * Normalises hex to `0x` and lower-case digits; null if the text is not whole bytes in hex, or longer than a token's value.
  */
 export function hexText(text: string): string | null {
   if (text.length > MAX_VALUE) return null;
@@ -59,7 +59,7 @@ export function hexText(text: string): string | null {
   return /^([0-9a-fA-F]{2})+$/.test(digits) ? `0x${digits.toLowerCase()}` : null;
 }
 
-/** An asset identifier as events spell it; null where the contract in it is none. */
+/** Normalises an asset identifier as events spell it; null if its contract is invalid. */
 function assetText(text: string): string | null {
   if (text.length > MAX_ASSET) return null;
   const [contract = '', name, ...rest] = text.split('::');
@@ -67,7 +67,7 @@ function assetText(text: string): string | null {
   return principal === null || name === undefined || name === '' || rest.length > 0 ? null : `${principal}::${name}`;
 }
 
-/** A topic by its Socket.IO name, such as `address-transaction:SP…`; null where it is none. */
+/** Parses a Socket.IO topic name, such as `address-transaction:SP…`; null if it is invalid. */
 export function topicNamed(name: string): Topic | null {
   if (name.length > MAX_NAME) return null;
   const colon = name.indexOf(':');
@@ -89,7 +89,7 @@ export function topicNamed(name: string): Topic | null {
       return principal === null ? null : principalTopic(kind, principal);
     }
     case 'nft-asset-event': {
-      // Neither contract names nor hex have a plus; names of assets may.
+      // Asset names may have a plus; contract names and hex have none.
       const plus = (subject ?? '').lastIndexOf('+');
       const asset = plus < 0 ? null : assetText((subject ?? '').slice(0, plus));
       const value = plus < 0 ? null : hexText((subject ?? '').slice(plus + 1));

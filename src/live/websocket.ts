@@ -1,4 +1,4 @@
-/** JSON-RPC 2.0 over WebSocket at `/extended/v1/ws`: connections, requests to subscribe, answers and notifications. */
+/** JSON-RPC 2.0 over WebSocket at `/extended/v1/ws`: connections, subscriptions, responses and notifications. */
 
 import { canonicalPrincipal } from '../codec/address.ts';
 import { excerpt, MessageError, parsedMessage } from './client-message.ts';
@@ -17,12 +17,12 @@ import {
   transactionTopic,
 } from './topics.ts';
 
-/** The WebSocket close code for a server that stops (RFC 6455, 7.4.1). */
+/** The WebSocket close code of a server that stops (RFC 6455, 7.4.1). */
 const GOING_AWAY = 1001;
 
 type Socket = Bun.ServerWebSocket<RpcConnection>;
 
-/** What all connections share. */
+/** Options of all connections. */
 interface RpcConnectionOptions {
   subscriptions: Subscriptions;
   metrics: ConnectionMetrics;
@@ -30,7 +30,7 @@ interface RpcConnectionOptions {
   guard: Guard;
 }
 
-/** One JSON-RPC connection over WebSocket; the data of its socket. */
+/** A JSON-RPC connection over WebSocket; the data of its socket. */
 export class RpcConnection implements Subscriber {
   topics: Subscriber['topics'];
   readonly #options: RpcConnectionOptions;
@@ -78,9 +78,9 @@ export class RpcConnection implements Subscriber {
     });
   }
 
-  /** Sends a text. @returns false where the client's backlog is full, and the client was disconnected */
+  /** Sends a text. @returns false if the client's backlog was full, and the client was disconnected */
   #send(text: string): boolean {
-    // 0: dropped, since more waits for the client than may; -1: it waits, within the limit.
+    // 0: dropped, since the backlog is full; -1: queued within the limit.
     if (this.#socket === null || this.#socket.send(text) !== 0) return this.#socket !== null;
     this.#cutOff();
     return false;
@@ -88,7 +88,7 @@ export class RpcConnection implements Subscriber {
 
   #cutOff(): void {
     this.#options.metrics.cutOff();
-    // A close would wait in line behind what the client does not take.
+    // A close frame would wait behind the data that the client doesn't read.
     this.#socket?.terminate();
   }
 
@@ -97,8 +97,8 @@ export class RpcConnection implements Subscriber {
   }
 
   /**
-   * Pings the client. A client that did not answer the last ping is cut off, so that it can connect again.
-   * @param late whether this ping is so late that the pong to the last one may not have been read yet
+   * Pings the client. A client that did not answer the last ping is disconnected, so that it can connect again.
+   * @param late whether this ping is so late that the last pong may not have been read yet
    */
   checkAlive(late: boolean): void {
     this.#guarded(() => {
@@ -125,18 +125,18 @@ export class RpcConnection implements Subscriber {
   }
 }
 
-/** A subscription that a request asks for, and the result that confirms it. */
+/** A requested subscription, and the result that confirms it. */
 interface Subscription {
   topic: Topic;
   result: Record<string, string>;
 }
 
-/** Subscribes or unsubscribes. @returns the reason why it failed, or null */
+/** Subscribes or unsubscribes. @returns null, or the reason of the failure */
 export type Perform = (method: 'subscribe' | 'unsubscribe', subscription: Subscription) => string | null;
 
-/** Requests that one message may have. */
+/** Maximum requests in a message. */
 const MOST_REQUESTS = 1_000;
-/** Characters of an id, which answers repeat. */
+/** Maximum characters of an id, since responses repeat it. */
 const MAX_ID = 128;
 
 interface RpcError {
@@ -163,7 +163,7 @@ const isMembers = (value: unknown): value is Members =>
 const longerThan = (name: string, most: number): string => `${name} must NOT have more than ${most} characters`;
 const textOf = (value: unknown): string => (typeof value === 'string' ? value : '');
 
-/** The subscription that the parameters name, or a text that says what is wrong. */
+/** The subscription in the parameters, or the error text. */
 function subscriptionOf(params: unknown): Subscription | string {
   const event = isMembers(params) ? params.event : undefined;
   if (!isMembers(params) || typeof event !== 'string' || event === '') {
@@ -187,7 +187,7 @@ function subscriptionOf(params: unknown): Subscription | string {
       const principal = canonicalPrincipal(address);
       if (principal === null) return 'invalid address';
       const kind = event === 'address_tx_update' ? 'address-transaction' : 'address-stx-balance';
-      // Clients compare what comes with this, so it is spelled as what comes is.
+      // Clients compare notifications with this, so both have the canonical spelling.
       return { topic: principalTopic(kind, principal), result: { address: principal } };
     }
     case 'nft_asset_event': {
@@ -208,7 +208,7 @@ function subscriptionOf(params: unknown): Subscription | string {
   }
 }
 
-/** The answer to one message; undefined for a notification, which has none. */
+/** The response to a message; undefined for a notification, which has none. */
 function answerOf(message: unknown, perform: Perform): object | undefined {
   if (!isMembers(message) || message.jsonrpc !== '2.0') return invalidRequest(message);
   if ('result' in message && 'id' in message) return refusedRequest('unexpected success msg from client');
@@ -230,7 +230,7 @@ function answerOf(message: unknown, perform: Perform): object | undefined {
   return refused === null ? { jsonrpc: '2.0', id, result: subscription.result } : invalidParams(id, refused);
 }
 
-/** The JSON value of a text, or the error response where the text is not JSON. */
+/** Parses a JSON text, or returns the error response. */
 function messageIn(text: string): { value: unknown } | { refusal: object } {
   try {
     return { value: parsedMessage(text) };
@@ -241,7 +241,7 @@ function messageIn(text: string): { value: unknown } | { refusal: object } {
   }
 }
 
-/** The response to a client's text; null where JSON-RPC has none, as for notifications. */
+/** The response to a client's text; null if there is none, as for notifications. */
 export function rpcAnswer(text: string, perform: Perform): string | null {
   const message = messageIn(text);
   if ('refusal' in message) return JSON.stringify(message.refusal);

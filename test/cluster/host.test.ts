@@ -317,7 +317,7 @@ test.each([
   await until(() => one.ended.length > 0, 'the end');
   const before = journalRows(one.directory);
   expect(one.ended[0]).toMatchObject({
-    message: "Entry 5 of the cluster's log is another than entry 5 of this host's journal.",
+    message: "Entry 5 of the cluster's log differs from entry 5 of this host's journal.",
     exitCode: 1,
   });
   await expect(one.host.receive(chunks(1))).rejects.toBeInstanceOf(LogUnavailableError);
@@ -327,7 +327,7 @@ test.each([
 test.each([
   ['is missing', (entries: Entry[]) => entries.splice(6, 1)],
   [
-    'is damaged: its chain value is another',
+    'is damaged: its chain value is wrong',
     (entries: Entry[]) => {
       entries[6] = { ...entries[6]!, text: `${entries[6]!.text} ` };
     },
@@ -357,7 +357,7 @@ test('a log whose newest entry was changed ends no host: each says that the log 
   await expect(one.host.receive(chunks(1))).rejects.toThrow(LogUnavailableError);
   expect(named()).toEqual([
     {
-      ...{ event: 'log_unsound', first: id, last: id, fault: 'is damaged: its chain value is another' },
+      ...{ event: 'log_unsound', first: id, last: id, fault: 'is damaged: its chain value is wrong' },
       remedy: expect.stringContaining('The log is unsound'),
     },
   ]);

@@ -108,6 +108,6 @@ test('a log of another history is known by the first entry that it has', async (
   await using host = openHost(logOf(entries).client(), directory.path);
   await host.follow(all.head.id);
   expect(host.ended.map(({ message }) => message)).toEqual([
-    `Entry ${MARK} of the cluster's log is another than entry ${MARK} of this host's journal.`,
+    `Entry ${MARK} of the cluster's log differs from entry ${MARK} of this host's journal.`,
   ]);
 });

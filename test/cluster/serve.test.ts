@@ -214,7 +214,7 @@ test('a log of another history ends the process: exit code 1, with the entry and
   expect(ended).toBeInstanceOf(OperatorError);
   expect(ended).toMatchObject({
     exitCode: 1,
-    message: "Entry 1 of the cluster's log is another than entry 1 of this host's journal.",
+    message: "Entry 1 of the cluster's log differs from entry 1 of this host's journal.",
   });
   expect(said.map(({ event }) => event)).toContain('host_ended');
 });

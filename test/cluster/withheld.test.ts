@@ -205,7 +205,7 @@ test('a host follows a log with withheld entries in its middle, and ends at one 
   await other.follow(forged.head.id);
   const first = entries.find(({ path }) => path === COMMAND_PATH)!.id;
   expect(other.ended.map(({ message }) => message)).toEqual([
-    `Entry ${first} of the cluster's log is damaged: its chain value is another.`,
+    `Entry ${first} of the cluster's log is damaged: its chain value is wrong.`,
   ]);
   expect(other.position()).toBe(first - 1);
 });

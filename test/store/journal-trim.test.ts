@@ -306,7 +306,7 @@ test('an entry that rots after the mark is found by the mark', () => {
   db.run('UPDATE events SET received_at = received_at + 1 WHERE id = ?1', [first]);
   db.close();
   expect(problemsOf(directory.path)).toContain(
-    `Entry ${first} of ${journalPath(directory.path)} is damaged: its chain value is another.`,
+    `Entry ${first} of ${journalPath(directory.path)} is damaged: its chain value is wrong.`,
   );
 });
 

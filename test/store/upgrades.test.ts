@@ -81,7 +81,7 @@ describe.each([1, 2] as const)('a directory from before version 0.1.0, with a jo
 
 test('a journal from before version 0.1.0 that is damaged or lacks events stays as it is', () => {
   const damages: [version: 1 | 2, sql: string, says: RegExp][] = [
-    [2, 'UPDATE chain SET value = zeroblob(32) WHERE id = 7', /^Entry 7 of .* is damaged: its chain value is another/],
+    [2, 'UPDATE chain SET value = zeroblob(32) WHERE id = 7', /^Entry 7 of .* is damaged: its chain value is wrong/],
     [2, 'UPDATE events SET received_at = received_at + 1 WHERE id = 3', /^Entry 3 of .* is damaged/],
     [2, 'DELETE FROM chain WHERE id = 5', /^Entry 5 of .* is damaged/],
     [1, 'DELETE FROM events WHERE id IN (4, 5)', /lacks the events from 4 to 5: no index can be built from it/],

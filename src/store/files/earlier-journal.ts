@@ -86,7 +86,7 @@ function renewChain(db: Database, path: string, version: number, report: Report)
     if (version === WITH_CHAIN) {
       former = formerChain(former, row, text);
       if (chain === null || !sameChain(chain, former)) {
-        throw new JournalEntryError(path, id, 'is damaged: its chain value is another');
+        throw new JournalEntryError(path, id, 'is damaged: its chain value is wrong');
       }
     }
     now = nextChain(now, { id, receivedAt, path: at, text });

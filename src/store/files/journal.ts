@@ -154,8 +154,7 @@ export interface EntryRow {
 function checked(file: string, row: EntryRow): EntryRow & { previous: Uint8Array } {
   const { id, received_at, path, payload, previous } = row;
   if (previous === null) throw new JournalEntryError(file, id - 1, 'is missing');
-  if (previous.length !== HASH_BYTES)
-    throw new JournalEntryError(file, id - 1, 'is damaged: its chain value is another');
+  if (previous.length !== HASH_BYTES) throw new JournalEntryError(file, id - 1, 'is damaged: its chain value is wrong');
   // A damaged file may hold anything in a column.
   if (!Number.isSafeInteger(received_at) || typeof path !== 'string' || !(payload instanceof Uint8Array)) {
     throw new JournalEntryError(file, id, 'is damaged: a column holds another type');
@@ -180,7 +179,7 @@ function entryOfRow(file: string, row: EntryRow): Entry {
   const { id, received_at, path, previous, chain } = checked(file, row);
   const bytes = unpacked(file, row);
   if (chain === null || !sameChain(nextChain(previous, { id, receivedAt: received_at, path, text: bytes }), chain)) {
-    throw new JournalEntryError(file, id, 'is damaged: its chain value is another');
+    throw new JournalEntryError(file, id, 'is damaged: its chain value is wrong');
   }
   const text = decoded(bytes);
   discard(bytes);

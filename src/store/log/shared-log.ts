@@ -18,7 +18,7 @@ export class LogUnknownOutcomeError extends Error {
 /** What can be wrong with an entry of the log, as the end of a sentence that begins with the entry. */
 export type EntryFault =
   | 'is missing'
-  | 'is damaged: its chain value is another'
+  | 'is damaged: its chain value is wrong'
   | "is damaged: its payload can't be decompressed";
 
 /** What an operator does about an entry that is missing or damaged. */

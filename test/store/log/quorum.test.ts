@@ -124,7 +124,7 @@ describeWith('PostgreSQL', hasPostgres, () => {
           { first: 2, last: 3, fault: 'is missing' },
           { first: 5, last: 5, fault: 'is missing' },
           { first: 6, last: 6, fault: "is damaged: its payload can't be decompressed" },
-          { first: 8, last: 8, fault: 'is damaged: its chain value is another' },
+          { first: 8, last: 8, fault: 'is damaged: its chain value is wrong' },
         ],
       },
     ]);
