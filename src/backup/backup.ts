@@ -28,14 +28,14 @@ import {
   partName,
 } from './manifest.ts';
 
-/** Parts that are made and written at a time. Each has twice its bytes in memory. */
+/** Parts that are made and written at the same time. Each needs twice its bytes in memory. */
 const AT_A_TIME = 4;
 
-/** How far the work is, in bytes of the database files. */
+/** Progress of the work, in bytes of the database files. */
 interface BytesDone {
   done: number;
   all: number;
-  /** What was done when the work began. */
+  /** Bytes that were done before this run. */
   before: number;
 }
 export type ReportBytes = (bytes: BytesDone) => void;
@@ -43,22 +43,22 @@ export type ReportBytes = (bytes: BytesDone) => void;
 export interface BackupOptions {
   directory: string;
   target: BackupTarget;
-  /** Leaves out all that is not of the chain: what commands made, and the commands themselves. */
+  /** Whether the backup has only the chain: neither commands nor the tables that they change. */
   public: boolean;
-  /** Makes what applies the journal's commands. */
+  /** Makes the machine that applies the journal's commands. */
   machine: ComposeMachine;
-  /** Names of files of the data directory that the backup leaves out, and that are needed to go on as before. */
+  /** Names of files of the data directory that the backup doesn't have, but a restored server needs. */
   neededElsewhere?: readonly string[];
-  /** The version of this program. */
+  /** Version of this program. */
   program: string;
   /** The clock, in Unix milliseconds. */
   now: () => number;
   report: ReportBytes;
-  /** Bytes of a part; less than usual in tests. */
+  /** Bytes of a part; smaller in tests. */
   partBytes?: number;
 }
 
-/** Brings an index up to its journal, and makes what it lacks where a load of it was interrupted or is under way. */
+/** Brings an index up to its journal, and finishes an interrupted load of it. */
 function bringUp(copy: string, machine: ComposeMachine): void {
   const ingest = openIngest({ directory: copy, chainId: null, load: 'bulk', log: () => {}, machine });
   try {
@@ -69,8 +69,8 @@ function bringUp(copy: string, machine: ComposeMachine): void {
 }
 
 /**
- * Copies the data into the staging directory, and brings the copy's index up to its journal, so that both hold the same events.
- * @returns where the copy stands
+ * Copies the data into the staging directory, and brings the copy's index up to its journal, so that both have the same entries.
+ * @returns the position of the copy
  */
 function copyTo(copy: string, { directory, machine, public: isPublic }: BackupOptions): DataState {
   rmSync(copy, { recursive: true, force: true });
@@ -84,7 +84,7 @@ function copyTo(copy: string, { directory, machine, public: isPublic }: BackupOp
   return dataStateOf(copy);
 }
 
-/** A range of a file. @throws Error where it ends too early */
+/** Reads a range of a file. @throws Error if the file ends before it */
 async function rangeOf(file: FileHandle, offset: number, length: number): Promise<Buffer> {
   const bytes = Buffer.alloc(length);
   const { bytesRead } = await file.read(bytes, 0, length, offset);
@@ -92,7 +92,7 @@ async function rangeOf(file: FileHandle, offset: number, length: number): Promis
   return bytes;
 }
 
-/** Writes a part, and reads it back. @throws OperatorError where something else comes back */
+/** Writes a part, and reads it back. @throws OperatorError if other bytes come back */
 async function writePart(target: BackupTarget, number: number, content: Buffer): Promise<Part> {
   const name = partName(number);
   const bytes = await compressedPart(content);
@@ -107,7 +107,7 @@ async function writePart(target: BackupTarget, number: number, content: Buffer):
   return { bytes: bytes.length, sha256: hashOfPart(content) };
 }
 
-/** Writes the parts of a file. @param before parts of the files before it */
+/** Writes the parts of a file. @param before number of parts of the files before it */
 async function writeFile(
   { target, partBytes = PART_BYTES }: BackupOptions,
   { path, name, before }: { path: string; name: BackupFile['name']; before: number },
@@ -184,8 +184,8 @@ async function writeBackup(options: BackupOptions): Promise<Manifest> {
 }
 
 /**
- * Makes a backup. Each part is read back, so that the backup is known to be there when this resolves.
- * @throws OperatorError where the data can't be read, or the backup can't be written; then there is no backup
+ * Makes a backup. Each part is read back, so that the backup certainly exists when this resolves.
+ * @throws OperatorError if the data can't be read or the backup can't be written; then there is no backup
  */
 export async function makeBackup(options: BackupOptions): Promise<Manifest> {
   const { directory, target } = options;
@@ -201,7 +201,7 @@ export async function makeBackup(options: BackupOptions): Promise<Manifest> {
     await target.finish();
   } catch (error) {
     unlock?.();
-    // Another backup may be at work in what was there.
+    // The partial backup may be another process's.
     if (unlock !== null || !isBegun) await target.discard();
     throw operatorErrorOf(error, target.location) ?? error;
   }
@@ -210,11 +210,11 @@ export async function makeBackup(options: BackupOptions): Promise<Manifest> {
   return manifest;
 }
 
-/** Works on several things at a time, and never on more than a bound. */
+/** Work on several items at a time. */
 
 /**
- * Calls `work` for each item, in their order, `most` at a time. After a failure nothing else is begun.
- * @throws what the first call that failed threw, once none is under way
+ * Calls `work` for each item, in their order, with at most `most` calls under way. After a failure it begins no more calls.
+ * @throws the error of the first call that failed, once no call is under way
  */
 export async function inParallel<T>(items: Iterable<T>, most: number, work: (item: T) => Promise<void>): Promise<void> {
   const left = items[Symbol.iterator]();

@@ -1,4 +1,4 @@
-/** A backup in a directory of its own, which exists whole or not at all. */
+/** Backups in directories. A backup is renamed into place when it is complete, so that it exists whole or not at all. */
 import { chmodSync, existsSync, readdirSync, renameSync, rmSync, statSync } from 'node:fs';
 import { open, stat } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
@@ -9,7 +9,7 @@ import { DIRECTORY_MODE, FILE_MODE } from '../store/files/private-files.ts';
 import { type BackupSource, type BackupTarget, isBackupFile } from './manifest.ts';
 import type { SizeBounds } from './transfer.ts';
 
-/** Runs what works on a file for some time. @throws OperatorError where the file causes a failure */
+/** Runs work on a file, and turns its failures into errors for the operator. @throws OperatorError */
 async function whileOnFile<T>(path: string, work: () => Promise<T>): Promise<T> {
   try {
     return await work();
@@ -18,7 +18,7 @@ async function whileOnFile<T>(path: string, work: () => Promise<T>): Promise<T> 
   }
 }
 
-/** The bytes of a regular file: a pipe or device, which a link may name, would hold up the reader or never end. */
+/** Reads a regular file. Pipes and devices, which a link may name, are refused, since reading them may never end. */
 async function bytesOf(path: string, most: number): Promise<Uint8Array> {
   if (!(await stat(path)).isFile()) {
     throw new OperatorError(`${path} is no file.`, 'Copy the backup once more from where it was made.');
@@ -52,7 +52,7 @@ const readFrom =
     );
   };
 
-/** A backup that is there. */
+/** An existing backup in a directory. */
 export const directorySource = (path: string): BackupSource => ({ location: path, read: readFrom(path) });
 
 async function writeSynced(path: string, bytes: Uint8Array): Promise<void> {
@@ -65,10 +65,10 @@ async function writeSynced(path: string, bytes: Uint8Array): Promise<void> {
   }
 }
 
-/** Where the data is copied to meanwhile, inside the partial backup. */
+/** Name of the staging directory inside the partial backup. */
 const WORKSHOP = 'copy';
 
-/** @throws OperatorError where a directory holds what no backup left there: a new one begins by removing all of it */
+/** @throws OperatorError if the directory has files that are not a backup's, since a new backup removes them all */
 function requireOwn(partial: string): void {
   const names = onFile(partial, () => (existsSync(partial) ? readdirSync(partial) : []));
   const foreign = names.find((name) => name !== WORKSHOP && !isBackupFile(name));
@@ -80,9 +80,9 @@ function requireOwn(partial: string): void {
 }
 
 /**
- * A new backup, in a directory beside it until it is whole.
+ * A new backup in a directory. It is made in a directory beside it, and renamed when it is complete.
  * @param given its path, in which `..` may follow a name that does not exist
- * @throws OperatorError where something is in its place, or in that of the directory beside it
+ * @throws OperatorError if the path exists, or the directory beside it isn't a partial backup
  */
 export function directoryTarget(given: string): BackupTarget {
   const path = resolve(given);
@@ -107,7 +107,7 @@ export function directoryTarget(given: string): BackupTarget {
     async begin() {
       requireFree();
       chmodSync(partial, DIRECTORY_MODE);
-      // Parts that were left by a process that was killed.
+      // Parts of a process that was killed.
       const left = readdirSync(partial).filter((name) => join(partial, name) !== staging);
       for (const name of left) rmSync(join(partial, name), { recursive: true });
     },

@@ -1,4 +1,4 @@
-/** What a backup is: its manifest, its parts, and the places that it is written to and read from. */
+/** The format of backups: manifest and parts, and the interfaces for reading and writing them. */
 import { promisify } from 'node:util';
 import { constants, zstdCompress, zstdDecompress } from 'node:zlib';
 import { type Static, Type } from '@sinclair/typebox';
@@ -10,26 +10,26 @@ import { SCHEMA_VERSION } from '../store/files/database.ts';
 import { JOURNAL_VERSION } from '../store/files/journal.ts';
 import type { SizeBounds } from './transfer.ts';
 
-/** Counts changes of the form of backups. */
+/** Version of the backup format. */
 export const FORMAT = 1;
 export const MANIFEST = 'manifest.json';
 
-/** Bytes of a database file that make a part. */
+/** Bytes of a database file in one part. */
 export const PART_BYTES = 16 * 1024 * 1024;
 const LEAST_PART_BYTES = 512;
 const MOST_PART_BYTES = 64 * 1024 * 1024;
-/** Bytes by which zstd may lengthen what it can't compress: one in 256, and a frame. */
+/** Maximum size of compressed data: zstd may lengthen incompressible data by one in 256 bytes, and a frame. */
 const longestCompressed = (bytes: number): number => bytes + Math.ceil(bytes / 256) + 1_024;
-/** Bytes of the longest manifest that is read: that of a terabyte has some 7 MB. */
+/** Maximum bytes of a manifest: that of a terabyte has some 7 MB. */
 export const LONGEST_MANIFEST = 64 * 1024 * 1024;
 
 const Hash = Type.String({ pattern: '^[0-9a-f]{64}$' });
 const Size = Type.Integer({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER });
 
 const Part = Type.Object({
-  /** Bytes of the part, which are compressed. */
+  /** Bytes of the compressed part. */
   bytes: Type.Integer({ minimum: 1 }),
-  /** The hash of what the part holds, decompressed. */
+  /** Hash of the decompressed part. */
   sha256: Hash,
 });
 export type Part = Static<typeof Part>;
@@ -43,26 +43,26 @@ export type BackupFile = Static<typeof BackupFile>;
 
 export const Manifest = Type.Object({
   format: Type.Literal(FORMAT),
-  /** Version of the Stackside that wrote it. */
+  /** Version of the Stackside that wrote the backup. */
   program: Type.String(),
   created_at: Type.String(),
-  /** Random: parts of two backups under one name can't be taken for each other's. */
+  /** A random id, which tells the parts of two backups under one name apart. */
   generation: Type.String(),
   chain_id: Type.Union([Type.Integer({ minimum: 0, maximum: 0xffff_ffff }), Type.Null()]),
   network: Type.Union([Type.Literal('mainnet'), Type.Literal('testnet'), Type.Null()]),
   height: Type.Union([Size, Type.Null()]),
   index_block_hash: Type.Union([Type.String(), Type.Null()]),
-  /** The last event that the backup holds, and its chain value in hex. */
+  /** Number of the last entry in the backup. */
   position: Size,
   chain: Type.String({ pattern: '^[0-9a-f]*$' }),
   schema: Type.Object({ index: Size, journal: Size }),
-  /** Names of files of the data directory that the backup leaves out, and that are needed to go on as before. */
+  /** Names of files of the data directory that the backup doesn't have, but a restored server needs. */
   keep_elsewhere: Type.Optional(Type.Array(Type.String())),
-  /** Whether commands, and what they made, are left out: the backup has the chain alone. */
+  /** Whether the backup has only the chain: neither commands nor the tables that they change. */
   public: Type.Boolean(),
   compression: Type.Literal('zstd'),
   part_bytes: Type.Integer({ minimum: LEAST_PART_BYTES, maximum: MOST_PART_BYTES }),
-  /** Bytes of all files, and of all parts. */
+  /** Bytes of all database files; `compressed_bytes` has those of all parts. */
   bytes: Size,
   compressed_bytes: Size,
   files: Type.Array(BackupFile, { minItems: 2, maxItems: 2 }),
@@ -71,20 +71,20 @@ export type Manifest = Static<typeof Manifest>;
 
 export const partName = (number: number): string => `part-${String(number).padStart(6, '0')}.zst`;
 
-/** Whether a name is that of a file of backups. */
+/** Whether a file name is one of a backup's. */
 export const isBackupFile = (name: string): boolean => name === MANIFEST || /^part-\d{6,}\.zst$/.test(name);
 
-/** A part of a backup, and where what it holds belongs. */
+/** A part with its place in a database file. */
 export interface LocatedPart extends Part {
   /** Counted from 1 over all files. */
   number: number;
   file: BackupFile['name'];
   offset: number;
-  /** Bytes of what it holds. */
+  /** Bytes of the decompressed part. */
   length: number;
 }
 
-/** All parts, in the order of their numbers. */
+/** All parts by number. */
 export function partsOf({ files, part_bytes }: Pick<Manifest, 'files' | 'part_bytes'>): LocatedPart[] {
   const parts: LocatedPart[] = [];
   for (const { name, bytes, parts: ofFile } of files) {
@@ -99,7 +99,7 @@ export function partsOf({ files, part_bytes }: Pick<Manifest, 'files' | 'part_by
 
 const hashOf = (text: string): string => new Bun.CryptoHasher('sha256').update(text).digest('hex');
 
-/** The bytes of a manifest's file. */
+/** Serializes a manifest. */
 export function manifestBytes(manifest: Manifest): Buffer {
   return Buffer.from(`${JSON.stringify({ manifest, sha256: hashOf(JSON.stringify(manifest)) }, null, 1)}\n`);
 }
@@ -120,7 +120,7 @@ function parsed(location: string, bytes: Uint8Array): { manifest?: unknown; sha2
 
 const mistakeIn = checker(Manifest);
 
-/** What is wrong with the sizes that a manifest declares; null where nothing is. */
+/** Checks the sizes in a manifest against each other. @returns what is wrong; null if they agree */
 function wrongSizes({ files, part_bytes, bytes, compressed_bytes }: Manifest): string | null {
   if (files[0]?.name !== 'index.db' || files[1]?.name !== 'journal.db') return 'files must be index.db and journal.db';
   for (const file of files) {
@@ -136,7 +136,7 @@ function wrongSizes({ files, part_bytes, bytes, compressed_bytes }: Manifest): s
   return null;
 }
 
-/** The format that a manifest names, which may be one of the future; null where it names none. */
+/** The format version in a manifest, which may be a newer one; null if it has none. */
 function formatOf(manifest: unknown): number | null {
   const format = typeof manifest === 'object' && manifest !== null && 'format' in manifest ? manifest.format : null;
   return typeof format === 'number' ? format : null;
@@ -145,7 +145,7 @@ function formatOf(manifest: unknown): number | null {
 /**
  * Reads a manifest.
  * @param location of the backup, for errors
- * @throws OperatorError where it is not whole, contradicts itself, or is of a format that this program doesn't know
+ * @throws OperatorError if it is incomplete or contradictory, or has a newer format
  */
 export function readManifest(location: string, bytes: Uint8Array): Manifest {
   const { manifest, sha256 } = parsed(location, bytes);
@@ -166,9 +166,9 @@ export function readManifest(location: string, bytes: Uint8Array): Manifest {
 }
 
 /**
- * Sees to it that this program can serve what a backup holds. A file of an older version is brought up to date by the
- * first start, as it is after an upgrade.
- * @throws OperatorError where a newer program wrote it
+ * Checks that this program can serve a backup. Files of an older version are migrated by the first start, as after an
+ * upgrade.
+ * @throws OperatorError if a newer program wrote it
  */
 export function requireReadable(location: string, { schema, program }: Manifest): void {
   if (schema.index <= SCHEMA_VERSION && schema.journal <= JOURNAL_VERSION) return;
@@ -178,7 +178,7 @@ export function requireReadable(location: string, { schema, program }: Manifest)
   );
 }
 
-/** The payloads of the journal are compressed already, and the pages of the index gain little from a higher level. */
+/** Compression level of zstd. The journal's payloads are compressed already, and index pages gain little from a higher level. */
 const LEVEL = 3;
 
 const compress = promisify(zstdCompress);
@@ -187,17 +187,17 @@ const decompress = promisify(zstdDecompress);
 export const compressedPart = (bytes: Uint8Array): Promise<Buffer> =>
   compress(bytes, { params: { [constants.ZSTD_c_compressionLevel]: LEVEL } });
 
-/** The hash by which a part is verified. @param bytes what the part holds, decompressed */
+/** The hash that verifies a part. @param bytes of the decompressed part */
 export const hashOfPart = (bytes: Uint8Array): string => new Bun.CryptoHasher('sha256').update(bytes).digest('hex');
 
-/** A part is not what its manifest says. */
+/** A part differs from its manifest. */
 export class PartDamagedError extends Error {
   override readonly name = 'PartDamagedError';
 }
 
 /**
- * What a part holds. No more is decompressed than the manifest declares.
- * @throws PartDamagedError where that is not what the manifest says
+ * Decompresses a part, to the size in the manifest at most.
+ * @throws PartDamagedError if its size or hash differs from the manifest
  */
 export async function contentOfPart(
   { bytes, sha256, length }: Pick<LocatedPart, 'bytes' | 'sha256' | 'length'>,
@@ -215,29 +215,29 @@ export async function contentOfPart(
   return content;
 }
 
-/** A place that a backup is read from. */
+/** A location from which a backup is read. */
 export interface BackupSource {
-  /** The name of the place in messages, without passwords and keys. */
+  /** The location in messages, without passwords and keys. */
   readonly location: string;
   /**
-   * The bytes of one of its files.
-   * @param bounds of its bytes: a longer one is not read to its end, and a server that sends less is asked again
-   * @returns null where there is no such file
-   * @throws OperatorError where it can't be read, or is longer
+   * Reads a file of the backup.
+   * @param bounds its minimum and maximum size; longer files are not read to the end, shorter answers are requested again
+   * @returns null if there is no such file
+   * @throws OperatorError if it can't be read, or is too long
    */
   read(name: string, bounds: SizeBounds): Promise<Uint8Array | null>;
 }
 
-/** A place that a backup is written to. */
+/** A location to which a backup is written. */
 export interface BackupTarget extends BackupSource {
-  /** A directory to copy the data to meanwhile. Whoever writes the backup locks it, before anything else is done. */
+  /** The staging directory, into which the data is copied. The writer of the backup locks it first. */
   readonly staging: string;
-  /** Makes room for a new backup. @throws OperatorError where a backup is there already */
+  /** Begins a new backup. @throws OperatorError if there is one already */
   begin(): Promise<void>;
-  /** Writes one of its files. @throws OperatorError */
+  /** Writes a file of the backup. @throws OperatorError */
   write(name: string, bytes: Uint8Array): Promise<void>;
-  /** Makes a backup of what was written. The staging directory is gone by then. @throws OperatorError */
+  /** Completes the backup; the staging directory was removed before. @throws OperatorError */
   finish(): Promise<void>;
-  /** Removes what was written, as far as that can be done. */
+  /** Removes the written files as far as possible. */
   discard(): Promise<void>;
 }

@@ -1,4 +1,4 @@
-/** Backups on other machines: among the objects of S3, or on a web server, which needs nothing but files. */
+/** Backups on other machines: on S3, or (for reading) on a web server with the files. */
 import { rmSync } from 'node:fs';
 import { S3Client } from 'bun';
 import type { Clock } from '../base/clock.ts';
@@ -6,15 +6,15 @@ import { hasCode, OperatorError } from '../base/errors.ts';
 import { type BackupSource, type BackupTarget, LONGEST_MANIFEST, MANIFEST } from './manifest.ts';
 import { getFile, putFile, type Refusal, type SizeBounds, type Transfer } from './transfer.ts';
 
-/** Statuses that say that there is no such file. */
+/** Statuses for a file that doesn't exist. */
 const MISSING: ReadonlySet<number> = new Set([404, 410]);
 
-/** A URL as messages may show it: user, password and query may be secrets. */
+/** A URL for messages, without user, password and query, which may be secrets. */
 function shownUrl(url: URL): string {
   return `${url.origin}${url.pathname}`;
 }
 
-/** A backup below a URL. A query of the URL goes with each request. */
+/** A backup below a URL, whose query is sent with each request. */
 export function webSource(url: URL, clock: Clock): BackupSource {
   const location = shownUrl(url);
   const transfer: Transfer = {
@@ -38,14 +38,14 @@ export function webSource(url: URL, clock: Clock): BackupSource {
 }
 
 const MISSING_CREDENTIALS = 'ERR_S3_MISSING_CREDENTIALS';
-/** Seconds that a signed request may take to begin. */
+/** Validity of a signed request in seconds. */
 const SIGNED_FOR = 900;
 
 const CREDENTIALS =
   'Set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY to those of a user who may read and write the bucket.';
 const REGION = 'Set AWS_REGION to the region of the bucket, or AWS_ENDPOINT_URL to the address of its server.';
 
-/** What S3 refuses, by the code of its answer. */
+/** Errors of S3 by their code. */
 const refusals: Readonly<Record<string, readonly [problem: string, remedy: string]>> = {
   AccessDenied: ['S3 denies access', `${CREDENTIALS} Without s3:ListBucket, S3 denies objects that are not there.`],
   InvalidAccessKeyId: ['S3 does not know the access key', CREDENTIALS],
@@ -81,7 +81,7 @@ type Variables = Readonly<Record<string, string | undefined>>;
 const optional = <K extends string>(name: K, value: string | undefined): { [N in K]?: string } =>
   (value === undefined ? {} : { [name]: value }) as { [N in K]?: string };
 
-/** A client as the variables of other programs for S3 say. */
+/** Makes a client from the variables that S3 tools usually read. */
 function clientOf(bucket: string, variables: Variables): S3Client {
   const named = (...names: string[]) => names.map((name) => variables[name]).find((value) => value);
   return new S3Client({
@@ -97,14 +97,14 @@ function clientOf(bucket: string, variables: Variables): S3Client {
 export interface S3Options {
   /** `s3://bucket/key`. */
   url: string;
-  /** The variables of the process, which name the credentials, region and endpoint. */
+  /** Environment variables with the credentials, region and endpoint. */
   variables: Variables;
   clock: Clock;
-  /** Where a backup that is written is made. */
+  /** The staging directory of a new backup. */
   staging: string;
 }
 
-/** @throws OperatorError for a URL without a key, or where there are no credentials */
+/** A backup on S3. @throws OperatorError for a URL without a key, or without credentials */
 export function s3Place({ url, variables, clock, staging }: S3Options): BackupTarget {
   const match = /^s3:\/\/([^/]+)\/+(.*[^/])\/*$/.exec(url);
   if (match === null) throw new OperatorError(`${url} names no key.`, 'Give a bucket and a key: s3://bucket/key');
@@ -138,7 +138,7 @@ export function s3Place({ url, variables, clock, staging }: S3Options): BackupTa
       throw new OperatorError(`A backup already exists at ${location}.`, 'Give another key, or remove the backup.');
     },
     write: (name, bytes) => putFile(transfer, () => signed('PUT', name), bytes),
-    // A backup is whole with its manifest, which is written last.
+    // The manifest is written last and completes the backup.
     async finish() {},
     async discard() {
       rmSync(staging, { recursive: true, force: true });

@@ -1,6 +1,6 @@
 /**
- * Brings a backup into an empty data directory. What is there already is read again and used where it is what the
- * manifest says, so that a restore goes on wherever the one before broke off.
+ * Restores a backup into an empty data directory. Parts that an interrupted restore brought are verified and used, so that
+ * the next restore continues there.
  */
 import { readFileSync, statfsSync, writeFileSync } from 'node:fs';
 import { type FileHandle, open } from 'node:fs/promises';
@@ -33,20 +33,20 @@ import {
   requireReadable,
 } from './manifest.ts';
 
-/** Parts that are fetched at a time. Each has twice its bytes in memory. */
+/** Parts that are fetched at the same time. Each needs twice its bytes in memory. */
 const AT_A_TIME = 4;
 
 export interface RestoreOptions {
   directory: string;
   source: BackupSource;
-  /** The chain that the backup must be of; null for any. */
+  /** The chain that the backup must have; null for any. */
   chainId: number | null;
   report: ReportBytes;
 }
 
 export interface Restored {
   manifest: Manifest;
-  /** Bytes that a restore before this one had brought. */
+  /** Bytes that an earlier, interrupted restore had brought. */
   found: number;
 }
 
@@ -72,7 +72,7 @@ async function manifestAt({ source, chainId }: RestoreOptions): Promise<Manifest
   return manifest;
 }
 
-/** The bytes of the manifest that a restore before this one stored; null where there was none. */
+/** The manifest that an interrupted restore stored; null if there is none. */
 function storedManifest(directory: string): Buffer | null {
   try {
     return readFileSync(storedManifestPath(directory));
@@ -83,8 +83,8 @@ function storedManifest(directory: string): Buffer | null {
 }
 
 /**
- * Marks the directory as one that is being restored.
- * @throws OperatorError where a restore of another backup is not finished
+ * Marks the directory as being restored.
+ * @throws OperatorError if a restore of another backup into it is unfinished
  */
 function beginRestore(directory: string, manifest: Manifest): void {
   const bytes = manifestBytes(manifest);
@@ -107,7 +107,7 @@ function beginRestore(directory: string, manifest: Manifest): void {
   syncDirectory(directory);
 }
 
-/** @throws OperatorError where the disk has no room for the rest of the files */
+/** @throws OperatorError if the disk has no room for the rest of the files */
 function requireRoom(directory: string, { bytes }: Manifest, found: number): void {
   const { bavail, bsize } = statfsSync(directory);
   if (bavail * bsize >= bytes - found) return;
@@ -117,7 +117,7 @@ function requireRoom(directory: string, { bytes }: Manifest, found: number): voi
   );
 }
 
-/** Whether a range of the file is what a part holds. */
+/** Whether a file already has the content of a part. */
 async function isThere(file: FileHandle, { offset, length, sha256 }: LocatedPart): Promise<boolean> {
   const bytes = Buffer.alloc(length);
   const { bytesRead } = await file.read(bytes, 0, length, offset);
@@ -144,7 +144,7 @@ async function fetchPart(source: BackupSource, part: LocatedPart): Promise<Buffe
   }
 }
 
-/** The parts of a file that are not there yet. */
+/** The parts that a file lacks. */
 async function partsLeft(file: FileHandle, parts: readonly LocatedPart[]): Promise<LocatedPart[]> {
   const left: LocatedPart[] = [];
   const { size } = await file.stat();
@@ -154,7 +154,7 @@ async function partsLeft(file: FileHandle, parts: readonly LocatedPart[]): Promi
   return left;
 }
 
-/** Brings the parts of a file that are missing. */
+/** Fetches the missing parts of a file. */
 async function restoreFile(
   { directory, source }: RestoreOptions,
   { name, bytes }: BackupFile,
@@ -183,9 +183,8 @@ async function restoreFile(
 const isSame = (a: string, b: Uint8Array | null): boolean => b !== null && a === b.toHex();
 
 /**
- * Sees to it that the files are what the manifest says they are: their parts are, but who wrote the manifest may have
- * erred.
- * @throws OperatorError where they are not
+ * Checks that the files agree with the manifest as a whole; their parts do, but the manifest may be wrong.
+ * @throws OperatorError if they don't
  */
 function requireAsDeclared(directory: string, source: BackupSource, manifest: Manifest): void {
   const { place, chainId, schema, journalChain } = dataStateOf(directory);
@@ -233,8 +232,8 @@ async function restoreLocked(options: RestoreOptions): Promise<Restored> {
 }
 
 /**
- * Restores a backup, or goes on with a restore that broke off. Until it is done, nothing opens the directory to write.
- * @throws OperatorError where the directory holds data, or the backup is missing, damaged, or not for this program
+ * Restores a backup, or continues an interrupted restore. Until it is done, no command opens the directory for writing.
+ * @throws OperatorError if the directory has data, or the backup is missing, damaged, or needs a newer program
  */
 export async function restoreBackup(options: RestoreOptions): Promise<Restored> {
   const { directory } = options;

@@ -1,45 +1,45 @@
-/** Requests to servers that hold backups or journals. What may pass is tried again, each time after a longer wait. */
+/** Requests to servers with backups or journals. Temporary failures are retried with growing waits. */
 import { type Clock, pause } from '../base/clock.ts';
 import { OperatorError, PassingError } from '../base/errors.ts';
 import { directFetch } from '../http/direct-fetch.ts';
 
-/** Milliseconds before each further try. */
+/** Waits before the retries, in milliseconds. */
 const WAITS_MS = [1_000, 2_000, 4_000, 8_000, 16_000];
-/** Milliseconds after which a server that sends nothing, or takes nothing, is given up. */
+/** Milliseconds without progress in either direction after which a request is given up. */
 const STALL_MS = 60_000;
-/** Bytes of an error's body that are read. */
+/** Maximum bytes of an error response that are read. */
 const LONGEST_ERROR = 64 * 1024;
 
 const OK = 200;
-/** Statuses that may be others a moment later: too early, too many requests, and all errors of the server. */
+/** Client errors that may pass: request timeout, too early, too many requests. All server errors may pass, too. */
 const PASSING: ReadonlySet<number> = new Set([408, 425, 429]);
 const SERVER_ERRORS = 500;
 
-/** What a server answered that is no success. */
+/** A response that is not a success. */
 export interface Refusal {
   status: number;
-  /** The beginning of the answer. */
+  /** Beginning of the body. */
   text: string;
 }
 
 export interface Transfer {
-  /** The name of the place in messages. */
+  /** The location in messages. */
   location: string;
   clock: Clock;
-  /** Whether redirections are followed; a signed request is for one server alone. */
+  /** Whether redirects are followed. They are not for signed requests, which are for one server. */
   redirect: 'follow' | 'manual';
   /** Headers of each request. */
   headers?: Readonly<Record<string, string>>;
-  /** The error of a refusal that lasts; null where it says that there is no such file. */
+  /** Turns a permanent refusal into an error; null if it means that there is no such file. */
   refused: (refusal: Refusal) => OperatorError | null;
 }
 
-/** A try that failed, and may succeed when it is repeated. */
+/** An attempt failed, but may succeed when it is repeated. */
 class TryAgain extends Error {
   override readonly name = 'TryAgain';
 }
 
-/** Gives a request up once nothing has come for a while. @returns its signal, what says that something came, and its end */
+/** Aborts a request without progress. @returns its signal, the function that notes progress, and the one that ends the guard */
 function stallGuard({ after }: Clock) {
   const late = new AbortController();
   const begin = () => after(STALL_MS, () => late.abort(new DOMException('nothing came', 'TimeoutError')));
@@ -55,7 +55,7 @@ function stallGuard({ after }: Clock) {
 }
 type StallGuard = ReturnType<typeof stallGuard>;
 
-/** A body, read no further than `most` bytes. @returns null for a longer one */
+/** Reads a body of at most `most` bytes. @returns null if it is longer */
 async function bodyOf(response: Response, most: number, guard: StallGuard): Promise<Uint8Array | null> {
   const sink = new Bun.ArrayBufferSink();
   let length = 0;
@@ -68,7 +68,7 @@ async function bodyOf(response: Response, most: number, guard: StallGuard): Prom
   return new Uint8Array(sink.end() as ArrayBuffer);
 }
 
-/** The answer to one try. @throws TryAgain where the connection failed, or the server may answer another time */
+/** Makes one attempt. @throws TryAgain if the connection failed, or the refusal may pass */
 async function tried<T>(
   url: string,
   init: BunFetchRequestInit,
@@ -80,7 +80,7 @@ async function tried<T>(
     const response = await directFetch(url, {
       ...init,
       redirect,
-      // The bytes of the file itself: a server that knows what zstd is may call it an encoding.
+      // Keeps the file's own bytes: a server may declare a zstd file as an encoding.
       decompress: false,
       headers: { 'accept-encoding': 'identity', ...headers },
       signal: guard.signal,
@@ -94,7 +94,7 @@ async function tried<T>(
     return null;
   } catch (error) {
     if (error instanceof OperatorError || error instanceof TryAgain) throw error;
-    // Whatever the connection failed with, the next one may not.
+    // Whatever error the connection had, the next one may work.
     throw new TryAgain('the connection failed', { cause: error });
   } finally {
     guard.end();
@@ -102,8 +102,8 @@ async function tried<T>(
 }
 
 /**
- * Asks again until there is an answer that lasts.
- * @throws OperatorError for a refusal; PassingError where the server did not answer in any of the tries
+ * Repeats an attempt until it has a lasting answer.
+ * @throws OperatorError for a permanent refusal; PassingError if all attempts fail
  */
 async function persistently<T>({ location, clock }: Transfer, attempt: () => Promise<T>): Promise<T> {
   for (const wait of [...WAITS_MS, null]) {
@@ -124,7 +124,7 @@ async function persistently<T>({ location, clock }: Transfer, attempt: () => Pro
   throw new Error('the last try ends the loop');
 }
 
-/** Bytes that a file may have, and those that it has at least. */
+/** Maximum and minimum bytes of a file. */
 export interface SizeBounds {
   least: number;
   most: number;
@@ -132,8 +132,8 @@ export interface SizeBounds {
 
 /**
  * Gets a file.
- * @param url made anew for each try, since signed URLs expire
- * @returns null where there is none
+ * @param url makes the URL of each attempt, since signed URLs expire
+ * @returns null if there is no such file
  * @throws OperatorError, PassingError
  */
 export function getFile(
@@ -144,7 +144,7 @@ export function getFile(
   return persistently(transfer, () =>
     tried(url(), {}, transfer, async (response, guard) => {
       const bytes = await bodyOf(response, most, guard);
-      // A proxy may end a body as if it were whole when it loses the connection to its server.
+      // A proxy that loses its server may end a body as if it were complete.
       if (bytes !== null && bytes.length < least) throw new TryAgain(`it sent ${bytes.length} of ${least} bytes`);
       if (bytes !== null) return bytes;
       throw new OperatorError(

@@ -1,4 +1,4 @@
-/** BTC of a regtest chain: outputs of the faucet's key, spent by what it signs. */
+/** The BTC faucet of regtest chains, which spends the outputs of its key. */
 import { Address, p2pkh, Transaction } from '@scure/btc-signer';
 import { pubECDSA } from '@scure/btc-signer/utils.js';
 import { type Static, type TSchema, Type } from '@sinclair/typebox';
@@ -9,13 +9,13 @@ import { directFetch } from '../http/direct-fetch.ts';
 import { failed, outOfFunds, unavailable } from './faucet-error.ts';
 
 export interface BitcoinRpcOptions {
-  /** The URL, without a slash at its end. */
+  /** The URL, without a trailing slash. */
   url: string;
   user: string;
   password: string;
 }
 
-/** Scanning all outputs takes its time. */
+/** Timeout of a call. A scan of all outputs takes long. */
 const TIMEOUT_MS = 120_000;
 
 const Answer = Type.Object({
@@ -23,7 +23,7 @@ const Answer = Type.Object({
   error: Type.Union([Type.Null(), Type.Object({ message: Type.String() })]),
 });
 
-/** Calls a method. Throws FaucetError where there is no answer, or none of that form. */
+/** Calls a method. Throws FaucetError without an answer, and for one of another form. */
 export type BitcoinRpc = <Result extends TSchema>(
   method: string,
   parameters: readonly unknown[],
@@ -51,7 +51,7 @@ export function bitcoinRpc({ url, user, password }: BitcoinRpcOptions): BitcoinR
   async function post(body: string): Promise<unknown> {
     const text = await textOf(body);
     const answer = parsedJson(text === '' ? 'null' : text);
-    // An answer that is no JSON comes from what stands between.
+    // An answer without JSON comes from a proxy in between.
     if (answer === undefined) throw unavailable(new Error('The Bitcoin node answered no JSON'));
     return answer;
   }
@@ -69,9 +69,9 @@ export function bitcoinRpc({ url, user, password }: BitcoinRpcOptions): BitcoinR
 const REGTEST = { bech32: 'bcrt', pubKeyHash: 0x6f, scriptHash: 0xc4, wif: 0xef };
 
 const SATS = 100_000_000;
-/** Satoshi for each virtual byte. */
+/** Fee in satoshi per virtual byte. */
 const FEE_RATE = 50n;
-/** Virtual bytes: of all but inputs and outputs, of an input of ours, of the longest kind of output. */
+/** Virtual bytes of the transaction's fixed part, of an input, and of the longest kind of output. */
 const BYTES = { base: 10n, input: 148n, output: 43n };
 /** Sats below which an output is dust, which nodes don't relay. */
 const DUST = 546n;
@@ -81,7 +81,7 @@ const Scan = Type.Object({
   total_amount: Type.Number(),
   unspents: Type.Array(Type.Object({ txid: Type.String(), vout: Type.Integer(), amount: Type.Number() })),
 });
-/** Null where it is spent, in the mempool too. */
+/** Null for spent outputs, also if spent in the mempool. */
 const Output = Type.Union([
   Type.Null(),
   Type.Object({ confirmations: Type.Integer(), coinbase: Type.Boolean(), value: Type.Number() }),
@@ -90,7 +90,7 @@ const TransactionId = Type.String({ pattern: '^[0-9a-f]{64}$' });
 
 const satsOf = (btc: number): bigint => BigInt(Math.round(btc * SATS));
 
-/** Whether it is an address of a regtest chain. */
+/** Whether a text is an address of a regtest chain. */
 export function isRegtestAddress(text: string): boolean {
   try {
     Address(REGTEST).decode(text);
@@ -100,7 +100,7 @@ export function isRegtestAddress(text: string): boolean {
   }
 }
 
-/** A transaction that was sent: its id and bytes, in hex. */
+/** A broadcast transaction: its id and bytes, in hex. */
 export interface SentBitcoin {
   txid: string;
   raw_tx: string;
@@ -112,14 +112,14 @@ interface Unspent {
   sats: bigint;
 }
 
-/** The BTC faucet. @param key private key in hex: 32 bytes, or 33 with the mark of a compressed public key */
+/** The BTC faucet. @param key private key in hex: 32 bytes, or 33 with the suffix of compressed public keys */
 export function bitcoinFaucet(rpc: BitcoinRpc, key: string) {
   const secret = new Uint8Array(fromHex(key.slice(0, 64)));
   const own = p2pkh(pubECDSA(secret, true), REGTEST);
 
   const scan = (address: string) => rpc('scantxoutset', ['start', [`addr(${address})`]], Scan);
 
-  /** Outputs of enough worth, the greatest first: few are asked for. */
+  /** Unspent outputs with enough value, the greatest first, so that few are needed. */
   async function enough(sats: bigint): Promise<Unspent[]> {
     const { unspents } = await scan(own.address ?? '');
     const chosen: Unspent[] = [];
@@ -142,7 +142,7 @@ export function bitcoinFaucet(rpc: BitcoinRpc, key: string) {
     /** Sends BTC to an address. @param sats the amount @throws FaucetError */
     async send(address: string, sats: bigint): Promise<SentBitcoin> {
       const unspents = await enough(sats);
-      // The values of what it spends are known from the node itself, so whole transactions are not needed.
+      // The node itself states the values of the spent outputs, so their transactions are not needed.
       const transaction = new Transaction({ allowLegacyWitnessUtxo: true });
       for (const { txid, vout, sats: amount } of unspents) {
         transaction.addInput({ txid, index: vout, witnessUtxo: { script: own.script, amount } });

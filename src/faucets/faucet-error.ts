@@ -9,12 +9,12 @@ export class FaucetError extends ApiError {
   }
 }
 
-/** The error for a node that can't be reached. */
+/** The node can't be reached. */
 export const unavailable = (cause: unknown): FaucetError =>
   new FaucetError(503, 'Faucet is temporarily unavailable, please try again later', { cause });
-/** The error for a faucet whose accounts have too little. */
+/** The faucet's accounts lack funds. */
 export const outOfFunds = (): FaucetError =>
   new FaucetError(503, 'The faucet is temporarily out of funds, please try again later');
-/** The error for any other failure; its cause is only logged. */
+/** Any other failure; its cause is only logged. */
 export const failed = (cause: unknown): FaucetError =>
   new FaucetError(500, 'Faucet request failed, please try again later', { cause });

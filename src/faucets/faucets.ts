@@ -1,4 +1,4 @@
-/** Faucets of test networks: amounts and limits. */
+/** The faucets of test networks, with their amounts and limits. */
 import { canonicalPrincipal, parseStacksAddress, splitPrincipal } from '../codec/address.ts';
 import type { CommandsOf } from '../store/ingest/commands.ts';
 import type { Currency, FaucetCommands, FaucetRequests } from '../store/ingest/faucet-requests.ts';
@@ -12,12 +12,12 @@ export interface FaucetSettings {
   stx: boolean;
   btc: boolean;
   sbtc: boolean;
-  /** Private keys in hex of the accounts that send STX and sBTC; without any, neither faucet is served. */
+  /** Private keys, in hex, of the accounts that send STX and sBTC. Without keys, these faucets are off. */
   keys: readonly string[];
   sbtcAsset: string;
-  /** Sats. */
+  /** In sats. */
   sbtcAmount: number;
-  /** The Bitcoin node and the faucet's key; null where one of them isn't configured. */
+  /** The Bitcoin node and the faucet's key; null unless both are configured. */
   bitcoin: BitcoinSettings | null;
   limited: boolean;
 }
@@ -28,7 +28,7 @@ export type FaucetEvent =
 
 export interface FaucetOptions extends Omit<StacksFaucetOptions, 'keys'> {
   settings: FaucetSettings;
-  /** Whether the chain is of a test network. */
+  /** Whether the chain is a test network. */
   onTestNetwork(): boolean;
   requests: FaucetRequests;
   commands: Pick<CommandsOf<FaucetCommands>, 'run'>;
@@ -39,7 +39,7 @@ export interface FaucetOptions extends Omit<StacksFaucetOptions, 'keys'> {
 
 export type BitcoinSize = 'usual' | 'large' | 'xlarge';
 
-/** What a faucet asks of its caller. Each method throws FaucetError. */
+/** A faucet's functions. Each throws FaucetError. */
 interface StxFaucet {
   /** @param ip the client's address, which is recorded but sets no limit */
   send(address: string, stacking: boolean, ip: string): Promise<Sent>;
@@ -58,8 +58,8 @@ interface BtcFaucet {
 }
 
 /**
- * The faucets, which must be opened before anything of a request is judged. Each method throws FaucetError 403 where the
- * faucet is off, or the chain isn't of a test network.
+ * The faucets. Opening one comes before any check of a request: each method throws FaucetError 403 if the faucet is off, or
+ * the chain is no test network.
  */
 export interface Faucets {
   stx(): StxFaucet;
@@ -72,11 +72,11 @@ const STX_AMOUNT = 500n * MICRO_STX;
 const BTC_AMOUNTS: Readonly<Record<BitcoinSize, bigint>> = { usual: 10_000n, large: 1_000_000n, xlarge: 50_000_000n };
 const MINUTE = 60_000;
 const DAY = 24 * 60 * MINUTE;
-/** Maximum number of requests for one recipient within a period, in milliseconds. */
+/** Maximum requests for one recipient within a period, in milliseconds. */
 const LIMIT = { requests: 5, within: 5 * MINUTE };
 const STACKING_LIMIT = { requests: 1, within: 2 * DAY };
 
-/** Versions of the addresses of test networks: ST and SN. */
+/** Address versions of test networks: ST and SN. */
 const TEST_VERSIONS = [26, 21];
 
 function testPrincipal(address: string): string {
@@ -88,7 +88,7 @@ function testPrincipal(address: string): string {
   return principal;
 }
 
-/** Runs tasks one at a time: each depends on the nonce or the outputs that the task before it left. */
+/** Runs tasks one at a time, since each depends on the nonce or outputs of the one before. */
 function queue() {
   let last: Promise<unknown> = Promise.resolve();
   return <T>(work: () => Promise<T>): Promise<T> => {
@@ -104,13 +104,13 @@ function refuse(): never {
   throw NOT_AVAILABLE;
 }
 
-/** Faucets that refuse every request, as in processes that only read. */
+/** Faucets that refuse every request, for processes that only read. */
 export const noFaucets: Faucets = { stx: refuse, sbtc: refuse, btc: refuse };
 
 /** The faucets of a server. Requests for one currency run one after the other. */
 export function openFaucets(options: FaucetOptions): Faucets {
   const { settings, onTestNetwork, requests, commands, now, log, node, nextNonce } = options;
-  // What signs is loaded where something is to be signed: most servers never do, and it would double their start.
+  // Loaded at the first use: most servers never sign, and the code would double their start-up time.
   const openStacks = async () => {
     const { stacksFaucet } = await import('./stacks-faucet.ts');
     return stacksFaucet({ keys: settings.keys, node, nextNonce });
@@ -127,7 +127,7 @@ export function openFaucets(options: FaucetOptions): Faucets {
     if (!available) throw new FaucetError(403, `${name} faucet is not available`);
   }
 
-  /** Sends within the limit, and records it before: where that fails, nothing is given that would not count. */
+  /** Sends within the limit. Records the request first: if that fails, nothing is sent that wouldn't count. */
   function give<T extends Sent | SentBitcoin>(
     currency: Currency,
     address: string,

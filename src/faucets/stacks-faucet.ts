@@ -1,4 +1,4 @@
-/** STX and sBTC: transactions that the faucet's keys sign and the node broadcasts. */
+/** The STX and sBTC faucet: signs transactions with its keys, and has the node broadcast them. */
 import { Type } from '@sinclair/typebox';
 import { Value } from '@sinclair/typebox/value';
 import { STACKS_TESTNET, type StacksNetwork } from '@stacks/network';
@@ -16,34 +16,34 @@ import { fromHex } from '../codec/hex.ts';
 import { UnreachableError } from '../http/direct-fetch.ts';
 import { failed, outOfFunds, unavailable } from './faucet-error.ts';
 
-/** A transaction that was sent: its id with 0x, its bytes in hex without. */
+/** A broadcast transaction: its id with 0x, its bytes in hex without. */
 export interface Sent {
   txId: string;
   txRaw: string;
 }
 
-/** The requests that the faucet makes to a node. */
+/** The node's functions that the faucet needs. */
 interface FaucetNode {
   /** Sends a request to the node. @param path with the query @throws UnreachableError */
   request(path: string, init?: RequestInit): Promise<Response>;
-  /** The JSON value that the node answers; undefined for another answer. @param path with the query @throws UnreachableError */
+  /** GETs a JSON value from the node; undefined for another answer. @param path with the query @throws UnreachableError */
   json(path: string): Promise<unknown>;
   /** Asks the node which chain it follows. @throws UnreachableError */
   info(): Promise<{ chainId: number }>;
 }
 
 export interface StacksFaucetOptions {
-  /** Private keys in hex, one for each account that sends. */
+  /** Private keys in hex, one per account. */
   keys: readonly string[];
   node: FaucetNode;
-  /** The nonce that an account's next transaction takes, as the index knows it. */
+  /** The next nonce of an account, by the index. */
   nextNonce(address: string): Promise<bigint>;
 }
 
 const Fees = Type.Object({ estimations: Type.Array(Type.Object({ fee: Type.Number() }), { minItems: 1 }) });
 const MinimumStake = Type.Object({ min_amount_ustx: Type.Number() });
 
-/** Reasons for which another account may succeed. */
+/** Reasons of refusals after which another account is tried. */
 const TRY_ANOTHER = ['ConflictingNonceInMempool', 'TooMuchChaining', 'NotEnoughFunds'];
 
 /** Makes a signed transaction. @param fee in micro-STX */
@@ -56,7 +56,7 @@ type Make = (sender: {
 
 /** The faucet of STX and sBTC, which signs with the accounts of the given keys. */
 export function stacksFaucet({ keys, node, nextNonce }: StacksFaucetOptions) {
-  /** The node's middle estimate; the fallback where it has none. */
+  /** The node's middle fee estimate, or the fallback without one. */
   async function feeFor(transaction: StacksTransactionWire, fallback: bigint): Promise<bigint> {
     const response = await node.request('/v2/fees/transaction', {
       method: 'POST',
@@ -72,7 +72,7 @@ export function stacksFaucet({ keys, node, nextNonce }: StacksFaucetOptions) {
     return BigInt(Math.ceil(estimations[Math.floor(estimations.length / 2)]?.fee ?? Number(fallback)));
   }
 
-  /** Signs with one account and broadcasts. @returns the transaction, or the node's reason for its refusal */
+  /** Signs with one account and broadcasts. @returns the transaction, or the node's reason for refusing it */
   async function sendFrom(key: string, make: Make, fallbackFee: bigint): Promise<Sent | { reason: string }> {
     const { chainId } = await node.info();
     const network: StacksNetwork = { ...STACKS_TESTNET, chainId };
@@ -90,7 +90,7 @@ export function stacksFaucet({ keys, node, nextNonce }: StacksFaucetOptions) {
     return { txId: `0x${transaction.txid()}`, txRaw };
   }
 
-  /** Sends from the first of the accounts that can. @throws FaucetError where none can */
+  /** Sends from the first account that can. @throws FaucetError if none can */
   async function send(accounts: readonly string[], make: Make, fallbackFee: bigint): Promise<Sent> {
     let reason = '';
     try {
@@ -107,7 +107,7 @@ export function stacksFaucet({ keys, node, nextNonce }: StacksFaucetOptions) {
   }
 
   return {
-    /** The minimum to stack alone plus a fifth, in micro-STX; null where the node doesn't say. */
+    /** The minimum for solo stacking plus a fifth, in micro-STX; null if the node doesn't state it. */
     async stackingAmount(): Promise<bigint | null> {
       try {
         const body = await node.json('/v2/pox');
@@ -119,7 +119,7 @@ export function stacksFaucet({ keys, node, nextNonce }: StacksFaucetOptions) {
       }
     },
 
-    /** Sends STX from a random account, and tries the others if that one can't. @param amount micro-STX */
+    /** Sends STX from a random account, or from the others if it can't. @param amount micro-STX */
     sendStx(recipient: string, amount: bigint): Promise<Sent> {
       const first = Math.floor(Math.random() * keys.length);
       const make: Make = ({ key, nonce, fee, network }) =>

@@ -1,4 +1,4 @@
-/** The one way of an event into the index, wherever it comes from: accepted, logged and counted; and how many came lately. */
+/** The intake of events, from whichever source: accepts, logs and counts them; and the rate of recent events. */
 import { type Clock, systemClock } from '../base/clock.ts';
 import { PayloadError } from '../chain/payload-reader.ts';
 import { StoreUnavailableError } from '../store/files/store-failure.ts';
@@ -12,32 +12,32 @@ export type IntakeEvent =
   | { event: 'event_repeated'; path: string }
   | { event: 'event_refused'; path: string; reason: string }
   | { event: 'event_failed'; path: string; reason: string }
-  /** The node is further on than the data. */
+  /** The data lacks blocks that the node has. */
   | { event: 'blocks_missing'; from_height: number; to_height: number; remedy: string };
 
 /**
- * The outcome of an event: a `refused` event can't be understood, a `failed` one could not be applied now. Both come
- * again.
+ * The outcome of an event. `refused`: the event can't be understood; `failed`: it can't be applied now. In both cases the
+ * source sends it again.
  */
 export type EventOutcome = Outcome | 'refused' | 'failed';
 
 /** Metrics of events. */
 export interface EventMetrics {
-  /** Counts an event that was answered. @param path the path it was posted to */
+  /** Counts an answered event. @param path the path to which it was posted */
   answered(path: string, outcome: EventOutcome, milliseconds: number): void;
 }
 
 const uncounted: EventMetrics = { answered() {} };
 
 export interface IntakeOptions {
-  /** Accepts an event, which is durable when that is done. */
+  /** Accepts an event; it is durable when this resolves. */
   receive: (event: ReceivedEvent) => Outcome | Promise<Outcome>;
   log: (event: IntakeEvent) => void;
   metrics?: EventMetrics;
   clock?: Clock;
 }
 
-/** The result for an event: it is durable, or nothing has changed and `error` says why. */
+/** The result of an event: it is durable, or nothing has changed for the reason in `error`. */
 export type IntakeResult = { outcome: Outcome; error: null } | { outcome: 'refused' | 'failed'; error: unknown };
 
 /** Accepts an event. */
@@ -45,7 +45,7 @@ export type Intake = (event: ReceivedEvent) => Promise<IntakeResult>;
 
 const DEEPEST_CAUSE = 10;
 
-/** The message of an error and of its causes on one line. */
+/** An error's message with those of its causes, on one line. */
 export function reasonOf(error: unknown): string {
   const messages: string[] = [];
   for (let at: unknown = error; at !== undefined && at !== null && messages.length < DEEPEST_CAUSE; ) {
@@ -59,13 +59,13 @@ const MISSING_REMEDY =
   'Stop the server, and import a recording that has these blocks, or the journal of another server: stackside import --from URL';
 
 /**
- * Whether an event failed only because the disk or the log that hosts share accepts nothing now. Whoever writes there says so
- * once, and the event comes again.
+ * Whether an event failed only because the disk or the log that hosts share is unavailable. Their writer logs that once, and
+ * the event is sent again.
  */
 export const isUnavailable = (error: unknown): error is StoreUnavailableError | LogUnavailableError =>
   error instanceof StoreUnavailableError || error instanceof LogUnavailableError;
 
-/** Makes the intake, which logs and counts the events that it accepts. */
+/** Makes the intake, which logs and counts events. */
 export function eventIntake({ receive, log, metrics = uncounted, clock = systemClock }: IntakeOptions): Intake {
   async function received(event: ReceivedEvent): Promise<IntakeResult> {
     try {
@@ -77,7 +77,7 @@ export function eventIntake({ receive, log, metrics = uncounted, clock = systemC
 
   let missing = '';
 
-  /** Says once which blocks are missing: the node sends its block again and again. */
+  /** Logs the missing blocks once, though the node sends its block again and again. */
   function sayMissing(error: unknown): void {
     if (!(error instanceof UnknownParentError) || error.missing === null) return;
     const { from, to } = error.missing;
@@ -107,10 +107,10 @@ export function eventIntake({ receive, log, metrics = uncounted, clock = systemC
 /** Seconds over which the rate is averaged. */
 const WINDOW = 60;
 
-/** Counts events by the second. */
+/** Counts events per second. */
 export class EventRate {
   readonly #now: () => number;
-  /** Events in each second of the window; the second is its index modulo the window. */
+  /** Number of events in each second of the window; the index is the second modulo the window. */
   readonly #counts = new Uint32Array(WINDOW);
   #newest = 0;
   #last: number | null = null;
@@ -120,7 +120,7 @@ export class EventRate {
     this.#now = now;
   }
 
-  /** Counts an event that came now. */
+  /** Counts an event that arrived now. */
   count(): void {
     this.#forget();
     const at = this.#newest % WINDOW;
@@ -128,7 +128,7 @@ export class EventRate {
     this.#last = this.#newest;
   }
 
-  /** Clears the seconds since the newest one that was counted. */
+  /** Clears the seconds after the last counted one. */
   #forget(): void {
     const second = Math.floor(this.#now() / 1000);
     const from = Math.max(this.#newest + 1, second - WINDOW + 1);
@@ -148,7 +148,7 @@ export class EventRate {
   }
 }
 
-/** Metrics that count events for a rate as well. */
+/** Metrics that also count events for a rate. */
 export const countedBy = (rate: EventRate, metrics: EventMetrics): EventMetrics => ({
   answered(...answered) {
     rate.count();

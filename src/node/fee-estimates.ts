@@ -8,15 +8,15 @@ import type { TenureLoad } from '../store/model/block.ts';
 import { type NodeRpc, NodeUnreachableError } from './rpc.ts';
 
 export interface FeeSettings {
-  /** The factor that the node's estimates are multiplied by while blocks are full. */
+  /** Factor for the node's estimates while blocks are full. */
   modifier: number;
-  /** The number of tenures before the current one to examine. */
+  /** Number of tenures before the current one to examine. */
   pastTenures: number;
-  /** The share of a limit, from 0 to 1, at which previous tenures count as full. */
+  /** Share of a limit, from 0 to 1, at which previous tenures count as full. */
   pastFullness: number;
-  /** The share of a limit, from 0 to 1, at which the current tenure counts as full. */
+  /** Share of a limit, from 0 to 1, at which the current tenure counts as full. */
   currentFullness: number;
-  /** The minimum number of blocks before the current tenure is examined. */
+  /** Minimum number of blocks before the current tenure is examined. */
   currentBlocks: number;
 }
 
@@ -42,7 +42,7 @@ const BlockLimit = Type.Object({
 });
 const Pox = Type.Object({ epochs: Type.Array(Type.Object({ block_limit: BlockLimit }), { minItems: 1 }) });
 
-/** The limits of the newest epoch in the node's answer; null where it has none. */
+/** The limits of the newest epoch in the node's answer; null without any. */
 function limitsIn(answer: unknown): TenureLimits | null {
   const limit = Value.Check(Pox, answer) ? answer.epochs.at(-1)?.block_limit : undefined;
   if (limit === undefined) return null;
@@ -57,8 +57,8 @@ function limitsIn(answer: unknown): TenureLimits | null {
 }
 
 /**
- * Reads the limits of the newest epoch that the node knows: once, or again after a failure. Until the node answers, the
- * limits of mainnet are a fair guess.
+ * Reads the limits of the newest epoch from the node once, and again after a failure. Until the node answers, mainnet's
+ * limits are used.
  */
 export function tenureLimits(node: NodeRpc): () => Promise<TenureLimits> {
   let known: TenureLimits | null = null;
@@ -93,7 +93,7 @@ function weightedMean(loads: readonly TenureLimits[]): TenureLimits {
 
 /**
  * Whether tenures are not full, so that the minimum fee is enough.
- * @param loads of the present tenure and as many before it as are looked at; newest first
+ * @param loads of the present tenure and of those before it that are examined; newest first
  */
 export function isQuiet(loads: readonly TenureLoad[], limits: TenureLimits, settings: FeeSettings): boolean {
   const [current, ...past] = loads;
@@ -106,8 +106,8 @@ const FeeRequest = Type.Object({ transaction_payload: Type.String(), estimated_l
 const FeeAnswer = Type.Object({ estimations: Type.Array(Type.Object({ fee: Type.Number() })) });
 
 /**
- * The node's answer with its fees replaced, in micro-STX.
- * @param request the body of the request; where it or the answer isn't what it should be, the answer stays as it is
+ * Replaces the fees in the node's answer, in micro-STX.
+ * @param request the body of the request; if it or the answer has another form, the answer is returned unchanged
  */
 export function withFees(
   answer: unknown,

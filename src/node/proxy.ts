@@ -15,17 +15,17 @@ import type { NodeRpc } from './rpc.ts';
 
 export interface ProxyOptions {
   node: NodeRpc;
-  /** The URL of the node's RPC interface, without a slash at its end. */
+  /** URL of the node's RPC interface, without a trailing slash. */
   url: string;
-  /** Largest body of a request, in bytes. */
+  /** Maximum bytes of a request body. */
   bodyLimit: number;
-  /** Milliseconds until the node must have begun to answer. */
+  /** Timeout until the node's answer begins, in milliseconds. */
   timeoutMs?: number;
-  /** What this process calls itself in `Via`. */
+  /** Name of this process in `Via` headers. */
   via: string;
   /** Settings of fee estimates; null for the node's own estimates. */
   fees: FeeSettings | null;
-  /** A file of further URLs to broadcast to. */
+  /** File with more URLs to which transactions are broadcast. */
   extraEndpointsFile: string | null;
   snapshots: Snapshots;
   log: (event: BroadcastEvent) => void;
@@ -35,7 +35,7 @@ export interface ProxyOptions {
 const BUSY_RETRIES = 10;
 const BUSY_WAIT_MS = 50;
 
-/** Passes requests on to the node. */
+/** Forwards requests to the node. */
 export function nodeProxy(options: ProxyOptions): Forward {
   const { node, url, bodyLimit, timeoutMs, via, fees, extraEndpointsFile, snapshots, log } = options;
   const limits = tenureLimits(node);
@@ -45,7 +45,7 @@ export function nodeProxy(options: ProxyOptions): Forward {
     url,
     prefix: '',
     via,
-    // The node's own password, which its routes for signers ask for, is there without a scheme.
+    // The node's own password, for its signer routes, has no scheme.
     isOurKey: (authorization) => /^Bearer\s/i.test(authorization),
     ...(timeoutMs === undefined ? {} : { timeoutMs }),
   });
@@ -59,7 +59,7 @@ export function nodeProxy(options: ProxyOptions): Forward {
     }
   }
 
-  /** The node's estimates, or the minimum fee while tenures are not full. */
+  /** The node's estimates, with the minimum fee while tenures are not full. */
   async function withOurFees(text: string, headers: Headers, body: Uint8Array<ArrayBuffer>, settings: FeeSettings) {
     const answer = parsedJson(text);
     const request = parsedJson(new TextDecoder().decode(body));
@@ -75,10 +75,10 @@ export function nodeProxy(options: ProxyOptions): Forward {
     const route = path.split('?')[0];
     const body = await bodyToPassOn(request, bodyLimit);
     if (body !== null && request.method === 'POST' && route === '/v2/transactions') {
-      // Nobody waits for the other endpoints: only the node's own answer counts, and their failures are logged there.
+      // Not awaited: only the node's answer counts, and failures of other endpoints are logged.
       void broadcast(body, request.headers.get('content-type') ?? 'application/octet-stream');
     }
-    // The answer to a request for estimates is read here, so it must not be compressed.
+    // Estimates are changed here, so the node must not compress its answer.
     const estimates = fees !== null && body !== null && request.method === 'POST' && route === '/v2/fees/transaction';
     if (estimates) request.headers.delete('accept-encoding');
     const response = await askPatiently(path, request, body);
@@ -94,7 +94,7 @@ export type BroadcastEvent =
 const TIMEOUT_MS = 10_000;
 
 /**
- * The URLs in a file: one per line, `#` begins a comment. The file is read for each broadcast, so that it may change.
+ * Reads the URLs in a file: one per line, `#` begins a comment. It is read for each broadcast, so that it may change.
  */
 async function endpointsOf(file: string, log: (event: BroadcastEvent) => void): Promise<string[]> {
   try {
@@ -106,7 +106,7 @@ async function endpointsOf(file: string, log: (event: BroadcastEvent) => void): 
   }
 }
 
-/** An endpoint without path and query, which may hold keys, for the log. */
+/** An endpoint for the log, without path and query, which may have keys. */
 function shown(endpoint: string): string {
   return URL.parse(endpoint)?.origin ?? 'not a URL';
 }
@@ -141,17 +141,17 @@ function extraBroadcasts(file: string | null, log: (event: BroadcastEvent) => vo
   };
 }
 
-/** A prefix of paths, and the URL that takes its place. */
+/** A prefix of paths, and the URL that replaces it. */
 export interface ProxyPrefix {
-  /** The prefix without a slash at its end, such as `/metadata`. */
+  /** The prefix without a trailing slash, such as `/metadata`. */
   prefix: string;
-  /** The URL without a slash at its end, such as `http://127.0.0.1:3001/metadata`. */
+  /** The URL without a trailing slash, such as `http://127.0.0.1:3001/metadata`. */
   url: string;
 }
 
 const PREFIX = /^(?:\/[\w.~-]+)+$/;
 
-/** One prefix; null where the text is none. */
+/** Parses a prefix with its URL; null if it is invalid. */
 function parsePrefix(text: string): ProxyPrefix | null {
   const at = text.indexOf('=');
   const [prefix, target] = [text.slice(0, at), text.slice(at + 1)];
@@ -163,8 +163,8 @@ function parsePrefix(text: string): ProxyPrefix | null {
 }
 
 /**
- * Prefixes as the operator writes them, separated by blanks: `/metadata=http://127.0.0.1:3001/metadata`.
- * @returns null where a part is no prefix with a URL, or a prefix is there twice
+ * Parses prefixes in the operator's notation, separated by blanks: `/metadata=http://127.0.0.1:3001/metadata`.
+ * @returns null if a part is invalid, or a prefix occurs twice
  */
 export function parseProxyPrefixes(text: string): ProxyPrefix[] | null {
   const parts = text.split(/\s+/).filter((part) => part !== '');
@@ -175,8 +175,8 @@ export function parseProxyPrefixes(text: string): ProxyPrefix[] | null {
 }
 
 /**
- * Refuses prefixes that lead to the API itself, which would ask itself without end.
- * @param api where the API listens
+ * Refuses prefixes that lead to the API itself, whose requests would loop.
+ * @param api address at which the API listens
  * @throws OperatorError
  */
 export function requireOtherServers(prefixes: readonly ProxyPrefix[], api: { host: string; port: number }): void {
@@ -192,14 +192,14 @@ export function requireOtherServers(prefixes: readonly ProxyPrefix[], api: { hos
 }
 
 export interface PrefixProxyOptions extends ProxyPrefix {
-  /** Largest body of a request, in bytes. */
+  /** Maximum bytes of a request body. */
   bodyLimit: number;
-  /** What this process calls itself in `Via`. */
+  /** Name of this process in `Via` headers. */
   via: string;
   timeoutMs?: number;
 }
 
-/** Passes requests below a prefix on. The path after the prefix follows the service's URL. */
+/** Forwards requests below a prefix. The path after the prefix is appended to the service's URL. */
 export function prefixProxy({ prefix, url, bodyLimit, via, timeoutMs }: PrefixProxyOptions): Forward {
   const { ask, passedBack } = upstream({
     name: `The service of ${prefix}`,

@@ -1,6 +1,6 @@
 /**
- * Where the node posts its events. A node reads any status but 200 as failure and sends the same bytes again until it
- * gets one, so 200 is answered when the event is on disk, and 4xx and 5xx leave nothing behind.
+ * The HTTP server to which the node posts its events. A node treats any status but 200 as a failure and sends the same bytes
+ * again until it gets 200. So 200 is sent once the event is on the disk, and after 4xx and 5xx nothing has changed.
  */
 
 import { type Clock, systemClock } from '../base/clock.ts';
@@ -16,15 +16,15 @@ export type ReceiverEvent = ListenerEvent | IntakeEvent;
 
 export interface ReceiverOptions {
   hostname: string;
-  /** The port to listen on; 0 takes a free one. */
+  /** The port; 0 for a free one. */
   port: number;
-  /** Largest body, in bytes. Mainnet's genesis block has some 80 MB. */
+  /** Maximum bytes of a body. Mainnet's genesis block has some 80 MB. */
   bodyLimit: number;
   intake: Intake;
   log: (event: ReceiverEvent) => void;
-  /** Answers GET requests for the paths it knows, and null for others. */
+  /** Answers GET requests for known paths; null for others. */
   otherwise?: (path: string) => Promise<Response> | null;
-  /** Shares the thread among all that it does for clients. */
+  /** Divides the thread's time among its work for clients. */
   turns?: Turns;
   clock?: Clock;
   listen?: Listen;
@@ -37,10 +37,10 @@ const answer = (status: number, body: object): Response =>
 const isJson = (request: Request): boolean =>
   /^application\/json\b/i.test(request.headers.get('content-type') ?? 'application/json');
 
-/** Idle timeout in seconds: a node sends genesis in one request, and waits while blocks are applied. */
+/** Idle timeout in seconds: the node sends genesis in one request, and waits while blocks are applied. */
 const IDLE_SECONDS = 255;
 
-/** Whether a web page makes the request: browsers send the page's origin with every POST, nodes never do. */
+/** Whether a web page made the request: browsers send the page's origin with every POST, nodes never do. */
 const isFromPage = ({ headers }: Request): boolean => headers.has('origin') || headers.has('sec-fetch-site');
 
 const MICROSECONDS_PER_MILLISECOND = 1_000;
@@ -55,13 +55,13 @@ function responseTo({ outcome, error }: IntakeResult): Response {
 
 export interface Receiver {
   url: string;
-  /** The number of events that were posted and are not answered yet. */
+  /** Number of posted events that are not answered yet. */
   waiting(): number;
-  /** Lets the event that is being accepted finish. */
+  /** Finishes the event that is being accepted, and stops. */
   stop(): Promise<void>;
 }
 
-/** Starts the HTTP server that receives events. @throws OperatorError where it can't listen */
+/** Starts the receiver. @throws OperatorError if it can't listen */
 export function startReceiver(options: ReceiverOptions): Receiver {
   const { hostname, port, bodyLimit, intake, log, otherwise = () => null } = options;
   const { clock = systemClock, turns = new Turns(clock), listen = listenHttp } = options;
@@ -79,8 +79,8 @@ export function startReceiver(options: ReceiverOptions): Receiver {
 
   async function answerTo(request: Request, path: string): Promise<Response> {
     if (!mayBeEventPath(path)) return answer(404, { error: `no route handler for ${path}` });
-    // Any page that the operator looks at may post to the loopback, as long as it doesn't ask to read the answer.
-    if (isFromPage(request)) return answer(403, { error: 'Events are taken from nodes, not from web pages' });
+    // Any page in the operator's browser may post to the loopback, though it can't read the answer.
+    if (isFromPage(request)) return answer(403, { error: 'Events are accepted from nodes, not from web pages' });
     if (!isJson(request)) return answer(415, { error: 'Unsupported Media Type: events are application/json' });
     let text: string;
     try {

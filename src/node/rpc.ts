@@ -15,7 +15,7 @@ const Info = Type.Object({
   burn_block_height: Type.Integer(),
 });
 
-/** The node's own chain tip. */
+/** The node's chain tip. */
 export interface NodeInfo {
   chainId: number;
   height: number;
@@ -24,13 +24,13 @@ export interface NodeInfo {
 
 export interface NodeRpc {
   /**
-   * The answer to a request, whatever its status.
+   * Sends a request, and returns the response with any status.
    * @param path with the query, such as `/v2/info`
    * @throws NodeUnreachableError
    */
   request(path: string, init?: RequestInit): Promise<Response>;
   /**
-   * The JSON value that the node answers to a GET request; undefined where it answers no JSON, or another status than 200.
+   * GETs a JSON value; undefined for an answer without JSON, or with another status than 200.
    * @param path with the query
    * @throws NodeUnreachableError
    */
@@ -42,7 +42,7 @@ export interface NodeRpc {
 const TIMEOUT_MS = 5_000;
 const INFO_FRESH_MS = 200;
 
-/** A client of the node's RPC interface. @param url without a slash at its end */
+/** A client of the node's RPC interface. @param url without a trailing slash */
 export function nodeRpc(url: string): NodeRpc {
   let known: { at: number; info: Promise<NodeInfo> } | null = null;
 

@@ -1,23 +1,23 @@
-/** The executable that runs the chain, as a child process. */
+/** The Stackside executable that runs the chain, as a child process. */
 import { type ChildProcessWithoutNullStreams, spawn } from 'node:child_process';
 import { DevnetError } from './errors.ts';
 import { within } from './limit.ts';
 
-/** Lines of the log that an error repeats. */
+/** Lines of the log in an error. */
 const LOG_LINES = 20;
 const STOP_LIMIT_MS = 10_000;
 
-/** Variables that the executable gets; settings of other servers must not change the chain. */
+/** Variables that the executable inherits; the settings of other servers must not change the chain. */
 const PASSED_ON = /^(path|home|userprofile|te?mp|tmpdir|systemroot|ld_library_path)$/i;
 
 export interface ChainProcess {
   readonly url: string;
-  /** Resolves with the error that everything then has, once the process has ended. */
+  /** Resolves when the process has ended, with the error for all later calls. */
   readonly ended: Promise<DevnetError>;
   stop(): Promise<void>;
 }
 
-/** Lets this process end, whatever its child does: the child ends with its stdin. */
+/** Lets this process end though its child runs; the child ends with its stdin. */
 function detach(child: ChildProcessWithoutNullStreams): void {
   child.unref();
   for (const stream of [child.stdin, child.stdout, child.stderr]) {
@@ -28,7 +28,7 @@ function detach(child: ChildProcessWithoutNullStreams): void {
 const passedOn = (): NodeJS.ProcessEnv =>
   Object.fromEntries(Object.entries(process.env).filter(([name]) => PASSED_ON.test(name)));
 
-/** Resolves with the address of the line that says that a server is ready. */
+/** Resolves with the address in the line that says that the server is ready. */
 function readyAddress({ stdout }: ChildProcessWithoutNullStreams): Promise<string> {
   return new Promise((resolve, reject) => {
     let text = '';
@@ -46,7 +46,7 @@ function readyAddress({ stdout }: ChildProcessWithoutNullStreams): Promise<strin
   });
 }
 
-/** The last lines of the log, as an error ends with them. */
+/** The last lines of the log, for errors. */
 function lastLines({ stderr }: ChildProcessWithoutNullStreams): () => string {
   let text = '';
   stderr.setEncoding('utf8').on('data', (chunk: string) => {
@@ -59,8 +59,8 @@ function lastLines({ stderr }: ChildProcessWithoutNullStreams): () => string {
 }
 
 /**
- * Starts the executable, and waits until its chain is there.
- * @throws DevnetError where it is missing, ends, or is not ready at the limit
+ * Starts the executable, and waits until the chain is ready.
+ * @throws DevnetError if it is missing, ends, or isn't ready at the limit
  */
 export async function startProcess(
   executable: string,
@@ -70,7 +70,7 @@ export async function startProcess(
   const child = spawn(executable, args, { env: passedOn(), windowsHide: true });
   const log = lastLines(child);
   let phase: 'starting' | 'running' | 'stopping' = 'starting';
-  // What is written to a child that has ended fails, and its end is reported below.
+  // Writing to a child that has ended fails; its end is reported below.
   child.stdin.on('error', () => {});
   const ended = new Promise<DevnetError>((resolve) => {
     child.once('error', (cause: NodeJS.ErrnoException) => {
@@ -86,7 +86,7 @@ export async function startProcess(
     });
   });
   const failed = ended.then((error) => Promise.reject(error));
-  // Nobody waits for it where the chain starts.
+  // Nothing awaits it once the chain has started.
   failed.catch(() => {});
   try {
     const url = await within(limitMs, `the chain to start. ${executable}`, Promise.race([readyAddress(child), failed]));

@@ -1,6 +1,6 @@
-/** The error of everything that test support can't do. */
+/** The error of test support. */
 
-/** Why something failed, for programs. */
+/** Kinds of failures, for programs. */
 export type DevnetProblem =
   | 'executable_missing'
   | 'not_started'
@@ -10,17 +10,17 @@ export type DevnetProblem =
   | 'refused'
   | 'wrong_signature';
 
-/** What the chain said of a request that it refused. */
+/** What the chain answered to a refused request. */
 export interface Refusal {
   /** HTTP status. */
   status?: number | null;
   /** The node's reason for refusing a transaction, such as `NotEnoughFunds`. */
   reason?: string | null;
-  /** The field of the request that is wrong, such as `amount`. */
+  /** The wrong field of the request, such as `amount`. */
   field?: string | null;
 }
 
-/** An error of a chain under test. The message says what to do where there is something to do. */
+/** An error of a chain under test. The message has a remedy where there is one. */
 export class DevnetError extends Error {
   override readonly name: string = 'DevnetError';
   readonly problem: DevnetProblem;
@@ -28,7 +28,7 @@ export class DevnetError extends Error {
   readonly status: number | null;
   /** The node's reason for refusing a transaction, such as `NotEnoughFunds`; null for other problems. */
   readonly reason: string | null;
-  /** The field that is wrong, such as `amount`; null where no field alone is, and for chainhooks. */
+  /** The wrong field, such as `amount`; null if there isn't exactly one, and for chainhooks. */
   readonly field: string | null;
   constructor(problem: DevnetProblem, message: string, options: ErrorOptions & Refusal = {}) {
     super(message, options);

@@ -1,4 +1,4 @@
-/** The receiver of deliveries: verifies each, and keeps it for the test that waits for it. */
+/** Receives deliveries: verifies each, and stores it for the test that waits for it. */
 import { createServer, type IncomingMessage, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { verified } from '../hooks/delivery/signature.ts';
@@ -34,7 +34,7 @@ function deliveryOf(headers: Headers, body: string, receiver: string, answer: nu
   };
 }
 
-/** Headers that belong to a connection are not sent again. */
+/** Headers without those that belong to a connection. */
 const sendable = (headers: Record<string, string>): Record<string, string> =>
   Object.fromEntries(
     Object.entries(headers).filter(([name]) => !/^(host|connection|content-length|transfer-encoding)$/.test(name)),
@@ -48,14 +48,14 @@ export class Inbox {
   #arrived: Delivery[] = [];
   #waiting: Waiting[] = [];
   #answer: ReceiverAnswer = {};
-  /** Deliveries that are still to be answered so. */
+  /** Number of deliveries that still get this answer. */
   #answersLeft = Number.POSITIVE_INFINITY;
 
   constructor() {
     this.#server = createServer((request, response) => {
       this.#receive(request).then(
         ({ status, delayMs }) => {
-          // Whoever sent it gives up some day; the connections end with the receiver.
+          // The sender's timeout ends the request; the connections end with the receiver.
           if (status === null) return;
           const send = () => void response.writeHead(status).end();
           if (delayMs === 0) send();
@@ -67,7 +67,7 @@ export class Inbox {
         },
       );
     });
-    // A test that forgets to stop its chain must end all the same.
+    // A test process must end even if the test doesn't stop its chain.
     this.#server.on('connection', (socket) => void socket.unref());
   }
 
@@ -82,7 +82,7 @@ export class Inbox {
     return this.#url;
   }
 
-  /** Waits for a delivery. @param hook the uuid of its chainhook; null for any @throws DevnetError */
+  /** Waits for a delivery. @param hook uuid of its chainhook; null for any @throws DevnetError */
   async next(hook: string | null, limitMs: number): Promise<Delivery> {
     const at = this.#arrived.findIndex((delivery) => hook === null || delivery.hook === hook);
     const [found] = at < 0 ? [] : this.#arrived.splice(at, 1);
@@ -100,7 +100,7 @@ export class Inbox {
     }
   }
 
-  /** How later deliveries are answered. */
+  /** Sets the answer to later deliveries. */
   answer({ times = Number.POSITIVE_INFINITY, ...answer }: ReceiverAnswer): void {
     this.#answer = answer;
     this.#answersLeft = times;
@@ -112,7 +112,7 @@ export class Inbox {
     return { status: hangs ? null : status, delayMs };
   }
 
-  /** Ends every wait, and every later one, with an error. */
+  /** Ends every present and later wait with an error. */
   fail(error: DevnetError): void {
     this.#failure ??= error;
     for (const { reject } of this.#waiting.splice(0)) reject(error);

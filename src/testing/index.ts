@@ -26,12 +26,12 @@ export type * from './types.ts';
 
 const OK = 200;
 const LIMIT_MS = 60_000;
-/** Micro-STX that an account gets. */
+/** Micro-STX of a new account. */
 const FUNDS = 1_000_000_000n;
-/** The end of a process is known this long after its connections broke, at the latest. */
+/** Maximum time from a broken connection to the known end of the process, in milliseconds. */
 const END_LIMIT_MS = 5_000;
 
-/** The executable of this platform, which npm installed beside this package. @throws DevnetError */
+/** The executable for this platform, which npm installed beside this package. @throws DevnetError */
 function packagedExecutable(): string {
   try {
     return createRequire(import.meta.url)('../bin/executable.cjs').executable() as string;
@@ -41,13 +41,13 @@ function packagedExecutable(): string {
   }
 }
 
-/** What an answer says of the refusal, besides its text. */
+/** The details of a refusal in an answer. */
 function refusalOf(status: number, text: string): Refusal {
   let body: unknown;
   try {
     body = JSON.parse(text);
   } catch {
-    // An answer without JSON says no more.
+    // The answer has no JSON, and so no details.
     return { status };
   }
   const { reason, field } = (body ?? {}) as Record<string, unknown>;
@@ -69,7 +69,7 @@ function asking({ url, ended }: ChainProcess, limitMs: number): Ask {
       const response = await directFetch(url + path, { method, headers, body: JSON.stringify(body) ?? null });
       return { status: response.status, text: await response.text() };
     } catch (cause) {
-      // The connection of a process that ends breaks before the end is known.
+      // When the process ends, its connections break before its end is known.
       const lost = within(END_LIMIT_MS, 'the end of a chain that no longer answers', ended);
       throw await lost.catch(() => new DevnetError('ended', `The chain did not answer ${path}.`, { cause }));
     }
@@ -119,7 +119,7 @@ function hooksOf(ask: Ask, inbox: Inbox, usualLimit: number): Hooks {
   };
 }
 
-/** The transactions that a chain signs. */
+/** The functions that sign transactions. */
 function sending(ask: Ask): Pick<Devnet, 'account' | 'transfer' | 'deploy' | 'call'> {
   const accounts = new Map<string, Promise<Account>>();
   let deployed = 0;

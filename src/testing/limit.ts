@@ -1,10 +1,10 @@
-/** Waits that end. */
+/** Waits with a limit. */
 import { DevnetError } from './errors.ts';
 
 /**
- * Waits for something, until a limit.
- * @param waited what is waited for, to follow "Waited 5 ms for"
- * @throws DevnetError at the limit, and what `work` throws
+ * Waits for work to finish, up to a limit.
+ * @param waited name of the awaited thing, to follow "Waited 5 ms for"
+ * @throws DevnetError at the limit, and the error of `work`
  */
 export async function within<T>(limitMs: number, waited: string, work: Promise<T>): Promise<T> {
   let timer: ReturnType<typeof setTimeout> | undefined;

@@ -1,20 +1,20 @@
-/** What test support gives to tests of apps. */
+/** The types of `stackside/test`. */
 
 /** Amounts are in micro-STX. */
 export type Amount = bigint | number | string;
 
 export interface DevnetOptions {
-  /** The path of the executable. Default: STACKSIDE_EXECUTABLE, or else the package's own for this platform. */
+  /** Path of the executable. Default: STACKSIDE_EXECUTABLE, or else the package's own for this platform. */
   executable?: string;
-  /** The port of the API. Default: a free one. */
+  /** Port of the API. Default: a free one. */
   port?: number;
   /** Seed of the chain; the same seed and the same calls give the same chain. Default 1. */
   seed?: number;
-  /** Blocks that the chain has from the start. Default 1. */
+  /** Number of blocks at the start. Default 1. */
   history?: number;
   /** Bitcoin height from which pox-5 is active in place of pox-4; the chain begins at 214. Default: never. */
   pox5Height?: number;
-  /** The limit of every wait, in milliseconds, unless the call names another. Default 60,000. */
+  /** Default limit of waits, in milliseconds. Default 60,000. */
   limitMs?: number;
 }
 
@@ -28,7 +28,7 @@ export interface Block {
   tenure_height: number;
   bitcoin_height: number;
   bitcoin_hash: string;
-  /** Ids. */
+  /** Transaction ids. */
   transactions: string[];
 }
 
@@ -37,18 +37,18 @@ export interface Fork {
   blocks: Block[];
   /** The blocks that left the chain, oldest first. */
   orphaned: Block[];
-  /** Ids of transactions that wait again. */
+  /** Ids of transactions that are pending again. */
   pending: string[];
 }
 
-/** A transaction that was mined in a block of its own. */
+/** A transaction mined in a block of its own. */
 export interface Sent {
   tx_id: string;
   /** `success`, or `abort_by_response` and similar. */
   status: string;
   /** The serialized Clarity value, in hex. */
   result: string;
-  /** Why a contract failed at run time. */
+  /** Runtime error of the contract; null without one. */
   error: string | null;
   sender: string;
   block: Block;
@@ -62,11 +62,11 @@ export interface Deployed extends Sent {
 export interface Account {
   name: string;
   address: string;
-  /** Hex with the byte of a compressed key, as `@stacks/transactions` takes it. Anybody can compute the key. */
+  /** Private key in hex with the byte of compressed keys, as `@stacks/transactions` takes it. Anybody can compute it. */
   private_key: string;
 }
 
-/** Who signs: the name of an account of `chain.account()`. Default: the faucet. */
+/** The signer: the name of an account of `chain.account()`. Default: the faucet. */
 export interface Sender {
   sender?: string;
 }
@@ -89,7 +89,7 @@ interface OfSender {
 interface OfReceiver {
   /** Standard address or contract identifier. */
   receiver?: string;
-  /** Another name of `receiver`: give one of them. */
+  /** Alias of `receiver`; give only one of them. */
   recipient?: string;
 }
 interface OfAmount {
@@ -156,17 +156,17 @@ export interface HookDefinition<O extends HookOptions = HookOptions> {
   options?: O;
 }
 
-/** A Clarity value, decoded. */
+/** A decoded Clarity value. */
 export interface DecodedValue {
   hex: string;
   repr: string;
   type: string;
 }
 
-/** A Clarity value: its hex where the chainhook has `decode_clarity_values: false`. */
+/** A Clarity value; as hex if the chainhook has `decode_clarity_values: false`. */
 export type HookValue = DecodedValue | string;
 
-/** The form of Clarity values under the options of a chainhook; either one where the types don't tell the option. */
+/** The form of Clarity values for a chainhook's options; both forms if the types don't determine the option. */
 export type ValueOf<O extends HookOptions> = O extends { decode_clarity_values: false }
   ? string
   : O extends { decode_clarity_values?: true | null | undefined }
@@ -179,7 +179,7 @@ interface HookAccount {
   account: { address: string };
 }
 interface StxAmount {
-  /** `value` is negative where it is taken from the account. */
+  /** `value` is negative if it is taken from the account. */
   amount: { value: string; currency: { symbol: 'STX'; decimals: 6 } };
 }
 interface TokenAmount {
@@ -194,19 +194,19 @@ interface TokenAmount {
     };
   };
 }
-/** The text of a memo beside its hex, or its hex alone where values aren't decoded. */
+/** A memo as text and hex, or as hex alone if values aren't decoded. */
 interface Memo {
   memo: string | null;
   memo_hex?: string;
 }
 
-/** What every operation has. */
+/** Common members of operations. */
 interface Numbered {
   operation_identifier: { index: number };
   status: TransactionStatus;
 }
 
-/** What a transaction did; `type` tells them apart. */
+/** An operation of a transaction; its members depend on `type`. */
 export type HookOperation<V extends HookValue = HookValue> = Numbered &
   (
     | ({ type: 'fee'; metadata: { sponsored: boolean } } & HookAccount & StxAmount)
@@ -258,7 +258,7 @@ export interface HookTransaction<V extends HookValue = HookValue> {
     canonical: boolean;
     microblock_canonical: boolean;
     execution_cost: ExecutionCost;
-    /** Micro-STX: the whole fee, in spite of the name. */
+    /** Despite its name, the whole fee, in micro-STX. */
     fee_rate: string;
     nonce: number;
     type: string;
@@ -295,31 +295,31 @@ export interface HookPayload<V extends HookValue = HookValue> {
   event: { chain: string; network: string; apply: HookBlock<V>[]; rollback: HookBlock<V>[] };
 }
 
-/** How the receiver answers deliveries. */
+/** The answer of the receiver to deliveries. */
 export interface ReceiverAnswer {
-  /** The status of the answer: 2xx takes the delivery, others fail it. Default 204. */
+  /** Status of the answer: 2xx accepts the delivery, others fail it. Default 204. */
   status?: number;
-  /** Milliseconds until it answers. Default 0. */
+  /** Milliseconds until the answer. Default 0. */
   delayMs?: number;
-  /** Whether it takes the request and never answers. */
+  /** Whether the receiver reads the request and never answers. */
   hangs?: boolean;
-  /** How many deliveries are answered so; later ones are taken at once. Default: all until the next call. */
+  /** Number of deliveries with this answer; later ones are accepted at once. Default: all until the next call. */
   times?: number;
 }
 
-/** A delivery whose signature was verified. Each attempt is one. */
+/** An attempt of a delivery, whose signature was verified. */
 export interface Delivery<V extends HookValue = HookValue> {
-  /** The `webhook-id`: the same for every attempt. */
+  /** The `webhook-id`, which is the same for every attempt. */
   id: string;
-  /** The uuid of the chainhook. */
+  /** Uuid of the chainhook. */
   hook: string;
   headers: Record<string, string>;
-  /** The exact text that was signed. */
+  /** The exact signed text. */
   body: string;
   payload: HookPayload<V>;
-  /** The status that the receiver answers; null where it hangs. */
+  /** Status of the receiver's answer; null if it hangs. */
   answer: number | null;
-  /** The delivery as a request to your handler. @param url of your handler; its default is the receiver's */
+  /** The delivery as a request to your handler. @param url of your handler; default: the receiver's */
   request(url?: string): Request;
 }
 
@@ -351,22 +351,22 @@ export interface Devnet extends AsyncDisposable {
   /** The address of the API and of the node's routes. */
   readonly url: string;
   readonly hooks: Hooks;
-  /** Mines blocks with what waits. @param count default 1 @param transactions hex of signed transactions */
+  /** Mines blocks with the pending transactions. @param count default 1 @param transactions signed transactions in hex */
   mine(count?: number, transactions?: readonly string[]): Promise<Block[]>;
-  /** Replaces the newest blocks by a branch that is one block longer. @param depth default 1 */
+  /** Replaces the newest blocks by a branch with one block more. @param depth default 1 */
   fork(depth?: number): Promise<Fork>;
-  /** Makes Bitcoin blocks, each with a tenure that begins. @param count default 1 */
+  /** Makes Bitcoin blocks, each of which begins a tenure. @param count default 1 */
   bitcoin(count?: number): Promise<Block[]>;
-  /** Moves the time of the next block on. @param seconds a whole number */
+  /** Moves the time of the next block forward. @param seconds a whole number */
   advance(seconds: number): Promise<void>;
-  /** An account by a name of your choice, which the faucet funds the first time. @param amount default 1,000 STX */
+  /** Returns the account with a name of your choice, which the faucet funds the first time. @param amount default 1,000 STX */
   account(name: string, amount?: Amount): Promise<Account>;
   /** Sends micro-STX. */
   transfer(recipient: string, amount: Amount, options?: Sender & { memo?: string }): Promise<Sent>;
-  /** Deploys a contract. The name is `contract-1`, `contract-2` and so on unless it is given. */
+  /** Deploys a contract. Without a name, it is `contract-1`, `contract-2` and so on. */
   deploy(source: string, options?: Sender & { name?: string; clarityVersion?: number }): Promise<Deployed>;
   /** Calls a public function. @param args literals such as `u1`, or `0x` and a serialized Clarity value */
   call(contract: string, name: string, args?: readonly string[], options?: Sender): Promise<Sent>;
-  /** Ends the chain, which leaves nothing behind. */
+  /** Ends the chain and removes its files. */
   stop(): Promise<void>;
 }

@@ -122,7 +122,7 @@ describe('the event receiver', () => {
       const response = await post('/mined_block', '{}', headers);
       expect([response.status, await response.json()]).toEqual([
         403,
-        { error: 'Events are taken from nodes, not from web pages' },
+        { error: 'Events are accepted from nodes, not from web pages' },
       ]);
     }
   });

@@ -99,7 +99,7 @@ describeWith('Redis', hasRedis, () => {
           prefix,
           skip,
           intake: around(eventIntake({ receive, log: () => {}, clock })),
-          placeOf: ingest.imported,
+          positionOf: ingest.imported,
           tip: ingest.history.tip,
           begin,
           log: (event) => said.push(event),

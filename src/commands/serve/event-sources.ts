@@ -64,7 +64,7 @@ export function receiveEvents(options: EventSourcesOptions): EventSources {
     prefix: settings.snpKeyPrefix,
     skip: settings.snpSkip ?? [],
     intake,
-    placeOf: ingest.imported,
+    positionOf: ingest.imported,
     tip: ingest.history.tip,
     begin: caughtUp,
     log,

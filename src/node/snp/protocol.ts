@@ -1,59 +1,59 @@
 /**
- * The protocol by which stacks-node-publisher streams a node's events over Redis: its keys, the handshake of a client, and
- * messages. A client asks the broker for a stream of its own, which the broker fills from where the client was on. Messages
- * come at least once and in order, and the client acknowledges each.
+ * The protocol of stacks-node-publisher, which streams a node's events over Redis: its keys, handshake and messages. A client
+ * requests a stream of its own, and the broker fills it from the client's position on. Messages are delivered in order and at
+ * least once, and the client acknowledges each.
  */
 import { utcMicroseconds } from '../../base/utc-time.ts';
 import { LARGE_NUMBERS } from '../../chain/payload-schemas.ts';
 import type { Command } from './redis.ts';
 
-/** The name under which the broker knows this program. */
+/** Name of this program for the broker. */
 const APP_NAME = 'stackside';
 const GROUP = 'primary_group';
 const CONSUMER = 'primary_consumer';
-/** Every path: anything less leaves out events, and balances come out wrong. */
+/** All paths: with fewer, events would be missing and balances wrong. */
 const ALL_PATHS = JSON.stringify('*');
 
-/** The most messages that a read takes at once. */
+/** Maximum messages of a read. */
 export const MOST_AT_ONCE = 100;
 /** Milliseconds for which a read waits for a message. */
 export const BLOCK_MS = 1_000;
-/** Milliseconds without a message after which the stream may have been dropped. */
+/** Milliseconds without a message after which the broker may have dropped the stream. */
 export const SILENCE_MS = 120_000;
 
-/** Where a stream is to begin: after the message, else after the block, else at the beginning. */
+/** Where a stream begins: after the message, or else after the block, or else with the first event. */
 export interface Start {
-  /** The last message that was accepted; null where none is known. */
+  /** Id of the last accepted message; null if unknown. */
   messageId: string | null;
-  /** The tip's hash with `0x` and its height; null without a block. */
+  /** The tip's hash with `0x` and its height; null without blocks. */
   tip: { hash: string; height: number } | null;
 }
 
-/** A message. */
+/** A message of a stream. */
 export interface Message {
-  /** The id in Redis: `<sequence>-0`. */
+  /** Redis id: `<sequence>-0`. */
   id: string;
-  /** The number among all events of the publisher. */
+  /** Number of the event at the publisher. */
   sequence: number;
   path: string;
   /** The event's JSON. */
   body: string;
-  /** When the publisher got the event, as it says it; null where it doesn't. */
+  /** When the publisher received the event, in its notation; null without a time. */
   timestamp: string | null;
 }
 
-/** What Redis sends is no message of this protocol. */
+/** Redis sent something that is not a message of this protocol. */
 export class SnpProtocolError extends Error {
   override readonly name = 'SnpProtocolError';
 }
 
 const reading = (count: number) => ['XREADGROUP', 'GROUP', GROUP, CONSUMER, 'COUNT', String(count)] as const;
 
-/** The commands of one client. @param prefix of the keys, empty or with `:` at its end @param client its UUID */
+/** The Redis commands of a client. @param prefix of keys: empty, or ends with `:` @param client its UUID */
 export function clientCommands(prefix: string, client: string) {
   const stream = `${prefix}client:${client}`;
   return {
-    /** Asks for the stream, and makes it ready to be read. To be done together. */
+    /** Requests the stream, and prepares it for reading. Run these commands together. */
     handshake({ messageId, tip }: Start): Command[] {
       const asked = {
         client_id: client,
@@ -69,24 +69,24 @@ export function clientCommands(prefix: string, client: string) {
       ];
     },
 
-    /** Reads messages that were not read before, and waits for one where there is none. @param blockMs how long */
+    /** Reads new messages, and waits if there are none. @param blockMs maximum wait in milliseconds */
     readNew: (count: number, blockMs: number): Command => [
       ...reading(count),
       ...['BLOCK', String(blockMs), 'STREAMS', stream, '>'],
     ],
 
-    /** Reads messages that were read before and not acknowledged. */
+    /** Reads messages that were read before, but not acknowledged. */
     readAgain: (count: number): Command => [...reading(count), 'STREAMS', stream, '0'],
 
-    /** Acknowledges a message that is durable. To be done together. */
+    /** Acknowledges a durable message. Run these commands together. */
     acknowledge: (id: string): Command[] => [
       ['XACK', stream, GROUP, id],
       ['XDEL', stream, id],
     ],
 
     /**
-     * The messages of what Redis answered to a read.
-     * @returns null in place of the content of a message that was deleted
+     * Parses Redis's reply to a read.
+     * @returns messages by id; null for a deleted message
      * @throws SnpProtocolError
      */
     messagesOf(reply: unknown): { id: string; message: Message | null }[] {
@@ -122,10 +122,10 @@ function messageOf(id: string, fields: unknown): Message {
 }
 
 const MICROSECONDS = 1_000_000;
-/** Digits of a time in seconds, milliseconds and microseconds, for the next centuries. */
+/** Digits of a present-day Unix time in seconds, milliseconds and microseconds. */
 const DIGITS = { seconds: 10, milliseconds: 13, microseconds: 16 } as const;
 
-/** Unix microseconds of a time in any of the usual forms; null for others. */
+/** Parses a time in any of the usual notations as Unix microseconds; null for others. */
 function microsecondsOf(timestamp: string): number | null {
   if (/^\d+(\.\d+)?$/.test(timestamp)) {
     const { length } = timestamp.split('.')[0]!;
@@ -136,24 +136,24 @@ function microsecondsOf(timestamp: string): number | null {
 }
 
 /**
- * When the publisher got a message, in Unix microseconds, so that what it sends late keeps its time.
- * @param now the clock, in Unix milliseconds: in place of a time that isn't known, or that is still to come
+ * When the publisher received a message, in Unix microseconds; so late messages keep their time.
+ * @param now the clock, in Unix milliseconds; used if the message has no time, or one in the future
  */
 export function receivedAtOf({ timestamp }: Message, now: number): number {
   const latest = now * (MICROSECONDS / 1_000);
   return Math.min(timestamp === null ? latest : (microsecondsOf(timestamp) ?? latest), latest);
 }
 
-/** A number of one of the fields that may not fit a double. In a string of JSON, the quotes of a name are escaped. */
+/** A number of a field that may exceed a double. Within JSON strings, the quotes of a name would be escaped. */
 const LARGE_NUMBER = new RegExp(
   `("(${[...LARGE_NUMBERS.keys()].join('|')})"\\s*:\\s*)(\\d[\\d.]*(?:[eE][+-]?\\d+)?)`,
   'g',
 );
 
 /**
- * Makes a body readable that the publisher has parsed and written again: a number above 2^53 is rounded then, may be above
- * the most that its field can be, and may have an exponent. It is taken as the nearest integer that the field can be.
- * @returns the body, and the fields that may be off
+ * Repairs numbers of a body that the publisher has parsed and serialized again. Numbers above 2^53 were rounded: they may exceed
+ * the field's maximum, or have an exponent. Each becomes the nearest integer that the field allows.
+ * @returns the body, and the names of fields with rounded numbers
  */
 export function withinRange(body: string): { text: string; rounded: ReadonlySet<string> } {
   const rounded = new Set<string>();

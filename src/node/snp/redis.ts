@@ -1,12 +1,12 @@
 /**
- * A connection to Redis that either answers in time or is closed. Nothing is repeated by itself: who asks knows what was done.
+ * A connection to Redis that either answers in time or is closed. It repeats no commands: the caller knows what was done.
  */
 import { RedisClient } from 'bun';
 import type { Clock } from '../../base/clock.ts';
 
 export type Command = readonly [name: string, ...arguments_: string[]];
 
-/** Redis can't be reached, or the connection ended, or nothing was answered in time: whether a command was done isn't known. */
+/** Redis can't be reached, the connection ended, or no answer came in time: whether a command was done is unknown. */
 export class RedisConnectionError extends Error {
   override readonly name = 'RedisConnectionError';
 }
@@ -14,7 +14,7 @@ export class RedisConnectionError extends Error {
 /** Redis refused a command. */
 export class RedisRefusalError extends Error {
   override readonly name = 'RedisRefusalError';
-  /** The first word of Redis's answer, which is the error's code: `NOGROUP`. */
+  /** The first word of Redis's answer, its error code, such as `NOGROUP`. */
   readonly code: string;
   constructor(answer: string) {
     super(answer);
@@ -25,24 +25,24 @@ export class RedisRefusalError extends Error {
 export interface Redis {
   /**
    * Runs a command.
-   * @param waitMs for how long Redis may wait before it answers
+   * @param waitMs milliseconds for which Redis may block before it answers
    * @throws RedisConnectionError, RedisRefusalError
    */
   run(command: Command, waitMs?: number): Promise<unknown>;
-  /** Runs commands together: all of them, or none where the connection ends first. @throws as `run` */
+  /** Runs all commands, or none if the connection ends first. @throws like `run` */
   runTogether(commands: readonly Command[]): Promise<void>;
-  /** Closes the connection; what is under way fails. */
+  /** Closes the connection; commands under way fail. */
   close(): void;
 }
 
-/** Milliseconds after which an answer doesn't come any more. A block of many megabytes may take some seconds. */
+/** Timeout of an answer. A block of many megabytes may take some seconds. */
 export const LONGEST_ANSWER_MS = 30_000;
 
-/** The driver's codes of errors have this in common; what Redis answers has one of its own. */
+/** Beginning of the driver's error codes; errors that Redis sends have other codes. */
 const DRIVER = /^ERR_REDIS_/;
 const REFUSED: ReadonlySet<unknown> = new Set(['ERR_REDIS_SERVER_ERROR', 'ERR_REDIS_INVALID_COMMAND']);
 
-/** The error of ours for one of the driver's; others stay what they are. */
+/** Turns an error of the driver into ours; returns other errors unchanged. */
 function errorOf(error: unknown, where: string): unknown {
   const code = error instanceof Error && 'code' in error ? error.code : undefined;
   if (!(error instanceof Error) || typeof code !== 'string' || !DRIVER.test(code)) return error;
@@ -52,7 +52,7 @@ function errorOf(error: unknown, where: string): unknown {
 
 /**
  * Connects to Redis.
- * @param url may hold user and password, which no error repeats
+ * @param url may have user and password, which no error repeats
  * @param signal ends the attempt
  * @throws RedisConnectionError, RedisRefusalError
  */
@@ -65,7 +65,7 @@ export async function connectRedis(url: string, clock: Pick<Clock, 'after'>, sig
     idleTimeout: 0,
   });
 
-  /** Waits for an answer, and closes the connection where it is late. */
+  /** Waits for an answer, and closes the connection if it is late. */
   async function inTime<T>(answer: Promise<T>, longestMs = LONGEST_ANSWER_MS): Promise<T> {
     let isLate = false;
     const cancel = clock.after(longestMs, () => {
@@ -87,7 +87,7 @@ export async function connectRedis(url: string, clock: Pick<Clock, 'after'>, sig
   async function runTogether(commands: readonly Command[]): Promise<void> {
     const answers = [['MULTI'] as const, ...commands, ['EXEC'] as const].map(sent);
     const [first, ...others] = await inTime(Promise.allSettled(answers));
-    // The first failure is the cause of those after it.
+    // The first failure causes those after it.
     for (const answer of [first!, ...others]) if (answer.status === 'rejected') throw errorOf(answer.reason, host);
     const done = others.at(-1);
     const results: unknown = done?.status === 'fulfilled' ? done.value : [];

@@ -1,7 +1,7 @@
 /**
- * Receives the node's events from stacks-node-publisher. Each message is accepted in the way that the event port accepts events, and
- * acknowledged when the event is on the disk; how far the stream was read is stored with the event. A message that is not
- * taken holds up those behind it, which stay in Redis.
+ * Receives the node's events from stacks-node-publisher. Messages are accepted like events of the event port, and
+ * acknowledged when the event is on the disk; the position in the stream is stored with the event. A message that can't be
+ * accepted blocks those behind it, which stay in Redis.
  */
 import type { Chance } from '../../base/chance.ts';
 import { type Clock, pause } from '../../base/clock.ts';
@@ -24,11 +24,11 @@ import {
 import { connectRedis, type Redis, RedisConnectionError, RedisRefusalError } from './redis.ts';
 
 export type TroubleEvent =
-  /** `failures` counts the attempts since the trouble began. */
+  /** `failures`: attempts since the trouble began. */
   | { event: 'snp_failing'; reason: string; remedy: string; failures: number }
   | { event: 'snp_resumed'; failures: number };
 
-/** The least time between two lines about trouble. */
+/** Minimum time between two log lines about trouble. */
 const SAID_EVERY_MS = 60_000;
 
 interface Reason {
@@ -36,15 +36,15 @@ interface Reason {
   remedy: string;
 }
 
-/** Remembers what is wrong now. A trouble that comes and goes is logged at its bounded rate, too. */
+/** Logs the present trouble, at a bounded rate even if it comes and goes. */
 export class Trouble {
   readonly #log: (event: TroubleEvent) => void;
   readonly #clock: Pick<Clock, 'monotonic'>;
   #current: Reason | null = null;
   #failures = 0;
-  /** When a line was last written, on the monotonic clock. */
+  /** Time of the last log line, on the monotonic clock. */
   #saidAt = Number.NEGATIVE_INFINITY;
-  /** Whether this trouble was logged, so that its end is. */
+  /** Whether this trouble was logged; then its end is logged, too. */
   #isSaid = false;
   #total = 0;
 
@@ -72,18 +72,18 @@ export class Trouble {
     this.#isSaid = false;
   }
 
-  /** What is wrong now; null where nothing is. */
+  /** The present trouble; null without any. */
   reason(): string | null {
     return this.#current?.reason ?? null;
   }
 
-  /** Attempts that failed since the start. */
+  /** Number of failed attempts since the start. */
   total(): number {
     return this.#total;
   }
 }
 
-/** Why a stream was asked for: `silence` of two minutes, `no_group` where the broker dropped the stream. */
+/** Why a stream is requested: `silence` for two minutes, `no_group` if the broker dropped the stream. */
 export type HandshakeReason = 'start' | 'no_group' | 'silence' | 'gap' | 'unknown_parent';
 
 export type SnpEvent =
@@ -91,56 +91,51 @@ export type SnpEvent =
   | { event: 'snp_handshake'; reason: HandshakeReason; client: string; message_id: string | null; height: number }
   | { event: 'snp_gap'; after: string; next: string }
   | { event: 'snp_path_skipped'; path: string }
-  /** The operator passes over a message. */
+  /** A message is skipped, as the operator asked. */
   | { event: 'snp_message_skipped'; message_id: string; path: string; remedy: string }
-  /** The publisher has rounded numbers: these fields may be off, in this message and in others. */
+  /** The publisher rounded numbers: these fields may be wrong, in this message and in others. */
   | { event: 'snp_rounded'; message_id: string; fields: string };
 
 export interface SnpOptions {
-  /** The URL of Redis, which may hold user and password. */
+  /** URL of Redis, which may have user and password. */
   url: string;
-  /** The prefix of the keys: empty, or with `:` at its end. */
+  /** Prefix of keys: empty, or ends with `:`. */
   prefix: string;
-  /** Numbers of messages that are passed over. */
+  /** Sequence numbers of messages to skip. */
   skip: readonly number[];
   intake: Intake;
-  /** How far a source was read, as `Ingest.imported` says. */
-  placeOf: (source: string) => { rows: number; digest: string };
+  /** Position up to which a source was read, from `Ingest.imported`. */
+  positionOf: (source: string) => { rows: number; digest: string };
   tip: () => { height: number; indexBlockHash: Uint8Array };
   /**
-   * Resolves when a stream may be asked for, or the signal is aborted. A host of a cluster that has nothing yet would ask for
-   * the whole chain, and enter what only a journal holds a second time.
+   * Resolves when a stream may be requested, or the signal is aborted. A new host of a cluster waits here: its stream would have
+   * the whole chain, and so add entries a second time that the log has already.
    */
   begin: (signal: AbortSignal) => Promise<void>;
   log: (event: SnpEvent) => void;
   clock: Clock;
   chance: Pick<Chance, 'uuid'>;
-  /** Milliseconds for which a read waits for a message; another than usual is for tests. */
+  /** Milliseconds for which a read waits for a message; for tests. */
   blockMs?: number;
 }
 
 /** A stream that the broker made for this process. */
 interface Session {
   commands: ClientCommands;
-  /** The last message that is known to be before the next one; null where the stream begins elsewhere. */
-  last: Place | null;
-  /** Whether all that was read and not acknowledged was read again. */
+  /** The message before the next one; null if unknown. */
+  last: Pick<Message, 'id' | 'sequence'> | null;
+  /** Whether all unacknowledged messages were read again. */
   isDrained: boolean;
-  /** When something came last, on the monotonic clock. */
+  /** When the last message came, on the monotonic clock. */
   heardAt: number;
 }
 
-interface Place {
-  id: string;
-  sequence: number;
-}
-
-/** Milliseconds before the second attempt after a failure; each further wait is twice as long, up to the longest. */
+/** Wait before the second attempt after a failure, in milliseconds; each further wait is twice as long, up to the longest. */
 const FIRST_WAIT_MS = 500;
 const LONGEST_WAIT_MS = 16_000;
-/** The least time between two streams that are asked for because of a gap, and between two lines about gaps. */
+/** Minimum time between two streams requested after a gap, and between two log lines about gaps. */
 const GAP_EVERY_MS = 60_000;
-/** Bytes of the messages of a read above which the next one takes fewer, so that a backlog stays in Redis. */
+/** Bytes of a read above which the next read gets fewer messages, so that a backlog stays in Redis. */
 const MOST_BYTES = 8_000_000;
 
 const waitAfter = (failures: number): number => Math.min(LONGEST_WAIT_MS, FIRST_WAIT_MS * 2 ** Math.min(failures, 10));
@@ -154,13 +149,13 @@ const PARENT_REMEDY =
 const eventRemedy = (sequence: number): string =>
   `Look for a newer version of Stackside, which may understand the event. The log has the cause. To go on without the event, start the server with --snp-skip ${sequence}; the data then lacks what it says.`;
 
-/** What passing over a message means. */
+/** The remedy for a skipped message: what its absence means. */
 const skipRemedy = (path: string): string =>
   path === '/new_block'
     ? 'Later blocks wait until this one is there: stop the server and import a recording that has it, or the journal of another server (stackside import --from URL).'
     : 'The data lacks what this event says; stackside check names it.';
 
-/** What is wrong with Redis, in words; null for an error that is none of Redis. */
+/** Describes an error of Redis; null for other errors. */
 function troubleOf(error: unknown): { reason: string; remedy: string } | null {
   if (error instanceof RedisConnectionError) return { reason: error.message, remedy: CONNECTION_REMEDY };
   if (error instanceof RedisRefusalError) {
@@ -170,7 +165,7 @@ function troubleOf(error: unknown): { reason: string; remedy: string } | null {
   return null;
 }
 
-/** The name under which the position in a stream is stored: another Redis, database or prefix has other numbers. */
+/** Name under which the position in a stream is stored; another Redis, database or prefix has other numbers. */
 function sourceOf(url: string, prefix: string): string {
   const { host, pathname } = new URL(url);
   return `snp ${host}${pathname === '/' ? '' : pathname} ${prefix}`;
@@ -184,47 +179,48 @@ export class SnpSubscriber {
   readonly #stopping = new AbortController();
   readonly #done: Promise<void>;
   readonly #skippedPaths = new Set<string>();
-  /** The messages that were passed over, by number, and the fields that were said to be rounded. */
-  readonly #passedOver = new Set<number>();
+  /** Numbers of the skipped messages that were logged. */
+  readonly #skipped = new Set<number>();
+  /** Rounded fields that were logged. */
   readonly #rounded = new Set<string>();
   readonly #handshakes = new Map<HandshakeReason, number>();
   #session: Session | null = null;
-  /** Why the next stream is asked for. */
+  /** Why the next stream is requested. */
   #reason: HandshakeReason = 'start';
-  /** Streams that were asked for since a message was accepted. */
+  /** Streams requested since a message was accepted. */
   #inVain = 0;
-  /** When a stream was asked for because of a gap, and when a gap was logged, on the monotonic clock. */
+  /** When a stream was requested for a gap, and when a gap was logged, on the monotonic clock. */
   readonly #gap = { askedAt: Number.NEGATIVE_INFINITY, saidAt: Number.NEGATIVE_INFINITY };
   #gaps = 0;
-  /** The message without a parent for which a stream was asked for that begins after the last block. */
+  /** Id of a message without a parent, for which a stream after the last block was requested. */
   #orphan: string | null = null;
-  /** The number of messages that the next read takes. */
+  /** Number of messages of the next read. */
   #count = 1;
   /** Ends a read that waits for a message. */
   #endRead: (() => void) | null = null;
-  /** The number of the last message that was accepted, by an earlier process too. */
+  /** Number of the last message that this or an earlier process accepted. */
   #sequence: number;
 
   constructor(options: SnpOptions) {
     this.#options = options;
     this.#source = sourceOf(options.url, options.prefix);
-    this.#sequence = options.placeOf(this.#source).rows;
+    this.#sequence = options.positionOf(this.#source).rows;
     this.#trouble = new Trouble(options.log, options.clock);
     this.#done = this.#run();
   }
 
-  /** Why no events come; null where they do. */
+  /** Why no events come; null if they do. */
   failing(): string | null {
     return this.#trouble.reason();
   }
 
-  /** What was counted since the start, and the number of the last message. */
+  /** Counters since the start, and the number of the last message. */
   counted() {
     const handshakes: ReadonlyMap<HandshakeReason, number> = this.#handshakes;
     return { handshakes, gaps: this.#gaps, failures: this.#trouble.total(), sequence: this.#sequence };
   }
 
-  /** Lets the message that is being accepted finish. */
+  /** Finishes the message that is being accepted, and stops. */
   async stop(): Promise<void> {
     this.#stopping.abort();
     this.#endRead?.();
@@ -260,7 +256,7 @@ export class SnpSubscriber {
   async #follow(): Promise<void> {
     const redis = await connectRedis(this.#options.url, this.#options.clock, this.#stopping.signal);
     try {
-      // What the last connection read and did not acknowledge comes again.
+      // Messages that the last connection read but didn't acknowledge come again.
       if (this.#session !== null) this.#session.isDrained = false;
       while (!this.#isStopping) {
         this.#session ??= await this.#shakeHands(redis);
@@ -271,13 +267,13 @@ export class SnpSubscriber {
     }
   }
 
-  /** Asks the broker for a stream. */
+  /** Requests a stream from the broker. */
   async #shakeHands(redis: Redis): Promise<Session> {
-    const { prefix, chance, clock, tip, placeOf, log } = this.#options;
+    const { prefix, chance, clock, tip, positionOf, log } = this.#options;
     const reason = this.#reason;
     if (this.#inVain > 1) await this.#wait(this.#inVain - 2);
-    const { rows: sequence, digest: id } = placeOf(this.#source);
-    // The block says better where to begin than a message that was followed by one that does not fit.
+    const { rows: sequence, digest: id } = positionOf(this.#source);
+    // After a message without a parent, the last block is a better position than the message before.
     const last = id === '' || reason === 'unknown_parent' ? null : { id, sequence };
     const client = chance.uuid();
     const commands = clientCommands(prefix, client);
@@ -290,7 +286,7 @@ export class SnpSubscriber {
     return { commands, last, isDrained: false, heardAt: clock.monotonic() };
   }
 
-  /** Gives up the stream: the next read asks for another. */
+  /** Leaves the stream; the next read requests another. */
   #leave(reason: HandshakeReason): void {
     this.#session = null;
     this.#reason = reason;
@@ -307,7 +303,7 @@ export class SnpSubscriber {
       return;
     }
     for (const { id, message } of entries) {
-      // A message that comes again since its acknowledgement was lost is the last one, and changes nothing.
+      // A message that comes again, because its acknowledgement was lost, is the last one and changes nothing.
       const isAccepted = message === null || (await this.#accept(session, message));
       if (!isAccepted) return;
       await redis.runTogether(session.commands.acknowledge(id));
@@ -316,7 +312,7 @@ export class SnpSubscriber {
     }
   }
 
-  /** The next messages; null where the broker has dropped the stream. */
+  /** The next messages; null if the broker has dropped the stream. */
   async #read(
     redis: Redis,
     { commands, isDrained }: Session,
@@ -336,7 +332,7 @@ export class SnpSubscriber {
     }
   }
 
-  /** Accepts a message. @returns false where it is not to be acknowledged: the stream was given up, or the server stops */
+  /** Accepts a message. @returns whether to acknowledge it: not if the stream was left, or the server stops */
   async #accept(session: Session, message: Message): Promise<boolean> {
     const { log } = this.#options;
     if (!this.#follows(session, message)) return false;
@@ -346,7 +342,7 @@ export class SnpSubscriber {
       return this.#passed(session, message);
     }
     const isSkipped = this.#options.skip.includes(message.sequence);
-    if (isSkipped && this.#passedOver.has(message.sequence)) return this.#passed(session, message);
+    if (isSkipped && this.#skipped.has(message.sequence)) return this.#passed(session, message);
     const event = isSkipped ? this.#skipOf(message) : this.#eventOf(message);
     for (let failures = 0; !this.#isStopping; failures++) {
       const { error } = await this.#options.intake(event);
@@ -359,15 +355,15 @@ export class SnpSubscriber {
         this.#leave('unknown_parent');
         return false;
       }
-      this.#held(message, error);
+      this.#noteFailure(message, error);
       await this.#wait(failures);
     }
     return false;
   }
 
   /**
-   * Whether a message is the next one. After a gap the stream is asked for once more; a gap that remains is one of the
-   * publisher's numbers, or a loss that only the next block shows.
+   * Whether a message is the next one. After a gap, the stream is requested once more. A gap that remains is in the publisher's
+   * numbering, or a loss, which the next block will show.
    */
   #follows({ last }: Session, { id, sequence }: Message): boolean {
     const { clock, log } = this.#options;
@@ -386,7 +382,7 @@ export class SnpSubscriber {
     return true;
   }
 
-  /** What is in the journal for a message. */
+  /** The event for the journal. */
   #entryOf(message: Message, path: string, text: string): ReceivedEvent {
     const { id, sequence } = message;
     const receivedAt = receivedAtOf(message, this.#options.clock.now());
@@ -409,7 +405,7 @@ export class SnpSubscriber {
   }
 
   #saySkipped({ id, path, sequence }: Message): void {
-    this.#passedOver.add(sequence);
+    this.#skipped.add(sequence);
     this.#options.log({ event: 'snp_message_skipped', message_id: id, path, remedy: skipRemedy(path) });
   }
 
@@ -421,15 +417,15 @@ export class SnpSubscriber {
     return true;
   }
 
-  /** Notes why a message is not accepted. A failing disk or shared log is reported by its writer. */
-  #held({ id, path, sequence }: Message, error: unknown): void {
+  /** Notes why a message can't be accepted. A failing disk or shared log is reported by its writer. */
+  #noteFailure({ id, path, sequence }: Message, error: unknown): void {
     if (isUnavailable(error)) return;
     const remedy = error instanceof UnknownParentError ? PARENT_REMEDY : eventRemedy(sequence);
     this.#trouble.failed({ reason: `Message ${id} (${path}) can't be applied: ${reasonOf(error)}`, remedy });
   }
 }
 
-/** How many messages the next read takes: as many as have some megabytes together, if they are like those of this read. */
+/** Number of messages of the next read: those that would have some megabytes if they are like these. */
 function nextCount(count: number, entries: ReturnType<ClientCommands['messagesOf']>): number {
   if (entries.length === 0) return count;
   const bytes = entries.reduce((sum, { message }) => sum + (message?.body.length ?? 0), 0);
