@@ -6,6 +6,7 @@ import type { FaucetEvent } from './faucets/faucets.ts';
 import type { HookEvent } from './hooks/log-event.ts';
 import type { ApiEvent } from './http/errors.ts';
 import type { RealtimeEvent } from './live/realtime.ts';
+import type { ComparisonEvent } from './node/comparison.ts';
 import type { BroadcastEvent } from './node/proxy.ts';
 import type { ReceiverEvent } from './node/receiver.ts';
 import type { SnpEvent } from './node/snp/subscriber.ts';
@@ -51,6 +52,7 @@ export type LogEvent =
   | ReceiverEvent
   | SnpEvent
   | BroadcastEvent
+  | ComparisonEvent
   | RealtimeEvent
   | FaucetEvent
   | HookEvent
@@ -114,6 +116,8 @@ export const levelOf: Record<LogEvent['event'], Exclude<Level, 'silent'>> = {
   event_refused: 'error',
   event_failed: 'error',
   blocks_missing: 'error',
+  node_mismatch: 'error',
+  node_not_compared: 'warn',
   snp_handshake: 'info',
   snp_failing: 'error',
   snp_resumed: 'info',

@@ -5,6 +5,7 @@
 import { OperatorError, PassingError } from '../base/errors.ts';
 import { chainIdText, networkOf } from '../chain/network.ts';
 import { BOOT_ADDRESS } from '../codec/address.ts';
+import { toHex } from '../codec/hex.ts';
 import type { Reader } from '../store/read/index-reader.ts';
 import type { Snapshots } from '../store/read/snapshots.ts';
 import {
@@ -19,6 +20,11 @@ import {
   type Values,
 } from './facts.ts';
 import type { NodeRpc } from './rpc.ts';
+
+export type ComparisonEvent =
+  /** `difference` names what index and node say of a thing. */
+  | { event: 'node_mismatch'; kind: FactKind; difference: string; block_height: number; index_block_hash: string }
+  | { event: 'node_not_compared'; reason: string };
 
 export interface Difference {
   kind: FactKind;
@@ -59,6 +65,9 @@ const MOST_LISTED = 10;
 export function comparison(snapshots: Snapshots, rpc: NodeRpc, options: RequestOptions) {
   const node = new AskedNode(rpc, options);
 
+  /** Height of the newest Bitcoin block that the node knows. */
+  let burnHeight = 0;
+
   const hashAt = (reader: Reader, height: number) => reader.chain.blockHash({ height });
 
   async function blockAt(height: number): Promise<BlockAt | null> {
@@ -93,6 +102,7 @@ export function comparison(snapshots: Snapshots, rpc: NodeRpc, options: RequestO
    */
   async function common(): Promise<CommonBlock | null> {
     const info = await rpc.info();
+    burnHeight = info.burnBlockHeight;
     const { tip, chainId } = await snapshots.read(async (reader) => ({
       tip: await reader.chain.tip(),
       chainId: await reader.chain.chainId(),
@@ -122,12 +132,12 @@ export function comparison(snapshots: Snapshots, rpc: NodeRpc, options: RequestO
     snapshots.read(async (reader) => {
       const hash = await hashAt(reader, at.height);
       if (hash === undefined || Buffer.compare(hash, at.hash) !== 0) throw new TipLostError('a fork came');
-      return fact.index(reader, at);
+      return fact.index(reader, at, burnHeight);
     });
 
   /** What differs of a fact at a block. The index is read after the node, so that a fork is noticed. */
   async function differing(fact: Fact, at: BlockAt): Promise<Difference['values'] | NoAnswer> {
-    const theirs = await fact.node(node, at);
+    const theirs = await fact.node(node, at, burnHeight);
     if (theirs instanceof NoAnswer) return theirs;
     const ours = await inIndex(fact, at);
     if (ours === null) return theirs === null ? [] : [{ name: 'it', index: null, node: 'there' }];
@@ -178,11 +188,10 @@ export function comparison(snapshots: Snapshots, rpc: NodeRpc, options: RequestO
     /**
      * The facts of blocks from one down, each once: as many of each kind as are asked for, of the newest blocks that have
      * them.
-     * @param most of each kind; all if not given
+     * @param most of each kind @param lowest height of the last block that is looked at
      */
-    async *facts(at: BlockAt, most = Number.POSITIVE_INFINITY): AsyncGenerator<Fact> {
+    async *facts(at: BlockAt, { most = Number.POSITIVE_INFINITY, lowest = 0 } = {}): AsyncGenerator<Fact> {
       const seen = new Map(factKinds.map((kind) => [kind, new Set<string>()]));
-      const lowest = most === Number.POSITIVE_INFINITY ? 0 : Math.max(0, at.height - DEEPEST);
       for (let height = at.height; height >= lowest; height--) {
         for (const fact of await snapshots.read((reader) => factsOf(reader, height))) {
           const subjects = seen.get(fact.kind)!;
@@ -196,8 +205,12 @@ export function comparison(snapshots: Snapshots, rpc: NodeRpc, options: RequestO
   };
 }
 
-/** Blocks that a sample is taken of at most: some kinds are rare. */
-const DEEPEST = 20_000;
+/** A difference as a sentence. */
+export function differenceText({ subject, values, first }: Difference): string {
+  const parts = values.map(({ name, index, node }) => `${name} is ${index ?? 'not'} here and ${node ?? 'not'} there`);
+  const since = first === null ? '' : `, from block ${first.height} on (${toHex(first.hash)})`;
+  return `${subject}: ${parts.join('; ')}${since}`;
+}
 
 export const emptyReport = (kind: FactKind): KindReport => ({
   kind,

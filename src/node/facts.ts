@@ -12,7 +12,7 @@ import { toHex } from '../codec/hex.ts';
 import { decodeNakamotoBlock, transactionRoot } from '../codec/nakamoto-block.ts';
 import { decodedTransaction, transactionId } from '../codec/transaction.ts';
 import { strictText } from '../codec/utf8.ts';
-import type { BlockFacts, BlockTransaction } from '../store/queries/blocks/facts.ts';
+import type { AccountFacts, BlockFacts, BlockTransaction } from '../store/queries/blocks/facts.ts';
 import type { Reader } from '../store/read/index-reader.ts';
 import { type NodeRpc, NodeUnreachableError } from './rpc.ts';
 
@@ -51,9 +51,9 @@ export interface Fact {
   subject: string;
   /** Whether it changes from one block to the next, so that the first block at which it differs can be found. */
   changes: boolean;
-  /** After a block that the index has. */
-  index(reader: Reader, at: BlockAt): Promise<Values>;
-  node(node: AskedNode, at: BlockAt): Promise<Values | NoAnswer>;
+  /** After a block that the index has. @param burnHeight height of the newest Bitcoin block that the node knows */
+  index(reader: Reader, at: BlockAt, burnHeight: number): Promise<Values>;
+  node(node: AskedNode, at: BlockAt, burnHeight: number): Promise<Values | NoAnswer>;
 }
 
 export interface RequestOptions {
@@ -150,33 +150,35 @@ const accountFact = (principal: string): Fact => ({
   kind: 'accounts',
   subject: principal,
   changes: true,
-  async index(reader, { height }) {
-    const { balance, locked, unlockHeight, nonce } = await reader.facts.account(principal, height);
-    return accountValues(principal, { balance, locked, unlockHeight, nonce: String(nonce) });
+  async index(reader, { height }, burnHeight) {
+    return accountValues(principal, await reader.facts.account(principal, height), burnHeight);
   },
-  async node(node, { hash }) {
+  async node(node, { hash }, burnHeight) {
     const answer = await node.json(`/v2/accounts/${principal}?proof=0&tip=${bare(hash)}`, Account);
     if (answer === null) return new NoAnswer('status 404');
     if (answer instanceof NoAnswer) return answer;
-    const { balance, locked, unlock_height: unlockHeight, nonce } = answer;
-    return accountValues(principal, {
-      balance: BigInt(balance),
-      locked: BigInt(locked),
-      unlockHeight,
-      nonce: String(nonce),
-    });
+    const account = {
+      balance: BigInt(answer.balance),
+      locked: BigInt(answer.locked),
+      unlockHeight: answer.unlock_height,
+      nonce: BigInt(answer.nonce),
+    };
+    return accountValues(principal, account, burnHeight);
   },
 });
 
-function accountValues(
-  principal: string,
-  { balance, locked, unlockHeight, nonce }: { balance: bigint; locked: bigint; unlockHeight: number; nonce: string },
-): Values {
+/**
+ * A lock that has ended by now counts as none: the index ends it with the first block whose tenure was elected at its height,
+ * as the API always has, and a node by the newest Bitcoin block that the tenure has seen.
+ */
+function accountValues(principal: string, account: AccountFacts, burnHeight: number): Values {
+  const { balance, locked, unlockHeight, nonce } = account;
+  const isLocked = locked > 0n && unlockHeight > burnHeight;
   return {
-    balance: String(balance),
-    locked: String(locked),
-    ...(locked === 0n ? {} : { 'unlock height': String(unlockHeight) }),
-    ...(boots.includes(principal) ? {} : { nonce }),
+    balance: String(isLocked ? balance : balance + locked),
+    locked: String(isLocked ? locked : 0),
+    'unlock height': String(isLocked ? unlockHeight : 0),
+    ...(boots.includes(principal) ? {} : { nonce: String(nonce) }),
   };
 }
 

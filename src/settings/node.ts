@@ -124,6 +124,16 @@ export const nodeSettings = group('Requests to the node', {
     help: "URL of the node's RPC interface, which answers requests below /v2 and /v3",
     accepts: 'the URL of an HTTP server, such as http://127.0.0.1:20443',
   }),
+  verifyNode: setting({
+    commands: ['serve'],
+    flag: '--verify-node <seconds>',
+    variables: ['STACKSIDE_VERIFY_NODE'],
+    type: Type.Union([Type.Null(), Type.Integer({ minimum: 10, maximum: 86_400 })], { default: null }),
+    read: integer,
+    absent: 'never',
+    help: 'Compare what the newest blocks touched with the node, as check --node does, each time this many seconds have passed',
+    accepts: 'a number of seconds from 10 to 86400',
+  }),
   maxTipAge: setting({
     commands: servers,
     flag: '--max-tip-age <seconds>',

@@ -21,12 +21,12 @@ interface Compared {
   reports: Map<FactKind, KindReport>;
 }
 
-async function compared(snapshots: Snapshots, rpc: NodeRpc, most?: number): Promise<Compared> {
+async function compared(snapshots: Snapshots, rpc: NodeRpc, most = Number.POSITIVE_INFINITY): Promise<Compared> {
   const { common, facts, compare } = comparison(snapshots, rpc, atOnce);
   const at = await common();
   if (at === null) throw new Error('the index has no block');
   const reports = new Map(factKinds.map((kind) => [kind, emptyReport(kind)]));
-  for await (const fact of facts(at, most)) await compare(fact, at, reports.get(fact.kind)!);
+  for await (const fact of facts(at, { most })) await compare(fact, at, reports.get(fact.kind)!);
   return { ...at, reports };
 }
 
@@ -74,6 +74,27 @@ test('index and node agree whatever forks came', async () => {
     }),
     { cases: 20, seen },
   );
+});
+
+test('a lock that the node ended by a Bitcoin block of an extended tenure is no difference', async () => {
+  const long = new SimulatedChain({ seed: 4, accounts: 12, staking: 100 });
+  const posted = [long.genesis()];
+  const ended = new Set<string>();
+  while (long.tip.height < 60) {
+    const newTenure = long.tip.height % 6 === 0;
+    posted.push(
+      ...long.mine(long.tip.height === 0 ? null : long.tip.indexBlockHash, { newTenure, newBurnBlock: true }).events,
+    );
+    const { world, burn, burnView } = long.tip;
+    for (const { origin } of long.tip.transactions) {
+      const { address } = origin.account;
+      if (world.locked(address, burn.height) === world.locked(address, burnView.height)) continue;
+      const index = memoryIndex(posted.map(received));
+      ended.add(address);
+      expect(differences(await compared(index, rpcOf(served(long))))).toEqual([]);
+    }
+  }
+  expect(ended.size).toBeGreaterThan(0);
 });
 
 /** What lies are told of. */

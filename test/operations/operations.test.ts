@@ -11,6 +11,7 @@ import { tipAgeLimit } from '../../src/commands/serve/operations.ts';
 import { devnetEvents } from '../../src/devnet/scenario.ts';
 import { clusterMetrics, leaseMetrics, verificationMetrics } from '../../src/metrics/cluster.ts';
 import { snpMetrics } from '../../src/metrics/events.ts';
+import { comparisonMetrics } from '../../src/metrics/server.ts';
 import { NO_NODE, type Serving, serving } from '../support/servers/serving.ts';
 import { type StandInNode, standInNode, TESTNET_INFO } from '../support/servers/stand-in-node.ts';
 import { until } from '../support/time/until.ts';
@@ -69,16 +70,17 @@ function explainedMetrics(): string[] {
 }
 
 test('docs/logs.md explains every metric, and no other', async () => {
-  const ofCluster = new Registry();
-  clusterMetrics(ofCluster, 'a host', () => {
+  const ofOthers = new Registry();
+  clusterMetrics(ofOthers, 'a host', () => {
     throw new Error('nobody collects them');
   });
-  verificationMetrics(ofCluster, () => {
+  verificationMetrics(ofOthers, () => {
     throw new Error('no metric is read');
   });
-  leaseMetrics(ofCluster, () => {
+  leaseMetrics(ofOthers, () => {
     throw new Error('nobody collects them');
   });
+  comparisonMetrics(ofOthers, { compared: 0, mismatches: 0 });
   const streaming = new Registry();
   snpMetrics(streaming, {
     failing: () => null,
@@ -86,7 +88,7 @@ test('docs/logs.md explains every metric, and no other', async () => {
   });
   const text = (await (await server.get('/metrics')).text()) + (await streaming.metrics());
   const served = [...text.matchAll(/^# TYPE (\S+)/gm)].map(([, name = '']) => name);
-  served.push(...ofCluster.getMetricsAsArray().map(({ name }) => name));
+  served.push(...ofOthers.getMetricsAsArray().map(({ name }) => name));
   const isNamed = (explained: string, name: string): boolean =>
     explained.endsWith('*') ? name.startsWith(explained.slice(0, -1)) : name === explained;
   const explained = explainedMetrics();

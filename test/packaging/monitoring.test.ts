@@ -6,6 +6,7 @@ import { type Metric, Registry } from 'prom-client';
 import { dashboard, dashboardFile, queries } from '../../packaging/grafana/dashboard.ts';
 import { clusterMetrics, leaseMetrics, verificationMetrics } from '../../src/metrics/cluster.ts';
 import { snpMetrics } from '../../src/metrics/events.ts';
+import { comparisonMetrics } from '../../src/metrics/server.ts';
 import { serving } from '../support/servers/serving.ts';
 
 const folder = join(import.meta.dir, '../../packaging/prometheus');
@@ -43,13 +44,14 @@ const watched = spyOn(Registry.prototype, 'registerMetric').mockImplementation(f
 });
 beforeAll(async () => {
   await using _server = await serving();
-  // A server has these with --cluster and --snp alone. Nothing reads their values here.
+  // A server has these with --cluster, --verify-node and --snp alone. Nothing reads their values here.
   const unread = (): never => {
     throw new Error('read');
   };
   clusterMetrics(new Registry(), 'a host', unread);
   leaseMetrics(new Registry(), unread);
   verificationMetrics(new Registry(), unread);
+  comparisonMetrics(new Registry(), { compared: 0, mismatches: 0 });
   snpMetrics(new Registry(), { failing: unread, counted: unread });
 });
 afterAll(() => watched.mockRestore());

@@ -141,6 +141,19 @@ export const ServerStatus = Type.Object(
     }),
     node: Type.Object({
       height: orNull('Integer', 'Height of the newest block of the node; null where the node can’t be asked'),
+      compared: Type.Union(
+        [
+          Type.Object({
+            height: Type.Integer({ description: 'Height of the block at which index and node were compared' }),
+            index_block_hash: Type.String({ description: 'Index block hash of this block' }),
+            time: Type.Integer({ description: 'Unix time of the comparison' }),
+            facts: Type.Integer({ description: 'How many facts were compared' }),
+            mismatches: Type.Integer({ description: 'In how many of them index and node differed' }),
+          }),
+          Type.Null(),
+        ],
+        { description: 'The last comparison with the node (`--verify-node`); null before the first' },
+      ),
     }),
     events: Type.Union(
       [

@@ -5,7 +5,7 @@ import { toHex } from '../../codec/hex.ts';
 import {
   type CommonBlock,
   comparison,
-  type Difference,
+  differenceText,
   emptyReport,
   type KindReport,
   TipLostError,
@@ -25,6 +25,9 @@ export interface CheckNodeOptions {
   clock: Clock;
 }
 
+/** Blocks that a sample is taken of at most: some kinds are rare. */
+const DEEPEST = 20_000;
+
 /** Times that a comparison begins anew because a fork took its block away. */
 const MOST_FORKS = 10;
 
@@ -42,7 +45,7 @@ async function compared(
   if (at === null) return null;
   const reports: Reports = new Map(factKinds.map((kind) => [kind, emptyReport(kind)]));
   let count = 0;
-  for await (const fact of facts(at, sample)) {
+  for await (const fact of facts(at, sample === undefined ? {} : { most: sample, lowest: at.height - DEEPEST })) {
     progress(`compared ${count} facts at block ${at.height}: ${fact.kind}`);
     await compare(fact, at, reports.get(fact.kind)!);
     count += 1;
@@ -50,16 +53,9 @@ async function compared(
   return { at, reports };
 }
 
-/** A difference as a sentence. */
-function sentence({ subject, values, first }: Difference): string {
-  const parts = values.map(({ name, index, node }) => `${name} is ${index ?? 'not'} here and ${node ?? 'not'} there`);
-  const since = first === null ? '' : `, from block ${first.height} on (${toHex(first.hash)})`;
-  return `${subject}: ${parts.join('; ')}${since}`;
-}
-
 function problemsOf({ differences, differing }: KindReport): string[] {
   const rest = differing - differences.length;
-  return [...differences.map(sentence), ...(rest === 0 ? [] : [`and ${rest} more`])];
+  return [...differences.map(differenceText), ...(rest === 0 ? [] : [`and ${rest} more`])];
 }
 
 /** What was compared of a kind, and what was not, with the reason. */

@@ -1,4 +1,5 @@
 /** `stackside serve`: takes the node's events and answers the API, until it is told to stop. */
+
 import { Registry } from 'prom-client';
 import type { Steering } from '../../api/devnet.ts';
 import type { Operations } from '../../api/operations.ts';
@@ -43,6 +44,7 @@ import { type EventSources, receiveEvents } from './event-sources.ts';
 import { serverFaucets } from './faucets.ts';
 import { serveHooks } from './hooks.ts';
 import { inspections } from './inspections.ts';
+import { verifyNode } from './node-verification.ts';
 import { importOldNames } from './old-names.ts';
 import { readOrReason, serverOperations } from './operations.ts';
 import { recentLog, systemLog, type ThreadLog } from './recent-log.ts';
@@ -370,6 +372,11 @@ async function startServer(
     const faucets =
       managing === null ? noFaucets : serverFaucets(settings, { ...managing, cluster, snapshots, node, log });
     const served = managing === null ? null : manageHooks(base, managing, cluster);
+    const verification =
+      settings.verifyNode === null
+        ? null
+        : verifyNode({ seconds: settings.verifyNode, snapshots, node, clock, registry, log });
+    if (verification !== null) closing.unshift(verification.stop);
     const rate = new EventRate(clock.now);
     cluster?.start();
     if (managing !== null) {
@@ -392,6 +399,7 @@ async function startServer(
         operations,
         events: events === null ? null : { rate, url: events.url },
         host: () => cluster?.host() ?? null,
+        verified: verification?.last ?? (() => null),
       }),
       history: () => serverHistory(watch.hour),
     };

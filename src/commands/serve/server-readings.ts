@@ -13,6 +13,7 @@ import { openJournalReader } from '../../store/files/journal.ts';
 import { fileSizes, freeBytes } from '../../store/files/status.ts';
 import { isWhole, lowestWholeHeight, type ValueIndex } from '../../store/model/contract.ts';
 import { serverVersion } from '../cli/this-program.ts';
+import type { Verified } from './node-verification.ts';
 
 export interface ServerStatusOptions {
   settings: Pick<Settings, 'mode' | 'data'>;
@@ -22,6 +23,8 @@ export interface ServerStatusOptions {
   events: { rate: EventRate; url: string } | null;
   /** Where this host of a cluster stands; null in a server that shares no log. */
   host: () => ServerStatus['cluster'];
+  /** The last comparison with the node. */
+  verified: () => Verified | null;
 }
 
 const MILLISECONDS = 1000;
@@ -33,6 +36,7 @@ export function serverStatus({
   operations,
   events,
   host,
+  verified,
 }: ServerStatusOptions): () => Promise<ServerStatus> {
   const start = clock.monotonic();
   return async () => {
@@ -47,7 +51,7 @@ export function serverStatus({
       ready,
       reason,
       index: { height, tip_age_seconds },
-      node: { height: node_height },
+      node: { height: node_height, compared: comparedOf(verified()) },
       events:
         events === null
           ? null
@@ -66,6 +70,17 @@ export function serverStatus({
     };
   };
 }
+
+const comparedOf = (last: Verified | null): ServerStatus['node']['compared'] =>
+  last === null
+    ? null
+    : {
+        height: last.height,
+        index_block_hash: last.indexBlockHash,
+        time: Math.floor(last.at / MILLISECONDS),
+        facts: last.compared,
+        mismatches: last.mismatches,
+      };
 
 /** A value with as many digits as a chart shows. */
 const rounded = (value: number): number => Number(value.toPrecision(4));

@@ -141,7 +141,10 @@ const status: ServerReadings['status'] = async () => ({
   ready: true,
   reason: null,
   index: { height: 140, tip_age_seconds: 4 },
-  node: { height: 140 },
+  node: {
+    height: 140,
+    compared: { height: 140, index_block_hash: `0x${'5a'.repeat(32)}`, time: 1_735_700_000, facts: 61, mismatches: 0 },
+  },
   events: { endpoint: '127.0.0.1:3700', per_second: 1.5, last_received_at: 1_700_028_000 },
   cluster: null,
   memory_bytes: 150_000_000,

@@ -1425,7 +1425,10 @@ export interface components {
             ready: boolean;
             reason: string | null;
             index: { height: number | null; tip_age_seconds: number | null; };
-            node: { height: number | null; };
+            node: {
+                height: number | null;
+                compared: { height: number; index_block_hash: string; time: number; facts: number; mismatches: number; } | null;
+            };
             events: { endpoint: string; per_second: number; last_received_at: number | null; } | null;
             cluster: components["schemas"]["HostState"] | null;
             memory_bytes: number;

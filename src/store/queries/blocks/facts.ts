@@ -75,6 +75,16 @@ export type BlockFacts = Stored<
   | 'signer_signatures'
 >;
 
+/** An account's STX in micro-STX, and its next nonce. */
+export interface AccountFacts {
+  /** Without what is locked. */
+  balance: bigint;
+  locked: bigint;
+  /** Bitcoin height at which the lock ends; 0 without one. */
+  unlockHeight: number;
+  nonce: bigint;
+}
+
 type Positions = [first: number, last: number];
 
 /** Each item once. */
@@ -121,7 +131,7 @@ export function factQueries(db: Database) {
     },
 
     /** An account after a block, as a node's `/v2/accounts` has it: amounts in micro-STX. */
-    async account(principal: string, height: number) {
+    async account(principal: string, height: number): Promise<AccountFacts> {
       const id = principalId.get(principal)?.id ?? NOBODY;
       const { received, mined, sent, fees, lastNonce } = states.at(id, height);
       const lock = locked(id, height);

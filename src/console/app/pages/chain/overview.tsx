@@ -88,7 +88,7 @@ function chainFigures(
     {
       name: 'Node’s height',
       value: node.height === null ? '–' : count(node.height),
-      note: node.height === null ? 'its RPC does not answer' : lag(height, node.height),
+      note: node.height === null ? 'its RPC does not answer' : nodeNote(height, node.height, node.compared),
     },
     {
       name: 'Bitcoin height',
@@ -109,6 +109,14 @@ function chainFigures(
     });
   }
   return figures;
+}
+
+/** How far the index is behind the node, or whether both agree. */
+function nodeNote(height: number | null, nodeHeight: number, compared: ServerStatus['node']['compared']) {
+  if (compared === null || nodeHeight > (height ?? 0)) return lag(height, nodeHeight);
+  const { height: at, mismatches } = compared;
+  if (mismatches === 0) return `agrees with the node at block ${count(at)}`;
+  return <strong>{`differs from the node in ${plural(mismatches, 'fact')} at block ${count(at)}`}</strong>;
 }
 
 /** How far the index is behind the node. */

@@ -1,0 +1,116 @@
+/** `--verify-node`: what the newest blocks touched is compared with the node, again and again, beside everything else. */
+
+import type { Registry } from 'prom-client';
+import { type Clock, pause } from '../../base/clock.ts';
+import { OperatorError } from '../../base/errors.ts';
+import { toHex } from '../../codec/hex.ts';
+import { comparisonMetrics } from '../../metrics/server.ts';
+import {
+  type ComparisonEvent,
+  comparison,
+  differenceText,
+  emptyReport,
+  type KindReport,
+  TipLostError,
+} from '../../node/comparison.ts';
+import { type BlockAt, type FactKind, factKinds } from '../../node/facts.ts';
+import { type NodeRpc, NodeUnreachableError } from '../../node/rpc.ts';
+import { NoSnapshotError } from '../../store/model/read-errors.ts';
+import type { Snapshots } from '../../store/read/snapshots.ts';
+
+/** Requests to the node a second: it has its chain to follow, and others ask it, too. */
+const RATE = 20;
+/** Blocks whose facts one comparison takes at most, the newest first: after an outage there may be thousands. */
+const MOST_BLOCKS = 20;
+/** Facts of each kind that one comparison takes at most. */
+const MOST_FACTS = 50;
+
+/** The last comparison that came to an end. */
+export interface Verified {
+  /** The block at which index and node were compared. */
+  height: number;
+  indexBlockHash: string;
+  /** Unix milliseconds. */
+  at: number;
+  compared: number;
+  mismatches: number;
+}
+
+interface VerificationOptions {
+  /** Seconds between two comparisons. */
+  seconds: number;
+  snapshots: Snapshots;
+  node: NodeRpc;
+  clock: Clock;
+  registry: Registry;
+  log: (event: ComparisonEvent) => void;
+}
+
+/** Begins the comparisons. */
+export function verifyNode({ seconds, snapshots, node, clock, registry, log }: VerificationOptions) {
+  const stopping = new AbortController();
+  const { signal } = stopping;
+  const { common, facts, compare } = comparison(snapshots, node, { rate: RATE, clock, signal });
+  const totals = { compared: 0, mismatches: 0 };
+  let last: Verified | null = null;
+  /** The block of the last comparison. */
+  let before: BlockAt | null = null;
+  /** Why the last comparison was not made; null where it was. */
+  let hindrance: string | null = null;
+
+  comparisonMetrics(registry, totals);
+
+  /** Compares what changed since the last comparison. */
+  async function compareNewest(): Promise<void> {
+    const at = await common();
+    if (at === null || (before !== null && Buffer.compare(at.hash, before.hash) === 0)) return;
+    const since = before === null ? 0 : before.height + 1;
+    const lowest = Math.max(Math.min(since, at.height), at.height - MOST_BLOCKS + 1);
+    const reports = new Map<FactKind, KindReport>(factKinds.map((kind) => [kind, emptyReport(kind)]));
+    for await (const fact of facts(at, { most: MOST_FACTS, lowest })) {
+      await compare(fact, at, reports.get(fact.kind)!);
+    }
+    const found = [...reports.values()];
+    const compared = found.reduce((sum, report) => sum + report.compared, 0);
+    const mismatches = found.reduce((sum, report) => sum + report.differing, 0);
+    for (const { kind, differences } of found) {
+      for (const one of differences) {
+        const place = { block_height: at.height, index_block_hash: toHex(at.hash) };
+        log({ event: 'node_mismatch', kind, difference: differenceText(one), ...place });
+      }
+    }
+    totals.compared += compared;
+    totals.mismatches += mismatches;
+    before = at;
+    last = { height: at.height, indexBlockHash: toHex(at.hash), at: clock.now(), compared, mismatches };
+  }
+
+  async function run(): Promise<void> {
+    for (;;) {
+      await pause(clock, seconds * 1000, signal);
+      if (signal.aborted) return;
+      try {
+        await compareNewest();
+        hindrance = null;
+      } catch (error) {
+        // The next comparison takes a fork's blocks. Metrics of their own say that the node or the index is away.
+        if ([TipLostError, NodeUnreachableError, NoSnapshotError].some((known) => error instanceof known)) continue;
+        if (!(error instanceof OperatorError)) throw error;
+        if (error.message !== hindrance) log({ event: 'node_not_compared', reason: error.message });
+        hindrance = error.message;
+      }
+    }
+  }
+
+  const running = run().catch((error: unknown) => {
+    if (!signal.aborted) throw error;
+  });
+  return {
+    /** The last comparison; null before the first. */
+    last: (): Verified | null => last,
+    async stop(): Promise<void> {
+      stopping.abort();
+      await running;
+    },
+  };
+}

@@ -1,0 +1,117 @@
+/** `--verify-node`: comparisons beside the server, by a clock that the test moves. */
+import { afterAll, beforeAll, expect, test } from 'bun:test';
+import { Registry } from 'prom-client';
+import { verifyNode } from '../../src/commands/serve/node-verification.ts';
+import { SimulatedChain } from '../../src/devnet/chain.ts';
+import type { ComparisonEvent } from '../../src/node/comparison.ts';
+import { type NodeRpc, NodeUnreachableError } from '../../src/node/rpc.ts';
+import type { Snapshots } from '../../src/store/read/snapshots.ts';
+import { received } from '../support/data/ingest.ts';
+import { memoryIndex } from '../support/data/memory-index.ts';
+import { atOnce, type Lie, rpcOf, served } from '../support/servers/simulated-rpc.ts';
+import { until } from '../support/time/until.ts';
+
+const chain = new SimulatedChain({ seed: 9, accounts: 8 });
+const events = [chain.genesis()];
+const mine = () => {
+  events.push(...chain.mine(chain.tip.height === 0 ? null : chain.tip.indexBlockHash, { newTenure: true }).events);
+};
+
+let index: Snapshots;
+const snapshots: Snapshots = { read: (request) => index.read(request), close: () => {} };
+const log: ComparisonEvent[] = [];
+let lie: Lie = (_, answer) => answer;
+let isAway = false;
+let isOther = false;
+const asked: string[] = [];
+
+/** The node as it is at the moment. */
+const node: NodeRpc = {
+  request(path, init) {
+    if (isAway) return Promise.reject(new NodeUnreachableError('away'));
+    asked.push(path);
+    return rpcOf(served(chain), (url, answer) => lie(url, answer)).request(path, init);
+  },
+  json: () => Promise.reject(new Error('nobody asks this')),
+  info: () => rpcOf(served(chain), undefined, isOther ? { chainId: 1 } : {}).info(),
+};
+
+/** Waits of the comparison's interval, which the test ends; others end at once. */
+const waits: (() => void)[] = [];
+const clock = {
+  ...atOnce.clock,
+  now: () => 1_700_000_000_000,
+  after(milliseconds: number, call: () => void) {
+    if (milliseconds !== 60_000) return atOnce.clock.after(milliseconds, call);
+    waits.push(call);
+    return () => {};
+  },
+};
+const registry = new Registry();
+let verification: ReturnType<typeof verifyNode>;
+
+/** Lets one comparison run. */
+async function compare(): Promise<void> {
+  await until(() => waits.length === 1);
+  waits.pop()!();
+  await until(() => waits.length === 1);
+}
+
+const counted = async (name: string) => (await registry.getSingleMetric(name)?.get())?.values[0]?.value ?? 0;
+
+beforeAll(() => {
+  for (let height = 0; height < 30; height++) mine();
+  index = memoryIndex(events.map(received));
+  verification = verifyNode({ seconds: 60, snapshots, node, clock, registry, log: (event) => log.push(event) });
+});
+afterAll(() => verification.stop());
+
+test('the newest blocks are compared, and those that came since alone the next time', async () => {
+  expect(verification.last()).toBeNull();
+  await compare();
+  expect(verification.last()).toMatchObject({ height: 30, indexBlockHash: chain.tip.indexBlockHash, mismatches: 0 });
+  const blocks = () => asked.filter((path) => /^\/v3\/blocks\/[0-9a-f]{64}$/.test(path)).length;
+  // A block and its sortition ask for it.
+  expect(blocks()).toBe(40);
+  expect(await counted('stackside_node_compared_total')).toBe(verification.last()?.compared ?? 0);
+  asked.length = 0;
+  await compare();
+  expect(blocks()).toBe(0);
+  mine();
+  index = memoryIndex(events.map(received));
+  await compare();
+  expect(blocks()).toBe(2);
+  expect(verification.last()).toMatchObject({ height: 31, mismatches: 0 });
+  expect(log).toEqual([]);
+});
+
+test('a difference is logged and counted', async () => {
+  mine();
+  index = memoryIndex(events.map(received));
+  lie = async (url, answer) =>
+    url.pathname.startsWith('/v3/transaction/') && answer.ok
+      ? Response.json({ ...((await answer.json()) as object), result: '(err u1)' })
+      : answer;
+  await compare();
+  lie = (_, answer) => answer;
+  const mismatches = verification.last()?.mismatches ?? 0;
+  expect(mismatches).toBeGreaterThan(0);
+  expect(await counted('stackside_node_mismatches_total')).toBe(mismatches);
+  expect(log.splice(0)[0]).toMatchObject({ event: 'node_mismatch', kind: 'transactions', block_height: 32 });
+});
+
+test('a node that is away is asked again, and one of another chain is said once', async () => {
+  mine();
+  index = memoryIndex(events.map(received));
+  isAway = true;
+  await compare();
+  isAway = false;
+  isOther = true;
+  await compare();
+  await compare();
+  isOther = false;
+  expect(log.splice(0)).toEqual([{ event: 'node_not_compared', reason: expect.stringContaining('another chain') }]);
+  expect(verification.last()?.height).toBe(32);
+  await compare();
+  expect(verification.last()).toMatchObject({ height: 33, mismatches: 0 });
+});
