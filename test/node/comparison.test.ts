@@ -61,7 +61,7 @@ test('a sample has the newest of each kind', async () => {
 });
 
 test('index and node agree whatever forks came', async () => {
-  const seen = new Seen({ 'losing blocks': 20, accounts: 100 });
+  const seen = new Seen({ 'losing blocks': 2, accounts: 10 });
   await assertProperty(
     fc.asyncProperty(forks(), async (drawn) => {
       const { chain: forked, events: posted } = grown(drawn);
@@ -72,7 +72,7 @@ test('index and node agree whatever forks came', async () => {
       seen.add('accounts', found.reports.get('accounts')?.compared ?? 0);
       seen.add('losing blocks', posted.filter(({ path }) => path === '/new_block').length - forked.tip.height);
     }),
-    { cases: 20, seen },
+    { cases: 2, seen },
   );
 });
 
