@@ -178,7 +178,7 @@ export interface HistoryWalk {
   readonly lastHash: Uint8Array;
   /** The index's file that it began in, as a reader names it. */
   readonly file: number;
-  place: HistoryPosition;
+  position: HistoryPosition;
   /** What each asset's balance came to so far, by a key of the asset. */
   readonly balances: Map<string, bigint>;
 }

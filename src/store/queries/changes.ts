@@ -1,4 +1,4 @@
-/** What happened since, and whom a block concerns. */
+/** Reads the changes since an earlier one, and the principals and tokens that a block concerns. */
 import type { Database } from 'bun:sqlite';
 import { positionsOf } from '../../chain/position.ts';
 import type { BlockParties, Change, NftMove } from '../model/change.ts';
@@ -11,7 +11,7 @@ export const sql = {
   // The recipient of a coinbase is no party of it.
   transactions: `SELECT position, tx_id, sender_id, sponsor_id, iif(type = ${PAYLOAD.token_transfer}, recipient_id, NULL) AS recipient_id, contract_id
                    FROM transactions WHERE position BETWEEN ?1 AND ?2 ORDER BY position`,
-  // 1: a contract's log, which names nobody.
+  // Logs of contracts name no principals.
   events: `SELECT position, sender_id, recipient_id FROM events
             WHERE position BETWEEN ?1 AND ?2 AND kind > ${EVENT_KIND.log} ORDER BY position, event_index`,
   address: 'SELECT address FROM principals WHERE id = ?1',
@@ -47,14 +47,14 @@ export function changeQueries(db: Database) {
   const nftEvents = prepared<NftRow, [number, number]>(db, sql.nftEvents);
 
   return {
-    /** Id of the last one; 0 before the first. */
+    /** Id of the newest change; 0 before the first. */
     newest: async (): Promise<number> => newest.get()?.id ?? 0,
 
-    /** Changes after one, oldest first. Old changes are forgotten. */
+    /** Changes after one, oldest first. Old changes are removed. */
     after: async (id: number, limit: number): Promise<Change[]> =>
       after.all(id, limit).map((row) => ({ id: row.id, kind: storedChange.nameOf(row.kind), subject: row.subject })),
 
-    /** Principals that a canonical block moved something of. */
+    /** Principals that take part in transactions or asset events of a canonical block. */
     async parties(height: number): Promise<BlockParties> {
       const { first, last } = positionsOf(height);
       const rows = transactions.all(first, last);

@@ -1,4 +1,4 @@
-/** Transactions that wait, or were dropped while they did: look-ups, lists by type and filter, and their places by fee. */
+/** Transactions of the mempool, pending or dropped: look-ups, lists by type and filter, and their ranks by fee. */
 import type { Database } from 'bun:sqlite';
 import type { TransactionType } from '../../codec/transaction.ts';
 import type { Cursor, CursorKey, OffsetPage, Page } from '../model/page.ts';
@@ -63,10 +63,10 @@ interface DetailRow extends PendingRow {
 
 const MICROSECONDS = 1_000_000;
 
-/** Bytes behind every transaction id. */
+/** Bytes greater than every transaction id. */
 const LAST_ID = new Uint8Array(33).fill(0xff);
 
-/** The pending transaction of a row. */
+/** The model of a row. */
 const pendingOf = (row: PendingRow): PendingTransaction => ({
   ...spentOf(row),
   status: mempoolStatus(row.state),
@@ -96,7 +96,7 @@ export function mempoolQueries(db: Database) {
   const ofPrincipalFrom = prepared<PendingRow, [number, Uint8Array, number, number]>(db, sql.ofPrincipalFrom);
   const ofPrincipalBefore = prepared<PendingRow, [number, Uint8Array, number, number]>(db, sql.ofPrincipalBefore);
 
-  /** A list by receipt, newest first, from what finds its rows by the two parts of a key. */
+  /** A list by receipt, newest first. The two functions find its rows by the two parts of a key. */
   const byReceipt = (
     limit: number,
     at: Cursor | null,
@@ -169,7 +169,7 @@ export function mempoolQueries(db: Database) {
 
     find,
 
-    /** A transaction that was announced: as it waits, or as it waited before a block held it. */
+    /** An announced transaction: as it is in the mempool, or as it was there before it was mined. */
     findAnnounced(txId: Uint8Array): PendingTransactionDetail | undefined {
       const row = byId.get(txId) ?? minedById.get(txId);
       return row === null ? undefined : detailOf(row);
@@ -186,7 +186,7 @@ export function mempoolQueries(db: Database) {
   };
 }
 
-/** The most transactions with a higher fee that are counted, so that an answer costs no more where more than these wait. */
+/** Maximum of counted transactions with a higher fee, so that an answer's cost has a bound. */
 const MOST_COUNTED = 10_000;
 
 const higher = `SELECT 1 FROM mempool_transactions WHERE state = ${MEMPOOL_STATE.pending}`;
@@ -198,16 +198,16 @@ export const pendingRankSql = {
   aheadOfType: `SELECT count(*) AS n FROM (${higher} AND type = ?3 AND fee > ?1 LIMIT ?2)`,
 };
 
-/** @param most transactions that are counted; another number than usual is for tests */
+/** @param most maximum of counted transactions; tests use another than the default */
 export function pendingRank(db: Database, most = MOST_COUNTED) {
   const pending = prepared<Stored<'mempool_transactions', 'type' | 'fee'>, [Uint8Array]>(db, pendingRankSql.pending);
   const ahead = prepared<{ n: number }, [string, number]>(db, pendingRankSql.ahead);
   const aheadOfType = prepared<{ n: number }, [string, number, number]>(db, pendingRankSql.aheadOfType);
 
-  const placeAfter = (higherFees: number): number | null => (higherFees > most ? null : higherFees + 1);
+  const rankAfter = (higherFees: number): number | null => (higherFees > most ? null : higherFees + 1);
 
   return {
-    /** Where the fee of a pending transaction stands; null for what doesn't wait. */
+    /** Rank of a pending transaction by fee; null where the transaction isn't pending. */
     async feeRank(txId: Uint8Array): Promise<FeeRank | null> {
       const row = pending.get(txId);
       if (row === null) return null;
@@ -215,8 +215,8 @@ export function pendingRank(db: Database, most = MOST_COUNTED) {
         (number) => aheadOfType.get(row.fee, most + 1, number)?.n ?? 0,
       );
       return {
-        ofAll: placeAfter(ahead.get(row.fee, most + 1)?.n ?? 0),
-        ofType: placeAfter(ofType.reduce((sum, n) => sum + n, 0)),
+        ofAll: rankAfter(ahead.get(row.fee, most + 1)?.n ?? 0),
+        ofType: rankAfter(ofType.reduce((sum, n) => sum + n, 0)),
       };
     },
   };
@@ -225,7 +225,7 @@ export function pendingRank(db: Database, most = MOST_COUNTED) {
 const pendingOfOneType = `SELECT ${pendingColumns}, m.size FROM mempool_transactions m ${waiting.joins}
                   WHERE m.state = ${MEMPOOL_STATE.pending} AND m.type = ?1`;
 /**
- * The columns of the index that follow the type, and then the id, by which the few that are alike are sorted. Fees are
+ * The columns of the index after the type, and the id, which orders the few rows that are equal in them. Fees are
  * length-prefixed, so that their texts compare as numbers.
  */
 const key = '(m.fee, m.receipt_block_height, m.size, m.tx_id)';
@@ -254,7 +254,7 @@ const keyOf = ({ fee, receipt_block_height, size, tx_id }: Row): Key => [
 ];
 const soughtBy = (key: CursorKey): Sought => [textAt(key, 0), numberAt(key, 1), numberAt(key, 2), bytesAt(key, 3)];
 
-/** Compares keys part by part: negative where the first is less. */
+/** Compares keys part by part: negative where `a` is less. */
 function compared(a: Key, b: Key): number {
   const at = a.findIndex((part, index) => part !== b[index]);
   if (at === -1) return 0;
@@ -268,7 +268,7 @@ export function pendingOfType(db: Database) {
   const before = prepared<Row, [number, number, ...Sought]>(db, pendingOfTypeSql.before);
   const oldest = prepared<Stored<'mempool_transactions', 'tx_id' | 'received_at'>, []>(db, pendingOfTypeSql.oldest);
 
-  /** The page of a type whose payloads have one or several wire ids: the rows of each are merged. */
+  /** A page of a type. A type's payloads have one or several wire ids, whose rows are merged. */
   function page(type: TransactionType, limit: number, at: Cursor | null): Page<PendingTransaction> {
     const numbers = typeNumbers(type);
     const merged = (sign: 1 | -1, most: number, rowsOf: (number: number) => Row[]): Row[] =>
@@ -295,7 +295,7 @@ export function pendingOfType(db: Database) {
     ofType: async (type: TransactionType, limit: number, at: Cursor | null): Promise<Page<PendingTransaction>> =>
       page(type, limit, at),
 
-    /** What waits the longest, since a time in Unix seconds; null where nothing waits. */
+    /** The transaction that is pending the longest, with its receipt in Unix seconds; null where none is pending. */
     async oldest(): Promise<{ txId: Uint8Array; receiptTime: number } | null> {
       const row = oldest.get();
       return row === null ? null : { txId: row.tx_id, receiptTime: Math.round(row.received_at / MICROSECONDS) };
@@ -357,10 +357,10 @@ export function pendingSearch(db: Database, mempool: MempoolQueries) {
   const detailsOf = (rows: readonly { tx_id: Uint8Array }[]): PendingTransactionDetail[] =>
     rows.flatMap(({ tx_id }) => mempool.find(tx_id) ?? []);
 
-  /** All that pass, in no order; null where nothing narrows. What waits for one account is few. */
+  /** All rows that match, unordered; null where no principal narrows the list. An account has few pending transactions. */
   function narrowed(filter: PendingFilter): KeyRow[] | null {
     const ids = [filter.sender, filter.recipient, filter.principal].map((of) => (of === null ? null : idOf(of)));
-    // A principal that the index never met has nothing waiting.
+    // A principal that isn't in the index has no pending transactions.
     if (ids.includes(undefined)) return [];
     const [sender, recipient, party] = ids;
     if (sender != null) return ofSender.all(sender, recipient ?? null);
@@ -385,7 +385,7 @@ export function pendingSearch(db: Database, mempool: MempoolQueries) {
       return { items: detailsOf(rows.slice(offset, offset + limit)), total: rows.length };
     },
 
-    /** Fee and size of each transaction that waits. */
+    /** Fee and size of each pending transaction. */
     feesAndSizes: async (): Promise<PendingFeeAndSize[]> =>
       feesAndSizes.all().map(({ type, fee, receipt_block_height, size }) => ({
         type: typeName(type),

@@ -10,7 +10,7 @@ import { PAYLOAD, storedNameOperation } from '../rows/enums.ts';
 import { heightIn } from '../rows/expressions.ts';
 import { prepared, type Stored } from '../rows/statement.ts';
 
-/** The condition that nothing was done on the chain with a name from before it. */
+/** Condition: no operation on the chain concerns a name from before the chain. */
 const untouched = 'NOT EXISTS (SELECT 1 FROM names n WHERE n.name = o.name)';
 
 const firstTransfer = `SELECT tx_id FROM transactions WHERE position BETWEEN ?1 AND ?2 AND type = ${PAYLOAD.token_transfer}`;
@@ -26,9 +26,9 @@ export const sql = {
   oldName: 'SELECT namespace, owner FROM old_names WHERE name = ?1',
   oldNamesOfOwner: `SELECT o.name FROM old_names o WHERE o.owner = ?1 AND o.name > ?2 AND ${untouched}
                      ORDER BY o.name LIMIT ?3`,
-  // What began the chain, with all that was there from the start.
+  // The transaction that began the chain, with all balances and names of its start.
   genesis: `${firstTransfer} AND genesis_block_time IS NOT NULL ORDER BY position LIMIT 1`,
-  // Old nodes announced in block 1 what others announce in block 0.
+  // Old nodes announce in block 1 the transactions that others announce in block 0.
   firstTransfer: `${firstTransfer} ORDER BY position LIMIT 1`,
   last: `SELECT n.namespace, o.operation, t.tx_id, p.address AS sender
            FROM names n JOIN name_operations o USING (name, position, event_index)
@@ -52,7 +52,7 @@ interface OperationRow
 
 type OldNameRow = Stored<'old_names', 'namespace' | 'owner'>;
 
-/** Whose a name is, by the token that is the name. */
+/** Owners of names, by the tokens of the names. */
 function nameOwners(db: Database) {
   const asset = prepared<Stored<'assets', 'id'>, [string]>(db, sql.asset);
   const principal = prepared<Stored<'principals', 'id'>, [string]>(db, sql.principal);
@@ -61,7 +61,7 @@ function nameOwners(db: Database) {
   const assetIds = (): number[] =>
     NAME_ASSETS.map((identifier) => asset.get(identifier)?.id).filter((id) => id !== undefined);
   return {
-    /** Undefined where the chain, as far as it is known, never minted the token. */
+    /** The owner of a name's token; undefined where the known chain never minted it. */
     of(name: string): string | undefined {
       const value = nameToken(name);
       if (value === null) return undefined;
@@ -71,7 +71,7 @@ function nameOwners(db: Database) {
       }
       return undefined;
     },
-    /** The names whose tokens an address has, in batches between which others have their turn. */
+    /** The names whose tokens an address has, in batches, between which the caller may yield to other work. */
     *namesOf(address: string): Generator<string[]> {
       const id = principal.get(address)?.id;
       if (id === undefined) return;
@@ -87,7 +87,7 @@ function nameOwners(db: Database) {
   };
 }
 
-/** @param turns shares the thread */
+/** @param turns yields to other work between batches */
 export function nameQueries(db: Database, turns: Turns) {
   const names = prepared<{ name: string }, [number, number]>(db, sql.names);
   const namesOfNamespace = prepared<{ name: string }, [string, number, number]>(db, sql.namesOfNamespace);
@@ -103,7 +103,7 @@ export function nameQueries(db: Database, turns: Turns) {
   const zonefiles = zonefileQueries(db);
   const subdomains = subdomainQueries(db, genesisId);
 
-  /** Null where the index doesn't begin with the chain. */
+  /** The transaction that began the chain; null where the index doesn't have the chain's beginning. */
   function genesisId(): Uint8Array | null {
     const { first, last: end } = positionsOf(FIRST);
     return (genesis.get(first, end) ?? firstTransferOf.get(first, end))?.tx_id ?? null;
@@ -140,27 +140,27 @@ export function nameQueries(db: Database, turns: Turns) {
       if (!namespaces.isOpen(its)) return undefined;
       return namesOfNamespace.all(its, NAMES_OF_PAGE, page * NAMES_OF_PAGE).map(({ name }) => name);
     },
-    /** Namespaces that are open, in order. */
+    /** Open namespaces, in order. */
     namespaces: async (): Promise<string[]> => namespaces.all(),
     /** Undefined where the namespace is not open. */
     price: async (its: string): Promise<PriceFunction | undefined> => namespaces.price(its),
-    /** Undefined where it is unknown or revoked. */
+    /** Undefined where the name is unknown or revoked. */
     find: async (name: string): Promise<NameInfo | undefined> => find(name),
-    /** Undefined where it is unknown, or its name is revoked. */
+    /** Undefined where the subdomain is unknown, or its name is revoked. */
     findSubdomain: async (name: string): Promise<SubdomainInfo | undefined> => findSubdomain(name),
-    /** Who resolves the subdomains of its name that are not declared; undefined where none is. */
+    /** URL of the resolver of a name's undeclared subdomains; undefined where there is none. */
     resolver: async (name: string): Promise<string | undefined> => subdomains.resolverOf(parentOf(name)),
     /**
-     * The zonefile of a name or subdomain; empty where it never reached us.
-     * @param hash of a zonefile it has or had; null for the newest
-     * @returns undefined where there is no such name, or it never had that zonefile
+     * The zonefile of a name or subdomain; empty where it was never received.
+     * @param hash of one of its present or former zonefiles; null for the newest
+     * @returns undefined where the name doesn't exist, or never had that zonefile
      */
     async zonefile(name: string, hash: Uint8Array | null): Promise<string | undefined> {
       if (isSubdomain(name)) return isActive(parentOf(name)) ? subdomains.zonefile(name, hash) : undefined;
       if (!isActive(name)) return undefined;
       return hash === null ? zonefiles.newest(name).text : zonefiles.withHash(name, hash);
     },
-    /** Subdomains of a name, in order; none of a name that is unknown or revoked. */
+    /** Subdomains of a name, in order; none where the name is unknown or revoked. */
     subdomains: async (name: string): Promise<string[]> =>
       isActive(name) ? subdomains.ofName(name, turns.longWork()) : [],
     /** Names and subdomains of an address, in no order. */
@@ -173,14 +173,14 @@ export function nameQueries(db: Database, turns: Turns) {
           await pause();
         }
       };
-      // Only the newest declaration says whose a subdomain is.
+      // The owner of a subdomain is that of its newest declaration.
       await addThose(await subdomains.everOf(address, pause), (name) => findSubdomain(name)?.owner === address);
-      // The token of a name from before the chain is first seen when it moves.
+      // A name from before the chain has no token until it is first transferred.
       await addThose(await allNames(oldNamesOfOwner, address, pause), (name) => owners.of(name) === undefined);
       for (const names of owners.namesOf(address)) await addThose(names, isActive);
       return its;
     },
-    /** Changes with every attachment that comes, and with the names from before the chain. */
+    /** Changes with every new attachment, and with the import of names from before the chain. */
     version: async (): Promise<string> => {
       const row = version.get();
       return `${row?.attachment ?? 0}-${row?.old ?? 0}`;
@@ -192,7 +192,7 @@ const [IMPORT, REGISTER, RENEWAL] = (['name-import', 'name-register', 'name-rene
   storedNameOperation.numberOf,
 );
 
-/** Height from which on what was before the chain counts. */
+/** Height at which the leases of names from before the chain begin. */
 const FIRST = 1;
 
 export const namespacesSql = {
@@ -220,7 +220,7 @@ function namespaceQueries(db: Database) {
   const oldNamespace = prepared<PriceRow & { lifetime: number }, [string]>(db, namespacesSql.oldNamespace);
   const leased = prepared<Stored<'name_operations', 'position' | 'operation'>, [string]>(db, namespacesSql.leased);
 
-  /** @param opened where its namespace was launched; null where it was before the chain, or isn't yet */
+  /** @param opened position at which its namespace was launched; null before the chain or before the launch */
   function leaseStart(name: string, opened: number | null, isOld: boolean): number | null {
     const lease = leased.get(name);
     if (lease === null) return isOld ? FIRST : null;
@@ -229,7 +229,7 @@ function namespaceQueries(db: Database) {
   }
 
   return {
-    /** Namespaces that are open, in order. */
+    /** Open namespaces, in order. */
     all: (): string[] => namespaces.all().map((row) => row.namespace),
 
     isOpen: (its: string): boolean => namespace.get(its) !== null || oldNamespace.get(its) !== null,
@@ -248,9 +248,9 @@ function namespaceQueries(db: Database) {
     },
 
     /**
-     * Height at which the lease of a name of the namespace ends; 0 while the namespace is not open. The contract leases a
-     * name from its registration or renewal on, an imported one from its namespace's launch.
-     * @param isOld whether there was such a name before the chain
+     * Height at which the lease of a name ends; 0 while its namespace is not open. The contract leases a name from its
+     * registration or renewal on, and an imported name from the launch of its namespace.
+     * @param isOld whether the name existed before the chain
      */
     leaseEnd(name: string, its: string, isOld: boolean): number {
       const opened = namespace.get(its);
@@ -261,7 +261,7 @@ function namespaceQueries(db: Database) {
   };
 }
 
-/** A subdomain counts while the transaction that declared it is where its attachment says. */
+/** A declaration of a subdomain counts while its transaction is in the block that its attachment names. */
 const declared = `subdomains s JOIN attachments a ON a.id = s.attachment_id
   CROSS JOIN transactions t ON t.tx_id = a.tx_id
   CROSS JOIN blocks b ON b.height = ${heightIn('t.position')} AND b.index_block_hash = a.index_block_hash`;
@@ -271,17 +271,17 @@ export const subdomainsSql = {
   oldSubdomainsOfOwner:
     'SELECT subdomain AS name FROM old_subdomains WHERE owner = ?1 AND subdomain > ?2 ORDER BY subdomain LIMIT ?3',
   oldResolver: 'SELECT resolver FROM old_subdomains WHERE name = ?1 ORDER BY subdomain DESC LIMIT 1',
-  // The newest declaration; of several in one zonefile the last.
+  // The newest declaration; of several in one zonefile the last one.
   subdomain: `SELECT s.owner, s.resolver, s.zonefile, t.tx_id FROM ${declared}
                WHERE s.subdomain = ?1 ORDER BY t.position DESC, s.record DESC LIMIT 1`,
-  // The query returns as many rows as were ever declared for one subdomain.
+  // As many rows as a subdomain has declarations.
   declarations: `SELECT s.zonefile FROM ${declared} WHERE s.subdomain = ?1 ORDER BY t.position DESC, s.record DESC`,
   subdomainsOfName: `SELECT s.subdomain AS name FROM ${declared} WHERE s.name = ?1 AND s.subdomain > ?2
                      UNION SELECT subdomain FROM old_subdomains WHERE name = ?1 AND subdomain > ?2
                      ORDER BY name LIMIT ?3`,
   subdomainsOfOwner: `SELECT DISTINCT s.subdomain AS name FROM ${declared} WHERE s.owner = ?1 AND s.subdomain > ?2
                        ORDER BY s.subdomain LIMIT ?3`,
-  // By the updates of the name, newest first: it may have declared any number of subdomains.
+  // Walks the updates of the name, newest first, since a name may have declared any number of subdomains.
   resolver: `SELECT s.resolver
                FROM name_operations o CROSS JOIN transactions t ON t.position = o.position
                CROSS JOIN blocks b ON b.height = ${heightIn('o.position')}
@@ -299,12 +299,12 @@ interface NameRow {
   name: string;
 }
 
-/** Names of a batch. */
+/** Number of names in a batch. */
 const BATCH = 200;
 
 /**
- * The names that a statement finds of a subject, in order, in batches between which others have their turn.
- * @param batch is given the subject, the name before the first one, and their number
+ * All names that a statement finds for a subject, in order, in batches between which it yields to other work.
+ * @param batch its parameters are the subject, the name before the batch's first, and the batch's size
  */
 async function allNames(
   batch: Statement<NameRow, [string, string, number]>,
@@ -320,7 +320,7 @@ async function allNames(
   }
 }
 
-/** Hash of a subdomain's zonefile, which is shorter than that of a name's. */
+/** Hash of a subdomain's zonefile, which is shorter than the hash of a name's zonefile. */
 const subdomainHash = (zonefile: Uint8Array): Uint8Array => sha256(zonefile).subarray(16);
 
 /** The name that a subdomain is part of: its last two labels. */
@@ -329,8 +329,8 @@ const parentOf = (subdomain: string): string => subdomain.split('.').slice(-2).j
 const isSubdomain = (name: string): boolean => name.split('.').length > 2;
 
 /**
- * Queries on subdomains of names that are not revoked. @param genesisId the transaction that stands for what was
- * before the chain
+ * Queries of subdomains whose names are not revoked.
+ * @param genesisId returns the transaction that began the chain, for subdomains from before it
  */
 function subdomainQueries(db: Database, genesisId: () => Uint8Array | null) {
   const subdomain = prepared<SubdomainRow, [string]>(db, subdomainsSql.subdomain);
@@ -367,13 +367,13 @@ function subdomainQueries(db: Database, genesisId: () => Uint8Array | null) {
       return old !== null && isAsked(old.zonefile_hash) ? old.zonefile : undefined;
     },
 
-    /** Who resolves the subdomains of a name that are not declared; undefined where none is. */
+    /** URL of the resolver of a name's undeclared subdomains; undefined where there is none. */
     resolverOf: (name: string): string | undefined => (resolver.get(name) ?? oldResolver.get(name))?.resolver,
 
     /** Subdomains of a name, in order. */
     ofName: (name: string, pause: Pause): Promise<string[]> => allNames(ofName, name, pause),
 
-    /** Subdomains that were ever declared for an address, each once. */
+    /** Subdomains with a present or former declaration for an address, each once. */
     everOf: async (address: string, pause: Pause): Promise<Set<string>> =>
       new Set([...(await allNames(ofOwner, address, pause)), ...(await allNames(oldOfOwner, address, pause))]),
   };
@@ -405,14 +405,14 @@ function zonefileQueries(db: Database) {
 
   const oldText = (hash: Uint8Array): string => oldZonefile.get(hash)?.content ?? '';
 
-  /** The text of a zonefile that an operation named; empty where it never reached us. */
+  /** The text of a zonefile that an operation named; empty where it was never received. */
   function textOf(row: HashRow): string {
     const found = attachment.get(row.position, row.zonefile_hash);
     return found === null ? oldText(row.zonefile_hash) : lossyText(found.content);
   }
 
   return {
-    /** An operation without a zonefile leaves the one before in place. The hash is null where there never was one. */
+    /** The newest zonefile of a name: an operation without one leaves it. The hash is null where the name never had one. */
     newest(name: string): { hash: Uint8Array | null; text: string } {
       const row = newestHash.get(name);
       if (row !== null) return { hash: row.zonefile_hash, text: textOf(row) };

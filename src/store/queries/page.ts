@@ -1,22 +1,22 @@
-/** Keyset pagination: a page is found by a key of the list's order, at the same cost wherever it is. */
+/** Keyset pagination: a page is found by a key in the list's order, at the same cost anywhere in the list. */
 import { type Cursor, type CursorKey, type CursorSide, HEAD, type Page } from '../model/page.ts';
 import { UnreadableCursorError } from '../model/read-errors.ts';
 
-/** What finds the rows of a list by keys, whether or not a key has a row. */
+/** Finds the rows of a list by keys, whether or not a row has the key. */
 interface PageSource<Row, Item, Total extends number | null = number> {
   limit: number;
   /** The page to read; null for the first. */
   at: Cursor | null;
   total: Total;
-  /** Returns up to `count` rows in list order, from the key on (and with it), or from the head. */
+  /** Returns up to `count` rows in list order, from the key on (inclusive), or from the head. */
   rowsFrom(key: CursorKey | null, count: number): Row[];
-  /** Returns up to `count` rows in reverse order that are before the key. */
+  /** Returns up to `count` rows before the key, in reverse order. */
   rowsBefore(key: CursorKey, count: number): Row[];
   keyOf(row: Row): CursorKey;
   itemOf(row: Row): Item;
 }
 
-/** What reads from a place in the other direction. */
+/** The side that reads from the same position in the other direction. */
 const turned: Readonly<Record<CursorSide, CursorSide>> = {
   from: 'before',
   before: 'from',
@@ -27,10 +27,10 @@ const turned: Readonly<Record<CursorSide, CursorSide>> = {
 /** Whether a page reads towards the head of its list. */
 const isBackwards = ({ side }: Cursor): boolean => side === 'before' || side === 'until';
 
-/** Whether a cursor's place is behind the item of its key, and not in front of it. */
+/** Whether a cursor's position is behind the item of its key, and not in front of it. */
 export const isBehind = ({ side }: Cursor): boolean => side === 'after' || side === 'until';
 
-/** The page whose place is in front of a key's item, read in the direction of another page. */
+/** The cursor in front of a key's item that reads in the direction of another cursor. */
 export const movedTo = (key: CursorKey, like: Cursor | null): Cursor => ({
   side: like !== null && isBackwards(like) ? 'before' : 'from',
   key,
@@ -39,26 +39,26 @@ export const movedTo = (key: CursorKey, like: Cursor | null): Cursor => ({
 const isSame = (a: CursorKey, b: CursorKey): boolean =>
   a.length === b.length && a.every((part, index) => part === b[index]);
 
-/** @throws UnreadableCursorError where a cursor's key is not of the parts that the keys of its list have */
+/** @throws UnreadableCursorError where a cursor's key has other parts than the keys of the list */
 function requireForm(key: CursorKey, like: CursorKey): void {
   if (key.length === like.length && key.every((part, index) => typeof part === typeof like[index])) return;
   throw new UnreadableCursorError(`the cursor's key doesn't have the ${like.length} parts of a key of this list`);
 }
 
-/** What finds the rows of a list whose rows take long to find. */
+/** A PageSource whose rows take long to find. */
 interface LongPageSource<Row, Item, Total extends number | null = number>
   extends Omit<PageSource<Row, Item, Total>, 'rowsFrom' | 'rowsBefore'> {
   rowsFrom(key: CursorKey | null, count: number): Promise<Row[]>;
   rowsBefore(key: CursorKey, count: number): Promise<Row[]>;
 }
 
-/** What a page is made of: rows that are asked for one after the other, and given when they are there. */
+/** Makes a page: yields queries for rows one after the other, and receives their rows. */
 type Asking<Row, Made> = Generator<Row[] | Promise<Row[]>, Made, Row[]>;
 type AnySource<Row, Item, Total extends number | null> =
   | PageSource<Row, Item, Total>
   | LongPageSource<Row, Item, Total>;
 
-/** Returns up to `count` rows, the nearest to the cursor's place first. */
+/** Returns up to `count` rows, the nearest to the cursor first. */
 function* rowsAt<Row>(
   { rowsFrom, rowsBefore, keyOf }: Pick<AnySource<Row, unknown, null>, 'rowsFrom' | 'rowsBefore' | 'keyOf'>,
   { side, key }: Cursor,
@@ -84,9 +84,9 @@ function* rowsAt<Row>(
 }
 
 /**
- * The page that a cursor names. A page that reads backwards is short where the list begins: it is never filled up with
- * items behind its cursor, which another page shows. A page without items still leads to those around its place.
- * @throws UnreadableCursorError where the cursor's key is none of this list
+ * Reads the page that a cursor names. A page that reads backwards is short at the head of the list: it is never filled up
+ * with items behind its cursor, which belong to another page. A page without items still has cursors of its neighbours.
+ * @throws UnreadableCursorError where the cursor's key can't be a key of this list
  */
 export function keysetPage<Row, Item, Total extends number | null = number>(
   source: PageSource<Row, Item, Total>,
@@ -97,7 +97,7 @@ export function keysetPage<Row, Item, Total extends number | null = number>(
   return asked.value;
 }
 
-/** The page that a cursor names of a list whose rows take long to find, as {@link keysetPage}. */
+/** Reads the page that a cursor names, as {@link keysetPage}, from a list whose rows take long to find. */
 export async function longKeysetPage<Row, Item, Total extends number | null = number>(
   source: LongPageSource<Row, Item, Total>,
 ): Promise<Page<Item, Total>> {
@@ -129,14 +129,14 @@ function* pageOf<Row, Item, Total extends number | null>(
   return {
     items: rows.map(source.itemOf),
     total: source.total,
-    // Items may come to be before the first page: its cursor names the item it began with then.
+    // New items may be added before the first page, so its cursor names its present first item.
     current: at.key.length === 0 && first !== undefined ? { side: 'from', key: keyOf(first) } : at,
     next: isFollowed ? next : null,
     previous: isPreceded ? previous : null,
   };
 }
 
-/** The page of an offset behind which a list has nothing. */
+/** The empty page for an offset behind the end of a list. */
 export const pageBeyond = <Item>(total: number): Page<Item> => ({
   items: [],
   total,
@@ -146,8 +146,8 @@ export const pageBeyond = <Item>(total: number): Page<Item> => ({
 });
 
 /**
- * Rows with the first part of the key, and if those are too few, rows beyond it: where the parts of a key are ordered in
- * opposite directions, no one comparison finds both.
+ * Rows with the first part of the key and, if they are too few, rows beyond it. For lists whose key has parts in opposite
+ * orders, so that no single comparison finds both.
  */
 export function equalThenBeyond<Row>(
   count: number,
@@ -158,21 +158,21 @@ export function equalThenBeyond<Row>(
   return rows.length < count ? [...rows, ...beyond(count - rows.length)] : rows;
 }
 
-/** The n-th part of a key as text. @throws UnreadableCursorError where it is none */
+/** The n-th part of a key as text. @throws UnreadableCursorError where it is not text */
 export function textAt(key: CursorKey, index: number): string {
   const part = key[index];
   if (typeof part === 'string') return part;
   throw new UnreadableCursorError(`part ${index} of the cursor's key is not a text`);
 }
 
-/** The n-th part of a key as a number. @throws UnreadableCursorError where it is none */
+/** The n-th part of a key as a number. @throws UnreadableCursorError where it is not a number */
 export function numberAt(key: CursorKey, index: number): number {
   const part = key[index];
   if (typeof part === 'number') return part;
   throw new UnreadableCursorError(`part ${index} of the cursor's key is not a number`);
 }
 
-/** The n-th part of a key as bytes, from the hex it holds. @throws UnreadableCursorError where it holds none */
+/** The n-th part of a key, which is hex, as bytes. @throws UnreadableCursorError where it is not hex */
 export function bytesAt(key: CursorKey, index: number): Uint8Array {
   const hex = textAt(key, index);
   if (/^([0-9a-f]{2})*$/.test(hex)) return Uint8Array.fromHex(hex);

@@ -1,6 +1,6 @@
 /**
- * What an account's history came to at any height: the last checkpoint at or before it, and the few transactions and
- * rewards that follow that. The writer makes each checkpoint in the same way of the one before.
+ * An account's sums at any height: those of the last checkpoint at or before it, plus the few transactions and rewards after
+ * the checkpoint. The writer makes each checkpoint from the one before in the same way.
  */
 import type { Database } from 'bun:sqlite';
 import { positionsOf } from '../../../chain/position.ts';
@@ -9,10 +9,10 @@ import { decimalOf, exactInteger } from '../../rows/amounts.ts';
 import { AFFECTED, PAYLOAD, TOKEN } from '../../rows/enums.ts';
 import { type AsText, prepared, type Stored } from '../../rows/statement.ts';
 
-/** A checkpoint is set by the block in which an account's transactions and rewards reach or pass a multiple of this. */
+/** A block writes a checkpoint of each account whose number of transactions and rewards reaches a multiple of this. */
 export const CHECKPOINT_EVERY = 64;
 
-/** What a miner's reward adds up from. */
+/** Columns that add up to a miner's reward. */
 export const REWARD_PARTS = ['coinbase', 'fees_anchored', 'fees_streamed_confirmed', 'fees_streamed_produced'] as const;
 
 export const sql = {
@@ -71,7 +71,7 @@ type SumsRow = Stored<'token_checkpoints', 'sent' | 'received'>;
 
 type InvolvementsRow = Pick<CheckpointRow, 'transactions' | 'sponsored_only' | 'events'>;
 
-/** What a list of an account has, of what checkpoints count. */
+/** The length of each list of an account, from its checkpoint. */
 const counted = {
   transactions: ({ transactions }: CheckpointRow) => transactions,
   moreThanSponsored: (row: CheckpointRow) => row.transactions - row.sponsored_only,
@@ -80,8 +80,8 @@ const counted = {
 } as const;
 export type Counted = keyof typeof counted;
 
-/** Where a list that is read newest first is to be entered, and how many of its items to pass over from there. */
-export interface Entry {
+/** Where to start reading a list, newest first, and how many of its items to skip from there. */
+export interface ListStart {
   last: number;
   offset: number;
 }
@@ -94,7 +94,7 @@ interface NumberedTokenSums extends TokenSums {
 
 export type AccountStates = ReturnType<typeof accountStates>;
 
-/** The last checkpoint at or before a height, and the range of what follows it up to that height. */
+/** Finds the last checkpoint at or before a height, and the range between it and the height. */
 function tails(db: Database) {
   const checkpoint = prepared<CheckpointRow, [number, number]>(db, sql.checkpoint);
   return (principal: number, height: number) => {
@@ -105,13 +105,13 @@ function tails(db: Database) {
 }
 type TailOf = ReturnType<typeof tails>;
 
-/** What a principal's tokens came to at any height, through this connection. */
+/** Sums of a principal's tokens at any height. */
 function tokenStates(db: Database, tailOf: TailOf) {
   const tokenChanges = prepared<TokenRow & SumsRow, [number, number, number]>(db, sql.tokenChanges);
   const nextToken = prepared<TokenRow, [number, number, number]>(db, sql.nextToken);
   const tokenCheckpoint = prepared<SumsRow, [number, number, number, number]>(db, sql.tokenCheckpoint);
 
-  /** What tokens changed by since the last checkpoint, up to a height. */
+  /** Changes of tokens between the last checkpoint and a height. */
   function changedTokens(principal: number, height: number): Map<string, NumberedTokenSums> {
     const { first, end } = tailOf(principal, height);
     const sums = new Map<string, NumberedTokenSums>();
@@ -146,14 +146,14 @@ function tokenStates(db: Database, tailOf: TailOf) {
         return { token, assetId, ...sum(tokenSums(principal, token, assetId, height), change) };
       }),
 
-    /** Base units of a fungible token that the principal has after the block of a height. */
+    /** Balance of a fungible token after the block of a height, in base units. */
     ftBalance(principal: number, assetId: number, height: number): bigint {
       const change = changedTokens(principal, height).get(`${TOKEN.ft} ${assetId}`);
       const { sent, received } = sum(tokenSums(principal, TOKEN.ft, assetId, height), change);
       return received - sent;
     },
 
-    /** Every token that the principal took part in an event of, up to a height. */
+    /** Sums of every token with an event up to a height in which the principal took part. */
     tokens(principal: number, height: number): NumberedTokenSums[] {
       const found = changedTokens(principal, height);
       for (
@@ -182,14 +182,14 @@ export function accountStates(db: Database) {
   const transfers = prepared<{ found: number }, [number, number, number]>(db, sql.transfers);
   const memoTransfers = prepared<{ found: number }, [number, number, number]>(db, sql.memoTransfers);
 
-  /** Transfers to a principal from one position to another. */
+  /** Number of transfers to a principal between two positions, inclusive. */
   const inboundBetween = (principal: number, first: number, last: number): number =>
     (transfers.get(principal, first, last)?.found ?? 0) + (memoTransfers.get(principal, first, last)?.found ?? 0);
 
   const locksBetween = (principal: number, first: number, last: number): number =>
     locks.get(principal, first, last)?.found ?? 0;
 
-  /** The items of each list from one position to another. */
+  /** Number of items of each list between two positions, inclusive. */
   const between: Record<Counted, (principal: number, first: number, last: number) => number> = {
     transactions: (...range) => involvements.get(...range)?.transactions ?? 0,
     moreThanSponsored(...range) {
@@ -200,13 +200,13 @@ export function accountStates(db: Database) {
     inbound: inboundBetween,
   };
 
-  /** The items of a list up to a height, that height included. */
+  /** Number of items of a list up to a height, inclusive. */
   function total(principal: number, height: number, list: Counted): number {
     const { last, first, end } = tailOf(principal, height);
     return (last === null ? 0 : counted[list](last)) + between[list](principal, first, end);
   }
 
-  /** What transactions and rewards up to a height came to, that height included. */
+  /** Sums of transactions and rewards up to a height, inclusive. */
   function at(principal: number, height: number): AccountState {
     const { last, from, first, end } = tailOf(principal, height);
     const state: AccountState = {
@@ -243,11 +243,11 @@ export function accountStates(db: Database) {
   }
 
   /**
-   * Enters a list up to a height by its offset: at the oldest checkpoint that has the page's first item below it, which
-   * is then among the few that follow.
-   * @param total items of the list
+   * Where to start reading a list for an offset: at the oldest checkpoint above the page's first item, which is among the
+   * few items after it.
+   * @param total number of items of the list
    */
-  function enter(principal: number, height: number, list: Counted, total: number, offset: number): Entry {
+  function startOf(principal: number, height: number, list: Counted, total: number, offset: number): ListStart {
     const countOf = counted[list];
     let found: CheckpointRow | null = null;
     let [low, high] = [0, height];
@@ -266,7 +266,7 @@ export function accountStates(db: Database) {
   return {
     at,
     total,
-    enter,
+    enter: startOf,
     inboundBetween,
     ...tokenStates(db, tailOf),
   };

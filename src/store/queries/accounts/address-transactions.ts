@@ -1,4 +1,4 @@
-/** The transactions of a principal, its events and the STX on their way to it, newest first, by offset or by position. */
+/** Transactions and events of a principal, and STX sent to it, newest first, by offset or by position. */
 import type { Database } from 'bun:sqlite';
 import type { Turns } from '../../../base/turns.ts';
 import { heightOf, positionsOf } from '../../../chain/position.ts';
@@ -11,8 +11,8 @@ import { prepared, type Stored, TooMuchWorkError } from '../../rows/statement.ts
 import { isBehind, keysetPage, movedTo, numberAt, pageBeyond } from '../page.ts';
 import type { DetailQueries } from '../transactions/details.ts';
 import { type EventRow, eventColumns, eventJoins, eventOf } from '../transactions/events.ts';
-import type { Entry } from './account-states.ts';
-import { LAST_HEIGHT, placeQuery } from './places.ts';
+import type { ListStart } from './account-states.ts';
+import { LAST_HEIGHT, transactionPositionQuery } from './transaction-positions.ts';
 
 const { sponsorOnly } = AFFECTED;
 const ofPrincipal = 'FROM principal_transactions WHERE principal_id = ?1 AND position BETWEEN ?2 AND ?3';
@@ -20,7 +20,7 @@ const newest = 'ORDER BY position DESC LIMIT ?4 OFFSET ?5';
 
 export const sql = {
   list: `SELECT position ${ofPrincipal} ${newest}`,
-  // Passes over those of which the principal is only the sponsor, one by one: they are many for few principals.
+  // Skips transactions that the principal only sponsors, one by one: few principals have many of them.
   concerning: `SELECT position ${ofPrincipal} AND affected & ${sponsorOnly} = 0 ${newest}`,
   count: `SELECT count(*) AS transactions, coalesce(sum(affected & ${sponsorOnly} <> 0), 0) AS sponsored ${ofPrincipal}`,
   one: `SELECT affected, stx_sent, stx_received FROM principal_transactions WHERE principal_id = ?1 AND position = ?2`,
@@ -30,19 +30,19 @@ export const sql = {
   byId: 'SELECT position FROM transactions WHERE tx_id = ?1 ORDER BY position DESC LIMIT 1',
 };
 
-/** A number behind every position. */
+/** Greater than every position. */
 const NEWEST = Number.MAX_SAFE_INTEGER;
 
 type PositionRow = Stored<'principal_transactions', 'position'>;
 
 type Involvement = Stored<'principal_transactions', 'affected' | 'stx_sent' | 'stx_received'>;
 
-/** Positions of which a list is, newest first, and how many of its items to pass over. */
-export interface Range extends Entry {
+/** Range of positions to read a list from, newest first, and how many of its items to skip. */
+export interface Range extends ListStart {
   first: number;
 }
 
-/** First and last position of some blocks. */
+/** First and last position in a range of blocks. */
 export const positionsIn = ({ first, last }: Heights) => ({
   first: positionsOf(Math.min(first, LAST_HEIGHT)).first,
   last: positionsOf(Math.min(last, LAST_HEIGHT)).last,
@@ -57,7 +57,7 @@ export function addressTransactionQueries(db: Database, details: DetailQueries, 
   const newer = prepared<PositionRow, [number, number, number]>(db, sql.newer);
   const heightByHash = prepared<Stored<'blocks', 'height'>, [Uint8Array]>(db, sql.height);
   const byId = prepared<PositionRow, [Uint8Array]>(db, sql.byId);
-  const transactionAt = placeQuery(db);
+  const positionAt = transactionPositionQuery(db);
 
   function withEvents(principal: number, positions: readonly number[]): AddressTransaction[] {
     return details.at(positions).map((transaction, index) => {
@@ -72,17 +72,17 @@ export function addressTransactionQueries(db: Database, details: DetailQueries, 
   }
 
   /**
-   * Where a page starts: the position to enter the list at, and how many of its items to pass over from there; undefined
-   * where that is in a block that is none of the chain.
+   * Where a page starts: the position, and how many items to skip from there; undefined where the start names a block that
+   * isn't canonical.
    */
-  function entryOf(
+  function pageStart(
     { cursor, item, offset }: OffsetStart<TransactionKey>,
-    enter: (offset: number) => Entry,
-  ): Entry | undefined {
+    startOf: (offset: number) => ListStart,
+  ): ListStart | undefined {
     if (cursor !== null) return { last: numberAt(cursor.key, 0) - (isBehind(cursor) ? 1 : 0), offset };
-    if (item === null) return enter(offset);
+    if (item === null) return startOf(offset);
     const height = heightByHash.get(item.indexBlockHash)?.height;
-    return height === undefined ? undefined : { last: transactionAt({ ...item, height }).position, offset };
+    return height === undefined ? undefined : { last: positionAt({ ...item, height }).position, offset };
   }
 
   return {
@@ -90,8 +90,8 @@ export function addressTransactionQueries(db: Database, details: DetailQueries, 
       list.all(principal, first, last, limit, offset).map(({ position }) => position),
 
     /**
-     * Transactions of which the principal is not only the sponsor. A page has the greatest index of each block first, in
-     * whichever microblock; which page a transaction is on is as in other lists.
+     * Transactions that the principal doesn't only sponsor. On a page, those of a block are sorted by descending index, in
+     * whichever microblock they are; the page of a transaction is the same as in other lists.
      */
     concerning(principal: number, { first, last, offset }: Range, limit: number): AddressTransaction[] {
       const found = concerning.all(principal, first, last, limit, offset).map(({ position }) => position);
@@ -100,7 +100,7 @@ export function addressTransactionQueries(db: Database, details: DetailQueries, 
       );
     },
 
-    /** Counts in a range of a few blocks. */
+    /** Counts transactions in a range of a few blocks. */
     count(principal: number, heights: Heights): { transactions: number; sponsored: number } {
       const { first, last } = positionsIn(heights);
       return count.get(principal, first, last) ?? { transactions: 0, sponsored: 0 };
@@ -109,7 +109,7 @@ export function addressTransactionQueries(db: Database, details: DetailQueries, 
     /** The position of a canonical transaction. */
     find: (txId: Uint8Array): number | undefined => byId.get(txId)?.position,
 
-    /** Undefined where the transaction is none of the principal's, or it is only its sponsor. */
+    /** Undefined where the transaction doesn't concern the principal, or the principal only sponsors it. */
     ofPrincipal(principal: number, position: number): AddressTransaction | undefined {
       const part = one.get(principal, position);
       if (part === null || (part.affected & sponsorOnly) !== 0) return undefined;
@@ -117,21 +117,21 @@ export function addressTransactionQueries(db: Database, details: DetailQueries, 
     },
 
     /**
-     * All of a principal; undefined where the page should start in a block that is none of the chain.
-     * @param enter where to enter the whole list by an offset
+     * All transactions of a principal; undefined where the start names a block that isn't canonical.
+     * @param enter returns where to start the list for an offset
      */
     page(
       principal: number,
       total: number,
       limit: number,
       start: OffsetStart<TransactionKey>,
-      enter: (offset: number) => Entry,
+      enter: (offset: number) => ListStart,
     ): Page<AddressTransaction> | undefined {
       let at = start.cursor;
       if (start.item !== null || start.offset > 0) {
-        const entry = entryOf(start, enter);
-        if (entry === undefined) return undefined;
-        const first = list.all(principal, 0, entry.last, 1, entry.offset)[0];
+        const listStart = pageStart(start, enter);
+        if (listStart === undefined) return undefined;
+        const first = list.all(principal, 0, listStart.last, 1, listStart.offset)[0];
         if (first === undefined) return pageBeyond(total);
         at = movedTo([first.position], start.cursor);
       }
@@ -149,7 +149,7 @@ export function addressTransactionQueries(db: Database, details: DetailQueries, 
   };
 }
 
-/** Merged as they are read, since both are in the order of the chain. */
+/** SQLite merges both parts, which are in the order of the chain. */
 const inboundOfPrincipal = `
   SELECT position, 0 AS event_index, NULL AS printed FROM transactions
    WHERE recipient_id = ?1 AND type = ${PAYLOAD.token_transfer} AND position BETWEEN ?2 AND ?3
@@ -169,7 +169,7 @@ export const inboundTransfersSql = {
 interface KeyRow {
   position: number;
   event_index: number;
-  /** Null of a transaction that is a transfer. */
+  /** Null where the transaction itself is a transfer. */
   printed: number | null;
 }
 
@@ -204,16 +204,16 @@ export function inboundTransferQuery(db: Database) {
 }
 
 const asset = `e.kind >= ${EVENT_KIND.stx_transfer} AND (e.sender_id = ?2 OR e.recipient_id = ?2)`;
-/** The condition on kinds: ?3 has a bit for each kind that is asked for. */
+/** Condition on the kind of an event: ?3 has a bit for each kind. */
 const asked = `(?3 >> e.kind) & 1
    AND (${asset} OR e.kind = ${EVENT_KIND.lock} AND e.sender_id = ?2 OR e.kind = ${EVENT_KIND.log} AND e.contract_id = ?2)`;
 
-/** Transactions with such events of a principal; a constant condition keeps out what isn't asked for. */
+/** Transactions of a principal with events of a kind; the constant condition leaves out kinds that ?3 lacks. */
 const having = (kind: TransactionEvent['kind'], list: string): string =>
   `SELECT position ${list} AND (?3 & ${kindMask([kind])}) <> 0`;
 
 export const addressEventsSql = {
-  // Each list is in the order of the chain, so they are merged as they are read.
+  // Each list is in the order of the chain, so SQLite merges them as it reads.
   transactions: `${[
     having(
       'stx',
@@ -242,16 +242,16 @@ function assetEventOf(row: EventRow): AssetEvent {
   throw new Error('an event that moves no asset');
 }
 
-/** The most transactions whose events a request counts to find its page. */
+/** Maximum of transactions whose events a request counts to find its page. */
 const MOST_LOOKED_AT = 20_000;
-/** Transactions of a batch. */
+/** Number of transactions in a batch. */
 const BATCH = 100;
 
 export type AddressEventQueries = ReturnType<typeof addressEventQueries>;
 
 /**
- * @param turns shares the thread
- * @param most transactions that are looked at; others than usual are for tests
+ * @param turns yields to other work between batches
+ * @param most maximum of transactions that are read; tests use another than the default
  */
 export function addressEventQueries(db: Database, turns: Turns, most = MOST_LOOKED_AT) {
   const transactions = prepared<{ position: number }, [number, number, number, number]>(
@@ -269,9 +269,9 @@ export function addressEventQueries(db: Database, turns: Turns, most = MOST_LOOK
       assets.all(position, principal).map(assetEventOf),
 
     /**
-     * Events of some kinds, of transactions up to a position: those that name the principal, and those that it logged.
-     * What the offset passes over is only counted.
-     * @throws TooMuchWorkError where too many transactions must be looked at to find the page
+     * Events of some kinds in transactions up to a position: those that name the principal, and those that it logged.
+     * Events that the offset skips are only counted.
+     * @throws TooMuchWorkError where the page needs more transactions than a request may read
      */
     async newest(
       principal: number,

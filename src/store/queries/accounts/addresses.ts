@@ -1,4 +1,4 @@
-/** What v1 and v2 ask of addresses and tokens, by the texts that name them, and the lists of holders. */
+/** Lists of v1 and v2 by address and by token, and the lists of holders. */
 
 import type { Database, SQLQueryBindings } from 'bun:sqlite';
 import type { Turns } from '../../../base/turns.ts';
@@ -29,7 +29,7 @@ import {
   positionsIn,
   type Range,
 } from './address-transactions.ts';
-import { LAST_HEIGHT } from './places.ts';
+import { LAST_HEIGHT } from './transaction-positions.ts';
 
 export const sql = {
   principal: 'SELECT id FROM principals WHERE address = ?1',
@@ -37,13 +37,13 @@ export const sql = {
   identifier: 'SELECT identifier FROM assets WHERE id = ?1',
 };
 
-/** No principal or asset has this number: what is asked of it is empty. */
+/** A number that no principal or asset has, so that queries with it find nothing. */
 const NONE = 0;
 
 /** Kinds of events that move assets or lock STX. */
 const MOVES = ['stx', 'ft', 'nft', 'stx_lock'] as const;
 
-/** The numbers of principals and assets by the texts that name them. */
+/** The numbers of principals and assets by their addresses and identifiers. */
 function numbers(db: Database) {
   const principalId = prepared<Stored<'principals', 'id'>, [string]>(db, sql.principal);
   const assetId = prepared<Stored<'assets', 'id'>, [string]>(db, sql.asset);
@@ -62,8 +62,8 @@ function transactionLists(db: Database, details: DetailQueries, events: AddressE
   const transactions = addressTransactionQueries(db, details, events);
   const inbound = inboundTransferQuery(db);
 
-  /** Where a list is entered by an offset. One block is short enough to be walked. */
-  function entered(id: number, heights: Heights, list: Counted, total: number, offset: number): Range {
+  /** The range to read a list from for an offset. One block is short enough to be read from its end. */
+  function rangeFrom(id: number, heights: Heights, list: Counted, total: number, offset: number): Range {
     const range = positionsIn(heights);
     if (isOneBlock(heights)) return { ...range, offset };
     return { first: range.first, ...states.enter(id, untilOf(heights.last), list, total, offset) };
@@ -82,7 +82,7 @@ function transactionLists(db: Database, details: DetailQueries, events: AddressE
         ? states.inboundBetween(id, range.first, range.last)
         : states.total(id, untilOf(heights.last), 'inbound');
       return {
-        items: offset >= total ? [] : inbound(id, entered(id, heights, 'inbound', total, offset), limit),
+        items: offset >= total ? [] : inbound(id, rangeFrom(id, heights, 'inbound', total, offset), limit),
         total,
       };
     },
@@ -98,11 +98,11 @@ function transactionLists(db: Database, details: DetailQueries, events: AddressE
         ? transactions.count(id, heights).transactions
         : states.total(id, untilOf(heights.last), 'transactions');
       if (offset >= total) return { items: [], total };
-      const range = entered(id, heights, 'transactions', total, offset);
+      const range = rangeFrom(id, heights, 'transactions', total, offset);
       return { items: details.at(transactions.positions(id, range, limit)), total };
     },
 
-    /** Transactions of which the principal is not only the sponsor; those of one block all at once. */
+    /** Transactions that the principal doesn't only sponsor; those of one block all at once. */
     async transactionsWithTransfers(
       principal: string,
       heights: Heights,
@@ -117,17 +117,17 @@ function transactionLists(db: Database, details: DetailQueries, events: AddressE
       }
       const total = states.total(id, untilOf(heights.last), 'moreThanSponsored');
       if (offset >= total) return { items: [], total };
-      const range = entered(id, heights, 'moreThanSponsored', total, offset);
+      const range = rangeFrom(id, heights, 'moreThanSponsored', total, offset);
       return { items: transactions.concerning(id, range, limit), total };
     },
 
-    /** Undefined where the principal has no part in the transaction, or is only its sponsor. */
+    /** Undefined where the transaction doesn't concern the principal, or the principal only sponsors it. */
     async transactionWithTransfers(principal: string, txId: Uint8Array): Promise<AddressTransaction | undefined> {
       const position = transactions.find(txId);
       return position === undefined ? undefined : transactions.ofPrincipal(principalOf(principal), position);
     },
 
-    /** Undefined where the page should start in a block that is none of the chain. */
+    /** Undefined where the start names a block that isn't canonical. */
     async chainPage(
       principal: string,
       limit: number,
@@ -140,7 +140,7 @@ function transactionLists(db: Database, details: DetailQueries, events: AddressE
       );
     },
 
-    /** Events in order; undefined where the transaction is none of the chain. */
+    /** Events in order; undefined where the transaction isn't canonical. */
     async eventsOfTransaction(
       principal: string,
       txId: Uint8Array,
@@ -156,8 +156,8 @@ function transactionLists(db: Database, details: DetailQueries, events: AddressE
 }
 
 /**
- * Lists of a principal by offset, newest first. Heights beyond the tip's are the tip's.
- * @param turns shares the thread
+ * Lists of a principal by offset, newest first. A height above the tip counts as the tip's height.
+ * @param turns yields to other work between batches
  */
 export function addressReader(db: Database, details: DetailQueries, mempool: MempoolQueries, turns: Turns) {
   const { principalOf } = numbers(db);
@@ -166,7 +166,7 @@ export function addressReader(db: Database, details: DetailQueries, mempool: Mem
   const events = addressEventQueries(db, turns);
   const holders = holderListQueries(db);
 
-  /** Events that moved its assets, and locks of its STX, up to a height. */
+  /** Events that moved assets of a principal, and locks of its STX, up to a height. */
   async function assetEvents(
     principal: string,
     height: number,
@@ -177,14 +177,14 @@ export function addressReader(db: Database, details: DetailQueries, mempool: Mem
     const until = untilOf(height);
     const total = states.total(id, until, 'eventsAndLocks');
     if (offset >= total) return { items: [], total };
-    const entry = states.enter(id, until, 'eventsAndLocks', total, offset);
-    return { items: await events.newest(id, MOVES, entry.last, limit, entry.offset), total };
+    const start = states.enter(id, until, 'eventsAndLocks', total, offset);
+    return { items: await events.newest(id, MOVES, start.last, limit, start.offset), total };
   }
 
   return {
     ...transactionLists(db, details, events, states),
     assetEvents,
-    /** Events of some kinds that name it, and what it logged as a contract. */
+    /** Events of some kinds that name a principal, and its logs if it is a contract. */
     async events(
       principal: string,
       kinds: readonly TransactionEvent['kind'][],
@@ -192,13 +192,13 @@ export function addressReader(db: Database, details: DetailQueries, mempool: Mem
       offset: number,
     ): Promise<PositionedEvent[]> {
       const logs = kinds.includes('contract_log') && principal.includes('.');
-      // The checkpoints of an account count these.
+      // Checkpoints of the account have the number of these events.
       if (!logs && MOVES.every((kind) => kinds.includes(kind)))
         return (await assetEvents(principal, LAST_HEIGHT, limit, offset)).items;
       return events.newest(principalOf(principal), kinds, Number.MAX_SAFE_INTEGER, limit, offset);
     },
 
-    /** History of each token that the principal took part in an event of. */
+    /** History of each token that has an event with the principal. */
     async tokens(principal: string, height: number): Promise<TokenHistory[]> {
       return states.tokens(principalOf(principal), untilOf(height)).map(({ token, assetId: id, sent, received }) => ({
         token: storedToken.nameOf(token),
@@ -208,10 +208,10 @@ export function addressReader(db: Database, details: DetailQueries, mempool: Mem
       }));
     },
 
-    /** Pending ones, newest receipt first. */
+    /** Pending transactions, newest receipt first. */
     mempool: async (principal: string, limit: number, offset: number): Promise<OffsetPage<PendingTransactionDetail>> =>
       mempool.detailsOfPrincipal(principal, limit, offset),
-    /** Balances of fungible tokens that the principal has some of, by identifier in either case. */
+    /** Positive balances of fungible tokens, by identifier regardless of case. */
     ftBalances: async (principal: string, limit: number, offset: number): Promise<OffsetPage<FtBalance>> =>
       holders.tokensOf(principalOf(principal), limit, offset),
   };
@@ -223,7 +223,7 @@ export function tokenListReader(db: Database, details: DetailQueries) {
   const holders = holderListQueries(db);
   const nfts = nftListQueries(db, details);
   return {
-    /** Greatest balance first, then by address, with those who have nothing left. */
+    /** Greatest balance first, then by address; former holders come last. */
     stxHolders: async (limit: number, offset: number): Promise<HolderPage> => holders.stx(limit, offset),
     ftHolders: async (asset: string, limit: number, offset: number): Promise<HolderPage> =>
       holders.ft(assetOf(asset), limit, offset),
@@ -300,7 +300,7 @@ function holderListQueries(db: Database) {
     ft: (asset: number, limit: number, offset: number): HolderPage =>
       holders(ft, asset, ftTotals.get(asset), limit, offset),
 
-    /** Tokens of which a principal has some, by their names in either case. */
+    /** Fungible tokens with a positive balance, by identifier regardless of case. */
     tokensOf(principal: number, limit: number, offset: number): OffsetPage<FtBalance> {
       const total = ofPrincipalTotal.get(principal)?.total ?? 0;
       const rows = offset >= total ? [] : ofPrincipal.all(principal, limit, offset);

@@ -1,4 +1,4 @@
-/** What of a principal's STX was locked when a block was the tip. */
+/** The locked STX of a principal when a block was the tip. */
 import type { Database } from 'bun:sqlite';
 import { heightOf, positionsOf } from '../../../chain/position.ts';
 import type { StxBalance } from '../../model/account.ts';
@@ -7,7 +7,7 @@ import { prepared, type Stored } from '../../rows/statement.ts';
 
 const poxVersions = [1, 2, 3, 4] as const;
 
-/** The value of a pox version's forced unlock: that of the newest block above ?1 that says it. */
+/** The forced unlock height of a pox version, from the newest block above ?1 that has one. */
 const unlockHeight = (version: number): string =>
   `(SELECT pox_${version}_unlock_height FROM blocks WHERE pox_${version}_unlock_height IS NOT NULL AND height > ?1
      ORDER BY height DESC LIMIT 1)`;
@@ -28,14 +28,14 @@ type LockRow = Stored<'stx_locks', 'amount' | 'unlock_height' | 'pox_version' | 
   Stored<'transactions', 'tx_id'> &
   Stored<'blocks', 'burn_block_height'>;
 
-/** By version: the Bitcoin height of the forced unlock; 0 is none, and null where no block says it. */
+/** Bitcoin heights of the forced unlocks, by pox version; 0 means none, null that no block has a value. */
 type ForcedUnlocks = Record<`pox_${(typeof poxVersions)[number]}`, number | null>;
 
 const UNSAID: ForcedUnlocks = { pox_1: null, pox_2: null, pox_3: null, pox_4: null };
 
 /**
- * What reads the heights at which locks are ended by force, as the chain says them. Nodes before 2.1 say none, and those
- * before 4.0 not that of pox-4, so that the newest block that says one may be any: each block is looked at once.
+ * Reads the Bitcoin heights of the forced unlocks as the chain's blocks report them. Nodes before 2.1 report none, and nodes
+ * before 4.0 not that of pox-4, so the newest block with a value may be any: each block is read once.
  */
 export function forcedUnlockQuery(db: Database): () => ForcedUnlocks {
   const tipBlock = prepared<Stored<'blocks', 'height'> & { hash: Uint8Array }, []>(db, sql.tip);
@@ -45,7 +45,7 @@ export function forcedUnlockQuery(db: Database): () => ForcedUnlocks {
     const found = hashAt.get(height);
     return found !== null && Buffer.compare(found.hash, hash) === 0;
   };
-  /** What a block's chain says, up to it. */
+  /** The values up to a block. */
   let known: { height: number; hash: Uint8Array; said: ForcedUnlocks } | null = null;
 
   return () => {
@@ -69,8 +69,8 @@ export function lockQuery(db: Database) {
   const forcedUnlocks = forcedUnlockQuery(db);
 
   /**
-   * The node's rule: a lock ends as soon as its height, or the forced one of its version, is reached.
-   * @param height of the block; of the tip for a greater one
+   * The node's rule: a lock ends as soon as its height, or the forced unlock height of its version, is reached.
+   * @param height of the block; a height above the tip counts as the tip's
    */
   return (principal: number, height: number): StxBalance['locked'] => {
     const tip = block.get(height);
@@ -81,7 +81,7 @@ export function lockQuery(db: Database) {
     if (last === null || last.unlock_height <= burnHeight) return null;
     const forced = forcedUnlocks()[`pox_${last.pox_version}` as keyof ForcedUnlocks] ?? 0;
     if (forced > 0 && forced <= burnHeight) return null;
-    // An early end of a lock says no amount: the lock itself does.
+    // A row that ends a lock early has no amount: that of the lock counts.
     const row = last.amount === null ? lastLock.get(principal, 0, position) : last;
     if (row?.amount == null || row.amount === '0') return null;
     return {

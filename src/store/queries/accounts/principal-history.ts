@@ -1,6 +1,6 @@
 /**
  * Every movement of a principal's assets, oldest first, with the balance after it. A walk is read in batches of bounded cost,
- * each in a snapshot of its own, so that nobody's snapshot lasts as long as a slow client takes.
+ * each in a snapshot of its own, so that a slow client keeps no snapshot open.
  */
 import type { Database } from 'bun:sqlite';
 import { heightOf, positionsOf } from '../../../chain/position.ts';
@@ -21,13 +21,13 @@ import { columnList, heightIn, shownTime } from '../../rows/expressions.ts';
 import { prepared, type Stored } from '../../rows/statement.ts';
 import { accountStates, REWARD_PARTS } from './account-states.ts';
 
-/** Seconds that a block's time may lie before an earlier block's: those of Stacks 2.x follow Bitcoin's clock. */
+/** Seconds by which a block's time may be before an earlier block's: blocks of Stacks 2.x have Bitcoin's time. */
 const CLOCK_RUNS_BACK = 4 * 60 * 60;
 
 export const sql = {
   tip: 'SELECT max(height) AS height FROM blocks',
   hash: 'SELECT index_block_hash FROM blocks WHERE height = ?1',
-  // The lowest height and not the least time: the periods of two times that follow each other share no block then.
+  // The lowest height, not the earliest time, so that periods which follow each other share no block.
   since: `SELECT min(b.height) AS height
             FROM (SELECT block_time AS least FROM blocks WHERE block_time >= ?1 ORDER BY block_time LIMIT 1)
             JOIN blocks b ON b.block_time BETWEEN least AND least + ${CLOCK_RUNS_BACK}`,
@@ -52,7 +52,7 @@ export const sql = {
              ORDER BY r.height`,
 };
 
-/** Its events are the asset events that concern the principal. */
+/** `events`: number of asset events that concern the principal. */
 interface TransactionRow
   extends Stored<'principal_transactions', 'position' | 'events'>,
     Stored<'transactions', 'tx_id' | 'fee' | 'event_count'> {
@@ -72,20 +72,20 @@ interface RewardRow extends Stored<'miner_rewards', 'height' | 'reward_index' | 
   time: number;
 }
 
-/** Transactions and events of a batch, about; it lasts some milliseconds. */
+/** About the number of transactions and events in a batch, which takes some milliseconds. */
 const BATCH_ROWS = 1000;
 
-/** Bytes of values that count as much as an event. */
+/** Bytes of values that cost as much as an event. */
 const BYTES_OF_A_ROW = 1_000;
 
-/** No principal has this number. */
+/** A number that no principal has. */
 const NOBODY = 0;
 
 const STX: MovedAsset = { type: 'stx' };
 const STX_KEY = 'stx';
 const keyOf = (asset: MovedAsset): string => (asset.type === 'stx' ? STX_KEY : `${asset.type} ${asset.identifier}`);
 
-/** A movement without what its balance comes to, and the number of its token. */
+/** A movement without the balance after it, and with the number of its token. */
 type Moved = Omit<Movement, 'balance'> & { assetId: number | null };
 
 const rewardOf = (row: RewardRow): bigint => REWARD_PARTS.reduce((sum, part) => sum + BigInt(row[part]), 0n);
@@ -109,15 +109,15 @@ const inTransaction = ({ position, time, tx_id }: TransactionRow) => ({
   txId: tx_id,
 });
 
-/** The fee, where the principal pays one. */
+/** The movement of the fee; none where another principal pays it. */
 function feeMovement(principal: number, row: TransactionRow): Moved[] {
   const fee = BigInt(decimalOf(row.fee));
   if (row.payer_id !== principal || fee === 0n) return [];
-  const place = { ...inTransaction(row), eventIndex: null, counterparty: null };
-  return [{ ...place, kind: 'fee', asset: STX, assetId: null, value: null, amount: -fee }];
+  const common = { ...inTransaction(row), eventIndex: null, counterparty: null };
+  return [{ ...common, kind: 'fee', asset: STX, assetId: null, value: null, amount: -fee }];
 }
 
-/** What an event takes from the principal, then what it gives. */
+/** Movements of an event: what the principal sends, then what it receives. */
 function eventMovements(principal: number, transaction: TransactionRow, row: EventRow): Moved[] {
   const { asset: type, action } = assetEventOf(row.kind);
   const asset: MovedAsset = type === 'stx' ? STX : { type, identifier: row.identifier ?? '' };
@@ -134,19 +134,19 @@ function eventMovements(principal: number, transaction: TransactionRow, row: Eve
   return moved;
 }
 
-/** The heights that a period's ends mean. */
+/** Resolves the ends of periods to heights. */
 function boundQueries(db: Database) {
   const tip = prepared<{ height: number | null }, []>(db, sql.tip);
   const since = prepared<{ height: number | null }, [number]>(db, sql.since);
 
-  /** The first height whose time is this or later; undefined where no block's is. */
+  /** The first height with this time or a later one; undefined where no block has one. */
   const firstSince = (time: number): number | undefined => since.get(time)?.height ?? undefined;
   const firstOf = (bound: Bound, above: number): number =>
     'height' in bound ? bound.height : (firstSince(bound.time) ?? above);
   const lastOf = (bound: Bound, above: number): number =>
     'height' in bound ? bound.height : (firstSince(bound.time + 1) ?? above) - 1;
 
-  /** Null before the first block. */
+  /** First and last height of a period; null before the first block. */
   return ({ from, to }: Period): { first: number; last: number } | null => {
     const highest = tip.get()?.height ?? null;
     if (highest === null) return null;
@@ -157,7 +157,7 @@ function boundQueries(db: Database) {
   };
 }
 
-/** What a principal's balances were before a height, by the key of the asset; those of other tokens, one by one. */
+/** A principal's balances before a height: those known at once, and those of other tokens one by one. */
 function openings(db: Database) {
   const states = accountStates(db);
   const difference = ({ sent, received }: TokenSums): bigint => received - sent;
@@ -171,7 +171,7 @@ function openings(db: Database) {
       }
       return balances;
     },
-    /** The balance of a token that did not change since then. */
+    /** The balance of a token that did not change after the last checkpoint before the height. */
     ofToken(principal: number, type: 'ft' | 'nft', assetId: number, height: number): bigint {
       const sums = states.sumsAtCheckpoint(principal, TOKEN[type], assetId, height - 1);
       return sums === null ? 0n : difference(sums);
@@ -179,14 +179,14 @@ function openings(db: Database) {
   };
 }
 
-/** The statements that a walk reads by. */
+/** Reads the batches of a walk. */
 function batches(db: Database, batchRows: number) {
   const transactions = prepared<TransactionRow, [number, number, number]>(db, sql.transactions);
   const events = prepared<EventRow, [number, number, number, number]>(db, sql.events);
   const rewards = prepared<RewardRow, [number, number, number, number]>(db, sql.rewards);
 
-  /** Transactions and rewards from a place on; a block's rewards follow its transactions. */
-  function* entries(principal: number, { position, reward }: HistoryPosition, last: number) {
+  /** Transactions and rewards from a position on; a block's rewards follow its transactions. */
+  function* transactionsAndRewards(principal: number, { position, reward }: HistoryPosition, last: number) {
     const [height, index] = reward;
     const rest = rewards.iterate(principal, height, index, last);
     try {
@@ -203,13 +203,13 @@ function batches(db: Database, batchRows: number) {
     }
   }
 
-  /** The movements of a transaction from a place in it on, as far as the rows of this batch go. */
-  function inside(principal: number, row: TransactionRow, place: HistoryPosition, rows: number) {
-    const moved = place.event === 0 ? feeMovement(principal, row) : [];
-    if (place.found >= row.events) return { moved, event: row.event_count, found: place.found, read: 0 };
-    let end = Math.min(place.event + rows, row.event_count);
-    let [found, bytes] = [place.found, 0];
-    for (const event of events.iterate(row.position, place.event, end - 1, principal)) {
+  /** The movements of a transaction from an event on, as far as the rows of this batch suffice. */
+  function inside(principal: number, row: TransactionRow, reached: HistoryPosition, rows: number) {
+    const moved = reached.event === 0 ? feeMovement(principal, row) : [];
+    if (reached.found >= row.events) return { moved, event: row.event_count, found: reached.found, read: 0 };
+    let end = Math.min(reached.event + rows, row.event_count);
+    let [found, bytes] = [reached.found, 0];
+    for (const event of events.iterate(row.position, reached.event, end - 1, principal)) {
       moved.push(...eventMovements(principal, row, event));
       found += 1;
       bytes += event.value?.length ?? 0;
@@ -217,42 +217,42 @@ function batches(db: Database, batchRows: number) {
       end = event.event_index + 1;
       break;
     }
-    return { moved, event: end, found, read: end - place.event + Math.floor(bytes / BYTES_OF_A_ROW) };
+    return { moved, event: end, found, read: end - reached.event + Math.floor(bytes / BYTES_OF_A_ROW) };
   }
 
-  /** The next movements of a walk, and the place behind them; null where it is at its end. */
+  /** The next movements of a walk, and the position after them; null at its end. */
   return (
     principal: number,
     from: HistoryPosition,
     last: number,
-  ): { moved: Moved[]; place: HistoryPosition } | null => {
+  ): { moved: Moved[]; position: HistoryPosition } | null => {
     const all: Moved[] = [];
-    let place = from;
+    let reached = from;
     let rows = 0;
-    for (const { transaction, reward } of entries(principal, from, last)) {
-      if (rows >= batchRows) return { moved: all, place };
+    for (const { transaction, reward } of transactionsAndRewards(principal, from, last)) {
+      if (rows >= batchRows) return { moved: all, position: reached };
       rows += 1;
       if (reward !== undefined) {
         all.push(rewardMovement(reward));
-        place = { ...place, reward: [reward.height, reward.reward_index + 1] };
+        reached = { ...reached, reward: [reward.height, reward.reward_index + 1] };
         continue;
       }
-      const isBegun = place.position === transaction.position;
-      const at = isBegun ? place : { ...place, position: transaction.position, event: 0, found: 0 };
+      const isBegun = reached.position === transaction.position;
+      const at = isBegun ? reached : { ...reached, position: transaction.position, event: 0, found: 0 };
       const { moved, event, found, read } = inside(principal, transaction, at, batchRows);
       all.push(...moved);
       rows += read;
-      place = { ...at, event, found };
-      if (event < transaction.event_count && found < transaction.events) return { moved: all, place };
-      place = { ...place, position: transaction.position + 1, event: 0, found: 0 };
+      reached = { ...at, event, found };
+      if (event < transaction.event_count && found < transaction.events) return { moved: all, position: reached };
+      reached = { ...reached, position: transaction.position + 1, event: 0, found: 0 };
     }
-    return rows === 0 ? null : { moved: all, place };
+    return rows === 0 ? null : { moved: all, position: reached };
   };
 }
 
 /**
- * @param file names the index's file, as a reader does
- * @param rows of a batch; others than usual are for tests
+ * @param file identifies the index's file, as a reader does
+ * @param rows number of rows in a batch; tests use another than the default
  */
 export function principalHistoryQueries(db: Database, file: number, rows = BATCH_ROWS) {
   const heightsOf = boundQueries(db);
@@ -281,21 +281,21 @@ export function principalHistoryQueries(db: Database, file: number, rows = BATCH
   }
 
   return {
-    /** A walk at its begin; null where the period has no block. */
+    /** Begins a walk; null where the period has no block. */
     async begin(principal: string, period: Period): Promise<HistoryWalk | null> {
       const heights = heightsOf(period);
       if (heights === null || heights.first > heights.last) return null;
       const { first, last } = heights;
       const lastHash = hashAt.get(last)?.index_block_hash;
       if (lastHash === undefined) return null;
-      const place = { position: positionsOf(first).first, event: 0, found: 0, reward: [first, 0] as const };
+      const position = { position: positionsOf(first).first, event: 0, found: 0, reward: [first, 0] as const };
       const balances = opening.known(idOf(principal), first, keyOfToken);
-      return { principal, first, last, lastHash, file, place, balances };
+      return { principal, first, last, lastHash, file, position, balances };
     },
 
     /**
-     * The next movements, which may be none; null at the end.
-     * @throws ChainReplacedError where the walk's last block left the chain, or another file is in the index's place
+     * The next movements, which may be an empty list; null at the end.
+     * @throws ChainReplacedError where the walk's last block left the chain, or the index was replaced by another file
      */
     async next(walk: HistoryWalk): Promise<Movement[] | null> {
       const { principal, last, lastHash } = walk;
@@ -304,9 +304,9 @@ export function principalHistoryQueries(db: Database, file: number, rows = BATCH
         throw new ChainReplacedError(`The block at height ${last} is no longer the one that the history began with`);
       }
       const id = idOf(principal);
-      const batch = batchFrom(id, walk.place, last);
+      const batch = batchFrom(id, walk.position, last);
       if (batch === null) return null;
-      walk.place = batch.place;
+      walk.position = batch.position;
       return batch.moved.map((moved) => balanced(walk, id, moved));
     },
   };

@@ -1,4 +1,4 @@
-/** What a principal has, and had at any height, and the nonces it used, has waiting or left out. */
+/** Balances of a principal, now and at any height, and its nonces: used, pending and missing. */
 import type { Database } from 'bun:sqlite';
 import type { Nonces, PendingStx, StxBalance, StxHistory } from '../../model/account.ts';
 import { decimalOf, exactInteger } from '../../rows/amounts.ts';
@@ -6,7 +6,7 @@ import { MEMPOOL_STATE } from '../../rows/enums.ts';
 import { prepared, type Stored } from '../../rows/statement.ts';
 import { accountStates } from './account-states.ts';
 import { lockQuery } from './locks.ts';
-import { LAST_HEIGHT } from './places.ts';
+import { LAST_HEIGHT } from './transaction-positions.ts';
 
 export const sql = {
   id: 'SELECT id FROM principals WHERE address = ?1',
@@ -22,7 +22,7 @@ export const sql = {
 
 const NONE: PendingStx = { any: false, inbound: 0n, outbound: 0n };
 
-/** No principal has this number: what is asked of it is empty. */
+/** A number that no principal has, so that queries with it find nothing. */
 const NOBODY = 0;
 
 export function principalQueries(db: Database) {
@@ -54,7 +54,7 @@ export function principalQueries(db: Database) {
   }
 
   return {
-    /** Whether a transaction of the canonical chain concerns it. */
+    /** Whether a canonical transaction concerns the principal. */
     isKnown: async (principal: string): Promise<boolean> => known.get(principal) !== null,
 
     async stxBalance(principal: string): Promise<StxBalance> {
@@ -68,7 +68,7 @@ export function principalQueries(db: Database) {
       };
     },
 
-    /** History of STX up to a block, or to the tip where that is below the height. */
+    /** History of STX up to a block, or to the tip where the tip is below the height. */
     async stxHistory(principal: string, height: number): Promise<StxHistory> {
       const found = id.get(principal)?.id ?? NOBODY;
       const until = Math.min(height, LAST_HEIGHT);
@@ -79,7 +79,7 @@ export function principalQueries(db: Database) {
   };
 }
 
-// Nonces are read as text: they may be any below 2^63, and numbers are exact below 2^53 alone.
+// Nonces are read as text: they go up to 2^63, and numbers are exact only below 2^53.
 export const noncesSql = {
   id: 'SELECT id FROM principals WHERE address = ?1',
   used: 'SELECT CAST(max(nonce) AS TEXT) AS nonce FROM transactions WHERE sender_id = ?1 AND nonce IS NOT NULL',
@@ -93,7 +93,7 @@ export const noncesSql = {
                       WHERE state = ${MEMPOOL_STATE.pending} AND sponsor_id = ?1 AND sponsor_nonce > ?2 AND sponsor_nonce < ?3`,
 };
 
-/** So many are listed at most: a node lets an account have 25 transactions wait. The lowest, which are to be used first. */
+/** Maximum of listed nonces, the lowest, which are used first. A node accepts 25 pending transactions of an account. */
 export const MOST_NONCES = 1_000;
 
 interface NonceRow {
@@ -105,10 +105,10 @@ const greater = (a: bigint | null, b: bigint | null): bigint | null => (a === nu
 const following = (nonce: bigint | null): bigint => (nonce === null ? 0n : nonce + 1n);
 
 /**
- * The nonces between two, by whether they wait. The work is bounded by how many wait and how many are listed, however
+ * The pending and the missing nonces between two. The work is bounded by the number of pending and of listed nonces, however
  * far apart the two are.
- * @param lastConfirmed null where none is: nonces begin at 0
- * @param waiting those that wait between the two, ascending
+ * @param lastConfirmed null where there is none: nonces begin at 0
+ * @param waiting pending nonces between the two, ascending
  */
 export function noncesBetween(
   lastConfirmed: bigint | null,
@@ -156,7 +156,7 @@ function nonceQueries(db: Database) {
       lastPending === null
         ? { pending: [], missing: [] }
         : noncesBetween(lastConfirmed, lastPending, waitingBetween(found, lastConfirmed ?? -1n, lastPending));
-    // Without a confirmed nonce the API's lists of those that wait have always been empty.
+    // Without a confirmed nonce the API's list of pending ones has always been empty.
     if (lastConfirmed === null) lists.pending = [];
     return { next: following(last), lastConfirmed, lastPending, ...lists };
   };

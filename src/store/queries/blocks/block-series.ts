@@ -1,4 +1,4 @@
-/** Blocks as charts show them: the newest ones with their times, and how many each day had. */
+/** Blocks for charts: the newest ones with their times, and the number on each day. */
 import type { Database } from 'bun:sqlite';
 import { prepared, type Stored } from '../../rows/statement.ts';
 
@@ -25,7 +25,7 @@ interface ChartedDay {
 }
 
 type BlockRow = Stored<'blocks', 'height' | 'block_time' | 'transactions'>;
-/** What the chain had below a block. */
+/** The numbers of blocks and transactions below a block. */
 type Below = Stored<'blocks', 'height' | 'preceding_transactions'>;
 
 const DAY = 86_400;
@@ -38,7 +38,7 @@ export function blockSeries(db: Database) {
   return {
     /**
      * The newest blocks within a span before the tip, oldest first.
-     * @param seconds the span, by the time of the tip @param limit the most blocks
+     * @param seconds the span, by the time of the tip @param limit maximum number of blocks
      */
     async newest(seconds: number, limit: number): Promise<ChartedBlock[]> {
       const last = tip.get();
@@ -50,9 +50,9 @@ export function blockSeries(db: Database) {
     },
 
     /**
-     * The days up to that of the tip, oldest first, without those before the first block. Each costs one look-up, since a
+     * The days up to that of the tip, oldest first, without those before the first block. Each day costs one look-up, since a
      * block has the number of transactions below it.
-     * @param count the most days
+     * @param count maximum number of days
      */
     async days(count: number): Promise<ChartedDay[]> {
       const last = tip.get();

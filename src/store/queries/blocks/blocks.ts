@@ -1,4 +1,4 @@
-/** Blocks of the canonical chain, their costs and tenures. Their heights have no gaps, so lists of them are found by arithmetic. */
+/** Canonical blocks, their costs and tenures. Heights have no gaps, so a page is found by arithmetic. */
 import type { Database } from 'bun:sqlite';
 import type { ExecutionCost } from '../../../chain/block.ts';
 import type { BlockId, ChainBlock, Heights, TenureLoad } from '../../model/block.ts';
@@ -19,7 +19,7 @@ const COST_COLUMNS = [
 
 export interface CostRow extends AsText<Stored<'blocks', (typeof COST_COLUMNS)[number]>> {}
 
-/** @param table the alias of what has the columns */
+/** @param table alias of the table with the columns */
 export const costColumns = (table: string): string =>
   COST_COLUMNS.map((name) => `CAST(${table}.${name} AS TEXT) AS ${name}`).join(', ');
 
@@ -36,7 +36,7 @@ export const costOf = (row: CostRow): ExecutionCost => ({
   writeLength: exact(row.cost_write_length),
 });
 
-/** The columns before and behind the height of the tenure. */
+/** The columns before and after the tenure height. */
 const FIRST_COLUMNS = [
   'height',
   'block_hash',
@@ -58,7 +58,7 @@ const columns = `${columnList('b', FIRST_COLUMNS)},
 
 export const sql = {
   range: `SELECT ${columns} FROM blocks b WHERE b.height BETWEEN ?1 AND ?2 ORDER BY b.height DESC`,
-  // Of those that share a time, the first: the one with which that time began.
+  // The first of the blocks with the same time.
   at: `SELECT ${columns} FROM blocks b
         WHERE b.block_time = (SELECT max(block_time) FROM blocks WHERE block_time <= ?1) ORDER BY b.height LIMIT 1`,
   tip: 'SELECT height FROM blocks ORDER BY height DESC LIMIT 1',
@@ -67,12 +67,12 @@ export const sql = {
   since: 'SELECT height FROM blocks WHERE block_time >= ?1 ORDER BY block_time, height LIMIT 1',
   firstOfTenure: 'SELECT height FROM blocks WHERE tenure_height = ?1 ORDER BY height LIMIT 1',
   lastOfTenure: 'SELECT height FROM blocks WHERE tenure_height = ?1 ORDER BY height DESC LIMIT 1',
-  // Before tenures had heights, each block was one.
+  // Before tenures had heights, each block was a tenure.
   blockAsTenure: 'SELECT height FROM blocks WHERE height = ?1 AND tenure_height IS NULL AND signer_bits IS NULL',
   signatures: 'SELECT signer_signatures FROM blocks WHERE height = ?1',
 };
 
-/** Bytes of one. */
+/** Bytes of a signature. */
 const SIGNATURE = 65;
 const NO_BYTES = new Uint8Array(0);
 
@@ -114,7 +114,7 @@ export function blockQueries(db: Database, chain: ChainQueries) {
   const blockAsTenure = prepared<HeightRow, [number]>(db, sql.blockAsTenure);
   const signatures = prepared<Stored<'blocks', 'signer_signatures'>, [number]>(db, sql.signatures);
 
-  /** Highest first. */
+  /** Blocks of a range, highest first. */
   const range: BlockRange = (first, last) => rows.all(first, last).map(blockOf);
   const tipHeight = (): number => tip.get()?.height ?? 0;
 
@@ -126,8 +126,8 @@ export function blockQueries(db: Database, chain: ChainQueries) {
     return height === undefined ? NO_HEIGHTS : { first: height, last: height };
   }
 
-  /** The page that a start names; undefined where it names no block of the heights, or the offset leads to none. */
-  function placeIn(
+  /** The cursor that a start names; undefined where the start or its offset names no block of the heights. */
+  function cursorIn(
     { first, last }: Heights,
     { cursor, item, offset }: OffsetStart<Uint8Array>,
   ): Cursor | null | undefined {
@@ -144,7 +144,7 @@ export function blockQueries(db: Database, chain: ChainQueries) {
   function page(heights: Heights, limit: number, start: OffsetStart<Uint8Array>): Page<ChainBlock> | undefined {
     const { first, last } = heights;
     const total = last - first + 1;
-    const at = placeIn(heights, start);
+    const at = cursorIn(heights, start);
     if (at === undefined) return start.cursor === null && start.item === null ? pageBeyond(total) : undefined;
     return keysetPage({
       limit,
@@ -165,9 +165,9 @@ export function blockQueries(db: Database, chain: ChainQueries) {
 
   return {
     range,
-    /** The canonical chain, highest first; undefined where the start, by index block hash, is no block of it. */
+    /** Canonical blocks, highest first; undefined where the start, an index block hash, is of no canonical block. */
     page: async (limit: number, start: OffsetStart<Uint8Array>) => page({ first: 1, last: tipHeight() }, limit, start),
-    /** Blocks of a tenure, in the order of a page; none of an unknown tenure. */
+    /** Blocks of a tenure, highest first; an unknown tenure has none. */
     ofTenure: async (tenureHeight: number, limit: number, start: OffsetStart<Uint8Array>) =>
       page(tenure(tenureHeight), limit, start),
 
@@ -176,22 +176,22 @@ export function blockQueries(db: Database, chain: ChainQueries) {
       return height === undefined ? undefined : range(height, height)[0];
     },
 
-    /** The newest at or before a time, in Unix seconds. */
+    /** The newest block at or before a time, in Unix seconds. */
     async at(time: number): Promise<ChainBlock | undefined> {
       const row = at.get(time);
       return row === null ? undefined : blockOf(row);
     },
 
     /**
-     * Mean seconds between the blocks since each of some times, in Unix seconds; 0 where there are fewer than two. What
-     * is older than the earliest of them counts for none.
+     * Mean seconds between blocks since each of some times, in Unix seconds; 0 where there are fewer than two blocks. Blocks
+     * before the earliest of the times don't count.
      */
     async averageTimes(times: readonly number[]): Promise<number[]> {
       const last = tipHeight();
       const timeOf = (height: number): number => blockTime.get(height)?.block_time ?? 0;
       const earliest = since.get(Math.min(...times))?.height ?? last;
       return times.map((time) => {
-        // The differences between neighbours add up to that between the ends.
+        // The differences between neighbours add up to the difference between the ends.
         const first = Math.max(since.get(time)?.height ?? last + 1, earliest + 1);
         return first > last ? 0 : (timeOf(last) - timeOf(first - 1)) / (last - first + 1);
       });
@@ -213,7 +213,7 @@ export function blockQueries(db: Database, chain: ChainQueries) {
 }
 
 export const tenuresSql = {
-  // 7: a tenure change, of whatever cause, from which on the node counts anew.
+  // After a tenure change of whatever cause the node counts costs from 0.
   starts: `SELECT ${heightIn('position')} AS height FROM transactions WHERE type = ${PAYLOAD.tenure_change} ORDER BY position DESC LIMIT ?1`,
   load: `SELECT count(*) AS blocks, total(cost_runtime) AS runtime, total(cost_read_count) AS readCount,
                 total(cost_read_length) AS readLength, total(cost_write_count) AS writeCount,
@@ -225,7 +225,7 @@ export function tenureQueries(db: Database) {
   const starts = prepared<{ height: number }, [number]>(db, tenuresSql.starts);
   const load = prepared<TenureLoad, [number, number]>(db, tenuresSql.load);
   return {
-    /** The present one and up to so many before it, newest first; none before the first change of tenure. */
+    /** Loads of the present tenure and of up to `completed` before it, newest first; none before the first tenure change. */
     async loads(completed: number): Promise<TenureLoad[]> {
       const loads: TenureLoad[] = [];
       let end = Number.MAX_SAFE_INTEGER;

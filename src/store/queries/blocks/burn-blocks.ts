@@ -1,6 +1,6 @@
 /**
- * Bitcoin blocks that canonical blocks are anchored to, and what Bitcoin blocks paid to stackers. Both are numbered without
- * gaps, so that pages are ranges and totals the last number.
+ * Bitcoin blocks that canonical blocks are anchored to, and rewards that Bitcoin blocks paid to stackers. Both are numbered
+ * without gaps, so a page is a range of numbers, and the total is the last number.
  */
 import type { Database } from 'bun:sqlite';
 import { cycleLength, MAINNET_CHAIN_ID, networkOf } from '../../../chain/network.ts';
@@ -64,7 +64,7 @@ export function burnBlockQueries(db: Database, blockRange: BlockRange) {
       return found === null ? undefined : burnBlockOf(found);
     },
 
-    /** The blocks anchored to one, highest first. */
+    /** Canonical blocks that are anchored to a Bitcoin block, highest first. */
     async blocks(id: BlockId, limit: number, offset: number): Promise<OffsetPage<ChainBlock> | undefined> {
       const found = row(id);
       if (found === null) return undefined;
@@ -141,7 +141,7 @@ const outputOf = (row: OutputRow): PoxOutput => ({
   amount: row.amount,
 });
 
-/** The start of the first reward cycle of mainnet that starts at a Bitcoin height or after it. */
+/** The first Bitcoin height at or above another at which a reward cycle of mainnet starts. */
 const mainnetCycleFrom = (height: number): number => {
   const length = cycleLength(networkOf(MAINNET_CHAIN_ID));
   return FIRST_CYCLE + Math.max(0, Math.ceil((height - FIRST_CYCLE) / length)) * length;
@@ -150,7 +150,7 @@ const mainnetCycleFrom = (height: number): number => {
 /** The Bitcoin height at which mainnet's reward cycle 0 started. */
 const FIRST_CYCLE = 666_050;
 
-/** No end is known, or none is set. */
+/** The end height where none is known, or none is set. */
 const WITHOUT_END = Number.MAX_SAFE_INTEGER;
 
 export function burnRewardQueries(db: Database) {
@@ -174,9 +174,9 @@ export function burnRewardQueries(db: Database) {
   const outputsOf = prepared<OutputRow, [string, number, number]>(db, burnRewardsSql.outputsOf);
 
   /**
-   * The first Bitcoin height that pays nobody for stacking in pox to pox-4. In the reward cycle in which pox-4's locks end,
-   * its reward set is paid on. Mainnet's cycles are known; those of other networks end with the prepare phase, in which
-   * nobody is paid.
+   * The first Bitcoin height without rewards for stacking in pox to pox-4. The reward set of the cycle in which pox-4's locks
+   * end is paid until the end of the cycle. Mainnet's cycles are known; on other networks the cycle ends with the prepare
+   * phase, which pays no rewards.
    */
   function endHeight(): number {
     const height = forcedUnlocks().pox_4;
@@ -185,7 +185,7 @@ export function burnRewardQueries(db: Database) {
     return firstUnpaid.get(height)?.height ?? WITHOUT_END;
   }
 
-  /** A page of rows numbered from 1, the last of them first. */
+  /** A page of rows that are numbered from 1, the last first. */
   const numbered = <R, T>(
     total: number,
     limit: number,
@@ -195,7 +195,7 @@ export function burnRewardQueries(db: Database) {
   ) => ({ items: rows(total - offset - limit + 1, total - offset).map(itemOf), total });
 
   return {
-    /** Hash of the newest Bitcoin block that was announced; null where none was. */
+    /** Hash of the newest announced Bitcoin block; null where none was announced. */
     async newestHash(): Promise<Uint8Array | null> {
       return newest.get()?.hash ?? null;
     },
@@ -209,7 +209,7 @@ export function burnRewardQueries(db: Database) {
       return numbered(total, limit, offset, (first, last) => rewardsOf.all(recipient, first, last), rewardOf);
     },
 
-    /** Sats, decimal. */
+    /** Sum of a recipient's rewards in sats, decimal. */
     async total(recipient: string): Promise<string> {
       return rewardTotalOf.get(recipient, endHeight())?.amount ?? '0';
     },
@@ -223,7 +223,7 @@ export function burnRewardQueries(db: Database) {
       return numbered(total, limit, offset, (first, last) => slotsOf.all(address, first, last), slotOf);
     },
 
-    /** Outputs of a Bitcoin block, or of the newest that has some. */
+    /** Outputs of a Bitcoin block; `latest` is the newest block with outputs. */
     async outputsOf(id: BlockId, limit: number, offset: number): Promise<OffsetPage<PoxOutput>> {
       const height =
         id === 'latest' ? newestOutput.get()?.height : 'height' in id ? id.height : byHash.get(id.hash)?.height;

@@ -1,4 +1,4 @@
-/** The tip, and blocks by what names them. */
+/** The tip, and canonical blocks by height or hash. */
 import type { Database } from 'bun:sqlite';
 import type { BlockId, ChainTip } from '../../model/block.ts';
 import { prepared, type Stored } from '../../rows/statement.ts';
@@ -14,7 +14,7 @@ export const sql = {
                                           WHERE parent_index_block_hash = b.index_block_hash AND accepted = 1
                                           ORDER BY sequence DESC LIMIT 1)
          ORDER BY b.height DESC LIMIT 1`,
-  // In the order they came, which is that of their rows.
+  // Rows are in the order in which blocks were received.
   newestArrival: `SELECT index_block_hash FROM block_payloads
                    WHERE rowid = (SELECT max(rowid) FROM block_payloads)`,
   newest: 'SELECT height, index_block_hash, transactions FROM blocks ORDER BY height DESC LIMIT 1',
@@ -31,12 +31,12 @@ interface TipRow
   microblock_sequence: number | null;
 }
 
-/** Its transactions are those that lists of the block show. */
+/** `transactions`: number of transactions in lists of the block. */
 type BlockRow = Stored<'blocks', 'height' | 'index_block_hash' | 'transactions'>;
 
 export type ChainQueries = ReturnType<typeof chainQueries>;
 
-/** @param cache has the tip while the file stays as it is */
+/** @param cache caches the tip until the file changes */
 export function chainQueries(db: Database, cache: TransactionCache = noTransactionCache) {
   const chainId = prepared<Stored<'progress', 'chain_id'>, []>(db, sql.chainId);
   const tip = prepared<TipRow, []>(db, sql.tip);
@@ -46,7 +46,7 @@ export function chainQueries(db: Database, cache: TransactionCache = noTransacti
   const byIndexBlockHash = prepared<BlockRow, [Uint8Array]>(db, sql.byIndexBlockHash);
   const byBlockHash = prepared<BlockRow, [Uint8Array]>(db, sql.byBlockHash);
 
-  /** The canonical block, null where there is none. */
+  /** The canonical block; null where there is none. */
   function block(id: BlockId): BlockRow | null {
     if (id === 'latest') return newest.get();
     if ('height' in id) return byHeight.get(id.height);
@@ -55,7 +55,7 @@ export function chainQueries(db: Database, cache: TransactionCache = noTransacti
 
   return {
     block,
-    /** The chain id, null before the first event. */
+    /** The chain id; null before the first event. */
     chainId: (): number | null => chainId.get()?.chain_id ?? null,
     newestArrival: cache.lazy((): Uint8Array | undefined => newestArrival.get()?.index_block_hash),
     tip: cache.lazy((): ChainTip | null => {

@@ -1,4 +1,4 @@
-/** Microblocks of the canonical chain (Stacks 2.x), and those that wait on its tip. */
+/** Microblocks of the canonical chain (Stacks 2.x), and those streamed on its tip. */
 import type { Database } from 'bun:sqlite';
 import { positionsOf } from '../../../chain/position.ts';
 import type { ChainMicroblock } from '../../model/block.ts';
@@ -6,7 +6,7 @@ import type { OffsetPage } from '../../model/page.ts';
 import { prepared, type Stored } from '../../rows/statement.ts';
 import type { StreamedQueries } from './streamed.ts';
 
-// The first block of an index has no parent in it: what it says itself of its parent is all that is known.
+// The parent of the index's first block isn't in the index: only the block's own columns about its parent are known.
 const columns = `m.hash, m.parent_hash, m.sequence, m.height, b.block_hash, b.parent_block_hash, p.burn_block_hash,
   coalesce(p.burn_block_height, 0) AS burn_block_height,
   coalesce(p.burn_block_time, b.parent_burn_block_time, 0) AS burn_block_time`;
@@ -29,7 +29,7 @@ interface Row
   burn_block_time: number;
 }
 
-/** Bytes of a hash that nobody knows. */
+/** Stands for an unknown hash. */
 const NO_HASH = new Uint8Array(0);
 
 export function microblockQueries(db: Database, streamed: StreamedQueries) {
@@ -58,7 +58,7 @@ export function microblockQueries(db: Database, streamed: StreamedQueries) {
     };
   }
 
-  /** Microblocks that wait, the last first. */
+  /** Microblocks streamed on the tip, the last first. */
   function waiting(): ChainMicroblock[] {
     const parent = streamed.parent();
     if (parent === null) return [];

@@ -1,4 +1,4 @@
-/** Blocks that are known and not canonical, with their transactions, and a transaction by its id wherever it is. */
+/** Orphaned blocks with their transactions, and transactions by id in any fork. */
 import type { Database } from 'bun:sqlite';
 import type { Block, ChainTransaction } from '../../../chain/block.ts';
 import { networkOf, TESTNET_CHAIN_ID } from '../../../chain/network.ts';
@@ -20,7 +20,7 @@ export const sql = {
   byIndexHash: `${found} WHERE index_block_hash = ?1`,
   byBurnHash: `${found} WHERE burn_block_hash = ?1 ORDER BY height DESC LIMIT 1`,
   byBurnHeight: `${found} WHERE burn_block_height = ?1 ORDER BY height DESC LIMIT 1`,
-  // Few forks hold the same transaction.
+  // Few forks have the same transaction.
   ofTransaction: `SELECT t.index_block_hash, b.height FROM orphaned_transactions t
                     JOIN orphaned_blocks b ON b.index_block_hash = t.index_block_hash WHERE t.tx_id = ?1`,
   ofContract: `SELECT t.index_block_hash, b.height, t.tx_id FROM orphaned_transactions t
@@ -40,8 +40,8 @@ const highestFirst = (a: Row, b: Row): number => b.height - a.height;
 export type OrphanQueries = ReturnType<typeof orphanQueries>;
 
 /**
- * @param chain says which chain it is
- * @param journal holds the payloads
+ * @param chain reads the chain id
+ * @param journal has the payloads
  */
 export function orphanQueries(db: Database, chain: Pick<ChainQueries, 'chainId'>, journal: EntryReader) {
   const byHeight = prepared<Row, [number]>(db, sql.byHeight);
@@ -55,7 +55,7 @@ export function orphanQueries(db: Database, chain: Pick<ChainQueries, 'chainId'>
 
   const network = () => networkOf(chain.chainId() ?? TESTNET_CHAIN_ID);
 
-  /** Undefined where its payload is no longer stored. */
+  /** A block from its payload; undefined where the payload is no longer stored. */
   function read(indexBlockHash: Uint8Array): Block | undefined {
     const source = payload.get(indexBlockHash);
     const text = source === null ? undefined : journal.read(source.journal_id)?.text;
@@ -79,7 +79,7 @@ export function orphanQueries(db: Database, chain: Pick<ChainQueries, 'chainId'>
   return {
     network,
 
-    /** Whether there is such a block. */
+    /** Whether such an orphan is known. */
     has: (search: BlockSearch): boolean => rowOf(search) !== null,
 
     /** The highest orphaned block that a search finds. */
@@ -88,13 +88,13 @@ export function orphanQueries(db: Database, chain: Pick<ChainQueries, 'chainId'>
       return row === null ? undefined : read(row.index_block_hash);
     },
 
-    /** An orphaned transaction in the highest block that holds it. */
+    /** A transaction in the highest orphan that has it. */
     transaction(txId: Uint8Array): OrphanedTransaction | undefined {
       const row = ofTransaction.all(txId).sort(highestFirst)[0];
       return row === undefined ? undefined : held(row, txId);
     },
 
-    /** Deployments of a contract, the highest first. */
+    /** Orphaned deployments of a contract, highest block first. */
     deployments: (contractId: string): OrphanedTransaction[] =>
       ofContract
         .all(contractId)

@@ -1,4 +1,4 @@
-/** The microblocks that were streamed on the tip and wait for a block to confirm them (Stacks 2.x), and searches that list them. */
+/** Microblocks streamed on the tip that no block has confirmed yet (Stacks 2.x), and searches that list their transactions. */
 import type { Database } from 'bun:sqlite';
 import type { ChainTransaction } from '../../../chain/block.ts';
 import type { Network } from '../../../chain/network.ts';
@@ -27,7 +27,7 @@ type TipRow = Stored<'blocks', 'height' | 'block_hash' | 'index_block_hash'>;
 interface WaitingMicroblock extends StreamedMicroblock {
   /** Unix seconds. */
   receivedAt: number;
-  /** The Bitcoin block that the stream says it is on. */
+  /** The Bitcoin block that the stream names. */
   burnBlock: { hash: Uint8Array; height: number; time: number };
 }
 
@@ -57,7 +57,7 @@ export function streamedQueries(db: Database, journal: EntryReader, network: () 
   const onTip = prepared<Row, []>(db, sql.onTip);
   const tip = prepared<TipRow, []>(db, sql.tip);
 
-  /** Streamed microblocks in the order of their sequence. */
+  /** Streamed microblocks by sequence. */
   function microblocks(): WaitingMicroblock[] {
     const messages = new Map<string, Message>();
     const found: WaitingMicroblock[] = [];
@@ -74,7 +74,7 @@ export function streamedQueries(db: Database, journal: EntryReader, network: () 
     return found;
   }
 
-  /** Streamed transactions in the order of the chain; as if the next block held them. */
+  /** Streamed transactions in order, as transactions of the next block. */
   function transactions(): WaitingTransaction[] {
     const parent = tip.get();
     if (parent === null) return [];
@@ -94,7 +94,7 @@ export function streamedQueries(db: Database, journal: EntryReader, network: () 
   }
 
   return {
-    /** The block they are built on, null before the first. */
+    /** The block that they are streamed on; null before the first block. */
     parent: (): TipRow | null => tip.get(),
     microblocks,
     transactions,
@@ -129,7 +129,10 @@ function matches(of: TransactionDetail, filter: TransactionFilter): boolean {
 const keyOf = (of: TransactionDetail, by: TransactionOrder['by']): bigint =>
   by === 'fee' ? BigInt(of.fee) : by === 'burn_block_time' ? BigInt(of.burnBlock.time) : BigInt(of.block.height);
 
-/** Streamed transactions are newer than all of the chain: of equals they come last, or first where the newest does. */
+/**
+ * Adds streamed transactions to a search. They are newer than all of the chain: among equals they come last, or first in
+ * descending order.
+ */
 export const withStreamed =
   (search: Search, streamed: StreamedQueries) =>
   async (
@@ -146,19 +149,19 @@ export const withStreamed =
           .filter((of) => matches(of, filter))
       : [];
     if (waiting.length === 0) return search(filter, order, limit, offset);
-    // Each of the page is among these: a streamed one, or no farther from the page than there are streamed ones.
+    // The page's items are among these: streamed ones, and rows at most as many items before the page as there are streamed ones.
     const first = Math.max(0, offset - waiting.length);
     const page = search(filter, order, limit + waiting.length, first);
     const both = [...page.items, ...waiting].map((of, age) => ({ of, age, key: keyOf(of, order.by) }));
     const sign = order.direction === 'asc' ? 1 : -1;
-    // Rows came in their order, so among equals the index gives the age; a streamed one is newer than any row.
+    // Rows are in their order already, so among equals the index is the age; streamed ones are newer than any row.
     const isNew = (age: number) => age >= page.items.length;
     both.sort((a, b) => {
       if (a.key !== b.key) return a.key < b.key ? -sign : sign;
       if (isNew(a.age) !== isNew(b.age)) return isNew(a.age) ? sign : -sign;
       return isNew(a.age) ? sign * (a.age - b.age) : a.age - b.age;
     });
-    // Those that are before the first row that was read are before the page as well.
+    // Rows before the first that was read come before the page in any case.
     const ahead = Math.max(0, offset - first);
     return {
       items: both.slice(ahead, ahead + limit).map(({ of }) => of),

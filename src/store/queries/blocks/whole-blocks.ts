@@ -1,4 +1,4 @@
-/** Blocks of any fork with what they hold, as v1 shows them. */
+/** Blocks of any fork with the ids of their transactions and microblocks, as v1 shows them. */
 import type { Database } from 'bun:sqlite';
 import type { Turns } from '../../../base/turns.ts';
 import type { Block } from '../../../chain/block.ts';
@@ -17,7 +17,7 @@ export const sql = {
   byHeight: 'SELECT height FROM blocks WHERE height = ?1',
   byHash: 'SELECT height FROM blocks WHERE block_hash = ?1 ORDER BY height DESC LIMIT 1',
   byIndexHash: 'SELECT height FROM blocks WHERE index_block_hash = ?1',
-  // Ordinals ascend with the chain: the highest block is that of the last.
+  // Ordinals ascend with the chain: the last one has the highest block.
   byBurnHash: `${ofAnchor} WHERE hash = ?1 ORDER BY ordinal DESC LIMIT 1`,
   byBurnHeight: `${ofAnchor} WHERE height = ?1 ORDER BY ordinal DESC LIMIT 1`,
   tip: 'SELECT height FROM blocks ORDER BY height DESC LIMIT 1',
@@ -44,11 +44,11 @@ interface HashRow {
 
 type Microblock = NonNullable<WholeBlock['parentMicroblock']>;
 
-/** A block that confirms no microblock names 32 zero bytes. */
+/** The parent microblock; null for 32 zero bytes, which stand for none. */
 const parentMicroblock = (of: Microblock | null): Microblock | null =>
   of === null || of.hash.every((byte) => byte === 0) ? null : of;
 
-/** A block beside the chain. What it holds counts for nothing. */
+/** An orphan: it shows no transactions or microblocks. */
 const beside = (block: WholeBlock): WholeBlock => ({
   ...block,
   canonical: false,
@@ -57,7 +57,7 @@ const beside = (block: WholeBlock): WholeBlock => ({
   streamed: [],
 });
 
-/** What a block holds, from its payload. */
+/** A block from its payload. */
 const ofPayload = (block: Block): WholeBlock => ({
   canonical: true,
   height: block.height,
@@ -77,7 +77,7 @@ const ofPayload = (block: Block): WholeBlock => ({
   streamed: [],
 });
 
-/** @param hashes the microblock of each transaction, null in the anchor block, whose transactions come last */
+/** @param hashes the microblock of each transaction; null for those of the anchor block, which come last */
 function confirmedBy(hashes: readonly (Uint8Array | null)[]): ConfirmedMicroblock[] {
   const microblocks = new Map<string, ConfirmedMicroblock>();
   for (const hash of hashes) {
@@ -140,7 +140,7 @@ export function wholeBlockQueries(
   const tipHeight = (): number => tip.get()?.height ?? 0;
 
   return {
-    /** The canonical one, else the highest orphan. */
+    /** The canonical block of a search, else the highest orphan. */
     async whole(search: BlockSearch): Promise<WholeBlock | undefined> {
       const height = canonicalHeight(search);
       if (height !== undefined) return whole(height, tipHeight());
@@ -149,8 +149,8 @@ export function wholeBlockQueries(
     },
 
     /**
-     * A block as it came onto the chain, or beside it, wherever it stands by now.
-     * @returns undefined where it is an orphan that is too old to be stored
+     * A block as it was announced, canonical or orphaned, whatever it is now.
+     * @returns undefined for an orphan that is too old to be stored
      */
     async announced(indexHash: Uint8Array, canonical: boolean): Promise<AnnouncedBlock | undefined> {
       const height = canonicalHeight({ indexHash });
@@ -160,7 +160,7 @@ export function wholeBlockQueries(
       return { block: canonical ? block : beside(block), isOnChain: height !== undefined };
     },
 
-    /** The canonical chain, highest first. A block may hold thousands of transactions: others have their turn between two. */
+    /** Canonical blocks, highest first. Yields to other work after each block, which may have thousands of transactions. */
     async wholePage(limit: number, offset: number): Promise<OffsetPage<WholeBlock>> {
       const pause = turns.longWork();
       const last = tipHeight();
@@ -173,7 +173,7 @@ export function wholeBlockQueries(
       return { items, total: last };
     },
 
-    /** The transactions of a block; an orphaned one has none. Undefined where no fork has such a block. */
+    /** Transactions of a block; an orphan has none. Undefined where no fork has such a block. */
     async transactions(
       search: BlockSearch,
       order: 'asc' | 'desc',

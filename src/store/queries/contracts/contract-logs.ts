@@ -1,11 +1,11 @@
-/** What contracts logged, newest first. */
+/** Logs of contracts, newest first. */
 import type { Database } from 'bun:sqlite';
 import type { ContractLog } from '../../model/contract.ts';
 import type { Cursor, CursorKey, OffsetStart, Page } from '../../model/page.ts';
 import type { EventLocation } from '../../model/transaction.ts';
 import { EVENT_KIND } from '../../rows/enums.ts';
 import { prepared, type Stored } from '../../rows/statement.ts';
-import { placeQuery } from '../accounts/places.ts';
+import { transactionPositionQuery } from '../accounts/transaction-positions.ts';
 import { isBehind, keysetPage, movedTo, numberAt, pageBeyond } from '../page.ts';
 
 const logs = `SELECT e.position, e.event_index, t.tx_id, e.topic, e.value
@@ -27,7 +27,7 @@ type KeyRow = Stored<'events', 'position' | 'event_index'>;
 
 type Row = KeyRow & Stored<'transactions', 'tx_id'> & Stored<'events', 'topic' | 'value'>;
 
-/** An index behind every event of a transaction. */
+/** Greater than every event index of a transaction. */
 const LAST_EVENT = Number.MAX_SAFE_INTEGER;
 const NEWEST: KeyRow = { position: Number.MAX_SAFE_INTEGER, event_index: LAST_EVENT };
 const NO_BYTES = new Uint8Array(0);
@@ -43,7 +43,7 @@ const keyOf = ({ position, event_index }: KeyRow): CursorKey => [position, event
 
 const rowKey = (key: CursorKey): KeyRow => ({ position: numberAt(key, 0), event_index: numberAt(key, 1) });
 
-/** The first key behind a cursor's place. */
+/** The first key after a cursor. */
 function edgeOf(cursor: Cursor): KeyRow {
   const { position, event_index } = rowKey(cursor.key);
   return { position, event_index: isBehind(cursor) ? event_index - 1 : event_index };
@@ -52,19 +52,19 @@ function edgeOf(cursor: Cursor): KeyRow {
 export function contractLogQueries(db: Database) {
   const contract = prepared<Stored<'principals', 'id'>, [string]>(db, sql.contract);
   const total = prepared<{ total: number }, [number]>(db, sql.total);
-  const transactionAt = placeQuery(db);
+  const positionAt = transactionPositionQuery(db);
   const from = prepared<Row, [number, number, number, number]>(db, sql.from);
   const before = prepared<Row, [number, number, number, number]>(db, sql.before);
   const behind = prepared<KeyRow, [number, number, number, number]>(db, sql.behind);
 
-  /** The last event that may be at or before a place. */
-  function keyAt(place: EventLocation): KeyRow {
-    const { position, exact } = transactionAt(place);
-    return { position, event_index: exact ? place.eventIndex : LAST_EVENT };
+  /** The key of a location, or the last key before it where the index lacks the transaction. */
+  function keyAt(location: EventLocation): KeyRow {
+    const { position, exact } = positionAt(location);
+    return { position, event_index: exact ? location.eventIndex : LAST_EVENT };
   }
 
-  /** The page that a start names, null for the newest; undefined where the offset leads to no log. */
-  function placeOf(id: number, { item, offset, ...start }: OffsetStart<EventLocation>): Cursor | null | undefined {
+  /** The cursor that a start names; null for the newest; undefined where the offset is behind the last log. */
+  function cursorOf(id: number, { item, offset, ...start }: OffsetStart<EventLocation>): Cursor | null | undefined {
     const cursor: Cursor | null = item === null ? start.cursor : { side: 'from', key: keyOf(keyAt(item)) };
     if (offset === 0) return cursor;
     const { position, event_index } = cursor === null ? NEWEST : edgeOf(cursor);
@@ -79,7 +79,7 @@ export function contractLogQueries(db: Database) {
   ): Promise<Page<ContractLog> | undefined> => {
     const id = contract.get(contractId)?.id ?? 0;
     const logs = total.get(id)?.total ?? 0;
-    const at = placeOf(id, start);
+    const at = cursorOf(id, start);
     if (at === undefined) return pageBeyond(logs);
     const page = keysetPage<Row, ContractLog>({
       limit,

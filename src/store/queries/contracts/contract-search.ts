@@ -29,22 +29,22 @@ interface LogRow extends Stored<'events', 'topic' | 'value'>, Stored<'transactio
   time: number;
 }
 
-type PlaceRow = Stored<'events', 'position' | 'event_index'>;
+type PositionRow = Stored<'events', 'position' | 'event_index'>;
 
 const NO_BYTES = new Uint8Array(0);
-const placeOf = ({ position, event_index }: PlaceRow): EventPosition => ({ position, eventIndex: event_index });
+const positionOf = ({ position, event_index }: PositionRow): EventPosition => ({ position, eventIndex: event_index });
 
-/** @param search pages through what it is given */
+/** @param search reads the pages */
 export function contractLogSearch(db: Database, search: ValueSearch) {
   const contract = prepared<Stored<'principals', 'id'> & { logs: number }, [string]>(db, sql.contract);
-  const down = prepared<PlaceRow, [number, number, number, number, number]>(db, sql.down);
-  const up = prepared<PlaceRow, [number, number, number, number, number]>(db, sql.up);
+  const down = prepared<PositionRow, [number, number, number, number, number]>(db, sql.down);
+  const up = prepared<PositionRow, [number, number, number, number, number]>(db, sql.up);
   const count = prepared<{ logs: number }, [number, number, number, number]>(db, sql.count);
   const at = prepared<LogRow, [number, number]>(db, sql.at);
 
   const walk = (id: number, { first, last }: Span): Walk => ({
-    down: ({ position, eventIndex }, most) => down.all(id, position, eventIndex, first, most).map(placeOf),
-    up: ({ position, eventIndex }, most) => up.all(id, position, eventIndex, last, most).map(placeOf),
+    down: ({ position, eventIndex }, most) => down.all(id, position, eventIndex, first, most).map(positionOf),
+    up: ({ position, eventIndex }, most) => up.all(id, position, eventIndex, last, most).map(positionOf),
   });
 
   function read({ position, eventIndex }: EventPosition, topic: string | null) {
@@ -57,7 +57,7 @@ export function contractLogSearch(db: Database, search: ValueSearch) {
     return { item, bytes: value.length, fields: () => fieldsOf(value) };
   }
 
-  /** @throws TooMuchWorkError where the page isn't found in as much as one request may look at */
+  /** @throws TooMuchWorkError where the page needs more logs than a request may read */
   return async (
     contractId: string,
     { topic, heights, fields }: LogFilter,
@@ -76,7 +76,7 @@ export function contractLogSearch(db: Database, search: ValueSearch) {
         total: isWhole ? logs : null,
         all: walk(id, span),
         count: (most) => count.get(id, span.first, span.last, most)?.logs ?? 0,
-        read: (place) => read(place, topic),
+        read: (position) => read(position, topic),
       },
       limit,
       cursor,
@@ -114,9 +114,9 @@ interface CallRow
   time: number;
 }
 
-type CallPlaceRow = Stored<'transactions', 'position'>;
+type CallPositionRow = Stored<'transactions', 'position'>;
 
-/** @param search pages through what it is given */
+/** @param search reads the pages */
 export function contractCallSearch(db: Database, search: ValueSearch) {
   const contract = prepared<Stored<'principals', 'id'> & { calls: number }, [string]>(
     db,
@@ -124,12 +124,12 @@ export function contractCallSearch(db: Database, search: ValueSearch) {
   );
   type Of = [number, number, number];
   const all = {
-    down: prepared<CallPlaceRow, [...Of, number]>(db, contractCallSearchSql.allDown),
-    up: prepared<CallPlaceRow, [...Of, number]>(db, contractCallSearchSql.allUp),
+    down: prepared<CallPositionRow, [...Of, number]>(db, contractCallSearchSql.allDown),
+    up: prepared<CallPositionRow, [...Of, number]>(db, contractCallSearchSql.allUp),
   };
   const named = {
-    down: prepared<CallPlaceRow, [...Of, string, number]>(db, contractCallSearchSql.namedDown),
-    up: prepared<CallPlaceRow, [...Of, string, number]>(db, contractCallSearchSql.namedUp),
+    down: prepared<CallPositionRow, [...Of, string, number]>(db, contractCallSearchSql.namedDown),
+    up: prepared<CallPositionRow, [...Of, string, number]>(db, contractCallSearchSql.namedUp),
   };
   const countAll = prepared<{ calls: number }, [number, number, number, number]>(db, contractCallSearchSql.countAll);
   const countNamed = prepared<{ calls: number }, [number, number, number, string, number]>(
@@ -139,15 +139,15 @@ export function contractCallSearch(db: Database, search: ValueSearch) {
   const at = prepared<CallRow, [number]>(db, contractCallSearchSql.at);
 
   function walk(id: number, { first, last }: Span, name: string | null): Walk {
-    function places(from: number, to: number, direction: 'down' | 'up', most: number): EventPosition[] {
+    function positions(from: number, to: number, direction: 'down' | 'up', most: number): EventPosition[] {
       const rows =
         name === null ? all[direction].all(id, from, to, most) : named[direction].all(id, from, to, name, most);
       return rows.map(({ position }) => ({ position, eventIndex: 0 }));
     }
     return {
-      down: ({ position }, most) => places(first, position, 'down', most),
-      // Nothing but the call itself is at its position.
-      up: ({ position }, most) => places(position + 1, last, 'up', most),
+      down: ({ position }, most) => positions(first, position, 'down', most),
+      // A call is the only item at its position.
+      up: ({ position }, most) => positions(position + 1, last, 'up', most),
     };
   }
 
@@ -175,7 +175,7 @@ export function contractCallSearch(db: Database, search: ValueSearch) {
     };
   }
 
-  /** @throws TooMuchWorkError where the page isn't found in as much as one request may look at */
+  /** @throws TooMuchWorkError where the page needs more calls than a request may read */
   return async (
     contractId: string,
     filter: CallFilter,

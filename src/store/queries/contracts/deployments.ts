@@ -23,7 +23,7 @@ export const sql = {
                 FROM principals p JOIN contracts c ON c.contract_id = p.id
                 JOIN transactions t ON t.position = c.position JOIN transaction_bodies d ON d.position = c.position
                WHERE p.address = ?1 AND d.contract_interface IS NOT NULL ORDER BY c.position DESC LIMIT 1`,
-  // Deployments by position: the transactions that make a contract.
+  // A deployment by position: the transaction that makes a contract.
   at: `SELECT ${columns}
          FROM transactions t JOIN principals p ON p.id = t.contract_id
          JOIN transaction_bodies d ON d.position = t.position WHERE t.position = ?1`,
@@ -62,14 +62,14 @@ const orphanOf = (contractId: string, { block, transaction }: OrphanedTransactio
 /** Number of deployments below which a function's name is rare enough to search by. */
 const RARE = 1_000;
 
-/** The most deployments whose interfaces a request looks at: as many as take a twentieth of a second. */
+/** Maximum number of deployments whose interfaces a request reads, which takes a twentieth of a second. */
 const MOST_LOOKED_AT = 4_000;
 
 /** The payload types of deployments. */
 const VERSIONED = 6;
 const UNVERSIONED = 1;
 
-/** @param most deployments that are looked at; others than usual are for tests */
+/** @param most maximum number of deployments that are read; tests use another than the default */
 export function deploymentQueries(db: Database, orphans: OrphanQueries, most = MOST_LOOKED_AT) {
   const newest = prepared<Row, [string]>(db, sql.newest);
   const newestWhole = prepared<Row, [string]>(db, sql.newestWhole);
@@ -80,7 +80,7 @@ export function deploymentQueries(db: Database, orphans: OrphanQueries, most = M
   const declaring = prepared<Stored<'declared_functions', 'position'>, [string, number]>(db, sql.declaring);
   const deployments = prepared<Stored<'transactions', 'position'>, [number, number]>(db, sql.deployments);
 
-  /** The function that the fewest deployments declare; undefined where none is named. */
+  /** The function that the fewest deployments declare; undefined without names. */
   function rarestOf(names: readonly string[]): string | undefined {
     let rarest: { name: string; size: number } | undefined;
     for (const name of names) {
@@ -90,11 +90,11 @@ export function deploymentQueries(db: Database, orphans: OrphanQueries, most = M
     return rarest?.name;
   }
 
-  /** Positions of deployments that may declare all of the functions, the newest first; one more than are looked at. */
+  /** Positions of deployments that may declare all of the functions, newest first; one more than may be read. */
   function candidates(names: readonly string[]): number[] {
     const rarest = rarestOf(names);
     if (rarest !== undefined) return declaring.all(rarest, most + 1).map(({ position }) => position);
-    // Both kinds, in one order.
+    // Both payload types, merged by position.
     const kinds = [VERSIONED, UNVERSIONED].map((type) => deployments.all(type, most + 1));
     return kinds
       .flat()
@@ -104,7 +104,10 @@ export function deploymentQueries(db: Database, orphans: OrphanQueries, most = M
   }
 
   return {
-    /** The newest whose interface is known, canonical before orphaned, else the newest; undefined where there is none. */
+    /**
+     * The newest deployment with a known interface, canonical before orphaned, else the newest; undefined where there is
+     * none.
+     */
     async anyDeployment(contractId: string): Promise<ContractDeployment | undefined> {
       const whole = newestWhole.get(contractId);
       if (whole !== null) return canonicalOf(whole);
@@ -116,9 +119,9 @@ export function deploymentQueries(db: Database, orphans: OrphanQueries, most = M
     },
 
     /**
-     * Deployments of the canonical chain whose interface passes, newest first.
-     * @param names functions that it must declare, to look for it by
-     * @throws TooMuchWorkError where too many must be looked at to find the page
+     * Canonical deployments whose interface passes a test, newest first.
+     * @param names functions that the interface must declare, by which the search begins
+     * @throws TooMuchWorkError where the page needs more deployments than a request may read
      */
     async withInterface(
       names: readonly string[],
@@ -164,7 +167,7 @@ export const contractsSql = {
             FROM principals p JOIN contracts c ON c.contract_id = p.id JOIN transactions t ON t.position = c.position
            WHERE p.address = ?1 ORDER BY c.position DESC LIMIT 1`,
   principal: 'SELECT id FROM principals WHERE address = ?1',
-  // Whoever deploys a contract is its address.
+  // A contract's address is that of its deployer.
   waiting: `SELECT tx_id FROM mempool_transactions
              WHERE state = ${MEMPOOL_STATE.pending} AND sender_id = ?1 AND contract_id = ?2 AND type IN (${PAYLOAD.smart_contract}, ${PAYLOAD.versioned_smart_contract}) ORDER BY nonce LIMIT 1`,
 };
@@ -177,7 +180,7 @@ export function contractQueries(db: Database) {
   const principal = prepared<Stored<'principals', 'id'>, [string]>(db, contractsSql.principal);
   const waiting = prepared<Stored<'mempool_transactions', 'tx_id'>, [number, number]>(db, contractsSql.waiting);
   return {
-    /** Undefined where none of that id was deployed with success. */
+    /** The newest successful deployment of a contract; undefined where there is none. */
     async find(contractId: string): Promise<SmartContract | undefined> {
       const row = find.get(contractId);
       if (row === null) return undefined;
@@ -185,7 +188,7 @@ export function contractQueries(db: Database) {
     },
 
     /**
-     * The newest deployment that was mined, whatever came of it, else the first that waits; undefined where there is
+     * The newest mined deployment of a contract, whatever its status, else the first pending one; undefined where there is
      * none.
      */
     async deployment(contractId: string): Promise<Deployment | undefined> {
@@ -206,7 +209,7 @@ export const contractFunctionsSql = {
   interface: 'SELECT contract_interface FROM transaction_bodies WHERE position = ?1',
 };
 
-/** Cached interfaces, parsed; most calls go to few contracts. */
+/** Number of cached interfaces, parsed; most calls go to few contracts. */
 const CACHED = 500;
 
 export function contractFunctionQueries(db: Database, cache: TransactionCache) {
@@ -218,7 +221,7 @@ export function contractFunctionQueries(db: Database, cache: TransactionCache) {
     db,
     contractFunctionsSql.interface,
   );
-  /** Functions by the deployment's transaction id: a deployment declares the same in every fork. */
+  /** Functions by the deployment's transaction id: a deployment declares the same functions in every fork. */
   const known = lruCache<string, ContractFunctions>(CACHED);
 
   const functionsOf = cache.memoize((contractId): ContractFunctions | undefined => {

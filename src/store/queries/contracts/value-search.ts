@@ -1,11 +1,10 @@
 /**
- * Lists of what contracts did, newest first, of which decoded values must meet conditions.
+ * Lists of logs or calls of a contract, newest first, whose decoded values meet conditions.
  *
- * A list is read by the entries of the condition that fewest meet. The entries of one value are in the order of the
- * chain, and are walked. The entries of a range are in the order of their values: where they are few they are sorted.
- * Where there are many, the first page is likely to be full after few logs, which are walked in the order of the chain; if
- * it isn't, as many entries as may be are sorted. No request looks at more than {@link ValueSearchLimits} say, however
- * long the chain is.
+ * A list is read by the entries of the condition that the fewest meet. Entries of one value are in the order of the chain,
+ * and are walked. Entries of a range of values are in the order of the values: few of them are sorted. If there are many,
+ * the first page is likely to be full after few logs, which are walked in the order of the chain; if it isn't, entries up to
+ * a limit are sorted. No request reads more than its {@link ValueSearchLimits}, however long the chain is.
  */
 import type { Database } from 'bun:sqlite';
 import type { Pause, Turns } from '../../../base/turns.ts';
@@ -27,7 +26,7 @@ import { prepared, type Stored, TooMuchWorkError } from '../../rows/statement.ts
 import { type KeyRange, keyRange, pathKey } from '../../rows/value-keys.ts';
 import { longKeysetPage, numberAt } from '../page.ts';
 
-/** How much one request may look at. */
+/** Limits of what one request may read. */
 export interface ValueSearchLimits {
   /** Logs or calls that are decoded where no index has their values. */
   unindexed: number;
@@ -35,11 +34,11 @@ export interface ValueSearchLimits {
   few: number;
   /** Logs or calls that are walked before more entries are sorted. */
   quick: number;
-  /** Entries of a range that are sorted in the end. */
+  /** Entries of a range that are sorted as the last resort. */
   sorted: number;
   /** Logs or calls that are read. */
   rows: number;
-  /** Bytes of them. */
+  /** Bytes of the logs or calls that are read. */
   bytes: number;
 }
 
@@ -66,16 +65,16 @@ export const sql = {
 
 type EntryRow = Stored<'value_index_entries', 'position' | 'event_index'>;
 
-/** Entries of a range, or places of a walk, that a batch has. */
+/** Number of entries of a range, or positions of a walk, in a batch. */
 const BATCH = 500;
 
-/** The places of a span, both ends included. */
+/** A range of positions, both ends included. */
 export interface Span {
   first: number;
   last: number;
 }
 
-/** Heights beyond this have no position that is an integer. */
+/** Positions of greater heights are no safe integers. */
 const HIGHEST = 2 ** 32;
 
 export function spanOf({ from, to }: HeightSpan): Span {
@@ -86,32 +85,32 @@ export function spanOf({ from, to }: HeightSpan): Span {
 }
 
 /**
- * What is walked, in the order of the list and in the other one. A walk lasts for several turns, in which other requests may
- * use the same connection: it is read in batches, none of which is left in its middle.
+ * Walks positions, in the order of the list or in reverse. A walk lasts for several turns, in which other requests may use the
+ * same connection: it is read in batches, and no statement stays open between them.
  */
 export interface Walk {
-  /** Up to `count` places from a place on, and with it, the newest first. */
+  /** Up to `count` positions from one on (inclusive), newest first. */
   down(from: EventPosition, count: number): EventPosition[];
-  /** Up to `count` places behind a place, the oldest first. */
+  /** Up to `count` positions after one, oldest first. */
   up(after: EventPosition, count: number): EventPosition[];
 }
 
-/** The places of a walk, batch by batch. @param count places of the first one */
+/** The positions of a walk, batch by batch. @param count size of the first batch */
 function* batches(walk: Walk, side: keyof Walk, from: EventPosition, count: number): Generator<EventPosition[]> {
-  let places = walk[side](from, count);
-  for (let last = places.at(-1); last !== undefined; last = places.at(-1)) {
-    yield places;
+  let positions = walk[side](from, count);
+  for (let last = positions.at(-1); last !== undefined; last = positions.at(-1)) {
+    yield positions;
     const end = last;
-    places = walk[side](end, BATCH).filter((place) => compared(place, end) !== 0);
+    positions = walk[side](end, BATCH).filter((position) => compared(position, end) !== 0);
   }
 }
 
-/** An event behind all of a transaction. */
+/** Greater than every event index of a transaction. */
 const LAST_EVENT = Number.MAX_SAFE_INTEGER;
 
-const placeOf = ({ position, event_index }: EntryRow): EventPosition => ({ position, eventIndex: event_index });
+const positionOf = ({ position, event_index }: EntryRow): EventPosition => ({ position, eventIndex: event_index });
 
-/** Walks places that are in memory, in parts of which each is sorted. */
+/** Walks positions that are in memory, in parts that are sorted each. */
 function sortedWalk(parts: readonly EventPosition[][]): Walk {
   return {
     down: (from, count) =>
@@ -127,19 +126,19 @@ function sortedWalk(parts: readonly EventPosition[][]): Walk {
   };
 }
 
-/** A way to find a page: what is walked for it, and the most logs or calls that are read meanwhile. */
+/** A way to find a page: the walk to read, and the maximum number of logs or calls that are read for it. */
 interface Way {
   walk: Walk;
   rows: number;
 }
 
-/** The keys of a field, and the index that has them. */
+/** The keys that a field's conditions allow, and the index that has them. */
 interface KeyedField extends KeyRange {
   id: number;
   path: string;
 }
 
-/** The ways to find what meets all conditions of fields that are indexed. */
+/** The ways to find items that meet all conditions, by indexed fields. */
 function entryWays(db: Database, limits: ValueSearchLimits) {
   type OfValue = [number, string, number, number, number, string, number];
   const down = prepared<EntryRow, OfValue>(db, sql.down);
@@ -151,11 +150,12 @@ function entryWays(db: Database, limits: ValueSearchLimits) {
   const isOneValue = ({ low, high }: KeyRange): boolean => low === high;
 
   const ofValue = ({ id, path, low }: KeyedField, { first, last }: Span): Walk => ({
-    down: ({ position, eventIndex }, count) => down.all(id, path, position, eventIndex, first, low, count).map(placeOf),
-    up: ({ position, eventIndex }, count) => up.all(id, path, position, eventIndex, last, low, count).map(placeOf),
+    down: ({ position, eventIndex }, count) =>
+      down.all(id, path, position, eventIndex, first, low, count).map(positionOf),
+    up: ({ position, eventIndex }, count) => up.all(id, path, position, eventIndex, last, low, count).map(positionOf),
   });
 
-  /** The places of a field's entries, in sorted parts; null where there are more entries than so many. */
+  /** The positions of a field's entries, in sorted parts; null where there are more than `most` entries. */
   async function upTo(
     { id, path, low, high }: KeyedField,
     { first, last }: Span,
@@ -163,22 +163,22 @@ function entryWays(db: Database, limits: ValueSearchLimits) {
     pause: Pause,
   ): Promise<EventPosition[][] | null> {
     const parts: EventPosition[][] = [];
-    let [at, place] = [low, { position: -1, event_index: -1 }];
+    let [value, key] = [low, { position: -1, event_index: -1 }];
     for (let left = most + 1; left > 0; ) {
       const asked = Math.min(left, BATCH);
-      const rows = range.all(id, path, at, place.position, place.event_index, high, asked);
+      const rows = range.all(id, path, value, key.position, key.event_index, high, asked);
       const inSpan = rows.filter(({ position }) => position >= first && position <= last);
-      parts.push(inSpan.map(placeOf).sort(compared));
+      parts.push(inSpan.map(positionOf).sort(compared));
       const end = rows.at(-1);
       if (end === undefined || rows.length < asked) return parts;
       left -= rows.length;
-      [at, place] = [end.value, end];
+      [value, key] = [end.value, end];
       await pause();
     }
     return null;
   }
 
-  /** @param all walks everything, whatever its values are */
+  /** @param all walks the whole list, whatever the values are */
   return async function* (
     fields: readonly KeyedField[],
     span: Span,
@@ -226,12 +226,12 @@ interface Searched<Item> {
   span: Span;
   /** Items in the whole list; null where it isn't counted. */
   total: number | null;
-  /** All of the list in its order, but for conditions. */
+  /** Walks the whole list, regardless of the conditions. */
   all: Walk;
-  /** How many those are, up to a number. */
+  /** Number of items in `all`, counted up to a maximum. */
   count(most: number): number;
-  /** What is at a place, with how many bytes were read for it; a null item doesn't belong to the list. */
-  read(place: EventPosition): { item: Item | null; bytes: number; fields: () => ClarityFields };
+  /** The item at a position and the number of bytes read for it; the item is null where it doesn't belong to the list. */
+  read(position: EventPosition): { item: Item | null; bytes: number; fields: () => ClarityFields };
 }
 
 /** The index that has the values of a field. */
@@ -244,7 +244,7 @@ const meetsAll = (filters: readonly FieldFilter[], fields: ClarityFields): boole
     return field !== undefined && conditions.every((condition) => meets(field, condition));
   });
 
-/** The words for what an operator sets for a field. */
+/** The setting by which an operator has a field indexed, for a message. */
 function settingFor(subject: ValueSubject, contract: string, { path }: FieldFilter): string {
   return subject === 'logs'
     ? `--log-index ${contract}${path === '' ? '' : `:${path}`}`
@@ -272,16 +272,16 @@ const tooMuch = ({ rows, bytes }: ValueSearchLimits): TooMuchWorkError =>
       'from_height and to_height, or a condition that fewer of them meet',
   );
 
-/** What is at a place of a list. */
+/** An item of a list with its position. */
 interface Row<Item> {
-  place: EventPosition;
+  position: EventPosition;
   item: Item;
 }
 
 /**
- * Looks for up to a number of items of a list on a walk.
- * @param limits how much may be read
- * @returns null where that is not enough to find as many
+ * Looks for up to `count` items of a list on a walk.
+ * @param limits maximum of items and bytes that are read
+ * @returns null where they are read before `count` items are found
  */
 async function matching<Item>(
   batches: Iterable<EventPosition[]>,
@@ -292,33 +292,33 @@ async function matching<Item>(
 ): Promise<Row<Item>[] | null> {
   const matches: Row<Item>[] = [];
   let { rows, bytes } = limits;
-  for (const places of batches) {
-    for (const place of places) {
+  for (const positions of batches) {
+    for (const position of positions) {
       if (matches.length === count) return matches;
-      const { item, bytes: size, fields: decode } = read(place);
+      const { item, bytes: size, fields: decode } = read(position);
       rows -= 1;
       bytes -= size;
       if (rows < 0 || bytes < 0) return null;
-      if (item !== null && (fields.length === 0 || meetsAll(fields, decode()))) matches.push({ place, item });
+      if (item !== null && (fields.length === 0 || meetsAll(fields, decode()))) matches.push({ position, item });
       await pause();
     }
   }
   return matches;
 }
 
-const placeAt = (key: CursorKey): EventPosition => ({ position: numberAt(key, 0), eventIndex: numberAt(key, 1) });
+const positionAt = (key: CursorKey): EventPosition => ({ position: numberAt(key, 0), eventIndex: numberAt(key, 1) });
 const lower = (a: EventPosition, b: EventPosition): EventPosition => (compared(a, b) < 0 ? a : b);
 
 /**
- * Pages through lists, in batches, so that a search holds up nobody.
- * @param turns shares the thread
- * @param limits others than usual are for tests
+ * Makes a search of lists that reads in batches and yields to other work between them.
+ * @param turns yields to other work
+ * @param limits tests use others than the default
  */
 export function valueSearch(db: Database, turns: Turns, limits: ValueSearchLimits = VALUE_SEARCH_LIMITS) {
   const all = valueIndexes(db);
   const ways = entryWays(db, limits);
 
-  /** The ways to find a page, the likeliest first. @throws TooMuchWorkError where nothing bounds them */
+  /** The ways to find a page, the likeliest first. @throws TooMuchWorkError where no index or height bounds the search */
   function waysTo(searched: Searched<unknown>, pause: Pause): Iterable<Way> | AsyncIterable<Way> {
     const { subject, contract, fields, span } = searched;
     const everything: Way[] = [{ walk: searched.all, rows: limits.rows }];
@@ -341,7 +341,7 @@ export function valueSearch(db: Database, turns: Turns, limits: ValueSearchLimit
     return ways(keyed, span, searched.all, pause);
   }
 
-  /** What is found on the way from a place. */
+  /** Up to `count` items from a position on. */
   async function found<Item>(
     searched: Searched<Item>,
     count: number,
@@ -352,29 +352,29 @@ export function valueSearch(db: Database, turns: Turns, limits: ValueSearchLimit
     let isTried = false;
     for await (const { walk, rows } of waysTo(searched, pause)) {
       isTried = true;
-      const places = batches(walk, side, from, count);
-      const page = await matching(places, searched, count, { rows, bytes: limits.bytes }, pause);
+      const positions = batches(walk, side, from, count);
+      const page = await matching(positions, searched, count, { rows, bytes: limits.bytes }, pause);
       if (page !== null) return page;
     }
     if (isTried) throw tooMuch(limits);
     return [];
   }
 
-  /** @throws TooMuchWorkError where the page isn't found in as much as may be looked at */
+  /** @throws TooMuchWorkError where the page needs more items than the limits allow to read */
   return <Item>(searched: Searched<Item>, limit: number, at: Cursor | null): Promise<Page<Item, number | null>> => {
     const pause = turns.longWork();
     const { first, last } = searched.span;
     const newest = { position: last, eventIndex: LAST_EVENT };
     const beforeOldest = { position: first - 1, eventIndex: LAST_EVENT };
-    const behind = (place: EventPosition) => (compared(place, beforeOldest) > 0 ? place : beforeOldest);
+    const behind = (position: EventPosition) => (compared(position, beforeOldest) > 0 ? position : beforeOldest);
     return longKeysetPage<Row<Item>, Item, number | null>({
       limit,
       at,
       total: searched.total,
       rowsFrom: (key, count) =>
-        found(searched, count, 'down', key === null ? newest : lower(placeAt(key), newest), pause),
-      rowsBefore: (key, count) => found(searched, count, 'up', behind(placeAt(key)), pause),
-      keyOf: ({ place }) => [place.position, place.eventIndex],
+        found(searched, count, 'down', key === null ? newest : lower(positionAt(key), newest), pause),
+      rowsBefore: (key, count) => found(searched, count, 'up', behind(positionAt(key)), pause),
+      keyOf: ({ position }) => [position.position, position.eventIndex],
       itemOf: ({ item }) => item,
     });
   };
@@ -403,7 +403,7 @@ const indexOf = (row: IndexRow): ValueIndex => ({
   from: { position: row.from_position, eventIndex: row.from_event },
 });
 
-/** What reads all indexes, in the order in which they were asked for. */
+/** Makes a function that reads all indexes, in the order in which operators asked for them. */
 export function valueIndexes(db: Database): () => ValueIndex[] {
   const all = prepared<IndexRow, []>(db, valueIndexesSql.all);
   return () => all.all().map(indexOf);

@@ -25,8 +25,8 @@ const joins = `JOIN transactions t ON t.position = s.position
                JOIN principals contract ON contract.id = e.contract_id`;
 
 /**
- * The delegations to a pool that hold at a height: of each stacker the last that had not ended, unless that is a
- * revocation. One that has ended is passed over, so that an earlier one without an end holds again.
+ * The delegations to a pool that hold at a height: each stacker's last one that had not ended, unless it is a revocation.
+ * Ended ones are skipped, so an earlier delegation without an end holds again.
  */
 const holding = `s.pox_version = ?1 AND s.pool_id = ?2 AND s.position >= ?3 AND s.position < ?4
                  AND s.revoked = 0 AND (s.unlock_height IS NULL OR s.unlock_height > ?5)
@@ -58,7 +58,7 @@ interface Row extends Stored<'transactions', 'tx_id' | 'tx_index'> {
   contract: string;
 }
 
-/** A print that was read when its block came, read again. */
+/** Reads a stored print again. */
 function printOf({ contract, value }: Pick<Row, 'contract' | 'value'>): StackingPrint {
   const reading = poxReading({ kind: 'contract_log', contractId: contract, topic: 'print', value });
   if (reading?.kind !== 'stacking') throw new Error(`a print of ${contract} can be read no more`);
@@ -86,26 +86,26 @@ export function stackingQueries(db: Database) {
   const delegationCount = prepared<{ total: number }, Held>(db, sql.delegationCount);
 
   return {
-    /** What a contract printed, newest first. */
+    /** Prints of a contract, newest first. */
     async events(version: StackingVersion, limit: number, offset: number): Promise<OffsetPage<StackingEvent>> {
       const count = total.get(version)?.total ?? 0;
       const last = count - offset;
       return { items: range.all(version, last - limit + 1, last).map(eventOf), total: count };
     },
 
-    /** Stacking events of a transaction, newest first; undefined where the id is not of a canonical one. */
+    /** Stacking events of a transaction, newest first; undefined where no canonical transaction has the id. */
     async ofTransaction(version: StackingVersion, txId: Uint8Array): Promise<StackingEvent[] | undefined> {
       const found = transaction.get(txId);
       return found === null ? undefined : ofTransaction.all(version, found.position).map(eventOf);
     },
 
-    /** All that was ever said of a stacker, newest first. */
+    /** All prints about a stacker, newest first. */
     async ofStacker(version: StackingVersion, stacker: string): Promise<StackingEvent[]> {
       const found = principal.get(stacker);
       return found === null ? [] : ofStacker.all(version, found.id).map(eventOf);
     },
 
-    /** The delegations to a pool that hold, one for each stacker, newest first; undefined where there is no such block. */
+    /** The delegations to a pool that hold at a block, one a stacker, newest first; undefined where there is no such block. */
     async delegations(
       version: StackingVersion,
       pool: string,
@@ -199,18 +199,18 @@ export function rewardCycleQueries(db: Database) {
   const network = (): Network => networkOf(chain.get()?.chain_id ?? TESTNET_CHAIN_ID);
 
   return {
-    /** Highest first. */
+    /** Reward cycles, highest first. */
     async page(limit: number, offset: number): Promise<OffsetPage<RewardCycle>> {
       return { items: page.all(limit, offset).map(cycleOf), total: totals.get()?.cycles ?? 0 };
     },
 
-    /** `current` is the highest whose signers are chosen: in a prepare phase that is the one to come. */
+    /** `current` is the highest cycle with chosen signers: in a prepare phase that is the next cycle. */
     async find(cycle: number | 'current'): Promise<RewardCycle | undefined> {
       const row = cycle === 'current' ? newest.get() : find.get(cycle);
       return row === null ? undefined : cycleOf(row);
     },
 
-    /** Heaviest first, then most stacked, then by key. */
+    /** Signers of a cycle, heaviest first, then most stacked, then by key. */
     async signers(cycle: number, limit: number, offset: number): Promise<OffsetPage<StackingSigner>> {
       return {
         items: signers.all(cycle, limit, offset).map((row) => signerOf(row, network())),
@@ -223,7 +223,7 @@ export function rewardCycleQueries(db: Database) {
       return row === null ? undefined : signerOf(row, network());
     },
 
-    /** Most locked first, then by address. */
+    /** Stackers of a signer, most locked first, then by address. */
     async stackers(cycle: number, key: Uint8Array, limit: number, offset: number): Promise<OffsetPage<CycleStacker>> {
       return {
         items: stackers.all(cycle, key, limit, offset).map((row) => ({

@@ -1,4 +1,4 @@
-/** Staking by pox-5: signers, who stakes through them, what a principal staked and earned, and bonds. */
+/** Staking by pox-5: signers and their stakers, stakes and rewards of a principal, and bonds. */
 import type { Database } from 'bun:sqlite';
 import { heightOf, positionOf } from '../../../chain/position.ts';
 import type { Cursor, CursorKey, Page } from '../../model/page.ts';
@@ -73,14 +73,14 @@ const same = (a: Uint8Array, b: Uint8Array): boolean => Buffer.compare(a, b) ===
 
 const signerOf = ({ address, signer_key }: SignerRow): StakingSigner => ({ signer: address, key: signer_key });
 
-/** The part of a key of a cycle's signers that says which cycle. */
+/** Index of the cycle in a key of a cycle's signers. */
 const CYCLE_PART = 2;
-/** No principal has this number. */
+/** A number that no principal has. */
 const NOBODY = 0;
-/** A number behind every position. */
+/** Greater than every position. */
 const END = Number.MAX_SAFE_INTEGER;
 
-/** What finds the contracts that manage a signer's key, through this connection. */
+/** Finds the contracts that manage a signer's key. */
 function signerManagers(db: Database) {
   const registrants = prepared<Stored<'signer_keys', 'signer_id' | 'address'>, [Uint8Array, number]>(
     db,
@@ -89,7 +89,7 @@ function signerManagers(db: Database) {
   const newestKey = prepared<KeyRow, [number, number, number]>(db, sql.newestKey);
   const grants = prepared<KeyRow, [number, number]>(db, sql.grants);
 
-  /** Keys that a signer may use, of what was said of them before a position. */
+  /** Keys that a signer was granted and not revoked before a position. */
   function grantsOf(signer: number, end: number): SignerManager['grants'] {
     const live = new Map<string, SignerManager['grants'][number]>();
     for (const { signer_key, action, auth_id, tx_id } of grants.all(signer, end)) {
@@ -101,9 +101,9 @@ function signerManagers(db: Database) {
   }
 
   /**
-   * The contracts whose last registration before the block that chose the cycle's signers is of the key.
+   * The contracts whose last registration before the block that chose the cycle's signers names the key.
    * @param anchor the first position in that block
-   * @param end the first position that the cycle knows nothing of: in the block that chose the next cycle's
+   * @param end the first position in the block that chose the next cycle's signers
    */
   return (signerKey: Uint8Array, anchor: number, end: number): SignerManager[] => {
     const candidates = new Map(registrants.all(signerKey, anchor).map((row) => [row.signer_id, row.address]));
@@ -146,7 +146,7 @@ export function stakingSignerQueries(db: Database, cycles: RewardCycleQueries) {
   const managersOf = signerManagers(db);
 
   return {
-    /** Every signer that ever registered a key, by address. */
+    /** Every signer that registered a key at any time, by address. */
     async signers(limit: number, at: Cursor | null): Promise<Page<StakingSigner>> {
       return keysetPage<SignerRow, StakingSigner>({
         limit,
@@ -164,7 +164,7 @@ export function stakingSignerQueries(db: Database, cycles: RewardCycleQueries) {
       return row === null ? undefined : { ...signerOf(row), madeBy: madeByOf(row) };
     },
 
-    /** Who stakes through a signer now, by address. */
+    /** Principals that stake through a signer now, by address. */
     async stakers(address: string, limit: number, at: Cursor | null): Promise<Page<SignerStaker>> {
       const id = principal.get(address)?.id ?? NOBODY;
       const height = tip.get()?.burn_block_height ?? 0;
@@ -184,8 +184,8 @@ export function stakingSignerQueries(db: Database, cycles: RewardCycleQueries) {
     },
 
     /**
-     * Heaviest first, then by key; undefined where there is no such cycle. A walk of the current cycle stays in the cycle
-     * that it began in.
+     * Signers of a cycle, heaviest first, then by key; undefined where there is no such cycle. A walk of the current cycle
+     * stays in the cycle in which it began.
      */
     async cycleSigners(
       asked: number | 'current',
@@ -241,7 +241,7 @@ export const stakingPrincipalsSql = {
   tip: 'SELECT burn_block_height FROM progress',
   stake:
     'SELECT amount, unlock_height FROM stakes WHERE staker_id = ?1 ORDER BY position DESC, event_index DESC LIMIT 1',
-  // A principal has a bond or two at a time.
+  // A principal has one or two bonds at a time.
   locked: 'SELECT btc_locked, stx_locked FROM bond_positions WHERE staker_id = ?1 AND current = 1',
   rewards: 'SELECT bond_index, accrued, claimed FROM staking_rewards WHERE staker_id = ?1',
   count: 'SELECT count(*) AS total FROM bond_positions WHERE staker_id = ?1 AND current = 1',
@@ -341,7 +341,7 @@ const allowance = `SELECT a.position, a.event_index, s.address AS staker, a.sats
 const registration = {
   columns: `r.position, r.event_index, s.address AS staker, g.address AS signer, p.registered_sats AS sats,
             p.stx_locked AS stx, r.outputs, t.tx_id`,
-  // CROSS: in this order, whatever the tables' sizes are.
+  // CROSS keeps this order, whatever the tables' sizes are.
   joins: `CROSS JOIN bond_positions p ON p.staker_id = r.staker_id AND p.bond_index = r.bond_index AND p.current = 1
           JOIN principals s ON s.id = r.staker_id JOIN principals g ON g.id = p.signer_id
           JOIN transactions t ON t.position = r.position`,
@@ -423,7 +423,7 @@ const allowanceOf = ({ staker, sats }: AllowanceRow): BondAllowance => ({ staker
 const TX_ID = 32;
 const OUTPUT = TX_ID + 4;
 
-/** Takes apart what `effects/` puts together: outputs of a lock on Bitcoin. */
+/** Decodes the outputs of a lock on Bitcoin, as `effects/` encodes them. */
 function outputsOf(bytes: Uint8Array): { txId: Uint8Array; index: number }[] {
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.length);
   return Array.from({ length: bytes.length / OUTPUT }, (_, i) => ({
@@ -441,7 +441,7 @@ const registrationOf = (row: RegistrationRow): BondRegistration => ({
   outputs: row.outputs === null ? null : outputsOf(row.outputs),
 });
 
-/** A number before every first key, and one behind every last. */
+/** Greater than every first and second part of a key. */
 const HIGHEST = Number.MAX_SAFE_INTEGER;
 
 const keyOf = ({ position, event_index }: { position: number; event_index: number }): CursorKey => [
@@ -468,7 +468,7 @@ export function bondQueries(db: Database) {
   const registration = prepared<RegistrationRow, [number, number]>(db, bondsSql.registration);
 
   return {
-    /** Highest index first. */
+    /** Bonds, highest index first. */
     async bonds(limit: number, at: Cursor | null): Promise<Page<Bond>> {
       return keysetPage<BondRow, Bond>({
         limit,
@@ -486,7 +486,7 @@ export function bondQueries(db: Database) {
       return row === null ? undefined : { ...bondOf(row), madeBy: madeByOf(row) };
     },
 
-    /** Newest transaction first, inside it in the order of its events. */
+    /** Allowances of a bond: newest transaction first, inside it in the order of its events. */
     async allowances(bond: number, limit: number, at: Cursor | null): Promise<Page<BondAllowance>> {
       return keysetPage<AllowanceRow, BondAllowance>({
         limit,
@@ -520,7 +520,7 @@ export function bondQueries(db: Database) {
       return row === null ? undefined : allowanceOf(row);
     },
 
-    /** Newest first. */
+    /** Registrations of a bond, newest first. */
     async registrations(bond: number, limit: number, at: Cursor | null): Promise<Page<BondRegistration>> {
       return keysetPage<RegistrationRow, BondRegistration>({
         limit,

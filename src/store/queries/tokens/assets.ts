@@ -1,4 +1,4 @@
-/** Tokens by the texts that name them: lists by balance, and what transactions did to a principal's assets. */
+/** Tokens by identifier and principals by address: lists by balance, and changes of a principal's assets by transactions. */
 
 import type { Database, SQLQueryBindings } from 'bun:sqlite';
 import type { BalanceChange } from '../../model/account.ts';
@@ -21,7 +21,7 @@ export const sql = {
   stxSupplyAt: 'SELECT supply FROM stx_supplies WHERE height <= ?1 ORDER BY height DESC LIMIT 1',
 };
 
-/** No principal or asset has this number: what is asked of it is empty. */
+/** A number that no principal or asset has, so that queries with it find nothing. */
 const NONE = 0;
 
 export function assetReaders(db: Database) {
@@ -45,7 +45,7 @@ export function assetReaders(db: Database) {
 
   return {
     principals: {
-      /** Tokens of which there is some: greatest balance first, then by identifier. */
+      /** Fungible tokens with a positive balance: greatest first, then by identifier. */
       async ftBalances(
         principal: string,
         limit: number,
@@ -60,14 +60,14 @@ export function assetReaders(db: Database) {
         const row = ftBalance.get(assetOf(asset), principalOf(principal));
         return row === null ? '0' : decimalOf(row.balance);
       },
-      /** Non-fungible tokens by asset identifier, then value; those of one asset where that is given. */
+      /** Non-fungible tokens by asset identifier, then value. @param asset identifier of the one to list; null for all */
       nftBalances: async (
         principal: string,
         asset: string | null,
         limit: number,
         at: Cursor | null,
       ): Promise<Page<NftInstance>> => nfts.ofOwner(principalOf(principal), asset, limit, at),
-      /** Newest transaction first; of each STX, then fungible, then non-fungible tokens by identifier. */
+      /** Newest transaction first; within it STX, then fungible, then non-fungible tokens by identifier. */
       balanceChanges: async (
         principal: string,
         txIds: readonly Uint8Array[],
@@ -84,7 +84,7 @@ export function assetReaders(db: Database) {
       ): Promise<Page<StxTransfer>> => transfers.stx(principalOf(principal), direction, limit, at),
       ft: async (principal: string, asset: string, limit: number, at: Cursor | null): Promise<Page<FtTransfer>> =>
         transfers.ft(assetOf(asset), principalOf(principal), limit, at),
-      /** Transfers, mints and burns of a token by anybody, newest first. */
+      /** Transfers, mints and burns of a token by all principals, newest first. */
       ftOfAsset: async (asset: string, limit: number, at: Cursor | null): Promise<Page<FtTransfer, null>> =>
         transfers.ftOfAsset(assetOf(asset), limit, at),
     },
@@ -177,25 +177,25 @@ function balanceChangeQueries(db: Database) {
   }
 
   return {
-    /** The changes of some transactions. They are few, so the list is made whole and the page cut from it. */
+    /** The changes by some transactions. They are few, so the whole list is made and the page cut from it. */
     page(principal: number, txIds: readonly Uint8Array[], limit: number, at: Cursor | null): Page<BalanceChange> {
       const unique = new Map(txIds.map((txId) => [txId.toHex(), txId]));
       const all = [...unique.values()].flatMap((txId) => ofTransaction(principal, txId)).sort(order);
-      const placeOf = (key: CursorKey): number => {
+      const indexOfKey = (key: CursorKey): number => {
         const parts = partsOf(key);
-        const place = all.findIndex((row) => order(row, parts) >= 0);
-        return place < 0 ? all.length : place;
+        const index = all.findIndex((row) => order(row, parts) >= 0);
+        return index < 0 ? all.length : index;
       };
       return keysetPage<Keyed, BalanceChange>({
         limit,
         at,
         total: all.length,
         rowsFrom: (key, count) => {
-          const start = key === null ? 0 : placeOf(key);
+          const start = key === null ? 0 : indexOfKey(key);
           return all.slice(start, start + count);
         },
         rowsBefore: (key, count) => {
-          const end = placeOf(key);
+          const end = indexOfKey(key);
           return all.slice(Math.max(0, end - count), end).reverse();
         },
         keyOf,
@@ -206,11 +206,11 @@ function balanceChangeQueries(db: Database) {
 }
 
 /**
- * The statements of such a list. Descending by one column and ascending by another is no order that one comparison of
- * the key can find, so rows of the key's own balance are asked for apart from those below and above it.
- * Every statement says `balance > 'A0'`, or the partial indexes don't serve it. SQLite seeks by the first of two lower
- * bounds and only filters by the second, so the key's is before it.
- * @param owner the column whose value the list is of, null where there is one list
+ * The statements of a list by balance, descending, and by text, ascending. No single comparison finds the rows after a key in
+ * such an order, so rows with the key's balance have statements of their own.
+ * Every statement has the condition `balance > 'A0'`, which the partial indexes need. SQLite seeks by the first of two lower
+ * bounds and filters by the second, so the key's bound comes first.
+ * @param owner the column of the list's owner; null where there is one list for all
  */
 const statements = (table: string, owner: string | null, text: string) => {
   const of = owner === null ? '' : `${owner} = ?1 AND `;
@@ -239,12 +239,12 @@ export const balanceListsSql: Readonly<Record<string, string>> = Object.fromEntr
 );
 
 interface Row {
-  /** Balance in the form that sorts. */
+  /** Balance in its sortable form. */
   balance: string;
   text: string;
 }
 
-/** A list of one owner, by its number; 0 for the list that has none. */
+/** A list of one owner, by its number; 0 for the list without owners. */
 function balanceList(db: Database, list: BalanceList) {
   const prepare = (statement: string) => prepared<Row, SQLQueryBindings[]>(db, statement);
   const named = lists[list];

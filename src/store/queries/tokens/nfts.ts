@@ -40,8 +40,8 @@ export function nftQueries(db: Database) {
   const lastValues = prepared<ValueRow, [number, number, number]>(db, sql.lastValues);
 
   /**
-   * Instances across assets in the order of their identifiers. Each asset that is looked at has an instance on the page,
-   * but for the first, so there are never more look-ups than rows and one.
+   * Instances across assets, by identifier. Every asset but the first has an instance on the page, so there is at most one
+   * look-up more than rows.
    */
   function across(
     assets: AssetRow[],
@@ -59,7 +59,7 @@ export function nftQueries(db: Database) {
   }
 
   return {
-    /** @param asset the one asset to list; null for all */
+    /** @param asset identifier of the one asset to list; null for all */
     ofOwner(owner: number, asset: string | null, limit: number, at: Cursor | null): Page<NftInstance> {
       const counted = asset === null ? total.get(owner) : totalOfAsset.get(owner, asset);
       return keysetPage<NftInstance, NftInstance>({
@@ -91,7 +91,10 @@ export function nftQueries(db: Database) {
 const newest = 'ORDER BY position DESC, event_index DESC LIMIT';
 const instance = 'SELECT asset_id, value, position, event_index FROM nft_instances WHERE owner_id = ?1';
 
-/** Instances of as many assets, whose numbers follow the first three parameters: merged, since each list is in the order of the chain. */
+/**
+ * Instances of some assets, whose numbers follow the first three parameters. SQLite merges the lists, each of which is in the
+ * order of the chain.
+ */
 function ownedOf(assets: number): string {
   const lists = Array.from({ length: assets }, (_, at) => `${instance} AND asset_id = ?${at + 4}`);
   return `${lists.join(' UNION ALL ')} ${newest} ?2 OFFSET ?3`;
@@ -146,10 +149,10 @@ export function nftListQueries(db: Database, details: DetailQueries) {
       return { txId: row.tx_id, event, transaction: transactionAt(position, withTransactions) };
     });
 
-  /** Instances of some assets, of which the owner has some each. */
+  /** Instances of assets of which the owner has at least one each. */
   function instancesOf(owner: number, assets: readonly number[], limit: number, offset: number): InstanceRow[] {
     if (assets.length === 1) return ownedOfAsset.all(owner, limit, offset, ...assets);
-    // As many statements as there are numbers of assets would be too many to cache.
+    // A cached statement for each number of assets would be too many.
     const list = prepared<InstanceRow, number[]>(db, ownedOf(assets.length));
     try {
       return list.all(owner, limit, offset, ...assets);
@@ -158,7 +161,7 @@ export function nftListQueries(db: Database, details: DetailQueries) {
     }
   }
 
-  /** Of some assets, those of which the owner has some. */
+  /** The assets of which the owner has an instance, and their number of instances. */
   function heldOf(owner: number, assets: ReadonlyMap<string, number>) {
     const counts = [...assets].map(([name, asset]) => ({ asset, of: ownedOfAssetTotal.get(owner, name)?.total ?? 0 }));
     const held = counts.filter(({ of }) => of > 0);
@@ -166,7 +169,7 @@ export function nftListQueries(db: Database, details: DetailQueries) {
   }
 
   return {
-    /** @param assets numbers of the assets to list, by their identifiers; null for all */
+    /** @param assets numbers of the assets to list, by identifier; null for all */
     ofOwner(
       owner: number,
       assets: ReadonlyMap<string, number> | null,

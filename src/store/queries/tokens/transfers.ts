@@ -1,4 +1,4 @@
-/** Events that moved a token: a principal's STX and units of a token, an instance's history. */
+/** Events that moved a token: STX of a principal, units of a fungible token, and the history of an instance. */
 import type { Database } from 'bun:sqlite';
 import type { SendMany } from '../../../chain/memo-transfers.ts';
 import { heightOf } from '../../../chain/position.ts';
@@ -13,14 +13,14 @@ import { prepared, type Stored } from '../../rows/statement.ts';
 import { sendManyOf } from '../contracts/send-many.ts';
 import { keysetPage, numberAt } from '../page.ts';
 
-const place = {
+const ofTransaction = {
   columns: `t.position, t.tx_id, t.tx_index, ${shownTime} AS block_time,
             b.block_hash, b.index_block_hash`,
   joins: `JOIN transactions t ON t.position = e.position JOIN blocks b ON b.height = ${heightIn('e.position')}`,
 };
 const move = {
-  columns: `${place.columns}, e.event_index, sender.address AS sender, recipient.address AS recipient, e.amount`,
-  joins: `${place.joins} LEFT JOIN principals sender ON sender.id = e.sender_id
+  columns: `${ofTransaction.columns}, e.event_index, sender.address AS sender, recipient.address AS recipient, e.amount`,
+  joins: `${ofTransaction.joins} LEFT JOIN principals sender ON sender.id = e.sender_id
           LEFT JOIN principals recipient ON recipient.id = e.recipient_id`,
 };
 /** A print of the send-many contract right after a transfer is that transfer's memo. */
@@ -94,10 +94,10 @@ interface StxRow extends MoveRow {
   next_value: Uint8Array | null;
 }
 
-/** The two values that a feed is of; some need one only. */
+/** The parameters ?1 and ?2 of a feed; some use only the first. */
 type Of = readonly [number, number | Uint8Array | null];
 
-/** Events newest first, by the key they start at or are before. */
+/** Events newest first, from a key on or before it. */
 interface Feed<Row extends KeyRow> {
   from(of: Of, position: number, index: number, count: number): Row[];
   before(of: Of, position: number, index: number, count: number): Row[];
@@ -105,7 +105,7 @@ interface Feed<Row extends KeyRow> {
 
 const TOKEN_TRANSFER = 0;
 
-const placeOf = (row: Omit<MoveRow, 'event_index' | 'sender' | 'recipient' | 'amount'>): TransactionPosition => ({
+const positionIn = (row: Omit<MoveRow, 'event_index' | 'sender' | 'recipient' | 'amount'>): TransactionPosition => ({
   txId: row.tx_id,
   txIndex: row.tx_index,
   block: {
@@ -117,7 +117,7 @@ const placeOf = (row: Omit<MoveRow, 'event_index' | 'sender' | 'recipient' | 'am
 });
 
 const moveOf = (row: MoveRow): Move => ({
-  ...placeOf(row),
+  ...positionIn(row),
   eventIndex: row.event_index,
   sender: row.sender,
   recipient: row.recipient,
@@ -125,7 +125,7 @@ const moveOf = (row: MoveRow): Move => ({
 
 const ftTransferOf = (row: MoveRow): FtTransfer => ({ ...moveOf(row), amount: row.amount ?? '0' });
 
-/** Null where there is none, or an empty one. */
+/** The memo of a transfer; null where there is none, or it is empty. */
 function memoOf(row: StxRow, sendMany: SendMany): Uint8Array | null {
   let bytes = row.type === TOKEN_TRANSFER ? row.transaction_memo : row.memo;
   if (row.next_contract !== null && row.next_value !== null && sendMany.has(row.next_contract)) {
@@ -144,7 +144,7 @@ const isNewer = (a: KeyRow, b: KeyRow): boolean =>
   a.position > b.position || (a.position === b.position && a.event_index > b.event_index);
 const isSame = (a: KeyRow, b: KeyRow): boolean => a.position === b.position && a.event_index === b.event_index;
 
-/** Two lists of one order as one, what both hold once. */
+/** Merges two lists of the same order; an event of both is listed once. */
 function merged<Row extends KeyRow>(a: Row[], b: Row[], count: number, comesFirst: (x: Row, y: Row) => boolean): Row[] {
   const rows: Row[] = [];
   for (let i = 0, j = 0; rows.length < count; ) {
@@ -211,13 +211,13 @@ export function transferQueries(db: Database) {
       return page(stx[direction], [principal, null], total, limit, at, stxTransferOf(sendManyOf(db)));
     },
 
-    /** A transfer to itself is one row. */
+    /** Transfers of a principal. A transfer to itself is one row. */
     ft(asset: number, principal: number, limit: number, at: Cursor | null): Page<FtTransfer> {
       const total = ftTotal.get(asset, principal)?.total ?? 0;
       return page(ft, [asset, principal], total, limit, at, ftTransferOf);
     },
 
-    /** Whoever moved it. The list is not counted. */
+    /** Transfers by all principals. The list is not counted. */
     ftOfAsset(asset: number, limit: number, at: Cursor | null): Page<FtTransfer, null> {
       return page(ftOfAsset, [asset, null], null, limit, at, ftTransferOf);
     },
@@ -239,6 +239,6 @@ export type MadeByRow = Stored<'transactions', 'position' | 'tx_id' | 'tx_index'
   Stored<'blocks', 'block_time' | 'block_hash' | 'index_block_hash' | 'burn_block_height' | 'burn_block_time'>;
 
 export const madeByOf = (row: MadeByRow): MadeBy => ({
-  ...placeOf(row),
+  ...positionIn(row),
   burnBlock: { height: row.burn_block_height, time: row.burn_block_time },
 });

@@ -1,4 +1,4 @@
-/** Everything of a transaction that lists leave out, from its rows or from the payload that announced it. */
+/** Transactions with all that lists leave out, from their rows or from the payload that announced them. */
 import type { Database } from 'bun:sqlite';
 import type { Block, ChainTransaction } from '../../../chain/block.ts';
 import type { SummaryPayload, TransactionDetail, TransactionEvent, TransactionState } from '../../model/transaction.ts';
@@ -49,13 +49,13 @@ const detailOf = (row: Row): TransactionDetail => ({
   functionArgs: row.function_args,
 });
 
-/** The approximate size of a cached transaction: its bytes, the texts that are made of them, and what each has. */
+/** Approximate bytes of a cached transaction: its bytes, the texts that are made of them, and a constant. */
 const bytesOf = ({ raw, result, postConditions }: TransactionDetail): number =>
   4_000 + 8 * (raw.length + result.length + postConditions.length);
 
 export type DetailQueries = ReturnType<typeof detailQueries>;
 
-/** @param cache has them while the chain only grows */
+/** @param cache caches transactions while the chain only grows */
 export function detailQueries(db: Database, cache: TransactionCache = noTransactionCache) {
   const byId = prepared<Pick<Row, 'position'>, [Uint8Array]>(db, sql.byId);
   const at = prepared<Row, [number]>(db, sql.at);
@@ -76,13 +76,13 @@ export function detailQueries(db: Database, cache: TransactionCache = noTransact
   }
 
   return {
-    /** The newest canonical one of an id. */
+    /** The newest canonical transaction with an id. */
     find(txId: Uint8Array): TransactionDetail | undefined {
       const row = byId.get(txId);
       return row === null ? undefined : detailAt(row.position);
     },
 
-    /** What identifies the present state of the newest canonical one of an id. */
+    /** Block and status of the newest canonical transaction with an id. */
     state(txId: Uint8Array): TransactionState | undefined {
       const row = byId.get(txId);
       if (row === null) return undefined;
@@ -124,10 +124,10 @@ type Surroundings = Pick<
   'canonical' | 'block' | 'burnBlock' | 'parentBlock' | 'parentBurnBlockTime' | 'microblock'
 >;
 
-/** @param surroundings where it stands */
+/** @param surroundings the transaction's block and its parents */
 export const detailFromPayload = (transaction: ChainTransaction, surroundings: Surroundings): TransactionDetail => ({
   txId: transaction.txId,
-  // Operations made on Bitcoin use no nonce; clients are shown 0.
+  // Operations made on Bitcoin spend no nonce; the API shows 0.
   sender: transaction.bitcoinOperation ? { ...transaction.sender, nonce: 0n } : transaction.sender,
   sponsor: transaction.sponsor,
   fee: transaction.fee.toString(),
@@ -148,7 +148,7 @@ export const detailFromPayload = (transaction: ChainTransaction, surroundings: S
   ...surroundings,
 });
 
-/** @param canonical whether the block is */
+/** @param canonical whether the block is canonical */
 export const detailInBlock = (transaction: ChainTransaction, block: Block, canonical: boolean): TransactionDetail =>
   detailFromPayload(transaction, {
     canonical,

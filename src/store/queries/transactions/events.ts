@@ -1,4 +1,4 @@
-/** What a transaction did, in order. */
+/** Events of a transaction, in order. */
 import type { Database } from 'bun:sqlite';
 import type { Cursor, Page } from '../../model/page.ts';
 import type { TransactionEvent } from '../../model/transaction.ts';
@@ -65,13 +65,13 @@ export function eventQueries(db: Database) {
   const downwards = prepared<EventRow, [number, number, number, number]>(db, sql.downwards);
   const before = prepared<EventRow, [number, number, number]>(db, sql.before);
   return {
-    /** Events of a canonical transaction from an offset on; none where the id is not of one. */
+    /** Events of a canonical transaction from an offset on; none where no canonical transaction has the id. */
     page(txId: Uint8Array, limit: number, offset: number): TransactionEvent[] {
       const found = transaction.get(txId);
       return found === null ? [] : from.all(found.position, offset, limit).map(eventOf);
     },
 
-    /** Events of some kinds, the last first; none where the id is not of a canonical transaction. */
+    /** Events of some kinds, the last first; none where no canonical transaction has the id. */
     async lastFirst(
       txId: Uint8Array,
       kinds: readonly TransactionEvent['kind'][],
@@ -82,7 +82,7 @@ export function eventQueries(db: Database) {
       return found === null ? [] : downwards.all(found.position, kindMask(kinds), limit, offset).map(eventOf);
     },
 
-    /** Events in the order they happened; undefined where the id is not of a canonical transaction. */
+    /** Events in order; undefined where no canonical transaction has the id. */
     async ofTransaction(
       txId: Uint8Array,
       limit: number,

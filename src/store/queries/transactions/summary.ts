@@ -1,4 +1,4 @@
-/** Rows of transactions, mined or waiting, to what lists show of them. */
+/** Makes what lists show of a transaction from its row, mined or pending. */
 import { heightOf } from '../../../chain/position.ts';
 import type { TenureChangeCause } from '../../../codec/tenure-change.ts';
 import type { SummaryPayload, TransactionSummary } from '../../model/transaction.ts';
@@ -7,7 +7,7 @@ import { storedTenureCause, storedTransactionStatus, typeName } from '../../rows
 import { heightIn, shownTime } from '../../rows/expressions.ts';
 import type { AsText, Stored } from '../../rows/statement.ts';
 
-/** What a mined and a waiting transaction have in common. */
+/** Columns that mined and pending transactions have in common. */
 export interface SpentRow
   extends Stored<'transactions', 'tx_id' | 'type' | 'fee' | 'amount' | 'memo' | 'function_name' | 'clarity_version'>,
     AsText<Stored<'transactions', 'nonce' | 'sponsor_nonce'>> {
@@ -22,7 +22,7 @@ export interface SummaryRow
     Stored<'transactions', 'position' | 'tx_index' | 'status' | 'tenure_change_cause'>,
     Stored<'blocks', 'block_hash' | 'index_block_hash' | 'block_time' | 'burn_block_height' | 'burn_block_time'> {}
 
-/** The row of a mined transaction, or of a waiting one, whose table has no causes of tenures. */
+/** The row of a mined transaction, or of a pending one, whose table has no tenure change causes. */
 type AnyRow = SpentRow & Partial<Pick<SummaryRow, 'tenure_change_cause'>>;
 
 const spentColumns = (t: string): string =>
@@ -46,16 +46,16 @@ export const summary = {
 /** Columns and joins for a query whose FROM has `mempool_transactions m`. */
 export const waiting = { columns: spentColumns('m'), joins: spentJoins('m') };
 
-/** What {@link waiting} has, for a query whose FROM has `transactions t`. */
+/** Columns and joins as {@link waiting}, for a query whose FROM has `transactions t`. */
 export const mined = { columns: spentColumns('t'), joins: spentJoins('t') };
 
-/** A column that this kind of row always has. */
+/** A column that rows of this type always have. */
 function present<T>(value: T | null, column: string): T {
   if (value === null) throw new Error(`a transaction's row lacks ${column}`);
   return value;
 }
 
-/** @param number undefined in the mempool, which has no such column: no node broadcasts a change of tenure */
+/** @param number undefined in the mempool, which has no such column: nobody broadcasts tenure changes */
 const causeOf = (number: number | null | undefined): TenureChangeCause =>
   number === undefined ? 'block_found' : storedTenureCause.nameOf(present(number, 'tenure_change_cause'));
 
@@ -89,7 +89,7 @@ function payloadOf(row: AnyRow): SummaryPayload {
 
 export const spentOf = (row: AnyRow) => ({
   txId: row.tx_id,
-  // Operations made on Bitcoin use no nonce; clients are shown 0.
+  // Operations made on Bitcoin spend no nonce; the API shows 0.
   sender: { address: row.sender, nonce: BigInt(row.nonce ?? 0) },
   sponsor:
     row.sponsor === null || row.sponsor_nonce === null

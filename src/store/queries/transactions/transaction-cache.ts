@@ -1,8 +1,8 @@
 /**
- * The cache of transactions of the canonical chain, by their position. What a block holds never changes, so they
- * stay what they are while the chain only grows; a fork makes a thread forget them all.
+ * Caches canonical transactions by position. A block never changes, so they stay valid while the chain only grows; a fork
+ * clears a thread's cache.
  *
- * Who asks for a transaction again gets the same object, so that what is made of it can be cached with it.
+ * Queries return the same object for the same transaction, so that results can be cached by object.
  */
 import type { Database } from 'bun:sqlite';
 import { type LruCache, lazy, lruCache, memoize } from '../../../base/cache.ts';
@@ -20,13 +20,13 @@ interface OfChain {
   readonly summaries: LruCache<number, TransactionSummary>;
 }
 
-/** Cached transactions with the last block of their chain: none is of a later block. */
+/** Cached transactions with the tip of their chain: none is of a later block. */
 interface CachedChain {
   readonly chain: OfChain;
   readonly tip: TipRow;
 }
 
-/** Bytes of memory that cached transactions may take, with the texts that are made of them, about. */
+/** Approximate bytes of memory for cached transactions, with the texts that are made of them. */
 const DETAIL_BYTES = 32_000_000;
 const SUMMARY_BYTES = 20_000_000;
 
@@ -40,17 +40,17 @@ interface TipRow extends Stored<'blocks', 'index_block_hash'> {
   height: number;
 }
 
-/** What the connections to one file share: what a thread caches doesn't grow with the number of its connections. */
+/** Cached transactions that all connections of a thread to one file share, so that their memory doesn't grow with connections. */
 type SharedTransactions = ReturnType<typeof sharedTransactions>;
 
 export function sharedTransactions() {
   let current: CachedChain | null = null;
   return {
-    /** The cached chain now; another object with each chain and each tip of it. */
+    /** The cached chain; another object for each chain and each tip. */
     current: (): CachedChain | null => current,
     /**
-     * Goes on with the chain of a snapshot: with what is cached where the snapshot has its last block, and so all blocks
-     * before, and with nothing where it hasn't. Other snapshots go on with what they have.
+     * Sets the cached chain to that of a snapshot: the cached transactions stay if the snapshot has their last block, and so
+     * all blocks before, and are replaced by an empty cache if not. Other snapshots continue with the cache that they have.
      * @param has whether the snapshot's chain has a block
      * @param tip of the snapshot; null before its first block
      */
@@ -62,24 +62,24 @@ export function sharedTransactions() {
   };
 }
 
-/** What one connection uses of it, and what it caches by itself until the file changes. */
+/** The cache as one connection uses it, with values that it caches until the file changes. */
 export interface TransactionCache {
   /** The cached transactions of the snapshot's chain. */
   ofChain(): OfChain;
-  /** A value that is lazy in each state of the file. */
+  /** A lazy value that is computed again when the file changes. */
   lazy<T>(look: () => T): () => T;
-  /** A memo for each state of the file. @param capacity as in {@link memoize} */
+  /** A memo that is cleared when the file changes. @param capacity as in {@link memoize} */
   memoize<T>(look: (key: string) => T, capacity: number): (key: string) => T;
   /**
-   * Follows the chain of the snapshot. To be called when one begins.
+   * Follows the chain of a snapshot. To be called at its beginning.
    * @throws SQLiteError
    */
   followChain(): void;
-  /** Lets go of the chain's transactions, which others may have forgotten. To be called when the snapshot ends. */
+  /** Releases the chain's transactions. To be called at the end of the snapshot. */
   leaveChain(): void;
 }
 
-/** What connections use that don't say when a snapshot begins. */
+/** A cache that caches nothing, for connections without marked snapshots. */
 export const noTransactionCache: TransactionCache = {
   ofChain: () => nothing,
   lazy: (look) => look,
@@ -92,11 +92,11 @@ export function transactionCache(db: Database, shared: SharedTransactions): Tran
   const version = db.prepare<{ data_version: number }, []>('PRAGMA data_version');
   const newest = prepared<TipRow, []>(db, sql.newest);
   const hashAt = prepared<Pick<TipRow, 'index_block_hash'>, [number]>(db, sql.hashAt);
-  /** What to forget with any change of the file. */
+  /** Caches to clear when the file changes. */
   const caches: { clear(): void }[] = [];
-  /** The file's version in the snapshot before. */
+  /** The file's version in the last snapshot. */
   let seen: number | undefined;
-  /** The cached chain when this connection followed it last. */
+  /** The cached chain that this connection followed last. */
   let followed: CachedChain | null = null;
   let chain = nothing;
 
@@ -124,7 +124,7 @@ export function transactionCache(db: Database, shared: SharedTransactions): Tran
         seen = now;
         followed = null;
       }
-      // Another connection may have read another chain since this one looked, whichever of them is the newer.
+      // Another connection may have followed an older or newer chain since.
       if (followed === null || shared.current() !== followed) {
         shared.follow(has, newest.get());
         followed = shared.current();

@@ -1,10 +1,10 @@
 /**
- * The canonical chain's transactions, filtered and ordered as v1 offers it.
+ * Canonical transactions, filtered and ordered by the parameters of v1.
  *
- * Each filter that can narrow much has an index and a count, and so has each order. A list is read by the index of its
- * narrowest filter where that is in its order, or short enough to be sorted; else it is walked in its order, leaving out
- * what the filters refuse, so that a page is full after few rows. Whichever way, no more than {@link SearchLimits} say is looked
- * at, however long the chain is.
+ * Each filter that can narrow a list much has an index and a count, and so has each order. A list is read by the index of its
+ * narrowest filter if the index is in the list's order, or short enough to sort; else the list is walked in its order,
+ * skipping rows that don't match, so that a page is full after few rows. Either way, no more than {@link SearchLimits} is
+ * read, however long the chain is.
  */
 
 import type { Database, Statement } from 'bun:sqlite';
@@ -18,9 +18,9 @@ import { firstPositionIn, heightIn } from '../../rows/expressions.ts';
 import { MOST_ENTRIES, prepared, type Stored, TooMuchWorkError } from '../../rows/statement.ts';
 import type { DetailQueries } from './details.ts';
 
-/** How much one request may look at. */
+/** Limits of what one request may read. */
 export interface SearchLimits {
-  /** Rows that are walked before a list that could be sorted is, and that are always sorted. */
+  /** Rows up to which a list is sorted at once; a longer one is walked first, for as many rows. */
   sorted: number;
   /** Rows that are read. */
   rows: number;
@@ -30,7 +30,7 @@ export interface SearchLimits {
 
 const LIMITS: SearchLimits = { sorted: 5_000, rows: 20_000, entries: MOST_ENTRIES };
 
-/** Lets everything through. */
+/** Matches every transaction. */
 export const NO_FILTER: TransactionFilter = {
   types: null,
   sender: null,
@@ -44,7 +44,7 @@ export const NO_FILTER: TransactionFilter = {
 
 type Page = OffsetPage<number>;
 
-/** Statements of the search by their names, each prepared when it is first needed. */
+/** Statements of the search by name, each prepared at its first use. */
 const statements = (db: Database) =>
   memoize((name): Statement<{ position: number; total: number }, Value[]> => {
     const text = sql[name];
@@ -52,7 +52,7 @@ const statements = (db: Database) =>
     return prepared(db, text);
   });
 
-/** Pages of the whole chain in its order, found without counting what is before them. */
+/** Pages of the whole chain in its order, found without counting the transactions before them. */
 function ordinalPages(db: Database) {
   const blockOfOrdinal = prepared<Stored<'blocks', 'height'> & { preceding: number }, [number]>(db, sql.byOrdinal!);
   const rowsFromOrdinal = prepared<Stored<'transactions', 'position'>, [number, number, number]>(db, sql.fromOrdinal!);
@@ -72,7 +72,7 @@ const tooManyPass = (limit: number): TooMuchWorkError =>
     `Each of the filters matches more than ${limit} transactions; add one that matches fewer, such as a shorter range of time`,
   );
 
-/** @param limits others than usual, for tests of each way */
+/** @param limits tests of each way use others than the default */
 export function transactionSearch(db: Database, details: DetailQueries, limits: SearchLimits = LIMITS) {
   const statement = statements(db);
   const sizeOfAll = prepared<{ size: number }, []>(db, sizes.all);
@@ -84,9 +84,9 @@ export function transactionSearch(db: Database, details: DetailQueries, limits: 
       .all(...values)
       .map(({ position }) => position);
 
-  /** The parameters behind the page's own, for the statements that seek by types one by one. */
+  /** The types as parameters after the page's own, for statements that seek by each type. */
   const typeValues = (name: Narrowing, types: readonly number[]): Value[] =>
-    name === 'types' ? Array.from({ length: TYPE_PLACES }, (_, place) => types[place] ?? -1) : [];
+    name === 'types' ? Array.from({ length: TYPE_PARAMETERS }, (_, index) => types[index] ?? -1) : [];
 
   /** @throws TooMuchWorkError where too many would have to be counted */
   function totalOf({ narrowest: { name, size }, whole, values, types, contract }: Search): number {
@@ -102,7 +102,7 @@ export function transactionSearch(db: Database, details: DetailQueries, limits: 
       return counted;
     }
     if (size > limits.rows) throw tooManyPass(limits.rows);
-    // The page's own parameters stand between these and the types.
+    // The page's parameters come before the types.
     const page = name === 'types' ? [null, null] : [];
     return statement(`count.${name}`).get(...values, ...page, ...typeValues(name, types))?.total ?? 0;
   }
@@ -114,8 +114,8 @@ export function transactionSearch(db: Database, details: DetailQueries, limits: 
   }
 
   /**
-   * @param limit of a page that is full
-   * @throws TooMuchWorkError where the page isn't found in as many rows as may be looked at
+   * @param limit maximum number of items; the page is known to have as many
+   * @throws TooMuchWorkError where the page needs more rows than a request may read
    */
   function pageOf(search: Search, order: TransactionOrder, limit: number, offset: number): number[] {
     const { narrowest, values } = search;
@@ -149,7 +149,7 @@ export function transactionSearch(db: Database, details: DetailQueries, limits: 
     return { items: count <= 0 ? [] : pageOf(search, order, count, offset), total };
   }
 
-  /** @throws TooMuchWorkError for filters that pass many transactions each, and few together or too many to count */
+  /** @throws TooMuchWorkError where every filter matches many transactions, and too few together or too many to count */
   return (
     filter: TransactionFilter,
     order: TransactionOrder,
@@ -165,7 +165,7 @@ export function transactionSearch(db: Database, details: DetailQueries, limits: 
 type Value = number | string | null;
 type Filter = 'types' | 'sender' | 'recipient' | 'contract' | 'functionName' | 'nonce' | 'span';
 
-/** The filters that an index finds by itself. */
+/** The filters that each index applies by itself. */
 const found: Readonly<Record<Narrowing, readonly Filter[]>> = {
   types: ['types'],
   sender: ['sender'],
@@ -180,14 +180,14 @@ const found: Readonly<Record<Narrowing, readonly Filter[]>> = {
 
 interface Narrowed {
   name: Narrowing;
-  /** How many transactions it finds; of `nonce` and `call` no more than one above the rows that are read. */
+  /** Number of transactions that it finds; for `nonce` and `call` at most one more than the rows that may be read. */
   size: number;
 }
 
-/** A search that may find something. */
+/** A search with at least one possible result. */
 interface Search {
   narrowest: Narrowed;
-  /** Whether the narrowest index finds all that the filters ask for. */
+  /** Whether the narrowest index applies all filters. */
   whole: boolean;
   /** The parameters ?1 to ?10. */
   values: Value[];
@@ -195,14 +195,14 @@ interface Search {
   contract: number | null;
 }
 
-/** The type that other filters ask for; null for any, undefined where two of them ask for different ones. */
+/** The payload type that other filters imply; null for any, undefined where two filters imply different ones. */
 function impliedType({ recipient, contract, functionName }: TransactionFilter): TransactionType | null | undefined {
   const called = contract !== null || functionName !== null;
   if (recipient === null) return called ? 'contract_call' : null;
   return called ? undefined : 'token_transfer';
 }
 
-/** The filter that lets the fewest through; of equals the one that finds most of what is asked for. */
+/** The filter that matches the fewest transactions; among equals the one that applies the most filters. */
 function narrowestOf(narrowed: readonly Narrowed[]): Narrowed | null {
   const order = (a: Narrowed, b: Narrowed) => a.size - b.size || found[b.name].length - found[a.name].length;
   return narrowed.toSorted(order)[0] ?? null;
@@ -210,7 +210,7 @@ function narrowestOf(narrowed: readonly Narrowed[]): Narrowed | null {
 
 type PrincipalRow = Stored<'principals', 'id'> & Stored<'accounts', 'sent' | 'paid' | 'calls'>;
 
-/** The parts of a filter as the index knows them; null where they aren't given, or nothing of the name is known. */
+/** A filter with names replaced by rows of the index; a part is null where it isn't given, or its name is unknown. */
 interface Parts {
   types: readonly number[] | null;
   sender: PrincipalRow | null;
@@ -237,7 +237,7 @@ const valuesOf = (
   span?.last == null ? Number.MAX_SAFE_INTEGER : positionsOf(span.last).last,
 ];
 
-/** What measures filters, through this connection. @param mostRows that are read of a list; more are counted by one alone */
+/** Measures filters. @param mostRows maximum rows that are read of a list; only single filters are counted beyond it */
 function filterMeasure(db: Database, mostRows: number) {
   const sizeOfType = prepared<{ size: number }, [number]>(db, sizes.type);
   const principalOf = prepared<PrincipalRow, [string]>(db, sizes.principal);
@@ -249,7 +249,7 @@ function filterMeasure(db: Database, mostRows: number) {
     sizes.between,
   );
 
-  /** How many transactions each filter lets pass that narrows the search. */
+  /** Number of matching transactions for each filter that narrows the search. */
   function narrowedBy(filter: TransactionFilter, parts: Parts): Narrowed[] {
     const { functionName, nonce } = filter;
     const { types, sender, recipient, contract, span } = parts;
@@ -275,7 +275,7 @@ function filterMeasure(db: Database, mostRows: number) {
     return narrowed;
   }
 
-  /** The parts of a filter as the index knows them; null where nothing passes two of them. */
+  /** The parts of a filter; null where two of them exclude each other. */
   function partsOf(filter: TransactionFilter): Parts | null {
     const { since, until } = filter;
     const implied = impliedType(filter);
@@ -292,7 +292,7 @@ function filterMeasure(db: Database, mostRows: number) {
   }
 
   return {
-    /** What the filters come to; null where nothing passes them. */
+    /** Prepares a search; null where nothing can match. */
     searchOf(filter: TransactionFilter): Search | null {
       const parts = partsOf(filter);
       if (parts === null) return null;
@@ -317,7 +317,7 @@ function filterMeasure(db: Database, mostRows: number) {
   };
 }
 
-/** The conditions: ?1 is a bit for each payload type; ?9 and ?10 bound the positions that can match. */
+/** The conditions. ?1 is a bit for each payload type; ?9 and ?10 bound the positions that can match. */
 const matches = `(?1 IS NULL OR (?1 >> t.type) & 1)
    AND (?2 IS NULL OR t.sender_id = ?2)
    AND (?3 IS NULL OR (t.type = ${PAYLOAD.token_transfer} AND t.recipient_id = ?3))
@@ -327,10 +327,10 @@ const matches = `(?1 IS NULL OR (?1 >> t.type) & 1)
    AND (?7 IS NULL OR (SELECT b.burn_block_time FROM blocks b WHERE b.height = ${heightIn('t.position')}) >= ?7)
    AND (?8 IS NULL OR (SELECT b.burn_block_time FROM blocks b WHERE b.height = ${heightIn('t.position')}) <= ?8)
    AND t.position BETWEEN ?9 AND ?10`;
-/** What these look at. */
+/** The columns that the conditions use. */
 const looked = 't.position, t.type, t.sender_id, t.recipient_id, t.contract_id, t.function_name, t.nonce';
 
-/** The index of each filter that narrows, and how it is sought. */
+/** The index of each filter that narrows, and the condition that seeks in it. */
 const narrowing = {
   types: ['INDEXED BY transactions_by_type', 't.type IN (?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20, ?21)'],
   sender: ['INDEXED BY transactions_by_sender', 't.sender_id = ?2'],
@@ -348,8 +348,8 @@ const narrowing = {
 } as const;
 type Narrowing = keyof typeof narrowing;
 
-/** The most payload types there are; a place in the statements for each. */
-const TYPE_PLACES = 9;
+/** Number of payload types; the statements have a parameter for each. */
+const TYPE_PARAMETERS = 9;
 
 const directions = { asc: '', desc: ' DESC' } as const;
 type By = TransactionOrder['by'];
@@ -360,16 +360,16 @@ const orderOf = (by: By, down: string): string => {
   return `ORDER BY ${first}t.position${down} LIMIT ?11 OFFSET ?12`;
 };
 
-/** Each type is in the order of the chain; SQLite merges them. */
+/** Rows of each type are in the order of the chain; SQLite merges them. */
 const typesInOrder = (down: string): string => {
-  const ofType = (_: unknown, place: number) =>
+  const ofType = (_: unknown, index: number) =>
     `SELECT t.position AS position FROM transactions t INDEXED BY transactions_by_type
-      WHERE t.type = ?${13 + place} AND ${matches}`;
-  const terms = Array.from({ length: TYPE_PLACES }, ofType);
+      WHERE t.type = ?${13 + index} AND ${matches}`;
+  const terms = Array.from({ length: TYPE_PARAMETERS }, ofType);
   return `${terms.join(' UNION ALL ')} ORDER BY position${down} LIMIT ?11 OFFSET ?12`;
 };
 
-/** The list by the index of a filter. It is sorted, unless the index is in its order. */
+/** The list by the index of a filter, sorted unless the index is in its order. */
 const byIndex = (name: Narrowing, by: By, down: string): string => {
   if (name === 'types' && by === 'block_height') return typesInOrder(down);
   const [index, sought] = narrowing[name];
@@ -377,7 +377,7 @@ const byIndex = (name: Narrowing, by: By, down: string): string => {
   return `SELECT t.position FROM transactions t ${index} ${times} WHERE ${sought} AND ${matches} ${orderOf(by, down)}`;
 };
 
-/** All transactions in an order that isn't the chain's; in that they are counted by block. */
+/** Orders of all transactions besides the chain's own, whose pages are found by counts of blocks. */
 type Sorted = Exclude<By, 'block_height'>;
 const sorted = ['burn_block_time', 'fee'] as const satisfies readonly Sorted[];
 
@@ -385,13 +385,13 @@ const inOrder = (by: Sorted, down: string): { from: string; order: string } =>
   by === 'fee'
     ? { from: 'transactions t INDEXED BY transactions_by_fee', order: `t.fee${down}, t.position${down}` }
     : {
-        // Bitcoin's clock may run back a little, so that time goes by its blocks.
+        // Bitcoin's clock may run back a little, so times go by its blocks.
         from: `anchor_burn_blocks a INDEXED BY anchor_burn_blocks_by_time CROSS JOIN transactions t
                  ON t.position >= ${firstPositionIn('a.first_block')} AND t.position < ${firstPositionIn('(a.first_block + a.blocks)')}`,
         order: `a.time${down}, a.ordinal${down}, t.position${down}`,
       };
 
-/** The first ?13 rows in an order, without what the filters refuse. */
+/** The rows that match among the first ?13 in an order. */
 const walk = (by: Sorted, down: string): string => {
   const { from, order } = inOrder(by, down);
   const span =
@@ -426,18 +426,18 @@ const counts: Statements = Object.fromEntries(
   ]),
 );
 
-/** How many each filter lets through by itself. */
+/** Number of transactions that each filter matches by itself. */
 const sizes = {
   all: 'SELECT transactions AS size FROM totals',
   type: 'SELECT transactions AS size FROM transaction_types WHERE type = ?1',
   principal: `SELECT p.id, a.sent, a.paid, a.calls FROM principals p JOIN accounts a ON a.principal_id = p.id
                WHERE p.address = ?1`,
   functionName: 'SELECT calls AS size FROM called_functions WHERE name = ?1',
-  // These two aren't stored: they are counted up to a limit, in the index alone.
+  // These two aren't stored: they are counted up to a limit, in their index alone.
   nonce: 'SELECT count(*) AS size FROM (SELECT 1 FROM transactions WHERE nonce = ?1 LIMIT ?2)',
   call: `SELECT count(*) AS size FROM (SELECT 1 FROM transactions INDEXED BY transactions_by_call
                                         WHERE type = ${PAYLOAD.contract_call} AND contract_id = ?1 AND function_name = ?2 LIMIT ?3)`,
-  // The blocks of a span of time, with few others: Bitcoin's clock may run back a little.
+  // The blocks of a span of time and a few others: Bitcoin's clock may run back a little.
   between: `SELECT min(first_block) AS first, max(first_block + blocks - 1) AS last, coalesce(sum(rows), 0) AS size
               FROM anchor_burn_blocks WHERE time BETWEEN ?1 AND ?2`,
 } satisfies Statements;
@@ -446,7 +446,7 @@ export const sql: Statements = {
   ...lists,
   ...counts,
   ...sizes,
-  // The block that holds the n-th transaction of the chain, by how many come before the block.
+  // The block with the n-th transaction of the chain, by the number of transactions before the block.
   byOrdinal: `SELECT height, preceding_transactions AS preceding FROM blocks WHERE preceding_transactions < ?1
                ORDER BY preceding_transactions DESC, height DESC LIMIT 1`,
   fromOrdinal: 'SELECT position FROM transactions WHERE position >= ?1 ORDER BY position LIMIT ?2 OFFSET ?3',

@@ -35,10 +35,10 @@ type PositionRow = Stored<'transactions', 'position'>;
 
 type InvolvementRow = PositionRow & Stored<'principal_transactions', 'affected' | 'stx_sent' | 'stx_received'>;
 
-/** A number before every first position, and one behind every last. */
+/** Greater than every position. */
 const NEWEST = Number.MAX_SAFE_INTEGER;
 
-/** Bytes of a cached summary, with the texts that are made of it, about. */
+/** Approximate bytes of a cached summary, with the texts that are made of it. */
 const SUMMARY_BYTES = 2_000;
 
 const keyOf = ({ position }: PositionRow): CursorKey => [position];
@@ -65,7 +65,7 @@ function principalTransactionOf(
   };
 }
 
-/** What lists show of transactions at positions that exist. */
+/** Reads what lists show of transactions at existing positions. */
 function summaryReader(db: Database, cache: TransactionCache) {
   const at = prepared<SummaryRow, [number]>(db, sql.at);
   return ({ position }: PositionRow): TransactionSummary => {
@@ -102,7 +102,7 @@ export function transactionQueries(db: Database, { chain, mempool, details, cach
   const ofPrincipalBefore = prepared<InvolvementRow, [number, number, number]>(db, sql.ofPrincipalBefore);
 
   return {
-    /** All of the canonical chain, newest first. */
+    /** All canonical transactions, newest first. */
     async page(limit: number, at: Cursor | null): Promise<Page<TransactionSummary>> {
       return keysetPage<PositionRow, TransactionSummary>({
         limit,
@@ -116,8 +116,8 @@ export function transactionQueries(db: Database, { chain, mempool, details, cach
     },
 
     /**
-     * Last of the block first; undefined where there is no such canonical block. A walk of the latest block stays in the
-     * block that it began in.
+     * Transactions of a block, the last first; undefined where there is no such canonical block. A walk of the latest block
+     * stays in the block in which it began.
      */
     async ofBlock(id: BlockId, limit: number, at: Cursor | null): Promise<Page<TransactionSummary> | undefined> {
       const begun = id === 'latest' && at !== null && at.key.length > 0;
@@ -135,7 +135,7 @@ export function transactionQueries(db: Database, { chain, mempool, details, cach
       });
     },
 
-    /** Newest first. */
+    /** Transactions of a principal, newest first. */
     async ofPrincipal(principal: string, limit: number, at: Cursor | null): Promise<Page<PrincipalTransaction>> {
       const account = ofPrincipalTotal.get(principal);
       return keysetPage<InvolvementRow, PrincipalTransaction>({
@@ -153,7 +153,7 @@ export function transactionQueries(db: Database, { chain, mempool, details, cach
       });
     },
 
-    /** Canonical, else waiting or dropped; undefined where the id is unknown. */
+    /** The canonical transaction, else the pending or dropped one; undefined where the id is unknown. */
     async find(txId: Uint8Array): Promise<FoundTransaction | undefined> {
       const transaction = details.find(txId);
       if (transaction !== undefined) return { mined: true, transaction };
@@ -161,7 +161,7 @@ export function transactionQueries(db: Database, { chain, mempool, details, cach
       return pending === undefined ? undefined : { mined: false, transaction: pending };
     },
 
-    /** What identifies the present state of a transaction; undefined where the id is unknown. */
+    /** Block and status of a transaction; undefined where the id is unknown. */
     async state(txId: Uint8Array): Promise<TransactionState | undefined> {
       const mined = details.state(txId);
       if (mined !== undefined) return mined;

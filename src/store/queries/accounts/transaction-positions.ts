@@ -1,4 +1,4 @@
-/** Transactions by where they are in their block. */
+/** Positions of transactions by their index in the block. */
 import type { Database } from 'bun:sqlite';
 import { ANCHORED_SEQUENCE } from '../../../chain/block.ts';
 import { positionsOf } from '../../../chain/position.ts';
@@ -6,7 +6,7 @@ import type { PositionInBlock } from '../../model/block.ts';
 import { prepared } from '../../rows/statement.ts';
 
 export const sql = {
-  // Looks through the transactions of one block at most.
+  // Reads the transactions of one block at most.
   transaction: `SELECT position, tx_index, coalesce(microblock_sequence, ${ANCHORED_SEQUENCE}) AS sequence
                   FROM transactions
                  WHERE position BETWEEN ?1 AND ?2
@@ -14,16 +14,16 @@ export const sql = {
                  ORDER BY position DESC LIMIT 1`,
 };
 
-/** A height behind every block. */
+/** A height above every block. */
 export const LAST_HEIGHT = 2 ** 32;
 
-export function placeQuery(db: Database) {
+export function transactionPositionQuery(db: Database) {
   const transaction = prepared<
     { position: number; tx_index: number; sequence: number },
     [number, number, number, number]
   >(db, sql.transaction);
 
-  /** The position of the last transaction at or before a place, or that before the block; and whether it is there. */
+  /** The position of the last transaction at or before an index in a block, else that before the block; `exact`: at the index. */
   return ({ height, microblockSequence, txIndex }: PositionInBlock & { height: number }) => {
     const { first, last } = positionsOf(Math.min(height, LAST_HEIGHT));
     const found = transaction.get(first, last, microblockSequence, txIndex);
