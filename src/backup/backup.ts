@@ -149,7 +149,7 @@ const sumOf = (numbers: readonly number[]): number => numbers.reduce((sum, numbe
 
 function manifestOf(options: BackupOptions, state: DataState, files: BackupFile[]): Manifest {
   const { program, now, neededElsewhere = [], partBytes = PART_BYTES } = options;
-  const { chainId, tip, place, schema } = state;
+  const { chainId, tip, position, schema } = state;
   return {
     format: FORMAT,
     program,
@@ -159,8 +159,8 @@ function manifestOf(options: BackupOptions, state: DataState, files: BackupFile[
     network: chainId === null ? null : networkOf(chainId).kind,
     height: tip?.height ?? null,
     index_block_hash: tip === null ? null : toHex(tip.indexBlockHash),
-    position: place.id,
-    chain: place.chain.toHex(),
+    position: position.id,
+    chain: position.chain.toHex(),
     schema,
     keep_elsewhere: [...neededElsewhere],
     public: options.public,

@@ -13,7 +13,7 @@ import { dataStateOf } from '../store/files/backup.ts';
 import { lockForRestore } from '../store/files/lock.ts';
 import { noteBackup } from '../store/files/newest-backup.ts';
 import { FILE_MODE, makePrivateDirectory, makePrivateFile } from '../store/files/private-files.ts';
-import { clearDoneRestore, installRestoredFiles, isInPlace, requireNoData } from '../store/files/restore.ts';
+import { clearDoneRestore, installRestoredFiles, isInstalled, requireNoData } from '../store/files/restore.ts';
 import { restoreStaging, storedManifestPath } from '../store/files/restore-marker.ts';
 import { inParallel, type ReportBytes } from './backup.ts';
 import {
@@ -161,7 +161,7 @@ async function restoreFile(
   parts: readonly LocatedPart[],
   progress: { found(bytes: number): void; brought(bytes: number): void },
 ): Promise<void> {
-  if (isInPlace(directory, name)) return progress.found(bytes);
+  if (isInstalled(directory, name)) return progress.found(bytes);
   const path = join(restoreStaging(directory), name);
   makePrivateFile(path);
   const file = await open(path, 'r+');
@@ -187,15 +187,15 @@ const isSame = (a: string, b: Uint8Array | null): boolean => b !== null && a ===
  * @throws OperatorError if they don't
  */
 function requireAsDeclared(directory: string, source: BackupSource, manifest: Manifest): void {
-  const { place, chainId, schema, journalChain } = dataStateOf(directory);
+  const { position, chainId, schema, journalChain } = dataStateOf(directory);
   const wrong =
-    place.id !== manifest.position || !isSame(manifest.chain, place.chain)
-      ? `its index is at event ${place.id}`
+    position.id !== manifest.position || !isSame(manifest.chain, position.chain)
+      ? `its index is at event ${position.id}`
       : chainId !== manifest.chain_id
         ? 'its index is of another chain'
         : schema.index !== manifest.schema.index || schema.journal !== manifest.schema.journal
           ? 'its files are of other versions'
-          : place.id > 0 && !isSame(manifest.chain, journalChain)
+          : position.id > 0 && !isSame(manifest.chain, journalChain)
             ? 'its journal is not that of its index'
             : null;
   if (wrong === null) return;
@@ -222,7 +222,7 @@ async function restoreLocked(options: RestoreOptions): Promise<Restored> {
   };
   const parts = Map.groupBy(partsOf(manifest), ({ file }) => file);
   for (const file of manifest.files) await restoreFile(options, file, parts.get(file.name) ?? [], progress);
-  const isMoved = manifest.files.some(({ name }) => isInPlace(directory, name));
+  const isMoved = manifest.files.some(({ name }) => isInstalled(directory, name));
   if (!isMoved) onFile(directory, () => requireAsDeclared(restoreStaging(directory), source, manifest));
   installRestoredFiles(directory, () => {
     const { position, chain } = manifest;

@@ -1,4 +1,4 @@
-/** What a backup is made of: a copy of the files while they are written, entries withheld from it, and what the copy holds. */
+/** Parts of a backup: copies of the files while they are written, entries withheld from the copy, and the state of the data. */
 
 import type { Database } from 'bun:sqlite';
 import { OperatorError } from '../../base/errors.ts';
@@ -23,7 +23,7 @@ function copyIndex(directory: string, file: string): void {
 function copyJournal(directory: string, file: string): void {
   const journal = openJournalReader(directory);
   try {
-    // A copy would be as whole as what is copied.
+    // Checks that no entry is missing, before a copy is made that would lack it as well.
     journal.entries();
     journal.copyTo(file);
   } finally {
@@ -31,7 +31,7 @@ function copyJournal(directory: string, file: string): void {
   }
 }
 
-/** Copies one of the files. A failure is that of the copy, unless what is copied is damaged. */
+/** Copies one of the files. An error names the copy, or the original where that is damaged. */
 function copied(from: string, to: string, copy: () => void): void {
   try {
     makePrivateFile(to);
@@ -42,8 +42,8 @@ function copied(from: string, to: string, copy: () => void): void {
 }
 
 /**
- * Copies a data directory while others write to it. The index is copied first: a journal that is ahead of its index brings
- * it up to date when the copy is opened.
+ * Copies a data directory while others write to it. The index is copied first: if the copied journal is ahead of it, the copy's
+ * index is brought up to date when it is opened.
  * @param into a directory that has no such files
  * @throws OperatorError where a file can't be read or written; parts of the copy may be left then
  */
@@ -53,13 +53,13 @@ export function copyData(directory: string, into: string): void {
   copied(journalPath(directory), journalPath(into), () => copyJournal(directory, journalPath(into)));
 }
 
-/** Entries that are looked for at a time. */
+/** Number of entries that are read at a time. */
 const TOGETHER = 1_000;
 
 /**
- * Withholds all entries of a path, in the journal of a directory that nobody else writes to: all or none. The bytes of what
- * goes are overwritten.
- * @throws JournalEntryError where one of them is not what was written, SQLiteError
+ * Withholds all entries of a path in the journal of a directory that no other process writes, in one transaction. The removed
+ * bytes are overwritten.
+ * @throws JournalEntryError where such an entry is damaged, SQLiteError
  */
 export function withholdEntries(directory: string, path: string): void {
   const file = journalPath(directory);
@@ -92,11 +92,11 @@ export interface DataState {
   chainId: number | null;
   /** Null before the first block. */
   tip: { height: number; indexBlockHash: Uint8Array } | null;
-  /** The last event that the index holds. */
-  place: Head;
+  /** Position of the index. */
+  position: Head;
   /** Versions of the files. */
   schema: { index: number; journal: number };
-  /** The chain value that the journal has for the last event of the index; null where it has none. */
+  /** The journal's chain value of the index's last event; null where it has none. */
   journalChain: Uint8Array | null;
 }
 
@@ -106,7 +106,7 @@ function requireMade(db: Database, path: string, kind: FileKind): void {
   if (versionOf(db) === 0) throw new OperatorError(`${path} is empty.`, 'Take another backup.');
 }
 
-/** What the journal's file says of an event. */
+/** The chain value that a journal has for an event, and the version of its file. */
 function journalAt(path: string, id: number): Pick<DataState, 'journalChain'> & { version: number } {
   using db = openToRead(path);
   requireMade(db, path, JOURNAL);
@@ -120,7 +120,7 @@ function journalAt(path: string, id: number): Pick<DataState, 'journalChain'> & 
 }
 
 /**
- * Reads a directory that nobody writes to.
+ * Reads the state of a directory that no process writes.
  * @throws OperatorError where a file is of another kind, SQLiteError where it is no database
  */
 export function dataStateOf(directory: string): DataState {
@@ -143,13 +143,13 @@ export function dataStateOf(directory: string): DataState {
   return {
     chainId,
     tip,
-    place: { id, chain },
+    position: { id, chain },
     schema: { index: versionOf(db), journal: journal.version },
     journalChain: journal.journalChain,
   };
 }
 
-/** The tables that commands make, which a journal without its commands doesn't. */
+/** The tables that commands write, so that a journal without commands doesn't fill them. */
 const tablesOfCommands = [
   'hooks',
   'hook_secrets',
@@ -166,13 +166,13 @@ const tablesOfCommands = [
 ];
 
 /**
- * Removes all that commands made from an index, which may be published then: the chainhooks with their secrets, who asked the
+ * Removes all that commands wrote from an index that is to be published: the chainhooks with their secrets, requests to the
  * faucets, and the names from before the chain.
  */
 export function forgetPrivateData(directory: string): void {
   const db = openWriter(directory);
   try {
-    // The bytes of what is deleted are overwritten.
+    // Overwrites deleted bytes.
     db.run('PRAGMA secure_delete = ON');
     db.transaction(() => {
       for (const table of tablesOfCommands) db.run(`DELETE FROM ${table}`);

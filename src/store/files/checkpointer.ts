@@ -1,7 +1,6 @@
 /**
- * Keeps the write-ahead logs small. SQLite empties a log by itself as long as readers come and go; after one that held a
- * snapshot while much was written the log keeps its size, and readers that overlap without end may keep it from being
- * emptied at all.
+ * Keeps the write-ahead logs small. SQLite empties a log by itself while readers come and go; after a reader that held a
+ * snapshot during many writes the log keeps its size, and readers that overlap without end can keep it from being emptied.
  */
 import { statSync } from 'node:fs';
 import { basename } from 'node:path';
@@ -19,11 +18,11 @@ export interface WalEvent {
 
 interface CheckpointerOptions {
   directory: string;
-  /** Called once for a log that is too large for a minute. */
+  /** Called once for a log that stays too large for a minute. */
   log: (event: WalEvent) => void;
-  /** Bytes above which a log is emptied. */
+  /** Bytes above which a log is emptied; {@link WAL_LIMIT_BYTES} if omitted. */
   limitBytes?: number;
-  /** Called before a log is emptied: ends what this process writes to the files. */
+  /** Called before a log is emptied: ends this process's open transactions on the files. */
   before?: () => void;
   /** The clock, in milliseconds since any moment. */
   now?: () => number;
@@ -32,10 +31,10 @@ interface CheckpointerOptions {
 
 const LOOK_MS = 1_000;
 const TOLERATED_MS = 60_000;
-/** Time that readers of this moment get to end; the thread stands still meanwhile. */
+/** Milliseconds to wait for the present readers to end, which blocks the thread. */
 const PATIENCE_MS = 50;
 
-/** A row of `PRAGMA wal_checkpoint`: pages of the log, and those of them that are in the database. */
+/** A row of `PRAGMA wal_checkpoint`: pages in the log, and how many of them are copied to the database. */
 interface Checkpoint {
   busy: number;
   log: number;
@@ -48,7 +47,7 @@ function emptyLog(path: string): string | null {
   const checkpoint = db.prepare<Checkpoint, []>('PRAGMA wal_checkpoint(TRUNCATE)');
   const tried = checkpoint.get();
   if (tried?.busy === 0) return null;
-  // Where all of it is in the database, new readers need it no more: only those of this moment have to end.
+  // If all of the log is in the database, new readers don't use it: only the present ones have to end.
   if (tried !== null && tried.checkpointed === tried.log) {
     db.run(`PRAGMA busy_timeout = ${PATIENCE_MS}`);
     if (checkpoint.get()?.busy === 0) return null;
@@ -57,8 +56,8 @@ function emptyLog(path: string): string | null {
 }
 
 /**
- * Puts what a log holds into its database, and empties the log.
- * @returns why that could not be done, also where the disk fails; null where it was
+ * Checkpoints a log into its database, and empties it.
+ * @returns why that failed, also for a failure of the disk; null where it succeeded
  */
 export function whyNotEmptied(path: string): string | null {
   try {
@@ -72,7 +71,7 @@ export function whyNotEmptied(path: string): string | null {
 
 function logCheckpointer(path: string, options: CheckpointerOptions) {
   const { log, limitBytes = WAL_LIMIT_BYTES, now = systemClock.monotonic, before = () => {} } = options;
-  /** When it was first too large; null where it isn't. */
+  /** When the log was first too large; null where it isn't. */
   let since: number | null = null;
   let said = false;
   return (): void => {
@@ -93,8 +92,8 @@ function logCheckpointer(path: string, options: CheckpointerOptions) {
 }
 
 /**
- * Begins to look after the logs of index and journal, in the process that writes them.
- * @returns what ends it
+ * Starts to check the logs of index and journal, in the process that writes them.
+ * @returns a function that stops it
  */
 export function startCheckpointer(options: CheckpointerOptions): () => void {
   const { directory, every = systemClock.every } = options;

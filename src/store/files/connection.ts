@@ -1,4 +1,4 @@
-/** Connections to SQLite files, by what they are for. Nothing else opens such a file. */
+/** Connections to SQLite files, by purpose. No other code opens such a file. */
 import { constants, Database, SQLiteError, type SQLQueryBindings, type Statement } from 'bun:sqlite';
 import { existsSync, rmSync, statfsSync, statSync } from 'node:fs';
 import { dirname } from 'node:path';
@@ -10,18 +10,18 @@ import { makePrivateFile } from './private-files.ts';
 /** Milliseconds that a statement waits for a lock of another connection. */
 export const BUSY_TIMEOUT_MS = 5_000;
 
-/** Bytes that a write-ahead log keeps on the disk once what it held is in the database. */
+/** Maximum bytes that an emptied write-ahead log occupies on the disk. */
 export const WAL_LIMIT_BYTES = 64 * 1024 * 1024;
 
 /**
- * A connection whose end is the end of its statements. Otherwise a closed database stays open for as long as the garbage
- * collector leaves one of its statements: with its locks, and with the disk space of a file that was replaced.
+ * A connection that finalizes its statements when it is closed. Otherwise a closed database stays open until the garbage
+ * collector frees the last of its statements, with its locks and with the disk space of a replaced file.
  */
 export class Connection extends Database {
-  /** What was last iterated of each statement. */
+  /** The last iterator of each statement. */
   readonly #iterated = new Map<object, ReturnType<Statement['iterate']>>();
 
-  /** Names a statement; SQLite compiles it when it is used first. Throws nothing. */
+  /** Makes a statement that SQLite compiles at its first use. Never throws. */
   override prepare<Row, Values extends SQLQueryBindings | SQLQueryBindings[]>(sql: string, values?: Values) {
     return lazyStatement(
       () => super.prepare<Row, Values>(sql, values),
@@ -35,22 +35,21 @@ export class Connection extends Database {
   }
 
   /**
-   * Ends what is iterated. A statement that somebody left in the middle of its rows keeps the snapshot it reads, beyond the
-   * end of its transaction: all that the connection reads later would be of that snapshot, and the write-ahead log could
-   * not be emptied.
+   * Ends all iterations. A statement that was left in the middle of its rows keeps its snapshot beyond the end of the
+   * transaction: later reads of the connection would be of that snapshot, and the write-ahead log could not be emptied.
    */
   endReads(): void {
     for (const rows of this.#iterated.values()) rows.return?.();
     this.#iterated.clear();
   }
 
-  /** Rolls back what is open, and gives back the file. Later use of its statements throws. May be called again. */
+  /** Rolls back an open transaction, and closes the file. Later use of its statements throws. May be called again. */
   override close(): void {
     super.close(true);
   }
 }
 
-/** Whether no file can be made beside one: there is no room, or there are as many files as there can be. */
+/** Whether no file can be created beside one, for lack of room or of inodes. */
 function isDiskFull(path: string): boolean {
   const directory = dirname(path);
   if (!existsSync(directory)) return false;
@@ -59,8 +58,8 @@ function isDiskFull(path: string): boolean {
 }
 
 /**
- * Adds the path of the file to what SQLite says of it, which names none. Where SQLite can't open a file, it doesn't say why:
- * a full disk is recognised here.
+ * Adds the file's path to an error of SQLite, whose message has none. SQLite doesn't say why it can't open a file, so a full
+ * disk is recognised here.
  */
 export function named<T>(path: string, run: () => T): T {
   try {
@@ -74,11 +73,11 @@ export function named<T>(path: string, run: () => T): T {
   }
 }
 
-/** Opens a file that is there. @throws SQLiteError with its path */
+/** Opens an existing file. @throws SQLiteError with its path */
 const opened = (path: string, access: { readonly: true; safeIntegers: boolean } | { readwrite: true }): Connection =>
   named(path, () => new Connection(path, { ...access, strict: true }));
 
-/** Prepares a connection for its use; closes it again where that fails. @throws SQLiteError with the path of the file */
+/** Prepares a connection for its use, and closes it if that fails. @throws SQLiteError with the path of the file */
 export function prepared(db: Connection, prepare: (db: Connection) => void): Connection {
   try {
     named(db.filename, () => prepare(db));
@@ -90,13 +89,13 @@ export function prepared(db: Connection, prepare: (db: Connection) => void): Con
 }
 
 /**
- * Opens a file to write to it, beside others that read; creates it, for its owner alone.
- * @param synchronous `FULL`: what is committed survives a loss of power. `NORMAL`: the last commits may not
+ * Opens a file to write to it while others read; creates it with rights for its owner alone.
+ * @param synchronous `FULL`: commits survive a loss of power. `NORMAL`: the last commits may not
  */
 export function openToWrite(path: string, synchronous: 'FULL' | 'NORMAL'): Connection {
   makePrivateFile(path);
   return prepared(opened(path, { readwrite: true }), (db) => {
-    // Must come first: the other pragmas read the file, and another process may hold it for a moment.
+    // Must come first: the other pragmas read the file, which another process may have locked for a moment.
     setPatience(db, BUSY_TIMEOUT_MS);
     db.run('PRAGMA journal_mode = WAL');
     db.run(`PRAGMA synchronous = ${synchronous}`);
@@ -104,19 +103,19 @@ export function openToWrite(path: string, synchronous: 'FULL' | 'NORMAL'): Conne
   });
 }
 
-/** Opens a file to write to it, as {@link openToWrite}. */
+/** Opens a file to write to it; tests replace {@link openToWrite}. */
 export type Connect = typeof openToWrite;
 
-/** The version of the file's schema; 0 for a new file. */
+/** The version of the file's schema; 0 for an empty file. */
 export const versionOf = (db: Database): number =>
   db.query<{ user_version: number }, []>('PRAGMA user_version').get()?.user_version ?? 0;
 
-/** A kind of file, which has its number as SQLite's application_id. */
+/** A kind of file, whose number is stored as SQLite's application_id. */
 export interface FileKind {
-  /** What it is, in a sentence: `an index`. */
+  /** The kind in a sentence: `an index`. */
   name: string;
   id: number;
-  /** A table and its column, by which files from before version 0.1.0 are known: they have no number. */
+  /** A table and column by which files from before version 0.1.0 are recognised, which have no number. */
   earlier: readonly [table: string, column: string];
 }
 
@@ -124,8 +123,8 @@ const applicationIdOf = (db: Database): number =>
   db.query<{ application_id: number }, []>('PRAGMA application_id').get()?.application_id ?? 0;
 
 /**
- * What a file is where a kind is expected: `empty`, of this kind and one that versions are counted of (`own`), of this kind from
- * before version 0.1.0 (`earlier`), or `other`.
+ * Compares a file with the expected kind: `empty`, of this kind (`own`), of this kind from before version 0.1.0 (`earlier`),
+ * or `other`.
  */
 export function kindOf(db: Database, { id, earlier }: FileKind): 'empty' | 'own' | 'earlier' | 'other' {
   const found = applicationIdOf(db);
@@ -136,7 +135,7 @@ export function kindOf(db: Database, { id, earlier }: FileKind): 'empty' | 'own'
   return isEarlier && versionOf(db) > 0 ? 'earlier' : 'other';
 }
 
-/** A file is from before version 0.1.0. */
+/** The file is from before version 0.1.0. */
 export class EarlierFileError extends OperatorError {
   constructor(file: string) {
     super(
@@ -147,8 +146,8 @@ export class EarlierFileError extends OperatorError {
 }
 
 /**
- * Sees to it that a file is of the kind it is taken for, or empty.
- * @throws OperatorError where it is not, EarlierFileError where it is from before version 0.1.0
+ * Requires that a file is empty or of a kind.
+ * @throws OperatorError where it is of another kind, EarlierFileError where it is from before version 0.1.0
  */
 export function requireKind(db: Database, file: string, kind: FileKind): void {
   const found = kindOf(db, kind);
@@ -160,25 +159,25 @@ export function requireKind(db: Database, file: string, kind: FileKind): void {
   );
 }
 
-/** Marks a file as one of a kind and a version; part of the open transaction. */
+/** Writes the kind and version of a file, in the open transaction. */
 export function markFile(db: Database, { id }: FileKind, version: number): void {
   db.run(`PRAGMA application_id = ${id}`);
   db.run(`PRAGMA user_version = ${version}`);
 }
 
-/** Ends the transaction that is open, if one is: after a full disk or an I/O error SQLite may have ended it by itself. */
+/** Rolls back the open transaction, if any: after a full disk or an I/O error SQLite may have ended it by itself. */
 export function rollBack(db: Database): void {
   if (db.inTransaction) db.run('ROLLBACK');
 }
 
-/** @param milliseconds that statements of this connection wait for a lock of another; the thread stands still meanwhile */
+/** @param milliseconds that statements of this connection wait for another's lock, which blocks the thread */
 export function setPatience(db: Database, milliseconds: number): void {
   db.run(`PRAGMA busy_timeout = ${milliseconds}`);
 }
 
 /**
- * Does work for which SQLite may sort much, in files of a directory: the usual ones, /var/tmp and /tmp, may be small, in
- * memory, or missing. The setting is one of the process, so that no other thread may use SQLite meanwhile.
+ * Does work for which SQLite may have to sort much, with its temporary files in a directory: the usual directories, /var/tmp
+ * and /tmp, may be small, in memory, or missing. The setting holds for the process: no other thread may use SQLite meanwhile.
  */
 export function sortingIn(directory: string, db: Database, work: () => void): void {
   db.run(`PRAGMA temp_store_directory = '${directory.replaceAll("'", "''")}'`);
@@ -189,14 +188,14 @@ export function sortingIn(directory: string, db: Database, work: () => void): vo
   }
 }
 
-/** Writes a page of the file, and changes nothing: shows whether it can be written. */
+/** Writes a page of the file without a change, to test whether it can be written. */
 export function touch(db: Database): void {
   db.run(`PRAGMA user_version = ${versionOf(db)}`);
 }
 
 /**
- * Opens a file that is there, to read it beside whoever writes it.
- * @param exact all integers are read as bigint, so that those beyond 2^53 keep their last digits
+ * Opens an existing file to read it while another process writes.
+ * @param exact whether integers are read as bigint, which is exact beyond 2^53
  */
 export function openToRead(path: string, exact = false): Connection {
   return prepared(opened(path, { readonly: true, safeIntegers: exact }), (db) => {
@@ -206,8 +205,8 @@ export function openToRead(path: string, exact = false): Connection {
 }
 
 /**
- * Opens a file that is there, to read it without a trace: SQLite makes no files beside it, and takes no lock. Where a
- * write-ahead log has content, the file is read with it, as by others.
+ * Opens an existing file to read it without a trace: SQLite makes no files beside it, and takes no lock. If a write-ahead log
+ * has content, the file is opened as by {@link openToRead}, with the log.
  */
 export function openWithoutTrace(path: string): Connection {
   const log = statSync(`${path}-wal`, { throwIfNoEntry: false });
@@ -216,32 +215,32 @@ export function openWithoutTrace(path: string): Connection {
   return named(path, () => new Connection(uri, constants.SQLITE_OPEN_READONLY | constants.SQLITE_OPEN_URI));
 }
 
-/** Opens a file that is there, to checkpoint its write-ahead log; waits for nobody. */
+/** Opens an existing file to checkpoint its write-ahead log, without waiting for locks. */
 export function openToCheckpoint(path: string): Connection {
   return new Connection(path, { readwrite: true, strict: true });
 }
 
 /**
- * Takes a file as a lock, which goes with the process that holds it.
- * @throws SQLiteError with code `SQLITE_BUSY` while another process has it
+ * Acquires a lock file. The lock ends with the process.
+ * @throws SQLiteError with code `SQLITE_BUSY` while another process holds it
  */
 export function openLocked(path: string): Connection {
   makePrivateFile(path);
   return prepared(opened(path, { readwrite: true }), (db) => {
-    // Nothing is written that a rollback journal would have to bring back.
+    // Nothing is written, so a rollback journal on the disk is not needed.
     db.run('PRAGMA journal_mode = MEMORY');
     db.run('BEGIN EXCLUSIVE');
   });
 }
 
-/** What the store does with a statement. */
+/** The methods of a statement that the store uses. */
 type Used = Pick<Statement, 'get' | 'all' | 'values' | 'run' | 'iterate' | 'finalize'>;
 
-/** Called with each iteration: of all uses of a statement, only this can leave it in the middle of its rows. */
+/** Called with each iterator: only iteration can leave a statement in the middle of its rows. */
 type Iterated = (statement: object, rows: ReturnType<Statement['iterate']>) => void;
 
 /**
- * A statement that SQLite compiles for its first use. A process that starts names hundreds of statements, and uses few of
+ * A statement that SQLite compiles at its first use. A process makes hundreds of statements when it starts, and uses few of
  * them before it is ready.
  */
 class LazyStatement implements Used {
@@ -282,10 +281,10 @@ class LazyStatement implements Used {
 }
 
 /**
- * Names a statement of a connection.
- * @param compile compiles it; called once, when the statement is used
- * @param iterated called each time the statement is iterated
- * @returns the statement, of whose methods those of `Used` are there
+ * Makes a lazy statement.
+ * @param compile compiles it; called at its first use
+ * @param iterated called with each iterator
+ * @returns the statement, which has only the methods of `Used`
  */
 const lazyStatement = <Row, Values extends SQLQueryBindings[]>(
   compile: () => Statement<Row, Values>,
@@ -293,15 +292,15 @@ const lazyStatement = <Row, Values extends SQLQueryBindings[]>(
 ): Statement<Row, Values> =>
   new LazyStatement(compile as () => Statement, iterated) as unknown as Statement<Row, Values>;
 
-/** What a checkpoint says: frames in the log, and those of them that the file holds. Both are -1 where none was made. */
+/** Result of a checkpoint: frames in the log, and how many of them are in the file. Both are -1 where none was made. */
 interface Checkpoint {
   log: number;
   checkpointed: number;
 }
 
-// A write-ahead log belongs to the file whose name it has: it is put into that file, and gone, before another file comes there.
+// A write-ahead log is found by the file's name, so it must be checkpointed and removed before another file gets that name.
 
-/** Checkpoints the write-ahead log into its file. @returns whether the file has all of it: a reader can prevent that */
+/** Checkpoints the write-ahead log into its file. @returns whether the file has all of it; a reader can prevent that */
 export function checkpoint(path: string): boolean {
   const db = openToWrite(path, 'FULL');
   try {
@@ -312,15 +311,15 @@ export function checkpoint(path: string): boolean {
   }
 }
 
-/** Like {@link checkpoint}. @throws PassingError where a reader keeps some of it in the log */
+/** Checkpoints the whole log. @throws PassingError where a reader keeps a part of it in the log */
 export function checkpointWhole(path: string): void {
   if (checkpoint(path)) return;
   throw new PassingError(`${path} is being read.`, 'Try again when what reads it has ended, such as stackside backup.');
 }
 
-/** Removes the log, after a checkpoint. Readers go on with theirs. */
+/** Removes the log, after a checkpoint. Present readers still have it open. */
 export function removeLog(path: string): void {
   for (const suffix of ['-wal', '-shm']) rmSync(path + suffix, { force: true });
-  // One that came back with a loss of power would be read into the file that is in the place by then.
+  // A log that reappears after a loss of power would be applied to the new file of that name.
   syncDirectory(dirname(path));
 }

@@ -1,4 +1,4 @@
-/** Opening the index file: connections, schema and upgrades. */
+/** Opens the index file: connections, schema and upgrades. */
 import type { Database } from 'bun:sqlite';
 import { existsSync } from 'node:fs';
 import { dirname, join } from 'node:path';
@@ -22,20 +22,20 @@ import { makePrivateDirectory } from './private-files.ts';
 import { requireRestored } from './restore-marker.ts';
 import { leaveOutSecondaryIndexes, schema } from './secondary-indexes.ts';
 
-/** Indexes, whose tables schema.sql makes. */
+/** Indexes, whose tables schema.sql creates. */
 export const INDEX: FileKind = { name: 'an index', id: 0x53_54_49_58, earlier: ['progress', 'journal_id'] };
 
-/** What turns an index of one version of schema.sql into one of the next. */
+/** Upgrades an index from one version of schema.sql to the next. */
 export interface Upgrade {
   sql: string;
-  /** Whether only a rebuild fills what it adds: it is made beside the server then. */
+  /** Whether only a rebuild fills the new columns or tables. The server then runs one beside itself. */
   needsRebuild: boolean;
 }
 
-/** From version 1 on, in order. A file may lack secondary indexes. schema.sql is what they result in. */
+/** Upgrades from version 1 on, in order. Their result is schema.sql. A file may lack secondary indexes. */
 const upgrades: readonly Upgrade[] = [];
 
-/** Counts changes of schema.sql; stored in the file as PRAGMA user_version. */
+/** Versions count the changes of schema.sql; a file has its own as PRAGMA user_version. */
 const versionAfter = (steps: readonly Upgrade[]): number => 1 + steps.length;
 export const SCHEMA_VERSION = versionAfter(upgrades);
 
@@ -43,8 +43,8 @@ export const indexPath = (directory: string): string => join(directory, 'index.d
 export const journalPath = (directory: string): string => join(directory, 'journal.db');
 
 /**
- * What this program does with an index: it makes an empty file one, uses it, upgrades it, has it rebuilt, or leaves it to the
- * newer program that wrote it.
+ * What this program does with an index file: creates tables in an empty one, uses it, upgrades it, requires a rebuild, or
+ * refuses one of a newer program.
  */
 export type IndexFate = 'made' | 'used' | 'upgraded' | 'rebuilt' | 'refused';
 
@@ -60,7 +60,7 @@ export function indexFate(db: Database, path: string, steps = upgrades): IndexFa
   return version === known ? 'used' : 'upgraded';
 }
 
-/** Makes the tables of an empty file, and upgrades an older version: in one transaction. */
+/** Creates the tables of an empty file, or upgrades an older version, in one transaction. */
 function bringUpToDate(db: Database, path: string, load: Load, steps: readonly Upgrade[]): void {
   const fate = indexFate(db, path, steps);
   const version = versionOf(db);
@@ -88,14 +88,14 @@ function bringUpToDate(db: Database, path: string, load: Load, steps: readonly U
     markFile(db, INDEX, known);
     makeViews(db);
   });
-  // A new index of a long table is sorted; where the disk of the data has no room for that, its error is right.
+  // An upgrade may sort a long table for a new index; if the data's disk has no room for that, its error is the right one.
   if (fate === 'upgraded') sortingIn(dirname(path), db, () => change.immediate());
   else change.immediate();
 }
 
 /**
- * Removes what ANALYZE recorded. Every statement is written for the plan that SQLite makes without statistics; those of
- * a chain that was small once turn such plans into scans of what has become large.
+ * Removes what ANALYZE recorded. Every statement is written for the plan that SQLite makes without statistics; statistics of
+ * a chain that was small once turn such plans into scans of tables that have become large.
  * @returns whether there was any
  */
 function forgetStatistics(db: Database): boolean {
@@ -107,14 +107,14 @@ function forgetStatistics(db: Database): boolean {
 }
 
 /**
- * What a writer writes: `events` as they come, or `bulk`: a long chain at once, while nobody is served. A file that `bulk`
- * makes lacks the secondary indexes, which are made at the end of the load (secondary-indexes.ts).
+ * What a writer writes: `events` one by one, or `bulk`: a long chain at once, while no reader is served. A file that `bulk`
+ * creates lacks the secondary indexes, which are made at the end of the load (secondary-indexes.ts).
  */
 export type Load = 'events' | 'bulk';
 
 /**
  * Pages of the write-ahead log after which SQLite copies them into the file. Transactions change the pages of busy accounts
- * again and again, and a page is copied once however often the log has it: a long log means fewer writes.
+ * again and again, and a page is copied once however often it is in the log, so a long log means fewer writes.
  */
 const LOG_PAGES: Readonly<Record<Load, number>> = { events: 4_000, bulk: 65_536 };
 
@@ -122,19 +122,19 @@ interface WriterOptions {
   /** Opens the file. */
   connect?: Connect;
   load?: Load;
-  /** Bytes that the file may not grow beyond: more is an error, as that of a full disk. */
+  /** Maximum bytes of the file; beyond it SQLite reports a full disk. */
   mostBytes?: number;
-  /** Other steps of upgrades than the program's, for tests. */
+  /** Upgrades that tests use in place of the program's. */
   steps?: readonly Upgrade[];
 }
 
-/** Whether an upgrade added to an index what only a rebuild fills. */
+/** Whether an upgrade added columns or tables that only a rebuild fills. */
 export const needsRebuild = (db: Database): boolean => db.query('SELECT 1 FROM unfilled_upgrades').get() !== null;
 
 const pageSizeOf = (db: Database): number =>
   db.query<{ page_size: number }, []>('PRAGMA page_size').get()?.page_size ?? 4096;
 
-/** The one connection that writes. A commit isn't synced: the journal can bring back one that is lost. */
+/** Opens the one connection that writes. Commits aren't synced, because a lost one is replayed from the journal. */
 export function openWriter(directory: string, options: WriterOptions = {}): Connection {
   const { connect = openToWrite, load = 'events', steps = upgrades, mostBytes } = options;
   makePrivateDirectory(directory);
@@ -151,15 +151,15 @@ export function openWriter(directory: string, options: WriterOptions = {}): Conn
     });
   const db = open();
   if (!hadStatistics) return db;
-  // It would go on planning with what it read of them.
+  // The connection has read the statistics, and would go on planning with them.
   db.close();
   return open();
 }
 
-/** The tables that have one row in every index, which is made with the table. */
+/** Tables with exactly one row, which is created with the table. */
 export const oneRowTables = ['progress', 'totals', 'staking_totals', 'hook_progress'] as const;
 
-/** The first of these tables whose row is gone; null where all have it. @param schema of the connection */
+/** The first of some tables whose one row is missing; null where all have it. @param schema of the connection */
 const tableWithoutRow = (
   db: Database,
   tables: readonly string[] = oneRowTables,
@@ -176,7 +176,7 @@ function requireOneRows(db: Database, path: string): void {
   );
 }
 
-/** @throws OperatorError where a directory has no index, or not all of its files yet */
+/** @throws OperatorError where a directory has no index, or a restore into it is not finished */
 export function requireIndex(directory: string): void {
   requireRestored(directory);
   const path = indexPath(directory);
@@ -188,7 +188,7 @@ export function requireIndex(directory: string): void {
 }
 
 /**
- * A connection that only reads; any number may be open, in other processes too.
+ * Opens a connection that only reads; any number may be open, also in other processes.
  * @throws OperatorError where there is no index, or one of another version
  */
 export function openReader(directory: string): Connection {
@@ -196,7 +196,7 @@ export function openReader(directory: string): Connection {
   const path = indexPath(directory);
   return prepared(openToRead(path), (db) => {
     db.run('PRAGMA cache_size = -16384');
-    // Not mapped into memory: a page that the disk can't give is an error then, and not the end of the process.
+    // Without a memory map, a page that the disk can't read is an error and doesn't end the process.
     db.run('PRAGMA mmap_size = 0');
     requireKind(db, path, INDEX);
     const version = versionOf(db);

@@ -1,6 +1,6 @@
 /**
- * Journals from before version 0.1.0, for `stackside rebuild` alone. Their entries are those of today's; their chain values
- * are others, or missing:
+ * Journals from before version 0.1.0, for `stackside rebuild` alone. Their entries are the same as today's; their chain values
+ * differ, or are missing:
  *
  *     version 1   none
  *     version 2   SHA-256(chain(n - 1) || n || received_at || path length || path || text length || text)
@@ -31,14 +31,14 @@ const WITH_CHAIN = 2;
 
 const ANEW = 'Import a recording of the chain into another directory, or let a node send its events anew.';
 
-/** Called with the number of entries that have their chain values so far. */
+/** Called with the number of entries that have new chain values. */
 type Report = (entries: number) => void;
 
 const ENTRIES_BETWEEN_REPORTS = 100_000;
 
 const NUMBER_BYTES = 8;
 
-/** The chain value that version 2 gave to an entry. */
+/** The chain value of an entry in version 2. */
 function formerChain(previous: Uint8Array, { id, received_at, path }: EntryRow, text: string): Uint8Array {
   const head = Buffer.alloc(3 * NUMBER_BYTES);
   head.writeBigUInt64BE(BigInt(id), 0);
@@ -49,7 +49,7 @@ function formerChain(previous: Uint8Array, { id, received_at, path }: EntryRow, 
   return new CryptoHasher('sha256').update(previous).update(head).update(path).update(length).update(text).digest();
 }
 
-/** @throws OperatorError where a program of another version made the file */
+/** @throws OperatorError where the version is unknown */
 function requireKnown(path: string, version: number): void {
   if (version === WITHOUT_CHAIN || version === WITH_CHAIN) return;
   throw new OperatorError(
@@ -58,7 +58,7 @@ function requireKnown(path: string, version: number): void {
   );
 }
 
-/** Gives every entry its chain value, in the open transaction. @throws OperatorError where an entry is missing or damaged */
+/** Writes the chain values of all entries, in the open transaction. @throws OperatorError where an entry is missing or damaged */
 function renewChain(db: Database, path: string, version: number, report: Report): void {
   db.run(WITHHELD_INDEX);
   if (version === WITHOUT_CHAIN) db.run(CHAIN_TABLES);
@@ -97,8 +97,8 @@ function renewChain(db: Database, path: string, version: number, report: Report)
 }
 
 /**
- * Makes a journal of today's form of one from before version 0.1.0, in its place: all of it, or nothing. Nothing is done to
- * another. Called by whoever has the lock of the directory.
+ * Upgrades a journal from before version 0.1.0 in one transaction; another journal stays as it is. Called with the writer's
+ * lock held.
  * @throws OperatorError where an entry is missing or damaged
  */
 export function renewEarlierJournal(directory: string, report: Report, connect: Connect = openToWrite): void {

@@ -1,6 +1,6 @@
 /**
- * Whether the index and the journal of a data directory belong together. The index keeps the number and the chain value
- * of its last event: what the journal has under that number shows whether it is the same history.
+ * Checks whether the index and the journal of a data directory belong together. The index has the number and the chain value
+ * of its last event; the journal's chain value of that number shows whether both have the same history.
  */
 import { type Database, SQLiteError } from 'bun:sqlite';
 import { existsSync } from 'node:fs';
@@ -14,7 +14,7 @@ export type IndexPosition = ReturnType<typeof indexPosition>;
 
 const positionQuery = 'SELECT journal_id AS id, journal_chain AS chain FROM progress';
 
-/** Where the index stands, as its open transaction has it: nothing of it is cached. */
+/** The position of the index, read and written in its open transaction without a cache. */
 export function indexPosition(db: Database) {
   const update = db.prepare<null, [number, Uint8Array]>('UPDATE progress SET journal_id = ?1, journal_chain = ?2');
   return {
@@ -26,8 +26,8 @@ export function indexPosition(db: Database) {
 }
 
 /**
- * How journal and index fit. `behind`: the journal ends before the index does. `other`: it holds another event where
- * the index ends.
+ * How journal and index fit. `behind`: the journal ends before the index does. `other`: the journal has another event at the
+ * position of the index.
  */
 type Fit = 'fits' | 'behind' | 'other';
 
@@ -44,7 +44,7 @@ export function positionIn(db: Database): Head {
   return position;
 }
 
-/** The position of an index file; of one from before version 0.1.0, only its number. Null where it can't be read. */
+/** The position of an index file, without a chain value before version 0.1.0. Null where it can't be read. */
 export function positionOfFile(path: string): Head | null {
   const db = openToRead(path);
   try {
@@ -62,7 +62,7 @@ export function positionOfFile(path: string): Head | null {
 const WAY_OUT =
   'If it is lost: stackside rebuild --force keeps the journal that is there, and loses what only the index holds.';
 
-/** @throws OperatorError where the journal is not that of the index */
+/** @throws OperatorError where the journal doesn't belong to the index */
 function requireFit(directory: string, position: Head, journal: JournalReads): void {
   const fit = fitOf(position, journal);
   if (fit === 'behind') {
@@ -80,11 +80,11 @@ function requireFit(directory: string, position: Head, journal: JournalReads): v
 }
 
 /**
- * Reads the journal of a data directory for others, who would take what it lacks for the end of it.
- * @throws OperatorError where there is no journal, or there is an index, and the journal is not that of the index
+ * Opens the journal of a data directory to read it whole, for callers that take its last entry for the end of the history.
+ * @throws OperatorError where there is no journal, or an index to which it doesn't belong
  */
 export function openWholeJournal(directory: string): JournalReader {
-  // Before the journal, which is ahead of its index at any moment.
+  // Read before the journal, which is never behind its index.
   const position = existsSync(indexPath(directory)) ? positionOfFile(indexPath(directory)) : null;
   const journal = openJournalReader(directory);
   if (position === null) return journal;

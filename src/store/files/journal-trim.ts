@@ -1,10 +1,10 @@
-/** Removing the oldest entries of a journal. What is left begins at a mark that keeps the chain value before it. */
+/** Removes the oldest entries of a journal. A row of `breaks` has the chain value before the first remaining entry. */
 import type { Database } from 'bun:sqlite';
 import { type Connect, openToWrite, prepared, rollBack, setPatience } from './connection.ts';
 import { journalPath } from './database.ts';
 import { requirePresentVersion } from './journal.ts';
 
-/** The most that one batch removes. */
+/** Maximum size of a batch. */
 export interface TrimmingBatch {
   entries: number;
   /** Bytes of payloads, as they are stored. */
@@ -32,9 +32,9 @@ function trimmingThrough(db: Database) {
   const mark = db.prepare<null, [number, Uint8Array]>('INSERT INTO breaks VALUES (?1, ?2)');
   return {
     /**
-     * The oldest entries that make a batch.
-     * @param bytes of their payloads after which fewer do: SQLite reads each page that it frees
-     * @returns their first and last id; null where the journal has no more entries than that
+     * Finds the next batch of the oldest entries.
+     * @param batch its size; bytes of payloads bound it because SQLite reads each page that it frees
+     * @returns first and last id of the batch; null where the journal has no further entries
      */
     oldest({ entries, bytes }: TrimmingBatch): { first: number; last: number } | null {
       const rows = oldest.all(entries + 1);
@@ -48,18 +48,18 @@ function trimmingThrough(db: Database) {
         ? null
         : { first: first.id, last: last.id };
     },
-    /** When an entry came, in Unix microseconds; null where there is no such entry. */
+    /** Time of receipt of an entry, in Unix microseconds; null where there is no such entry. */
     receivedAt: (id: number): number | null => received.get(id)?.received_at ?? null,
     /** The chain value of an entry; null where there is no such entry. */
     chainAt: (id: number): Uint8Array | null => chainAt.get(id)?.value ?? null,
 
     /**
-     * Removes an entry and all before it, in one transaction. What follows is verified by the mark from then on.
-     * @throws SQLiteError with code `SQLITE_BUSY` while another connection writes: nobody is waited for
+     * Removes an entry and all before it, in one transaction. The following entry is verified by the row of `breaks` then.
+     * @throws SQLiteError with code `SQLITE_BUSY` at once while another connection writes
      */
     trimTo(id: number): void {
       try {
-        // What an earlier batch could not end.
+        // The transaction of an earlier batch, if its rollback failed.
         rollBack(db);
         db.run('BEGIN IMMEDIATE');
         const { value } = requireOne(chainAt.get(id), `chain value of entry ${id}`);
@@ -75,7 +75,7 @@ function trimmingThrough(db: Database) {
 }
 
 /**
- * Opens the journal of a directory to trim it, beside the process that appends to it.
+ * Opens the journal of a directory to trim it, while another process appends to it.
  * @param connect opens the file
  */
 export function openJournalTrimming(directory: string, connect: Connect = openToWrite) {

@@ -1,6 +1,6 @@
 /**
- * The journal: every event a node sent and Stackside took, compressed, in a file of its own. A node never sends an event
- * again that was answered with 200, so this is what the index is rebuilt from. Every entry is verified when it is read.
+ * The journal: every accepted event of the node, and every command, compressed, in a file of its own. A node never sends an
+ * event again that was answered with 200, so the index is rebuilt from the journal. Every entry is verified when it is read.
  */
 import type { Database } from 'bun:sqlite';
 import { existsSync } from 'node:fs';
@@ -30,9 +30,9 @@ export const JOURNAL: FileKind = { name: 'a journal', id: 0x53_54_4a_4e, earlier
 export const JOURNAL_VERSION = 1;
 
 /**
- * How far each source of events was read: a recording that is imported, or a stream of messages. It is in the file that
- * is committed first, with the events themselves: after a crash between the two commits the rows that are in the journal
- * must not be taken from the source once more.
+ * How far each source of events was read: an imported recording, or a stream of messages. This table is in the journal, with
+ * the events themselves, because the journal commits first: after a crash between the two commits, rows that are in the
+ * journal must not be read from the source again.
  */
 const IMPORTS_TABLE = `
   CREATE TABLE imports (
@@ -41,7 +41,7 @@ const IMPORTS_TABLE = `
     digest TEXT NOT NULL     -- of those rows, each hashed onto those before it
   ) STRICT;`;
 
-// Chain values are in a table of their own: what follows a payload in its row is found by reading the payload.
+// Chain values have a table of their own, since SQLite reads a row's payload to reach a column after it.
 export const CHAIN_TABLES = `
   CREATE TABLE chain (
     id    INTEGER PRIMARY KEY, -- of the event
@@ -52,7 +52,7 @@ export const CHAIN_TABLES = `
     chain    BLOB NOT NULL        -- its chain value
   ) STRICT;`;
 
-/** Few or none are withheld: whether there is one is known without a look at all. */
+/** Few or no entries are withheld: with this index the journal needn't be searched for them. */
 export const WITHHELD_INDEX = "CREATE INDEX withheld ON events (id) WHERE path = '';";
 
 export const JOURNAL_SCHEMA = `
@@ -66,7 +66,7 @@ export const JOURNAL_SCHEMA = `
   ${WITHHELD_INDEX}
   ${CHAIN_TABLES}`;
 
-/** Whether a journal says of itself that events are missing; one from before version 0.1.0 may say nothing of them. */
+/** Whether a journal is known to lack events; one from before version 0.1.0 may lack them unnoticed. */
 export const isKnownToLackEvents = (db: Database): boolean =>
   db.query("SELECT 1 FROM sqlite_schema WHERE name = 'breaks'").get() !== null &&
   db.query('SELECT 1 FROM breaks LIMIT 1').get() !== null;
@@ -85,7 +85,7 @@ export function requirePresentVersion(db: Database, file: string): void {
   throw new OperatorError(`${file} is a journal of version ${version}.`, 'Run the newer Stackside that wrote it.');
 }
 
-/** Makes the tables of an empty file. @throws OperatorError where it is no journal, or not of the present version */
+/** Creates the tables of an empty file. @throws OperatorError where it is no journal, or not of the present version */
 function makeIfEmpty(db: Database, file: string): void {
   if (kindOf(db, JOURNAL) === 'empty') {
     db.transaction(() => {
@@ -96,7 +96,7 @@ function makeIfEmpty(db: Database, file: string): void {
   requirePresentVersion(db, file);
 }
 
-/** How many rows of a recording were taken, and their hash; or the number of a stream's last message, and its id. */
+/** Number of rows of a recording that were read, and their hash; or number and id of the last message of a stream. */
 export interface Imported {
   rows: number;
   digest: string;
@@ -117,15 +117,15 @@ function importProgress(db: Database) {
 
 const REMEDY = 'Restore the journal from a backup. stackside check names what else is damaged.';
 
-/** What the journal's file held isn't known: pages can't be read, or entries are missing of which it doesn't know. */
+/** The journal's file has lost content: pages can't be read, or entries are missing at an unknown place. */
 export class JournalDamagedError extends OperatorError {
-  /** @param what is damaged, as a sentence without its end */
+  /** @param what is damaged, as a sentence without its full stop */
   constructor(file: string, what = "some of its pages can't be read", options?: ErrorOptions) {
     super(`${file} is damaged: ${what}.`, REMEDY, options);
   }
 }
 
-/** An entry that is missing or isn't what was written. It is never applied, exported or served. */
+/** An entry is missing or damaged. It is never applied, exported or served. */
 export class JournalEntryError extends OperatorError {
   constructor(
     file: string,
@@ -139,7 +139,7 @@ export class JournalEntryError extends OperatorError {
   }
 }
 
-/** An entry as the journal's file holds it. */
+/** An entry as the journal's file stores it. */
 export interface EntryRow {
   id: number;
   received_at: number;
@@ -147,7 +147,7 @@ export interface EntryRow {
   payload: Uint8Array;
   /** Null where the file lacks it. */
   chain: Uint8Array | null;
-  /** Chain value of what comes before it; null where the file lacks it. */
+  /** Chain value of the entry before; null where the file lacks it. */
   previous: Uint8Array | null;
 }
 
@@ -166,15 +166,15 @@ function unpacked(file: string, { id, payload }: EntryRow): Uint8Array {
   try {
     return zstdDecompressSync(payload);
   } catch (cause) {
-    // Whatever is wrong, it is the bytes.
+    // An error of any kind means damaged bytes.
     throw new JournalEntryError(file, id, "is damaged: its payload can't be decompressed", { cause });
   }
 }
 
-/** The text of a row, whose chain value is not looked at. @throws JournalEntryError */
+/** The text of a row, without a check of its chain value. @throws JournalEntryError */
 export const textOfRow = (file: string, row: EntryRow): string => decoded(unpacked(file, checked(file, row)));
 
-/** @param file names the journal in errors @throws JournalEntryError where the row is not what was written */
+/** @param file name of the journal in errors @throws JournalEntryError where the row is damaged */
 function entryOfRow(file: string, row: EntryRow): Entry {
   const { id, received_at, path, previous, chain } = checked(file, row);
   const bytes = unpacked(file, row);
@@ -193,7 +193,7 @@ const rows = `
                   CASE e.id WHEN 1 THEN zeroblob(32) END) AS previous
     FROM events e LEFT JOIN chain c ON c.id = e.id`;
 
-/** Reads. @throws JournalDamagedError where the pages that hold what is read are damaged */
+/** Reads from the file. @throws JournalDamagedError where pages are damaged */
 function readingOf<T>(file: string, look: () => T): T {
   try {
     return look();
@@ -202,7 +202,7 @@ function readingOf<T>(file: string, look: () => T): T {
   }
 }
 
-/** The ids at both ends of the tables, and whether what comes before the first entry is known to be missing. */
+/** The ids at both ends of the tables, and whether it is known why the journal doesn't begin with entry 1. */
 const ends = `
   SELECT first, last, (SELECT min(id) FROM chain) AS firstChain, (SELECT max(id) FROM chain) AS lastChain,
          first = 1 OR EXISTS (SELECT 1 FROM breaks WHERE after_id = first - 1) AS isKnown
@@ -219,8 +219,8 @@ interface Ends {
 const orNone = (id: number | null): string => (id === null ? 'none' : `event ${id}`);
 
 /**
- * Sees to it that the events of a journal and their chain values begin and end with the same entries: rows that vanish at
- * an end leave no hole that a walk over the entries would meet.
+ * Requires that the events of a journal and their chain values begin and end with the same entries. Rows that vanish at an end
+ * leave no hole that a walk over the entries would find.
  * @throws JournalDamagedError
  */
 export function requireEnds(db: Database, file: string): void {
@@ -238,7 +238,7 @@ export function requireEnds(db: Database, file: string): void {
   if (isKnown === 0) throw new JournalDamagedError(file, `it begins with event ${first}, and doesn't say why`);
 }
 
-/** What can be read of a journal. @param file names it in errors */
+/** The read functions of a journal. @param file its name in errors */
 function journalReads(db: Database, file: string) {
   const byId = db.prepare<EntryRow, [number]>(`${rows} WHERE e.id = ?1`);
   const next = db.prepare<EntryRow, [number]>(`${rows} WHERE e.id > ?1 ORDER BY e.id LIMIT 1`);
@@ -252,7 +252,7 @@ function journalReads(db: Database, file: string) {
     'SELECT received_at FROM events ORDER BY id DESC LIMIT 1',
   );
   const withheld = db.prepare<{ id: number | null }, []>("SELECT max(id) AS id FROM events WHERE path = ''");
-  // The payload is read where the path is the same: rows of others cost their first page.
+  // SQLite reads the payload only where the path is equal: other rows cost their first page.
   const holds = db.prepare<unknown, [number, string, Uint8Array]>(
     'SELECT 1 FROM events WHERE id > ?1 AND path = ?2 AND payload = ?3 LIMIT 1',
   );
@@ -261,44 +261,44 @@ function journalReads(db: Database, file: string) {
   const trimmedTo = (): number => reading(() => trimmed.get()?.id ?? 0);
 
   return {
-    /** Id of the last event, one that was removed included; 0 in an empty journal. */
+    /** Id of the last event, including a removed one; 0 in an empty journal. */
     lastId: (): number =>
       Math.max(
         reading(() => last.get()?.id ?? 0),
         trimmedTo(),
       ),
 
-    /** When the first and the last event came, in Unix microseconds; null in an empty journal. */
+    /** Time of receipt of the first and the last event, in Unix microseconds; null in an empty journal. */
     span: (): { first: number; last: number } | null =>
       reading(() => {
         const [first, last] = [firstReceived.get(), lastReceived.get()];
         return first === null || last === null ? null : { first: first.received_at, last: last.received_at };
       }),
 
-    /** The chain value of an event, the last one that was removed included; null where there is none. */
+    /** The chain value of an event, including the last removed one; null where there is none. */
     chainAt: (id: number): Uint8Array | null =>
       id === 0 ? CHAIN_START : reading(() => chainValue.get(id)?.value ?? null),
 
-    /** Number of the last entry that is withheld; null where none is. */
+    /** Number of the last withheld entry; null where none is withheld. */
     lastWithheld: (): number | null => reading(() => withheld.get()?.id ?? null),
 
-    /** Whether an event of this path and text is among those that follow `id`. */
+    /** Whether the events after `id` include one of this path and text. */
     holdsAfter: (id: number, { path: at, text }: Pick<Entry, 'path' | 'text'>): boolean =>
       reading(() => holds.get(id, at, compressed(text)) !== null),
 
-    /** Number of the last event that was removed from the beginning; 0 where none was. */
+    /** Number of the last event that was trimmed; 0 where none was. */
     trimmedTo,
 
     /**
      * The entry, or undefined where the id is unknown.
-     * @throws JournalEntryError where it is not what was written, JournalDamagedError where it can't be read
+     * @throws JournalEntryError where it is damaged, JournalDamagedError where it can't be read
      */
     read(id: number): Entry | undefined {
       const row = reading(() => byId.get(id));
       return row === null ? undefined : entryOfRow(file, row);
     },
 
-    /** The entry as it is stored, which nobody has verified; undefined where it is missing. */
+    /** The entry as it is stored, unverified; undefined where it is missing. */
     stored(id: number) {
       const row = reading(() => byId.get(id));
       if (row === null || row.chain === null) return undefined;
@@ -307,9 +307,9 @@ function journalReads(db: Database, file: string) {
     },
 
     /**
-     * All entries that follow `id`, oldest first; entries appended meanwhile are met too.
-     * @param overTrimmed what was removed is passed over; a journal may be trimmed while it is walked
-     * @throws JournalEntryError at one that is missing or is not what was written, JournalDamagedError at one that can't be read
+     * All entries after `id`, oldest first, including those appended meanwhile.
+     * @param overTrimmed whether to skip trimmed entries, since a journal may be trimmed during the walk
+     * @throws JournalEntryError at a missing or damaged entry, JournalDamagedError at one that can't be read
      */
     *entriesAfter(id: number, overTrimmed = false): Generator<Entry> {
       let at = id;
@@ -328,9 +328,9 @@ function journalReads(db: Database, file: string) {
 export type JournalReads = ReturnType<typeof journalReads>;
 
 /**
- * Reads a journal beside whoever writes it.
- * @throws JournalDamagedError where entries are missing at an end, OperatorError where there is none, or it is of another
- *   kind or version
+ * Opens a journal to read it while another process writes.
+ * @throws JournalDamagedError where entries are missing at an end, OperatorError where there is no journal, or it is of
+ *   another kind or version
  */
 export function openJournalReader(directory: string) {
   const path = journalPath(directory);
@@ -346,7 +346,7 @@ export function openJournalReader(directory: string) {
     'SELECT (SELECT count(*) FROM events) AS events, (SELECT count(*) FROM chain) AS "values"',
   );
 
-  /** How many there are by the ids at both ends, and as rows of both tables: of one moment. */
+  /** The number of entries by the ids at both ends, and the rows of both tables, of one snapshot. */
   function counted() {
     try {
       db.run('BEGIN');
@@ -359,15 +359,15 @@ export function openJournalReader(directory: string) {
   return {
     ...reads,
     /**
-     * How many there are. All are counted, which reads a part of each page.
-     * @throws JournalDamagedError where some are missing of which the journal doesn't know
+     * The number of entries. Counts all rows, which reads a part of each page.
+     * @throws JournalDamagedError where entries are missing that were not trimmed
      */
     entries(): number {
       const { expected, events = 0, values = 0 } = counted();
       if (events === expected && values === expected) return expected;
       throw new JournalDamagedError(path, `of ${expected} entries it has ${events}, and ${values} chain values`);
     },
-    /** A consistent copy, made while others write. */
+    /** Makes a consistent copy while others write. */
     copyTo(file: string): void {
       db.run('PRAGMA query_only = OFF');
       db.run('VACUUM INTO ?1', [file]);
@@ -377,7 +377,7 @@ export function openJournalReader(directory: string) {
 }
 export type JournalReader = ReturnType<typeof openJournalReader>;
 
-/** Number of the last entry that is withheld in the journal of a directory; null where none is. @throws OperatorError */
+/** Number of the last withheld entry in the journal of a directory; null where none is withheld. @throws OperatorError */
 export function lastWithheldIn(directory: string): number | null {
   const journal = openJournalReader(directory);
   try {
@@ -390,10 +390,10 @@ export function lastWithheldIn(directory: string): number | null {
 export type Journal = ReturnType<typeof openJournal>;
 
 /**
- * Opens the journal of a data directory, and creates it where there is none.
- * Commits are synced to disk: what {@link Journal.commit} returned from survives a loss of power.
- * @throws JournalDamagedError where entries are missing at an end, OperatorError where it is of another kind or version
+ * Opens the journal of a data directory, and creates it if it is missing.
+ * Commits are synced to disk: after {@link Journal.commit} returned, a commit survives a loss of power.
  * @param options.connect opens its file
+ * @throws JournalDamagedError where entries are missing at an end, OperatorError where it is of another kind or version
  */
 export function openJournal(directory: string, { connect = openToWrite }: { connect?: Connect } = {}) {
   makePrivateDirectory(directory);
@@ -409,10 +409,10 @@ export function openJournal(directory: string, { connect = openToWrite }: { conn
     imports: importProgress(db),
     begin: () => db.run('BEGIN IMMEDIATE'),
     commit: () => db.run('COMMIT'),
-    /** Nothing where no transaction is open. */
+    /** Does nothing where no transaction is open. */
     rollback: () => rollBack(db),
     inTransaction: () => db.inTransaction,
-    /** Writes a page, and changes nothing. */
+    /** Writes a page without a change. */
     touch: () => touch(db),
     setPatience: (milliseconds: number) => setPatience(db, milliseconds),
     append({ id, receivedAt, path, text, chain }: Entry): void {

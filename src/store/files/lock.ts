@@ -1,4 +1,4 @@
-/** One writer for a data directory, whatever happens to it: the lock goes with the process that holds it. */
+/** Locks of a data directory, which end with the process that holds them: one writer, and one rebuild. */
 import { SQLiteError } from 'bun:sqlite';
 import { join } from 'node:path';
 import { OperatorError } from '../../base/errors.ts';
@@ -39,7 +39,7 @@ export function lockWriter(directory: string): () => void {
   }
 }
 
-/** Acquires the writer's lock like {@link lockWriter}, to go on with a restore. */
+/** Acquires the writer's lock like {@link lockWriter}, to continue a restore. */
 export const lockForRestore = (directory: string): (() => void) =>
   lock(
     directory,
@@ -49,7 +49,7 @@ export const lockForRestore = (directory: string): (() => void) =>
   );
 
 /**
- * Acquires the lock for making a new index beside the present one, while another process may write.
+ * Acquires the lock for a rebuild beside the present index, while another process may write.
  * @returns releases it
  * @throws LockHeldError
  */

@@ -1,7 +1,7 @@
 /**
- * A new index is made in a staging directory beside the present one. Once it is whole it is offered, by one rename, and whoever has the
- * writer's lock puts it in the place of the present one. The staging directory begins with what no entry of the log says: the
- * send-many contracts that the present index was made with, and what the operator asked to find by decoded values.
+ * A new index is made in a staging directory beside the present one. Once it is whole, one rename offers it, and the next
+ * holder of the writer's lock installs it in place of the present one. It begins with the preserved tables, which no entry of
+ * the log fills: the send-many contracts of the present index, and the operator's indexes of decoded values.
  */
 import { type Database, SQLiteError } from 'bun:sqlite';
 import { existsSync, renameSync, rmSync } from 'node:fs';
@@ -25,16 +25,16 @@ import { fitOf, positionIn } from './journal-link.ts';
 import { LockHeldError, lockRebuild } from './lock.ts';
 import { type StoreFailure, unavailable } from './store-failure.ts';
 
-/** Where the new index is made, inside the data directory. */
-const WORKSHOP = 'rebuild';
+/** Name of the staging directory, inside the data directory. */
+const STAGING = 'rebuild';
 
-/** A new index that is whole, and waits for the place of the present one. */
+/** Path of a whole new index that is to be installed. */
 export const newIndexPath = (directory: string): string => join(directory, 'index.new.db');
 
-/** The tables that every new index begins with. */
-const carried = ['send_many_contracts', 'value_indexes'];
+/** The tables that are copied to every new index. */
+const preservedTables = ['send_many_contracts', 'value_indexes'];
 
-/** An index of decoded values has the entries of all blocks where it is there before the first. */
+/** An index of decoded values that exists before the first block has the entries of all blocks. */
 const INDEXED_FROM_THE_START = `DELETE FROM value_indexes WHERE wanted = 0;
   UPDATE value_indexes SET from_position = 0, from_event = 0`;
 
@@ -44,7 +44,7 @@ const columnsOf = (db: Database, schema: 'main' | 'old', table: string): string[
     .all(table, schema)
     .map(({ name }) => name);
 
-/** The columns that both have: an index from before version 0.1.0, or a newer one, may lack some. */
+/** Copies the columns that both tables have: an index from before version 0.1.0, or a newer one, may lack some. */
 function copyTable(db: Database, table: string): void {
   const old = new Set(columnsOf(db, 'old', table));
   if (old.size === 0) return;
@@ -53,9 +53,9 @@ function copyTable(db: Database, table: string): void {
   db.run(`INSERT INTO main.${table} (${common.join(', ')}) SELECT ${common.join(', ')} FROM old.${table}`);
 }
 
-/** What says nothing of the old index: the new one can't be written, or another process is at work. */
+/** Failures that are not of the old index: the new one can't be written, or another process has a lock. */
 const ELSEWHERE: ReadonlySet<StoreFailure | undefined> = new Set(['busy', 'full', 'out_of_memory', 'read_only']);
-/** I/O errors of reading, which is done of the old index alone. */
+/** I/O errors of reads, which only the old index is subject to. */
 const READING: ReadonlySet<string | undefined> = new Set(['SQLITE_IOERR_READ', 'SQLITE_IOERR_SHORT_READ']);
 
 function isOfOldIndex(cause: unknown): boolean {
@@ -64,10 +64,10 @@ function isOfOldIndex(cause: unknown): boolean {
   return failure === 'io_error' ? READING.has(cause.code) : !ELSEWHERE.has(failure);
 }
 
-function copyCarried(db: Database, from: string): void {
+function copyPreserved(db: Database, from: string): void {
   db.run('ATTACH ?1 AS old', [from]);
   db.transaction(() => {
-    for (const table of carried) copyTable(db, table);
+    for (const table of preservedTables) copyTable(db, table);
     db.run(INDEXED_FROM_THE_START);
   })();
   db.run('DETACH old');
@@ -80,19 +80,20 @@ function requireNoForeign(path: string): void {
 }
 
 /**
- * Makes an index that holds what outlives the present one, in a directory of its own. Called by whoever has the rebuild's
- * lock; another process may write to the present index meanwhile.
- * @returns that directory
- * @throws OperatorError where the present index can't be read, or is none, unless what it says may be lost
+ * Makes an index with the preserved tables, in the staging directory. Called with the rebuild's lock held; another process may
+ * write to the present index meanwhile.
+ * @param mayLoseSettings whether to go on without preserved tables that can't be read
+ * @returns the staging directory
+ * @throws OperatorError where the present index can't be read, or is no index
  */
 export function openStaging(directory: string, mayLoseSettings: boolean): string {
   clearStaging(directory);
-  const [path, staging] = [indexPath(directory), join(directory, WORKSHOP)];
+  const [path, staging] = [indexPath(directory), join(directory, STAGING)];
   const db = openWriter(staging, { load: 'bulk' });
   try {
     if (existsSync(path)) {
       if (!mayLoseSettings) requireNoForeign(path);
-      named(path, () => copyCarried(db, path));
+      named(path, () => copyPreserved(db, path));
     }
   } catch (cause) {
     if (!isOfOldIndex(cause)) throw cause;
@@ -109,14 +110,14 @@ export function openStaging(directory: string, mayLoseSettings: boolean): string
   return staging;
 }
 
-/** Removes what a rebuild made that was stopped, or failed. Called by whoever has the rebuild's lock. */
+/** Removes the files of a stopped or failed rebuild. Called with the rebuild's lock held. */
 export function clearStaging(directory: string): void {
-  rmSync(join(directory, WORKSHOP), { recursive: true, force: true });
+  rmSync(join(directory, STAGING), { recursive: true, force: true });
 }
 
-/** Removes what a rebuild left that was killed; nothing of one that goes on. */
+/** Removes the files of a rebuild that was killed; does nothing while a rebuild runs. */
 export function clearDeserted(directory: string): void {
-  if (!existsSync(join(directory, WORKSHOP))) return;
+  if (!existsSync(join(directory, STAGING))) return;
   try {
     using lock = new DisposableStack();
     lock.defer(lockRebuild(directory));
@@ -126,17 +127,17 @@ export function clearDeserted(directory: string): void {
   }
 }
 
-/** Offers the index of the staging directory, which is whole and closed. The staging directory stays, for its maker to clear. */
+/** Offers the index of the staging directory, which must be whole and closed. The caller clears the staging directory. */
 export function offerIndex(directory: string): void {
-  const made = indexPath(join(directory, WORKSHOP));
+  const made = indexPath(join(directory, STAGING));
   checkpoint(made);
   renameSync(made, newIndexPath(directory));
   syncDirectory(directory);
 }
 
 /**
- * What is offered: nothing, an index of this program's schema, one that a newer program made and takes, or one that nobody
- * can use.
+ * The offered index: none, one of this program's schema, one of a newer program, which will install it, or one that is of no
+ * use.
  */
 type Offer = 'none' | 'usable' | 'newer' | 'unfit';
 
@@ -155,7 +156,7 @@ function offerIn(directory: string): Offer {
   }
 }
 
-/** Whether a start would put a new index in the place of the present one; not where the disk can't say so now. */
+/** Whether the next start would install a new index; false where the disk can't be read now. */
 export function isOffered(directory: string): boolean {
   try {
     return offerIn(directory) === 'usable';
@@ -165,7 +166,7 @@ export function isOffered(directory: string): boolean {
   }
 }
 
-/** Whether a new index is of the journal that is beside it. @throws OperatorError where the journal can't be read */
+/** Whether a new index belongs to the journal beside it. @throws OperatorError where the journal can't be read */
 function isOfJournal(directory: string): boolean {
   if (!existsSync(journalPath(directory))) return false;
   using db = openWithoutTrace(newIndexPath(directory));
@@ -178,22 +179,22 @@ function isOfJournal(directory: string): boolean {
 }
 
 /**
- * Checkpoints the present index as far as its readers let it, so that a process that opens it at this moment reads a whole
- * one, if not the newest.
+ * Checkpoints the present index as far as its readers let it, so that a process that opens it at this moment reads a
+ * consistent one, if not the newest.
  */
 function checkpointIfReadable(path: string): void {
   try {
     using db = openToCheckpoint(path);
     db.run('PRAGMA wal_checkpoint(PASSIVE)');
   } catch (error) {
-    // It may be damaged, and is about to go.
+    // A damaged index is about to be replaced.
     if (!(error instanceof SQLiteError)) throw error;
   }
 }
 
 /**
- * Puts an index that is offered in the place of the present one, and removes one that nobody can use. Called by whoever has the
- * writer's lock. Whatever the moment of a crash, the offered index is whole, and is taken the next time.
+ * Installs an offered index in place of the present one, and removes an offered one of no use. Called with the writer's lock
+ * held. After a crash at any moment, the offered index is whole, and the next start installs it.
  * @throws OperatorError where the journal can't be read
  */
 export function installOffer(directory: string): Offer {

@@ -1,4 +1,4 @@
-/** The newest backup of a data directory whose parts were all read back: what the journal may be trimmed to. */
+/** The newest verified backup of a data directory, up to which the journal may be trimmed. */
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type Static, Type } from '@sinclair/typebox';
@@ -12,14 +12,14 @@ import { FILE_MODE } from './private-files.ts';
 
 const KnownBackup = Type.Object({
   location: Type.String(),
-  /** The last event that it holds, and its chain value in hex. */
+  /** Number of the last event in it, and that event's chain value in hex. */
   position: Type.Integer({ minimum: 0 }),
   chain: Type.String(),
 });
-/** A backup that holds everything up to an event. */
+/** A backup of everything up to an event. */
 type KnownBackup = Static<typeof KnownBackup>;
 
-/** The note on the disk, which users know as `snapshot.json`. */
+/** Path of the note about the backup, which users know as `snapshot.json`. */
 const notePath = (directory: string): string => join(directory, 'snapshot.json');
 
 function textOf(path: string): string | null {
@@ -32,7 +32,7 @@ function textOf(path: string): string | null {
 }
 
 /**
- * Null where none is known, which is so too where the file was changed by hand.
+ * Reads the note; null where there is none, or it was changed by hand.
  * @throws OperatorError where the file can't be read
  */
 export function newestBackup(directory: string): KnownBackup | null {
@@ -42,7 +42,7 @@ export function newestBackup(directory: string): KnownBackup | null {
   return Value.Check(KnownBackup, value) ? value : null;
 }
 
-/** Whether a backup is of the journal that the directory has now, which may be that of other data by then. */
+/** Whether a backup belongs to the directory's present journal: the data may have been replaced since. */
 function isOfJournal(directory: string, { position, chain }: KnownBackup): boolean {
   const journal = openJournalReader(directory);
   try {
@@ -53,7 +53,7 @@ function isOfJournal(directory: string, { position, chain }: KnownBackup): boole
 }
 
 /**
- * Notes a backup of what the directory holds, unless a newer one is known.
+ * Notes a backup of the directory's data, unless a newer one is known.
  * @throws OperatorError where the note can't be written, or the journal can't be read
  */
 export function noteMadeBackup(directory: string, backup: KnownBackup): void {
@@ -62,7 +62,7 @@ export function noteMadeBackup(directory: string, backup: KnownBackup): void {
   if (!isNewer) noteBackup(directory, backup);
 }
 
-/** Notes a backup in place of whichever was known. @throws OperatorError where the note can't be written */
+/** Notes a backup in place of a known one. @throws OperatorError where the note can't be written */
 export function noteBackup(directory: string, backup: KnownBackup): void {
   const file = wholeFile(notePath(directory), FILE_MODE);
   try {
@@ -74,9 +74,9 @@ export function noteBackup(directory: string, backup: KnownBackup): void {
 }
 
 /**
- * The backup that holds what was removed from the beginning of a journal.
- * @param trimmedTo the last event that was removed
- * @returns null where none is known that does
+ * The newest backup, if it has the trimmed entries of a journal.
+ * @param trimmedTo number of the last trimmed entry
+ * @returns null where no known backup has them
  */
 export function backupHolding(directory: string, trimmedTo: number): KnownBackup | null {
   const backup = newestBackup(directory);

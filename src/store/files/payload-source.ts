@@ -1,4 +1,4 @@
-/** The JSON text of an event, read again from the journal. */
+/** Blocks from payloads that are read again from the journal. */
 
 import { OperatorError } from '../../base/errors.ts';
 import type { Block } from '../../chain/block.ts';
@@ -6,12 +6,12 @@ import type { Network } from '../../chain/network.ts';
 import { blockOfText } from '../../chain/normalise.ts';
 import { toHex } from '../../codec/hex.ts';
 
-/** What reads entries of a journal by their id; a trimmed journal has the older ones no more. */
+/** Reads entries of a journal by their id. A trimmed journal lacks older ones. */
 export interface EntryReader {
   read(id: number): { text: string } | undefined;
 }
 
-/** What is stored for a block is the payload of another. */
+/** The payload that is stored for a block is that of another block. */
 export class MisplacedPayloadError extends OperatorError {
   constructor(wanted: Uint8Array, found: Uint8Array) {
     super(
@@ -21,7 +21,7 @@ export class MisplacedPayloadError extends OperatorError {
   }
 }
 
-/** The block of a payload. @throws MisplacedPayloadError where it is another than was asked for */
+/** The block of a payload. @throws MisplacedPayloadError where the payload is that of another block */
 export function blockOfPayload(text: string, indexBlockHash: Uint8Array, network: Network): Block {
   const block = blockOfText(text, network);
   if (Buffer.compare(block.indexBlockHash, indexBlockHash) === 0) return block;

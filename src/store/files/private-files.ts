@@ -1,30 +1,30 @@
-/** Files and directories for their owner alone: the data holds keys, and the URLs that chainhooks are sent to. */
+/** Files and directories with rights for their owner alone: the data has keys, and the URLs of chainhooks. */
 import { closeSync, mkdirSync, openSync, readdirSync, statSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { hasCode } from '../../base/errors.ts';
 
 export const DIRECTORY_MODE = 0o700;
 export const FILE_MODE = 0o600;
-/** What group and others may do. */
+/** The permission bits of group and others. */
 const OTHERS = 0o077;
 
-/** Makes a directory, and those above it, where they are missing. Directories above it get the usual mode. */
+/** Creates a directory with rights for its owner alone. Missing parent directories get the usual mode. */
 export function makePrivateDirectory(directory: string): void {
   mkdirSync(dirname(resolve(directory)), { recursive: true });
   mkdirSync(directory, { recursive: true, mode: DIRECTORY_MODE });
 }
 
 /**
- * Makes an empty file where there is none. SQLite takes it for an empty database, and gives the files that it makes
- * beside a database the mode of the database. A file that is there is never opened: to close a file ends all POSIX locks
- * that this process has on it, those of an open database too.
+ * Creates an empty file where there is none. SQLite uses it as an empty database, and gives the files beside a database the
+ * mode of the database. An existing file is never opened: closing a file ends all POSIX locks that this process has on it,
+ * also those of an open database.
  */
 export function makePrivateFile(path: string): void {
   try {
     closeSync(openSync(path, 'ax', FILE_MODE));
   } catch (error) {
     if (!hasCode(error, 'EEXIST')) throw error;
-    // SQLite would only say that it can't open it.
+    // SQLite's error would only say that it can't open the file.
     if (statSync(path).isDirectory()) {
       throw Object.assign(new Error(`${path} is a directory`, { cause: error }), { code: 'EISDIR', path });
     }
@@ -32,8 +32,8 @@ export function makePrivateFile(path: string): void {
 }
 
 /**
- * @returns the directory and the files in it that other users of this machine have rights to; none on Windows, which has
- *   no such modes
+ * @returns the directory and its files that other users of this machine have rights to; none on Windows, which has no such
+ *   modes
  */
 export function openToOthers(directory: string): string[] {
   if (process.platform === 'win32') return [];

@@ -1,14 +1,14 @@
-/** The mark of a data directory whose restore is not finished. */
+/** Marks a data directory whose restore is not finished. */
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { OperatorError } from '../../base/errors.ts';
 
-/** Where the files of a backup are made, inside the data directory. */
+/** The staging directory of a restore, inside the data directory. */
 export const restoreStaging = (directory: string): string => join(directory, 'restore');
-/** The manifest of the backup that is being restored. */
+/** Path of the manifest of the backup that is being restored, which is there until the restore is finished. */
 export const storedManifestPath = (directory: string): string => join(restoreStaging(directory), 'manifest.json');
 
-/** Whether the files of the directory are not all there yet. */
+/** Whether a restore into the directory is not finished. */
 export const isBeingRestored = (directory: string): boolean => existsSync(storedManifestPath(directory));
 
 /** @throws OperatorError where a restore into the directory is not finished */

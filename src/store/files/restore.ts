@@ -1,6 +1,6 @@
 /**
- * Files of a backup on their way into a data directory. They are made in a staging directory inside it and take their places once
- * all are whole. The staging directory's manifest is there from before the first byte until both are in their places.
+ * Restores files of a backup into a data directory. They are made in a staging directory inside it, and moved once all are
+ * whole. The staging directory's manifest exists from before the first byte until both files are moved.
  */
 import { existsSync, renameSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
@@ -11,7 +11,7 @@ import { indexPath, journalPath } from './database.ts';
 
 import { isBeingRestored, restoreStaging, storedManifestPath } from './restore-marker.ts';
 
-/** @throws OperatorError where a directory holds data that no restore brought there */
+/** @throws OperatorError where a directory has data that no unfinished restore made */
 export function requireNoData(directory: string): void {
   if (isBeingRestored(directory)) return;
   const found = [indexPath(directory), journalPath(directory)]
@@ -21,20 +21,20 @@ export function requireNoData(directory: string): void {
   throw new OperatorError(`${directory} holds data already: ${found}.`, 'Restore into a directory that has none.');
 }
 
-/** Whether a file of the staging directory is in its place by now. */
-export const isInPlace = (directory: string, name: string): boolean =>
+/** Whether a file has been moved from the staging directory to the data directory. */
+export const isInstalled = (directory: string, name: string): boolean =>
   existsSync(join(directory, name)) && !existsSync(join(restoreStaging(directory), name));
 
-/** Removes what a restore left that was stopped after its last step. */
+/** Removes the staging directory of a restore that was stopped after its last step. */
 export function clearDoneRestore(directory: string): void {
   if (!isBeingRestored(directory)) rmSync(restoreStaging(directory), { recursive: true, force: true });
 }
 
 /**
- * Puts the files of the staging directory in their places. Whatever the moment of a crash, the restore can go on.
- * @param inPlace called once they are there, and before anybody else may write to them
+ * Moves the files of the staging directory to the data directory. After a crash at any moment, the restore can continue.
+ * @param moved called once the files are moved, before another process may write to them
  */
-export function installRestoredFiles(directory: string, inPlace: () => void): void {
+export function installRestoredFiles(directory: string, moved: () => void): void {
   const staging = restoreStaging(directory);
   for (const path of [journalPath, indexPath]) {
     if (!existsSync(path(staging))) continue;
@@ -42,7 +42,7 @@ export function installRestoredFiles(directory: string, inPlace: () => void): vo
     renameSync(path(staging), path(directory));
   }
   syncDirectory(directory);
-  inPlace();
+  moved();
   rmSync(storedManifestPath(directory));
   syncDirectory(staging);
   rmSync(staging, { recursive: true });

@@ -1,9 +1,9 @@
 /**
- * Indexes that a long load goes on without. Lists are read by them, and nothing of a load is; yet each transaction would
- * change a page of most of them, and where a chain is longer than the memory is large, these pages are nearly all that is
- * written. At the end of the load each is made at once, of its sorted entries.
+ * Secondary indexes, which an import or rebuild leaves out. Only lists need them. Each transaction would change a page of most
+ * of them, and for a chain that is larger than the memory, these pages are nearly all that is written. At the end of the load
+ * each is made at once, from sorted entries.
  *
- * The file itself says which are still to be made: those that it lacks. So a load that was interrupted needs no note.
+ * The indexes that the file lacks are those to make, so an interrupted load needs no note.
  */
 
 import type { Database } from 'bun:sqlite';
@@ -14,14 +14,14 @@ import { sortingIn } from './connection.ts';
 
 export { schema };
 
-/** The statement of schema.sql that makes an index that may hold a key several times. */
+/** The statement of schema.sql that creates a non-unique index. */
 function creationOf(index: string): string {
   const start = schema.indexOf(`CREATE INDEX ${index} `);
   if (start === -1) throw new Error(`schema.sql makes no ${index}`);
   return schema.slice(start, schema.indexOf(';\n', start));
 }
 
-/** The names of the indexes, in the order in which these are made. */
+/** Names of the indexes, in the order in which they are made. */
 export const secondaryIndexes = [
   'blocks_by_block_hash',
   'blocks_by_time',
@@ -68,7 +68,7 @@ export function missingSecondaryIndexes(db: Database): SecondaryIndex[] {
   return secondaryIndexes.filter((name) => !present.has(name));
 }
 
-/** Removes them from a new file, which is loaded without them. */
+/** Removes the secondary indexes from a new file, before it is filled. */
 export function leaveOutSecondaryIndexes(db: Database): void {
   for (const name of secondaryIndexes) db.run(`DROP INDEX ${name}`);
 }
@@ -76,11 +76,11 @@ export function leaveOutSecondaryIndexes(db: Database): void {
 /** An index that is about to be made. */
 export interface SecondaryIndexProgress {
   index: SecondaryIndex;
-  /** The number of the index among those that are made now, from 1 on. */
+  /** Number of the index among those to make, from 1 on. */
   number: number;
-  /** How many are made now. */
+  /** Number of indexes to make. */
   of: number;
-  /** Bytes of the file, with what its log holds. */
+  /** Bytes of the file and of its write-ahead log. */
   bytes: number;
 }
 
@@ -91,14 +91,13 @@ interface Pages {
 }
 
 /**
- * Makes the secondary indexes that a file lacks, one after each value it yields, outside any transaction. Each is
- * committed by itself, so that whoever is interrupted goes on with the next one. Entries are sorted in files beside the
- * index.
+ * Makes the secondary indexes that a file lacks, one after each value that it yields, outside any transaction. Each has a
+ * commit of its own, so that an interrupted run continues with the next one. Entries are sorted in files beside the index.
  * @param path of the file
  */
 export function* makeSecondaryIndexes(db: Database, path: string): Generator<SecondaryIndexProgress> {
   const missing = missingSecondaryIndexes(db);
-  // Sorting takes as much memory as the cache, whose pages of the load are not read again.
+  // Sorting takes as much memory as the page cache, which isn't needed any more.
   if (missing.length > 0) db.run('PRAGMA shrink_memory');
   const pages = db.prepare<Pages, []>(
     'SELECT page_count AS pages, page_size AS size FROM pragma_page_count, pragma_page_size',
@@ -110,7 +109,7 @@ export function* makeSecondaryIndexes(db: Database, path: string): Generator<Sec
   }
 }
 
-/** Lists of a file without these indexes would be read in whole for each page. @throws OperatorError for such a file */
+/** Requires all secondary indexes: without them a page of a list would read the whole table. @throws OperatorError */
 export function requireSecondaryIndexes(db: Database, path: string): void {
   if (missingSecondaryIndexes(db).length === 0) return;
   throw new OperatorError(

@@ -1,4 +1,4 @@
-/** The status of a data directory, and what this program would do with files that another version wrote. */
+/** The status of a data directory, and what this program does with files of another version. */
 
 import type { Database } from 'bun:sqlite';
 import { existsSync, statfsSync, statSync } from 'node:fs';
@@ -21,36 +21,36 @@ import { fitOf, indexPosition } from './journal-link.ts';
 import { missingSecondaryIndexes } from './secondary-indexes.ts';
 
 export interface DirectoryStatus {
-  /** Null until a block was seen. */
+  /** Null before the first block. */
   chain_id: number | null;
   /** Null before the first block. */
   tip: { height: number; index_block_hash: string; block_time: number; burn_block_height: number } | null;
   transactions: number;
   pending: number;
   orphaned_blocks: number;
-  /** Entries, how many of them the index lacks, and whether it is the journal of the index; null where it is missing. */
+  /** Entries, how many of them the index lacks, and whether the journal belongs to the index; null where it is missing. */
   journal: { events: number; behind: number; bytes: number; fits: boolean } | null;
   index_bytes: number;
-  /** Indexes that an import is still to make, or the next start where it was interrupted. */
+  /** Number of secondary indexes that an import will make, or the next start if the import was interrupted. */
   missing_indexes: number;
 }
 
 const sizeOf = (path: string): number => statSync(path, { throwIfNoEntry: false })?.size ?? 0;
 
-/** Bytes of the files of a data directory that are there, by name. */
+/** Bytes of the existing files of a data directory, by name. */
 export function fileSizes(directory: string): Map<string, number> {
   const paths = [indexPath(directory), journalPath(directory)].flatMap((path) => [path, `${path}-wal`]);
   return new Map(paths.filter((path) => existsSync(path)).map((path) => [basename(path), sizeOf(path)]));
 }
 
-/** Bytes that are free for this user on the disk of a directory; null where the system doesn't tell. */
+/** Bytes of free disk space for this user; null where the directory doesn't exist. */
 export function freeBytes(directory: string): number | null {
   if (!existsSync(directory)) return null;
   const { bavail, bsize } = statfsSync(directory);
   return bavail * bsize;
 }
 
-function journalStatus(directory: string, place: Head): DirectoryStatus['journal'] {
+function journalStatus(directory: string, position: Head): DirectoryStatus['journal'] {
   const path = journalPath(directory);
   return onFile(path, () => {
     if (!existsSync(path)) return null;
@@ -58,9 +58,9 @@ function journalStatus(directory: string, place: Head): DirectoryStatus['journal
     try {
       return {
         events: journal.entries(),
-        behind: Math.max(0, journal.lastId() - place.id),
+        behind: Math.max(0, journal.lastId() - position.id),
         bytes: sizeOf(path),
-        fits: fitOf(place, journal) === 'fits',
+        fits: fitOf(position, journal) === 'fits',
       };
     } finally {
       journal.close();
@@ -76,14 +76,14 @@ export function directoryStatus(directory: string): DirectoryStatus {
       'SELECT chain_id, burn_block_height, mempool_pending FROM progress',
     )
     .get();
-  const place = indexPosition(db).current();
+  const position = indexPosition(db).current();
   const tip = db
     .query<Stored<'blocks', 'height' | 'index_block_hash' | 'block_time'>, []>(
       'SELECT height, index_block_hash, block_time FROM blocks ORDER BY height DESC LIMIT 1',
     )
     .get();
   const totals = db.query<Stored<'totals', 'transactions'>, []>('SELECT transactions FROM totals').get();
-  // Block 0 is stored with the orphans and is none.
+  // Block 0 is stored with the orphans, but is no orphan.
   const orphans = db.query<{ n: number }, []>('SELECT count(*) AS n FROM orphaned_blocks WHERE height > 0').get();
   const missing = missingSecondaryIndexes(db).length;
   db.close();
@@ -101,7 +101,7 @@ export function directoryStatus(directory: string): DirectoryStatus {
     transactions: totals?.transactions ?? 0,
     pending: progress?.mempool_pending ?? 0,
     orphaned_blocks: orphans?.n ?? 0,
-    journal: journalStatus(directory, place),
+    journal: journalStatus(directory, position),
     index_bytes: sizeOf(indexPath(directory)),
     missing_indexes: missing,
   };
@@ -116,21 +116,21 @@ interface FileVersion {
 }
 
 interface JournalPlan extends FileVersion {
-  /** A rebuild gives a journal from before version 0.1.0 its new chain values; a newer journal is refused. */
+  /** A rebuild renews the chain values of a journal from before version 0.1.0; a newer journal is refused. */
   fate: 'used' | 'renewed' | 'refused';
-  /** Whether it is known to lack events, so that no index can be built from it. */
+  /** Whether the journal is known to lack events, so that no index can be built from it. */
   lacksEvents: boolean;
 }
 
 export interface UpgradePlan {
   index: FileVersion & { fate: IndexFate };
-  /** Null where there is none. */
+  /** Null where there is no journal. */
   journal: JournalPlan | null;
-  /** Bytes that are free for this user on the disk; null where the system doesn't tell. */
+  /** Bytes of free disk space for this user; null where the directory doesn't exist. */
   freeBytes: number | null;
 }
 
-/** Reads a file, which stays as it is, with all that is beside it. @param known the version that this program writes */
+/** Reads a file without changing anything. @param known the version that this program writes */
 function readFile<T>(path: string, known: number, more: (db: Database) => T): FileVersion & T {
   return onFile(path, () => {
     using db = openWithoutTrace(path);
@@ -154,7 +154,7 @@ function journalPlan(path: string): JournalPlan | null {
 }
 
 /**
- * Reads the versions of the files, and changes nothing.
+ * Reads the versions of the files without changing anything.
  * @throws OperatorError where there is no index, or a file is of another kind
  */
 export function upgradePlan(directory: string): UpgradePlan {

@@ -1,6 +1,6 @@
 /**
- * What can keep a store from doing its work though nothing is wrong with the work: the same call may succeed once the
- * disk has room, the lock is free, or the operator has acted.
+ * Failures of the store itself, and not of the requested work: the same call may succeed once the disk has room, the lock is
+ * free, or the operator has acted.
  */
 import { SQLiteError } from 'bun:sqlite';
 
@@ -14,11 +14,11 @@ const reasons = {
   not_openable: "the database can't be opened",
 } as const;
 
-/** Why a store can't be used, as a word for metrics. */
+/** Why a store can't be used, as a label of metrics. */
 export type StoreFailure = keyof typeof reasons;
 export const storeFailures = Object.keys(reasons) as StoreFailure[];
 
-/** The store can't be used now. Its message is plain, and holds neither SQL nor paths. */
+/** The store can't be used now. The message contains neither SQL nor paths. */
 export class StoreUnavailableError extends Error {
   override readonly name = 'StoreUnavailableError';
   constructor(
@@ -44,7 +44,7 @@ const byResultCode: Readonly<Record<string, StoreFailure>> = {
   READONLY: 'read_only',
 };
 
-/** The operating system's, from calls of ours on the files of a store. */
+/** Failures by error code of the operating system, from this program's own calls on the files. */
 const bySystemCode: Readonly<Record<string, StoreFailure>> = {
   EACCES: 'not_openable',
   EDQUOT: 'full',
@@ -59,19 +59,19 @@ const bySystemCode: Readonly<Record<string, StoreFailure>> = {
 
 function failureOf(error: Error): StoreFailure | null {
   if (!('code' in error) || typeof error.code !== 'string') return null;
-  // The index of a write-ahead log (`-shm`) can't be made longer.
+  // The file `-shm` of a write-ahead log can't grow.
   if (error.code === 'SQLITE_IOERR_SHMSIZE') return 'full';
   const [system, primary = ''] = error.code.split('_');
   return (system === 'SQLITE' ? byResultCode[primary] : bySystemCode[error.code]) ?? null;
 }
 
-/** The error as one of an unavailable store; null where it is anything else, such as a mistake in what was to be done. */
+/** The error as one of an unavailable store; null for any other error, such as a mistake in the requested work. */
 export function unavailable(error: unknown): StoreUnavailableError | null {
   if (error instanceof StoreUnavailableError) return error;
   const failure = error instanceof Error ? failureOf(error) : null;
   return failure === null ? null : new StoreUnavailableError(failure, error);
 }
 
-/** Whether the database itself failed: then nothing is known of what was to be read or written. */
+/** Whether the database itself failed, so that nothing is known about the requested read or write. */
 export const isStorageError = (error: unknown): boolean =>
   error instanceof StoreUnavailableError || error instanceof SQLiteError;
