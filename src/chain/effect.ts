@@ -72,8 +72,8 @@ export type Effect =
   /** The change of the STX supply by a block, in micro-STX; blocks that change nothing have no such effect. */
   | { kind: 'supply'; sign: Sign; height: number; supply: bigint }
   | { kind: 'memo_transfer'; sign: Sign; position: number; transfer: MemoTransfer }
-  /** How many transactions and rewards of an account a block holds: what its checkpoints are set by. */
-  | { kind: 'checkpoint'; sign: Sign; height: number; principal: string; entries: number }
+  /** Number of transactions and rewards of an account in a block, which its checkpoints count. */
+  | { kind: 'checkpoint'; sign: Sign; height: number; principal: string; items: number }
   /** What a transaction did to a principal's units of a token, or to how many of its instances it owns. */
   | {
       kind: 'token_change';

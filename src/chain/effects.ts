@@ -211,7 +211,7 @@ class AccountMoves {
   readonly #height: number;
   readonly #moves = new Map<string, AccountMove>();
   /** Transactions and rewards of each account in the block. */
-  readonly #entries = new Map<string, number>();
+  readonly #items = new Map<string, number>();
   /** micro-STX by which the balances of all accounts change, once their effects are made. */
   balances = 0n;
 
@@ -273,15 +273,15 @@ class AccountMoves {
     for (const [principal, moved] of this.#moves) {
       yield { kind: 'account', sign: 1, principal, ...moved };
       this.balances += moved.balance;
-      this.#entries.set(principal, (this.#entries.get(principal) ?? 0) + moved.transactions + moved.rewards);
+      this.#items.set(principal, (this.#items.get(principal) ?? 0) + moved.transactions + moved.rewards);
     }
     this.#moves.clear();
   }
 
   /** The effects on checkpoints, once for each principal of the block. */
   *checkpoints(): Generator<Effect> {
-    for (const [principal, entries] of this.#entries) {
-      yield { kind: 'checkpoint', sign: 1, height: this.#height, principal, entries };
+    for (const [principal, items] of this.#items) {
+      yield { kind: 'checkpoint', sign: 1, height: this.#height, principal, items };
     }
   }
 }

@@ -38,7 +38,7 @@ const BATCH = 5;
 
 const filled = ingestOf(events);
 afterAll(() => filled[Symbol.dispose]());
-const last = dataStateOf(filled.path).place;
+const last = dataStateOf(filled.path).position;
 const NEWEST = events.at(-1)!.receivedAt / 1_000;
 const DAY = 86_400_000;
 

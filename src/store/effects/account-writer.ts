@@ -1,4 +1,4 @@
-/** Accounts: their STX and the totals of their lists, and checkpoints of what their history came to. */
+/** Writes accounts, with their STX and the lengths of their lists, and checkpoints with the sums of their history. */
 import type { Database } from 'bun:sqlite';
 import type { EffectOf } from '../../chain/effect.ts';
 import { accountStates } from '../queries/accounts/account-states.ts';
@@ -53,7 +53,7 @@ const movedBy = (account: Account, effect: EffectOf<'account'>): Account => {
   };
 };
 
-/** What applies the effects on accounts through this connection. */
+/** Applies effects on accounts. */
 export function accountWriter(db: Database, { principals }: Dictionaries, { accounts }: HotRows) {
   const countAccounts = db.prepare<null, [number, number]>(
     'UPDATE totals SET stx_holders = stx_holders + ?1, stx_accounts = stx_accounts + ?2',
@@ -72,10 +72,10 @@ export function accountWriter(db: Database, { principals }: Dictionaries, { acco
   };
 }
 
-/** What an account has of tokens: kinds of fungible ones, or instances of non-fungible ones. */
+/** Column with an account's number of tokens: fungible tokens with a balance, or instances of non-fungible ones. */
 type TokenCount = 'ft_tokens' | 'nfts';
 
-/** What counts tokens of accounts. An account that has no row, since no transaction concerns it, has no count. */
+/** Makes a function that counts an account's tokens. An account without transactions has no row, and isn't counted. */
 export const tokenCounter =
   ({ accounts }: HotRows, counted: TokenCount) =>
   (principal: number, by: number): void => {
@@ -84,8 +84,8 @@ export const tokenCounter =
   };
 
 /**
- * Sets and reverts checkpoints through this connection. Every other effect of the block is applied then.
- * @param every how many transactions and rewards of an account it has one
+ * Writes and reverts checkpoints. All other effects of the block must be applied before.
+ * @param every number of transactions and rewards between two checkpoints of an account
  */
 export function checkpointWriter(
   db: Database,
@@ -126,7 +126,7 @@ export function checkpointWriter(
   }
 
   function remove(principal: number, height: number): void {
-    // Once the checkpoint is gone, what changed is found from the one before, as when this one was set.
+    // Without the checkpoint, the changed tokens are found from the one before, as when this one was written.
     accounts.remove({ principal_id: principal, height });
     for (const { token, assetId } of states.changed(principal, height)) {
       tokens.remove({ principal_id: principal, token, asset_id: assetId, height });
@@ -134,17 +134,17 @@ export function checkpointWriter(
   }
 
   return (effect: EffectOf<'checkpoint'>): void => {
-    const { sign, height, entries } = effect;
+    const { sign, height, items } = effect;
     const principal = principals.id(effect.principal);
     const account = counts.get({ principal_id: principal });
     const after = account === null ? 0 : account.transactions + account.rewards;
-    if (Math.floor(after / every) === Math.floor((after - entries) / every)) return;
+    if (Math.floor(after / every) === Math.floor((after - items) / every)) return;
     if (sign === 1) add(principal, height);
     else remove(principal, height);
   };
 }
 
-/** The cached rows of the tables in which block after block changes the same rows, for all writers of a connection. */
+/** The hot-row cache: rows that block after block changes, shared by all writers of a connection. */
 export function hotRows(db: Database) {
   const tables = {
     accounts: rowCache(db, accountsTable),
@@ -154,11 +154,11 @@ export function hotRows(db: Database) {
   };
   return {
     ...tables,
-    /** Writes what was changed; called before each commit. */
+    /** Writes the changed rows; called before each commit. */
     store(): void {
       for (const rows of Object.values(tables)) rows.store();
     },
-    /** Forgets all: what was written since the last commit is undone. */
+    /** Discards all rows, because what was written since the last commit is rolled back. */
     forget(): void {
       for (const rows of Object.values(tables)) rows.forget();
     },

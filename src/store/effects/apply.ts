@@ -1,4 +1,4 @@
-/** Effects to rows: which writer applies which kind of effect. The writers alone write the tables of the canonical chain. */
+/** Applies effects: passes each kind to its writer. Only the writers write the tables of the canonical chain. */
 import type { Database } from 'bun:sqlite';
 import { collecting } from '../../base/garbage.ts';
 import type { Effect, EffectOf } from '../../chain/effect.ts';
@@ -35,14 +35,14 @@ export type ApplyEffects = (effects: Iterable<Effect>) => void;
 export type UnreadPrint = EffectOf<'unread_print'>;
 
 interface Options {
-  /** Blocks between two checkpoints; tests, which have accounts of a short history, set it. */
+  /** Transactions and rewards between two checkpoints; tests, whose accounts have a short history, set it. */
   checkpointEvery?: number;
-  /** Called for each as it is applied. */
+  /** Called for each print that could not be read, when it is applied. */
   onUnreadPrint?: (print: UnreadPrint) => void;
   onUnknownKind?: (unknown: EffectOf<'unknown_kind'>) => void;
 }
 
-/** What applies an effect, for each kind. */
+/** The writer of each kind of effect. */
 type Writers = { [Kind in Effect['kind']]: (effect: EffectOf<Kind>) => void };
 
 function writersOf(
@@ -92,10 +92,10 @@ function writersOf(
   };
 }
 
-/** Only blocks with more effects than this, such as the first, leave more garbage than the runtime should let lie. */
+/** Number of effects after which garbage is collected: only few blocks, such as the first, have more. */
 const EFFECTS_OF_A_COLLECTION = 10_000;
 
-/** The tables that effects change, without the dictionaries, and those of one row with what it is in an empty chain. */
+/** The tables that effects change, without the dictionaries, and the values of one-row tables in an empty chain. */
 export const chainTables = [
   ...['blocks', 'anchor_burn_blocks', 'microblocks', 'miner_rewards', 'stx_supplies'],
   ...['transactions', 'transaction_bodies', 'transaction_types', 'called_functions', 'principal_transactions'],
@@ -113,15 +113,15 @@ const sumsOfNothing = {
 
 export interface EffectsWriter {
   apply: ApplyEffects;
-  /** Reverts the only block of the chain. Reverting its effects would take as long as applying them, and more memory. */
+  /** Reverts the only block of the chain. To revert its effects would take as long as applying them, and more memory. */
   empty(): void;
-  /** Writes the rows that wait for the end of the transaction; called before each commit. */
+  /** Writes the rows of the hot-row cache; called before each commit. */
   store(): void;
-  /** Forgets what belongs to a transaction that is undone. */
+  /** Discards the hot-row cache, because the transaction is rolled back. */
   forget(): void;
 }
 
-/** What applies effects through this connection, inside the transaction that is open on it. */
+/** Applies effects in the open transaction. */
 export function effectsWriter(db: Database, dictionaries: Dictionaries, options: Options = {}): EffectsWriter {
   const hot = hotRows(db);
   const values = valueIndexWriter(db);

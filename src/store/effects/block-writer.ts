@@ -1,4 +1,4 @@
-/** Rows of blocks: the block, the rewards that mature in it, the Bitcoin block it is anchored to, and the sums over the chain. */
+/** Writes blocks, matured rewards, the Bitcoin blocks that blocks are anchored to, and the sums over the chain. */
 import type { Database } from 'bun:sqlite';
 import type { Block } from '../../chain/block.ts';
 import type { EffectOf } from '../../chain/effect.ts';
@@ -19,7 +19,7 @@ const size = (block: Block): number => block.transactions.reduce((total, { raw }
 const concatenated = (parts: readonly Uint8Array[] | null): Uint8Array | null =>
   parts === null ? null : Buffer.concat(parts);
 
-/** @param precedingTransactions how many the chain has below the block */
+/** @param precedingTransactions number of transactions below the block */
 function blockRow(block: Block, precedingTransactions: number): NewRow<typeof blocksTable> {
   const [pox1, pox2, pox3, pox4] = block.poxUnlockHeights;
   return {
@@ -55,18 +55,18 @@ function blockRow(block: Block, precedingTransactions: number): NewRow<typeof bl
   };
 }
 
-/** What applies the effects on blocks through this connection. */
+/** Applies effects on blocks. */
 export function blockWriter(db: Database) {
   const blocks = table(db, blocksTable);
   const totals = db.prepare<Stored<'totals', 'transactions'>, []>('SELECT transactions FROM totals');
   return ({ sign, block }: EffectOf<'block'>): void => {
-    // The totals move after the block's row.
+    // The totals are changed after the block's row, and don't include the block yet.
     if (sign === 1) blocks.add(blockRow(block, totals.get()?.transactions ?? 0));
     else blocks.remove({ height: block.height });
   };
 }
 
-/** What applies the effects on miners' rewards through this connection. */
+/** Applies effects on miners' rewards. */
 export function minerRewardWriter(db: Database, { principals }: Dictionaries) {
   const rewards = table(db, minerRewardsTable);
   return ({ sign, height, index, reward }: EffectOf<'miner_reward'>): void => {
@@ -88,7 +88,7 @@ export function minerRewardWriter(db: Database, { principals }: Dictionaries) {
   };
 }
 
-/** What applies the effects on the chain's sums through this connection. */
+/** Applies effects on the chain's sums. */
 export function totalsWriter(db: Database) {
   const totals = db.prepare<Stored<'totals', 'stx_supply' | 'stx_balances'>, []>(
     'SELECT stx_supply, stx_balances FROM totals',
@@ -105,7 +105,7 @@ export function totalsWriter(db: Database) {
 
 type Last = Stored<'anchor_burn_blocks', 'ordinal' | 'hash' | 'blocks'>;
 
-/** Applies the effects on the Bitcoin blocks that blocks are anchored to: rows are added and removed at the tip. */
+/** Applies effects on the Bitcoin blocks that blocks are anchored to: adds and removes rows at the tip. */
 export function anchorWriter(db: Database) {
   const newest = db.prepare<Last, []>(
     'SELECT ordinal, hash, blocks FROM anchor_burn_blocks ORDER BY ordinal DESC LIMIT 1',
@@ -139,7 +139,7 @@ export function anchorWriter(db: Database) {
   };
 }
 
-/** What applies the effects on the STX supply: a row for each block that changed it. */
+/** Applies effects on the STX supply, which has a row for each block that changed it. */
 export function supplyWriter(db: Database) {
   const newest = db.prepare<Stored<'stx_supplies', 'supply'>, []>(
     'SELECT supply FROM stx_supplies ORDER BY height DESC LIMIT 1',
@@ -153,7 +153,7 @@ export function supplyWriter(db: Database) {
   };
 }
 
-/** What applies the effects on how many transactions there are of each type, and calls of functions of each name. A row exists while its count is not zero. */
+/** Applies effects on the number of transactions by type, and of calls by function name. A row exists while its count is not 0. */
 export function tallyWriter(db: Database) {
   const countType = upserter(db, transactionTypesTable, { summed: ['transactions'] });
   const countCalls = upserter(db, calledFunctionsTable, { summed: ['calls'] });

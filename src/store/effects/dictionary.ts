@@ -1,7 +1,7 @@
-/** Numbers for texts that are in many rows: principals and asset identifiers. */
+/** Numbers of texts that occur in many rows: principals and asset identifiers. */
 import type { Database } from 'bun:sqlite';
 
-/** Texts in the cache, which is cleared when it is full: a plain map answers in a fifth of the time of an LRU cache. */
+/** Maximum of cached texts. The full cache is cleared, because a plain map takes a fifth of the time of an LRU cache. */
 const CACHED = 100_000;
 
 function dictionary(db: Database, table: 'principals' | 'assets', column: 'address' | 'identifier') {
@@ -9,7 +9,7 @@ function dictionary(db: Database, table: 'principals' | 'assets', column: 'addre
   const insert = db.prepare<null, [string]>(`INSERT INTO ${table} (${column}) VALUES (?1)`);
   const cache = new Map<string, number>();
   return {
-    /** The number of `text`, a new one if it has none. */
+    /** The number of a text, which is added if it is new. */
     id(text: string): number {
       const known = cache.get(text);
       if (known !== undefined) return known;
@@ -18,14 +18,14 @@ function dictionary(db: Database, table: 'principals' | 'assets', column: 'addre
       cache.set(text, id);
       return id;
     },
-    /** The number of `text`, null if it has none. */
+    /** The number of a text; null if it has none. */
     find: (text: string): number | null => cache.get(text) ?? find.get(text)?.id ?? null,
-    /** Forgets what a transaction that was rolled back may have added. */
+    /** Clears the cache, which may have texts of a transaction that is rolled back. */
     forget: () => cache.clear(),
   };
 }
 
-/** The numbers of principals and assets, as this connection reads and adds them. */
+/** The numbers of principals and assets, read and added through this connection. */
 export const dictionaries = (db: Database) => ({
   principals: dictionary(db, 'principals', 'address'),
   assets: dictionary(db, 'assets', 'identifier'),

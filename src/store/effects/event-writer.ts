@@ -1,4 +1,4 @@
-/** Rows of events, of the principals that take part in them, and of what they come to. */
+/** Writes events, the principals that take part in transactions, and the changes of their tokens. */
 import type { Database } from 'bun:sqlite';
 import type { ChainEvent } from '../../chain/block.ts';
 import type { EffectOf, Involvement } from '../../chain/effect.ts';
@@ -16,7 +16,7 @@ import type { Dictionaries } from './dictionary.ts';
 
 type EventColumns = Omit<NewRow<typeof eventsTable>, 'position' | 'event_index'>;
 
-/** The columns that an event has no use for. */
+/** All columns as null, for those that a kind of event doesn't use. */
 const UNUSED = {
   sender_id: null,
   recipient_id: null,
@@ -63,7 +63,7 @@ function eventColumns(event: ChainEvent, { principals, assets }: Dictionaries): 
   }
 }
 
-/** What applies the effects on events through this connection. */
+/** Applies effects on events. */
 export function eventWriter(db: Database, dictionaries: Dictionaries) {
   const events = table(db, eventsTable);
   return ({ sign, position, index, event }: EffectOf<'event'>): void => {
@@ -79,7 +79,7 @@ const affectedBits = ({ stx, ft, nft, stxMoved, sponsorOnly }: Involvement): num
   (stxMoved ? AFFECTED.stxMoved : 0) |
   (sponsorOnly ? AFFECTED.sponsorOnly : 0);
 
-/** What applies the effects on principals' parts in transactions through this connection. */
+/** Applies effects on the principals of a transaction. */
 export function involvementWriter(db: Database, { principals }: Dictionaries) {
   const involvements = table(db, principalTransactionsTable);
   return ({ sign, position, principal, involvement }: EffectOf<'involvement'>): void => {
@@ -98,7 +98,7 @@ export function involvementWriter(db: Database, { principals }: Dictionaries) {
   };
 }
 
-/** What applies the effects on transfers with a memo through this connection. */
+/** Applies effects on transfers with a memo. */
 export function memoTransferWriter(db: Database, { principals }: Dictionaries) {
   const transfers = table(db, memoTransfersTable);
   return ({ sign, position, transfer }: EffectOf<'memo_transfer'>): void => {
@@ -109,7 +109,7 @@ export function memoTransferWriter(db: Database, { principals }: Dictionaries) {
   };
 }
 
-/** What applies the effects on locks of STX through this connection. */
+/** Applies effects on locks of STX. */
 export function stxLockWriter(db: Database, { principals }: Dictionaries) {
   const locks = table(db, stxLocksTable);
   return ({ sign, position, index, lock }: EffectOf<'lock'>): void => {
@@ -122,7 +122,7 @@ export function stxLockWriter(db: Database, { principals }: Dictionaries) {
   };
 }
 
-/** What applies the effects on how many logs a contract has. */
+/** Applies effects on the number of logs of a contract. */
 export function contractLogWriter(db: Database, { principals }: Dictionaries) {
   const count = upserter(db, contractLogsTable, { summed: ['logs'] });
   const removeEmpty = db.prepare('DELETE FROM contract_logs WHERE contract_id = ?1 AND logs = 0');
@@ -134,7 +134,7 @@ export function contractLogWriter(db: Database, { principals }: Dictionaries) {
   };
 }
 
-/** What applies the effects on principals' tokens: what a transaction moved of each. */
+/** Applies effects on a principal's tokens: the amounts that a transaction moved of each. */
 export function tokenChangeWriter(db: Database, { principals, assets }: Dictionaries) {
   const changes = table(db, tokenChangesTable);
   return ({ sign, position, principal, token, asset, sent, received }: EffectOf<'token_change'>) => {

@@ -1,4 +1,4 @@
-/** Microblocks (Stacks 2.x): those streamed between two blocks, and those of them that the next block confirmed. */
+/** Writes microblocks (Stacks 2.x): those streamed on a block, and those that the next block confirmed. */
 import type { Database } from 'bun:sqlite';
 import type { EffectOf } from '../../chain/effect.ts';
 import type { StreamedMicroblock } from '../../chain/normalise.ts';
@@ -17,7 +17,7 @@ const txIdsOf = ({ tx_ids }: { tx_ids: Uint8Array }): Uint8Array[] =>
 
 export type MicroblockWriter = ReturnType<typeof microblockWriter>;
 
-/** What keeps the microblocks that a node streams through this connection. */
+/** Writes the microblocks that a node streams. */
 export function microblockWriter(db: Database) {
   const ofParent = db.prepare<Row, [Uint8Array]>(
     `SELECT microblock_hash, sequence, parent_hash, accepted, tx_ids FROM streamed_microblocks
@@ -33,11 +33,11 @@ export function microblockWriter(db: Database) {
 
   return {
     /**
-     * Applies a stream message on the tip. The chain it ends in becomes the accepted one.
+     * Adds the microblocks of a stream message on the tip. The chain that ends with the last of them becomes accepted.
      * @param receivedAt Unix microseconds
-     * @param journalId the journal's entry that holds the message
-     * @returns the hashes that are new, and the transactions that joined the accepted chain and left it; null where the
-     *   message is of no use: all of it known, or with a gap down to sequence 0
+     * @param journalId number of the message's entry in the journal
+     * @returns the new hashes, and the transactions that joined and left the accepted chain; null where all microblocks are
+     *   known, or lack a predecessor down to sequence 0
      */
     add(
       microblocks: readonly StreamedMicroblock[],
@@ -56,7 +56,7 @@ export function microblockWriter(db: Database) {
       const chain = new Set<string>();
       let key = last.hash.toHex();
       for (let at = byHash.get(key); ; at = byHash.get(key)) {
-        // What leads back to itself is no chain.
+        // A chain may not lead back to itself.
         if (at === undefined || chain.has(key)) return null;
         chain.add(key);
         if (at.sequence === 0) break;
@@ -91,7 +91,7 @@ export function microblockWriter(db: Database) {
   };
 }
 
-/** Applies the effects on confirmed microblocks: rows are added and removed at the tip. */
+/** Applies effects on confirmed microblocks: adds and removes rows at the tip. */
 export function confirmedMicroblockWriter(db: Database) {
   const last = db.prepare<{ ordinal: number | null }, []>('SELECT max(ordinal) AS ordinal FROM microblocks');
   const insert = inserter(db, microblocksTable);

@@ -1,4 +1,4 @@
-/** Names and namespaces: what was done with each, and what is left of it. */
+/** Writes the operations on names and namespaces, and the present state of each name. */
 import type { Database } from 'bun:sqlite';
 import type { EffectOf } from '../../chain/effect.ts';
 import type { PriceFunction } from '../../chain/name-system.ts';
@@ -12,7 +12,7 @@ type LastOperation = Stored<'name_operations', 'position' | 'event_index' | 'ope
 
 const REVOKED = storedNameOperation.numberOf('name-revoke');
 
-/** What applies the effects on names through this connection, by their kinds. */
+/** Appliers of effects on names, by kind of effect. */
 export function nameWriters(db: Database, { principals }: Dictionaries) {
   const operations = table(db, nameOperationsTable);
   const namespaces = table(db, namespacesTable);
@@ -60,7 +60,7 @@ export function nameWriters(db: Database, { principals }: Dictionaries) {
   return { name_operation: moveName, namespace: moveNamespace, namespace_price: movePrice };
 }
 
-/** The columns of a price: decimal u128 numbers, and the exponents between spaces. */
+/** The columns of a price: decimal u128 numbers, and the exponents separated by spaces. */
 export const priceColumns = ({ base, coefficient, exponents, nonalphaDiscount, noVowelDiscount }: PriceFunction) => ({
   base: String(base),
   coefficient: String(coefficient),

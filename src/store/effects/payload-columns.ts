@@ -1,4 +1,4 @@
-/** The columns of a payload that lists show; transactions of the chain and of the mempool have the same. */
+/** The columns of a payload that lists show, for canonical and for mempool transactions. */
 import type { TransactionContent } from '../../chain/block.ts';
 import type { Payload } from '../../codec/transaction.ts';
 import { storedTenureCause } from '../rows/enums.ts';
@@ -24,7 +24,7 @@ const EMPTY: PayloadColumns = {
   tenureChangeCause: null,
 };
 
-/** The columns of a payload. @param sender address of the transaction's origin, who deploys what it deploys */
+/** The columns of a payload. @param sender address of the origin, which is the address of the contracts that it deploys */
 export function payloadColumns(
   payload: Payload,
   sender: string,
@@ -59,6 +59,6 @@ export function payloadColumns(
   }
 }
 
-/** The identifier of the contract that a transaction deploys, null where it deploys none. */
+/** The identifier of the contract that a transaction deploys; null where it deploys none. */
 export const deployedContract = ({ payload, sender }: Pick<TransactionContent, 'payload' | 'sender'>): string | null =>
   payload.type === 'smart_contract' ? `${sender.address}.${payload.contractName}` : null;

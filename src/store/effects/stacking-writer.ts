@@ -1,4 +1,4 @@
-/** Stacking by pox to pox-4: prints of the contracts, and the signers of reward cycles, as blocks chose them. */
+/** Writes stacking by pox to pox-4: prints of the contracts, and the signers of reward cycles as blocks chose them. */
 import type { Database } from 'bun:sqlite';
 import type { EffectOf } from '../../chain/effect.ts';
 import { heightOfUint, type StackingChange } from '../../chain/pox/stacking.ts';
@@ -26,7 +26,7 @@ const ROLE = { solo_term: TERM.solo, pooled_term: TERM.pooled, commitment: TERM.
 
 const stored = (height: bigint | null): number | null => (height === null ? null : heightOfUint(height));
 
-/** What makes the rows of who stacks in a reward cycle anew from the terms, through this connection. */
+/** Updates the stackers of reward cycles from the terms. */
 function cycleStackers(db: Database) {
   const newestTerm = prepared<TermRow, [number, number, number]>(
     db,
@@ -72,14 +72,14 @@ function cycleStackers(db: Database) {
 
   return {
     refresh,
-    /** Renews the rows of a pool's members after the pool committed to another signer. */
+    /** Updates the rows of a pool's members after the pool committed to another signer. */
     refreshPool(cycle: number, pool: number): void {
       for (const { stacker_id } of ofPool.all(cycle, pool)) refresh(cycle, TERM.pooled, stacker_id);
     },
   };
 }
 
-/** What writes what prints say of reward cycles, through this connection. */
+/** Writes the terms: the reward cycles that prints name. */
 function termWriter(db: Database, { principals }: Dictionaries) {
   const terms = table(db, stackingTermsTable);
   const stackers = cycleStackers(db);
@@ -105,7 +105,7 @@ function termWriter(db: Database, { principals }: Dictionaries) {
   };
 }
 
-/** What applies the effects on stacking through this connection. */
+/** Applies effects on stacking. */
 export function stackingWriter(db: Database, dictionaries: Dictionaries) {
   const { principals } = dictionaries;
   const last = prepared<{ ordinal: number | null }, [number]>(
@@ -134,8 +134,7 @@ export function stackingWriter(db: Database, dictionaries: Dictionaries) {
 }
 
 /**
- * Makes what applies the effects on reward sets through this connection. If two blocks choose the set of one cycle,
- * the first counts.
+ * Applies effects on reward sets. If two blocks choose the set of the same cycle, the first one counts.
  */
 export function rewardSetWriter(db: Database) {
   const addCycle = inserterIfAbsent(db, rewardCyclesTable);
@@ -146,7 +145,7 @@ export function rewardSetWriter(db: Database) {
 
   return ({ sign, height, rewardSet }: EffectOf<'reward_set'>): void => {
     const { cycle } = rewardSet;
-    // A key is in a set once.
+    // A key counts once in a set.
     const signers = [...new Map(rewardSet.signers.map((signer) => [signer.key.toHex(), signer])).values()];
     if (sign === -1) {
       if (removeCycle.run(cycle, height).changes === 0) return;

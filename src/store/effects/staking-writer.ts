@@ -1,6 +1,6 @@
 /**
- * Staking by pox-5: bonds (their terms, who may register how much, and what each staker has in them), STX that are staked
- * without one, rewards, and keys of signers.
+ * Writes staking by pox-5: bonds (their terms, allowances and each staker's position), STX staked without a bond, rewards,
+ * and the keys of signers.
  */
 import type { Database } from 'bun:sqlite';
 import type { EffectOf, Sign } from '../../chain/effect.ts';
@@ -31,12 +31,12 @@ import type { Dictionaries } from './dictionary.ts';
 
 type StakingEffect = EffectOf<'staking'>;
 
-/** Applies a change, for each kind. The effect says where in the chain it stands. */
+/** Writers by kind of change. The effect has the position and index of the event. */
 type Writers = {
   [Kind in StakingEffect['change']['kind']]: (change: StakingChangeOf<Kind>, effect: StakingEffect, sign: Sign) => void;
 };
 
-/** What applies the effects on staking through this connection. */
+/** Applies effects on staking. */
 export function stakingWriter(db: Database, dictionaries: Dictionaries) {
   const totals = bondTotals(db);
   const bonds = bondWriter(db, dictionaries, totals);
@@ -69,7 +69,7 @@ export function stakingWriter(db: Database, dictionaries: Dictionaries) {
 
 type StakeWriter = ReturnType<typeof stakeWriter>;
 
-/** What writes STX that are staked without a bond. */
+/** Writes STX that are staked without a bond. */
 function stakeWriter(db: Database, { principals }: Dictionaries) {
   const stakes = history(db, stakesTable);
   const changedAt = db.prepare<{ found: number }, [number, number, number]>(
@@ -99,14 +99,14 @@ function stakeWriter(db: Database, { principals }: Dictionaries) {
       );
     },
 
-    /** STX that a bond locks from a cycle on are staked without one no more. */
+    /** Ends a stake whose STX a bond locks from a cycle on. */
     end(staker: string, cycle: number, at: At): void {
       const stake = stakes.current({ staker_id: principals.id(staker) });
       if (stake === null || stake.amount === '0') return;
       stakes.add({ ...stake, address: staker, amount: '0', from_cycle: cycle }, at);
     },
 
-    /** Reverts what `end` did at this place, if anything. */
+    /** Reverts `end` at this event, if it changed something. */
     resume(staker: number, at: At): void {
       if (changedAt.get(staker, at.position, at.index) !== null) stakes.remove({ staker_id: staker }, at);
     },
@@ -116,7 +116,7 @@ function stakeWriter(db: Database, { principals }: Dictionaries) {
 type Position = Stored<'bond_positions'>;
 type Schedule = Stored<'bonds', 'first_cycle' | 'start_height' | 'unlock_cycle' | 'unlock_height'>;
 
-/** Transaction id, then the output's number, of each. */
+/** Transaction id and index (4 bytes, big-endian) of each output. */
 const outputsColumn = (outputs: readonly BitcoinOutput[] | null): Uint8Array | null =>
   outputs === null
     ? null
@@ -128,13 +128,13 @@ const outputsColumn = (outputs: readonly BitcoinOutput[] | null): Uint8Array | n
         }),
       );
 
-/** The reward cycle of a Bitcoin height, by what a bond says of two others. */
+/** The reward cycle of a Bitcoin height, computed from the first and the unlock cycle of a bond. */
 function cycleAt(height: number, { first_cycle, start_height, unlock_cycle, unlock_height }: Schedule): number {
   const length = (unlock_height - start_height) / (unlock_cycle - first_cycle);
   return length > 0 ? first_cycle + Math.floor((height - start_height) / length) : first_cycle;
 }
 
-/** What writes bonds and the sats that may be registered in them, through this connection. */
+/** Writes bonds and their allowances. */
 function bondWriter(db: Database, { principals }: Dictionaries, totals: BondTotalsWriter) {
   const addBond = inserterIfAbsent(db, bondsTable);
   const removeBond = db.prepare<null, [number, number, number]>(
@@ -144,7 +144,7 @@ function bondWriter(db: Database, { principals }: Dictionaries, totals: BondTota
   const allowances = table(db, bondAllowancesTable);
 
   return {
-    /** Sets up a bond. If a bond is set up twice, the first counts. */
+    /** Adds a bond. If a bond is set up twice, the first one counts. */
     bond(bond: StakingChangeOf<'bond'>, { position, index }: At, sign: Sign): void {
       if (sign === -1) {
         if (removeBond.run(bond.bond, position, index).changes > 0) count.run(-1);
@@ -174,10 +174,10 @@ function bondWriter(db: Database, { principals }: Dictionaries, totals: BondTota
   };
 }
 
-/** What becomes of a position that is made smaller. */
+/** The new values of a position that an exit or a withdrawal reduces. */
 interface Rest {
   btcLocked: string;
-  /** Sats that are left to earn rewards. */
+  /** Sats that go on earning rewards. */
   weight: string;
   earlyExit: boolean;
   active: boolean;
@@ -194,13 +194,13 @@ const afterWithdrawal =
   (sats: bigint) =>
   ({ early_exit, active, weight }: Position): Rest => ({
     btcLocked: sats.toString(),
-    // What exited early earns nothing, whatever is left of it.
+    // A position that exited early earns nothing.
     weight: weight === '0' ? weight : sats.toString(),
     earlyExit: early_exit === 1 || sats === 0n,
     active: active === 1,
   });
 
-/** What writes what stakers have in bonds, through this connection. */
+/** Writes the positions of stakers in bonds. */
 function bondPositionWriter(db: Database, { principals }: Dictionaries, totals: BondTotalsWriter, stakes: StakeWriter) {
   const positions = history(db, bondPositionsTable);
   const registrations = table(db, bondRegistrationsTable);
@@ -208,7 +208,7 @@ function bondPositionWriter(db: Database, { principals }: Dictionaries, totals: 
     'SELECT first_cycle, start_height, unlock_cycle, unlock_height FROM bonds WHERE bond_index = ?1',
   );
 
-  /** Runs a change of a position, and counts for its bond what is different after it. */
+  /** Changes a position, and adds the differences to the sums of its bond. */
   function counted(key: { staker_id: number; bond_index: number }, registered: number, change: () => void): void {
     const before = positions.current(key);
     change();
@@ -219,7 +219,7 @@ function bondPositionWriter(db: Database, { principals }: Dictionaries, totals: 
     totals.move(key.bond_index, { ...sums, registered });
   }
 
-  /** @param first the cycle that the staker is in the bond from */
+  /** @param first the first cycle of the staker in the bond */
   function enrol(change: StakingChangeOf<'registration' | 'registration_update'>, at: At, first: number): void {
     const [sats, stx] = [change.sats.toString(), change.stx.toString()];
     positions.add(
@@ -250,7 +250,7 @@ function bondPositionWriter(db: Database, { principals }: Dictionaries, totals: 
   ): void {
     const key = { staker_id: principals.id(staker), bond_index: bond };
     const known = positions.current(key);
-    // A position that nobody registered can't be made smaller, nor was it.
+    // Without a registration there is no position to reduce or to restore.
     if (known === null) return;
     counted(key, 0, () => {
       if (sign === -1) {
@@ -277,15 +277,15 @@ function bondPositionWriter(db: Database, { principals }: Dictionaries, totals: 
   return {
     registration(change: StakingChangeOf<'registration'>, at: At, sign: Sign): void {
       const key = { staker_id: principals.id(change.staker), bond_index: change.bond };
-      const place = { bond_index: change.bond, position: at.position, event_index: at.index };
+      const event = { bond_index: change.bond, position: at.position, event_index: at.index };
       counted(key, sign, () => {
         if (sign === -1) {
           stakes.resume(key.staker_id, at);
           positions.remove(key, at);
-          registrations.remove(place);
+          registrations.remove(event);
           return;
         }
-        registrations.add({ ...place, staker_id: key.staker_id, outputs: outputsColumn(change.outputs) });
+        registrations.add({ ...event, staker_id: key.staker_id, outputs: outputsColumn(change.outputs) });
         enrol(change, at, change.firstCycle);
         stakes.end(change.staker, change.firstCycle, at);
       });
@@ -307,7 +307,7 @@ function bondPositionWriter(db: Database, { principals }: Dictionaries, totals: 
   };
 }
 
-/** The sums over what belongs to a bond: counts of rows, sats and micro-STX. */
+/** The sums of a bond: counts of rows, sats and micro-STX. */
 interface BondTotals {
   allowed: number;
   capacity: bigint;
@@ -323,7 +323,7 @@ const SUM_COLUMNS = ['allowed', 'capacity', 'registered', 'btc_locked', 'stx_loc
 
 type BondTotalsWriter = ReturnType<typeof bondTotals>;
 
-/** What changes the sums of bonds through this connection. */
+/** Writes the sums of bonds. */
 function bondTotals(db: Database) {
   const find = db.prepare<TotalsRow, [number]>(
     `SELECT ${SUM_COLUMNS.join(', ')} FROM bond_totals WHERE bond_index = ?1`,
@@ -331,7 +331,7 @@ function bondTotals(db: Database) {
   const set = upserter(db, bondTotalsTable, { replaced: SUM_COLUMNS });
   const remove = db.prepare('DELETE FROM bond_totals WHERE bond_index = ?1');
   return {
-    /** Adds to the sums of a bond, whether it was set up or not. */
+    /** Adds to the sums of a bond, which need not be set up. */
     move(bond: number, by: Partial<BondTotals>): void {
       const known = find.get(bond);
       const allowed = (known?.allowed ?? 0) + (by.allowed ?? 0);
@@ -358,31 +358,31 @@ function bondTotals(db: Database) {
   };
 }
 
-/** Units of a staker that count in a cycle: sats of a bond, or micro-STX. */
+/** A staker's units that earn rewards in a cycle: sats of a bond, or micro-STX. */
 interface Weight {
   staker: number;
   signer: number;
   units: bigint;
 }
 
-/** Of a bond's position, or of a stake. */
+/** A row of a bond's position, or of a stake. */
 interface WeightRow extends Stored<'bond_positions', 'staker_id' | 'signer_id'> {
   units: string;
 }
 
 type StakeRow = WeightRow & Stored<'stakes', 'first_cycle' | 'unlock_cycle'>;
 
-/** Rates are for a unit, times this. */
+/** Rates are rewards for one unit, times this. */
 const PRECISION = 10n ** 18n;
-/** Micro-STX that must be delegated to a signer, or it is none in that cycle. */
+/** Micro-STX that must be delegated to a signer for it to be one in a cycle. */
 const SIGNER_MINIMUM = 50_000_000_000n;
-/** The cycle that stands for "no end": what holds from then on holds now. */
+/** A cycle after all others: the newest state of each position counts. */
 const LAST_CYCLE = Number.MAX_SAFE_INTEGER;
 
 /**
- * What stakers earn and claim, in sats. The contract gives each unit that counts in a reward cycle the same: what a
- * calculation gives is added up exactly, as sats times 10^18, for each staker, bond or stake, signer and cycle, and the
- * whole sats of each such share are what accrued. So nobody can claim more than accrued, as with sums of rounded parts.
+ * Writes the rewards that stakers accrue and claim, in sats. The contract gives every unit of a reward cycle the same reward.
+ * What a calculation gives is summed exactly, as sats times 10^18, for each staker, bond or stake, signer and cycle; the whole
+ * sats of each such share are accrued. So nobody can claim more than accrued, which sums of rounded parts would allow.
  */
 function stakingRewardsWriter(db: Database, { principals }: Dictionaries, totals: BondTotalsWriter) {
   // The states of each staker in the order of the chain: the last one that holds in the cycle counts.
@@ -430,7 +430,7 @@ function stakingRewardsWriter(db: Database, { principals }: Dictionaries, totals
     move(staker, bond, after / PRECISION - before / PRECISION, 0n);
   }
 
-  /** The weights of the stakes that hold in a cycle, without signers that nobody can have staked with in it. */
+  /** The stakes that hold in a cycle, without those of signers below the minimum of the cycle. */
   function stakesOf(cycle: number, staked: bigint): Weight[] {
     const newest = new Map<number, StakeRow>();
     for (const row of stakeWeights.iterate(cycle)) newest.set(row.staker_id, row);
@@ -470,10 +470,10 @@ function stakingRewardsWriter(db: Database, { principals }: Dictionaries, totals
   };
 }
 
-/** Where a distribution is part of no calculation. */
+/** The cycle of a distribution that belongs to no calculation. */
 const NO_CYCLE = -1;
 
-/** What writes keys of signers: registrations, of which the last is current, grants and revocations. */
+/** Writes keys of signers: registrations, the last of which is current, grants and revocations. */
 function signerKeyWriter(db: Database, { principals }: Dictionaries) {
   const keys = table(db, signerKeysTable);
   const registration = db.prepare<{ found: number }, [number]>(
@@ -518,19 +518,19 @@ function signerKeyWriter(db: Database, { principals }: Dictionaries) {
     sign === 1 ? add(change, at) : remove(change, at);
 }
 
-/** Where an event is in the chain. */
+/** Position and index of an event. */
 interface At {
   position: number;
   index: number;
 }
 
-type Place = 'position' | 'event_index';
+type PositionColumn = 'position' | 'event_index';
 type HistoryShape = TableShape<{ position: 'integer'; event_index: 'integer'; current: 'integer' }>;
 
-/** The columns that say whose states the rows are. */
-type OwnerOf<S extends TableShape> = Omit<KeyOf<S>, Place>;
+/** The key columns that identify whose states the rows are. */
+type OwnerOf<S extends TableShape> = Omit<KeyOf<S>, PositionColumn>;
 
-/** What writes a table whose rows are the states of something after each of its events; the last is marked `current`. */
+/** Writes a table with the states of something after each of its events; the last state is marked `current`. */
 function history<S extends HistoryShape>(db: Database, shape: S) {
   const owner = shape.key.filter((column) => column !== 'position' && column !== 'event_index');
   const ofOwner = owner.map((column, i) => `${column} = ?${i + 1}`).join(' AND ');
@@ -550,13 +550,13 @@ function history<S extends HistoryShape>(db: Database, shape: S) {
   return {
     /** The last state; null where there is none. */
     current: (of: OwnerOf<S>): StoredRow<S> | null => current.get(...idsOf(of)),
-    /** Adds the state after an event, which is the current one from now on. */
-    add(state: Omit<NewRow<S>, Place | 'current'>, { position, index }: At): void {
+    /** Adds the state after an event, which becomes the current one. */
+    add(state: Omit<NewRow<S>, PositionColumn | 'current'>, { position, index }: At): void {
       const row = { ...state, position, event_index: index, current: 1 } as unknown as NewRow<S> & OwnerOf<S>;
       forget.run(...idsOf(row));
       rows.add(row);
     },
-    /** Removes the state after an event; the one before is current again. */
+    /** Removes the state after an event; the one before becomes current. */
     remove(of: OwnerOf<S>, { position, index }: At): void {
       rows.remove({ ...of, position, event_index: index } as unknown as KeyOf<S>);
       recall.run(...idsOf(of), position, index);

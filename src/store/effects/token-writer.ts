@@ -1,4 +1,4 @@
-/** Fungible tokens: balances and supplies. Non-fungible tokens: the owner of each instance, and how many each principal has. */
+/** Writes fungible tokens (balances and supplies) and non-fungible ones (owners of instances, and counts of their instances). */
 
 import type { Database } from 'bun:sqlite';
 import type { EffectOf } from '../../chain/effect.ts';
@@ -10,7 +10,7 @@ import { nftInstancesTable, nftMintsTable } from '../rows/tables.ts';
 import { type HotRows, tokenCounter } from './account-writer.ts';
 import type { Dictionaries } from './dictionary.ts';
 
-/** What applies the effects on balances of fungible tokens. */
+/** Applies effects on balances of fungible tokens. */
 function balanceWriter({ principals, assets }: Dictionaries, hot: HotRows) {
   const { ftBalances, ftTokens } = hot;
   const countTokens = tokenCounter(hot, 'ft_tokens');
@@ -36,7 +36,7 @@ function balanceWriter({ principals, assets }: Dictionaries, hot: HotRows) {
   };
 }
 
-/** What applies the effects on fungible tokens' supplies. */
+/** Applies effects on the supplies of fungible tokens. */
 function supplyWriter({ assets }: Dictionaries, { ftTokens }: HotRows) {
   return ({ sign, asset, supply, events: moved }: EffectOf<'ft_token'>): void => {
     const key = { asset_id: assets.id(asset) };
@@ -48,13 +48,13 @@ function supplyWriter({ assets }: Dictionaries, { ftTokens }: HotRows) {
   };
 }
 
-/** What applies the effects on fungible tokens, by their kinds. */
+/** Appliers of effects on fungible tokens, by kind of effect. */
 export const ftWriters = (dictionaries: Dictionaries, hot: HotRows) => ({
   ft_balance: balanceWriter(dictionaries, hot),
   ft_token: supplyWriter(dictionaries, hot),
 });
 
-/** What counts the instances of owners. */
+/** Counts the instances of owners. */
 function holdingCounter(hot: HotRows) {
   const { nftHoldings } = hot;
   const countAll = tokenCounter(hot, 'nfts');
@@ -74,14 +74,14 @@ function holdingCounter(hot: HotRows) {
   };
 }
 
-/** What applies the effects on instances through this connection. */
+/** Applies effects on instances. */
 function instanceWriter(db: Database, { principals, assets }: Dictionaries, hot: HotRows) {
   const find = db.prepare<Stored<'nft_instances', 'owner_id' | 'events'>, [number, Uint8Array]>(
     'SELECT owner_id, events FROM nft_instances WHERE asset_id = ?1 AND value = ?2',
   );
   const set = upserter(db, nftInstancesTable, { replaced: ['owner_id', 'position', 'event_index', 'events'] });
   const remove = db.prepare<null, [number, Uint8Array]>('DELETE FROM nft_instances WHERE asset_id = ?1 AND value = ?2');
-  // The event of the instance that is before another.
+  // The instance's last event before another.
   const former = prepared<
     Stored<'events', 'position' | 'event_index' | 'recipient_id'>,
     [number, Uint8Array, number, number]
@@ -114,7 +114,7 @@ function instanceWriter(db: Database, { principals, assets }: Dictionaries, hot:
   };
 }
 
-/** What applies the effects on counts of mints through this connection. */
+/** Applies effects on counts of mints. */
 function mintWriter(db: Database, { assets }: Dictionaries) {
   const count = upserter(db, nftMintsTable, { summed: ['mints'] });
   const removeEmpty = db.prepare<null, [number]>('DELETE FROM nft_mints WHERE asset_id = ?1 AND mints = 0');
@@ -125,7 +125,7 @@ function mintWriter(db: Database, { assets }: Dictionaries) {
   };
 }
 
-/** What applies the effects on non-fungible tokens through this connection, by their kinds. */
+/** Appliers of effects on non-fungible tokens, by kind of effect. */
 export const nftWriters = (db: Database, dictionaries: Dictionaries, hot: HotRows) => ({
   nft_move: instanceWriter(db, dictionaries, hot),
   nft_mints: mintWriter(db, dictionaries),

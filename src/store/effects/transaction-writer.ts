@@ -1,4 +1,4 @@
-/** Rows of transactions: what lists show, what only a single answer needs, and what was deployed. */
+/** Writes transactions: the columns of lists, the body that only single answers need, and deployed contracts. */
 import type { Database } from 'bun:sqlite';
 import type { ChainTransaction } from '../../chain/block.ts';
 import type { EffectOf } from '../../chain/effect.ts';
@@ -67,7 +67,7 @@ function bodyRow(position: number, transaction: ChainTransaction): NewRow<typeof
   };
 }
 
-/** What applies the effects on transactions through this connection. */
+/** Applies effects on transactions. */
 export function transactionWriter(db: Database, { principals }: Dictionaries) {
   const transactions = table(db, transactionsTable);
   const bodies = table(db, transactionBodiesTable);

@@ -1,4 +1,4 @@
-/** Entries of the indexes of decoded values. */
+/** Writes entries of the indexes of decoded values. */
 import type { Database } from 'bun:sqlite';
 import type { EffectOf, Sign } from '../../chain/effect.ts';
 import { type ClarityFields, fieldsOf, fieldsOfCall, isWithin } from '../../codec/clarity-fields.ts';
@@ -8,50 +8,55 @@ import { table } from '../rows/table.ts';
 import { valueIndexEntriesTable } from '../rows/tables.ts';
 import { pathKey, valueKey } from '../rows/value-keys.ts';
 
-/** The entries that the fields of a log or a call have in an index, by the keys of their paths. */
+/** The entries of a log or call in an index: values by path, both as keys. */
 export function entriesOf({ scope }: Pick<ValueIndex, 'scope'>, fields: ClarityFields): Map<string, string> {
   const entries = new Map<string, string>();
   for (const [path, field] of fields) if (isWithin(path, scope)) entries.set(pathKey(path), valueKey(field));
   return entries;
 }
 
-/** What adds the entries of a log or a call to an index, and takes them away. */
+/** Makes a function that adds the entries of a log or call to an index, or removes them. */
 export function entryWriter(db: Database) {
   const entries = table(db, valueIndexEntriesTable);
-  return (sign: Sign, index: Pick<ValueIndex, 'id' | 'scope'>, place: EventPosition, fields: ClarityFields): void => {
+  return (
+    sign: Sign,
+    index: Pick<ValueIndex, 'id' | 'scope'>,
+    position: EventPosition,
+    fields: ClarityFields,
+  ): void => {
     for (const [path, value] of entriesOf(index, fields)) {
-      const entry = { index_id: index.id, path, value, position: place.position, event_index: place.eventIndex };
+      const entry = { index_id: index.id, path, value, position: position.position, event_index: position.eventIndex };
       if (sign === 1) entries.add(entry);
       else entries.remove(entry);
     }
   };
 }
 
-/** What writes the entries of blocks that are applied and reverted. */
+/** Writes the entries of blocks that are applied and reverted. */
 export function valueIndexWriter(db: Database) {
   const all = valueIndexes(db);
   const write = entryWriter(db);
   let bySubject: Readonly<Record<ValueSubject, ReadonlyMap<string, ValueIndex[]>>>;
 
-  /** @param fieldsAt decodes the value, where an index needs it */
+  /** @param fieldsAt decodes the value; called only if an index needs it */
   function change(
     subject: ValueSubject,
     contract: string,
     sign: Sign,
-    place: EventPosition,
+    position: EventPosition,
     fieldsAt: () => ClarityFields,
   ): void {
     const of = bySubject[subject].get(contract);
     if (of === undefined) return;
-    // What is before this is not in the index yet, and what takes the place of it won't be missed later.
-    const within = of.filter(({ from }) => compared(place, from) >= 0);
+    // Positions before `from` are not in the index yet; batches will add the logs and calls that are there by then.
+    const within = of.filter(({ from }) => compared(position, from) >= 0);
     if (within.length === 0) return;
     const fields = fieldsAt();
-    for (const index of within) write(sign, index, place, fields);
+    for (const index of within) write(sign, index, position, fields);
   }
 
   return {
-    /** Reads which indexes there are. Called before the effects of each block, since batches between blocks change them. */
+    /** Reads the list of indexes. Called before the effects of each block, since batches between blocks change it. */
     begin(): void {
       const wanted = all().filter((index) => index.wanted);
       const of = (subject: ValueSubject) =>

@@ -1,4 +1,4 @@
-/** Jobs that deliver past blocks to a hook. */
+/** Backfills: jobs that deliver past blocks to a hook. */
 import type { Database } from 'bun:sqlite';
 import type { Cursor, Page } from '../model/page.ts';
 import { keysetPage, numberAt } from '../queries/page.ts';
@@ -11,10 +11,10 @@ import type { Backfill } from './model.ts';
 const QUEUED = storedBackfillState.numberOf('queued');
 const RUNNING = storedBackfillState.numberOf('running');
 const CANCELLED = storedBackfillState.numberOf('cancelled');
-/** Not done yet; an index holds them alone. */
+/** Condition for backfills that are not done, which have an index. */
 const isOpen = `state <= ${RUNNING}`;
 
-/** A number behind every id. */
+/** Greater than every id. */
 const NEWEST = Number.MAX_SAFE_INTEGER;
 
 type Row = Stored<'hook_backfills'>;
@@ -25,7 +25,7 @@ const columns = Object.keys(hookBackfillsTable.columns).join(', ');
 export const sql = {
   byUuid: `SELECT ${columns} FROM hook_backfills WHERE uuid = ?1 AND hook_id = ?2`,
   byId: `SELECT ${columns} FROM hook_backfills WHERE id = ?1`,
-  // Of each hook the oldest: one goes after the other.
+  // The oldest of each hook: a hook's backfills run one after the other.
   next: `SELECT min(id) AS id FROM hook_backfills INDEXED BY hook_backfills_open WHERE ${isOpen} GROUP BY hook_id ORDER BY 1`,
   openOf: `SELECT count(*) AS count FROM hook_backfills WHERE hook_id = ?1 AND ${isOpen}`,
   page: `SELECT ${columns} FROM hook_backfills WHERE hook_id = ?1 AND id <= ?2 ORDER BY id DESC LIMIT ?3`,
@@ -52,7 +52,7 @@ const backfillOf = (row: Row): Backfill => ({
   error: row.error,
 });
 
-/** Backfills, as they are read through a connection. */
+/** Reads backfills. */
 export function backfillReads(db: Database) {
   const byUuid = prepared<Row, [string, number]>(db, sql.byUuid);
   const byId = prepared<Row, [number]>(db, sql.byId);
@@ -70,11 +70,11 @@ export function backfillReads(db: Database) {
       const row = byId.get(id);
       return row === null ? undefined : backfillOf(row);
     },
-    /** Ids of what is not done yet, the oldest of each hook. */
+    /** Ids of the oldest unfinished backfill of each hook. */
     next: (): number[] => next.all().map(({ id }) => id),
-    /** How many of a hook are not done yet. */
+    /** Number of a hook's unfinished backfills. */
     openOf: (hookId: number): number => openOf.get(hookId)?.count ?? 0,
-    /** Newest first. */
+    /** Backfills of a hook, newest first. */
     page: (hookId: number, limit: number, at: Cursor | null): Page<Backfill> =>
       keysetPage({
         limit,
@@ -88,7 +88,7 @@ export function backfillReads(db: Database) {
   };
 }
 
-/** Backfills, through the connection that writes. */
+/** Reads and writes backfills. */
 export function hookBackfills(db: Database) {
   const insert = inserter(db, hookBackfillsTable);
   const forgetOf = db.prepare<null, [number]>('DELETE FROM hook_backfills WHERE hook_id = ?1');
@@ -138,7 +138,7 @@ export function hookBackfills(db: Database) {
     cancelAll: (hookId: number, now: number) => {
       finishOf.run(hookId, now);
     },
-    /** What became of its deliveries. */
+    /** Adds to the counts of delivered and dead deliveries. */
     count: (id: number, { delivered, dead }: { delivered: number; dead: number }) => {
       count.run(id, delivered, dead);
     },

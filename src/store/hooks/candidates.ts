@@ -1,10 +1,10 @@
-/** Where in the chain a hook may match, and what calls mean: what hooks read of the canonical tables. */
+/** What hooks read of the canonical tables: heights at which a hook may match, and interfaces of contracts. */
 import type { Database } from 'bun:sqlite';
 import { heightOf, positionOf } from '../../chain/position.ts';
 import { EVENT_KIND, STATUS } from '../rows/enums.ts';
 import { prepared, type Stored } from '../rows/statement.ts';
 
-/** What to look for: transactions that a principal takes part in, or a contract's logs. */
+/** A key to search by: transactions that concern a principal, or logs of a contract. */
 export interface IndexKey {
   kind: 'principal' | 'logs';
   principal: string;
@@ -44,16 +44,16 @@ export function hookCandidates(db: Database) {
   const contractInterface = prepared<{ text: string | null }, [string, number]>(db, sql.contractInterface);
   const tipBurnHeight = db.prepare<Stored<'blocks', 'burn_block_height'>, []>(sql.tipBurnHeight);
   return {
-    /** Bitcoin height that the tip is anchored at; 0 before the first block. */
+    /** Bitcoin height that the tip is anchored to; 0 before the first block. */
     tipBurnHeight: (): number => tipBurnHeight.get()?.burn_block_height ?? 0,
-    /** The first height from `height` on that has one of the keys, null where none has. */
+    /** The first height from `height` on that has one of the keys; null where none has. */
     next(keys: readonly IndexKey[], height: number): number | null {
       const rows = keys.map(({ kind, principal }) =>
         (kind === 'logs' ? logged : involved).get(principal, positionOf(height, 0)),
       );
       return heights(rows).reduce<number | null>((least, one) => (least === null || one < least ? one : least), null);
     },
-    /** The last height up to `height` that has one of the keys, null where none has. */
+    /** The last height up to `height` that has one of the keys; null where none has. */
     previous(keys: readonly IndexKey[], height: number): number | null {
       const rows = keys.map(({ kind, principal }) =>
         (kind === 'logs' ? lastLogged : lastInvolved).get(principal, positionOf(height + 1, 0)),
@@ -61,8 +61,8 @@ export function hookCandidates(db: Database) {
       return heights(rows).reduce<number | null>((most, one) => (most === null || one > most ? one : most), null);
     },
     /**
-     * The interface of the contract as it was deployed before a transaction of a block, or in block 0, which every branch
-     * has: JSON, null where there is none.
+     * The interface of the contract deployed before a transaction of a block, or in block 0, which is in every branch: JSON;
+     * null where there is none.
      */
     contractInterface: (contractId: string, height: number, txIndex: number): string | null =>
       contractInterface.get(contractId, positionOf(height, txIndex))?.text ?? null,

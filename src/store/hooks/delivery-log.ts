@@ -1,4 +1,4 @@
-/** The log of deliveries: what was made, what became of each, and the attempts. Read from the newest back, or in order. */
+/** Reads deliveries, their states and attempts, newest first or in order. */
 import type { Database } from 'bun:sqlite';
 import { decompressed } from '../log/entry.ts';
 import type { Cursor, Page } from '../model/page.ts';
@@ -22,7 +22,7 @@ export type DeliveryRow = Omit<Stored<'hook_deliveries'>, 'min_height' | 'max_he
 /** Columns of a delivery, for a query of these rows. */
 export const deliveryColumns = shown.join(', ');
 
-/** Conditions in SQL for deliveries to be sent and for for finished ones; indexes hold either alone. */
+/** Conditions in SQL for open and for finished deliveries, each of which has an index. */
 export const isOpen = `state <= ${storedState.numberOf('failed')}`;
 export const isFinished = `state IN (${storedState.numberOf('delivered')}, ${storedState.numberOf('cancelled')})`;
 
@@ -47,16 +47,16 @@ export const deliveryOf = (row: DeliveryRow): Delivery => ({
   problem: row.problem,
 });
 
-/** Attempts of a delivery that are stored. */
+/** Maximum of stored attempts of a delivery. */
 export const MOST_ATTEMPTS = 50;
 
-/** What a list of deliveries is narrowed by; heights are those of its blocks. */
+/** Filter of a list of deliveries; heights are those of their blocks. */
 export interface DeliveryFilter {
   states: readonly DeliveryState[];
   reason: Reason | null;
   fromHeight: number;
   toHeight: number;
-  /** Unix milliseconds. */
+  /** First and last time of creation, in Unix milliseconds. */
   since: number;
   until: number;
 }
@@ -70,7 +70,7 @@ export const everyDelivery: DeliveryFilter = {
   until: Number.MAX_SAFE_INTEGER,
 };
 
-/** Whether a filter leaves something out by more than the state. */
+/** Whether a filter has conditions besides the state. */
 const isNarrowed = ({ states: _, ...others }: DeliveryFilter): boolean =>
   Object.entries(others).some(([name, value]) => value !== everyDelivery[name as keyof DeliveryFilter]);
 
@@ -85,7 +85,7 @@ export const sql = {
           ORDER BY id DESC LIMIT ?9`,
   newer: `SELECT ${deliveryColumns} FROM hook_deliveries WHERE ${narrowed} AND state = ?7 AND id > ?8 ORDER BY id LIMIT ?9`,
   total: `SELECT count(*) AS total FROM hook_deliveries WHERE ${narrowed} AND state = ?7`,
-  // A query over all deliveries in a state reads the index alone.
+  // The deliveries of a state are counted in the index alone.
   totalOfState: 'SELECT count(*) AS total FROM hook_deliveries WHERE hook_id = ?1 AND state = ?2',
   attempts: `SELECT at, duration_ms AS durationMs, url_host AS urlHost, status_code AS statusCode, error, excerpt
                FROM hook_attempts WHERE delivery_id = ?1 ORDER BY attempt DESC LIMIT ?2`,
@@ -93,7 +93,7 @@ export const sql = {
   hasBody: 'SELECT 1 AS one FROM hook_bodies WHERE delivery_id = ?1',
 };
 
-/** A number behind every id. */
+/** Greater than every id. */
 const NEWEST = Number.MAX_SAFE_INTEGER;
 
 type Narrowing = [number, number | null, number, number, number, number, number];
@@ -108,7 +108,7 @@ const narrowing = (hookId: number, filter: DeliveryFilter, state: DeliveryState)
   storedState.numberOf(state),
 ];
 
-/** What reads the log through this connection. */
+/** Reads the log. */
 export function deliveryLog(db: Database) {
   const byWebhookId = prepared<DeliveryRow, [string, number]>(db, sql.byWebhookId);
   const byId = prepared<DeliveryRow, [number]>(db, sql.byId);
@@ -120,7 +120,7 @@ export function deliveryLog(db: Database) {
   const body = prepared<Stored<'hook_bodies', 'body'>, [number]>(db, sql.body);
   const hasBody = prepared<{ one: number }, [number]>(db, sql.hasBody);
 
-  /** Each state has its own range of the index, in the order of the rows. */
+  /** Deliveries down from an id. Each state has a range of the index, in the order of ids. */
   const descending = (hookId: number, filter: DeliveryFilter, from: number, limit: number): DeliveryRow[] =>
     filter.states
       .flatMap((word) => page.all(...narrowing(hookId, filter, word), from, limit))
@@ -149,7 +149,7 @@ export function deliveryLog(db: Database) {
       const row = byId.get(id);
       return row === null ? undefined : deliveryOf(row);
     },
-    /** Newest first. */
+    /** Deliveries of a hook, newest first. */
     page: (hookId: number, filter: DeliveryFilter, limit: number, at: Cursor | null): Page<Delivery> =>
       keysetPage({
         limit,
@@ -160,17 +160,17 @@ export function deliveryLog(db: Database) {
         keyOf: ({ id }) => [id],
         itemOf: deliveryOf,
       }),
-    /** Deliveries in the order they were made, from behind `after` on. */
+    /** Deliveries in the order of creation, after the id `after`. */
     inOrder: (hookId: number, filter: DeliveryFilter, after: number, limit: number): Delivery[] =>
       ascending(hookId, filter, after, limit).map(deliveryOf),
-    /** Newest first. */
+    /** Attempts of a delivery, newest first. */
     attempts: (id: number, limit = MOST_ATTEMPTS): Attempt[] => attempts.all(id, limit),
-    /** JSON text; undefined where it is no longer stored. */
+    /** The body, JSON text; undefined where it is no longer stored. */
     body: (id: number): string | undefined => {
       const row = body.get(id);
       return row === null ? undefined : decompressed(row.body);
     },
-    /** Whether its body is still stored. */
+    /** Whether the body is still stored. */
     hasBody: (id: number): boolean => hasBody.get(id) !== null,
   };
 }

@@ -1,4 +1,4 @@
-/** Chainhooks of indexes from before version 0.1.0, which were not made by entries of the journal. */
+/** Chainhooks of indexes from before version 0.1.0, which the journal has no entries of. */
 import { type Database, SQLiteError } from 'bun:sqlite';
 import { existsSync } from 'node:fs';
 import { OperatorError } from '../../base/errors.ts';
@@ -8,10 +8,10 @@ import { unavailable } from '../files/store-failure.ts';
 import { storedStage } from '../rows/enums.ts';
 import type { Stored } from '../rows/statement.ts';
 
-/** A chainhook, as it would be registered again. */
+/** A chainhook with what is needed to register it again. */
 export interface LostHook {
   consumer: string;
-  /** JSON, as it was sent. */
+  /** JSON, as the consumer sent it. */
   definition: string;
   isEnabled: boolean;
 }
@@ -26,10 +26,9 @@ const rowsOf = (db: Database): Row[] =>
     .all();
 
 /**
- * The chainhooks that the index of a directory has and a new one lacks, where the index is from before version 0.1.0; none
- * otherwise.
+ * The chainhooks of an index from before version 0.1.0 that a new index lacks; none for a later index.
  * @param made the directory of the new index
- * @param mayLose whether they may be lost where they can't be read
+ * @param mayLose whether to return none where they can't be read
  * @throws OperatorError where they can't be read
  */
 export function hooksLostWith(directory: string, made: string, mayLose: boolean): LostHook[] {
@@ -49,7 +48,7 @@ export function hooksLostWith(directory: string, made: string, mayLose: boolean)
       }));
   } catch (cause) {
     const failure = unavailable(cause)?.failure;
-    // The file can be read, but not now.
+    // Another failure than damage may pass.
     if (!(cause instanceof SQLiteError) || (failure !== undefined && failure !== 'damaged')) throw cause;
     if (mayLose) return [];
     throw new OperatorError(

@@ -1,7 +1,7 @@
-/** Chainhooks as the store keeps them. Times are Unix milliseconds. */
+/** Chainhooks as the store has them. Times are Unix milliseconds. */
 import type { BackfillState, DeliveryState, HookStatus, QueueName, Reason, Stage } from '../rows/enums.ts';
 
-/** A block by height and index block hash; height 0 and no bytes before block 1. */
+/** A block by height and index block hash; height 0 and an empty hash before block 1. */
 export interface Cursor {
   height: number;
   hash: Uint8Array;
@@ -12,7 +12,7 @@ export interface HookRecord {
   uuid: string;
   consumer: string;
   createdAt: number;
-  /** JSON, as it was sent. */
+  /** JSON, as the consumer sent it. */
   definition: string;
   stage: Stage;
   status: HookStatus;
@@ -34,7 +34,7 @@ export interface HookRecord {
   lastDeliveryStatus: number | null;
 }
 
-/** Where live hooks stand, and how many blocks were ever evaluated. */
+/** Position of the live hooks, and how many blocks were evaluated since the first. */
 export interface HookProgress {
   evaluated: number;
   cursor: Cursor;
@@ -53,11 +53,11 @@ export interface NotifiedBlocks {
   rollback: NotifiedBlock[];
 }
 
-/** JSON text in two parts, of which deliveries that are made together may share the second. */
+/** JSON text in two parts. Deliveries that are made together may share the second. */
 export interface DeliveryBody {
-  /** How the text begins. */
+  /** The first part. */
   own: string;
-  /** The rest, in UTF-8. */
+  /** The second part, in UTF-8. */
   shared: Uint8Array;
 }
 
@@ -68,7 +68,7 @@ export interface NewDelivery {
   reason: Reason;
   sequence: number | null;
   blocks: NotifiedBlocks;
-  /** JSON text; null where it could not be made, with `problem`. */
+  /** JSON text; null where it could not be made, and `problem` says why. */
   body: string | DeliveryBody | null;
   problem: string | null;
   backfillId: number | null;
@@ -86,7 +86,7 @@ export interface Delivery extends Omit<NewDelivery, 'body'> {
   bodySha256: Uint8Array;
 }
 
-/** One try. Either a status code or an error. */
+/** One request with a delivery. It has either a status code or an error. */
 export interface Attempt {
   at: number;
   durationMs: number;
@@ -98,7 +98,7 @@ export interface Attempt {
 
 export interface Secrets {
   secret: Uint8Array;
-  /** Null where there was none, or it was replaced long ago. */
+  /** Null where there was none, or its time is over. */
   previous: Uint8Array | null;
   rotatedAt: number;
 }

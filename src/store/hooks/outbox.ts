@@ -1,6 +1,6 @@
 /**
- * The outbox: what is to be sent in each queue, what became of a try, and what is to be sent no more. What is done with is
- * forgotten after a while, bodies first.
+ * The outbox: open deliveries by queue, results of attempts, and the removal of finished deliveries after a while, bodies
+ * first.
  */
 
 import type { Database } from 'bun:sqlite';
@@ -36,10 +36,10 @@ const REDELIVERY = storedQueue.numberOf('redelivery');
 
 /** Statements by name; the plan test reads them. */
 export const sql = {
-  // Without a word of ours the planner may take the index by state, and sort.
+  // Without INDEXED BY the planner may choose the index by state, and sort.
   head: `SELECT ${deliveryColumns} FROM hook_deliveries INDEXED BY hook_deliveries_queue
           WHERE hook_id = ?1 AND lane = ?2 AND ${isOpen} ORDER BY id LIMIT 1`,
-  // From each queue straight to the next: what a queue holds is not walked.
+  // Seeks from each queue to the next, without reading the deliveries of a queue.
   openQueues: `WITH RECURSIVE heads (hook_id, lane, id) AS (
                 SELECT hook_id, lane, id FROM (
                   SELECT hook_id, lane, id FROM hook_deliveries INDEXED BY hook_deliveries_queue
@@ -60,12 +60,12 @@ export const sql = {
   openUpTo: `SELECT count(*) AS count FROM
                (SELECT 1 FROM hook_deliveries WHERE hook_id = ?1 AND lane = ?2 AND ${isOpen} LIMIT ?3)`,
   openOfBackfill: `SELECT count(*) AS count FROM hook_deliveries WHERE backfill_id = ?1 AND ${isOpen}`,
-  // Each delivery of a backfill has one block.
+  // A delivery of a backfill has one block.
   openBackfilled: `SELECT ${deliveryColumns} FROM hook_deliveries INDEXED BY hook_deliveries_queue
                     WHERE hook_id = ?1 AND lane IN (${BACKFILL}, ${REDELIVERY}) AND ${isOpen}
                       AND backfill_id IS NOT NULL AND min_height = ?2
                       AND blocks ->> '$.apply[0].index_block_hash' = ?3`,
-  // What became of those before is known: rows whose bodies are gone are not walked again.
+  // Begins after the last removed body, so that rows without bodies are not read again.
   aged: `SELECT id, created_at FROM hook_deliveries
           WHERE ${isFinished} AND (created_at, id) > (?1, ?2) AND created_at < ?3 ORDER BY created_at, id LIMIT ?4`,
   finishedBefore: `SELECT id FROM hook_deliveries WHERE ${isFinished} AND created_at < ?1 ORDER BY created_at, id LIMIT ?2`,
@@ -76,13 +76,13 @@ export const sql = {
   allOf: 'SELECT id FROM hook_deliveries WHERE hook_id = ?1 ORDER BY id LIMIT ?2',
 };
 
-/** The least and the greatest height of some blocks; 0 where there are none. */
+/** Lowest and highest of some blocks' heights; 0 where there are no blocks. */
 function heights({ apply, rollback }: NotifiedBlocks): [number, number] {
   const all = [...apply, ...rollback].map(({ height }) => height);
   return all.length === 0 ? [0, 0] : [Math.min(...all), Math.max(...all)];
 }
 
-/** Reads the outbox through this connection. */
+/** Reads the outbox. */
 function outboxReader(db: Database) {
   const head = prepared<DeliveryRow, [number, number]>(db, sql.head);
   const openQueues = db.prepare<Stored<'hook_deliveries', 'hook_id' | 'lane' | 'id'>, []>(sql.openQueues);
@@ -92,29 +92,29 @@ function outboxReader(db: Database) {
   const openOfBackfill = prepared<{ count: number }, [number]>(db, sql.openOfBackfill);
   const openBackfilled = prepared<DeliveryRow, [number, number, string]>(db, sql.openBackfilled);
   return {
-    /** The one that is to be sent next, waiting for its time or not. */
+    /** The oldest open delivery of a queue, whether or not its next attempt is due. */
     head: (hookId: number, queue: QueueName): Delivery | undefined => {
       const row = head.get(hookId, storedQueue.numberOf(queue));
       return row === null ? undefined : deliveryOf(row);
     },
-    /** Queues that have something to send. */
+    /** Queues with open deliveries. */
     openQueues: (): { hookId: number; queue: QueueName }[] =>
       openQueues.all().map(({ hook_id, lane, id }) => ({ hookId: hook_id, queue: storedQueue.nameOf(lane, id) })),
-    /** How many wait, and since when the oldest. */
+    /** Number of a hook's open deliveries, and when the oldest was made. */
     waiting: (hookId: number): { count: number; oldest: number | null } =>
       waiting.get(hookId) ?? { count: 0, oldest: null },
-    /** How many of a queue wait, counted up to a limit. */
+    /** Number of open deliveries of a queue, counted up to a limit. */
     openUpTo: (hookId: number, queue: QueueName, limit: number): number =>
       openUpTo.get(hookId, storedQueue.numberOf(queue), limit)?.count ?? 0,
     waitingAtAll: (): { count: number; oldest: number | null } => waitingAtAll.get() ?? { count: 0, oldest: null },
     openOfBackfill: (backfillId: number): number => openOfBackfill.get(backfillId)?.count ?? 0,
-    /** What a hook's backfills made of a block and is still to be sent, for the first time or again. @param hash with 0x */
+    /** Open deliveries that a hook's backfills made of a block, also those to be redelivered. @param hash with 0x */
     openBackfilled: (hookId: number, height: number, hash: string): Delivery[] =>
       openBackfilled.all(hookId, height, hash).map(deliveryOf),
   };
 }
 
-/** What compresses bodies: what several share is compressed once, and is behind the own part of each as a frame. */
+/** Compresses bodies. A part that several share is compressed once, and follows the own part of each as a frame. */
 function bodyCompressor(): (body: string | DeliveryBody) => Uint8Array {
   const frameOf = memoizeByObject((shared: Uint8Array) => compressed(shared));
   return (body) =>
@@ -130,7 +130,7 @@ function sha256(parts: readonly (string | Uint8Array)[]): Uint8Array {
   return hasher.digest();
 }
 
-/** What adds deliveries through this connection. It returns the id of each; without a body it is dead from the start. */
+/** Adds deliveries and returns their ids. A delivery without a body is dead from the start. */
 function deliveryInserter(db: Database) {
   const insert = numberedInserter(db, hookDeliveriesTable);
   const insertBody = inserter(db, hookBodiesTable);
@@ -163,7 +163,7 @@ function deliveryInserter(db: Database) {
   };
 }
 
-/** What notes tries through this connection, and what follows from each. */
+/** Writes attempts, and the state of their deliveries. */
 function tryWriter(db: Database) {
   const tried = db.prepare<{ attempts: number }, [number, number, number | null, number | null, number]>(
     `UPDATE hook_deliveries SET state = ?2, attempts = attempts + 1, next_attempt_at = ?3, delivered_at = ?4,
@@ -173,7 +173,7 @@ function tryWriter(db: Database) {
   const dropOld = db.prepare<null, [number, number]>(
     `DELETE FROM hook_attempts WHERE delivery_id = ?1 AND attempt <= ?2 - ${MOST_ATTEMPTS}`,
   );
-  /** @param nextAttemptAt of one that failed and is tried again */
+  /** @param nextAttemptAt time of the next attempt, for a failed one that is retried */
   return (id: number, attempt: Attempt, outcome: DeliveryState, nextAttemptAt: number | null): void => {
     const { at, durationMs, urlHost, statusCode, error, excerpt } = attempt;
     const deliveredAt = outcome === 'delivered' ? at + durationMs : null;
@@ -193,7 +193,7 @@ function tryWriter(db: Database) {
   };
 }
 
-/** Reads and changes the outbox through this connection. */
+/** Reads and writes the outbox. */
 function outbox(db: Database) {
   const requeue = db.prepare<null, [number, number, number]>(
     `UPDATE hook_deliveries SET state = ${PENDING}, lane = ?2, reason = ?3, next_attempt_at = NULL, tried_since = NULL,
@@ -213,14 +213,14 @@ function outbox(db: Database) {
   );
   return {
     ...outboxReader(db),
-    /** Queues a delivery; without a body it is dead from the start. @returns its id */
+    /** Adds a delivery; without a body it is dead from the start. @returns its id */
     add: deliveryInserter(db),
-    /** Notes a try and what follows from it. */
+    /** Writes an attempt and the new state of its delivery. */
     tried: tryWriter(db),
-    /** Queues a delivery anew, with a new budget. */
+    /** Queues a delivery again, with a new budget of attempts. */
     requeue: (id: number, queue: QueueName, reason: Reason): void =>
       void requeue.run(id, storedQueue.numberOf(queue), storedReason.numberOf(reason)),
-    /** One that waits goes at once, with a new budget. */
+    /** Makes an open delivery due at once, with a new budget of attempts. */
     dueNow: (id: number): void => void dueNow.run(id),
     setState: (id: number, state: DeliveryState): void => void setState.run(id, storedState.numberOf(state)),
     cancelAll: (hookId: number): void => void cancelOf.run(hookId),
@@ -228,13 +228,13 @@ function outbox(db: Database) {
   };
 }
 
-/** When a delivery was made, and its id. */
+/** Creation time and id of a delivery. */
 export interface Made {
   createdAt: number;
   id: number;
 }
 
-/** What forgets deliveries through this connection. */
+/** Removes deliveries. */
 function deliveryForgetting(db: Database) {
   const aged = db.prepare<Stored<'hook_deliveries', 'id' | 'created_at'>, [number, number, number, number]>(sql.aged);
   const finishedBefore = db.prepare<Stored<'hook_deliveries', 'id'>, [number, number]>(sql.finishedBefore);
@@ -256,8 +256,8 @@ function deliveryForgetting(db: Database) {
 
   return {
     /**
-     * Forgets bodies of what was made before a time and is done with, oldest first.
-     * @param after the last that was forgotten
+     * Removes the bodies of finished deliveries that were made before a time, oldest first.
+     * @param after the last delivery whose body was removed
      */
     forgetBodies({ createdAt, id }: Made, before: number, limit: number): { count: number; last: Made | undefined } {
       const rows = aged.all(createdAt, id, before, limit);
@@ -265,11 +265,11 @@ function deliveryForgetting(db: Database) {
       const last = rows.at(-1);
       return { count: rows.length, last: last && { createdAt: last.created_at, id: last.id } };
     },
-    /** Forgets what was made before a time and is done with, with attempts and bodies. @returns how many */
+    /** Removes finished deliveries made before a time, with attempts and bodies. @returns how many */
     forgetRows: (before: number, limit: number): number => forget(finishedBefore.all(before, limit)),
-    /** Forgets deliveries of a hook, whatever became of them. @returns how many */
+    /** Removes deliveries of a hook, whatever their states. @returns how many */
     forgetOf: (hookId: number, limit: number): number => forget(allOf.all(hookId, limit)),
-    /** Removes the bodies of a hook's delivered ones, but for the newest. @param after id of the last that was forgotten */
+    /** Removes the bodies of a hook's delivered deliveries, except the newest ones. @param after id of the last removed body */
     trimBodies(
       hookId: number,
       most: number,
@@ -284,10 +284,10 @@ function deliveryForgetting(db: Database) {
   };
 }
 
-/** The rows of deliveries, as they are read through a connection: the outbox, and the log of what became of each. */
+/** Reads deliveries: the outbox, and the log with their results. */
 export const deliveryReads = (db: Database) => ({ ...outboxReader(db), ...deliveryLog(db) });
 
-/** The rows of deliveries, through the connection that writes. */
+/** Reads and writes deliveries. */
 export const hookDeliveries = (db: Database) => ({
   ...outbox(db),
   ...deliveryLog(db),

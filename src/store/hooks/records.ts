@@ -1,4 +1,4 @@
-/** The rows of hooks, and where live ones stand. */
+/** The rows of hooks, and the cursor of live hooks. */
 import type { Database } from 'bun:sqlite';
 import { type HookStatus, storedStage, storedStatus } from '../rows/enums.ts';
 import { fromHooks, hookNow, recordColumns } from '../rows/expressions.ts';
@@ -7,7 +7,7 @@ import { numberedInserter } from '../rows/table.ts';
 import { hooksTable } from '../rows/tables.ts';
 import type { Cursor, HookProgress, HookRecord } from './model.ts';
 
-/** A hook as it is read: of a live one, with what `hook_progress` knows. */
+/** A hook as it is read; a live one with the cursor and counts of `hook_progress`. */
 type RecordRow = Omit<Stored<'hooks'>, 'url' | 'joined' | 'expires_at' | 'deleted_at'>;
 
 /** @throws UnknownNumberError */
@@ -45,7 +45,7 @@ const STREAMING = storedStatus.numberOf('streaming');
 /** Statements by name; the plan test reads them. */
 export const sql = {
   byUuid: `SELECT ${recordColumns} ${fromHooks} WHERE h.uuid = ?1 AND h.consumer = ?2 AND (h.deleted_at IS NULL OR ?3)`,
-  // The plus keeps the planner off an index that it takes for a list of a few hooks.
+  // The plus keeps the planner from an index that it considers a short list of hooks.
   byId: `SELECT ${recordColumns} ${fromHooks} WHERE h.id = ?1 AND +h.deleted_at IS NULL`,
   page: `SELECT ${recordColumns} ${fromHooks} WHERE h.consumer = ?1 AND h.deleted_at IS NULL
           ORDER BY h.created_at DESC, h.uuid LIMIT ?2 OFFSET ?3`,
@@ -62,7 +62,7 @@ export const sql = {
 
 type ProgressRow = Stored<'hook_progress', 'evaluated' | 'cursor_height' | 'cursor_hash' | 'evaluated_at'>;
 
-/** The rows of hooks, and where live ones stand, as they are read through a connection. */
+/** Reads hooks, and the cursor of live hooks. */
 export function recordReads(db: Database) {
   const byUuid = prepared<RecordRow, [string, string, number]>(db, sql.byUuid);
   const byId = prepared<RecordRow, [number]>(db, sql.byId);
@@ -81,11 +81,11 @@ export function recordReads(db: Database) {
   );
   const epoch = db.prepare<Stored<'hook_progress', 'epoch'>, []>('SELECT epoch FROM hook_progress');
 
-  /** Number of a consumer's hooks, without those that were deleted. */
+  /** Number of a consumer's hooks, without deleted ones. */
   const count = (consumer: string): number => total.get(consumer)?.total ?? 0;
 
   return {
-    /** Only the consumer's own. @param deleted whether a deleted one is found too */
+    /** A hook of the consumer. @param deleted whether a deleted one is found, too */
     find: (uuid: string, consumer: string, deleted = false): HookRecord | undefined => {
       const row = byUuid.get(uuid, consumer, deleted ? 1 : 0);
       return row === null ? undefined : recordOf(row);
@@ -94,33 +94,33 @@ export function recordReads(db: Database) {
       const row = byId.get(id);
       return row === null ? undefined : recordOf(row);
     },
-    /** Newest first, ties by uuid. */
+    /** Hooks of a consumer, newest first, then by uuid. */
     page: (consumer: string, limit: number, offset: number): { items: HookRecord[]; total: number } => ({
       items: page.all(consumer, limit, offset).map(recordOf),
       total: count(consumer),
     }),
     count,
-    /** All of a consumer, newest first. */
+    /** All hooks of a consumer, newest first. */
     all: (consumer: string): HookRecord[] => page.all(consumer, -1, 0).map(recordOf),
     live: (): HookRecord[] => active.all(LIVE).map(recordOf),
-    /** Who has hooks, and how many. */
+    /** Consumers and their numbers of hooks. */
     consumers: (): { consumer: string; hooks: number }[] => consumers.all(),
-    /** Whose a hook is or was, undefined for one that is not known. */
+    /** The consumer of a hook, also of a deleted one; undefined where the hook is unknown. */
     owner: (uuid: string): string | undefined => owner.get(uuid)?.consumer,
-    /** Ids of those that catch up. */
+    /** Ids of hooks that catch up. */
     catchingUp: (): number[] => idsAt.all(CATCHING_UP).map(({ id }) => id),
-    /** How many there are of each kind. */
+    /** Number of hooks by status. */
     counts: (): { status: HookStatus; enabled: boolean; count: number }[] =>
       counts.all().map(({ enabled, status, id, count }) => ({
         status: storedStatus.nameOf(status, id),
         enabled: enabled === 1,
         count,
       })),
-    /** Hooks that were sent so many deliveries. */
+    /** Hooks with more than a number of deliveries. */
     withLongLog: (least: number): number[] => withLongLog.all(least).map(({ id }) => id),
-    /** One that was deleted before a time, null where there is none. */
+    /** A hook that was deleted before a time; null where there is none. */
     deletedBefore: (before: number): number | null => deletedBefore.get(before)?.id ?? null,
-    /** Live ones that so many evaluated blocks use up. */
+    /** Live hooks that expire at this number of evaluated blocks. */
     usedUp: (evaluated: number): number[] => expiring.all(evaluated).map(({ id }) => id),
     progress: (): HookProgress => {
       const row = progress.get();
@@ -133,7 +133,7 @@ export function recordReads(db: Database) {
   };
 }
 
-/** What a hook begins with. */
+/** Initial values of a hook. */
 interface NewHook {
   uuid: string;
   consumer: string;
@@ -144,7 +144,7 @@ interface NewHook {
   url: string;
 }
 
-/** What adds hooks through this connection. It returns the id of each, which is idle and new. */
+/** Adds hooks, which are idle and new, and returns their ids. */
 function recordInserter(db: Database) {
   const insert = numberedInserter(db, hooksTable);
   return ({ uuid, consumer, createdAt, definition, url }: NewHook): number =>
@@ -178,7 +178,7 @@ function recordInserter(db: Database) {
     });
 }
 
-/** The rows of hooks, through the connection that writes. */
+/** Reads and writes hooks. */
 export function hookRecords(db: Database) {
   const setDefinition = db.prepare<null, [number, string, string, number | null]>(
     'UPDATE hooks SET definition = ?2, url = ?3, expires_at = ?4 WHERE id = ?1',
@@ -236,9 +236,9 @@ export function hookRecords(db: Database) {
     setProgress: ({ evaluated, cursor, evaluatedAt }: HookProgress): void =>
       void setProgress.run(evaluated, cursor.height, cursor.hash, evaluatedAt),
     setEpoch: (to: number): void => void setEpoch.run(to),
-    /** @returns its id; it is idle and new */
+    /** Adds a hook, which is idle and new. @returns its id */
     add: recordInserter(db),
-    /** @param expiresAt `hook_progress.evaluated` at which a live one is used up, null for none */
+    /** @param expiresAt `hook_progress.evaluated` at which a live hook expires; null for never */
     setDefinition: (id: number, definition: string, url: string, expiresAt: number | null) => {
       setDefinition.run(id, definition, url, expiresAt);
     },
@@ -246,36 +246,36 @@ export function hookRecords(db: Database) {
       remove.run(id, now);
     },
 
-    /** The hook moves with the other live ones from now on. */
+    /** From now on the hook shares the cursor of the live hooks. */
     goLive: (id: number, expiresAt: number | null) => {
       join.run(id, expiresAt);
     },
-    /** The hook moves with the live ones no more; its cursor is where they are. */
+    /** The hook leaves the live hooks, with their cursor as its own. */
     leaveLive: (id: number) => {
       leave.run(id, IDLE);
     },
     catchUp: (id: number) => {
       leave.run(id, CATCHING_UP);
     },
-    /** @param stuckDelivery what is to go first when it is enabled again */
+    /** @param stuckDelivery the delivery to send first when the hook is enabled again */
     setStatus: (id: number, status: HookStatus, reason: string | null = null, stuckDelivery: number | null = null) => {
       setStatus.run(id, storedStatus.numberOf(status), reason, stuckDelivery);
     },
     setCursor: (id: number, { height, hash }: Cursor) => {
       setCursor.run(id, height, hash);
     },
-    /** The budgets of a hook that isn't live begin anew. */
+    /** Begins the budgets of a hook that isn't live anew. */
     openWindow: (id: number) => {
       openWindow.run(id);
     },
-    /** A block more, of one that catches up. */
+    /** Counts a block that a hook evaluated while it catches up. */
     advance: (id: number, { height, hash }: Cursor, now: number) => {
       advanceOne.run(id, height, hash, now);
     },
     occurred: (id: number, now: number, height: number) => {
       occurred.run(id, now, height);
     },
-    /** Does what `occurred` does, and returns what `nextSequence` does. */
+    /** Does what `occurred` does, and returns what `nextSequence` returns. */
     occurredNext: (id: number, now: number, height: number): number => occurredNext.get(id, now, height)?.sequence ?? 0,
     nextSequence: (id: number): number => nextSequence.get(id)?.sequence ?? 0,
     delivered: (id: number, now: number, status: number | null) => {
@@ -290,5 +290,5 @@ export function hookRecords(db: Database) {
   };
 }
 
-/** Whether its live queue goes: what an expired one was still owed is sent. */
+/** Whether the live queue of a hook is sent: an expired hook still gets the deliveries made before. */
 export const isSendable = ({ stage, status }: HookRecord): boolean => stage !== 'idle' || status === 'expired';

@@ -1,4 +1,4 @@
-/** The tables of chainhooks: what is read of them and written, with the ledger of what hooks were sent of which blocks, and secrets. */
+/** The tables of chainhooks, with the ledger of blocks that hooks were notified of, and the secrets. */
 import type { Database } from 'bun:sqlite';
 import { prepared, type Stored } from '../rows/statement.ts';
 import { upserter } from '../rows/table.ts';
@@ -9,7 +9,7 @@ import type { LedgerEntry, Secrets } from './model.ts';
 import { deliveryReads, hookDeliveries } from './outbox.ts';
 import { hookRecords, recordReads } from './records.ts';
 
-/** What is read of chainhooks through a connection, as it is committed, or as a snapshot has it. */
+/** Reads chainhooks through a connection, as they are committed or in its snapshot. */
 export const hookReads = (db: Database) => ({
   records: recordReads(db),
   deliveries: deliveryReads(db),
@@ -19,7 +19,7 @@ export const hookReads = (db: Database) => ({
 });
 export type HookReads = ReturnType<typeof hookReads>;
 
-/** All of it through the connection that writes. */
+/** Reads and writes chainhooks. */
 export const hookStore = (db: Database) => ({
   records: hookRecords(db),
   deliveries: hookDeliveries(db),
@@ -36,7 +36,7 @@ type Row = Stored<'hook_ledger', 'hook_id' | 'index_block_hash' | 'height' | 'pl
 export const ledgerSql = {
   ofBlock: `SELECT l.hook_id, l.index_block_hash, l.height, l.places FROM hook_ledger l
              WHERE l.index_block_hash = ?1 ORDER BY l.hook_id`,
-  // By the orphans, which are few, and not by all that the hook was notified of.
+  // Starts from the orphans, which are few, and not from all blocks that the hook was notified of.
   orphansOf: `SELECT l.hook_id, l.index_block_hash, l.height, l.places
                 FROM orphaned_blocks o CROSS JOIN hook_ledger l
                   ON l.index_block_hash = o.index_block_hash AND l.hook_id = ?1
@@ -56,10 +56,10 @@ function hookLedger(db: Database) {
   const remove = db.prepare<null, [Uint8Array, number]>(
     'DELETE FROM hook_ledger WHERE index_block_hash = ?1 AND hook_id = ?2',
   );
-  const removeOf = db.prepare<null, [number]>('DELETE FROM hook_ledger WHERE hook_id = ?1');
+  const removeAllOf = db.prepare<null, [number]>('DELETE FROM hook_ledger WHERE hook_id = ?1');
   const ofBlock = prepared<Row, [Uint8Array]>(db, ledgerSql.ofBlock);
   const orphansOf = prepared<Row, [number]>(db, ledgerSql.orphansOf);
-  // What left the chain and was not rolled back yet stays, however old.
+  // A block that left the chain and was not rolled back yet stays, however old it is.
   const forget = db.prepare<null, [number, number]>(
     `DELETE FROM hook_ledger WHERE (index_block_hash, hook_id) IN (
        SELECT l.index_block_hash, l.hook_id FROM hook_ledger l
@@ -80,17 +80,17 @@ function hookLedger(db: Database) {
       remove.run(hash, hookId);
     },
     removeAll: (hookId: number) => {
-      removeOf.run(hookId);
+      removeAllOf.run(hookId);
     },
     ofBlock: (hash: Uint8Array): LedgerEntry[] => ofBlock.all(hash).map(entryOf),
     /** Entries of a hook whose blocks left the chain, highest first. */
     orphansOf: (hookId: number): LedgerEntry[] => orphansOf.all(hookId).map(entryOf),
-    /** Forgets what stands too deep in the chain to leave it. @returns how many */
+    /** Removes entries of blocks that are too deep in the chain to leave it. @returns how many */
     forgetBelow: (burnBlockHeight: number, limit: number): number => forget.run(burnBlockHeight, limit).changes,
   };
 }
 
-/** The secrets, as they are read through a connection. */
+/** Reads the secrets. */
 function secretReads(db: Database) {
   const find = prepared<Stored<'hook_secrets', 'secret' | 'previous' | 'rotated_at'>, [string]>(
     db,
@@ -100,7 +100,7 @@ function secretReads(db: Database) {
     'SELECT consumer, secret FROM hook_secrets',
   );
   return {
-    /** The newest secret of everybody who has one. */
+    /** The newest secret of each consumer. */
     all: (): { consumer: string; secret: Uint8Array }[] => all.all(),
     find: (consumer: string): Secrets | undefined => {
       const row = find.get(consumer);
@@ -109,7 +109,7 @@ function secretReads(db: Database) {
   };
 }
 
-/** The secrets, through the connection that writes. */
+/** Reads and writes the secrets. */
 export function hookSecrets(db: Database) {
   const set = db.prepare<null, [string, Uint8Array, number]>(
     `INSERT INTO hook_secrets VALUES (?1, ?2, NULL, ?3)
@@ -118,7 +118,7 @@ export function hookSecrets(db: Database) {
   const remove = db.prepare<null, [string]>('DELETE FROM hook_secrets WHERE consumer = ?1');
   return {
     ...secretReads(db),
-    /** The one that was there is the previous one then. */
+    /** Sets a consumer's secret. The one before becomes the previous one. */
     set: (consumer: string, secret: Uint8Array, now: number) => {
       set.run(consumer, secret, now);
     },
