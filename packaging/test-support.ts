@@ -6,7 +6,7 @@ import { type ArchivedFile, textFile } from './archive.ts';
 
 const source = join(import.meta.dir, '../src/testing');
 /** The files that users see types of. */
-const TYPED = ['index', 'types', 'errors'];
+const TYPED = ['index', 'types', 'filters', 'errors'];
 
 /** The declarations of a file, under the names that its neighbours have in the package. */
 function declarationsOf(name: string): ArchivedFile {

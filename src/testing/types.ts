@@ -1,4 +1,7 @@
 /** The types of `stackside/test`. */
+import type { HookFilter } from './filters.ts';
+
+export type { HookFilter } from './filters.ts';
 
 /** Amounts are in micro-STX. */
 export type Amount = bigint | number | string;
@@ -81,58 +84,6 @@ export type TenureChangeCause =
   | 'extended_read_length'
   | 'extended_write_count'
   | 'extended_write_length';
-
-interface OfSender {
-  /** Standard address or contract identifier. */
-  sender?: string;
-}
-interface OfReceiver {
-  /** Standard address or contract identifier. */
-  receiver?: string;
-  /** Alias of `receiver`; give only one of them. */
-  recipient?: string;
-}
-interface OfAmount {
-  /** Minimum amount in micro-STX or base units of the token, in decimal. */
-  min_amount?: string;
-}
-interface OfAsset {
-  /** `CONTRACT::asset`. */
-  asset_identifier?: string;
-}
-interface OfInstance extends OfAsset {
-  /** An integer, its digits as text, u and digits for an unsigned one, or 0x and a serialized Clarity value. */
-  value?: number | string;
-}
-interface OfContract {
-  /** `ADDRESS.name`. */
-  contract_identifier?: string;
-}
-interface OfStatus {
-  status?: TransactionStatus[];
-}
-
-/** A filter of chainhooks. */
-export type HookFilter =
-  | { type: 'balance_change'; principal: string }
-  | { type: 'stx_event' }
-  | ({ type: 'stx_transfer' } & OfSender & OfReceiver & OfAmount)
-  | ({ type: 'stx_mint' } & OfReceiver & OfAmount)
-  | ({ type: 'stx_burn' } & OfSender & OfAmount)
-  | ({ type: 'ft_event' } & OfAsset)
-  | ({ type: 'ft_transfer' } & OfAsset & OfSender & OfReceiver & OfAmount)
-  | ({ type: 'ft_mint' } & OfAsset & OfReceiver & OfAmount)
-  | ({ type: 'ft_burn' } & OfAsset & OfSender & OfAmount)
-  | ({ type: 'nft_event' } & OfInstance)
-  | ({ type: 'nft_transfer' } & OfInstance & OfSender & OfReceiver)
-  | ({ type: 'nft_mint' } & OfInstance & OfReceiver)
-  | ({ type: 'nft_burn' } & OfInstance & OfSender)
-  | ({ type: 'contract_deploy' } & OfContract & OfSender & OfStatus)
-  | ({ type: 'contract_call'; function_name?: string } & OfContract & OfSender & OfStatus)
-  /** `contains`: text that the readable form of the value must contain. */
-  | ({ type: 'contract_log'; topic?: string; contains?: string } & OfContract & OfSender)
-  | { type: 'coinbase' }
-  | { type: 'tenure_change'; cause?: TenureChangeCause };
 
 /** Options of a chainhook. Default: Clarity values are decoded, and the chainhook is enabled. */
 export interface HookOptions {

@@ -13,6 +13,7 @@ import { devnetEvents } from '../../src/devnet/scenario.ts';
 import { type Filter, type FilterType, filterSchemas } from '../../src/hooks/definition/filter-schemas.ts';
 import { conditionsOf, Matcher, ownTransactions } from '../../src/hooks/matching/matching.ts';
 import { sampleBlock } from '../../src/hooks/routes/trials.ts';
+import { chainhooksPage, filterTypes, filterTypesFile, pageWithFilters } from '../support/generate/filter-types.ts';
 import { assertProperty, Seen } from '../support/property.ts';
 
 const network = networkOf(0x8000_0000);
@@ -20,6 +21,11 @@ const A = 'ST2J6ZY48GV1EZ5V2V5RB9MP66SW86PYKKQVX8X0G';
 const B = 'ST1WNJTS9JM1JYGK758B10DBAMBZ0K23ADP392SBV';
 const TOKEN = `${A}.token`;
 const ASSET = `${TOKEN}::coin!`;
+
+test('types and docs have the present filters; test/support/generate/filter-types.ts writes them', async () => {
+  expect(await Bun.file(filterTypesFile).text()).toBe(await filterTypes());
+  expect(await Bun.file(chainhooksPage).text()).toBe(await pageWithFilters());
+});
 
 /** Every filter with all that it may say. */
 const full: { [T in FilterType]: Extract<Filter, { type: T }> } = {

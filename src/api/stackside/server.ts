@@ -144,15 +144,15 @@ export const ServerStatus = Type.Object(
       compared: Type.Union(
         [
           Type.Object({
-            height: Type.Integer({ description: 'Height of the block at which index and node were compared' }),
-            index_block_hash: Type.String({ description: 'Index block hash of this block' }),
-            time: Type.Integer({ description: 'Unix time of the comparison' }),
-            facts: Type.Integer({ description: 'How many facts were compared' }),
-            mismatches: Type.Integer({ description: 'In how many of them index and node differed' }),
+            height: Type.Integer(),
+            index_block_hash: Type.String(),
+            time: Type.Integer({ description: 'Unix time' }),
+            facts: Type.Integer(),
+            mismatches: Type.Integer({ description: 'Facts that differed' }),
           }),
           Type.Null(),
         ],
-        { description: 'The last comparison with the node (`--verify-node`); null before the first' },
+        { description: 'The last comparison with the node; null before the first' },
       ),
     }),
     events: Type.Union(

@@ -54,51 +54,75 @@ const amount = { min_amount: optional(Amount) };
 const ft = { asset_identifier: optional(Asset) };
 const nft = { asset_identifier: optional(Asset), value: optional(NftValue) };
 
-const filter = <const T extends string, P extends TProperties>(type: T, parameters: P) =>
-  Type.Object({ type: Type.Literal(type), ...parameters }, { additionalProperties: false });
+/** @param matches what the filter matches, where its name doesn't say it */
+const filter = <const T extends string, P extends TProperties>(type: T, parameters: P, matches?: string) =>
+  Type.Object(
+    { type: Type.Literal(type), ...parameters },
+    { additionalProperties: false, ...(matches === undefined ? {} : { description: matches }) },
+  );
 
 /** The schema of each filter by its `type`. */
 export const filterSchemas = {
-  balance_change: filter('balance_change', { principal: Principal }),
-  stx_event: filter('stx_event', {}),
+  balance_change: filter(
+    'balance_change',
+    { principal: Principal },
+    'The principal is a party of an asset event, or pays a fee',
+  ),
+  stx_event: filter('stx_event', {}, 'Any transfer, mint or burn of STX'),
   stx_transfer: filter('stx_transfer', { ...sender, ...receiver, ...amount }),
   stx_mint: filter('stx_mint', { ...receiver, ...amount }),
   stx_burn: filter('stx_burn', { ...sender, ...amount }),
-  ft_event: filter('ft_event', ft),
+  ft_event: filter('ft_event', ft, 'Any transfer, mint or burn of a fungible token'),
   ft_transfer: filter('ft_transfer', { ...ft, ...sender, ...receiver, ...amount }),
   ft_mint: filter('ft_mint', { ...ft, ...receiver, ...amount }),
   ft_burn: filter('ft_burn', { ...ft, ...sender, ...amount }),
-  nft_event: filter('nft_event', nft),
+  nft_event: filter('nft_event', nft, 'Any transfer, mint or burn of a non-fungible token'),
   nft_transfer: filter('nft_transfer', { ...nft, ...sender, ...receiver }),
   nft_mint: filter('nft_mint', { ...nft, ...receiver }),
   nft_burn: filter('nft_burn', { ...nft, ...sender }),
-  contract_deploy: filter('contract_deploy', {
-    contract_identifier: optional(Contract),
-    ...sender,
-    status: optional(Statuses),
-  }),
-  contract_call: filter('contract_call', {
-    contract_identifier: optional(Contract),
-    function_name: optional(Type.String({ minLength: 1, maxLength: 128 })),
-    ...sender,
-    status: optional(Statuses),
-  }),
-  contract_log: filter('contract_log', {
-    contract_identifier: optional(Contract),
-    ...sender,
-    topic: optional(Type.String({ minLength: 1, maxLength: 128 })),
-    contains: optional(
-      Type.String({
-        minLength: 1,
-        maxLength: 1000,
-        description: 'Text that the readable form of the value must contain',
-      }),
-    ),
-  }),
+  contract_deploy: filter(
+    'contract_deploy',
+    {
+      contract_identifier: optional(Contract),
+      ...sender,
+      status: optional(Statuses),
+    },
+    'Deployments, failed ones included',
+  ),
+  contract_call: filter(
+    'contract_call',
+    {
+      contract_identifier: optional(Contract),
+      function_name: optional(Type.String({ minLength: 1, maxLength: 128 })),
+      ...sender,
+      status: optional(Statuses),
+    },
+    'Calls by transactions, failed ones included; not calls between contracts',
+  ),
+  contract_log: filter(
+    'contract_log',
+    {
+      contract_identifier: optional(Contract),
+      ...sender,
+      topic: optional(Type.String({ minLength: 1, maxLength: 128 })),
+      contains: optional(
+        Type.String({
+          minLength: 1,
+          maxLength: 1000,
+          description: 'Text that the readable form of the value must contain',
+        }),
+      ),
+    },
+    'Prints, including those of contracts that another contract calls',
+  ),
   coinbase: filter('coinbase', {}),
-  tenure_change: filter('tenure_change', {
-    cause: optional(Type.Union(tenureChangeCauses.map((cause) => Type.Literal(cause)))),
-  }),
+  tenure_change: filter(
+    'tenure_change',
+    {
+      cause: optional(Type.Union(tenureChangeCauses.map((cause) => Type.Literal(cause)))),
+    },
+    '`extended` matches any extension, `extended_runtime` and the like one kind',
+  ),
 } as const;
 
 /** The name of a filter, such as `ft_transfer`. */
