@@ -149,7 +149,7 @@ function formatOf(manifest: unknown): number | null {
  */
 export function readManifest(location: string, bytes: Uint8Array): Manifest {
   const { manifest, sha256 } = parsed(location, bytes);
-  if (sha256 !== hashOf(JSON.stringify(manifest) ?? '')) throw damaged(location, 'its checksum is another');
+  if (sha256 !== hashOf(JSON.stringify(manifest) ?? '')) throw damaged(location, 'its checksum is wrong');
   const format = formatOf(manifest);
   if (format !== null && format > FORMAT) {
     throw new OperatorError(
@@ -210,7 +210,7 @@ export async function contentOfPart(
     throw new PartDamagedError(why, { cause });
   });
   if (content.length !== length || hashOfPart(content) !== sha256) {
-    throw new PartDamagedError('its checksum is another');
+    throw new PartDamagedError('its checksum is wrong');
   }
   return content;
 }

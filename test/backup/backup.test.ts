@@ -307,7 +307,7 @@ test.each(['ftp://host/backup', 'https://host/backup', 'S4://bucket/key'])(
   'a backup to %s is refused, and so is a restore of what is neither a path nor a URL',
   async (location) => {
     using directory = dataDirectory();
-    const problem = `${location} is no place for a backup.`;
+    const problem = `${location} is not a location for a backup.`;
     const backup = runBackup({ data: directory.path } as never, location, false);
     await expect(backup).rejects.toMatchObject({ message: problem, remedy: expect.stringContaining('Give a path') });
     if (location.startsWith('https:')) return;

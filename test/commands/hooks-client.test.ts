@@ -102,7 +102,7 @@ test('another server than a Stackside is said to be one, whatever it answers', a
   const connection = { url: server.url.origin, key: null };
   while (bodies.length > 0) {
     const printing = printSignInLink(connection);
-    await expect(printing).rejects.toThrow(`${connection.url} answers with something else than this command knows.`);
+    await expect(printing).rejects.toThrow(`${connection.url} sent an answer that this command does not know.`);
     await expect(printing).rejects.toBeInstanceOf(OperatorError);
   }
 });

@@ -181,11 +181,11 @@ test('what is no journal is said', async () => {
   using none = Bun.serve({ hostname: '127.0.0.1', port: 0, fetch: () => new Response('no', { status: 404 }) });
   expect((await refusal(none.url.href, directory.path)).message).toBe(`${none.url.origin} has no journal.`);
   using other = Bun.serve({ hostname: '127.0.0.1', port: 0, fetch: () => Response.json({ entries: 'none' }) });
-  expect((await refusal(other.url.href, directory.path)).message).toContain('something else than a journal');
+  expect((await refusal(other.url.href, directory.path)).message).toContain('sent an answer that is not a journal');
   // Times that no row holds exactly.
   for (const received_at of [2 ** 60, 1e300, -1]) {
     using odd = peerOfOne(whole.journal[0]!.text, received_at);
-    expect((await refusal(odd.url.href, directory.path)).message).toContain('something else than a journal');
+    expect((await refusal(odd.url.href, directory.path)).message).toContain('sent an answer that is not a journal');
   }
   expect((await refusal('http://', directory.path)).message).toBe('http:// is no URL.');
   const nothing = join(directory.path, 'none');

@@ -87,7 +87,7 @@ test('what the thread refuses is said by the main thread', async () => {
   await expect(outputOf(start('SELECT 1', { directory: '/nowhere' }))).rejects.toThrow('There is no index');
 });
 
-test('a query is given up after its time, and above its memory', async () => {
+test('a query is cancelled after its time, and above its memory', async () => {
   const { every, tick } = manualClock();
   let memory = 0;
   let timeIsUp = () => {};
@@ -105,13 +105,13 @@ test('a query is given up after its time, and above its memory', async () => {
     };
     return runQuery(start(ENDLESS, { maxRows: 100_000 }), limits, take, machine);
   };
-  await expect(limited(() => timeIsUp())).rejects.toThrow('The query took longer than 60 seconds and was given up.');
+  await expect(limited(() => timeIsUp())).rejects.toThrow('The query took longer than 60 seconds and was cancelled.');
   const greedy = limited(() => {
     tick();
     memory = 200_000_001;
     tick();
   });
-  await expect(greedy).rejects.toThrow('The query needs more than 200 MB of memory and was given up.');
+  await expect(greedy).rejects.toThrow('The query needs more than 200 MB of memory and was cancelled.');
 });
 
 test('the prompt lists the views, shows their columns and takes another format', () => {

@@ -240,7 +240,7 @@ describe('serve', () => {
     chainId = 1;
     time.tick(1_000);
     await until(() => err.at(-1)?.includes('Height 10') === true);
-    expect(err.at(-2)).toContain('The first block says which network this is: mainnet, chain id 0x00000001.\n');
+    expect(err.at(-2)).toContain('The first block has decided the network: mainnet, chain id 0x00000001.\n');
     time.tick(1_000);
     await until(() => err.at(-1)?.includes('Height 20') === true);
     expect(err.at(-1)).toContain('Height 20 of 50 (40.0%) · 10 blocks/s · ETA 00:00:03');

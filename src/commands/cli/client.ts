@@ -1,4 +1,4 @@
-/** Requests of `stackside hooks …`, `console` and `health` to the API of a running Stackside, with a key. */
+/** Requests of `stackside hooks …`, `console` and `health` to the API of a running Stackside. */
 import { type Static, type TSchema, Type } from '@sinclair/typebox';
 import { AssertError, Value } from '@sinclair/typebox/value';
 import { OperatorError } from '../../base/errors.ts';
@@ -14,24 +14,24 @@ import { isUrl } from '../data/peer.ts';
 export interface Connection {
   /** The origin of the API, such as `http://127.0.0.1:3999`. */
   url: string;
-  /** Null for none. */
+  /** Null for requests without a key. */
   key: string | null;
-  /** The consumer whose hooks the request is about; without one, the server's default applies. */
+  /** The consumer for whom the request acts; by default the consumer of the key. */
   consumer?: string;
 }
 
 const Refusal = Type.Object({ error: Type.String(), details: Type.String() });
 
-/** Whether a host is this machine, which the admin key may be sent to without a flag. */
+/** Whether a host is this machine, to which the admin key is sent without a flag. */
 const isOwnMachine = hostCheck({ names: [], addresses: 'loopback' });
 
 const isOnOwnMachine = (url: string): boolean => isOwnMachine(URL.parse(url)?.host ?? null);
 
 /**
- * The key to send: the key in the variable, otherwise the admin key of the named file or of the data directory. The admin key
- * is sent to another machine only where a flag names that file or the data directory.
- * @returns null for none
- * @throws OperatorError where what a flag names has none, or a damaged one
+ * The key to send: that of the variable, or else the admin key in the named file or the data directory. The admin key is sent
+ * to another machine only if a flag names that file or the data directory.
+ * @returns null without a key
+ * @throws OperatorError if the place that a flag names has no key, or a damaged one
  */
 export function keyFor({ settings: { url, data, adminKey, hookKey }, sources }: Reading<'hooks'>): string | null {
   if (hookKey !== null) return hookKey;
@@ -47,11 +47,11 @@ export function keyFor({ settings: { url, data, adminKey, hookKey }, sources }: 
 }
 
 /**
- * The key that a peer is asked with: that of the variable, otherwise the admin key of the named file, which is sent to another
- * machine only where a flag names it.
- * @param peer the URL of the peer's API, or a directory, which is asked without a key
- * @returns null for none
- * @throws OperatorError where the file has none
+ * The key for requests to a peer: that of the variable, or else the admin key in the named file, which is sent to another
+ * machine only if a flag names the file.
+ * @param peer URL of the peer's API, or a directory, which needs no key
+ * @returns null without a key
+ * @throws OperatorError if the file has none
  */
 export function peerKeyFor(
   { settings: { peerKey, adminKey }, sources }: Reading<'check'> | Reading<'import'>,
@@ -67,19 +67,19 @@ const NOT_FOUND = 404;
 
 export interface Answer {
   status: number;
-  /** The parsed JSON body; null where the response has none, or one that is no JSON. */
+  /** The parsed JSON body; null without one. */
   body: unknown;
 }
 
 /**
  * Sends a request and reads its response, whatever the status.
- * @throws OperatorError where the server can't be reached
+ * @throws OperatorError if the server can't be reached
  */
 async function askServer(connection: Connection, method: string, path: string, body?: unknown): Promise<Answer> {
   const { url, key, consumer } = connection;
   const request: BunFetchRequestInit = {
     method,
-    // The key is for this server alone.
+    // The key is for this server only.
     redirect: 'manual',
     headers: {
       ...(body === undefined ? {} : { 'content-type': 'application/json' }),
@@ -98,15 +98,15 @@ async function askServer(connection: Connection, method: string, path: string, b
   }
 }
 
-/** The response to a request, read to its end. @throws what the connection fails with */
+/** Sends a request and reads the whole response. @throws the connection's error */
 async function sent(url: URL, request: BunFetchRequestInit) {
   const response = await directFetch(url, request);
   return { status: response.status, headers: response.headers, text: await response.text() };
 }
 
 /**
- * The body of an answer as its schema has it.
- * @throws OperatorError where it is another, as that of a server that is no Stackside
+ * Checks a response body against its schema.
+ * @throws OperatorError for another body, for example of a server that is not Stackside
  */
 export function answerOf<Schema extends TSchema>(schema: Schema, { url }: Connection, body: unknown): Static<Schema> {
   try {
@@ -114,7 +114,7 @@ export function answerOf<Schema extends TSchema>(schema: Schema, { url }: Connec
   } catch (cause) {
     if (!(cause instanceof AssertError)) throw cause;
     throw new OperatorError(
-      `${url} answers with something else than this command knows.`,
+      `${url} sent an answer that this command does not know.`,
       'Check --url: it is that of the API of a Stackside of the version of this command.',
       { cause },
     );
@@ -124,7 +124,7 @@ export function answerOf<Schema extends TSchema>(schema: Schema, { url }: Connec
 /**
  * Sends a request.
  * @returns the body of a 2xx response
- * @throws OperatorError with the server's error otherwise, or where the server can't be reached
+ * @throws OperatorError with the server's error for other responses, or if the server can't be reached
  */
 async function callServer(connection: Connection, method: string, path: string, payload?: unknown): Promise<unknown> {
   const { status, body } = await askServer(connection, method, path, payload);
@@ -143,35 +143,35 @@ function remedyFor(status: number): string {
   return 'Correct what the error names; nothing was changed.';
 }
 
-/** Sends a request of chainhooks and reads its response, as {@link askServer} does. @param path below `/chainhooks` */
+/** Sends a chainhook request and reads its response, like {@link askServer}. @param path below `/chainhooks` */
 export const ask = (connection: Connection, method: string, path: string, body?: unknown): Promise<Answer> =>
   askServer(connection, method, `/chainhooks${path}`, body);
 
-/** Sends a request of chainhooks, as {@link callServer} does. @param path below `/chainhooks` */
+/** Sends a chainhook request, like {@link callServer}. @param path below `/chainhooks` */
 export const call = (connection: Connection, method: string, path: string, payload?: unknown): Promise<unknown> =>
   callServer(connection, method, `/chainhooks${path}`, payload);
 
-/** The status of a server that lives or is ready. */
+/** Status of a server that is alive or ready. */
 const OK = 200;
 const Unready = Type.Object({ reason: Type.String() });
 
 /**
- * `stackside health`, for supervisors without an HTTP client: asks for `/health`, or for `/ready`, which knows whether the
- * index can be read and is up to date.
- * @returns the word to print where the answer is 200
- * @throws OperatorError with the server's reason otherwise, or where it can't be reached
+ * `stackside health`, for supervisors without an HTTP client: requests `/health`, or `/ready`, which checks that the index is
+ * readable and up to date.
+ * @returns the word to print if the status is 200
+ * @throws OperatorError with the server's reason for another status, or if it can't be reached
  */
 export async function askHealth(url: string, word: 'alive' | 'ready'): Promise<string> {
   const path = word === 'ready' ? '/ready' : '/health';
   const { status, body } = await askServer({ url, key: null }, 'GET', path);
   if (status === OK) return word;
   const reason = Value.Check(Unready, body) ? body.reason : `${path} answers ${status}`;
-  throw new OperatorError(`${url} is not ${word}: ${reason}.`, "Look into the server's log.");
+  throw new OperatorError(`${url} is not ${word}: ${reason}.`, "Read the server's log.");
 }
 
 /**
- * `stackside console`: prints the link on stdout, and until when it works on stderr. @throws OperatorError where the server
- * refuses
+ * `stackside console`: prints the sign-in link on stdout, and its end on stderr.
+ * @throws OperatorError if the server refuses
  */
 export async function printSignInLink(connection: Connection): Promise<void> {
   const link = answerOf(LinkResponse, connection, await callServer(connection, 'POST', LINKS));

@@ -1,4 +1,4 @@
-/** Declares commands. The flags of a command, their help and their values derive from its settings. */
+/** Declares commands. Their flags, help and values derive from their settings. */
 import { Command, Help, Option } from 'commander';
 import { lazy } from '../../base/cache.ts';
 import { OperatorError } from '../../base/errors.ts';
@@ -10,22 +10,22 @@ import { NO_JOURNAL, requireJournal, unknownVariables, unknownVariableText } fro
 
 export interface Declaration<C extends CommandName, Options, Arguments extends readonly unknown[]> {
   name: string;
-  /** One line, for the list of commands. */
+  /** One line for the list of commands. */
   summary: string;
   example?: string;
-  /** The command whose settings this one has; usually itself. */
+  /** The command whose settings this one takes; usually itself. */
   settingsOf: C;
   /** Whether stderr is a log, which then warns of unknown variables. */
   logs?: boolean;
   /** Arguments such as `<file...>`, with their help. */
   arguments?: readonly (readonly [syntax: string, help?: string])[];
-  /** Options of this command alone, which have no variable. */
+  /** Options of this command alone; they have no variables. */
   options?: readonly Option[];
   /** Runs the command. The module that does the work is imported here, so that `--help` doesn't wait for it. */
   run(reading: Reading<C>, options: Options, ...given: Arguments): Promise<void> | void;
 }
 
-/** A flag without a value. */
+/** Whether a flag takes no value. */
 const isSwitch = (flag: string): boolean => !/[<[]/.test(flag);
 
 const descriptionOf = (declared: Grouped, command: CommandName): string => {
@@ -36,14 +36,14 @@ const descriptionOf = (declared: Grouped, command: CommandName): string => {
 
 function optionOf(flag: string, declared: Grouped, command: CommandName): Option {
   const option = new Option(flag);
-  // Only help shows it.
+  // Made on demand, since only help needs it.
   const description = lazy(() => `${descriptionOf(declared, command)}\n${variableNames(declared).join(', ')}`);
   Object.defineProperty(option, 'description', { get: description });
   if (declared.repeatable === true) option.argParser((text, before?: string) => (before ? `${before} ${text}` : text));
   return option.helpGroup(`${declared.group}:`);
 }
 
-/** A setting without a flag, as help shows it. */
+/** A setting without a flag, as help prints it. */
 interface VariableHelp {
   variable: string;
   description: string;
@@ -57,10 +57,10 @@ const variablesOf = (command: CommandName): VariableHelp[] =>
     return [{ variable, description: others.length === 0 ? description : `${description}\n${others.join(', ')}` }];
   });
 
-/** Columns by which a description is indented that stands below its term. */
+/** Indentation of descriptions below their term, in columns. */
 const BELOW = 6;
 
-/** Help with the settings that only variables set. It fits into the width of the terminal, or into 80 columns. */
+/** Help that also has the settings set by variables only. It fits the width of the terminal, or 80 columns. */
 class CommandHelp extends Help {
   constructor(private readonly variables: readonly VariableHelp[]) {
     super();
@@ -78,27 +78,27 @@ class CommandHelp extends Help {
     return `${help}\n${helper.formatItemList('Set by variables only:', items, helper).join('\n')}`;
   }
 
-  /** Puts descriptions below terms that leave too little room beside them. */
+  /** Prints descriptions below terms that leave too little room beside them. */
   override formatItem(term: string, termWidth: number, description: string, helper: Help): string {
     const width = this.helpWidth ?? 80;
-    // What Commander puts around both columns: two blanks before each.
+    // Commander puts two blanks before each of both columns.
     if (width - termWidth - 4 >= this.minWidthToWrap) return super.formatItem(term, termWidth, description, helper);
     return `  ${term}\n${helper.boxWrap(description, width - BELOW).replace(/^/gm, ' '.repeat(BELOW))}`;
   }
 }
 
-/** The words by which a command is called, such as `stackside hooks add`. */
+/** The command as the user typed it, such as `stackside hooks add`. */
 const calledBy = (made: Command): string =>
   made.parent === null ? made.name() : `${calledBy(made.parent)} ${made.name()}`;
 
-/** How Commander words an error: the problem, and sometimes a similar name in brackets on a line of its own. */
+/** Commander's error texts: the problem, and sometimes a similar name in brackets on the next line. */
 const COMMANDER_ERROR = /^error: (.*?)(?:\n\((.*)\))?$/s;
 
-/** A command that answers a wrong command line as every other mistake of an operator: with the problem and a remedy. */
+/** A command that reports wrong command lines like all errors of the operator: with the problem and a remedy. */
 export class OwnCommand extends Command {
-  /** The example in its help; null where its declaration has none. */
+  /** The example in its help; null without one. */
   example: string | null = null;
-  /** The command whose settings it has; null for none. */
+  /** The command whose settings it takes; null for none. */
   settingsOf: CommandName | null = null;
 
   override createCommand(name?: string): OwnCommand {
@@ -120,7 +120,7 @@ export class OwnCommand extends Command {
   }
 }
 
-/** Runs a command on its data directory. @throws OperatorError where a file or disk causes a failure */
+/** Runs a command on its data directory. @throws OperatorError if a file or disk fails */
 async function onData(data: string | null, work: () => Promise<void> | void): Promise<void> {
   try {
     await work();
@@ -135,8 +135,7 @@ interface SettingFlag {
 }
 
 /**
- * The settings given on the command line. Commander's own values for flags that weren't given are left out (true for
- * each `--no-x`).
+ * The settings given on the command line, without the values that Commander sets for other flags (true for each `--no-x`).
  */
 const givenBy = (made: Command, flags: readonly SettingFlag[]): Record<string, unknown> =>
   Object.fromEntries(
@@ -146,20 +145,20 @@ const givenBy = (made: Command, flags: readonly SettingFlag[]): Record<string, u
       .map(([setting, attribute]) => [setting, made.getOptionValue(attribute)]),
   );
 
-/** Declares a command: keeps the types of its settings, options and arguments. */
+/** Declares a command, and infers the types of its settings, options and arguments. */
 export const command = <C extends CommandName, Options = unknown, Arguments extends readonly unknown[] = []>(
   declared: Declaration<C, Options, Arguments>,
 ): Declaration<C, Options, Arguments> => declared;
 
-/** Warns on stderr of variables that look like settings and are none. */
+/** Warns on stderr of variables that look like settings but aren't. */
 function warnOfUnknownVariables(): void {
   for (const unknown of unknownVariables(process.env)) process.stderr.write(`${unknownVariableText(unknown)}\n`);
 }
 
-/** The commands that write a journal, and took a flag to keep none. */
+/** The commands that write a journal, and formerly accepted a flag to write none. */
 const writing: ReadonlySet<CommandName> = new Set(['serve', 'demo', 'import']);
 
-/** Adds a command to those of the program, or of another command. */
+/** Adds a command to the program, or to another command. */
 export function addCommand<C extends CommandName, Options, Arguments extends readonly unknown[]>(
   parent: OwnCommand,
   declared: Declaration<C, Options, Arguments>,
@@ -181,7 +180,7 @@ export function addCommand<C extends CommandName, Options, Arguments extends rea
   made.settingsOf = settingsOf;
 
   made.action(async (...received: unknown[]) => {
-    // Commander passes the arguments, then the options and the command.
+    // Commander passes the arguments, the options and the command.
     const given = received.slice(0, -2) as unknown as Arguments;
     if (writes) requireJournal(made.getOptionValue('journal') === false, process.env);
     const reading = readSettingsOf(settingsOf, givenBy(made, flags), process.env);
@@ -192,8 +191,8 @@ export function addCommand<C extends CommandName, Options, Arguments extends rea
 }
 
 /**
- * Lets an option read its value from a text.
- * @param accepts the accepted values in words, to follow "It must be"
+ * Makes an option parse its value.
+ * @param accepts description of accepted values, to follow "It must be"
  * @param read returns undefined for a text that is not accepted
  * @returns the option
  */
@@ -204,14 +203,14 @@ export const checked = <T>(option: Option, accepts: string, read: (text: string)
     return value;
   });
 
-/** The longest time that an option may name, in seconds: a day. A timer of more than 24 days would end at once. */
+/** Maximum of options in seconds: a day. Timers of more than 24 days would end at once. */
 export const LONGEST_SECONDS = 86_400;
 
 /**
- * An option that takes a whole number.
- * @param least the smallest number that is accepted
- * @param fallback where it isn't given; undefined for none
- * @param most the greatest number that is accepted
+ * An option with a whole number.
+ * @param least minimum
+ * @param fallback default; undefined for none
+ * @param most maximum
  */
 export function numberOption(
   flag: string,
@@ -227,17 +226,17 @@ export function numberOption(
   }).default(fallback);
 }
 
-/** An option that takes one of a few words. */
+/** An option with one of a few words. */
 export const choiceOption = (flag: string, help: string, words: readonly string[]): Option =>
   checked(new Option(flag, help).choices(words), `one of ${words.join(', ')}`, (text) =>
     words.find((word) => word === text),
   );
 
-/** An option that is given or not. */
+/** An option without a value. */
 export const switchOption = (flag: string, help: string): Option => new Option(flag, help).default(false, 'off');
 
 export type OutputFormat = 'text' | 'json';
 
-/** The option that chooses between text for people and JSON for programs. */
+/** The option for text or JSON output. */
 export const formatOption = (help: string): Option =>
   choiceOption('--format <format>', help, ['text', 'json']).default('text');

@@ -7,12 +7,12 @@ import { EXIT, hasCode, OperatorError } from '../../base/errors.ts';
 import { wholeFile } from '../../base/files.ts';
 import { onFile, operatorErrorOf } from '../../base/system-errors.ts';
 
-/** Whether the reader of the output closed it, as `head` does after some lines. */
+/** Whether the output's reader closed it, as `head` does after some lines. */
 export const closedOutput = (error: unknown): boolean => hasCode(error, 'EPIPE');
 
 /**
- * Sees to it that a command goes on where nobody reads what it prints, and ends with two lines where its output can't be
- * written. Without it either would end in a stack trace. Once for the process.
+ * Handles errors of stdout for the whole process: a command continues when its reader is gone, and ends with an error of two
+ * lines, not a stack trace, when its output can't be written.
  */
 export function guardOutput(): void {
   process.stdout.on('error', (error) => {
@@ -21,24 +21,24 @@ export function guardOutput(): void {
     if (known === null) throw error;
     printError(known);
   });
-  // There is nowhere left to say it.
+  // Errors of stderr can't be reported.
   process.stderr.on('error', () => {});
 }
 
-/** Milliseconds after which a reader that has no room is tried again. */
+/** Milliseconds until a full pipe is tried again. */
 const FULL_MS = 5;
 
-/** How {@link writeNow} reaches stdout and waits; tests give others. */
+/** Stdout as {@link writeNow} uses it; tests replace it. */
 interface Stdout {
-  /** Writes some of the bytes. @returns how many */
+  /** Writes some of the bytes. @returns their number */
   write(bytes: Uint8Array): number;
   wait(): void;
 }
 const stdout: Stdout = { write: (bytes) => writeSync(1, bytes), wait: () => Bun.sleepSync(FULL_MS) };
 
 /**
- * Writes all of a text to stdout before it returns, for commands that give the event loop no turn. It waits while a pipe is
- * full, and does nothing where nobody reads any more.
+ * Writes all of a text to stdout before it returns, for commands that don't yield to the event loop. Waits while a pipe is full,
+ * and does nothing once the reader is gone.
  */
 export function writeNow(text: string, { write, wait }: Stdout = stdout): void {
   for (let rest = Buffer.from(text); rest.length > 0; ) {
@@ -46,22 +46,21 @@ export function writeNow(text: string, { write, wait }: Stdout = stdout): void {
       rest = rest.subarray(write(rest));
     } catch (error) {
       if (closedOutput(error)) return;
-      // A pipe whose reader is behind.
+      // The pipe is full.
       if (!hasCode(error, 'EAGAIN')) throw error;
       wait();
     }
   }
 }
 
-/** Prints an error as two lines on stderr and sets the exit code. */
+/** Prints an error in two lines on stderr and sets the exit code. */
 export function printError(error: OperatorError): void {
   process.stderr.write(printableText(`${error.message}\n${error.remedy}\n`));
   process.exitCode = error.exitCode;
 }
 
 /**
- * The compressors for a file, chosen by the end of its name. Zstandard gets a checksum, so that a reader notices a
- * changed byte.
+ * The compressors for a file, by the suffix of its name. Zstandard gets a checksum, so that readers detect changed bytes.
  */
 const compressors = (file: string): NodeJS.ReadWriteStream[] => {
   if (file.endsWith('.gz')) return [createGzip()];
@@ -69,7 +68,7 @@ const compressors = (file: string): NodeJS.ReadWriteStream[] => {
   return [];
 };
 
-/** What is written: texts, or a stream of bytes. */
+/** Texts, or a stream of bytes. */
 type Content = Iterable<string> | Readable;
 
 const streamOf = (content: Content): Readable => (content instanceof Readable ? content : Readable.from(content));
@@ -82,7 +81,7 @@ async function writeTo(target: Writable, file: string, content: Content): Promis
   }
 }
 
-/** Writes a file under a temporary name and renames it. A failure or a signal removes the temporary file. */
+/** Writes a temporary file and renames it. A failure or a signal removes the temporary file. */
 async function writeWhole(file: string, open: () => Content): Promise<void> {
   const whole = wholeFile(file);
   try {
@@ -94,7 +93,7 @@ async function writeWhole(file: string, open: () => Content): Promise<void> {
   }
 }
 
-/** The kind of file at an output path: a pipe or device is written to, not replaced. */
+/** What exists at an output path. Pipes and devices are written to, not replaced. */
 function whatIsAt(file: string): 'nothing' | 'file' | 'device' {
   const found = onFile(file, () => statSync(file, { throwIfNoEntry: false }));
   if (found?.isDirectory()) throw new OperatorError(`${file} is a directory.`, 'Give the path of a file.');
@@ -102,7 +101,7 @@ function whatIsAt(file: string): 'nothing' | 'file' | 'device' {
   return found.isFile() ? 'file' : 'device';
 }
 
-/** Adds line ends, and counts the lines that were consumed. */
+/** Adds line ends, and counts the lines that were read. */
 function counted(lines: Iterable<string>): { ended: Iterable<string>; count(): number } {
   let count = 0;
   function* ended(): Generator<string> {
@@ -115,9 +114,9 @@ function counted(lines: Iterable<string>): { ended: Iterable<string>; count(): n
 }
 
 /**
- * Writes a file, compressed if its name ends in .gz or .zst. A file that is there stays as it is until the new one is whole.
- * @param open begins the content, once the file is known to be one that can be written
- * @throws OperatorError where it can't be written, or is there and may not be replaced
+ * Writes a file, compressed if its name ends in .gz or .zst. An existing file is replaced only once the new one is complete.
+ * @param open begins the content, once the path was checked
+ * @throws OperatorError if it can't be written, or exists and must not be replaced
  */
 export async function writeFile(file: string, open: () => Content, overwrite: boolean): Promise<void> {
   const found = whatIsAt(file);
@@ -129,9 +128,9 @@ export async function writeFile(file: string, open: () => Content, overwrite: bo
 }
 
 /**
- * Writes lines to a file as {@link writeFile} does, and says on stderr how many.
- * @param lines without their ends
- * @throws OperatorError where it can't be written, or is there and may not be replaced
+ * Writes lines to a file like {@link writeFile}, and prints their number on stderr.
+ * @param lines without line ends
+ * @throws OperatorError if it can't be written, or exists and must not be replaced
  */
 export async function writeLines(file: string, lines: Iterable<string>, overwrite: boolean): Promise<void> {
   const { ended, count } = counted(lines);
@@ -160,9 +159,9 @@ export async function print(content: Content): Promise<void> {
 }
 
 /**
- * Runs work; a signal meanwhile ends the process with {@link EXIT.interrupted}.
- * @param leave brings files in order before the process ends; called by a signal alone
- * @throws what the work throws
+ * Runs work; a signal ends the process with {@link EXIT.interrupted}.
+ * @param leave cleans up files before the process ends; called after a signal only
+ * @throws the error of the work
  */
 export async function interruptible<T>(leave: () => void, work: () => Promise<T>): Promise<T> {
   const interrupted = () => {
@@ -177,11 +176,11 @@ export async function interruptible<T>(leave: () => void, work: () => Promise<T>
   }
 }
 
-/** Texts from elsewhere on a terminal. */
+/** Text from other sources on a terminal. */
 
-/** Control characters, which would let a text from elsewhere draw on the terminal. */
+/** Control characters, with which text from other sources could control the terminal. */
 // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is looked for
 const CONTROL = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f]/g;
 
-/** A text without control characters other than tabs and line ends. */
+/** Replaces control characters other than tabs and line ends. */
 export const printableText = (text: string): string => text.replaceAll(CONTROL, '?');

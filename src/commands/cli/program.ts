@@ -1,4 +1,4 @@
-/** The command line, a table of contents: one line per command. */
+/** The command line: one line per command. */
 import { EXIT } from '../../base/errors.ts';
 import type { CommandName } from '../../settings/setting.ts';
 import { addClusterCommands } from '../cluster/commands.ts';
@@ -19,7 +19,7 @@ import { demo, devnet, health, openConsole, serve, showSettings } from '../serve
 import { addCommand, type Declaration, OwnCommand } from './command.ts';
 import { serverVersion } from './this-program.ts';
 
-/** The exit codes of all commands, with their meaning. */
+/** The exit codes of all commands, with their meanings. */
 export const exitCodes: readonly (readonly [code: number, meaning: string])[] = [
   [0, 'success, or stopped by a signal'],
   [EXIT.operator, 'a problem that only you can resolve; the second line says how'],
@@ -35,7 +35,7 @@ ${exitCodes.map(([code, meaning]) => `  ${String(code).padEnd(3)}  ${meaning}`).
 Example:
   stackside demo`;
 
-/** A command of the program, with those below it. */
+/** A command with its subcommands. */
 interface Listed {
   name: string;
   add(program: OwnCommand): void;
@@ -67,9 +67,9 @@ const commands: readonly Listed[] = [
 ];
 
 /**
- * The program. Parsing the command line runs a command, and throws instead of ending the process.
- * @param first the first argument of the command line. Where it names a command, the program has no other one: nobody
- * would see it, and a start is quicker without the options of all
+ * Makes the program. Parsing the command line runs a command, and throws instead of ending the process.
+ * @param first the first argument of the command line. If it names a command, only that one is added, since making the options
+ *   of all would slow down the start
  */
 export function createProgram(first?: string): OwnCommand {
   const program = new OwnCommand('stackside')

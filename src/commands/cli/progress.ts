@@ -6,12 +6,12 @@ import type { Ingest } from '../../store/ingest/ingest.ts';
 export interface Progress {
   rows: number;
   height: number;
-  /** Bytes of the file read, and its size where that is known. */
+  /** Bytes read from the file; `size` has all of them, if known. */
   read: number;
   size: number | null;
 }
 
-/** What lines are drawn on. */
+/** A stream for progress lines. */
 export interface Output {
   isTTY?: boolean;
   write(text: string): unknown;
@@ -48,17 +48,17 @@ export function progressLines(output: Output, now: () => number = systemClock.mo
       const time = now();
       if (time - last >= interval) write(line((time - start) / 1000), time);
     },
-    /** Draws a line for a step that begins and can't draw any until it ends. */
+    /** Draws a line for a step that can't draw another before it ends. */
     begin(text: string): void {
       write(text, now());
     },
-    /** Makes room for other output; on a terminal, the next line is drawn at once. */
+    /** Clears the line for other output; on a terminal, the next one is drawn at once. */
     erase(): void {
       if (drawn) output.write(ERASE);
       drawn = false;
       if (output.isTTY === true) last = Number.NEGATIVE_INFINITY;
     },
-    /** Leaves the line as it is. */
+    /** Ends the line. */
     done(): void {
       if (drawn) output.write('\n');
     },
@@ -89,11 +89,11 @@ export function sizeText(bytes: number): string {
   return `${(bytes / 1000 ** unit).toFixed(unit === 0 ? 0 : 1)} ${UNITS[unit]}`;
 }
 
-/** Reports how many bytes of a known number are done. @param now a monotonic clock, in milliseconds */
+/** Reports how many of all bytes are done. @param now a monotonic clock, in milliseconds */
 export function sizeReport(what: string, output: Output, now: () => number = systemClock.monotonic) {
   const lines = progressLines(output, now);
   return {
-    /** @param before what was done when the work began, which says nothing of its rate */
+    /** @param before bytes done before this run, which don't count for the rate */
     update({ done, all, before }: { done: number; all: number; before: number }): void {
       lines.draw((seconds) => {
         const rate = (done - before) / seconds;
@@ -125,10 +125,10 @@ export function spanText(seconds: number): string {
   return words.join(' ');
 }
 
-/** An index of a file of fewer bytes is made within a moment, and not worth a line. */
+/** Bytes of a file above which making its indexes takes long enough for progress lines. */
 const LARGE_FILE = 200_000_000;
 
-/** Draws a line for each secondary index that a load made without them leaves to its end. */
+/** Draws a line for each secondary index that is made at the end of an import. */
 export function secondaryIndexReport(output: Output = process.stderr) {
   const lines = progressLines(output);
   return {
@@ -140,8 +140,8 @@ export function secondaryIndexReport(output: Output = process.stderr) {
 }
 
 /**
- * Makes the indexes at the end of an import. Signals are not handled meanwhile: while SQLite works no handler would run, and
- * a process that ends at once leaves the file with each index whole or without it.
+ * Makes the secondary indexes at the end of an import. Signals are not handled meanwhile: no handler could run while SQLite
+ * works, and if the process is killed, each index is either complete or missing.
  * @throws SQLiteError
  */
 export function makeSecondaryIndexes(ingest: Ingest): void {

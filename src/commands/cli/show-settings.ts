@@ -1,4 +1,4 @@
-/** `stackside settings`: what is in force, and where each value comes from. */
+/** `stackside settings`: the values in use, and their sources. */
 import { type Reading, type SettingName, settingsOfCommand } from '../../settings/config.ts';
 import { absentText, jsonValue, printedName, printedValue } from '../../settings/describe.ts';
 import type { Source } from '../../settings/setting.ts';
@@ -28,7 +28,7 @@ const rowsOf = ({ settings, sources }: Reading<'serve'>): Row[] =>
 
 const sourceText = (source: Source): string => source?.name ?? 'default';
 
-/** The maximum width of the column of values, which longer values exceed on their own. */
+/** Maximum width of the values' column; only longer values exceed it. */
 const WIDEST_VALUE = 40;
 
 function tableOf(rows: readonly Row[]): string {
@@ -45,8 +45,7 @@ function tableOf(rows: readonly Row[]): string {
 }
 
 /**
- * JSON with, for each setting, the value, its source (`flag`, `variable` or `default`), and the name of the flag or
- * variable.
+ * JSON with the value of each setting, its source (`flag`, `variable` or `default`), and the name of the flag or variable.
  */
 const jsonOf = (rows: readonly Row[]): string =>
   `${JSON.stringify(
@@ -62,7 +61,7 @@ const jsonOf = (rows: readonly Row[]): string =>
     2,
   )}\n`;
 
-/** Prints the settings of a server. A secret is printed as `<set>`. */
+/** Prints a server's settings. A secret is printed as `<set>`. */
 export function printSettings(reading: Reading<'serve'>, format: SettingsFormat): void {
   const rows = rowsOf(reading);
   process.stdout.write(format === 'json' ? jsonOf(rows) : tableOf(rows));

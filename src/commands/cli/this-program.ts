@@ -1,6 +1,6 @@
 /**
- * The version of this program, whose branch and commit `build.ts` sets for a compiled executable, and how the program runs a
- * command of its own in another process.
+ * The version of this program, whose branch and commit `build.ts` sets in a compiled executable; and running a command of this
+ * program in another process.
  */
 import { setPriority } from 'node:os';
 import manifest from '../../../package.json' with { type: 'json' };
@@ -9,36 +9,36 @@ import { versionText } from '../../http/respond.ts';
 declare const STACKSIDE_BRANCH: string | undefined;
 declare const STACKSIDE_COMMIT: string | undefined;
 
-/** The version text in the `X-API-Version` header, in `server_version` and of `--version`. */
+/** The version in the `X-API-Version` header, in `server_version` and in `--version`. */
 export const serverVersion = versionText(
   manifest.version,
   typeof STACKSIDE_BRANCH === 'undefined' ? 'source' : STACKSIDE_BRANCH,
   typeof STACKSIDE_COMMIT === 'undefined' ? 'local' : STACKSIDE_COMMIT,
 );
 
-/** A command that runs. */
+/** A running command. */
 export interface OwnProcess {
-  /** The lines that it prints. */
+  /** Its lines on stdout. */
   lines: AsyncIterable<string>;
-  /** Resolves once it ended: to its exit code, null where a signal ended it, and to what it wrote to stderr. */
+  /** Resolves at its end, with its exit code (null after a signal) and its stderr. */
   ended: Promise<{ code: number | null; errors: string }>;
-  /** Ends it at once. */
+  /** Kills it. */
   kill(): void;
 }
 
 /** @param args the command and its options */
 export type StartOwnProcess = (args: readonly string[]) => OwnProcess;
 
-/** What starts this program: the executable, or Bun with the source. */
+/** The command line of this program: the executable, or Bun with the source. */
 export const program = (): string[] =>
   typeof STACKSIDE_COMMIT === 'undefined'
     ? [process.execPath, '--no-env-file', new URL('../../main.ts', import.meta.url).pathname]
     : [process.execPath];
 
-/** The niceness of a process that must not be in the way of the server. */
+/** Niceness of processes that must not slow down the server. */
 const LOW_PRIORITY = 10;
 
-/** The whole lines of a stream: a process that is ended may leave a part of one. */
+/** The complete lines of a stream; a killed process may leave a partial one. */
 async function* linesOf(stream: ReadableStream<Uint8Array>): AsyncGenerator<string> {
   const decoder = new TextDecoder();
   let rest = '';

@@ -43,7 +43,7 @@ import { clusterStatusJson } from './host.ts';
 
 type ClusterSettings = SettingsOf<'cluster'>;
 
-/** Runs a command against the engine. @throws OperatorError; PassingError where the engine fails */
+/** Runs work on the log's engine. @throws OperatorError; PassingError if the engine fails */
 async function onEngine<T>(settings: ClusterSettings, work: (access: EngineAccess) => Promise<T>): Promise<T> {
   if (settings.cluster === null) {
     throw new OperatorError('No shared log is named.', 'Give --cluster or STACKSIDE_CLUSTER.');
@@ -60,7 +60,7 @@ async function onEngine<T>(settings: ClusterSettings, work: (access: EngineAcces
   }
 }
 
-/** Runs a function with the journal of a data directory; null where it has none yet. */
+/** Runs a function with the journal of a data directory; null without a journal. */
 async function withJournal<T>(data: string, work: (journal: JournalReader | null) => Promise<T>): Promise<T> {
   const journal = existsSync(journalPath(data)) ? openWholeJournal(data) : null;
   try {
@@ -70,7 +70,7 @@ async function withJournal<T>(data: string, work: (journal: JournalReader | null
   }
 }
 
-/** Names the chain of a data directory in the log. @throws OperatorError where the log is that of another chain */
+/** Sets the log's chain to that of a data directory. @throws OperatorError if the log is of another chain */
 async function requireChain(log: PostgresLog, data: string): Promise<void> {
   const chainId = existsSync(indexPath(data)) ? directoryStatus(data).chain_id : null;
   if (chainId === null) return;
@@ -79,8 +79,8 @@ async function requireChain(log: PostgresLog, data: string): Promise<void> {
 }
 
 /**
- * Removes a log from before version 0.1.0, so that it is begun anew.
- * @throws OperatorError where the journal of the data directory doesn't hold what the log holds
+ * Removes a log from before version 0.1.0, so that a new one can be made.
+ * @throws OperatorError if the journal of the data directory lacks entries of the log
  */
 async function removeEarlier(access: EngineAccess, data: string): Promise<void> {
   if (!(await isEarlierLog(access))) return;
@@ -95,13 +95,13 @@ async function removeEarlier(access: EngineAccess, data: string): Promise<void> 
       );
     }
     await dropTables(access);
-    process.stdout.write('The shared log was from before version 0.1.0, and is begun anew.\n');
+    process.stdout.write('The shared log was from before version 0.1.0, and was replaced by a new one.\n');
   });
 }
 
 /**
- * Makes the tables of the shared log where they are missing, and appends what the log lacks of the journal of the data
- * directory. A run that ended early is continued by the next.
+ * Creates missing tables of the shared log, and appends the journal's entries that the log lacks. An interrupted run is
+ * continued by the next.
  * @throws OperatorError
  */
 export async function initCluster(settings: ClusterSettings): Promise<void> {
@@ -133,7 +133,7 @@ export async function initCluster(settings: ClusterSettings): Promise<void> {
   });
 }
 
-/** Verifies every entry of the log, with its progress on stderr. @returns what is wrong */
+/** Verifies every entry of the log, with progress on stderr. @returns the faults */
 async function verifyLog(log: PostgresLog): Promise<{ verified: number; faults: LogFault[] }> {
   const { id: last } = await log.head();
   const draw = filling(last, 'entries verified');
@@ -147,7 +147,7 @@ async function verifyLog(log: PostgresLog): Promise<{ verified: number; faults: 
   return { verified: at.id, faults };
 }
 
-/** Gives the log the entries that it lacks before others. @throws OperatorError where it stays unsound */
+/** Gives the log missing entries before its newest one. @throws OperatorError if it stays unsound */
 async function mendLog(log: PostgresLog, journal: JournalReader): Promise<void> {
   const { faults } = await verifyLog(log);
   for (const fault of faults) {
@@ -160,9 +160,9 @@ async function mendLog(log: PostgresLog, journal: JournalReader): Promise<void> 
 }
 
 /**
- * Makes the key of a data directory that of all hosts; a directory without one gets one.
- * @returns its file
- * @throws OperatorError where it can't be used
+ * The key file in a data directory for all hosts to share; creates it if there is none.
+ * @returns its path
+ * @throws OperatorError if it can't be used
  */
 function sharedKey(place: KeyLocation): string {
   const { data, clusterKey } = place;
@@ -187,7 +187,7 @@ function sharedKey(place: KeyLocation): string {
   return file;
 }
 
-/** Reports on stderr how far the log was gone through. @param last the number of the last entry @param what in words */
+/** Reports progress through the log on stderr. @param last number of the last entry @param what noun for the entries */
 function filling(last: number, what = 'entries'): (id: number) => void {
   const lines = progressLines(process.stderr);
   let first: number | null = null;
@@ -206,13 +206,13 @@ function filling(last: number, what = 'entries'): (id: number) => void {
 /** Options of a report. */
 export interface ReportOptions {
   format: OutputFormat;
-  /** Whether every entry of the log is read, and compared with its chain value. */
+  /** Whether to verify the chain value of every entry. */
   verify: boolean;
 }
 
 /**
- * Prints where the log and its hosts stand, and on stderr what an operator should know.
- * @returns whether nothing is wrong with the entries, as far as they were verified
+ * Prints the status of the log and its hosts, and on stderr warnings for the operator.
+ * @returns whether no faults were found in the entries that were verified
  * @throws OperatorError
  */
 export async function reportCluster(settings: ClusterSettings, { format, verify }: ReportOptions): Promise<boolean> {
@@ -236,7 +236,7 @@ export async function reportCluster(settings: ClusterSettings, { format, verify 
   return isSound;
 }
 
-/** What a verification came to, in lines for people. */
+/** The result of a verification, as lines of text. */
 function verificationLines({ verified, faults }: { verified: number; faults: readonly LogFault[] }): string[] {
   const named = ({ first, last }: LogFault): string =>
     first === last ? `entry ${first}` : `each from ${first} to ${last}`;
@@ -246,21 +246,21 @@ function verificationLines({ verified, faults }: { verified: number; faults: rea
   ];
 }
 
-/** A line of the report, with its name in a column of its own. */
+/** A line of the report, with the name in a column of its own. */
 const line = (name: string, text: string): string => `${name.padEnd(14)} ${text}`;
 
 const ago = (seconds: number): string => (seconds < 60 ? `${seconds.toFixed(1)} s ago` : `${duration(seconds)} ago`);
 
-/** How far an entry is behind the head, in words. */
+/** The lag of an entry behind the head, as text. */
 const behind = (head: number, entry: number): string => (entry >= head ? 'up to date' : `${head - entry} behind`);
 
-/** Where a host was when it reported; entries that came since are no lag. */
+/** The position of a host at its last report. Entries after the report don't count as lag. */
 function hostText(head: number, { entry, version, seconds, lagSeconds }: SeenHost): string {
   const lag = lagSeconds === 0 ? 'up to date' : `${behind(head, entry)} for ${duration(lagSeconds)}`;
   return `entry ${entry}, ${lag}, ${version}, seen ${ago(seconds)}`;
 }
 
-/** The status of a cluster in lines for people. @param data the data directory whose journal was compared */
+/** The status of a cluster as lines of text. @param data the data directory whose journal was compared */
 export function clusterLines(status: ClusterStatus, data: string): string[] {
   const { chainId, head, bytes, hosts, leases, directory, engine } = status;
   const width = Math.max(0, ...hosts.map(({ name }) => name.length));

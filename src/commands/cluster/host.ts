@@ -1,4 +1,4 @@
-/** Makes a serving process a host of a cluster by its settings, and the JSON of a cluster's state. */
+/** Joins a serving process to a cluster by its settings; and the JSON of a cluster's status. */
 import { hostname } from 'node:os';
 import type { Registry } from 'prom-client';
 import type { ClusterLog, HostsState } from '../../api/stackside/server.ts';
@@ -26,27 +26,27 @@ import { serverVersion } from '../cli/this-program.ts';
 const REPORT_MS = 5_000;
 
 /**
- * Seconds without an answer of the log after which a host may be as far behind as it will, for all it knows. A host looks
- * at the log every few seconds, and readers should not lose all hosts while a standby takes over.
+ * Seconds without an answer of the log after which a host is not ready, since its lag is unknown. A host asks the log every few
+ * seconds, but readers should not lose all hosts while a standby takes over.
  */
 const MOST_SILENT_SECONDS = 60;
 
-/** A cluster's log that was opened. */
+/** An opened log of a cluster. */
 export interface OpenedLog {
   log: SharedLog;
-  /** Writes this host's report, for people who look at the cluster. @throws LogUnavailableError, LogUnknownOutcomeError */
+  /** Writes this host's report, for operators. @throws LogUnavailableError, LogUnknownOutcomeError */
   report(host: HostReport, isFirst: boolean): Promise<HostAnswer>;
   /** The status of the log and its hosts. @throws LogUnavailableError, OperatorError */
   status(): Promise<ClusterStatus>;
   leases: LeaseEngine;
-  /** Ranges of entries that the log lacks before its newest one. @throws LogUnavailableError */
+  /** Ranges of entries that are missing before the log's newest one. @throws LogUnavailableError */
   missing(): Promise<{ first: number; last: number }[]>;
 }
 
-/** Opens the log of a cluster. @throws OperatorError where it is none, or of another version */
+/** Opens the log of a cluster. @throws OperatorError if there is none, or its version differs */
 export type OpenLog = (url: string, options: { prefix: string; clock: Clock }) => Promise<OpenedLog>;
 
-/** Opens the log in PostgreSQL, whose client is loaded for that. */
+/** Opens the log in PostgreSQL; loads its client on demand. */
 export const openClusterLog: OpenLog = async (url, options) => {
   const [{ openPostgresLog }, { clusterStatus, missingEntries, writeReport }, { postgresLeases }] = await Promise.all([
     import('../../store/log/postgres-log.ts'),
@@ -63,19 +63,19 @@ export const openClusterLog: OpenLog = async (url, options) => {
   };
 };
 
-/** A process that is a host of a cluster. */
+/** This process as a host of a cluster. */
 export interface ServedCluster extends Pick<ClusterHost, 'receive' | 'commander' | 'state' | 'caughtUp' | 'start'> {
-  /** Where this host stands. */
+  /** The status of this host. */
   host(): NonNullable<HostsState['host']>;
-  /** Where all hosts stand, as far as the log can be asked. */
+  /** The status of all hosts, if the log can be read. */
   hosts(): Promise<HostsState>;
-  /** The lease to deliver chainhooks, which is asked for once somebody starts it; null where this host only reads. */
+  /** The lease for delivering chainhooks, requested once it is started; null if this host only reads. */
   deliveries: LeaseKeeper | null;
-  /** Why answers are too old to be given; null where they aren't. */
+  /** Why this host lags too far to answer; null if it doesn't. */
   behind(): string | null;
-  /** Resolves with what ended the host, which only the operator can mend. */
+  /** Resolves with the error that ended the host; only the operator can resolve it. */
   failed: Promise<OperatorError>;
-  /** Follows the log no more, and closes it. */
+  /** Stops following the log, and closes it. */
   stop(): Promise<void>;
 }
 
@@ -87,7 +87,7 @@ function reasonOf({ position, head, silentSeconds }: ClusterState, most: number)
   return `behind the cluster's log: entry ${position} of ${head}`;
 }
 
-/** The log with its hosts, or why it can't be asked. */
+/** The log with its hosts, or why it can't be read. */
 async function askedLog({ status }: OpenedLog): Promise<Pick<HostsState, 'log' | 'problem'>> {
   try {
     return { log: clusterLogJson(await status()), problem: null };
@@ -97,10 +97,10 @@ async function askedLog({ status }: OpenedLog): Promise<Pick<HostsState, 'log' |
   }
 }
 
-/** Seconds by which the clock of a host may differ from that of PostgreSQL: webhooks are signed with the host's time. */
+/** Maximum difference between a host's clock and PostgreSQL's, in seconds: webhooks are signed with the host's time. */
 const MOST_CLOCK_DIFFERENCE = 10;
 
-/** Reports this host from time to time. @returns what ends that */
+/** Reports this host at intervals. @returns a function that ends the reports */
 function reporting({ report }: OpenedLog, clock: Clock, current: () => HostReport, say: Log): () => Promise<void> {
   let underWay: Promise<void> | null = null;
   let isFirst = true;
@@ -111,7 +111,7 @@ function reporting({ report }: OpenedLog, clock: Clock, current: () => HostRepor
       said.name = true;
       say({ event: 'host_name_shared', name, remedy: 'Give each host a --host-name of its own.' });
     }
-    // The answer was made between the question and now.
+    // PostgreSQL read its clock between the request and now.
     const seconds = now < asked ? (now - asked) / 1_000 : Math.max(0, (now - clock.now()) / 1_000);
     if (Math.abs(seconds) <= MOST_CLOCK_DIFFERENCE) {
       said.clock = false;
@@ -130,7 +130,7 @@ function reporting({ report }: OpenedLog, clock: Clock, current: () => HostRepor
       isFirst = false;
       judge(answer, host, asked);
     } catch (error) {
-      // Only people read reports: the next one comes, and the host itself logs that the log is unavailable.
+      // The reports are for people; the host itself logs that the log is unavailable, and another report follows.
       if (!(error instanceof LogUnavailableError || error instanceof LogUnknownOutcomeError)) throw error;
     } finally {
       underWay = null;
@@ -157,7 +157,7 @@ export interface JoinOptions {
   log: Log;
 }
 
-/** Refuses settings that no host of a cluster can have. @throws OperatorError */
+/** Refuses settings that a host of a cluster can't have. @throws OperatorError */
 export function requireHost({ journalKeep, cluster }: Pick<Settings, 'journalKeep' | 'cluster'>): void {
   if (cluster === null) return;
   if (journalKeep !== null) {
@@ -169,8 +169,8 @@ export function requireHost({ journalKeep, cluster }: Pick<Settings, 'journalKee
 }
 
 /**
- * Refuses data of a public backup, which lack what commands of the log made, unless the log began with such data.
- * @throws OperatorError where the journal withholds an entry that the log has, PassingError where the log can't be asked
+ * Refuses data of a public backup, which lack the effects of commands in the log, unless the log began with such data.
+ * @throws OperatorError if the journal withholds an entry that the log has, PassingError if the log can't be read
  */
 async function requireNothingWithheld(directory: string, log: SharedLog): Promise<void> {
   const last = lastWithheldIn(directory);
@@ -190,8 +190,8 @@ async function requireNothingWithheld(directory: string, log: SharedLog): Promis
 }
 
 /**
- * Holds the host to the chain of the log. Where the log is away, the host finds out before it reads or appends.
- * @throws OtherChainError where the settings or the data say another
+ * Holds the host to the chain of the log. If the log is unavailable, the host checks before it reads or appends.
+ * @throws OtherChainError if the settings or the data are of another chain
  */
 async function requireLogsChain({ chainId, holdTo }: Ingest, log: SharedLog): Promise<void> {
   try {
@@ -206,8 +206,8 @@ async function requireLogsChain({ chainId, holdTo }: Ingest, log: SharedLog): Pr
 }
 
 /**
- * Opens the cluster's log; nothing is followed before `start`.
- * @returns null where the settings name no cluster
+ * Opens the cluster's log; the host follows it after `start`.
+ * @returns null if the settings name no cluster
  * @throws OperatorError
  */
 export async function joinCluster(options: JoinOptions): Promise<ServedCluster | null> {
@@ -269,7 +269,7 @@ export async function joinCluster(options: JoinOptions): Promise<ServedCluster |
   };
 }
 
-/** A log with its hosts. */
+/** The JSON of a log with its hosts. */
 const clusterLogJson = ({ chainId, head, bytes, hosts, leases, engine }: ClusterStatus): ClusterLog => ({
   chain_id: chainId,
   head: { entry: head.id, chain: toHex(head.chain) },
@@ -294,13 +294,13 @@ const clusterLogJson = ({ chainId, head, bytes, hosts, leases, engine }: Cluster
   warnings: engine.warnings,
 });
 
-/** What `stackside cluster status` prints: the log, and where a data directory stands that was compared with it. */
+/** The JSON of `stackside cluster status`: the log, and the position of the data directory that was compared. */
 export const clusterStatusJson = (status: ClusterStatus) => ({
   ...clusterLogJson(status),
   directory: status.directory,
 });
 
-/** Makes the JSON of this host. @param deliveries what it knows of the lease to deliver; null where it only reads */
+/** The JSON of this host. @param deliveries its status of the lease to deliver; null if it only reads */
 const hostJson = (
   name: string,
   { position, head, lagSeconds, reachable, conflicts, healed }: ClusterState,

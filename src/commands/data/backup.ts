@@ -15,24 +15,24 @@ import type { SettingsOf } from '../../settings/config.ts';
 import { sizeReport, sizeText } from '../cli/progress.ts';
 import { serverVersion } from '../cli/this-program.ts';
 
-/** Where the data is copied to before it is sent to S3, inside the data directory. */
+/** Name of the staging directory inside the data directory, from which a backup is sent to S3. */
 const WORKSHOP = 'backup';
 
-/** Files of a data directory that no backup holds, so that whoever has one can neither sign deliveries nor manage hooks. */
+/** Files that no backup contains, so that a backup allows neither signing deliveries nor managing hooks. */
 const KEYS = [ADMIN_KEY, SECRETS_KEY];
 
 const schemeOf = (location: string): string | null =>
   /^([a-z][a-z0-9+.-]+):\/\//i.exec(location)?.[1]?.toLowerCase() ?? null;
 
-/** A location without the name of the manifest, which may be given in place of the backup. */
+/** A location without the name of the manifest, which users may give instead of the backup's location. */
 const withoutManifest = (location: string): string =>
   location.endsWith(`/${MANIFEST}`) ? location.slice(0, -MANIFEST.length - 1) : location;
 
 const notServed = (location: string, remedy: string): OperatorError =>
-  new OperatorError(`${location} is no place for a backup.`, remedy);
+  new OperatorError(`${location} is not a location for a backup.`, remedy);
 
 /**
- * Refuses a backup inside the data directory, where commands remove the directories that they work in.
+ * Refuses a backup inside the data directory, where commands remove their staging directories.
  * @throws OperatorError
  */
 function requireOutside(location: string, directory: string): void {
@@ -43,7 +43,7 @@ function requireOutside(location: string, directory: string): void {
   );
 }
 
-/** @throws OperatorError for a location that can't be written to */
+/** @throws OperatorError for a location that can't be written */
 function targetAt(location: string, directory: string): BackupTarget {
   switch (schemeOf(location)) {
     case null:
@@ -81,7 +81,7 @@ function sourceAt(given: string, directory: string): BackupSource {
   }
 }
 
-/** Makes a backup of a data directory. @param isPublic whether chainhooks and faucet requests are left out */
+/** Makes a backup of a data directory. @param isPublic whether to omit chainhooks and faucet requests */
 export async function runBackup(settings: SettingsOf<'backup'>, location: string, isPublic: boolean): Promise<void> {
   const progress = sizeReport(location, process.stderr);
   const manifest = await makeBackup({
@@ -104,7 +104,7 @@ export async function runBackup(settings: SettingsOf<'backup'>, location: string
   }
 }
 
-/** Restores a backup into a data directory, or goes on with a restore that broke off. */
+/** Restores a backup into a data directory, or continues an interrupted restore. */
 export async function runRestore(settings: SettingsOf<'restore'>, location: string): Promise<void> {
   const { data: directory, chainId } = settings;
   const progress = sizeReport(location, process.stderr);

@@ -1,4 +1,4 @@
-/** `stackside check --against`: the tables of this data against those of another directory or server, at one entry. */
+/** `stackside check --against`: compares this data directory's tables with another directory's or server's, at one entry. */
 import { Value } from '@sinclair/typebox/value';
 import { Digests, LONGEST_WAIT } from '../../api/stackside/journal.ts';
 import { type Clock, systemClock } from '../../base/clock.ts';
@@ -20,35 +20,35 @@ import { checkWatch } from './report.ts';
 /** Tables by name. */
 type Tables = ReadonlyMap<string, TableDigest>;
 
-/** The other index as it is once it was waited for. */
+/** The state of the other index. */
 interface Found {
   place: Head;
-  /** Chain value that it has for the entry that was asked for; null where it doesn't know it. */
+  /** Its chain value for the requested entry; null if unknown. */
   chainAsked: Uint8Array | null;
   schema: number;
-  /** Null where it is at another entry than the one asked for. */
+  /** Null if it is not at the requested entry. */
   tables: Tables | null;
 }
 
-/** What this data is compared with. */
+/** The data to compare with. */
 export interface Other {
   readonly location: string;
   /** Waits for an entry, and digests the tables at it. */
   at(id: number): Promise<Found>;
-  /** @throws OperatorError where it keeps none */
+  /** @throws OperatorError if it has no journal */
   journal(): JournalSource;
 }
 
 export interface AgainstOptions {
   directory: string;
-  /** Seconds to wait until both are at one entry. */
+  /** Maximum wait until both are at one entry, in seconds. */
   wait: number;
   clock: Clock;
-  /** Called with each table of which rows are read. */
+  /** Called with each table before its rows are read. */
   reading: (what: string) => void;
 }
 
-/** Digests of all tables; null where they were given up. */
+/** Digests all tables; null if that was cancelled. */
 async function tablesOf(
   snapshot: IndexSnapshot,
   location: string,
@@ -65,7 +65,7 @@ async function tablesOf(
   return tables;
 }
 
-/** Another data directory, which a server may write meanwhile. @throws OperatorError where it is the same one */
+/** Another data directory, which a server may be writing. @throws OperatorError if it is this one */
 function otherDirectory(location: string, { directory, wait, clock, reading }: AgainstOptions): Other {
   requireAnother('--against', location, directory);
   return {
@@ -83,9 +83,9 @@ function otherDirectory(location: string, { directory, wait, clock, reading }: A
 }
 
 const DIGESTS_PATH = '/stackside/v1/digests';
-/** Bytes of the longest answer: a few kilobytes for each table. */
+/** Maximum bytes of an answer: each table needs a few kilobytes. */
 const LONGEST_DIGESTS = 50_000_000;
-/** A journal is only asked for its chain values, one entry at a time; bytes of the longest. */
+/** Maximum bytes of an event; the journal is only read for chain values, one entry at a time. */
 const LONGEST_EVENT = 2_000_000_000;
 
 function refused(location: string, status: number): OperatorError {
@@ -104,12 +104,12 @@ function refused(location: string, status: number): OperatorError {
 function foundIn(location: string, bytes: Uint8Array | null): Found {
   const answer = bytes === null ? null : parsedJson(strictText(bytes) ?? '');
   if (!Value.Check(Digests, answer)) {
-    throw new OperatorError(`${location} answers with something else than digests.`, 'Check the URL.');
+    throw new OperatorError(`${location} sent an answer without digests.`, 'Check the URL.');
   }
   const { stand, error, tables } = answer;
   if (error !== undefined || stand == null) {
-    const why = error?.error ?? 'it says nothing';
-    throw new PassingError(`${location} could not digest its tables: ${why}.`, 'Look into the log of that server.');
+    const why = error?.error ?? 'it gave no reason';
+    throw new PassingError(`${location} could not digest its tables: ${why}.`, 'Read the log of that server.');
   }
   return {
     place: { id: stand.entry, chain: fromHex(stand.chain) },
@@ -138,14 +138,15 @@ function otherServer(peer: Peer, { wait }: AgainstOptions): Other {
 }
 
 /**
+ * Opens the data to compare with.
  * @param against a data directory, or the URL of an API
  * @param key the server's admin key; null for none
- * @throws OperatorError where it is no other place
+ * @throws OperatorError if it is this data directory
  */
 export const otherAt = (against: string, key: string | null, options: AgainstOptions): Other =>
   isUrl(against) ? otherServer(peerAt(peerUrl(against), key, systemClock), options) : otherDirectory(against, options);
 
-/** Digests the tables of this data while the other finds its own. @returns no tables where both are at different entries */
+/** Digests the tables here and there at the same time. @returns no tables if both are at different entries */
 async function digestBoth(
   snapshot: IndexSnapshot,
   finding: Promise<Found>,
@@ -162,7 +163,7 @@ async function digestBoth(
       if (!isThere) giveUp.abort();
     }
   }
-  // The snapshot is used until both have ended.
+  // Both must have ended before the snapshot is closed.
   const [theirs, own] = await Promise.allSettled([
     found(),
     tablesOf(snapshot, options.directory, options, giveUp.signal),
@@ -173,8 +174,8 @@ async function digestBoth(
 }
 
 /**
- * The chain values of the last entry that both have; null where one of them isn't known.
- * @param asked the entry that the other was asked for
+ * The chain values of the last entry that both have; null if one is unknown.
+ * @param asked the entry requested from the other
  */
 function sharedChains(directory: string, our: Head, their: Found, asked: number): [Uint8Array, Uint8Array] | null {
   const { place, chainAsked } = their;
@@ -183,7 +184,7 @@ function sharedChains(directory: string, our: Head, their: Found, asked: number)
   return ours === null || theirs === null ? null : [ours, theirs];
 }
 
-/** The first entry that differs, in words. @param id one that differs */
+/** Names the first entry that differs. @param id an entry that differs */
 async function divergence(directory: string, other: Other, id: number): Promise<string> {
   const journal = other.journal();
   try {
@@ -194,7 +195,7 @@ async function divergence(directory: string, other: Other, id: number): Promise<
   }
 }
 
-/** The error of data that come to no common entry. */
+/** The error for data that didn't reach a common entry. */
 function apart(location: string, our: number, their: number): OperatorError {
   const [ahead, behind] = our > their ? ['This data', location] : [location, 'this data'];
   return new PassingError(
@@ -209,7 +210,7 @@ const otherSchema = (location: string, theirs: number, ours: number): OperatorEr
     'Compare indexes that one version of Stackside wrote.',
   );
 
-/** The rows that differ first, in words. @param key what a row of this data is found by */
+/** Describes the first difference of rows. @param key names a row of this data */
 function differenceOf(ours: TableDigest, theirs: TableDigest, key: (row: number) => string): string[] {
   const range = firstDifference(ours, theirs);
   if (range === null) return [];
@@ -231,36 +232,36 @@ function compareTables(run: CheckRun, snapshot: IndexSnapshot, ours: Tables, the
   }
 }
 
-/** Tries to find both at one entry while events come. */
+/** Maximum attempts to find both at one entry while events come. */
 const TRIES = 20;
 
-/** A try that found the two at different entries. */
+/** An attempt that found the two at different entries. */
 interface Missed {
-  /** The entry that was waited for; null where it was the last one of this data. */
+  /** The requested entry; null for the last one of this data. */
   target: number | null;
   ours: number;
   theirs: number;
-  /** Where this data was at the try before. */
+  /** The entry of this data at the attempt before. */
   before: number;
 }
 
 /**
- * The entry that the next try waits for: one that comes soon, so that both wait for it before it is there; null for the last
- * one of this data.
- * @returns `apart` where no further try helps
+ * The entry for the next attempt: one slightly ahead, so that both wait for it before it exists; null for the last one of this
+ * data.
+ * @returns `apart` if another attempt is pointless
  */
 function nextTarget({ target, ours, theirs, before }: Missed, tries: number): number | null | 'apart' {
-  // Nothing comes here while the other is further on, or the other does not come as far.
+  // No events come here while the other is ahead, or the other doesn't get as far.
   if (tries === TRIES || ours === before || (target === null && theirs < ours)) return 'apart';
-  // Events have ceased.
+  // No more events come.
   if (target !== null && ours < target) return null;
   return Math.max(ours, theirs) + 2 * (Math.abs(theirs - ours) + tries);
 }
 
 /**
- * Compares the tables of a data directory with those of another one.
- * @returns what was compared, with what differs
- * @throws OperatorError where they can't be compared: their entries or versions are not the same
+ * Compares the tables of a data directory with those of another.
+ * @returns the compared tables and their differences
+ * @throws OperatorError if they can't be compared, since their entries or versions differ
  */
 export async function compareWith(
   other: Other,
@@ -272,7 +273,7 @@ export async function compareWith(
   let before = -1;
   for (let tries = 1; ; tries++) {
     const early: Promise<Found> | null = target === null ? null : other.at(target);
-    // What it fails with is met below.
+    // Its error is handled below.
     early?.catch(() => {});
     using snapshot = await snapshotFrom(directory, target ?? 0, wait, clock);
     const { place, schema } = snapshot;
@@ -298,9 +299,9 @@ export async function compareWith(
 }
 
 /**
- * Compares a data directory with another one or with a server, and prints what is equal and what differs.
+ * Compares a data directory with another one or a server, and prints equal and different tables.
  * @param against a data directory, or the URL of an API
- * @returns whether nothing differs
+ * @returns whether all are equal
  * @throws OperatorError
  */
 export async function reportAgainst(

@@ -24,7 +24,7 @@ export const importRecordings = command({
   options: [
     new Option(
       '--from <url|dir>',
-      'Take the events of a journal that this data lacks: URL of the API of another Stackside, or a data directory',
+      'Import the events that this data lacks from a journal: URL of the API of another Stackside, or a data directory',
     ).conflicts(['skipBad', 'restart', 'format']),
     switchOption('--skip-bad', "Count and skip rows that can't be imported"),
     switchOption('--restart', 'Import the recording from its first row again'),
@@ -55,7 +55,7 @@ export const importRecordings = command({
   },
 });
 
-/** @throws OperatorError where the journal is exported with an option that only rows have */
+/** @throws OperatorError if the journal is exported with options for rows */
 function requireNoRowOptions({ format, fromHeight, toHeight }: ExportOptions): void {
   if (format === undefined && fromHeight === undefined && toHeight === undefined) return;
   throw new OperatorError(
@@ -102,8 +102,8 @@ export const sql = command({
   arguments: [['[query]', 'Query; without one, stdin has it, or a prompt asks for it at a terminal']],
   options: [
     choiceOption('--format <format>', 'Output format', formats).default('table'),
-    numberOption('--timeout <seconds>', 'Seconds after which a query is given up', 1, 60, LONGEST_SECONDS),
-    numberOption('--max-memory <megabytes>', 'Megabytes of memory above which a query is given up', 100, 1000),
+    numberOption('--timeout <seconds>', 'Seconds after which a query is cancelled', 1, 60, LONGEST_SECONDS),
+    numberOption('--max-memory <megabytes>', 'Megabytes of memory above which a query is cancelled', 100, 1000),
     numberOption('--max-rows <rows>', 'Rows after which a result is cut', 1, 10_000),
   ],
   async run({ settings }, options: SqlOptions, query?: string) {
@@ -119,7 +119,7 @@ export const rebuild = command({
   settingsOf: 'rebuild',
   options: [
     switchOption('--force', 'Rebuild even if this loses events that the journal lacks, or unreadable chainhooks'),
-    switchOption('--beside', 'Rebuild while a server writes: it takes the new index when that is whole'),
+    switchOption('--beside', 'Rebuild while a server writes; it switches to the new index when that is complete'),
   ],
   async run({ settings }, given: { force: boolean; beside: boolean }) {
     const { runRebuild } = await import('./rebuild.ts');
@@ -136,7 +136,7 @@ export const backup = command({
   options: [
     switchOption(
       '--public',
-      'Leave out all but the chain: chainhooks, their secrets, requests to the faucets, and the commands of the journal',
+      'Omit all but the chain: chainhooks, their secrets, requests to the faucets, and the commands of the journal',
     ),
   ],
   async run({ settings }, { public: isPublic }: { public: boolean }, location: string) {
@@ -157,7 +157,7 @@ export const restore = command({
   },
 });
 
-/** Seconds that check waits for an entry. */
+/** Default of `--wait`, in seconds. */
 const USUAL_WAIT = 10;
 
 interface CheckCommandOptions {
@@ -276,7 +276,7 @@ export const status = command({
 
 export const upgrade = command({
   name: 'upgrade',
-  summary: 'Tell what this program would do with a data directory that another version wrote; nothing is changed',
+  summary: 'Show how this program would upgrade a data directory that another version wrote; nothing is changed',
   example: 'stackside upgrade --check --data /srv/stacks',
   settingsOf: 'status',
   options: [

@@ -17,9 +17,9 @@ import { type QueryEnd, type QuerySource, type QueryStart, runQuery } from '../q
 
 /**
  * Writes the journal as a recording.
- * @param file the file to write; undefined for stdout
- * @param overwrite whether an existing file may be replaced
- * @throws OperatorError where there is no journal, it is not that of the index, or the file can't be written
+ * @param file the output; undefined for stdout
+ * @param overwrite whether to replace an existing file
+ * @throws OperatorError if there is no journal, it is not the index's, or the file can't be written
  */
 export async function runExport(directory: string, file: string | undefined, overwrite: boolean): Promise<void> {
   if (file !== undefined) requireNoDatabase(file, directory);
@@ -34,7 +34,7 @@ export async function runExport(directory: string, file: string | undefined, ove
   }
 }
 
-/** What the recording lacks with the events that were removed from the journal, in words. */
+/** States which events the recording lacks because they were removed from the journal. */
 function lackText(directory: string, trimmedTo: number): string {
   const lack = `The journal lacks the events from 1 to ${trimmedTo}: the recording is not whole.`;
   const backup = backupHolding(directory, trimmedTo);
@@ -44,9 +44,9 @@ function lackText(directory: string, trimmedTo: number): string {
 const isExported = (path: string): boolean => !isHostPath(path) && path !== WITHHELD_PATH;
 
 /**
- * The events of the node: what hosts enter themselves means something to them alone, and may be secret; what is withheld is no
- * more known.
- * @throws OperatorError at the end where the journal was trimmed meanwhile
+ * The node's events. Commands are omitted, since they matter only to the hosts that wrote them, and may be secret; withheld
+ * entries are omitted, since their bodies are unknown.
+ * @throws OperatorError at the end if the journal was trimmed meanwhile
  */
 function* rowsOf(journal: JournalReader): Generator<string> {
   const trimmedBefore = journal.trimmedTo();
@@ -58,10 +58,10 @@ function* rowsOf(journal: JournalReader): Generator<string> {
 const withoutHeights = (name: string): OperatorError =>
   new OperatorError(
     `--from-height and --to-height don't apply to ${name}, whose rows belong to no block.`,
-    name === '--query' ? 'Put a condition into the query.' : 'Leave them out.',
+    name === '--query' ? 'Put a condition into the query.' : 'Omit them.',
   );
 
-/** @throws OperatorError where the options contradict each other */
+/** @throws OperatorError if the options contradict each other */
 function sourceOf({ table, query, fromHeight, toHeight }: ExportOptions): QuerySource {
   const hasHeights = fromHeight !== undefined || toHeight !== undefined;
   if (query !== undefined) {
@@ -73,13 +73,13 @@ function sourceOf({ table, query, fromHeight, toHeight }: ExportOptions): QueryS
   return { view: view.name, heights: { from: fromHeight ?? null, to: toHeight ?? null } };
 }
 
-/** The format that is asked for, or that the end of the file's name says; CSV if neither does. */
+/** The requested format, or that of the file name's suffix, or CSV. */
 function formatOf({ format, output = '' }: ExportOptions): ExportFormat {
   const plain = output.replace(/\.(gz|zst)$/, '');
   return format ?? exportFormats.find((one) => plain.endsWith(`.${one}`)) ?? 'csv';
 }
 
-/** The output of a query as a stream that is read at its reader's pace, and what becomes of the query. */
+/** The output of a query as a stream at its reader's pace, and the query's result. */
 function streamed(start: QueryStart): { stream: Readable; end: Promise<QueryEnd> } {
   const stream = new PassThrough();
   const write = (bytes: Uint8Array) =>
@@ -94,7 +94,7 @@ function streamed(start: QueryStart): { stream: Readable; end: Promise<QueryEnd>
   return { stream, end };
 }
 
-/** What was written, and where the next export of the same view goes on. */
+/** Describes what was written, and where the next export of the same view continues. */
 function summary(to: string, { rows, blocks }: QueryEnd): string {
   if (blocks === null) return `${to}: ${rows} rows\n`;
   const { first, last, lastHash } = blocks;
@@ -102,8 +102,8 @@ function summary(to: string, { rows, blocks }: QueryEnd): string {
 }
 
 /**
- * Exports rows. What was written is said on stderr.
- * @throws OperatorError where there is no index, the query fails, or the file can't be written
+ * Exports rows, and describes the result on stderr.
+ * @throws OperatorError if there is no index, the query fails, or the file can't be written
  */
 export async function exportRows(directory: string, options: ExportOptions): Promise<void> {
   const { output, overwrite } = options;
@@ -112,17 +112,17 @@ export async function exportRows(directory: string, options: ExportOptions): Pro
   const printable = output === undefined && process.stdout.isTTY;
   requireReadable(format, printable);
   const start: QueryStart = { directory, source: sourceOf(options), format, printable, maxRows: null };
-  // A query that is under way would keep a process from its end that has nowhere to write.
+  // Begun on demand: if the file can't be written, a running query would keep the process from ending.
   const query = lazy(() => streamed(start));
   if (output === undefined) await print(query().stream);
   else await writeFile(output, () => query().stream, overwrite);
   const { stream, end } = query();
-  // Nobody reads stdout any more: the query needs no end.
+  // The reader of stdout is gone, so the query need not end.
   if (!stream.readableEnded) process.exit();
   process.stderr.write(summary(output ?? 'stdout', await end));
 }
 
-/** Refuses a file in the place of one of the databases that are exported. @throws OperatorError */
+/** Refuses to overwrite one of the exported databases. @throws OperatorError */
 function requireNoDatabase(file: string, directory: string): void {
   if (![indexPath(directory), journalPath(directory)].some((path) => isSamePath(file, path))) return;
   throw new OperatorError(

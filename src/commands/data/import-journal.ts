@@ -32,13 +32,13 @@ function sourceAt(from: string, { data, peerKey, eventBodyLimit }: SettingsOf<'i
 }
 
 interface Beginning {
-  /** The event after which entries are accepted. */
+  /** The event after which entries are imported. */
   at: Head;
-  /** Accepts entries that follow, and makes them durable. @throws ForeignEntryError where they don't follow */
+  /** Applies consecutive entries, and makes them durable. @throws ForeignEntryError if they don't follow */
   apply: (entries: readonly Entry[]) => Promise<void>;
 }
 
-/** Accepts entries like rows of a recording. Entries that no node sent mean something to their own hosts alone. */
+/** Imports entries like rows of a recording, without commands, which matter only to the hosts that wrote them. */
 function applyLikeRecording(ingest: Ingest, at: Head): Beginning['apply'] {
   let last = at;
   return async (entries) => {
@@ -54,20 +54,20 @@ function applyLikeRecording(ingest: Ingest, at: Head): Beginning['apply'] {
 }
 
 /**
- * Where a journal is read from on. Where it goes on from the last event of this data, its entries become those of this
- * journal, under the same numbers. Where this data took other events meanwhile, as those of its node, the entries are
- * events like those of a recording: known ones change nothing.
- * @throws OperatorError where they have no event in common
+ * Where to begin reading a journal. If it continues this data's last event, its entries get the same numbers here. If this
+ * data has other events since, such as those of its own node, the entries are imported like rows of a recording, and known ones
+ * change nothing.
+ * @throws OperatorError if they have no event in common
  */
 async function beginningOf(directory: string, ingest: Ingest, source: JournalSource): Promise<Beginning> {
   const position = ingest.position();
   const theirs = await source.chainAt(position.id);
   if (theirs === 'trimmed') throw lacking(source.location, position.id + 1);
   if (theirs !== null && sameChain(theirs, position.chain)) {
-    // Commands are about what commands made, which data of a public backup lack.
+    // Commands refer to rows of earlier commands, which data of a public backup lack.
     const withholds = lastWithheldIn(directory) !== null;
     const entryToApply = (entry: Entry) => (withholds && entry.path === COMMAND_PATH ? withheld(entry) : entry);
-    // Entries get the numbers that they have there.
+    // Entries keep their numbers.
     return { at: position, apply: (list) => ingest.entries.follow(list.map(entryToApply), false, systemClock.turn) };
   }
   const common = await lastCommon(directory, source, position);
@@ -78,10 +78,10 @@ async function beginningOf(directory: string, ingest: Ingest, source: JournalSou
   );
 }
 
-/** Bytes of texts that become durable together. */
+/** Maximum bytes of texts in a batch that becomes durable together. */
 const MOST_BYTES = 8_000_000;
 
-/** Entries in lists that become durable together. */
+/** Entries in batches that become durable together. */
 async function* lists(entries: JournalBatch['entries']): AsyncGenerator<Entry[]> {
   let list: Entry[] = [];
   let bytes = 0;
@@ -96,8 +96,8 @@ async function* lists(entries: JournalBatch['entries']): AsyncGenerator<Entry[]>
 }
 
 /**
- * Imports the entries that follow, until the journal ends.
- * @returns the number of the last event that both journals had alike, and that of the last one that was read
+ * Imports all following entries.
+ * @returns the number of the last common event, and of the last event that was read
  */
 async function importAll(
   directory: string,
@@ -121,7 +121,7 @@ async function importAll(
 }
 
 /**
- * Imports what the journal of another server, or of a data directory, holds beyond this data. Each entry is verified by its
+ * Imports the events that the journal of a server or a data directory has and this data lacks. Each entry is verified by its
  * chain value.
  * @param from the URL of an API, or a data directory
  */

@@ -1,4 +1,4 @@
-/** `stackside import`: an event recording into the index. */
+/** `stackside import`: imports event recordings into the index. */
 import { hash } from 'bun';
 import { OperatorError } from '../../base/errors.ts';
 import { discard } from '../../base/garbage.ts';
@@ -17,16 +17,16 @@ import { makeSecondaryIndexes, type Progress, progressReport } from '../cli/prog
 import { openInput, requireInput, rowReader } from './input.ts';
 
 export interface ImportOptions {
-  /** Whether rows that can't be read are counted and skipped. */
+  /** Whether to count and skip rows that can't be read. */
   skipBad: boolean;
-  /** Whether to begin with the first row, even if rows of the recording were imported before. */
+  /** Whether to begin with the first row, even if the recording was partly imported. */
   restart: boolean;
-  /** The format of the recordings; undefined to detect it from their rows. */
+  /** The format of the recordings; by default detected from their rows. */
   format?: RecordingFormat;
 }
 
 /**
- * Bytes of rows that become durable together, and rows: enough to make the cost of a sync small, without filling the memory.
+ * Maximum bytes and rows of a batch that becomes durable together: enough to make syncs cheap, without filling the memory.
  */
 const BATCH_BYTES = 8_000_000;
 export const BATCH_ROWS = 2_000;
@@ -41,16 +41,16 @@ interface Counts {
 const isBadRow = (error: unknown): error is Error =>
   error instanceof RowError || error instanceof PayloadError || error instanceof UnknownParentError;
 
-/** The progress of an earlier import of the same recording; none where another recording only begins alike. */
+/** The progress of an earlier import of the same recording; none if another recording begins with the same rows. */
 async function importedOf(file: string, imported: Imported, again: boolean): Promise<Imported> {
   if (imported.rows === 0 || !again) return imported;
   return (await beginsWith(file, imported)) ? imported : NOTHING_IMPORTED;
 }
 
-/** The error for another recording on stdin, which can't be read a second time. */
+/** The error for another recording on stdin, which can't be read twice. */
 const otherRecording = (file: string, rows: number): OperatorError =>
   new OperatorError(
-    `${file} begins like a recording of which ${rows} rows were imported, but is another one.`,
+    `${file} begins like a recording of which ${rows} rows were imported, but differs from it.`,
     'Add --restart to import the recording from its first row.',
   );
 
@@ -74,7 +74,7 @@ async function importFile(
   let source: string | undefined;
   let imported = NOTHING_IMPORTED;
   const digest = new RowDigest();
-  /** Whether the recording is known to be of this chain. Until then nothing of it is made durable. */
+  /** Whether the recording is known to be of this chain; before, nothing of it becomes durable. */
   let ours = false;
   let batch = { rows: 0, bytes: 0 };
 
@@ -134,13 +134,13 @@ async function importFile(
   return counts;
 }
 
-/** Imports recordings in the order given. */
+/** Imports recordings in the given order. */
 export async function runImport(
   settings: Omit<SettingsOf<'import'>, 'peerKey' | 'adminKey' | 'eventBodyLimit'>,
   files: readonly string[],
   options: ImportOptions,
 ): Promise<void> {
-  // Before anything is made: a mistyped name leaves no empty data directory, and takes none of the other files.
+  // Before anything is written: a mistyped name must not leave an empty data directory, or import the other files.
   for (const file of files) requireInput(file);
   const ingest = openIngest({
     directory: settings.data,
@@ -168,7 +168,7 @@ export async function runImport(
   }
 }
 
-/** A digest of rows, each hashed onto those before it. */
+/** A digest of rows, each hashed with the digest before it. */
 class RowDigest {
   #digest = 0n;
 
@@ -184,8 +184,8 @@ class RowDigest {
 const NOTHING_IMPORTED: Imported = { rows: 0, digest: '' };
 
 /**
- * Whether a recording begins with the rows that were imported of one with the same first row: others may begin as it does.
- * @param file not stdin: it is read up to there
+ * Whether a recording begins with the rows of an earlier import, which had the same first row.
+ * @param file not stdin, since the rows are read
  */
 async function beginsWith(file: string, { rows, digest }: Imported): Promise<boolean> {
   const read = new RowDigest();
@@ -199,14 +199,14 @@ async function beginsWith(file: string, { rows, digest }: Imported): Promise<boo
 }
 
 /**
- * Which row ids were met. Recordings repeat some rows; ids are given in order, so what was seen is a few ranges
- * whatever the length of the recording.
+ * A set of row ids. Recordings repeat some rows. Ids ascend almost without gaps, so a few ranges are enough for a recording of
+ * any length.
  */
 export class SeenIds {
-  /** Ranges of ids, both ends included, ascending, with a gap between each two. */
+  /** Ascending, disjoint ranges of ids, both ends included. */
   readonly #ranges: { first: number; last: number }[] = [];
 
-  /** The number of ranges that are stored. */
+  /** Number of stored ranges. */
   get ranges(): number {
     return this.#ranges.length;
   }

@@ -1,4 +1,4 @@
-/** Digests of the tables of a data directory at an entry, and their form in JSON. */
+/** Digests of the tables of a data directory at an entry, and their JSON. */
 import type { Static } from '@sinclair/typebox';
 import type { DigestPosition, TableDigest as WireDigest } from '../../api/stackside/journal.ts';
 import { type Clock, pause, systemClock } from '../../base/clock.ts';
@@ -10,13 +10,13 @@ import { writeNow } from '../cli/output.ts';
 import { progressLines } from '../cli/progress.ts';
 import type { DigestLine } from '../serve/inspections.ts';
 
-/** Milliseconds between two looks at an index that is waited for. */
+/** Milliseconds between two checks of an index that is waited for. */
 const LOOK_MS = 5;
 
 /**
- * Takes a snapshot once the index is at an entry or after it.
- * @param seconds after which the snapshot is taken wherever the index is
- * @throws OperatorError where there is no index, or one of another version
+ * Takes a snapshot once the index has reached an entry.
+ * @param seconds maximum wait, after which the snapshot is taken anyway
+ * @throws OperatorError if there is no index, or its version differs
  */
 export async function snapshotFrom(
   directory: string,
@@ -33,7 +33,7 @@ export async function snapshotFrom(
   return snapshot;
 }
 
-/** The chain value of an entry; null where the journal doesn't hold it, or there is none. */
+/** The chain value of an entry; null if the journal doesn't have it, or there is none. */
 export function chainIn(directory: string, id: number): Uint8Array | null {
   const journal = openJournalReader(directory);
   try {
@@ -43,7 +43,7 @@ export function chainIn(directory: string, id: number): Uint8Array | null {
   }
 }
 
-/** Where an index is, for another host. */
+/** The position of an index, for another host. */
 function digestPositionOf(
   directory: string,
   { place, schema }: IndexSnapshot,
@@ -60,14 +60,14 @@ const wireOf = (name: string, { rows, rangeRows, ranges }: TableDigest): Static<
   ranges,
 });
 
-/** The digest of a table as another host sent it. */
+/** Parses the digest of a table that another host sent. */
 export const digestOfWire = ({ rows, range_rows, ranges }: Static<typeof WireDigest>): TableDigest => ({
   rows,
   rangeRows: range_rows,
   ranges,
 });
 
-/** Prints the digests of a data directory in lines of JSON; no tables where the index is at another entry. */
+/** Prints the digests of a data directory as lines of JSON; without tables if the index is at another entry. */
 export async function printDigests(directory: string, at: number, seconds: number): Promise<void> {
   const print = (line: DigestLine) => writeNow(`${JSON.stringify(line)}\n`);
   const progress = progressLines({ write: (text: string) => writeNow(text) });

@@ -1,6 +1,6 @@
 /**
- * Lines of a recording, from a file or stdin, plain or compressed, never more than a line in memory; and the rows that they
- * are, in the format that is detected.
+ * Reads the lines of a recording from a file or stdin, plain or compressed, with one line in memory at a time; and parses them
+ * as rows in the detected format.
  */
 import { createReadStream, statSync } from 'node:fs';
 import { OperatorError } from '../../base/errors.ts';
@@ -18,21 +18,21 @@ import {
 import { strictText } from '../../codec/utf8.ts';
 
 export interface Input {
-  /** Yields each line without its end. @throws OperatorError where the file can't be read to its end */
+  /** Yields each line without its end. @throws OperatorError if the file can't be read to its end */
   lines(): AsyncGenerator<Buffer>;
   /** The size of the file on disk in bytes; null for stdin and pipes, which can't be read twice. */
   size: number | null;
-  /** Bytes read of it so far. */
+  /** Bytes read so far, before decompression. */
   bytesRead(): number;
 }
 
-/** The file argument that stands for stdin. */
+/** The file argument for stdin. */
 const STDIN = '-';
 
 type Bytes = Uint8Array<ArrayBuffer>;
 
 const NEWLINE = 0x0a;
-/** Bytes per read. A decompressor expands a whole read before any of it is consumed. */
+/** Bytes of a read. A decompressor expands a whole read before any of it is used. */
 const READ_BYTES = 1 << 16;
 
 async function* linesOf(stream: AsyncIterable<Bytes>): AsyncGenerator<Buffer> {
@@ -43,7 +43,7 @@ async function* linesOf(stream: AsyncIterable<Bytes>): AsyncGenerator<Buffer> {
     for (let end = chunk.indexOf(NEWLINE); end >= 0; end = chunk.indexOf(NEWLINE, start)) {
       const last = chunk.subarray(start, end);
       const line = parts.length === 0 ? last : Buffer.concat([...parts, last]);
-      // Before the line is used: the longest has 80 MB, and its parts as much again.
+      // Before the line is used: the longest has 80 MB, and its parts have as much again.
       parts = [];
       yield line;
       start = end + 1;
@@ -55,7 +55,7 @@ async function* linesOf(stream: AsyncIterable<Bytes>): AsyncGenerator<Buffer> {
 
 type Compression = 'gzip' | 'zstd';
 
-/** Kinds of files by their first bytes, whatever the name. A kind without a compression can't be read. */
+/** Kinds of files by their first bytes, whatever the name. Those without a compression are refused. */
 const KINDS: readonly { name: string; begins: readonly number[]; compression: Compression | null }[] = [
   { name: 'gzip', begins: [0x1f, 0x8b], compression: 'gzip' },
   { name: 'zstd', begins: [0x28, 0xb5, 0x2f, 0xfd], compression: 'zstd' },
@@ -79,7 +79,7 @@ function compressionOf(file: string, beginning: Bytes): Compression | null {
   );
 }
 
-/** The chunks of a stream, the first of them long enough to see what it is. */
+/** The chunks of a stream, of which the first is long enough to detect the kind of file. */
 async function* withBeginning(stream: AsyncIterable<Bytes>): AsyncGenerator<Bytes> {
   let beginning: Bytes | null = new Uint8Array();
   for await (const chunk of stream) {
@@ -95,7 +95,7 @@ async function* withBeginning(stream: AsyncIterable<Bytes>): AsyncGenerator<Byte
   if (beginning !== null) yield beginning;
 }
 
-/** The bytes of a file, in chunks. @throws OperatorError where it can't be read */
+/** The bytes of a file, in chunks. @throws OperatorError if it can't be read */
 async function* chunksOf(file: string, stream: AsyncIterable<Bytes>): AsyncGenerator<Bytes> {
   try {
     yield* withBeginning(stream);
@@ -104,7 +104,7 @@ async function* chunksOf(file: string, stream: AsyncIterable<Bytes>): AsyncGener
   }
 }
 
-/** A stream of what a generator yields, read on demand. */
+/** A stream of a generator's chunks, read on demand. */
 const streamOf = (chunks: AsyncGenerator<Bytes>): ReadableStream<Bytes> =>
   new ReadableStream({
     async pull(controller) {
@@ -117,14 +117,14 @@ const streamOf = (chunks: AsyncGenerator<Bytes>): ReadableStream<Bytes> =>
     },
   });
 
-/** Decompresses a stream. @throws OperatorError where the data is damaged or cut short */
+/** Decompresses a stream. @throws OperatorError for damaged or truncated data */
 async function* decompressed(
   file: string,
   compression: Compression,
   chunks: AsyncGenerator<Bytes>,
 ): AsyncGenerator<Bytes> {
   try {
-    // The streams of node:zlib take zstd that is cut off for whole.
+    // Not node:zlib, whose streams accept truncated zstd data.
     yield* streamOf(chunks).pipeThrough(new DecompressionStream(compression));
   } catch (cause) {
     if (!(cause instanceof TypeError)) throw cause;
@@ -154,7 +154,7 @@ async function* unpacked(file: string, stream: AsyncIterable<Bytes>): AsyncGener
   }
 }
 
-/** @throws OperatorError where it can't be read */
+/** @throws OperatorError if it can't be read */
 function sizeOf(file: string): number | null {
   const found = onFile(file, () => statSync(file));
   if (found.isFile()) return found.size;
@@ -162,14 +162,15 @@ function sizeOf(file: string): number | null {
   throw new OperatorError(`${file} is a directory.`, 'Give the path of an event recording, or - for stdin.');
 }
 
-/** @throws OperatorError where there is no such file */
+/** @throws OperatorError if there is no such file */
 export function requireInput(file: string): void {
   if (file !== STDIN) sizeOf(file);
 }
 
 /**
- * @param file a path, or {@link STDIN}. What it is compressed with is seen by how it begins, not by its name
- * @throws OperatorError where there is no such file
+ * Opens a recording. Its compression is detected by its first bytes, not by its name.
+ * @param file a path, or {@link STDIN}
+ * @throws OperatorError if there is no such file
  */
 export function openInput(file: string): Input {
   if (file === STDIN) return { lines: () => linesOf(unpacked('stdin', process.stdin)), size: null, bytesRead: () => 0 };
@@ -180,18 +181,18 @@ export function openInput(file: string): Input {
 
 const BACKSLASH = 0x5c;
 
-/** Decodes a row. @throws RowError for bytes that are not UTF-8, since replacing them would alter the event */
+/** Decodes a row. @throws RowError for invalid UTF-8, since replacement characters would alter the event */
 function textOf(bytes: Uint8Array): string {
   const text = strictText(bytes);
   if (text === null) throw new RowError('it is not UTF-8');
   return text;
 }
 
-/** The remedy where no row shows the format. */
+/** The remedy if no row shows the format. */
 const REMEDY =
   "Say how it is written: --format copy (with the escapes of PostgreSQL's COPY) or --format raw (as the columns stand).";
 
-/** The format that a row shows, if any. A row that can't be read shows none, and is reported when it is imported. */
+/** The format that a row shows, if any. A row that can't be read shows none, and is reported by the import. */
 function formatOf(bytes: Uint8Array): RecordingFormat | null {
   if (!bytes.includes(BACKSLASH)) return null;
   try {
@@ -202,7 +203,7 @@ function formatOf(bytes: Uint8Array): RecordingFormat | null {
   }
 }
 
-/** The first row of a recording that shows its format; null where none does. */
+/** Finds the first row of a recording that shows its format; null if none does. */
 async function firstThatShows(file: string): Promise<ShownFormat | null> {
   let row = 0;
   for await (const bytes of openInput(file).lines()) {
@@ -214,12 +215,12 @@ async function firstThatShows(file: string): Promise<ShownFormat | null> {
 }
 
 /**
- * Reads rows one after the other. Where one can be read in both formats and none before it has shown which is meant, the
- * whole file is looked through for a row that does.
- * @param again whether the file can be read from its beginning once more
- * @param given what the operator says
- * @returns a function from a row and its number to its event; null where it holds none. It throws RowError, and
- *   OperatorError where the rows don't agree on a format or none of them shows it
+ * Reads rows one by one. If a row is valid in both formats, and no row before it shows which one is meant, the whole file is
+ * searched for a row that does.
+ * @param again whether the file can be read twice
+ * @param given the format that the operator named
+ * @returns a function from a row and its number to its event; null for a row without one. It throws RowError, and
+ *   OperatorError if rows disagree on the format or none shows it
  */
 export function rowReader(file: string, again: boolean, given: RecordingFormat | null) {
   const reader = recordingReader(given);

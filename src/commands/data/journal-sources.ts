@@ -1,6 +1,6 @@
 /**
- * Journals of others, of another server or of a data directory: `stackside import --from` accepts events of them, and `check
- * --against` compares them.
+ * Journals of other servers or data directories, for `stackside import --from`, which imports their events, and `check
+ * --against`, which compares their chain values.
  */
 import { promisify } from 'node:util';
 import { zstdDecompress } from 'node:zlib';
@@ -23,50 +23,50 @@ import {
 } from '../../store/log/entry.ts';
 import type { Peer } from './peer.ts';
 
-/** What follows an entry. */
+/** The entries after one. */
 export interface JournalBatch {
-  /** Number of the last event of the journal. */
+  /** Number of the journal's last event. */
   last: number;
-  /** Entries that follow in order, whose chain values nobody has verified; none at the end of the journal. */
+  /** Consecutive entries with unverified chain values; none at the end of the journal. */
   entries: AsyncIterable<Entry> | Iterable<Entry>;
 }
 
 export interface JournalSource {
-  /** The name of the place in messages. */
+  /** The location in messages. */
   readonly location: string;
   /**
-   * The chain value of an event; null where the journal ends before it, `trimmed` where it begins after it.
-   * @throws OperatorError where the journal can't be read
+   * The chain value of an event; null if the journal ends before it, `trimmed` if the event was removed.
+   * @throws OperatorError if the journal can't be read
    */
   chainAt(id: number): Promise<Uint8Array | null | 'trimmed'>;
-  /** @throws OperatorError where it can't be read, or lacks the next event */
+  /** @throws OperatorError if the journal can't be read, or lacks the next event */
   after(id: number): Promise<JournalBatch>;
   close(): void;
 }
 
 const JOURNAL_PATH = '/stackside/v1/journal';
-/** Bytes of the longest page: it may hold a whole genesis block, in base64. */
+/** Maximum bytes of a page, which may have a whole genesis block in base64. */
 const LONGEST_PAGE = 1_000_000_000;
 
-/** The entries of a journal that are read at a time. */
+/** Maximum entries that are read at a time. */
 const MOST: MostEntries = { entries: 2_000, bytes: 8_000_000 };
 
 const decompress = promisify(zstdDecompress);
 
-/** The error of a journal that begins after the event that is to come next. */
+/** The error for a journal without the next event. */
 export const lacking = (location: string, id: number): OperatorError =>
   new OperatorError(
     `The journal of ${location} lacks event ${id}.`,
     'Restore a backup that holds the event, and import the journal then.',
   );
 
-/** @returns null where the server answers that the journal lacks the event */
+/** @returns null if the server answers that its journal lacks the event */
 function refused(location: string, { status }: Refusal): OperatorError | null {
   switch (status) {
     case 404:
       return new OperatorError(
         `${location} has no journal.`,
-        'Check the URL: it is that of the API of a Stackside that keeps a journal, and takes the events of its node.',
+        "Check the URL: it must be that of the API of a Stackside that accepts its node's events and has a journal.",
       );
     case 410:
       return null;
@@ -75,17 +75,17 @@ function refused(location: string, { status }: Refusal): OperatorError | null {
   }
 }
 
-/** @throws OperatorError where the bytes are no page, or one that ended early */
+/** @throws OperatorError if the bytes are not a complete page */
 function pageOf(location: string, bytes: Uint8Array): JournalPage {
   const page = parsedJson(strictText(bytes) ?? '');
   if (!Value.Check(JournalPage, page)) {
-    throw new OperatorError(`${location} answers with something else than a journal.`, 'Check the URL.');
+    throw new OperatorError(`${location} sent an answer that is not a journal.`, 'Check the URL.');
   }
   if (page.error === undefined) return page;
-  throw new OperatorError(`${location} can't read its journal.`, 'Look into the log of that server.');
+  throw new OperatorError(`${location} can't read its journal.`, 'Read the log of that server.');
 }
 
-/** @param limit bytes of an event, decompressed: a small payload may be made to unpack to any number */
+/** @param limit maximum bytes of a decompressed event, since a small payload may expand to any size */
 async function* entriesOf(location: string, { entries }: JournalPage, limit: number): AsyncGenerator<Entry> {
   for (const { id, received_at, path, chain, payload } of entries) {
     const text = await decompress(Buffer.from(payload, 'base64'), { maxOutputLength: limit })
@@ -98,7 +98,7 @@ async function* entriesOf(location: string, { entries }: JournalPage, limit: num
   }
 }
 
-/** The error of an entry that isn't what the node sent. */
+/** The error for an entry with a wrong chain value or payload. */
 export const damaged = (location: string, id: number, options?: ErrorOptions): OperatorError =>
   new OperatorError(
     `Entry ${id} of the journal of ${location} is damaged.`,
@@ -114,12 +114,12 @@ const tooLong = (location: string, id: number, limit: number): OperatorError =>
 
 /**
  * The journal of another server.
- * @param limit bytes of an event
+ * @param limit maximum bytes of an event
  */
 export function peerJournal(peer: Peer, limit: number): JournalSource {
   const { location } = peer;
 
-  /** @returns null where the journal lacks the next event */
+  /** @returns null if the journal lacks the next event */
   async function pageAfter(after: number, limit: number): Promise<JournalPage | null> {
     const bytes = await peer.get({
       path: JOURNAL_PATH,
@@ -146,7 +146,7 @@ export function peerJournal(peer: Peer, limit: number): JournalSource {
   };
 }
 
-/** The journal of a data directory, which a server may write meanwhile. @throws OperatorError where it has none */
+/** The journal of a data directory, which a server may be writing. @throws OperatorError if it has none */
 export function directoryJournal(directory: string): JournalSource {
   const journal = openWholeJournal(directory);
   const lacksNext = (id: number): boolean => id < journal.trimmedTo();
@@ -162,8 +162,8 @@ export function directoryJournal(directory: string): JournalSource {
 }
 
 /**
- * The last event up to which a journal agrees with that of this data; number 0 where none is known. Events that either of them
- * has trimmed can't be compared; later ones can.
+ * The last event up to which a journal agrees with this data's; number 0 if none is known. Events that either journal has
+ * trimmed can't be compared, but later ones can.
  */
 export async function lastCommon(
   directory: string,

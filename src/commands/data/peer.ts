@@ -1,4 +1,4 @@
-/** Another Stackside, of which a command asks what only its operator may ask. */
+/** Another Stackside, from which a command requests what only its operator may read. */
 import { existsSync } from 'node:fs';
 import { getFile, type Refusal, type Transfer } from '../../backup/transfer.ts';
 import type { Clock } from '../../base/clock.ts';
@@ -6,27 +6,27 @@ import { OperatorError } from '../../base/errors.ts';
 import { isSamePath } from '../../base/files.ts';
 import { journalPath } from '../../store/files/database.ts';
 
-/** A question to a peer. */
+/** A request to a peer. */
 interface PeerQuestion {
   path: string;
   query: Readonly<Record<string, string>>;
-  /** Bytes that the answer may have. */
+  /** Maximum bytes of the answer. */
   most: number;
-  /** The error of a refusal that is not about the key; null where it says that there is nothing. */
+  /** The error for a refusal other than of the key; null if it means that there is no answer. */
   refused: (refusal: Refusal) => OperatorError | null;
 }
 
 export interface Peer {
-  /** Names it in messages. */
+  /** Its name in messages. */
   readonly location: string;
-  /** @returns null where the peer has nothing @throws OperatorError, PassingError */
+  /** @returns null if the peer has no answer @throws OperatorError, PassingError */
   get(question: PeerQuestion): Promise<Uint8Array | null>;
 }
 
-/** Whether a place is named by the URL of a server, and not by a directory. */
+/** Whether a location is a server's URL, not a directory. */
 export const isUrl = (text: string): boolean => /^https?:\/\//i.test(text);
 
-/** Checks that an option names a data directory, and another than this one. @throws OperatorError */
+/** Checks that an option names another data directory than this one. @throws OperatorError */
 export function requireAnother(option: string, other: string, directory: string): void {
   const remedy = 'Give another data directory, or the URL of the API of another Stackside.';
   if (isSamePath(other, directory)) {
@@ -44,17 +44,17 @@ export function peerUrl(text: string): URL {
   return url;
 }
 
-/** Paths of questions: a URL that already has one is that of the API before it. */
+/** Path of a request, which is removed from a URL to get that of the API. */
 const QUESTION = /\/*(?:\/stackside\/v1\/.*)?$/;
 
-/** @param url that of the API @param key the server's admin key; null for none */
+/** @param url of the API @param key the server's admin key; null for none */
 export function peerAt(url: URL, key: string | null, clock: Clock): Peer {
   const { origin: location } = url;
   const base = url.pathname.replace(QUESTION, '');
   const transfer: Omit<Transfer, 'refused'> = {
     location,
     clock,
-    // The key is for this server alone.
+    // The key is for this server only.
     redirect: 'manual',
     headers: key === null ? {} : { 'x-api-key': key },
   };

@@ -1,4 +1,4 @@
-/** `stackside rebuild`: the index anew from the journal. */
+/** `stackside rebuild`: makes a new index from the journal. */
 import type { HookDefinition } from '../../hooks/definition/definition.ts';
 import { silentMachine } from '../../hooks/machine.ts';
 import { createLog } from '../../log.ts';
@@ -9,16 +9,16 @@ import { rebuildIndex } from '../../store/ingest/rebuild.ts';
 import { writeNow } from '../cli/output.ts';
 import { secondaryIndexReport } from '../cli/progress.ts';
 
-/** A chainhook as `stackside hooks add` takes it: one line of JSON. */
+/** A chainhook's definition for `stackside hooks add`: one line of JSON. */
 export function definitionLine({ definition, isEnabled }: LostHook): string {
   const { options, ...rest } = JSON.parse(definition) as HookDefinition;
   return JSON.stringify({ ...rest, options: { ...options, enable_on_registration: isEnabled } });
 }
 
-/** Prints chainhooks for `stackside hooks add`: each definition is a line of stdout, and stderr says whose it is. */
+/** Prints chainhooks for `stackside hooks add`: definitions on stdout, one per line, and their consumers on stderr. */
 function printLost(hooks: readonly LostHook[]): void {
   process.stderr.write(
-    'These chainhooks were not made by entries of the journal, and are not in the new index. Register each with stackside hooks add.\n',
+    'These chainhooks were not made by entries of the journal, so the new index lacks them. Register each with stackside hooks add.\n',
   );
   for (const hook of hooks) {
     process.stderr.write(`stackside hooks add - --consumer ${hook.consumer}\n`);
@@ -26,7 +26,7 @@ function printLost(hooks: readonly LostHook[]): void {
   }
 }
 
-/** What a rebuild may do. */
+/** Options of a rebuild. */
 interface RebuildCommand {
   /** Whether data that the journal lacks may be lost. */
   force: boolean;
@@ -34,7 +34,7 @@ interface RebuildCommand {
   beside: boolean;
 }
 
-/** Makes the index again from the journal. */
+/** Makes a new index from the journal. */
 export function runRebuild(settings: SettingsOf<'rebuild'>, { force, beside }: RebuildCommand): void {
   const { making, done } = secondaryIndexReport();
   const { tipHeight, isInstalled } = rebuildIndex({

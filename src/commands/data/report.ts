@@ -10,13 +10,13 @@ import { writeNow } from '../cli/output.ts';
 import { progressLines } from '../cli/progress.ts';
 import type { CheckLine, TableLine } from '../serve/inspections.ts';
 
-/** Prints findings as soon as they are made. */
+/** Prints findings at once. */
 export interface PrintingWatch extends CheckWatch {
-  /** Says what is read that has no number. */
+  /** Prints what is being read, for work without numbers. */
   reading(what: string): void;
 }
 
-/** Prints for people; what is under way is on stderr. */
+/** Prints for people, with progress on stderr. */
 function textWatch(): PrintingWatch {
   const progress = progressLines(process.stderr);
   const print = (outcome: string, name: string, problems: readonly string[] = []) => {
@@ -33,7 +33,7 @@ function textWatch(): PrintingWatch {
   };
 }
 
-/** Prints a line of JSON for each finding and each step that begins, and every few seconds how far a long one is. */
+/** Prints JSON lines: findings, beginnings of steps, and every few seconds the progress of a long step. */
 function jsonWatch(): PrintingWatch {
   const progress = progressLines({ write: (text: string) => writeNow(text) });
   return {
@@ -48,12 +48,12 @@ function jsonWatch(): PrintingWatch {
   };
 }
 
-/** What prints a check in a format. */
+/** Makes the printer of a check in a format. */
 export const checkWatch = (format: OutputFormat): PrintingWatch => (format === 'json' ? jsonWatch() : textWatch());
 
 /**
- * Checks a data directory, and prints what is found.
- * @returns whether there are no findings
+ * Checks a data directory, and prints the findings.
+ * @returns whether there are none
  */
 export function reportCheck(
   directory: string,
@@ -67,10 +67,10 @@ export function reportCheck(
   return results.every(({ problems }) => problems.length === 0);
 }
 
-/** Prints a line of JSON at once: these commands give the event loop no turn before they end. */
+/** Prints a line of JSON at once, since these commands don't yield to the event loop before they end. */
 const printJson = (line: CheckLine | TableLine): void => writeNow(`${JSON.stringify(line)}\n`);
 
-/** Prints the sizes of tables and indexes, the largest first. @param format JSON has a line for each as it is measured */
+/** Prints the sizes of tables and indexes, the largest first. @param format JSON prints each line when it is measured */
 export function reportTables(directory: string, format: OutputFormat): void {
   const progress = progressLines(process.stderr);
   const sizes: TableSize[] = [];

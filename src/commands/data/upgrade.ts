@@ -1,4 +1,4 @@
-/** `stackside upgrade --check`: what this program would do with the files of a data directory. */
+/** `stackside upgrade --check`: how this program would upgrade the files of a data directory. */
 
 import { EXIT } from '../../base/errors.ts';
 import { type UpgradePlan, upgradePlan } from '../../store/files/status.ts';
@@ -7,13 +7,13 @@ import { spanText } from '../cli/progress.ts';
 import { serverVersion } from '../cli/this-program.ts';
 import rates from './rebuild-rates.json' with { type: 'json' };
 
-/** What the operator has to do before this program can serve the directory. */
+/** What the operator must do before this program can serve the directory. */
 type Duty = 'none' | 'rebuild' | 'newer-program' | 'import';
 
 export interface UpgradeReport extends UpgradePlan {
   program: string;
   duty: Duty;
-  /** What a rebuild takes; null where none is needed, or none is possible. */
+  /** Estimated cost of the rebuild; null if none is needed, or none is possible. */
   rebuild: RebuildCost | null;
 }
 
@@ -24,7 +24,7 @@ function dutyOf({ index, journal }: UpgradePlan): Duty {
   return journal === null || journal.lacksEvents ? 'import' : 'rebuild';
 }
 
-/** @throws OperatorError where there is no index, or a file is of another kind */
+/** @throws OperatorError if there is no index, or a file is of another kind */
 export function upgradeReport(directory: string): UpgradeReport {
   const plan = upgradePlan(directory);
   const duty = dutyOf(plan);
@@ -36,11 +36,11 @@ function size(bytes: number): string {
   return bytes < 1e9 ? `${(bytes / 1e6).toFixed(1)} MB` : `${(bytes / 1e9).toFixed(1)} GB`;
 }
 
-/** A length of time without a precision that an estimate doesn't have. */
+/** A duration, rounded to the precision of an estimate. */
 const roughly = (seconds: number): string =>
   seconds < 60 ? 'less than a minute' : `about ${spanText(rounded(seconds))}`;
 
-/** Two digits of the seconds, in whole minutes. */
+/** Rounds to two digits, then up to minutes. */
 const rounded = (seconds: number): number => Math.ceil(Number(seconds.toPrecision(2)) / 60) * 60;
 
 function indexLine({ version, known, fate }: UpgradePlan['index']): string {
@@ -71,7 +71,7 @@ function journalLine(journal: UpgradePlan['journal']): string {
   }
 }
 
-/** What to do, one sentence a line. */
+/** Instructions, one sentence per line. */
 function dutyLines({ duty, rebuild, freeBytes: free }: UpgradeReport): string[] {
   switch (duty) {
     case 'none':
@@ -105,22 +105,22 @@ function lines(report: UpgradeReport): string[] {
   ];
 }
 
-/** Prints the report. Sets the exit code where the operator has to act first. */
+/** Prints the report. Sets the exit code if the operator has to act first. */
 export function reportUpgrade(directory: string, format: OutputFormat): void {
   const report = upgradeReport(directory);
   process.stdout.write(format === 'json' ? `${JSON.stringify(report)}\n` : `${lines(report).join('\n')}\n`);
   if (report.duty !== 'none') process.exitCode = EXIT.found;
 }
 
-/** A part of a chain that grows, of the long import whose costs were measured. */
+/** A part of a growing chain in the import by which costs were measured. */
 export interface Growth {
-  /** Transactions at the end of the part. */
+  /** Number of transactions at the end of the part. */
   transactions: number;
 }
 
 /**
- * The sum of what so many transactions cost, each as in the part of the chain that it belongs to.
- * @param parts in order; what comes after the last costs what that costs
+ * Sums the costs of transactions, each with the cost of its part of the chain.
+ * @param parts in order; transactions after the last part cost as much as those in it
  * @param cost of one transaction
  */
 export function sumOverGrowth<Part extends Growth>(
@@ -138,15 +138,15 @@ export function sumOverGrowth<Part extends Growth>(
 }
 
 export interface RebuildCost {
-  /** Processor time of one core. */
+  /** Processor time on one core. */
   seconds: number;
   /** Bytes of the new index. */
   indexBytes: number;
-  /** Bytes of the write-ahead log at most, while the new index is written. */
+  /** Maximum bytes of the write-ahead log while the new index is written. */
   logBytes: number;
 }
 
-/** Estimates a rebuild from a journal of so many bytes. */
+/** Estimates a rebuild by the size of the journal in bytes. */
 export function rebuildCost(journalBytes: number): RebuildCost {
   const transactions = journalBytes / rates.journal_bytes;
   return {
@@ -156,5 +156,5 @@ export function rebuildCost(journalBytes: number): RebuildCost {
   };
 }
 
-/** The log gathers 256 MB before it is copied into the file, and what one transaction writes. */
+/** The log grows to 256 MB before it is copied into the file, plus the size of one transaction. */
 const LOG_BYTES = 500_000_000;

@@ -14,7 +14,7 @@ import {
 import type { BackfillChoice, DeliveryChoice, RedeliverChoice, TryChoice } from './hooks.ts';
 import type { ListenChoice } from './listen.ts';
 
-/** What these commands do, loaded when one of them runs. */
+/** The implementation of these commands, loaded when one runs. */
 type Actions = typeof import('./hooks.ts');
 
 interface HookDeclaration<Options, Arguments extends readonly unknown[]> {
@@ -28,7 +28,7 @@ interface HookDeclaration<Options, Arguments extends readonly unknown[]> {
 const consumerOption = () =>
   new Option('--consumer <name>', 'Consumer to act for; requires the admin key (default: the consumer of the key)');
 
-/** Declares a command that asks a running Stackside. */
+/** Declares a command that sends requests to a running Stackside. */
 function hookCommand<Options = unknown, Arguments extends readonly unknown[] = []>({
   options = [],
   run,
@@ -151,7 +151,7 @@ const redeliver = hookCommand({
     actions.redeliver(connection, uuid, id, options),
 });
 
-/** Reads a status that an answer may have. */
+/** Parses a status for responses. */
 const statusCode = (text: string): number | undefined => (/^[2-5]\d\d$/.test(text) ? Number(text) : undefined);
 
 const listen = command({
@@ -176,7 +176,7 @@ const listen = command({
   },
 });
 
-/** Adds `hooks` and the commands below it. */
+/** Adds `hooks` and its subcommands. */
 export function addHookCommands(program: OwnCommand): void {
   const hooks = program
     .command('hooks')

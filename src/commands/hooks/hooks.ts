@@ -1,4 +1,4 @@
-/** What `stackside hooks …` does: chainhooks from the command line, through the API of a running Stackside. */
+/** The implementation of `stackside hooks …`, through the API of a running Stackside. */
 import { readFileSync } from 'node:fs';
 import { type Static, Type } from '@sinclair/typebox';
 import { Value } from '@sinclair/typebox/value';
@@ -16,7 +16,7 @@ import {
 import { answerOf, ask, type Connection, call } from '../cli/client.ts';
 import { printableText } from '../cli/output.ts';
 
-/** Prints what may hold texts of consumers, such as the names of their chainhooks. */
+/** Prints text that may come from consumers, such as names of chainhooks. */
 const print = (text: string): void => {
   process.stdout.write(`${printableText(text)}\n`);
 };
@@ -38,7 +38,7 @@ function jsonFile(file: string): object {
   throw new OperatorError(`${file} is not a JSON object.`, 'Give a definition as POST /chainhooks/me accepts it.');
 }
 
-/** The path of a chainhook. @throws OperatorError where what was given is no id */
+/** The path of a chainhook. @throws OperatorError if the argument is not an id */
 function pathOf(uuid: string): string {
   if (Value.Check(Uuid, uuid)) return `/me/${uuid}`;
   throw new OperatorError(
@@ -57,13 +57,13 @@ const span = (blocks: readonly { height: number }[]): string => {
   return least === greatest ? String(least) : `${least}-${greatest}`;
 };
 
-/** Why deliveries wait, in words. */
+/** Descriptions of why deliveries wait. */
 const pausedTexts: Readonly<Record<PausedReason, string>> = {
   secret_unreadable:
     "the server can't read the signing secret; deliveries wait until the consumer makes a new one or deletes it",
 };
 
-/** Prints the hooks of one consumer. @param of text at the end of each line that names the consumer, or empty */
+/** Prints the hooks of one consumer. @param of suffix of each line that names the consumer, or empty */
 async function listOf(connection: Connection, of: string): Promise<void> {
   for (let offset = 0; ; ) {
     const page = answerOf(HookPage, connection, await call(connection, 'GET', `/me?limit=60&offset=${offset}`));
@@ -79,7 +79,7 @@ async function listOf(connection: Connection, of: string): Promise<void> {
   }
 }
 
-/** Prints hooks: those of one consumer where the key belongs to one or one was named, otherwise those of all. */
+/** Prints the hooks of the key's or the named consumer, or otherwise those of all consumers. */
 export async function list(connection: Connection): Promise<void> {
   if (connection.consumer !== undefined) return listOf(connection, '');
   const { body } = await ask(connection, 'GET', '/consumers');
@@ -108,7 +108,7 @@ export interface DeliveryChoice {
   limit: number;
 }
 
-/** The largest page that the API returns. */
+/** Maximum size of a page of the API. */
 const LARGEST_PAGE = 50;
 
 /** Prints deliveries, newest first. */
@@ -143,7 +143,7 @@ export interface TryChoice extends Range {
   payloads: boolean;
 }
 
-/** Prints how many past blocks and transactions a definition matches, or the first payloads. */
+/** Prints the number of past blocks and transactions that a definition matches, or the first payloads. */
 export async function tryFile(connection: Connection, file: string, { from, to, payloads }: TryChoice): Promise<void> {
   const { filters, options } = jsonFile(file) as { filters?: unknown; options?: unknown };
   const range = { from_height: from, to_height: to ?? from };
@@ -188,7 +188,7 @@ export interface RedeliverChoice {
 
 /**
  * Queues deliveries again and prints the result.
- * @param id the id of one delivery; undefined for all that match the choice
+ * @param id id of one delivery; undefined for all that match the choice
  */
 export async function redeliver(
   connection: Connection,
@@ -238,7 +238,7 @@ export async function remove(connection: Connection, uuid: string): Promise<void
   await call(connection, 'DELETE', pathOf(uuid));
 }
 
-/** Sends a test delivery and prints the result. @throws OperatorError where the receiver did not take the delivery */
+/** Sends a test delivery and prints the result. @throws OperatorError if the receiver did not accept it */
 export async function sendTest(connection: Connection, uuid: string): Promise<void> {
   const result = answerOf(TestResponse, connection, await call(connection, 'POST', `${pathOf(uuid)}/test`));
   printJson(result);

@@ -1,4 +1,4 @@
-/** `stackside hooks listen`: a receiver for a developer's terminal, which shows each delivery as it comes. */
+/** `stackside hooks listen`: a receiver for a developer's terminal, which prints each delivery. */
 import { readFileSync } from 'node:fs';
 import { type Clock, pause, systemClock } from '../../base/clock.ts';
 import { OperatorError } from '../../base/errors.ts';
@@ -12,26 +12,26 @@ import { timeOfDay } from '../terminal/pretty-log.ts';
 
 export interface ListenChoice {
   port: number;
-  /** The status of every answer in place of 204. */
+  /** Status of every answer, instead of 204. */
   fail?: number;
   /** Milliseconds before each answer. */
   delay: number;
   printBody: boolean;
-  /** A file with the signing secret; the variable of the setting if not given. */
+  /** File with the signing secret; by default that of the setting. */
   secretFile?: string;
 }
 
 const [SECRET_VARIABLE] = settings.signingSecret.variables;
 
 export interface ReceiverOptions extends Omit<ListenChoice, 'secretFile'> {
-  /** The signing secret; null where signatures are not verified. */
+  /** The signing secret; null if signatures are not verified. */
   secret: Uint8Array | null;
   print: (line: string) => void;
   clock?: Clock;
   listen?: Listen;
 }
 
-/** Bytes of the largest delivery that is accepted. */
+/** Maximum bytes of a delivery. */
 const BODY_LIMIT = 100_000_000;
 const IDLE_SECONDS = 255;
 const NO_CONTENT = 204;
@@ -49,8 +49,8 @@ export function parseSecret(text: string, source: string): Uint8Array {
 }
 
 /**
- * The secret of the file, or else of the variable; null for neither.
- * @param setting what the variable holds
+ * The secret in the file, or else in the setting; null without either.
+ * @param setting value of the setting
  * @throws OperatorError
  */
 export function secretOf(file: string | undefined, setting: string | null): Uint8Array | null {
@@ -69,7 +69,7 @@ interface Blocks {
   heights: string;
 }
 
-/** The blocks in one list of a payload, whatever is in there: anybody may send anything. */
+/** The blocks in one list of a payload, whatever it contains, since any client may send anything. */
 function blocksOf(list: unknown): Blocks {
   const blocks = Array.isArray(list) ? (list as Record<string, unknown>[]) : [];
   const heights = blocks.map((block) => (block?.block_identifier as { index?: unknown } | undefined)?.index);
@@ -85,7 +85,7 @@ function blocksOf(list: unknown): Blocks {
 
 const counted = (count: number, noun: string): string => `${count} ${noun}${count === 1 ? '' : 's'}`;
 
-/** What a body says, in words. */
+/** Describes a body. */
 function contents(text: string): string {
   const payload = parsedJson(text);
   if (payload === undefined) return 'no JSON';
@@ -100,7 +100,7 @@ function contents(text: string): string {
   return `${name}${parts.join(', ')}`;
 }
 
-/** Starts the receiver. @throws OperatorError where the port can't be listened on */
+/** Starts the receiver. @throws OperatorError if it can't listen on the port */
 export function startHookReceiver(options: ReceiverOptions): Bun.Server<unknown> {
   const { port, fail, delay, printBody, secret, print, clock = systemClock, listen = listenHttp } = options;
 
@@ -152,8 +152,8 @@ export function startHookReceiver(options: ReceiverOptions): Bun.Server<unknown>
 
 /**
  * Shows deliveries until a signal ends the process.
- * @param setting the signing secret of the variable
- * @throws OperatorError where the port or the secret can't be used
+ * @param setting the signing secret of the setting
+ * @throws OperatorError if the port or the secret can't be used
  */
 export async function listenForDeliveries(
   { secretFile, ...choice }: ListenChoice,
@@ -165,7 +165,7 @@ export async function listenForDeliveries(
   const signalled = new Promise<void>((resolve) => {
     for (const name of ['SIGINT', 'SIGTERM'] as const) process.once(name, () => resolve());
   });
-  print(`Deliveries are taken at ${server.url.origin}/`);
+  print(`Deliveries are received at ${server.url.origin}/`);
   if (secret === null)
     print(`Signatures are not checked: give the signing secret by --secret-file or ${SECRET_VARIABLE}.`);
   await signalled;

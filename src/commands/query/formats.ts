@@ -1,4 +1,4 @@
-/** The forms in which rows of a query leave the program: tables for people, CSV, JSON, and Parquet, made group by group. */
+/** Output formats for rows of a query: tables for people, CSV, JSON, and Parquet, which is written one row group at a time. */
 import { ByteWriter, ParquetWriter } from 'hyparquet-writer';
 import { exactJson } from '../../base/json.ts';
 import { toHex } from '../../codec/hex.ts';
@@ -7,10 +7,10 @@ import type { Form, ResultColumn, SqlValue } from '../../store/sql/result.ts';
 import { printableText } from '../cli/output.ts';
 import type { Format } from './options.ts';
 
-/** A value as text and JSON have it: bytes in hex. */
+/** A value in text and JSON; bytes become hex. */
 const shown = (value: SqlValue): CsvValue => (value instanceof Uint8Array ? toHex(value) : value);
 
-/** The names of columns; those that occur twice get the number of their column. */
+/** Column names; repeated ones get the number of their column as a suffix. */
 function distinctNames(columns: readonly ResultColumn[]): string[] {
   const seen = new Set<string>();
   return columns.map(({ name }, i) => {
@@ -20,9 +20,9 @@ function distinctNames(columns: readonly ResultColumn[]): string[] {
   });
 }
 
-/** Rows that are read before the first one is shown. */
+/** Number of rows that are read to determine the widths of columns. */
 const ROWS_FOR_WIDTHS = 200;
-/** Characters of a cell, after which its text is cut: a transaction id and a contract identifier fit. */
+/** Maximum characters of a cell before its text is cut; transaction ids and contract identifiers fit. */
 const WIDEST_CELL = 84;
 
 const cut = (text: string): string => (text.length <= WIDEST_CELL ? text : `${text.slice(0, WIDEST_CELL - 1)}…`);
@@ -47,7 +47,7 @@ const lineOf = (cells: readonly Cell[], widths: readonly number[]): string =>
     .join('  ')
     .trimEnd()}\n`;
 
-/** A table for people: the widths are those of the first rows. */
+/** A table for people, with the widths of the first rows. */
 function* table(columns: readonly ResultColumn[], rows: Iterable<SqlValue[]>): Generator<string> {
   const head = columns.map(({ name }): Cell => ({ text: name, isNumber: false }));
   const first: Cell[][] = [];
@@ -75,10 +75,10 @@ function* table(columns: readonly ResultColumn[], rows: Iterable<SqlValue[]>): G
   if (widths.length === 0) yield* begun();
 }
 
-/** The size of a row group, which ends where either is reached. */
+/** Maximum size of a row group. */
 interface GroupSize {
   rows: number;
-  /** Bytes of texts and numbers. */
+  /** Bytes of values. */
   bytes: number;
 }
 
@@ -99,7 +99,7 @@ const text: Kind = {
 };
 
 /**
- * The type in Parquet for each form. Amounts are texts: a token's has up to 39 digits, and DECIMAL holds 38 at most.
+ * The Parquet type of each form. Amounts are texts: those of tokens have up to 39 digits, and DECIMAL allows 38.
  */
 const kinds: Readonly<Record<Form, Kind>> = {
   integer: { element: { type: 'INT64' }, convert: (value) => BigInt(value as bigint) },
@@ -120,7 +120,7 @@ const kinds: Readonly<Record<Form, Kind>> = {
   mixed: text,
 };
 
-/** Collects what the writer makes, and gives it out. */
+/** Collects the parts that the writer makes. */
 class Parts extends ByteWriter {
   drain(): Uint8Array {
     const part = this.getBytes().slice();
@@ -131,7 +131,7 @@ class Parts extends ByteWriter {
 
 const sizeOf = (value: Value): number => (typeof value === 'string' || value instanceof Uint8Array ? value.length : 8);
 
-/** Rows of a group, by columns. */
+/** The rows of a group, by columns. */
 class Group {
   rows = 0;
   bytes = 0;
@@ -155,7 +155,7 @@ class Group {
   }
 }
 
-/** Makes the parts of a Parquet file, compressed with zstd. Every column may be null. @param size others are for tests */
+/** Makes the parts of a Parquet file, compressed with zstd. Every column may be null. @param size smaller in tests */
 export function* parquet(
   columns: readonly ResultColumn[],
   rows: Iterable<SqlValue[]>,
@@ -194,10 +194,10 @@ export function* parquet(
   yield parts.drain();
 }
 
-/** Makes parts of an output from rows, which are read as the parts are consumed. */
+/** Makes the parts of an output; rows are read as the parts are consumed. */
 export type Encode = (columns: readonly ResultColumn[], rows: Iterable<SqlValue[]>) => Generator<string | Uint8Array>;
 
-/** An amount below zero: a number, so that its minus is not taken for a formula's. */
+/** A negative amount: stays a number, though texts that begin with a minus may be formulas in spreadsheets. */
 const NEGATIVE = /^-[1-9]\d*$/;
 
 const field = (value: SqlValue): CsvValue =>
@@ -208,7 +208,7 @@ function* csv(columns: readonly ResultColumn[], rows: Iterable<SqlValue[]>): Gen
   for (const row of rows) yield csvLine(row.map(field));
 }
 
-/** The text of a row as a JSON object. */
+/** Makes the JSON text of a row as an object. */
 function objectText(columns: readonly ResultColumn[]): (row: SqlValue[]) => string {
   const keys = distinctNames(columns).map((name) => JSON.stringify(name));
   return (row) => `{${row.map((value, i) => `${keys[i]}:${exactJson(shown(value))}`).join(',')}}`;
@@ -231,7 +231,7 @@ function* json(columns: readonly ResultColumn[], rows: Iterable<SqlValue[]>): Ge
 
 const encoders: Readonly<Record<Format, Encode>> = { table, csv, ndjson, json, parquet };
 
-/** @param printable whether control characters become question marks, since a terminal would obey them */
+/** @param printable whether to replace control characters, which a terminal would obey */
 export function encoderOf(format: Format, printable: boolean): Encode {
   const encode = encoders[format];
   if (!printable) return encode;
@@ -240,10 +240,10 @@ export function encoderOf(format: Format, printable: boolean): Encode {
   };
 }
 
-/** Bytes of a part that is handed on. */
+/** Minimum bytes of a part that is passed on. */
 const PART_BYTES = 1 << 16;
 
-/** Puts small parts together. */
+/** Joins small parts. */
 export function* inLargeParts(parts: Iterable<string | Uint8Array>): Generator<Uint8Array> {
   let text = '';
   for (const part of parts) {

@@ -8,28 +8,28 @@ export type ExportFormat = (typeof exportFormats)[number];
 
 export interface SqlOptions {
   format: Format;
-  /** Seconds after which a query is given up. */
+  /** Seconds after which a query is cancelled. */
   timeout: number;
-  /** Megabytes of memory above which a query is given up. */
+  /** Megabytes of memory above which a query is cancelled. */
   maxMemory: number;
-  /** Rows after which a result is cut. */
+  /** Maximum rows of a result; the rest is omitted. */
   maxRows: number;
 }
 
 export interface ExportOptions {
   /** The file to write; undefined for stdout. */
   output?: string;
-  /** Whether an existing file may be replaced. */
+  /** Whether to replace an existing file. */
   overwrite: boolean;
   table?: string;
   query?: string;
-  /** The end of the file's name decides if not given. */
+  /** By default that of the file name's suffix. */
   format?: ExportFormat;
   fromHeight?: number;
   toHeight?: number;
 }
 
-/** @throws OperatorError where a terminal would show bytes */
+/** @throws OperatorError if a terminal would get binary data */
 export function requireReadable(format: Format, isTerminal: boolean): void {
   if (format !== 'parquet' || !isTerminal) return;
   throw new OperatorError(

@@ -1,4 +1,4 @@
-/** Runs a query on a thread of its own, within limits of time and memory, and the messages between both. */
+/** Runs a query on a thread of its own, with limits of time and memory; and the messages between the threads. */
 import { Worker } from 'node:worker_threads';
 import { type Clock, systemClock } from '../../base/clock.ts';
 import { EXIT, OperatorError, PassingError } from '../../base/errors.ts';
@@ -6,30 +6,30 @@ import type { AskedHeights, ExportedBlocks } from '../../store/sql/view-rows.ts'
 import { queryThreadUrl } from '../../thread-urls.ts';
 import type { Format } from './options.ts';
 
-/** The rows that are wanted: those of a query, or those of a view and some blocks. */
+/** The rows to read: those of a query, or those of a view and a range of blocks. */
 export type QuerySource = { sql: string } | { view: string; heights: AskedHeights };
 
-/** The data that the thread starts with. */
+/** The thread's data at its start. */
 export interface QueryStart {
   directory: string;
   source: QuerySource;
   format: Format;
-  /** Whether a terminal shows the output. */
+  /** Whether the output goes to a terminal. */
   printable: boolean;
-  /** Rows after which the result is cut; null for any number. */
+  /** Maximum rows of the result; null for no limit. */
   maxRows: number | null;
 }
 
-/** What became of a query. */
+/** The result of a query. */
 export interface QueryEnd {
   rows: number;
-  /** Whether the result has more rows than were asked for. */
+  /** Whether rows were omitted because of the limit. */
   cut: boolean;
-  /** The blocks that the rows are of; null where they belong to none. */
+  /** The blocks of the rows; null if the rows belong to no blocks. */
   blocks: ExportedBlocks | null;
 }
 
-/** A message from the thread. It waits for an answer to each part. */
+/** A message from the thread, which waits for an answer to each part. */
 export type FromQuery =
   | { kind: 'part'; bytes: Uint8Array }
   | { kind: 'end'; end: QueryEnd }
@@ -37,9 +37,9 @@ export type FromQuery =
   | { kind: 'refused'; problem: string; remedy: string; exitCode: number };
 
 export interface QueryLimits {
-  /** Seconds after which the query is given up; null for any number. */
+  /** Seconds after which the query is cancelled; null for no limit. */
   seconds: number | null;
-  /** Bytes of memory of this process; null for any number. */
+  /** Maximum bytes of memory of this process; null for no limit. */
   bytes: number | null;
 }
 
@@ -51,19 +51,19 @@ export interface Watched {
 
 const thisProcess: Watched = { clock: systemClock, memory: () => process.memoryUsage.rss() };
 
-/** Milliseconds between two looks at the memory, in which a query can take some tens of megabytes. */
+/** Milliseconds between two checks of the memory, in which a query can allocate some tens of megabytes. */
 const LOOK_MS = 20;
 const MEGABYTE = 1_000_000;
 
 const tooLong = (seconds: number): OperatorError =>
   new OperatorError(
-    `The query took longer than ${seconds} seconds and was given up.`,
+    `The query took longer than ${seconds} seconds and was cancelled.`,
     'Use a column that an index finds (docs/sql.md), or raise --timeout.',
   );
 
 const tooLarge = (bytes: number): OperatorError =>
   new OperatorError(
-    `The query needs more than ${bytes / MEGABYTE} MB of memory and was given up.`,
+    `The query needs more than ${bytes / MEGABYTE} MB of memory and was cancelled.`,
     'Sort or group fewer rows, or raise --max-memory.',
   );
 
@@ -71,7 +71,7 @@ const tooLarge = (bytes: number): OperatorError =>
 const refused = ({ problem, remedy, exitCode }: Extract<FromQuery, { kind: 'refused' }>): OperatorError =>
   exitCode === EXIT.again ? new PassingError(problem, remedy) : new OperatorError(problem, remedy);
 
-/** Calls back where a limit is reached. @returns what ends the watch */
+/** Calls back when a limit is reached. @returns a function that ends the watch */
 function watched({ seconds, bytes }: QueryLimits, { clock, memory }: Watched, reached: (error: OperatorError) => void) {
   const ends = [
     seconds === null ? () => {} : clock.after(seconds * 1000, () => reached(tooLong(seconds))),
@@ -87,11 +87,11 @@ function watched({ seconds, bytes }: QueryLimits, { clock, memory }: Watched, re
 }
 
 /**
- * Runs a query, and hands on its output part by part: the next one is made once a part was written.
+ * Runs a query, and passes its output on part by part; each part is made after the one before was written.
  *
- * A thread ends once SQLite has done its work. Where a limit is reached, it goes on until then, or until the caller ends the
+ * A thread can't end while SQLite works. So after a limit is reached, it continues until SQLite returns, or the caller ends the
  * process.
- * @throws OperatorError where the query fails, or reaches a limit
+ * @throws OperatorError if the query fails, or reaches a limit
  */
 export async function runQuery(
   start: QueryStart,

@@ -1,4 +1,4 @@
-/** `stackside sql`: a query of the index, from the command line, from stdin, or one after the other at a prompt. */
+/** `stackside sql`: queries of the index, from the command line, from stdin, or at a prompt. */
 import { createInterface } from 'node:readline';
 import { text } from 'node:stream/consumers';
 import { OperatorError } from '../../base/errors.ts';
@@ -12,7 +12,7 @@ import { runQuery } from './run.ts';
 
 const BYTES_PER_MEGABYTE = 1_000_000;
 
-/** Writes to stdout, and waits until it was written. */
+/** Writes to stdout; resolves when it is written. */
 const write = (bytes: Uint8Array): Promise<void> =>
   new Promise((resolve, reject) => {
     process.stdout.write(bytes, (error) => (error ? reject(error) : resolve()));
@@ -34,8 +34,8 @@ async function queryOnce(directory: string, sql: string, options: SqlOptions): P
 }
 
 /**
- * Runs a query and ends the process, since a thread in which SQLite still works can't be ended otherwise.
- * @param query the query; undefined to read it from stdin
+ * Runs a query and ends the process, which is the only way to end a thread in which SQLite works.
+ * @param query undefined to read it from stdin
  */
 async function queryAndEnd(directory: string, query: string | undefined, options: SqlOptions): Promise<never> {
   try {
@@ -47,13 +47,13 @@ async function queryAndEnd(directory: string, query: string | undefined, options
   process.exit();
 }
 
-/** Runs `stackside sql`. @param query undefined where stdin has it, or a person at a terminal */
+/** Runs `stackside sql`. @param query undefined to read it from stdin, or at a prompt on a terminal */
 export async function runSql(directory: string, query: string | undefined, options: SqlOptions): Promise<void> {
   if (query !== undefined || !process.stdin.isTTY) await queryAndEnd(directory, query, options);
   await runPrompt(directory, options);
 }
 
-/** What `.help` prints at the prompt, where each query is a process of its own, which Ctrl-C ends while the prompt stays. */
+/** Text of `.help` at the prompt. Each query there is a process of its own, so that Ctrl-C ends it and the prompt stays. */
 const HELP = `A query ends with a semicolon and may have several lines. Ctrl-C gives up a query, Ctrl-D leaves.
 .tables          list the views
 .schema [VIEW]   show the columns of the views
@@ -78,7 +78,7 @@ function schemaText({ name, columns }: View): string {
   return `${name}\n${lines.join('')}`;
 }
 
-/** The answer to a line that begins with a dot. @param session holds what such a line may change */
+/** The answer to a line that begins with a dot. @param session settings that such a line may change */
 export function answerTo(line: string, session: { format: Format }): string {
   const [command = '', argument] = line.trim().split(/\s+/);
   switch (command) {
@@ -103,7 +103,7 @@ export function answerTo(line: string, session: { format: Format }): string {
   }
 }
 
-/** Runs a query in a process of its own, which has the terminal meanwhile. */
+/** Runs a query in a process of its own, which uses the terminal meanwhile. */
 async function runApart(directory: string, sql: string, options: SqlOptions): Promise<void> {
   const { format, timeout, maxMemory, maxRows } = options;
   const flags = ['--format', format, '--timeout', timeout, '--max-memory', maxMemory, '--max-rows', maxRows];
@@ -113,7 +113,7 @@ async function runApart(directory: string, sql: string, options: SqlOptions): Pr
     stderr: 'inherit',
   });
   const ignore = () => {};
-  // The terminal sends Ctrl-C to the query, and to this process, too.
+  // The terminal sends Ctrl-C to both processes.
   process.on('SIGINT', ignore);
   try {
     await child.exited;
@@ -122,10 +122,10 @@ async function runApart(directory: string, sql: string, options: SqlOptions): Pr
   }
 }
 
-/** What was typed: a line, `cancelled` by Ctrl-C, or `left` by Ctrl-D. */
+/** User input: a line, `cancelled` by Ctrl-C, or `left` by Ctrl-D. */
 type Typed = { line: string } | 'cancelled' | 'left';
 
-/** Lines that a person types at the terminal, with editing and history. Several may come at once, as from a paste. */
+/** Lines typed at the terminal, with editing and history. Several may come at once, for example after a paste. */
 function typedLines() {
   const input = createInterface({ input: process.stdin, output: process.stdout, terminal: true });
   const typed: Typed[] = [];
@@ -148,7 +148,7 @@ function typedLines() {
       }
       return typed.shift() ?? 'left';
     },
-    /** Leaves the terminal to others while they work. */
+    /** Releases the terminal while other work uses it. */
     async aside(work: () => Promise<void>): Promise<void> {
       input.pause();
       process.stdin.setRawMode(false);
@@ -164,8 +164,8 @@ function typedLines() {
 }
 
 /**
- * Reads and answers queries until the person leaves.
- * @throws OperatorError where there is no index
+ * Reads and answers queries until the user leaves.
+ * @throws OperatorError if there is no index
  */
 async function runPrompt(directory: string, options: SqlOptions): Promise<void> {
   requireIndex(directory);

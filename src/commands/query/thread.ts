@@ -1,4 +1,4 @@
-/** The thread that runs a query: SQLite gives no turn before it has a row, so that only another thread can give up on it. */
+/** The thread that runs a query. While SQLite looks for a row it blocks its thread, so only another thread can cancel. */
 import { type MessagePort, parentPort, workerData } from 'node:worker_threads';
 import { OperatorError } from '../../base/errors.ts';
 import type { Connection } from '../../store/files/connection.ts';
@@ -27,7 +27,7 @@ function* firstRows(rows: Iterable<SqlValue[]>, most: number | null, end: QueryE
   }
 }
 
-/** The rows that are wanted, and the blocks that they are of. */
+/** The requested rows, and their blocks. */
 function found(db: Connection, source: QuerySource, format: Format): { result: Result; blocks: ExportedBlocks | null } {
   if ('sql' in source) {
     return { result: format === 'parquet' ? withForms(db, source.sql) : resultOf(db, source.sql), blocks: null };
@@ -37,7 +37,7 @@ function found(db: Connection, source: QuerySource, format: Format): { result: R
   return { result: viewResult(db, view, blocks), blocks };
 }
 
-/** The output of a query in parts, of one snapshot. @returns what became of it @throws OperatorError */
+/** The output of a query in parts, from one snapshot. @returns its result @throws OperatorError */
 function* output({ directory, source, format, printable, maxRows }: QueryStart): Generator<Uint8Array, QueryEnd> {
   using db = openForQueries(directory);
   beginSnapshot(db);

@@ -31,31 +31,31 @@ export interface ApiServiceOptions {
   node: NodeRpc;
   registry: Registry;
   operations: Operations;
-  /** The faucets; not given in an API thread, which passes their requests on to the main thread. */
+  /** The faucets; undefined in an API thread, which forwards their requests to the main thread. */
   faucets?: Faucets;
-  /** The chainhooks; null where this process doesn't write, and in an API thread, which passes their requests on. */
+  /** The chainhooks; null if this process doesn't write, and in an API thread, which forwards their requests. */
   hooks?: HookApi | null;
-  /** Reads the state of the server; not given in an API thread, which passes its requests on. */
+  /** Reads the state of the server; undefined in an API thread, which forwards such requests. */
   server?: ServerReadings;
-  /** What the operator may see and do; not given in an API thread, and where this process doesn't write. */
+  /** The operator's functions; undefined in an API thread, and if this process doesn't write. */
   system?: SystemApi | null;
-  /** Counts the requests that reach clients from here; not given where other threads answer them. */
+  /** Counts the requests of clients; undefined if other threads answer them. */
   requestCounts?: RequestCounts;
-  /** The simulated node, where the server was started with one. */
+  /** Controls the simulated node, if the server was started with one. */
   steering?: Steering | null;
   log: Log;
   address: { hostname: string; port: number; shared: boolean };
-  /** Shares the thread among all that it does for clients. */
+  /** Divides the thread's time among its work for clients. */
   turns?: Turns;
   clock?: Clock;
   listen?: Listen;
-  /** Answers what only the main thread can; given in API threads alone. */
+  /** Forwards requests to the main thread; only in API threads. */
   mainThread?: Forward;
-  /** A secret of this process, by which the main thread recognises requests from its own threads. */
+  /** A secret of this process, by which the main thread recognises requests of its own threads. */
   internalToken: string;
 }
 
-/** Starts the API on its port, with realtime and the proxy to the node. @throws OperatorError where it can't listen */
+/** Starts the API on its port, with realtime and the node's proxy. @throws OperatorError if it can't listen */
 export async function startApiService(options: ApiServiceOptions): Promise<ApiServer> {
   const { settings, snapshots, node, registry, operations, faucets, hooks = null, log, address, mainThread } = options;
   const {
@@ -115,11 +115,11 @@ export async function startApiService(options: ApiServiceOptions): Promise<ApiSe
   }
 }
 
-/** What this process calls itself in `Via`, the same in all its threads; the token itself is a secret. */
+/** Name of this process in `Via` headers, the same in all threads. It is a digest, since the token is a secret. */
 const viaOf = (internalToken: string): string =>
   `stackside-${new Bun.CryptoHasher('sha256').update(internalToken).digest('hex').slice(0, 16)}`;
 
-/** What answers below each prefix. @throws OperatorError where a prefix leads to the API itself */
+/** The proxy of each prefix. @throws OperatorError if a prefix leads to the API itself */
 function prefixForwards(settings: Settings, via: string): PrefixForward[] {
   const { proxyPrefix, proxyBodyLimit: bodyLimit, apiHost: host, apiPort: port } = settings;
   const prefixes = parseProxyPrefixes(proxyPrefix);

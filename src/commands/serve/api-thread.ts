@@ -1,4 +1,4 @@
-/** An API thread. Each reads snapshots of its own, and passes requests that need the main thread on to it. */
+/** An API thread. It reads snapshots of its own, and forwards requests that need the main thread. */
 import { type MessagePort, parentPort, workerData } from 'node:worker_threads';
 import { Registry } from 'prom-client';
 import type { Readiness } from '../../api/operations.ts';
@@ -78,7 +78,7 @@ async function start(
     operations: {
       // Only the main thread knows whether it can write.
       readiness: async () => (await (await directFetch(`${mainThread}/ready`)).json()) as Readiness,
-      // The metrics of all threads together are the main thread's to answer.
+      // The main thread answers the metrics of all threads together.
       metrics: async () => (await directFetch(`${mainThread}/metrics`)).text(),
     },
     address: { hostname: settings.apiHost, port, shared },

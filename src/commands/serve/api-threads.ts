@@ -1,4 +1,4 @@
-/** Starts, watches and stops the API's threads from the main thread, and the messages between them. */
+/** Starts, watches and stops the API threads from the main thread; and the messages between them. */
 import { Worker } from 'node:worker_threads';
 import type { MetricObjectWithValues, MetricValue } from 'prom-client';
 import type { Clock } from '../../base/clock.ts';
@@ -13,31 +13,31 @@ import { apiThreadUrl } from '../../thread-urls.ts';
 import type { Environment } from './environment.ts';
 import type { ThreadLog } from './recent-log.ts';
 
-/** The metrics of a registry, to be aggregated with those of others. */
+/** Metrics of a registry, for aggregation with others. */
 export type ThreadMetrics = MetricObjectWithValues<MetricValue<string>>[];
 
-/** The data that a thread starts with. */
+/** A thread's data at its start. */
 export interface ThreadStart {
   settings: Settings;
   port: number;
   /** Whether other threads listen on the same port. */
   shared: boolean;
-  /** The URL at which the main thread answers requests that threads pass on. */
+  /** URL at which the main thread answers forwarded requests. */
   mainThread: string;
-  /** The secret by which the main thread recognises requests from its own threads. */
+  /** The secret by which the main thread recognises requests of its own threads. */
   internalToken: string;
-  /** The memory of the counts of requests. */
+  /** Shared memory with the counts of requests. */
   requests: SharedArrayBuffer;
-  /** The memory of the count of commits. */
+  /** Shared memory with the count of commits. */
   commits: SharedArrayBuffer;
-  /** Whether the log is one for people, which the main thread prints. */
+  /** Whether the log is for people; the main thread prints it then. */
   log: { pretty: boolean; colors: boolean };
 }
 
 /** A message from an API thread to the main thread. */
 export type FromThread =
   | { kind: 'listening'; url: string }
-  /** An OperatorError of the thread: the two lines for the operator, and whether a disk has no room. */
+  /** An OperatorError of the thread: its two lines, and whether a disk is full. */
   | { kind: 'refused'; problem: string; remedy: string; isFull: boolean }
   | { kind: 'crashed'; cause: string }
   /** A line of the log. */
@@ -51,34 +51,34 @@ export type ToThread = { kind: 'report'; what: 'metrics' | 'log'; id: number } |
 
 export interface ApiThreads {
   url: string;
-  /** The metrics of every thread. */
+  /** Metrics of every thread. */
   metrics(): Promise<ThreadMetrics[]>;
-  /** What every thread logged; null for one that does not answer in time. */
+  /** Recent log events of every thread; null for one that doesn't answer in time. */
   logs(): Promise<(ThreadLog | null)[]>;
   stop(): Promise<void>;
 }
 
 export interface ApiThreadsOptions {
   settings: Settings;
-  /** The URL at which the main thread answers requests that threads pass on. */
+  /** URL at which the main thread answers forwarded requests. */
   mainThread: string;
-  /** The secret by which the main thread recognises requests from its own threads. */
+  /** The secret by which the main thread recognises requests of its own threads. */
   internalToken: string;
   clock: Clock;
-  /** Where the threads count their requests. */
+  /** Counts of the threads' requests. */
   requests: RequestCounts;
-  /** Where the process that writes counts its commits. */
+  /** Count of the writing process's commits. */
   commits: CommitCount;
-  /** Prints the threads' log lines; null where each thread writes its own JSON. */
+  /** Prints the threads' log lines; null if each thread writes its own JSON. */
   lines: Environment['threadLines'];
-  /** Called when a thread ends by itself. */
+  /** Called when a thread crashes. */
   crashed(cause: unknown): void;
 }
 
-/** Time after which a thread that has not answered is left out. */
+/** Maximum wait for a thread's answer, in milliseconds. */
 const ANSWER_TIMEOUT_MS = 2_000;
 
-/** What a thread was asked for and has not answered yet. */
+/** Requests to a thread that it has not answered yet. */
 class Questions<Answer> {
   readonly #waiting = new Map<number, (answer: Answer) => void>();
   readonly #clock: Clock;
@@ -88,12 +88,12 @@ class Questions<Answer> {
     this.#clock = clock;
   }
 
-  /** The answer; null where none comes in time. @param send asks the thread, which answers with the same number */
+  /** Resolves with the answer, or null if it is late. @param send sends the request, whose number the answer repeats */
   async ask(send: (id: number) => void): Promise<Answer | null> {
     const id = ++this.#asked;
     const { promise, resolve } = Promise.withResolvers<Answer | null>();
     this.#waiting.set(id, resolve);
-    // A timer that outlives the answer would keep the process from its end.
+    // Cleared after the answer, since a timer would keep the process from ending.
     const inTime = this.#clock.after(ANSWER_TIMEOUT_MS, () => resolve(null));
     send(id);
     try {
@@ -155,7 +155,7 @@ class ApiThread {
     this.#worker.postMessage(message);
   }
 
-  /** Resolves to the URL at which the thread listens. */
+  /** Resolves with the URL at which the thread listens. */
   listening(): Promise<string> {
     return this.#listening.promise;
   }
@@ -174,18 +174,18 @@ class ApiThread {
     await this.#worker.terminate();
   }
 
-  /** Ends the thread at once. */
+  /** Kills the thread. */
   async kill(): Promise<void> {
     await this.#worker.terminate();
   }
 }
 
-/** The answer before the threads listen. */
+/** The answer until the threads listen. */
 const notYet = (): Response => Response.error();
 
 /**
- * Starts the threads; each listens on the same port, among which the system shares out the connections.
- * @throws OperatorError where they can't listen
+ * Starts the threads. All listen on the same port, and the system distributes the connections.
+ * @throws OperatorError if they can't listen
  */
 export async function startApiThreads({
   settings,
@@ -204,7 +204,7 @@ export async function startApiThreads({
       'Run with --threads 1, or several processes with --mode read behind a proxy.',
     );
   }
-  // The threads share the port with whoever shares it too: that nobody else has it is seen by not sharing it.
+  // Other processes could share the port, too; listening without sharing shows that none uses it.
   const probe = listenHttp({
     ...apiListener,
     hostname,

@@ -1,4 +1,4 @@
-/** The table of contents of the API: its conventions in order, then one line per resource. */
+/** The API as one application: its conventions in order, then one line per resource. */
 
 import { type AnyElysia, Elysia } from 'elysia';
 import { devnetRoutes, type Steering } from '../../api/devnet.ts';
@@ -68,47 +68,47 @@ import type { Snapshots } from '../../store/read/snapshots.ts';
 
 export interface ApiOptions {
   snapshots: Snapshots;
-  /** The version as `versionText` writes it. */
+  /** The version in the format of `versionText`. */
   version: string;
   log: Log;
   deprecation?: DeprecationPolicy;
-  /** Answers /health, /ready and /metrics, where they are served here. */
+  /** Answers /health, /ready and /metrics, if they are served here. */
   operations?: Operations;
-  /** Reads the state of the server, for the main thread. */
+  /** Reads the state of the server; for the main thread. */
   server?: ServerReadings;
-  /** What the operator may see and do; for the main thread of a process that writes. */
+  /** The operator's functions; for the main thread of a process that writes. */
   system?: SystemApi;
   metrics?: RequestMetrics;
   faucets?: Faucets;
-  /** Answers what only the main thread can; given in API threads alone. */
+  /** Forwards requests to the main thread; only in API threads. */
   mainThread?: Forward;
-  /** A secret of this process, by which requests from its own threads are recognised; given where there are several. */
+  /** A secret of this process, by which requests of its own threads are recognised; only with several threads. */
   internalToken?: string;
-  /** Forwards requests to the node's RPC interface, where there is a node. */
+  /** Forwards requests to the node's RPC interface, if there is a node. */
   nodeProxy?: Forward;
-  /** Prefixes of paths that other services answer. */
+  /** Path prefixes that other services answer. */
   prefixes?: readonly PrefixForward[];
-  /** Null, or not given, where this process doesn't write. */
+  /** Null or undefined if this process doesn't write. */
   hooks?: HookApi | null;
-  /** The simulated node, where the server was started with one. */
+  /** Controls the simulated node, if the server was started with one. */
   steering?: Steering | null;
   /** Whether chainhooks are managed without keys. */
   openHooks?: boolean;
   /** Checks each response body against its schema; for tests. */
   checkResponses?: boolean;
   clock?: Clock;
-  /** Shares the thread among all that it does for clients. */
+  /** Divides the thread's time among its work for clients. */
   turns?: Turns;
 }
 
-/** A server's public description of itself. */
+/** Reads the public description of the server. */
 export interface ServerReadings {
   status(): Promise<ServerStatus>;
   history(): ServerHistory;
 }
 
 /**
- * Every route, by resource, in the order of the reference.
+ * All routes, by resource, in the order of the reference.
  * @param now the clock, in Unix milliseconds
  * @param server reads the state of the server; null in an API thread
  */
@@ -171,7 +171,7 @@ export const resources = (
   manySubjects,
 ];
 
-/** Requests of a thread that read for several turns at a time. */
+/** Maximum long reads (of several turns) under way in a thread. */
 const MOST_LONG_READS = 16;
 
 /** The API as one Elysia application, with every route. @throws OperatorError for a prefix that would hide a route */
@@ -210,7 +210,7 @@ export function createApp(options: ApiOptions): AnyElysia {
     ...sessionRoutes(hooks),
     ...systemRoutes(options.system ?? null, operatorAccess(hooks)),
   ];
-  // The framework looks for the path from the 12th character of the URL on, behind any host but one such as `api`.
+  // With standard host names, Elysia would look for the path from the 12th character of the URL on, which is wrong for `api`.
   const app: AnyElysia = new Elysia({ systemRouter: false, handler: { standardHostname: false } })
     .wrap(answersHead)
     .use(errors(respond, failure))
@@ -220,7 +220,7 @@ export function createApp(options: ApiOptions): AnyElysia {
     ...families,
     managing,
     consoleRoutes,
-    // An API thread doesn't know; where there is no simulated node, the main thread has no such route.
+    // An API thread forwards these requests, since it doesn't know whether the server has a simulated node.
     ...(steering !== null || mainThread !== undefined ? [devnetRoutes(steering)] : []),
     ...(nodeProxy !== undefined ? [nodeRoutes(nodeProxy)] : []),
   ];

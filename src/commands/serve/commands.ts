@@ -1,11 +1,11 @@
-/** Commands that run a server, or that help to try one. */
+/** Commands that run a server, or help to try one. */
 import { Option } from 'commander';
 import { checked, choiceOption, command, numberOption, switchOption } from '../cli/command.ts';
 import type { SettingsFormat } from '../cli/show-settings.ts';
 
 export const serve = command({
   name: 'serve',
-  summary: "Take the node's events and serve the API",
+  summary: "Receive the node's events and serve the API",
   example: 'stackside serve --data /srv/stacks --network mainnet',
   settingsOf: 'serve',
   logs: true,
@@ -42,10 +42,10 @@ export const openConsole = command({
 
 export const health = command({
   name: 'health',
-  summary: 'Ask a running Stackside whether it lives, or is ready; exits with 1 otherwise',
+  summary: 'Check whether a running Stackside is alive, or ready; exits with 1 otherwise',
   example: 'stackside health --ready --url http://127.0.0.1:3999',
   settingsOf: 'health',
-  options: [switchOption('--ready', 'Ask whether the index can be read and is up to date')],
+  options: [switchOption('--ready', 'Check whether the index can be read and is up to date')],
   async run({ settings }, { ready }: { ready: boolean }) {
     const { askHealth } = await import('../cli/client.ts');
     process.stdout.write(`${await askHealth(settings.url, ready ? 'ready' : 'alive')}\n`);

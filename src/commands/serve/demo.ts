@@ -1,4 +1,4 @@
-/** `stackside demo`: serves a simulated chain, for those who have no node and for tests of apps. */
+/** `stackside demo`: serves a simulated chain, for users without a node and for tests of apps. */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -20,7 +20,7 @@ const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
 type DemoSettings = SettingsOf<'demo'>;
 
 /**
- * Refuses a directory with data: a new simulated chain would be taken for a fork of the one there.
+ * Refuses a directory with data: the new simulated chain would look like a fork of the existing one.
  * @throws OperatorError
  */
 function requireNoData(directory: string): void {
@@ -32,8 +32,8 @@ function requireNoData(directory: string): void {
 }
 
 /**
- * Makes a directory that is removed when the process ends: when the demo is stopped, or fails to start, and when something
- * ends the process at once.
+ * Makes a temporary directory, which is removed when the process ends: after the demo stops or fails to start, or when the
+ * process exits at once.
  */
 function temporaryData(): { path: string; remove(): void } {
   const path = mkdtempSync(join(tmpdir(), 'stackside-demo-'));
@@ -45,7 +45,7 @@ function temporaryData(): { path: string; remove(): void } {
   return { path, remove };
 }
 
-/** Resolves when stdin ends, as if a terminal were closed. */
+/** Resolves when stdin ends, like a closed terminal. */
 const stdinEnd = (): Promise<'SIGHUP'> =>
   new Promise((resolve) => {
     for (const event of ['end', 'error', 'close']) process.stdin.once(event, () => resolve('SIGHUP'));
@@ -54,21 +54,21 @@ const stdinEnd = (): Promise<'SIGHUP'> =>
 
 /**
  * Serves the demo until a signal.
- * @param reading where it names no data directory, the data is kept in a temporary one that is deleted at the end
- * @throws OperatorError where it can't serve
+ * @param reading without a data directory, the data is in a temporary one that is deleted at the end
+ * @throws OperatorError if it can't serve
  */
 export async function runDemo({ settings, sources }: Reading<'demo'>): Promise<void> {
   const isOwnDirectory = sources.data !== null;
   if (isOwnDirectory) requireNoData(settings.data);
-  // Before there is anything to remove, and SIGHUP, too: a terminal that is closed sends it.
+  // Before the directory is made, so that it is always removed; with SIGHUP, which a closed terminal sends.
   const signalled = settings.untilStdinEnds ? Promise.race([nextSignal(SIGNALS), stdinEnd()]) : nextSignal(SIGNALS);
-  // Who signals again doesn't want to wait; a signal without a handler would end the process before anything is removed.
+  // A second signal ends the process at once. Without a handler it would leave the directory.
   void signalled.then(() => nextSignal(SIGNALS)).then(() => process.exit(EXIT.interrupted));
   const own = isOwnDirectory ? null : temporaryData();
   try {
     await serveDemo({ ...settings, data: own?.path ?? settings.data }, sources, signalled);
   } finally {
-    // A process that reads its stdin does not end before that does.
+    // Reading stdin would keep the process from ending.
     if (settings.untilStdinEnds) process.stdin.pause();
     own?.remove();
   }
@@ -85,11 +85,11 @@ async function serveDemo(settings: DemoSettings, sources: Sources, signalled: Pr
 }
 
 /**
- * Starts the server and the simulated node beside it, whose history is in the index when this resolves.
+ * Starts the server with a simulated node, whose history is in the index when this resolves.
  * @param environment replaced by tests
  * @param ended ends the start early
- * @param sources where the values of the settings come from
- * @throws OperatorError where it can't serve
+ * @param sources sources of the settings' values
+ * @throws OperatorError if it can't serve
  */
 export async function startDemo(
   settings: DemoSettings,
@@ -102,17 +102,17 @@ export async function startDemo(
   const node = new SimulatedNode({ seed, interval, history, traffic, pox5Height, clock });
   const rpc = startRpc(node, { clock, listen, log: createLog(settings.logLevel) });
   const served = {
-    // What a demo doesn't take is as a server has it by default.
+    // Settings that a demo doesn't have get the defaults of a server.
     ...readSettings({}, {}),
     ...settings,
     chainId: TESTNET_CHAIN_ID,
     nodeRpc: rpc.url,
-    // The account that the simulated chain begins with. Whoever tests isn't held up; there is no Bitcoin node to ask.
+    // The account with the simulated chain's first funds. Tests aren't slowed down by limits; there is no Bitcoin node.
     faucetKeys: `${node.faucet.privateKey.toHex()}01`,
     sbtcFaucet: true,
     sbtcFaucetAsset: SBTC_ASSET,
     faucetLimits: false,
-    // Where everybody is the operator there are no other consumers.
+    // With open access every client is the operator, so there are no other consumers.
     hookKeys: settings.hookAccess === 'open' ? null : settings.hookKeys,
   };
   const closing: (() => Promise<void>)[] = [() => rpc.stop()];

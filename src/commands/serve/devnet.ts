@@ -14,21 +14,21 @@ function* rowsOf(options: DevnetOptions): Generator<string> {
   }
 }
 
-/** Writes the events as a recording. @param file the file to write, which is replaced if it exists; `-` for stdout */
+/** Writes the events as a recording. @param file is replaced if it exists; `-` for stdout */
 export async function writeDevnet(options: DevnetOptions, file: string): Promise<void> {
   if (file === '-') await printLines(rowsOf(options));
   else await writeLines(file, rowsOf(options), true);
 }
 
-/** The line that says why the posting does not go on. @param cause of the failed attempt */
+/** Explains why posting waits. @param cause of the failed attempt */
 function waiting(url: string, cause: unknown): string {
   const reason = cause instanceof Error ? cause.message : String(cause);
   return cause instanceof EventNotAcceptedError
-    ? `${url} did not take an event, which is posted again until it does: ${reason}`
+    ? `${url} did not accept an event, which is posted again until it does: ${reason}`
     : `No observer answers at ${url} yet; waiting, and posting again until one does (${reason})`;
 }
 
-/** Posts the events to an observer. @param url the observer's URL, such as `http://127.0.0.1:3700` */
+/** Posts the events to an observer. @param url of the observer, such as `http://127.0.0.1:3700` */
 export async function postDevnet(options: DevnetOptions, url: string): Promise<void> {
   let refused: NodeEvent | null = null;
   const posted = await postEvents(devnetEvents(options), url, {

@@ -13,23 +13,23 @@ import { type OpenLog, openClusterLog } from '../cluster/host.ts';
 export interface Environment {
   clock: Clock;
   chance: Chance;
-  /** Opens the files that are written. */
+  /** Opens databases for writing. */
   connect: Connect;
-  /** Bytes above which a write-ahead log is emptied. */
+  /** Bytes above which a write-ahead log is truncated. */
   walLimitBytes: number;
   /** Opens the snapshots that requests read. */
   openSnapshots: OpenSnapshots;
   listen: Listen;
-  /** Carries deliveries to their receivers. */
+  /** Sends deliveries to their receivers. */
   post: Post;
-  /** Where the log goes, and the ready line. */
+  /** Streams for the log and the ready line. */
   outputs: LossyOutputs;
   createLog: (level: Level) => Log;
   /** Opens the log of a cluster. */
   openLog: OpenLog;
   /** Runs a command of this program beside the server. */
   startOwnProcess: StartOwnProcess;
-  /** Prints the log lines of API threads, for people; null where each thread writes its own JSON. */
+  /** Prints the log lines of API threads for people; null if each thread writes its own JSON. */
   threadLines: { print: (line: string) => void; colors: boolean } | null;
 }
 

@@ -1,4 +1,4 @@
-/** Where a server's events come from: the event port, or stacks-node-publisher. */
+/** The sources of a server's events: the event port, or stacks-node-publisher. */
 import type { Registry } from 'prom-client';
 import { type Operations, operationAnswer } from '../../api/operations.ts';
 import type { Turns } from '../../base/turns.ts';
@@ -21,28 +21,28 @@ export interface EventSourcesOptions {
   hour: LastHour;
   turns: Turns;
   ingest: Pick<Ingest, 'imported' | 'history'>;
-  /** Accepts an event, which is durable when that is done. */
+  /** Accepts an event; it is durable when this resolves. */
   receive: IntakeOptions['receive'];
-  /** Resolves when this host has what others took, so that a stream is asked for from there on, or the signal is aborted. */
+  /** Resolves when this host has the entries of the log, so that a stream begins after them, or when the signal is aborted. */
   caughtUp: (signal: AbortSignal) => Promise<void>;
   rate: EventRate;
-  /** Gets the functions that end the sources, in the order in which to call them. */
+  /** Receives the functions that close the sources, in order. */
   closing: (() => Promise<void> | void)[];
 }
 
 export interface EventSources {
-  /** The URL of the event port; null where it isn't opened. */
+  /** URL of the event port; null if it isn't open. */
   port: string | null;
-  /** The URL that events come to or from. */
+  /** URL at which events arrive or from which they are read. */
   url: string;
-  /** Why no events come, in words; null where they do. */
+  /** Why no events come; null if they do. */
   stalled(): string | null;
 }
 
 /**
- * Begins to receive events. With stacks-node-publisher, the event port is opened only where it is the only port of the process,
- * for its health and metrics.
- * @throws OperatorError where the event port can't be opened
+ * Starts receiving events. With stacks-node-publisher, the event port is opened only if it is the process's only port for
+ * health and metrics.
+ * @throws OperatorError if the event port can't be opened
  */
 export function receiveEvents(options: EventSourcesOptions): EventSources {
   const { settings, environment, registry, log, hour, ingest, receive, caughtUp, rate, closing } = options;

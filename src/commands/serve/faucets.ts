@@ -1,4 +1,4 @@
-/** The faucets as the settings have them. */
+/** The faucets by the settings. */
 
 import { systemClock } from '../../base/clock.ts';
 import { type FaucetSettings, type Faucets, openFaucets } from '../../faucets/faucets.ts';
@@ -18,14 +18,14 @@ const bitcoinOf = ({ btcRpc, btcRpcUser, btcRpcPassword, btcFaucetKey }: Setting
 
 interface FaucetSurroundings {
   ingest: Ingest;
-  /** Null for a host by itself. */
+  /** Null on a single host. */
   cluster: Pick<ServedCluster, 'commander'> | null;
   snapshots: Snapshots;
   node: NodeRpc;
   log: Log;
 }
 
-/** The faucets of the process that writes, since every gift is recorded in the index. */
+/** The faucets of the process that writes, since every request that is served is recorded in the index. */
 export function serverFaucets(
   settings: Settings,
   { ingest, cluster, snapshots, node, log }: FaucetSurroundings,

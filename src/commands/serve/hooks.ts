@@ -45,8 +45,8 @@ function rulesOf(settings: Settings): HookRules {
 }
 
 /**
- * Who may manage chainhooks. Unless a file of it is named, the admin key is created in any case, so
- * that it exists when keys are needed.
+ * Access to chainhooks by the settings. Unless the settings name a file for it, the admin key is created in any case, so that it
+ * exists when keys are needed.
  * @throws OperatorError for files of keys that can't be used
  */
 function accessOf(settings: Settings, refused: WrongKeys, sessions: Sessions, log: Log): Access {
@@ -67,9 +67,9 @@ function accessOf(settings: Settings, refused: WrongKeys, sessions: Sessions, lo
 export interface ServedHooks {
   hooks: Chainhooks;
   api: HookApi;
-  /** The number of requests with wrong keys. */
+  /** Number of requests with wrong keys. */
   wrongKeys: () => number;
-  /** Makes the path of a link that signs a browser in as the operator, once. */
+  /** Makes the path of a sign-in link for the operator. */
   signInPath: () => string;
 }
 
@@ -77,19 +77,19 @@ export interface ServeHooksOptions {
   settings: Settings;
   ingest: Ingest;
   log: Log;
-  /** What routes read. */
+  /** The snapshots from which routes read. */
   snapshots: Pick<Snapshots, 'read'>;
   timers: HookTimers;
-  /** The machine that the index was opened with. */
+  /** The machine with which the index was opened. */
   machine: HookMachine;
-  /** Sends commands into the log that hosts share; a host by itself has its own. */
+  /** Sends commands to the log that hosts share; by default, to the host's own. */
   commander?: Commander;
-  /** The host of a cluster delivers by it; its own where it is no such host. */
+  /** The lease to deliver, on a host of a cluster; by default, this host always has it. */
   lease?: Lease;
   environment?: Environment;
 }
 
-/** Starts to evaluate chainhooks, and to deliver once the lease is held. */
+/** Starts evaluating chainhooks, and delivering while the lease is held. */
 export function serveHooks(options: ServeHooksOptions): ServedHooks {
   const { settings, log, environment = realEnvironment } = options;
   const { clock, chance, post } = environment;
@@ -107,7 +107,7 @@ export function serveHooks(options: ServeHooksOptions): ServedHooks {
   const read: ReadHooks = (look) => options.snapshots.read(async (now) => look(now));
   const api = {
     access: allowed,
-    // Never changes once it is there, which it is before a registration is answered.
+    // Immutable once stored, which it is before a registration is answered.
     ownerOf: hooks.store.records.owner,
     management: management(hooks, read, settings.hookLimit),
     secrets: consumerSecrets(hooks, read),

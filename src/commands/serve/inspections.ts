@@ -1,6 +1,6 @@
 /**
- * Inspections of the index beside a server. Each is a process of its own: a call of SQLite that reads for an hour can't be
- * interrupted in a thread, and a process can be ended at any moment, since it only reads.
+ * Inspections of the index beside a server. Each is a process of its own: a SQLite call that reads for an hour can't be
+ * interrupted in a thread, while a process that only reads can be killed at any moment.
  */
 import { type Static, type TSchema, Type } from '@sinclair/typebox';
 import { Value } from '@sinclair/typebox/value';
@@ -20,7 +20,7 @@ import type { OwnProcess, StartOwnProcess } from '../cli/this-program.ts';
 
 const Step = Type.Object({ number: Type.Integer(), of: Type.Integer(), name: Type.String(), detail: Type.String() });
 
-/** A line of a command with `--format json`: a step that is under way, or what one found. */
+/** A line of a command with `--format json`: a step's progress, or a result. */
 const lineOf = <T extends TSchema>(found: T) => Type.Union([Type.Object({ at: Step }), Type.Object({ found })]);
 const CheckLine = lineOf(CheckFinding);
 const TableLine = lineOf(TableSize);
@@ -39,11 +39,11 @@ type Common = Omit<Check, 'findings'>;
 const UNKNOWN_LINE =
   'The program printed what this server does not know. Start the server anew if its program was replaced meanwhile.';
 const ENDED_EARLY = 'The process ended before its work was done.';
-/** Characters of an error that are stored. */
+/** Characters of a stored error text. */
 const LONGEST_PROBLEM = 1_000;
 const UNDER_WAY = 'Another inspection is running; cancel it, or wait until it ends';
 
-/** Why a process failed. @param errors what it wrote to stderr */
+/** Why a process failed. @param errors its stderr */
 const problemOf = (errors: string): string => errors.trim().slice(-LONGEST_PROBLEM) || ENDED_EARLY;
 
 export interface InspectionsOptions {
@@ -52,10 +52,10 @@ export interface InspectionsOptions {
   start: StartOwnProcess;
 }
 
-/** @returns the inspections of a process, and what ends the one that runs */
+/** Makes the inspections of a server. @returns them, and a function that ends the running one */
 export function inspections({ directory, clock, start }: InspectionsOptions): Inspections & { stop(): Promise<void> } {
   const newest: InspectionsState = { check: null, tables: null };
-  /** The one that runs; `cancelled` is called before its process is ended. */
+  /** The running inspection; `cancelled` is called before its process is killed. */
   let running: { process: OwnProcess; cancelled: () => void; over: Promise<unknown> } | null = null;
   const seconds = (): number => Math.floor(clock.now() / 1_000);
   const begun = (): Common => ({
@@ -66,7 +66,7 @@ export function inspections({ directory, clock, start }: InspectionsOptions): In
     problem: null,
   });
 
-  /** Reads a line. @returns whether it is one that the command prints */
+  /** Parses a line. @returns whether it has the command's format */
   function read(inspection: Check | Tables, line: string): boolean {
     const said = parsedJson(line);
     if ('findings' in inspection) {
@@ -81,7 +81,7 @@ export function inspections({ directory, clock, start }: InspectionsOptions): In
     return true;
   }
 
-  /** Follows a process to its end. */
+  /** Reads a process's output to its end. */
   async function follow(process: OwnProcess, inspection: Check | Tables): Promise<void> {
     for await (const line of process.lines) {
       if (read(inspection, line)) continue;
@@ -106,9 +106,9 @@ export function inspections({ directory, clock, start }: InspectionsOptions): In
     return true;
   }
 
-  /** @throws ApiError where the process fails or is cancelled */
+  /** @throws ApiError if the process fails or is cancelled */
   async function* digests({ at, wait }: DigestQuery): AsyncGenerator<Digested, void> {
-    // Another may have begun before this one was first asked for a part.
+    // Another inspection may have begun before the first part of this one was requested.
     if (running !== null) throw new ApiError(409, UNDER_WAY);
     const process = start(['check', '--digests', `${at}`, '--wait', `${wait}`, '--data', directory]);
     let isCancelled = false;

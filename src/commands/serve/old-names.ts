@@ -1,6 +1,6 @@
 /**
- * The export of the name system from before Stacks 2.0, as it is published: four files, each with the hash of its content
- * beside it in a file of the same name and `.sha256`.
+ * The published export of the name system from before Stacks 2.0: four files, each with a `.sha256` file beside it that has its
+ * hash.
  */
 import { createReadStream, existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -24,7 +24,7 @@ const FILES = {
   subdomainZonefiles: 'subdomain_zonefiles.txt',
 } as const;
 
-const REMEDY = 'Get the export again, with the .sha256 files beside its four files, or leave the setting out.';
+const REMEDY = 'Get the export again, with the .sha256 files beside its four files, or omit the setting.';
 
 const broken = (file: string, line: number, what: string): OperatorError =>
   new OperatorError(`${file}, line ${line}: ${what}.`, REMEDY);
@@ -33,7 +33,7 @@ function requireFile(path: string): void {
   if (!existsSync(path)) throw new OperatorError(`File does not exist: ${path}`, REMEDY);
 }
 
-/** The hash of a file as it is published, in hex. @throws OperatorError where there is none */
+/** The published hash of a file, in hex. @throws OperatorError if there is none */
 function publishedHash(path: string): string {
   const file = `${path}.sha256`;
   requireFile(file);
@@ -42,7 +42,7 @@ function publishedHash(path: string): string {
 
 /**
  * Checks a file against its published hash.
- * @throws OperatorError where the file or its hash is missing, or they differ
+ * @throws OperatorError if the file or its hash is missing, or they differ
  */
 async function checkFile(path: string): Promise<void> {
   requireFile(path);
@@ -54,7 +54,7 @@ async function checkFile(path: string): Promise<void> {
 
 interface Line {
   text: string;
-  /** The number of the line, counted from 1. */
+  /** Line number, counted from 1. */
   number: number;
 }
 
@@ -65,7 +65,7 @@ async function* linesOf(path: string): AsyncGenerator<Line> {
     yield { text: decoder.decode(bytes).replace(/\r$/, ''), number: ++number };
 }
 
-/** Zonefiles are on one line each. */
+/** In the export, each zonefile is on one line. */
 const unescaped = (text: string): string => text.replaceAll('\\n', '\n');
 
 const isHash = (text: string | undefined): text is string => text !== undefined && /^([0-9a-fA-F]{2})*$/.test(text);
@@ -73,7 +73,7 @@ const isHash = (text: string | undefined): text is string => text !== undefined 
 /** Header lines of a section, which are skipped. */
 const HEADER_LINES = 1;
 
-/** Namespaces and names; other sections of the file say nothing of them. */
+/** Namespaces and names; the file's other sections aren't about names. */
 async function* namesOf(path: string): AsyncGenerator<OldNameRow> {
   let section = '';
   let inSection = 0;
@@ -112,7 +112,7 @@ function oldNamespace(text: string): OldNameRow | null {
   return { kind: 'namespace', namespace, lifetime: lifetime > LONGEST ? LONGEST : Number(lifetime), price };
 }
 
-/** Zonefiles with their hashes; a line holds one or the other. */
+/** Zonefiles with their hashes; each line has one or the other. */
 async function* zonefilesOf(path: string): AsyncGenerator<{ hash: string; content: string }> {
   let hash: string | null = null;
   for await (const { text, number } of linesOf(path)) {
@@ -126,7 +126,7 @@ async function* zonefilesOf(path: string): AsyncGenerator<{ hash: string; conten
   }
 }
 
-/** Subdomains with their zonefiles, which are in a file of their own in the same order. */
+/** Subdomains with their zonefiles, which another file has in the same order. */
 async function* subdomainsOf(path: string, zonefilesPath: string): AsyncGenerator<OldNameRow> {
   const zonefiles = zonefilesOf(zonefilesPath);
   for await (const { text, number } of linesOf(path)) {
@@ -139,7 +139,7 @@ async function* subdomainsOf(path: string, zonefilesPath: string): AsyncGenerato
     yield {
       kind: 'subdomain',
       subdomain,
-      // What is no legacy Bitcoin address stays as it is.
+      // Owners that are not legacy Bitcoin addresses stay unchanged.
       owner: bitcoinToStacks(owner) ?? owner,
       resolver,
       zonefileHash: Uint8Array.fromHex(hash),
@@ -157,18 +157,18 @@ async function* oldNames(directory: string): AsyncGenerator<OldNameRow> {
     yield { kind: 'zonefile', hash: Uint8Array.fromHex(hash), content };
   }
   yield* subdomainsOf(subdomains, subdomainZonefiles);
-  // Last: once a name is there, so is all that belongs to names.
+  // Last, so that a stored name implies that its subdomains and zonefiles are stored.
   yield* namesOf(names);
 }
 
-/** What an export is known by: its published hashes. */
+/** Identifies an export by its published hashes. */
 function sourceOf(directory: string): string {
   const hasher = new Bun.CryptoHasher('sha256');
   for (const file of Object.values(FILES)) hasher.update(publishedHash(join(directory, file)));
   return `old names ${hasher.digest('hex')}`;
 }
 
-/** Milliseconds until a command is sent again that the log of a cluster did not take. */
+/** Milliseconds until a command is sent again after the log of a cluster refused it. */
 const RETRY_MS = 1_000;
 
 export interface OldNamesOptions {
@@ -179,9 +179,9 @@ export interface OldNamesOptions {
 }
 
 /**
- * Adds the names of the export that the settings name, once. What a log that hosts share can't take now is sent again later.
- * @returns what ends the work, and the end of it
- * @throws OperatorError where the export is not whole; then nothing is added
+ * Adds the names of the export in the settings, once. Commands that the shared log can't accept now are sent again later.
+ * @returns a function that ends the work, and the work's end
+ * @throws OperatorError if the export is incomplete; then nothing is added
  */
 export async function importOldNames(
   { bnsImport: directory }: Pick<Settings, 'bnsImport'>,

@@ -1,6 +1,6 @@
 /**
- * Answers /health, /ready and /metrics from the index and the node: whether events can be written, and the tip is as fresh as
- * it should be.
+ * Answers /health, /ready and /metrics from the state of the index and the node: whether events can be written, and whether the
+ * tip is recent enough.
  */
 import { AggregatorRegistry, type Registry } from 'prom-client';
 import type { Operations, Readiness } from '../../api/operations.ts';
@@ -18,11 +18,11 @@ import type { ThreadMetrics } from './api-threads.ts';
 interface ReadinessOptions {
   snapshots: Snapshots;
   node: NodeRpc;
-  /** The writer's health; null where this process only reads. */
+  /** The writer's health; null if this process only reads. */
   health: Pick<WriterHealth, 'failing'> | null;
-  /** Why a host of a cluster is too far behind its log; null where it isn't. */
+  /** Why a host of a cluster lags too far behind its log; null if it doesn't. */
   behind: () => string | null;
-  /** Why no events come, in words; null where they do. */
+  /** Why no events come; null if they do. */
   stalled: () => string | null;
   /** The `--max-tip-age` setting. */
   maxTipAge: number | null;
@@ -31,12 +31,12 @@ interface ReadinessOptions {
 }
 
 /**
- * Blocks that the index may be behind the node and still be ready: a node reports its own height before it has posted
- * the block.
+ * Blocks that the index may lag behind the node and still be ready: a node reports its own height before it has posted the
+ * block.
  */
 const BLOCKS_BEHIND = 2;
 
-/** The node's own height; null where its RPC interface can't be reached. */
+/** The node's height; null if its RPC interface can't be reached. */
 async function nodeHeightOf(node: NodeRpc): Promise<number | null> {
   try {
     return (await node.info()).height;
@@ -46,7 +46,7 @@ async function nodeHeightOf(node: NodeRpc): Promise<number | null> {
   }
 }
 
-/** Reads from the index. @returns the value, or the reason why the index can't be read; other errors are thrown */
+/** Reads from the index. @returns the value, or the reason why the index can't be read; throws other errors */
 export async function readOrReason<T>(
   reading: Promise<T>,
 ): Promise<{ read: T; reason: null } | { read: null; reason: string }> {
@@ -61,15 +61,14 @@ export async function readOrReason<T>(
 }
 
 /**
- * Seconds that the newest block of mainnet may be old. Blocks come every few seconds there since epoch 3 and wait for no
- * Bitcoin block, which may take an hour. Other networks may stand still for days: a devnet has a block when somebody wants
- * one.
+ * Maximum age of mainnet's newest block, in seconds. Since epoch 3, blocks come there every few seconds, without waiting for
+ * Bitcoin blocks, which may take an hour. Other networks may pause for days: a devnet mines blocks on demand.
  */
 const MAINNET_TIP_AGE = 3_600;
 
 /**
- * Seconds that the newest block may be old where nobody knows of newer ones; null for no limit.
- * @param setting the `--max-tip-age` setting: 0 for no limit, null for the network's own
+ * Maximum age of the newest block in seconds if the node's height is unknown; null for no limit.
+ * @param setting the `--max-tip-age` setting: 0 for no limit, null for the network's default
  */
 export function tipAgeLimit(setting: number | null, chainId: number): number | null {
   if (setting !== null) return setting === 0 ? null : setting;
@@ -86,7 +85,7 @@ interface Tip {
 type Finding = Pick<Readiness, 'state' | 'reason'>;
 const READY: Finding = { state: 'ready', reason: null };
 
-/** Whether the tip is as fresh as it should be. */
+/** Whether the tip is recent enough. */
 function freshness(tip: Tip | null, nodeHeight: number | null, maxTipAge: number | null): Finding {
   if (tip === null) return { state: 'empty', reason: 'no block was indexed yet' };
   if (nodeHeight !== null) {
@@ -99,7 +98,7 @@ function freshness(tip: Tip | null, nodeHeight: number | null, maxTipAge: number
   return { state: 'stale', reason };
 }
 
-/** The state of a server, with the reason where it isn't ready. */
+/** The state of a server, with the reason if it isn't ready. */
 async function readinessOf(options: ReadinessOptions): Promise<Readiness> {
   const { snapshots, node, health, behind, maxTipAge, now } = options;
   const reading = snapshots.read(async (read): Promise<Tip | null> => {
@@ -138,17 +137,17 @@ export interface OperationsOptions {
   snapshots: Snapshots;
   node: NodeRpc;
   registry: Registry;
-  /** The writer's health; null where this process only reads. */
+  /** The writer's health; null if this process only reads. */
   health: Pick<WriterHealth, 'failing'> | null;
-  /** Why a host of a cluster is too far behind its log; null where it isn't. */
+  /** Why a host of a cluster lags too far behind its log; null if it doesn't. */
   behind: () => string | null;
-  /** Why no events come, in words; null where they do. */
+  /** Why no events come; null if they do. */
   stalled: () => string | null;
   /** The `--max-tip-age` setting. */
   maxTipAge: number | null;
   /** The clock, in Unix milliseconds. */
   now: () => number;
-  /** The metrics of the API's threads; empty without threads. */
+  /** Metrics of the API threads; empty without threads. */
   threads(): Promise<ThreadMetrics[]>;
 }
 
@@ -156,7 +155,7 @@ type IndexState = Omit<ServerState, 'nodeHeight' | 'files'>;
 
 const NO_INDEX: IndexState = { tip: null, burnBlockHeight: 0, pending: new Map() };
 
-/** The answers to /ready and /metrics of this process, its API threads included. */
+/** The answers to /ready and /metrics of this process with its API threads. */
 export function serverOperations(options: OperationsOptions): Operations {
   const { directory, snapshots, node, registry, threads, now } = options;
   const setState = stateMetrics(registry, now);

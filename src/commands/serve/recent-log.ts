@@ -1,23 +1,23 @@
-/** The last log events, in memory, for the operator's eyes. */
+/** The latest log events in memory, for the operator's console. */
 import type { SystemLog } from '../../api/stackside/system.ts';
 import { isLogged, type Level, type Log, type LogEvent, levelOf } from '../../log.ts';
 
 interface RecentEvent {
   at: number;
-  /** Counts the events: many come in one second. */
+  /** Number of the event, since many may have the same time. */
   order: number;
   event: LogEvent;
 }
 
-/** What one thread logged. */
+/** The events that one thread logged. */
 export interface ThreadLog {
   kinds: SystemLog['kinds'];
   recent: readonly Omit<SystemLog['recent'][number], 'thread'>[];
 }
 
-/** The maximum number of recent events of each: warnings and errors, which are rarer, and the others. */
+/** Maximum recent events, separately for warnings and errors, and for others, which are more frequent. */
 const MOST_RECENT = 100;
-/** Characters of a text in an event that are shown. */
+/** Maximum characters of a text in an event. */
 const LONGEST_TEXT = 1_000;
 
 const cut = (text: string): string => (text.length > LONGEST_TEXT ? `${text.slice(0, LONGEST_TEXT)}…` : text);
@@ -34,7 +34,7 @@ function fieldsOf({ event: _, ...fields }: LogEvent): string {
 const isGrave = (event: LogEvent['event']): boolean => isLogged(event, 'warn');
 
 /**
- * Remembers what goes into a log, from the level `info` on, whatever the log prints.
+ * Stores the events of a log from level `info` on, whatever level it prints.
  * @param log gets every event @param least the minimum level that it prints @param now the clock, in Unix milliseconds
  */
 export function recentLog(log: Log, least: Level, now: () => number): { log: Log; read(): ThreadLog } {
@@ -68,7 +68,7 @@ export function recentLog(log: Log, least: Level, now: () => number): { log: Log
   };
 }
 
-/** What all threads logged. @param threads the main one first; null for one that did not answer */
+/** The events of all threads. @param threads the main one first; null for one that did not answer */
 export function systemLog(threads: readonly (ThreadLog | null)[]): SystemLog {
   const answered = threads.filter((one) => one !== null);
   const counted = Map.groupBy(

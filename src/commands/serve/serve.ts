@@ -1,4 +1,4 @@
-/** `stackside serve`: takes the node's events and answers the API, until it is told to stop. */
+/** `stackside serve`: accepts the node's events and serves the API, until a signal. */
 
 import { Registry } from 'prom-client';
 import type { Steering } from '../../api/devnet.ts';
@@ -51,7 +51,7 @@ import { recentLog, systemLog, type ThreadLog } from './recent-log.ts';
 import { journalRange, type Sources, serverHistory, serverStatus, systemState } from './server-readings.ts';
 import { requireLoopback, requireNodesChain } from './start-checks.ts';
 
-/** What a server remembers of its own work, also where it starts anew. */
+/** Observations of a server about its own work; kept when it starts anew. */
 interface Watch {
   hour: LastHour;
   requests: RequestCounts;
@@ -68,18 +68,18 @@ interface Base {
   operations: Operations;
   log: Log;
   watch: Watch;
-  /** Shares this thread between the node and all clients. */
+  /** Divides this thread's time between the node and all clients. */
   turns: Turns;
-  /** Functions that close what was opened, in the order in which to call them. */
+  /** Functions that close what was opened, in order. */
   closing: (() => Promise<void> | void)[];
 }
 
-/** The address at which the main thread answers requests that API threads pass on. */
+/** The address at which the main thread answers forwarded requests. */
 const LOOPBACK = { hostname: '127.0.0.1', port: 0, shared: false };
 
 /**
  * Starts the API on this thread or on threads of its own.
- * @param threads called with the API threads, if there are any
+ * @param threads called with the API threads, if any
  */
 async function answerApi(
   { closing, environment, watch, ...base }: Base,
@@ -102,7 +102,7 @@ async function answerApi(
   const address = settings.threads === 0 ? { hostname, port, shared: false } : LOOPBACK;
   const internalToken = crypto.randomUUID();
   const { requests } = watch;
-  // Requests that threads pass on are counted there.
+  // API threads count the requests that they forward.
   const counted = settings.threads === 0 ? { requestCounts: requests } : {};
   const server = await startApiService({ ...base, ...own, ...counted, clock, listen, address, internalToken });
   closing.unshift(() => server.stop());
@@ -123,11 +123,11 @@ async function answerApi(
   return started.url;
 }
 
-/** What else a server may be started with. */
+/** Additional options of a server. */
 export interface Started {
-  /** The simulated node beside it. */
+  /** Controls the simulated node beside it. */
   steering?: Steering;
-  /** Where the values of its settings come from. */
+  /** Sources of the settings' values. */
   sources?: Sources;
 }
 
@@ -138,13 +138,13 @@ function watchOf(settings: Settings, { clock, createLog, outputs }: Environment)
   return { hour, requests, recent: { log: reportingDropped(log, outputs), read } };
 }
 
-/** The hosts of a server that shares no log. */
+/** The hosts of a server without a shared log. */
 const ALONE: HostsState = { host: null, log: null, problem: null };
 
 /**
- * What the operator may see and do.
- * @param listeners the addresses that are bound, which may be added to
- * @param logs what the API's threads logged
+ * The operator's functions.
+ * @param listeners bound addresses; more may be added later
+ * @param logs reads the log events of the API threads
  */
 function systemOf(
   { settings, environment, watch, closing }: Base,
@@ -166,13 +166,13 @@ function systemOf(
   };
 }
 
-/** Checks what no setting by itself can be checked for. @throws OperatorError */
+/** Checks that depend on several settings, or on the network. @throws OperatorError */
 async function requireAgreement(settings: Settings): Promise<void> {
   if (settings.hookAccess === 'open') await requireLoopback(settings);
   if (settings.mode !== 'read') requireSnpUrl(settings);
 }
 
-/** Evaluates and delivers chainhooks, and counts what becomes of them. */
+/** Evaluates and delivers chainhooks, with metrics. */
 function manageHooks(
   { settings, environment, registry, snapshots, log, watch, closing }: Base,
   writing: Writing,
@@ -192,12 +192,12 @@ function manageHooks(
   return served;
 }
 
-/** What a process that writes has open. */
+/** The opened index of a process that writes. */
 type Writing = ReturnType<typeof openWithHooks>;
 
 /**
- * Opens the data directory for a process that writes, with what looks after its files.
- * @returns null for a process that reads what another one writes
+ * Opens the data directory for a process that writes, and starts the upkeep of its files.
+ * @returns null for a process that only reads
  */
 function openWriting(settings: Settings, environment: Environment, log: Log, closing: Base['closing']): Writing | null {
   const shared = settings.cluster !== null;
@@ -218,7 +218,7 @@ function openWriting(settings: Settings, environment: Environment, log: Log, clo
   return { ingest, machine };
 }
 
-/** Rebuilds the index beside this server, where an upgrade added what only a rebuild fills. @returns what ends that */
+/** Rebuilds the index beside this server if an upgrade added tables that only a rebuild fills. @returns what ends it */
 function rebuildWhereNeeded(
   { data }: Settings,
   { startOwnProcess }: Environment,
@@ -238,21 +238,21 @@ function rebuildWhereNeeded(
   };
 }
 
-/** Milliseconds between two looks for a new index. */
+/** Milliseconds between two checks for a new index. */
 const LOOK_FOR_INDEX_MS = 2_000;
 
-/** Milliseconds until a server is started again that a full disk stopped. */
+/** Milliseconds until a server that a full disk stopped starts again. */
 const START_AGAIN_MS = 1_000;
 
-/** Whether nobody need act, or whoever acts need not start the server. */
+/** Whether the error passes by itself, or needs no restart after the operator's remedy. */
 const passes = (error: unknown): boolean =>
   unavailable(error) !== null || error instanceof PassingError || error instanceof DiskFullError;
 
 const portOf = (url: string | null): number | null => (url === null ? null : Number(new URL(url).port));
 
 /**
- * Starts a server in the mode of its settings. Where a new index is made beside the present one, the server stops and starts
- * anew, on the same ports: the start puts the new index in its place.
+ * Starts a server in the mode of its settings. When a rebuild has made a new index beside the present one, the server stops and
+ * starts anew on the same ports; the start puts the new index in place.
  * @param environment replaced by tests
  */
 export async function startServing(
@@ -271,7 +271,7 @@ export async function startServing(
     eventPort: portOf(events) ?? settings.eventPort,
   };
   const failed = Promise.withResolvers<OperatorError>();
-  // Whoever asks for it learns of it.
+  // Callers that await it get the error; others must not see an unhandled rejection.
   failed.promise.catch(() => {});
   const stopping = new AbortController();
   let starting: Promise<void> | null = null;
@@ -315,7 +315,7 @@ export async function startServing(
   };
 }
 
-/** Starts a server once. @param watch what it goes on with */
+/** Starts a server once. @param watch observations from before a restart */
 async function startServer(
   settings: Settings,
   environment: Environment,
@@ -367,7 +367,7 @@ async function startServer(
     });
     const base: Base = { settings, environment, registry, node, snapshots, operations, log, watch, turns, closing };
     closing.unshift(watch.hour.start());
-    // What only reads manages nothing, though a host of a cluster writes what it follows.
+    // A process that only reads manages no hooks, though a host of a cluster writes the entries that it follows.
     const managing = settings.mode === 'read' ? null : writing;
     const faucets =
       managing === null ? noFaucets : serverFaucets(settings, { ...managing, cluster, snapshots, node, log });
@@ -447,19 +447,19 @@ const ingestSettings = (settings: Settings) => ({
   sendMany: sendManyIn(settings),
   valueIndexes: valueIndexesIn(settings),
 });
-/** Each entry of a log that hosts share is committed by itself: where another host was first, nothing else is rolled back. */
+/** With a shared log each entry is committed by itself, so that a conflict with another host rolls back only that entry. */
 const writingIn = ({ connect, clock }: Environment, shared: boolean) => ({
   connect,
   ...(shared ? {} : { after: clock.after }),
 });
 
-/** What is done again and again between writes, when it is its turn. */
+/** Runs repeated work in the writer's turn, between writes. */
 const inTurn =
   ({ queue }: Ingest, every: Every): Every =>
   (ms, call) =>
     every(ms, () => void queue.run(call));
 
-/** Trims the journal as the settings say. @returns what ends it */
+/** Trims the journal by the settings. @returns a function that ends it */
 function beginRetention({ data, journalKeep }: Settings, environment: Environment, ingest: Ingest, log: Log) {
   if (journalKeep === null) return () => {};
   const { clock, connect } = environment;
@@ -467,25 +467,25 @@ function beginRetention({ data, journalKeep }: Settings, environment: Environmen
   return startRetention({ directory: data, retention: journalKeep, log, now: clock.now, every, connect });
 }
 
-/** Milliseconds between two probes of writes. */
+/** Milliseconds between two test writes. */
 const PROBE_MS = 2_000;
 
 /**
- * Finds out that writes succeed again where no event comes that would show it. By a timer and not when `/ready` is asked:
- * what the journal is ahead of the index, and deliveries of chainhooks, wait for it whether somebody asks or not.
+ * Detects that writes succeed again even if no event comes. By a timer, not at requests of `/ready`: the index's lag behind the
+ * journal, and deliveries of chainhooks, wait for it in any case.
  * @param probe costs nothing while writes succeed
  * @returns a function that ends the probes
  */
 export const probeWrites = ({ probe }: { probe: () => void }, every: Every): (() => void) => every(PROBE_MS, probe);
 
-/** Warns where others may read the data directory: its files hold secrets. */
+/** Warns if other users may read the data directory, whose files have secrets. */
 function warnOfOthers(directory: string, log: Log): void {
   const paths = openToOthers(directory);
   if (paths.length === 0) return;
   log({ event: 'data_open_to_others', paths, remedy: `chmod 700 ${directory}; chmod 600 ${directory}/*` });
 }
 
-/** Ends the process at once: acknowledged events are on the disk, and the state in memory can't be trusted any more. */
+/** Ends the process at once: acknowledged events are on the disk, but the state in memory may be wrong. */
 function crash(log: Log, cause: unknown): never {
   try {
     log({ event: 'crashed', cause });
@@ -494,14 +494,14 @@ function crash(log: Log, cause: unknown): never {
   }
 }
 
-/** The name of the first of these signals that the process gets from now on. */
+/** Resolves with the first of these signals that the process gets from now on. */
 export const nextSignal = (names: readonly NodeJS.Signals[]): Promise<NodeJS.Signals> =>
   new Promise((resolve) => {
     for (const name of names) process.once(name, () => resolve(name));
   });
 
 /**
- * Says that the server listens, and resolves once a signal has stopped it.
+ * Prints that the server listens; resolves when a signal has stopped it.
  * @throws OperatorError that ended a host of a cluster
  */
 export async function serveUntilSignal(
@@ -521,7 +521,7 @@ export async function serveUntilSignal(
   if (ended instanceof OperatorError) throw ended;
 }
 
-/** `stackside serve`, from its start until a signal. @throws OperatorError where it can't serve */
+/** `stackside serve`, from its start until a signal. @throws OperatorError if it can't serve */
 export async function runServe({ settings, sources }: Reading<'serve'>): Promise<void> {
   const { env: variables } = process;
   const presenter = servePresenter({ settings, environment: realEnvironment, ...serverOutputs(), variables });
@@ -530,7 +530,7 @@ export async function runServe({ settings, sources }: Reading<'serve'>): Promise
     await serveUntilSignal(presenter, await startServing(settings, presenter.environment, { sources }));
   } catch (error) {
     const known = operatorErrorOf(error, settings.data);
-    // Whoever started it starts it again, and no event is lost meanwhile.
+    // A supervisor restarts the server, and no event is lost meanwhile.
     if (known instanceof DiskFullError) throw new PassingError(known.message, known.remedy, { cause: error });
     throw error;
   }

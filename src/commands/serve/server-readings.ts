@@ -19,9 +19,9 @@ export interface ServerStatusOptions {
   settings: Pick<Settings, 'mode' | 'data'>;
   clock: Clock;
   operations: Pick<Operations, 'readiness'>;
-  /** Events from the node, with the URL of the port they come to; null in a process that takes none. */
+  /** Events from the node, with the URL of the port; null in a process that accepts none. */
   events: { rate: EventRate; url: string } | null;
-  /** Where this host of a cluster stands; null in a server that shares no log. */
+  /** The status of this host of a cluster; null without a shared log. */
   host: () => ServerStatus['cluster'];
   /** The last comparison with the node. */
   verified: () => Verified | null;
@@ -29,7 +29,7 @@ export interface ServerStatusOptions {
 
 const MILLISECONDS = 1000;
 
-/** Creates what reads the status of this process. Its uptime counts from this call. */
+/** Makes the function that reads the status of this process. Its uptime counts from this call. */
 export function serverStatus({
   settings,
   clock,
@@ -82,7 +82,7 @@ const comparedOf = (last: Verified | null): ServerStatus['node']['compared'] =>
         mismatches: last.mismatches,
       };
 
-/** A value with as many digits as a chart shows. */
+/** Rounds a value to the digits that a chart shows. */
 const rounded = (value: number): number => Number(value.toPrecision(4));
 const roundedOrNull = (value: number | null): number | null => (value === null ? null : rounded(value));
 
@@ -104,7 +104,7 @@ export function serverHistory(hour: LastHour): ServerHistory {
   };
 }
 
-/** Where the values of settings come from, by name; a setting that is missing has its default, or the program set it. */
+/** Sources of settings' values by name. A missing setting has its default, or the program set it. */
 export type Sources = Readonly<Record<string, Source>>;
 
 export interface SystemStateOptions {
@@ -131,7 +131,7 @@ function settingsOf({ settings, sources }: SystemStateOptions): SystemState['set
 
 const MICROSECONDS = 1_000_000;
 
-/** The journal of a data directory, by look-ups alone: counting its entries would read all of it. */
+/** The journal of a data directory, without counting its entries, which would read all of it. */
 function journalOf(directory: string): SystemState['journal'] {
   const journal = openJournalReader(directory);
   try {
@@ -159,7 +159,7 @@ const valueIndexState = (index: ValueIndex): SystemState['value_indexes'][number
 const DURABILITY =
   'Each event is synced to the journal before the node gets its answer. The index follows when no event came for 20 ms, or after 100 ms, and after a crash it is brought up from the journal.';
 
-/** @throws OperatorError where the journal can't be read */
+/** @throws OperatorError if the journal can't be read */
 export function systemState(options: SystemStateOptions): SystemState {
   const { settings, listeners } = options;
   const { data: directory, threads } = settings;
@@ -178,7 +178,7 @@ export function systemState(options: SystemStateOptions): SystemState {
   };
 }
 
-/** Entries that follow one, up to the first that is missing. The file is open while they are read. */
+/** Consecutive entries after one, up to the first missing one. The file is open while they are read. */
 function* entriesAfter(directory: string, after: number): Generator<StoredEntry> {
   const journal = openJournalReader(directory);
   try {
@@ -193,8 +193,8 @@ function* entriesAfter(directory: string, after: number): Generator<StoredEntry>
 }
 
 /**
- * The events of a data directory that follow a number.
- * @throws OperatorError where the journal can't be read
+ * The events of a data directory after a number.
+ * @throws OperatorError if the journal can't be read
  */
 export function journalRange(directory: string, after: number): JournalRange {
   const journal = openJournalReader(directory);

@@ -1,4 +1,4 @@
-/** What no setting by itself can be checked for: who reaches the ports, and that the node is of the chain of the data. */
+/** Checks at the start that need more than settings: which machines reach the ports, and the node's chain. */
 import { lookup } from 'node:dns/promises';
 import { OperatorError, PassingError } from '../../base/errors.ts';
 import { chainIdText } from '../../chain/network.ts';
@@ -6,12 +6,12 @@ import { isLoopback, parseAddress } from '../../http/hosts.ts';
 import { type NodeInfo, type NodeRpc, NodeUnreachableError } from '../../node/rpc.ts';
 import type { Settings } from '../../settings/config.ts';
 
-/** The addresses of a name. @throws what the resolver throws */
+/** Resolves a name to its addresses. @throws the resolver's error */
 export type ResolveHost = (host: string) => Promise<string[]>;
 
 const systemResolve: ResolveHost = async (host) => (await lookup(host, { all: true })).map(({ address }) => address);
 
-/** Whether a server that listens on a host is reached by this machine alone. */
+/** Whether only this machine can reach a server that listens on a host. */
 async function isLoopbackHost(host: string, resolve: ResolveHost): Promise<boolean> {
   const literal = parseAddress(host.replace(/^\[|\]$/g, ''));
   if (literal !== null) return isLoopback(literal);
@@ -20,7 +20,7 @@ async function isLoopbackHost(host: string, resolve: ResolveHost): Promise<boole
 }
 
 /**
- * Refuses to listen on addresses that other machines reach: without keys, whoever reaches a port manages hooks.
+ * Refuses to listen on addresses that other machines can reach: without keys, any client that reaches a port manages hooks.
  * @throws OperatorError naming the setting
  */
 export async function requireLoopback(
@@ -32,7 +32,7 @@ export async function requireLoopback(
     ...(mode === 'read' ? [] : [['--event-host', eventHost] as const]),
   ];
   for (const [flag, host] of listeners) {
-    const remedy = 'Leave --hook-access out, so that managing chainhooks needs a key, or listen on 127.0.0.1.';
+    const remedy = 'Omit --hook-access, so that managing chainhooks needs a key, or listen on 127.0.0.1.';
     let isOwn: boolean;
     try {
       isOwn = await isLoopbackHost(host, resolve);
@@ -58,7 +58,7 @@ async function infoOf(node: NodeRpc): Promise<NodeInfo> {
 
 /**
  * Refuses a node of another chain.
- * @param chainId the chain of the data or of the setting; null where nothing has said it yet
+ * @param chainId the chain of the data or of the setting; null if unknown
  * @throws OperatorError
  */
 export async function requireNodesChain(node: NodeRpc, chainId: number | null): Promise<void> {

@@ -1,10 +1,10 @@
-/** What `serve` and `demo` say on a terminal once they listen. */
+/** The texts that `serve` and `demo` print on a terminal. */
 import type { Readiness } from '../../api/operations.ts';
 import { chainIdText, networkOf } from '../../chain/network.ts';
 import { observerToml } from '../../node/observer-toml.ts';
 import { duration, spanText } from '../cli/progress.ts';
 
-/** A URL that a browser on this machine takes: no browser asks "any address". */
+/** A URL for a browser on this machine, which can't open "any address". */
 export const browserUrl = (url: string): string => url.replace('//0.0.0.0', '//127.0.0.1').replace('//[::]', '//[::1]');
 
 const rows = (pairs: readonly (readonly [label: string, text: string])[]): string => {
@@ -12,35 +12,35 @@ const rows = (pairs: readonly (readonly [label: string, text: string])[]): strin
   return pairs.map(([label, text]) => `  ${label.padEnd(width)}  ${text}`).join('\n');
 };
 
-/** The name of a chain's network with its id; what decides it where that is not known yet. */
+/** The name of a chain's network with its id, or what will decide it. */
 const networkText = (chainId: number | null): string =>
   chainId === null
     ? 'decided by the first block'
     : `${networkOf(chainId).kind}, chain id ${chainIdText(chainId)}${chainId === 1 ? '' : ' (addresses of test networks)'}`;
 
-/** What is said once the first block has decided the network. */
+/** The line after the first block has decided the network. */
 export const networkLine = (chainId: number): string =>
-  `The first block says which network this is: ${networkText(chainId)}.`;
+  `The first block has decided the network: ${networkText(chainId)}.`;
 
 const nodeText = (nodeRpc: string, height: number | null): string =>
   height === null ? `${nodeRpc} does not answer` : `${nodeRpc} answers, at height ${height.toLocaleString('en')}`;
 
 export interface ServePage {
   version: string;
-  /** Null where this process doesn't serve it. */
+  /** Null if this process doesn't serve the API. */
   api: string | null;
-  /** Null where this process accepts no events. */
+  /** Null if this process accepts no events. */
   events: string | null;
-  /** The path of a link that signs a browser in; null where this process manages no chainhooks. */
+  /** Path of a sign-in link; null if this process manages no chainhooks. */
   signInPath: string | null;
-  /** Null where it isn't known yet. */
+  /** Null if unknown. */
   chainId: number | null;
   nodeRpc: string;
   data: string;
   readiness: Readiness;
 }
 
-/** The first page of `serve`; with the node's configuration where no block came yet. */
+/** The first page of `serve`, with the node's configuration if there is no block yet. */
 export function servePage({ version, api, events, signInPath, chainId, nodeRpc, data, readiness }: ServePage): string {
   const url = api === null ? null : browserUrl(api);
   const console = url === null ? null : new URL(signInPath ?? '/', url).href;
@@ -64,7 +64,7 @@ export function servePage({ version, api, events, signInPath, chainId, nodeRpc, 
 
 export interface DemoPage {
   api: string;
-  /** Seconds between two blocks; 0 where they are mined when somebody asks for them. */
+  /** Seconds between two blocks; 0 for blocks on demand. */
   interval: number;
 }
 
@@ -81,7 +81,7 @@ export function demoPage({ api, interval }: DemoPage): string {
   return `Stackside serves a simulated Stacks chain ${blocks}. Ctrl-C ends it.\n\n${lines}\n`;
 }
 
-/** A status, and its key. */
+/** A status, and its kind. */
 export interface Status {
   kind: Readiness['state'];
   text: string;
@@ -96,8 +96,8 @@ const nodeState = (height: number | null): string =>
   height === null ? "the node's RPC does not answer" : `the node's RPC answers, at height ${count(height)}`;
 
 /**
- * The line that is drawn again while a server runs.
- * @param rate blocks a second; null where it isn't known yet
+ * The status line, which is redrawn while a server runs.
+ * @param rate blocks per second; null if unknown
  */
 export function statusLine(readiness: Readiness, rate: number | null): Status {
   const { state: kind, reason, height, node_height: nodeHeight, tip_age_seconds: age } = readiness;
@@ -108,7 +108,7 @@ export function statusLine(readiness: Readiness, rate: number | null): Status {
       return text(["Waiting for the node's first block", nodeState(nodeHeight)]);
     case 'behind': {
       const [have, all] = [height ?? 0, nodeHeight ?? 0];
-      // A host of a cluster is behind the log, whatever its node says.
+      // A host of a cluster may lag behind the log even if it has all blocks of its node.
       if (have >= all) return text([`Not ready: ${reason}`]);
       const share = `${((have / all) * 100).toFixed(1)}%`;
       const left = rate === null || rate <= 0 ? [] : [`ETA ${duration((all - have) / rate)}`];

@@ -1,4 +1,4 @@
-/** How a server speaks to whoever started it: JSON for programs, lines and a screen for people. */
+/** The output of a server: JSON for programs, lines and a screen for people. */
 import type { Readiness } from '../../api/operations.ts';
 import type { OperatorError } from '../../base/errors.ts';
 import { type LossyOutput, lossyOutputs } from '../../base/lossy-output.ts';
@@ -10,45 +10,45 @@ import { demoPage, networkLine, servePage, statusLine } from './pages.ts';
 import { prettyLog, timeOfDay } from './pretty-log.ts';
 import { type Abilities, abilitiesOf, type Output, openScreen, type Screen } from './screen.ts';
 
-/** A server that was started. */
+/** A running server. */
 export interface Running {
-  /** The URL of the API; null where this process doesn't serve it. */
+  /** URL of the API; null if this process doesn't serve it. */
   api: string | null;
-  /** The URL of the event port; null where this process accepts no events. */
+  /** URL of the event port; null if this process accepts no events. */
   events: string | null;
-  /** Makes the path of a link that signs a browser in; null where this process manages no chainhooks. */
+  /** Makes the path of a sign-in link; null if this process manages no chainhooks. */
   signInPath: (() => string) | null;
-  /** The state as `/ready` answers it. */
+  /** The state as in `/ready`. */
   readiness(): Promise<Readiness>;
-  /** The chain of the index; null where nothing has said yet which it is. */
+  /** The chain of the index; null if unknown. */
   chainId(): Promise<number | null>;
-  /** Resolves with what ended a host of a cluster, which only the operator can mend; null where there is none. */
+  /** Resolves with the error that ended a host of a cluster; null for other servers. */
   failed: Promise<OperatorError> | null;
-  /** Finishes what is in progress, then closes the files. */
+  /** Finishes the work under way, then closes the files. */
   stop(): Promise<void>;
 }
 
 export interface Presenter {
-  /** What the server is to run in: its log is the presenter's. */
+  /** The environment for the server, with the presenter's log. */
   environment: Environment;
   log: Log;
-  /** Says that the server listens. Who reads this may send a signal at once. */
+  /** Prints that the server listens. Readers may send a signal at once. */
   ready(running: Running): Promise<void>;
-  /** Leaves the terminal in order. */
+  /** Restores the terminal. */
   end(): void;
 }
 
 export interface PresenterOptions {
   settings: Pick<Settings, 'logLevel' | 'logFormat' | 'nodeRpc' | 'data'>;
   environment: Environment;
-  /** Where programs read. */
+  /** Stream for programs. */
   stdout: Output;
-  /** Where the log goes, and where people look if it is a terminal. */
+  /** Stream for the log, and for people if it is a terminal. */
   stderr: Output;
   variables: NodeJS.ProcessEnv;
 }
 
-/** stdout and stderr of the process, which a server writes to without ever failing. */
+/** stdout and stderr of the process, whose errors a server ignores. */
 export const serverOutputs = ({ stdout, stderr } = lossyOutputs): Pick<PresenterOptions, 'stdout' | 'stderr'> => ({
   stdout: outputTo(process.stdout, stdout),
   stderr: outputTo(process.stderr, stderr),
@@ -56,21 +56,21 @@ export const serverOutputs = ({ stdout, stderr } = lossyOutputs): Pick<Presenter
 
 const outputTo = (stream: NodeJS.WriteStream, output: LossyOutput): Output => ({
   isTTY: stream.isTTY,
-  // A terminal may change its width.
+  // Read each time, since the width may change.
   get columns() {
     return stream.columns;
   },
   write: (text) => output.write(text),
 });
 
-/** Milliseconds between two looks at the state. */
+/** Milliseconds between two readings of the state. */
 const LOOK_MS = 1_000;
 
 function printReadyLine({ stdout }: PresenterOptions, { api, events }: Running): void {
   stdout.write(`${JSON.stringify({ ready: true, api, events })}\n`);
 }
 
-/** Speaks to programs. */
+/** Output for programs. */
 function jsonPresenter(options: PresenterOptions): Presenter {
   const { environment, settings } = options;
   return {
@@ -87,7 +87,7 @@ interface Lines {
   hidden?: ReadonlySet<LogEvent['event']>;
 }
 
-/** The log as lines, of the API's threads, too. */
+/** The environment with a log as lines, also for API threads. */
 function linesEnvironment({ environment, settings }: PresenterOptions, { print, abilities, hidden }: Lines) {
   const { colors } = abilities;
   const { now } = environment.clock;
@@ -95,7 +95,7 @@ function linesEnvironment({ environment, settings }: PresenterOptions, { print, 
   return { log, environment: { ...environment, createLog: () => log, threadLines: { print, colors } } };
 }
 
-/** Speaks to programs, but with a log for people. */
+/** Output for programs, with a log for people. */
 function linesPresenter(options: PresenterOptions): Presenter {
   const print = (line: string) => void options.stderr.write(`${line}\n`);
   return {
@@ -105,17 +105,17 @@ function linesPresenter(options: PresenterOptions): Presenter {
   };
 }
 
-/** What a screen shows. */
+/** The content of a screen. */
 interface Show {
-  /** Log events that the screen shows in its own way. */
+  /** Log events that the screen shows in another way. */
   hidden: ReadonlySet<LogEvent['event']>;
-  /** Sees every log event, whatever the level. */
+  /** Gets every log event, whatever its level. */
   saw?(event: LogEvent, screen: Screen): void;
-  /** Called once the server listens. @returns a function that ends what it began */
+  /** Called once the server listens. @returns a function that ends it */
   begin(running: Running, screen: Screen): Promise<() => void>;
 }
 
-/** Speaks to people on a terminal. */
+/** Output for people on a terminal. */
 function screenPresenter(options: PresenterOptions, show: Show): Presenter {
   const abilities = abilitiesOf(options.stderr, options.variables);
   const screen = openScreen(options.stderr, abilities.inPlace);
@@ -129,7 +129,7 @@ function screenPresenter(options: PresenterOptions, show: Show): Presenter {
     environment: { ...made.environment, createLog: () => log },
     log,
     async ready(running) {
-      // Whoever redirects stdout waits for its line.
+      // The reader of a redirected stdout waits for this line.
       if (options.stdout.isTTY !== true) printReadyLine(options, running);
       close = await show.begin(running, screen);
     },
@@ -140,7 +140,7 @@ function screenPresenter(options: PresenterOptions, show: Show): Presenter {
   };
 }
 
-/** Shows where a server listens, then how far it is. */
+/** Shows the server's addresses, then its progress. */
 function serveShow({ settings, environment }: PresenterOptions): Show {
   const { clock } = environment;
   async function begin(running: Running, screen: Screen): Promise<() => void> {
@@ -182,7 +182,7 @@ export interface DemoTempo {
 
 const counted = (count: number, noun: string): string => `${count} ${noun}${count === 1 ? '' : 's'}`;
 
-/** Shows the history as it is made, then where a demo listens, then each block as it comes. */
+/** Shows the progress of the history, then the demo's addresses, then each block. */
 function demoShow({ environment }: PresenterOptions, { interval, history }: DemoTempo): Show {
   const { now } = environment.clock;
   let begun = false;
@@ -216,14 +216,14 @@ function presenterOf(options: PresenterOptions, show: Show): Presenter {
   return isTerminal ? screenPresenter(options, show) : linesPresenter(options);
 }
 
-/** Milliseconds that a rate looks back: long enough to be steady, short enough to show what is going on. */
+/** Period of a rate in milliseconds: long enough to be steady, short enough to be current. */
 const WINDOW_MS = 10_000;
 
-/** How fast a chain grows. Times are of a monotonic clock, in milliseconds. */
+/** The rate of new blocks. Times are of a monotonic clock, in milliseconds. */
 export class BlockRate {
   readonly #seen: { time: number; height: number }[] = [];
 
-  /** Notes the height at a time. @returns blocks a second over the last ten seconds; null before there are two heights */
+  /** Adds the height at a time. @returns blocks per second over the last ten seconds; null with fewer than two heights */
   at(time: number, height: number): number | null {
     this.#seen.push({ time, height });
     while (this.#seen.length > 2 && this.#seen[1]!.time <= time - WINDOW_MS) this.#seen.shift();

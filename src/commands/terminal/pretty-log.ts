@@ -1,13 +1,13 @@
-/** The log as lines that people read. */
+/** The log as lines for people. */
 import { isLogged, type Level, type Log, type LogEvent, levelOf } from '../../log.ts';
 import { printableText } from '../cli/output.ts';
 
-/** Colors of levels, as the terminal's own palette has them. */
+/** Colors of levels, from the terminal's palette. */
 const colors = { debug: '\u001b[2m', info: '\u001b[36m', warn: '\u001b[33m', error: '\u001b[31m' } as const;
 const PLAIN = '\u001b[0m';
 const LONGEST_LEVEL = 5;
 
-/** Values that need no quotes; whatever else is written as JSON, which has no control characters. */
+/** Values that need no quotes; others are written as JSON, which has no control characters. */
 const BARE = /^[\w./:@%+,-]+$/;
 
 const valueText = (value: unknown): string =>
@@ -16,7 +16,7 @@ const valueText = (value: unknown): string =>
 /** The time of day in UTC. @param now Unix milliseconds */
 export const timeOfDay = (now: number): string => new Date(now).toISOString().slice(11, 19);
 
-/** An event on one line; the stack of an error follows on lines of its own. @param now Unix milliseconds */
+/** An event on one line; an error's stack follows on lines of its own. @param now Unix milliseconds */
 export function prettyLine({ event, ...fields }: LogEvent, now: number, colored: boolean): string {
   const level = levelOf[event];
   const word = level.padEnd(LONGEST_LEVEL);

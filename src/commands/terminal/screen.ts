@@ -1,48 +1,48 @@
-/** A terminal with lines that stay and, below them, one line that is drawn again. */
+/** A terminal with permanent lines and, below them, a status line that is redrawn. */
 
 /** Where a screen is drawn, such as `process.stderr`. */
 export interface Output {
   isTTY?: boolean;
-  /** The width of the terminal; 0 where it doesn't tell, as some do in containers and over serial lines. */
+  /** Width of the terminal; 0 if unknown, as for some containers and serial lines. */
   columns?: number;
   write(text: string): unknown;
 }
 
 /** What a terminal can do. */
 export interface Abilities {
-  /** Whether a line can be drawn again. */
+  /** Whether a line can be redrawn. */
   inPlace: boolean;
   colors: boolean;
 }
 
-/** What the variables of the process say that a terminal can do (`TERM`, `NO_COLOR`). */
+/** The terminal's abilities by the process's variables (`TERM`, `NO_COLOR`). */
 export function abilitiesOf(output: Output, environment: NodeJS.ProcessEnv): Abilities {
   const inPlace = output.isTTY === true && environment.TERM !== 'dumb';
   return { inPlace, colors: inPlace && (environment.NO_COLOR ?? '') === '' };
 }
 
 export interface Screen {
-  /** Prints lines, which stay. */
+  /** Prints permanent lines. */
   print(text: string): void;
   /**
-   * Replaces the last line. Where no line can be drawn again, a status is printed if it is of another kind than the one
+   * Replaces the status line. On terminals that can't redraw, a status is printed if its kind differs from that of the one
    * before.
    */
   status(kind: string, text: string): void;
-  /** Leaves the last line as it is. A status that comes later is not shown: lines that are printed still are. */
+  /** Ends the status line. Later statuses are not shown, but printed lines are. */
   end(): void;
 }
 
 const ERASE = '\r\u001b[K';
 const USUAL_COLUMNS = 80;
 
-/** A text cut to a width: a line that is wrapped can't be drawn again. */
+/** Cuts a text to a width, since a wrapped line can't be redrawn. */
 function fitted(text: string, columns: number): string {
   const most = Math.max(1, columns - 1);
   return text.length <= most ? text : `${text.slice(0, most - 1)}…`;
 }
 
-/** Opens a screen without a status. @param inPlace whether a line can be drawn again */
+/** Opens a screen without a status. @param inPlace whether a line can be redrawn */
 export function openScreen(output: Output, inPlace: boolean): Screen {
   let shown = '';
   let kindShown = '';

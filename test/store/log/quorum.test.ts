@@ -158,7 +158,9 @@ describeWith('PostgreSQL', hasPostgres, () => {
     await expect(initCluster({ ...settings, data: '/nowhere' })).rejects.toThrow('lacks its newest entry');
     printed = '';
     await initCluster(settings);
-    expect(printed).toContain('The shared log was from before version 0.1.0, and is begun anew.\nThe tables of the');
+    expect(printed).toContain(
+      'The shared log was from before version 0.1.0, and was replaced by a new one.\nThe tables of the',
+    );
     expect(printed).toContain(`The log has ${events.length} entries`);
     const log = await openPostgresLog(quorum.url, { prefix: 'earlier_' });
     await using host = openHost(log);
