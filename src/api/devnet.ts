@@ -23,7 +23,7 @@ export interface Steering {
   readonly hosts: readonly string[];
 }
 
-/** Lets programs of this machine steer, and pages of this server. */
+/** Grants access to programs on this machine, and to pages of this server. */
 function accessTo(steering: Steering | null): Access<object, SimulatedNode> {
   const isOurs = hostCheck({ names: steering?.hosts ?? [], addresses: 'loopback' });
   return (request, clientAddress) => {
@@ -55,7 +55,7 @@ const ShownBlock = Type.Object({
   transactions: Type.Array(Hash, { description: 'Ids, the bookkeeping of the block included' }),
 });
 
-/** A block as answers show it. */
+/** Serializes a block. */
 const shown = (block: Block) => ({
   height: block.height,
   hash: block.blockHash,
@@ -68,14 +68,14 @@ const shown = (block: Block) => ({
   transactions: block.receipts.map(({ txId }) => txId),
 });
 
-/** Bodies refuse fields that they don't have. */
+/** Unknown members of bodies are refused. */
 const closed = { additionalProperties: false };
 
 /** A principal of the node's network. @param field the field of the body @throws ParameterError */
 function requirePrincipal(text: string, { chain }: SimulatedNode, field: string): string {
   const versions = chain.network.name === 'mainnet' ? [22, 20] : [26, 21];
   if (versions.includes(principalBytes(text)?.[0] ?? -1)) return text;
-  throw new ParameterError({ place: 'body', path: [field] }, `must be a principal of ${chain.network.name}`);
+  throw new ParameterError({ location: 'body', path: [field] }, `must be a principal of ${chain.network.name}`);
 }
 
 /** An amount in the body of a request. */
@@ -85,7 +85,7 @@ const MicroStx = Type.String({
   description: 'Micro-STX, in decimal',
 });
 
-/** What most routes say, with the field that is wrong, and the node's reason for refusing a transaction. */
+/** Errors in the usual form, with the wrong field, and the node's reason for refusing a transaction. */
 const steeringErrors: ErrorShape = {
   ...problems,
   body: (error) => ({
@@ -108,7 +108,7 @@ const familyOf = (steering: Steering | null) =>
   }) as const;
 
 const MEMO_BYTES = 34;
-/** The byte that ends a private key whose public key is compressed. */
+/** Last byte of a private key whose public key is compressed. */
 const COMPRESSED = '01';
 
 const AccountName = Type.String({
@@ -150,7 +150,7 @@ const Call = Type.Object(
   closed,
 );
 
-/** A transaction that was signed here and mined. */
+/** A transaction that the server signed and mined. */
 const Sent = Type.Object({
   tx_id: Hash,
   status: Type.String(),
@@ -160,7 +160,7 @@ const Sent = Type.Object({
   block: ShownBlock,
 });
 
-/** The account that signs: the faucet where none is named. */
+/** The account that signs (default: the faucet). */
 const signerOf = (node: SimulatedNode, name: string | undefined): Account =>
   name === undefined ? node.faucet : node.account(name);
 
@@ -170,7 +170,7 @@ async function sent(node: SimulatedNode, account: Account, payload: Uint8Array) 
   return { ...outcomeOf(id, block), sender: account.address, block: shown(block) };
 }
 
-/** What became of a transaction in its block. @throws ApiError where the block doesn't have it */
+/** The result of a transaction in its block. @throws ApiError if the block doesn't contain it */
 function outcomeOf(id: string, { receipts }: Block) {
   const receipt = receipts.find(({ txId }) => txId === id);
   if (receipt === undefined) {
@@ -182,12 +182,12 @@ function outcomeOf(id: string, { receipts }: Block) {
   return { tx_id: id, status: receipt.status, result: toHex(receipt.result), error: receipt.vmError };
 }
 
-/** The bytes of an argument: a literal as a Clarity source has it, or `0x` and a serialized value. @throws ParameterError */
+/** Serializes an argument: a Clarity literal, or `0x` and a serialized value. @throws ParameterError */
 function argumentBytes(text: string, at: number, contract: string): Uint8Array {
   const value = text.startsWith('0x') ? serializedValue(text) : literalValue(text, contract);
   if (value !== null) return value;
   throw new ParameterError(
-    { place: 'body', path: ['arguments', String(at)] },
+    { location: 'body', path: ['arguments', String(at)] },
     'must be a literal (u1, true, none, "text", \'ST…), or 0x and the hex digits of a serialized Clarity value',
   );
 }
@@ -212,7 +212,7 @@ function literalValue(text: string, contract: string): Uint8Array | null {
 function requireContract(text: string, node: SimulatedNode): string {
   if (!text.includes('.')) {
     throw new ParameterError(
-      { place: 'body', path: ['contract'] },
+      { location: 'body', path: ['contract'] },
       'must be a contract identifier: an address, a dot and a name',
     );
   }
@@ -222,7 +222,7 @@ function requireContract(text: string, node: SimulatedNode): string {
 /** @throws ParameterError */
 function requireMemo(text: string): string {
   if (utf8Bytes(text).length <= MEMO_BYTES) return text;
-  throw new ParameterError({ place: 'body', path: ['memo'] }, `must have at most ${MEMO_BYTES} bytes`);
+  throw new ParameterError({ location: 'body', path: ['memo'] }, `must have at most ${MEMO_BYTES} bytes`);
 }
 
 /** Routes that sign and mine. @param family what all routes of the simulated node have in common */

@@ -42,7 +42,7 @@ export class RefusedTransaction extends ParameterError {
     readonly reason: string,
     data: string,
   ) {
-    super({ place: 'body', path }, `is refused: ${reason} ${data}`.trimEnd());
+    super({ location: 'body', path }, `is refused: ${reason} ${data}`.trimEnd());
   }
 }
 
@@ -247,7 +247,7 @@ export class SimulatedNode {
       const base = old[depth];
       if (base === undefined) {
         throw new ParameterError(
-          { place: 'body', path: ['depth'] },
+          { location: 'body', path: ['depth'] },
           `must be <= ${old.length - 1}, the blocks there are`,
         );
       }
@@ -316,7 +316,7 @@ export class SimulatedNode {
       const account = this.faucet;
       const { world, burnView } = this.#announced;
       const funds = world.spendable(account.address, burnView.height) - GIFT_FEE;
-      if (amount > funds) throw new ParameterError({ place: 'body', path: ['amount'] }, `must be <= ${funds}`);
+      if (amount > funds) throw new ParameterError({ location: 'body', path: ['amount'] }, `must be <= ${funds}`);
       return this.#mineOwn(account, tokenTransfer(recipient, amount, ''));
     });
   }

@@ -1,4 +1,4 @@
-/** Values against the schemas that also document them: what is wrong in a request, and, in tests, in an answer. */
+/** Validation by TypeBox schemas: of requests, and, in tests, of responses. */
 import type { TSchema } from '@sinclair/typebox';
 import { TypeCompiler, type ValueError, ValueErrorType } from '@sinclair/typebox/compiler';
 import { Value } from '@sinclair/typebox/value';
@@ -6,15 +6,15 @@ import { lazy } from '../base/cache.ts';
 
 /** Where and how a value breaks its schema. */
 interface Mistake {
-  /** Names and indexes from the outside in; empty for the value itself. */
+  /** Member names and array indexes from the root to the wrong value; empty for the root. */
   path: string[];
   /** The rule in words that follow the field's name: `must be integer`. */
   rule: string;
 }
 
 /**
- * A function that finds the first mistake in a value, null where it has none. The schema is compiled for its first value:
- * the API has hundreds of them, and compiling them all would delay the start.
+ * Returns a function that finds the first mistake in a value, or null if the value is valid. A schema is compiled at its
+ * first use: the API has hundreds of schemas, and compiling them all would delay the start.
  */
 export function checker(schema: TSchema): (value: unknown) => Mistake | null {
   const compiled = lazy(() => TypeCompiler.Compile(schema));
@@ -38,7 +38,7 @@ function mistakeOf({ type, path, schema, message }: ValueError): Mistake {
     case ValueErrorType.Union:
       return { path: names, rule: choice(schema) };
     case ValueErrorType.StringPattern:
-      // `rule` of a schema says in words what its pattern does.
+      // A schema's `rule` describes its pattern in words.
       return {
         path: names,
         rule: typeof schema.rule === 'string' ? `must be ${schema.rule}` : `must match pattern "${schema.pattern}"`,
@@ -72,16 +72,16 @@ function choice({ anyOf }: TSchema): string {
   return `must be ${words.every((word) => typeof word === 'string') ? words.join(' or ') : 'of a documented form'}`;
 }
 
-/** A part of a JSON pointer (RFC 6901) as it is named. */
+/** Decodes one reference token of a JSON pointer (RFC 6901). */
 const unescaped = (part: string): string => part.replaceAll('~1', '/').replaceAll('~0', '~');
 const lowerFirst = (text: string): string => text.charAt(0).toLowerCase() + text.slice(1);
 
-/** Where and how a body breaks its schema. */
+/** A response body doesn't match its schema. */
 class ResponseMismatch extends Error {
   override readonly name = 'ResponseMismatch';
 }
 
-/** @throws ResponseMismatch on a wrong or missing value, and on one that the schema doesn't name */
+/** Checks a JSON body. @throws ResponseMismatch for a wrong or missing value, and for a member that the schema doesn't have */
 export function checkedBody(path: string, schema: TSchema, text: string): void {
   const body: unknown = JSON.parse(text);
   const error = Value.Errors(schema, body).First();
@@ -96,8 +96,8 @@ export function checkedBody(path: string, schema: TSchema, text: string): void {
 }
 
 /**
- * Holds an error against what its route declares for the status. What failed of ours is declared by none.
- * @param responses by status, as the document has them
+ * Checks an error response by the schema that its route declares for the status. No route declares internal errors (5xx).
+ * @param responses the route's schemas by status, as in the OpenAPI document
  * @throws ResponseMismatch
  */
 export async function checkedError(

@@ -1,4 +1,4 @@
-/** Any page may read the API: the answer to a browser that asks before a request. */
+/** CORS preflight: pages of any origin may read the API. */
 
 import { type AnyElysia, Elysia } from 'elysia';
 import { problem } from './errors.ts';
@@ -11,7 +11,7 @@ const MANAGEMENT = /^\/chainhooks\//;
 
 const METHODS = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE'] as const;
 
-/** The methods that routes serve, as a header lists them. HEAD needs no route. */
+/** The routes' methods as a header lists them. HEAD needs no route. */
 function methodsOf(routes: readonly Route[]): string {
   const served = new Set<string>(routes.map(({ method }) => method));
   return METHODS.filter((method) => served.has(method === 'HEAD' ? 'GET' : method)).join();
@@ -19,8 +19,8 @@ function methodsOf(routes: readonly Route[]): string {
 
 /**
  * Answers preflight requests with the methods that are served.
- * @param hooks the routes of chainhooks @param others the other ones
- * @param openHooks whether chainhooks are managed without keys, and so by no page of another origin
+ * @param hooks the routes of chainhooks @param others all other routes
+ * @param openHooks whether chainhooks are managed without keys; then pages of other origins may not manage them
  */
 export function cors(
   respond: Responder,

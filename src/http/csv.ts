@@ -2,13 +2,13 @@
 
 export type CsvValue = string | number | bigint | null;
 
-/** What makes a spreadsheet take a text as a formula, or skip to what may be one. */
+/** First characters that make a spreadsheet read a text as a formula, or skip to a character that does. */
 const FORMULA = /^[=+\-@\t\r\n]/;
 const NEEDS_QUOTES = /[",\r\n]/;
 
 /**
- * One field. A text that a spreadsheet would run as a formula gets an apostrophe before it, which spreadsheets don't show;
- * numbers stay as they are, whatever their sign.
+ * One field. A text that a spreadsheet would run as a formula gets a leading apostrophe, which spreadsheets don't show;
+ * numbers are unchanged, also negative ones.
  */
 function field(value: CsvValue): string {
   if (value === null) return '';
@@ -17,5 +17,5 @@ function field(value: CsvValue): string {
   return NEEDS_QUOTES.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
 }
 
-/** One record with the end of its line. Texts are hostile; what is null is left empty. */
+/** One record with its line break. Texts may be hostile; null becomes an empty field. */
 export const csvLine = (values: readonly CsvValue[]): string => `${values.map(field).join(',')}\r\n`;

@@ -1,4 +1,4 @@
-/** What a deprecated route says of itself, and its end. */
+/** Deprecated routes: their response headers, and the 410 after their sunset. */
 import type { TProperties } from '@sinclair/typebox';
 import { lazy } from '../base/cache.ts';
 import { problem } from './errors.ts';
@@ -9,41 +9,42 @@ import type { Responder } from './respond.ts';
 /** A route that clients should leave. */
 export interface Deprecation {
   /**
-   * The route to use instead, or each where its answer was split; null where there is none. Parameters have the names that
-   * they have in the deprecated route, or in `parts`: `/extended/v3/blocks/{block_hash}/transactions`. One in the query is
-   * left out where the request doesn't have it, and one with several values makes a link for each.
+   * The route to use instead, or several routes if its answer was split; null if there is none. Parameters have their names
+   * in the deprecated route, or in `parts`: `/extended/v3/blocks/{block_hash}/transactions`. A query parameter that the
+   * request doesn't have is omitted; one with several values makes a link for each value.
    */
   replacement: string | readonly string[] | null;
-  /** The path of a route that answers something else which may help, where none replaces this one. */
+  /** Path of a related route, where no route replaces this one. */
   related?: string;
-  /** Parameters that a request holds in another form, by name; null where it doesn't hold them. */
+  /** Parameters of the replacement that are derived from the request, by name; a function returns null if it can't derive one. */
   parts?: Readonly<Record<string, (sent: SentText) => string | null>>;
 }
 
-/** How deprecated routes are treated, as the operator set it. */
+/** The operator's settings for deprecated routes. */
 export interface DeprecationPolicy {
-  /** Switched off, they are gone at once. */
+  /** False: deprecated routes answer 410 at once. */
   enabled: boolean;
-  /** When they are gone, in Unix milliseconds; null while no date is set. */
+  /** From this time on they answer 410, in Unix milliseconds; null if no date is set. */
   sunset: number | null;
 }
 
 export const NO_SUNSET: DeprecationPolicy = { enabled: true, sunset: null };
 
 interface DeprecatedRoute {
-  /** Undefined while the route is served, else the 410 to answer with instead. */
+  /** The 410 to answer with; undefined while the route is served. */
   gone(request: Request): Response | undefined;
-  /** Adds the headers that every response of the route has. */
+  /** Adds the deprecation headers to a response. */
   mark(response: Response, request: Request): Response;
 }
 
 const PARAMETER = /\{(\w+)\}/g;
 
 /**
- * @param path the route's own, as OpenAPI writes it
- * @param params its parameters @param query those of its query
+ * Makes the deprecation of one route.
+ * @param path of the route, as OpenAPI writes it
+ * @param params its path parameters @param query its query parameters
  * @param now the clock, in Unix milliseconds
- * @throws Error for a successor with a parameter that the route doesn't have
+ * @throws Error if a replacement has a parameter that the route doesn't have
  */
 export function deprecatedRoute(
   { path, params = {}, query = {} }: { path: string; params?: TProperties; query?: TProperties },
@@ -94,19 +95,19 @@ export function deprecatedRoute(
   };
 }
 
-/** The path of a successor, and the parameter of its query. */
+/** A replacement's path, and its query parameter. */
 interface Template {
-  /** The texts around the parameters of the path. */
+  /** The texts between the parameters of the path. */
   texts: readonly string[];
-  /** The names of the parameters between them. */
+  /** The names of the path's parameters. */
   names: readonly string[];
   query: { key: string; name: string } | null;
 }
 
-/** Reads a successor. @throws Error for one whose query is more than one parameter */
+/** Parses a replacement. @throws Error if its query has more than one parameter */
 function templateOf(successor: string): Template {
   const [path = '', query] = successor.split('?');
-  // Texts and names alternate, since the expression has a group.
+  // Texts and names alternate, since the regular expression has a group.
   const parts = path.split(PARAMETER);
   const texts = parts.filter((_, place) => place % 2 === 0);
   const names = parts.filter((_, place) => place % 2 === 1);
@@ -116,7 +117,7 @@ function templateOf(successor: string): Template {
   return { texts, names, query: { key, name } };
 }
 
-/** The URLs that a template stands for; none where a parameter of its path has no value. */
+/** The URLs that a template makes; empty if a path parameter has no value. */
 function filled({ texts, names, query }: Template, valuesOf: (name: string) => readonly string[]): string[] {
   let target = texts[0] ?? '';
   for (const [place, name] of names.entries()) {

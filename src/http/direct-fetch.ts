@@ -1,4 +1,4 @@
-/** Requests of our own to other servers: the node's, a Bitcoin node's, another thread's. */
+/** Requests of this process to other servers: the node, a Bitcoin node, another thread. */
 
 /** Another server can't be reached, or doesn't answer in time. */
 export class UnreachableError extends Error {
@@ -6,11 +6,11 @@ export class UnreachableError extends Error {
 }
 
 /**
- * `fetch` that connects to the server itself, whatever `HTTP_PROXY` and similar variables say. Requests
- * between threads carry API keys, and a proxy's answer would be taken for the node's. Deliveries of chainhooks are sent by
- * `hooks/delivery/attempt.ts`, which uses no proxy either.
+ * `fetch` that ignores `HTTP_PROXY` and similar variables and connects to the server directly. Requests between threads
+ * carry API keys, and a proxy's answer would be mistaken for the node's. `hooks/delivery/attempt.ts` sends deliveries of
+ * chainhooks, without a proxy too.
  * @throws what `fetch` throws
  */
 export const directFetch = (url: string | URL, init: BunFetchRequestInit = {}): Promise<Response> =>
-  // biome-ignore lint/style/noRestrictedGlobals: the one place that may
+  // biome-ignore lint/style/noRestrictedGlobals: the only file that may call it
   fetch(url, { ...init, proxy: false });

@@ -1,4 +1,4 @@
-/** The API described: the OpenAPI document, and a page to read it that loads nothing from elsewhere. */
+/** The OpenAPI document, and a page that shows it and loads nothing from other servers. */
 
 import { promisify } from 'node:util';
 import { gzip } from 'node:zlib';
@@ -15,7 +15,7 @@ const DOCUMENT = '/docs/json';
 const SCRIPT = '/docs/scalar.js';
 const START = '/docs/start.js';
 
-/** Nothing but this server is asked, whatever the script would like to, and only styles that know the nonce apply. */
+/** Content-Security-Policy of the page: it can reach this server only, and only styles with the nonce apply. */
 const policy = (nonce: string): string =>
   [
     "default-src 'self'",
@@ -32,10 +32,10 @@ const policy = (nonce: string): string =>
 
 const NONCE_BYTES = 16;
 
-/** Compresses on a thread of the runtime: it takes as long as hundreds of requests. */
+/** Compresses on a thread of the runtime, since it takes as long as hundreds of requests. */
 const pack = promisify(gzip);
 
-/** Makes the document. The plugin that publishes it is loaded here, since most servers are never asked for it. */
+/** Makes the document, compressed. It is made at the first request, since most servers never get one. */
 async function documentOf(routes: readonly Route[], version: string, described: ApiDescription): Promise<Packed> {
   const { swagger } = await import('@elysiajs/swagger');
   const documentation = openApiDocument(routes, version.match(/v(\S+)/)?.[1] ?? version, described);
@@ -47,7 +47,7 @@ async function documentOf(routes: readonly Route[], version: string, described: 
 /**
  * The routes of the document and its page.
  * @param version the text of `server_version`
- * @param routes those to describe
+ * @param routes the routes to describe
  */
 export function docs(
   respond: Responder,
@@ -82,7 +82,7 @@ const scalarConfig = {
   showDeveloperTools: 'never',
 };
 
-/** The page. Its script finds the settings, and puts everything else there. */
+/** The page. Its script reads the settings, and renders everything else. */
 function pageAnswer(respond: Responder, { title, description }: ApiDescription): Response {
   const nonce = crypto.getRandomValues(new Uint8Array(NONCE_BYTES)).toHex();
   const page = `<!doctype html>
@@ -114,8 +114,8 @@ function pageAnswer(respond: Responder, { title, description }: ApiDescription):
 }
 
 /**
- * Runs before the page's script, some of whose styles don't tell the nonce: style sheets get it, and style attributes
- * are set by the object model, which the policy allows.
+ * Runs before the page's script, which adds some styles without the nonce: this adds the nonce to style sheets, and sets
+ * style attributes through the DOM, which the policy allows.
  */
 const START_SCRIPT = `'use strict';
 {

@@ -1,4 +1,4 @@
-/** Errors to callers: what may be said, in one shape, through one exit. */
+/** Error responses: their types, bodies and shapes, and the one function that makes them. */
 import { type TSchema, Type } from '@sinclair/typebox';
 import { type AnyElysia, Elysia } from 'elysia';
 import { UNEXPECTED } from '../base/errors.ts';
@@ -30,25 +30,25 @@ const reasons = {
   504: 'Gateway Timeout',
 } as const;
 
-/** The phrase of a status: `Not Found`. */
+/** Reason phrase of a status: `Not Found`. */
 export const reasonOf = (status: ErrorStatus): string => reasons[status];
 
 const NO_HEADERS = Object.freeze({});
 
 /**
- * An answer the caller can act on. Its text is part of the API.
+ * An error that the client can act on. Its text is part of the API.
  *
  * The error has no stack trace (`stack` is undefined): making the error would take twice as long, and nobody
  * would read it, since these errors are answered and not logged.
  */
 export class ApiError extends Error {
   override readonly name: string = 'ApiError';
-  /** Headers of the answer besides those of every answer. */
+  /** Additional headers of the response. */
   readonly headers: Readonly<Record<string, string>> = NO_HEADERS;
   constructor(
     readonly status: ErrorStatus,
     message: string,
-    /** Error code for programs, where the status alone does not tell the error. */
+    /** Error code for programs, where the status alone does not identify the error. */
     readonly code: string | null = null,
     options?: ErrorOptions,
   ) {
@@ -59,45 +59,45 @@ export class ApiError extends Error {
   }
 }
 
-/** Where a parameter stands, as messages begin: `querystring/limit`. */
+/** Where a parameter is; messages begin with it: `querystring/limit`. */
 export interface ParameterLocation {
-  place: 'params' | 'querystring' | 'headers' | 'body';
-  /** The parameter's name, and the names and indexes inside its value; empty for the whole body. */
+  location: 'params' | 'querystring' | 'headers' | 'body';
+  /** The parameter's name, then member names and array indexes inside its value; empty for the whole body. */
   path: readonly string[];
 }
 
-/** How a mistake is put into words. @param at the parameter, as the message names it */
+/** Makes the message of a mistake. @param at the parameter, as the message names it */
 type Phrase = (at: string) => string;
 
 /** A parameter that breaks its schema: `querystring/limit must be <= 50`. */
 export class ParameterError extends ApiError {
   override readonly name = 'ParameterError';
-  readonly place: ParameterLocation['place'];
+  readonly location: ParameterLocation['location'];
   readonly path: ParameterLocation['path'];
   readonly #phrase: Phrase;
-  /** @param rule which it breaks, in words that follow its name; or a phrase around its name */
-  constructor({ place, path }: ParameterLocation, rule: string | Phrase) {
+  /** @param rule the broken rule, in words that follow the parameter's name; or a function that makes the whole message */
+  constructor({ location, path }: ParameterLocation, rule: string | Phrase) {
     const phrase: Phrase = typeof rule === 'string' ? (at) => `${at} ${rule}` : rule;
-    super(400, phrase([place, ...path].join('/')), 'VALIDATION');
-    this.place = place;
+    super(400, phrase([location, ...path].join('/')), 'VALIDATION');
+    this.location = location;
     this.path = path;
     this.#phrase = phrase;
   }
 
-  /** The mistake for families of errors that name the place by itself. @param separator of the path */
-  withoutPlace(separator: string): string {
-    return this.#phrase(this.path.join(separator) || this.place);
+  /** The message without the location, for error shapes that have it in a member of its own. @param separator of the path */
+  withoutLocation(separator: string): string {
+    return this.#phrase(this.path.join(separator) || this.location);
   }
 }
 
-/** The error for a cursor that the list did not make. */
+/** The error for a cursor of another list, or none at all. */
 export const invalidCursor = (): ParameterError =>
   new ParameterError(
-    { place: 'querystring', path: ['cursor'] },
+    { location: 'querystring', path: ['cursor'] },
     'must be a cursor that this list answered; leave it out to get the first page',
   );
 
-/** An error whose body is the route's own, since clients read it. */
+/** An error with a body of its own form, which clients of the route read. */
 export class ShapedError extends ApiError {
   override readonly name: string = 'ShapedError';
   constructor(
@@ -109,36 +109,36 @@ export class ShapedError extends ApiError {
   }
 }
 
-/** The error for what doesn't exist: 404. @param message what was not found */
+/** A 404. @param message says what was not found */
 export const notFound = (message: string): ApiError => new ApiError(404, message);
 
 /** The error for a path whose percent-encoding is malformed, or isn't UTF-8. */
 export const badPath = (url: string): ApiError =>
   new ApiError(400, `'${pathAndQuery(url)}' is not a valid url component`, 'BAD_URL');
 
-/** All that the API has to say to the log. */
+/** The log events of the API. */
 export type ApiEvent = ListenerEvent | { event: 'store_unavailable'; method: string; path: string; cause: unknown };
 
 export type Log = (event: ApiEvent) => void;
 
-/** How a family of routes says what is wrong. */
+/** The form of errors of a group of routes. */
 export interface ErrorShape {
-  /** What the document says of the body. */
+  /** Schema of the body, for the OpenAPI document. */
   schema: TSchema;
-  /** The body of what the caller can act on. */
+  /** Makes the body of an error that the client can act on. */
   body(error: ApiError): object;
-  /** The body where the index can't be read now. */
+  /** The body of a 503: the index can't be read now. */
   unavailable: object;
-  /** What the document says of it, where it is another than `schema`. */
+  /** Schema of `unavailable`, if it isn't `schema`. */
   unavailableSchema?: TSchema;
-  /** The body where something of ours failed. */
+  /** The body of a 500. */
   failed: object;
 }
 
-/** Makes the answer to a request that failed. */
+/** Makes the response to a request that failed. */
 export type Failure = (error: unknown, request: Request, shape?: ErrorShape) => Response;
 
-/** The body of most errors. @param code error code for programs; null leaves it out */
+/** The body of most errors. @param code error code for programs; null omits it */
 export const problem = (status: ErrorStatus, message: string, code: string | null = null) =>
   code === null
     ? { statusCode: status, error: reasons[status], message }
@@ -159,7 +159,7 @@ export const Problem = Type.Object(
 const unavailableBody = { error: 'The database service is unavailable' };
 const BareError = Type.Object({ error: Type.String({ description: 'What is wrong' }) }, { $id: 'BareError' });
 
-/** What most routes say. */
+/** The error shape of most routes. */
 export const problems: ErrorShape = {
   schema: Problem,
   body: ({ status, message, code }) => problem(status, message, code),
@@ -168,7 +168,7 @@ export const problems: ErrorShape = {
   failed: problem(500, UNEXPECTED),
 };
 
-/** What families of old routes say, and their clients read. */
+/** The error shape of some v1 and v2 routes, which their clients read. */
 export const bareErrors: ErrorShape = {
   schema: BareError,
   body: ({ message }) => ({ error: message }),
@@ -176,7 +176,7 @@ export const bareErrors: ErrorShape = {
   failed: { error: UNEXPECTED },
 };
 
-/** The cause of a failure of ours goes to the log, never to the caller. */
+/** Makes error responses. The cause of an internal error is logged and never sent to the client. */
 export function failures(respond: Responder, log: Log): Failure {
   const answered = (error: ApiError, shape: ErrorShape): Response => {
     const response = respond.json(error.status, error instanceof ShapedError ? error.body : shape.body(error));
@@ -189,7 +189,7 @@ export function failures(respond: Responder, log: Log): Failure {
     if (error instanceof UnreadableCursorError) return answered(invalidCursor(), shape);
     const where = { method: request.method, path: pathAndQuery(request.url), cause: error };
     if (isStoreUnavailable(error)) {
-      // That there is no index was said once, when it was noticed.
+      // A missing index was logged once, when it was noticed.
       if (!(error instanceof IndexUnavailableError)) log({ event: 'store_unavailable', ...where });
       return respond.json(503, shape.unavailable);
     }
@@ -199,23 +199,23 @@ export function failures(respond: Responder, log: Log): Failure {
 }
 
 /**
- * There is no snapshot, the database was busy or failed while it was read or written, or the log that hosts share did not
- * take a command.
+ * Whether an error is temporary: there is no snapshot, the database was busy or failed, or the shared log did not accept a
+ * command.
  */
 const isStoreUnavailable = (error: unknown): boolean =>
   error instanceof NoSnapshotError || error instanceof LogUnavailableError || unavailable(error) !== null;
 
-/** The error for a path that has no route, though the router may have found one: 404. */
+/** The 404 for a path without a route. A route can throw it, too, for a path that its pattern matches but that isn't one. */
 export class UnknownRouteError extends ShapedError {
   override readonly name = 'UnknownRouteError';
-  /** The members of the body are in the order that clients know. */
+  /** The order of the body's members is part of the API. */
   constructor({ method, url }: Pick<Request, 'method' | 'url'>) {
     const message = `Route ${method}:${pathAndQuery(url)} not found`;
     super(404, message, { message, error: reasons[404], statusCode: 404 });
   }
 }
 
-/** Errors that arise outside a declared route. Used before any route. */
+/** Plugin for errors outside a declared route. It must be added before any route. */
 export function errors(respond: Responder, failure: Failure): AnyElysia {
   return new Elysia({ name: 'errors' }).onError({ as: 'global' }, ({ code, error, request }) => {
     if (code !== 'NOT_FOUND') return failure(error, request);

@@ -1,17 +1,17 @@
 /**
- * The tags of answers: what of the chain's state an answer depends on, and which program makes it; never a hash of its body.
+ * ETags: the state of the chain that an answer depends on, and the version of the program; never a hash of the body.
  *
- * A tag is asked for before the handler runs and in its snapshot, so that an answer and its tag are of one moment and
- * a caller who has the answer already costs one look-up.
+ * A tag is read before the handler runs, from the same snapshot. So an answer and its tag belong together, and a request
+ * whose copy is current costs one look-up.
  */
 import type { BlockId } from '../store/model/block.ts';
 import type { Reader } from '../store/read/index-reader.ts';
 
-/** The state that a route's answer depends on, null where it has none: then the answer must not be stored. */
+/** Reads the state that an answer depends on; null if there is none: then the answer must not be stored. */
 export type ETagKind<Params> = (read: Reader, params: Params) => Promise<string | null>;
 
 /**
- * A whole tag: the state, and the program, since another one may show the same state in another form.
+ * Makes a whole tag: the state and the version, since another version may serialize the same state differently.
  * @param version of the program, as `versionText` makes it
  */
 export const tagOf = (version: string) => {
@@ -19,25 +19,25 @@ export const tagOf = (version: string) => {
   return (state: string): string => `${state}-${program}`;
 };
 
-/** The tag of answers that only blocks of the chain and microblocks change. */
+/** The tag of answers that change with canonical blocks and microblocks only. */
 export const chainTip = async (read: Reader): Promise<string | null> => {
   const tip = await read.chain.tip();
   return tip === null ? null : `0x${(tip.microblock?.hash ?? tip.indexBlockHash).toHex()}`;
 };
 
-/** The tag of answers that Bitcoin's height changes as well, such as locks that end. */
+/** The tag of answers that change with Bitcoin's height as well, such as locks that end. */
 export const chainAndBurnTip = async (read: Reader): Promise<string | null> => {
   const tip = await read.chain.tip();
   return tip === null ? null : `${(tip.microblock?.hash ?? tip.indexBlockHash).toHex()}-${tip.burnBlockHeight}`;
 };
 
-/** The tag of answers about any fork: a block beside the chain may come while the tip stays. */
+/** The tag of answers about any fork: an orphan may arrive without a change of the tip. */
 export const anyFork = async (read: Reader): Promise<string | null> => {
   const tip = await chainTip(read);
   return tip === null ? null : `${tip}-${(await read.chain.newestArrival())?.toHex()}`;
 };
 
-/** The tag of answers about names: zonefiles come at any time, and so do the names from before the chain. */
+/** The tag of answers about names: zonefiles, and the names from before the chain, can arrive at any time. */
 export const chainTipAndAttachments = async (read: Reader): Promise<string | null> => {
   const tip = await chainTip(read);
   return tip === null ? null : `${tip}-${await read.names.version()}`;
@@ -56,16 +56,16 @@ export const mempool = async (read: Reader): Promise<string | null> => {
   return tip === null ? null : `${tip}-${await read.mempool.version()}`;
 };
 
-/** The tag of answers about transactions wherever they are: pending, or of any fork. */
+/** The tag of answers about transactions that may be pending, or of any fork. */
 export const mempoolAndAnyFork = async (read: Reader): Promise<string | null> => {
   const fork = await anyFork(read);
   return fork === null ? null : `${fork}-${await read.mempool.version()}`;
 };
 
-/** The tag of answers that depend on a principal's history: only a block adds to it. */
+/** The tag of answers that depend on a principal's history, to which only blocks add. */
 export const principal = chainAndBurnTip;
 
-/** The tag of answers with memos of STX transfers: an index that was made with another send-many contract has others. */
+/** The tag of answers with memos of STX transfers, which depend on the send-many contract that the index was made with. */
 export const memos = async (read: Reader): Promise<string | null> => {
   const tip = await chainAndBurnTip(read);
   if (tip === null) return null;
@@ -80,8 +80,8 @@ export const principalAndMempool = async (read: Reader): Promise<string | null> 
 };
 
 /**
- * The tag of an answer about one transaction: the block that holds it, or its status in the mempool with the mempool's version.
- * The status alone is not enough: a transaction that was dropped and is sent again is pending as before, at another time.
+ * The tag of an answer about one transaction: its block, or its status in the mempool with the mempool's version. The
+ * status alone is not enough: a transaction that was dropped and sent again is pending as before, with another time.
  */
 export const transaction = async (read: Reader, { tx_id }: { tx_id: Uint8Array }): Promise<string | null> => {
   const state = await read.transactions.state(tx_id);
@@ -104,8 +104,8 @@ export const blockAt = async (read: Reader, { timestamp }: { timestamp: number }
 };
 
 /**
- * Whether an `If-None-Match` names a tag. Lenient: weak marks, missing quotes and lists are all understood. `*` names none:
- * who sends it on a GET has no copy that a 304 could stand for.
+ * Whether an `If-None-Match` names a tag. Lenient: it accepts weak tags, missing quotes and lists. `*` names no tag: a client
+ * that sends it with a GET has no copy that a 304 could confirm.
  */
 export function namesTag(ifNoneMatch: string | null, etag: string): boolean {
   if (ifNoneMatch === null) return false;

@@ -1,27 +1,27 @@
-/** Requests that are passed on to another server, or to another thread. */
+/** Forwards requests to another server, or to another thread. */
 
 import { directFetch } from './direct-fetch.ts';
 import { type ErrorStatus, problem } from './errors.ts';
 import { BodyError, bodyBytes } from './request-body.ts';
 import { pathAndQuery } from './request-url.ts';
 
-/** Passes a request on. @throws ApiError where there is no answer */
+/** Forwards a request. @throws ApiError if there is no response */
 export type Forward = (request: Request) => Promise<Response>;
 
-/** Says where a request came from that another thread passes on. */
+/** Header with the client's address of a request that another thread forwards. */
 const PEER_HEADER = 'x-stackside-peer';
 
 /**
- * The address that a request came from, as the thread says that passed it on.
- * @param internalToken what the threads of this process know and nobody else
- * @returns null where no thread passed it on, whatever the header says
+ * The client's address of a forwarded request.
+ * @param internalToken the secret of this process's threads
+ * @returns null if no thread of this process forwarded the request, whatever the header says
  */
 export function passedPeer(headers: Headers, internalToken: string): string | null {
   const [known, peer] = headers.get(PEER_HEADER)?.split(' ') ?? [];
   return known === internalToken ? (peer ?? '') : null;
 }
 
-/** Marks a request that is about to be passed on. */
+/** Adds the client's address to a request that is about to be forwarded. */
 export function markPeer(headers: Headers, internalToken: string, peer: string): void {
   headers.set(PEER_HEADER, `${internalToken} ${peer}`);
 }
@@ -29,8 +29,8 @@ export function markPeer(headers: Headers, internalToken: string, peer: string):
 const refusal = (status: ErrorStatus, message: string): Response => Response.json(problem(status, message), { status });
 
 /**
- * Passes requests on to a server of ours, as they are.
- * @param bodyLimit the largest body, in bytes
+ * Forwards requests, unchanged, to another server of this process.
+ * @param bodyLimit maximum body size in bytes
  */
 export const forwardTo =
   (origin: string, bodyLimit: number): Forward =>
@@ -48,7 +48,7 @@ export const forwardTo =
       return new Response(response.body, { status: response.status, headers: response.headers });
     } catch (error) {
       if (error instanceof BodyError) return refusal(error.status, error.message);
-      // Nobody reads this answer, and nothing failed here.
+      // The client is gone, so nobody reads this response, and nothing failed here.
       if (request.signal.aborted) return refusal(400, 'The client closed the connection');
       throw error;
     }

@@ -1,10 +1,10 @@
 /**
- * Reads that don't go back. Every answer that is made from a snapshot of the index names the height of that snapshot. A
- * request that names a minimum height is answered from a snapshot that has it, or not at all: so a client whose requests
- * reach different threads, processes or hosts never sees an older chain than it has seen.
+ * Monotonic reads. Every response that is made from a snapshot of the index names the snapshot's height. A request with a
+ * minimum height is answered from a snapshot that has this height, or refused. So a client whose requests reach different
+ * threads, processes or hosts never sees an older chain than before.
  *
- * Nothing of an answer depends on the minimum height that a request names: tags, cached answers and `Vary` know nothing of
- * it. Stored copies are used after asking again only, and whoever asks passes the header on.
+ * A response doesn't depend on the minimum height: ETags, cached answers and `Vary` ignore it. HTTP caches must revalidate
+ * stored copies, and forward the header when they do.
  */
 import { Type } from '@sinclair/typebox';
 import type { Clock } from '../base/clock.ts';
@@ -14,33 +14,33 @@ import type { Snapshots } from '../store/read/snapshots.ts';
 import { ApiError, type ParameterLocation } from './errors.ts';
 import { textReader } from './parameters.ts';
 
-/** The header of an answer that names the height of its snapshot. */
+/** Response header: height of the snapshot. */
 export const HEIGHT_HEADER = 'stackside-height';
-/** The header of a request that names the minimum height of its answer. */
+/** Request header: minimum height of the snapshot. */
 export const MIN_HEIGHT_HEADER = 'stackside-min-height';
 
 /** The height of a snapshot; 0 before the first block. */
 export const Height = Type.Integer({ minimum: 0, examples: [150_000] });
 export const MinHeight = Type.Integer({ minimum: 0, maximum: 0xffff_ffff, examples: [1] });
 
-/** The longest that a request waits for its height. */
+/** How long a request waits for its minimum height. */
 export const LONGEST_WAIT_MS = 1_000;
-/** The most requests of a thread that wait at a time; each keeps its connection and its body. */
+/** Maximum number of waiting requests of a thread; each holds its connection and body. */
 export const MOST_WAITING = 1_000;
-/** Milliseconds between two looks at the chain's height while requests wait for it: a look costs some microseconds. */
+/** Milliseconds between polls of the tip's height while requests wait; a poll takes some microseconds. */
 const LOOK_MS = 10;
 
 const RETRY_AFTER_SECONDS = 1;
 
-const place: ParameterLocation = { place: 'headers', path: [MIN_HEIGHT_HEADER] };
+const parameter: ParameterLocation = { location: 'headers', path: [MIN_HEIGHT_HEADER] };
 const readHeight = textReader(MinHeight);
 
-/** The height that a request asks for can't be read here yet. */
+/** The minimum height of a request can't be read here yet. */
 class HeightNotReachedError extends ApiError {
   override readonly name = 'HeightNotReachedError';
   override readonly headers = { 'retry-after': String(RETRY_AFTER_SECONDS) };
   constructor(asked: number, readable: number, why: string) {
-    const message = `${place.place}/${MIN_HEIGHT_HEADER} is ${asked}, but the highest block here is ${readable}: ${why}`;
+    const message = `${parameter.location}/${MIN_HEIGHT_HEADER} is ${asked}, but the highest block here is ${readable}: ${why}`;
     super(503, message, 'HEIGHT_NOT_REACHED');
   }
 }
@@ -48,17 +48,17 @@ class HeightNotReachedError extends ApiError {
 interface HeightsOptions {
   snapshots: Snapshots;
   clock: Pick<Clock, 'monotonic' | 'after'>;
-  /** Requests that waited go on in the turns of this thread, as if they came now. */
+  /** Requests that waited continue in the turns of this thread, as if they had just arrived. */
   turns: Turns;
 }
 
-/** The height that a request asks for; 0 where it asks for none. @throws ParameterError */
+/** The minimum height of a request; 0 if it has none. @throws ParameterError */
 function minimumHeight({ headers }: Request): number {
   const text = headers.get(MIN_HEIGHT_HEADER);
-  return text === null ? 0 : (readHeight(text, place) as number);
+  return text === null ? 0 : (readHeight(text, parameter) as number);
 }
 
-/** Reads that don't go back, for the requests of one thread. */
+/** Monotonic reads for the requests of one thread. */
 export class Heights {
   readonly #snapshots: Snapshots;
   readonly #clock: HeightsOptions['clock'];
@@ -73,9 +73,9 @@ export class Heights {
   }
 
   /**
-   * Runs a request on one snapshot, which is as high as the request asks. Waits for it where there is none.
-   * @param noted gets the height of the snapshot
-   * @throws ParameterError for a height that is none, HeightNotReachedError, and what `Snapshots.read` throws
+   * Runs a request on a snapshot with its minimum height, and waits for such a snapshot if there is none.
+   * @param noted receives the height of the snapshot
+   * @throws ParameterError for an invalid height, HeightNotReachedError, and the errors of `Snapshots.read`
    */
   read<T>(request: Request, noted: NotedHeight, answer: (read: Reader) => Promise<T>): Promise<T> {
     const minimum = minimumHeight(request);
@@ -106,12 +106,12 @@ export class Heights {
   }
 }
 
-/** The height that the answer to one request is made from. */
+/** The height of the snapshot that one request was answered from. */
 export class NotedHeight {
-  /** The height of the last snapshot that was read; null before there is one. */
+  /** Height of the last snapshot that was read; null before the first. */
   height: number | null = null;
 
-  /** Names the height in the answer, whatever it says. */
+  /** Adds the height to a response of any status. */
   named(response: Response): Response {
     if (this.height !== null) response.headers.set(HEIGHT_HEADER, String(this.height));
     return response;
@@ -123,18 +123,18 @@ const TOO_MANY = `${MOST_WAITING} requests wait for a higher block already; ask 
 
 interface Waiter {
   minimum: number;
-  /** When the request is refused, on the monotonic clock. */
+  /** Time at which the request is refused, on the monotonic clock. */
   deadline: number;
-  /** @param refused why the request waits no longer; null where it may look again */
+  /** Ends the wait. @param refused why the request is refused; null if it may try again */
   end(refused: string | null): void;
 }
 
 type WaitingRoom = ReturnType<typeof waitingRoom>;
 
-/** Where requests wait for a height. The chain is looked at once for all of them, and only while there are any. */
+/** Requests that wait for a height. One poll of the tip serves all of them, and it runs only while there are any. */
 function waitingRoom(tipHeight: () => Promise<number>, clock: HeightsOptions['clock']) {
   const waiters = new Set<Waiter>();
-  /** Ends the wait for the next look; null while nobody waits for one. */
+  /** Cancels the next poll; null while no request waits. */
   let cancel: (() => void) | null = null;
 
   function lookLater(): void {
@@ -150,7 +150,7 @@ function waitingRoom(tipHeight: () => Promise<number>, clock: HeightsOptions['cl
 
   async function look(): Promise<void> {
     cancel = null;
-    // Where the index can't be read, each request reads by itself, and fails for that reason.
+    // If the index can't be read, each request tries by itself, and fails with that reason.
     const height = await tipHeight().catch(() => null);
     const now = clock.monotonic();
     for (const { minimum, deadline, end } of [...waiters]) {
@@ -163,9 +163,9 @@ function waitingRoom(tipHeight: () => Promise<number>, clock: HeightsOptions['cl
 
   return {
     /**
-     * Resolves once the height may be there.
-     * @param signal of a client that may go away
-     * @returns why it can't be waited for any longer; null where it is worth a look
+     * Resolves once the height may have been reached.
+     * @param signal aborts when the client disconnects
+     * @returns why the request is refused; null if it should try again
      */
     wait(minimum: number, deadline: number, signal: AbortSignal): Promise<string | null> {
       if (waiters.size >= MOST_WAITING) return Promise.resolve(TOO_MANY);

@@ -1,13 +1,12 @@
-/** Addresses and names of hosts, and what of them a request may name. */
-/** IP addresses as bytes: whatever is decided about an address is decided on these, never on its text. */
+/** IP addresses and host names, and checks of `Host` and `Origin`. Addresses are compared as bytes, never as texts. */
 
 /** 4 bytes of an IPv4 address, 16 of an IPv6 address. */
 export type AddressBytes = Uint8Array;
 
-/** The addresses that begin with the same bits. */
+/** A range of addresses with a common prefix (CIDR). */
 export interface Network {
   bytes: AddressBytes;
-  /** How many leading bits all of them share. */
+  /** Length of the prefix in bits. */
   bits: number;
 }
 
@@ -21,7 +20,7 @@ function parseIPv4(text: string): AddressBytes | null {
   return Uint8Array.from(parts, Number);
 }
 
-/** The bytes of groups between colons. @param atEnd whether they end the address, where an IPv4 address may stand */
+/** The bytes of groups between colons. @param atEnd whether the address ends with them: then an IPv4 address may be the last */
 function groupBytes(text: string, atEnd: boolean): number[] | null {
   if (text === '') return [];
   const groups = text.split(':');
@@ -50,12 +49,12 @@ function parseIPv6(text: string): AddressBytes | null {
 
 /**
  * The bytes of an address in its usual text form.
- * @returns null for everything else: names, IPv4 addresses in octal, hex or with fewer parts, addresses with a zone
+ * @returns null for any other text: names, IPv4 addresses in octal, hex or with fewer parts, addresses with a zone
  */
 export const parseAddress = (text: string): AddressBytes | null =>
   text.includes(':') ? parseIPv6(text) : parseIPv4(text);
 
-/** A network as `10.0.0.0/8`, or one address alone; null for everything else. */
+/** Parses a network such as `10.0.0.0/8`, or a single address; null for any other text. */
 export function parseNetwork(text: string): Network | null {
   const [address = '', length, ...more] = text.split('/');
   const bytes = parseAddress(address);
@@ -65,7 +64,7 @@ export function parseNetwork(text: string): Network | null {
   return /^\d{1,3}$/.test(length) && Number(length) <= most ? { bytes, bits: Number(length) } : null;
 }
 
-/** Whether an address is of a network; never across the two families. */
+/** Whether a network contains an address; an IPv4 network contains no IPv6 address, and vice versa. */
 export function contains({ bytes, bits }: Network, address: AddressBytes): boolean {
   if (bytes.length !== address.length) return false;
   const whole = bits >> 3;
@@ -74,7 +73,7 @@ export function contains({ bytes, bits }: Network, address: AddressBytes): boole
   return rest === 0 || ((bytes[whole] ?? 0) ^ (address[whole] ?? 0)) >> (8 - rest) === 0;
 }
 
-/** A network that is written in the code. @throws Error where it is none */
+/** Parses a network that is a constant of the code. @throws Error if it is invalid */
 export function network(text: string): Network {
   const parsed = parseNetwork(text);
   if (parsed === null) throw new Error(`${text} is no network`);
@@ -94,14 +93,14 @@ export const isLoopback = (address: AddressBytes): boolean =>
 
 const HOST = /^(\[[^\s\][]+\]|[^\s:/?#@\][]+)(:\d{1,5})?$/;
 
-/** A name or address as it is compared: in lower case, without brackets and without a dot at its end. */
+/** Normalises a name or address for comparison: lower case, without brackets, without a final dot. */
 const plain = (host: string): string =>
   host
     .toLowerCase()
     .replace(/^\[|\]$/g, '')
     .replace(/\.$/, '');
 
-/** Names as the operator writes them, with commas. */
+/** Parses a comma-separated list of names. */
 export const hostNames = (text: string): string[] =>
   text
     .split(',')
@@ -112,11 +111,11 @@ export const hostNames = (text: string): string[] =>
 export interface HostRules {
   /** Names of this server besides `localhost`. */
   names: readonly string[];
-  /** The addresses by which this server may be called: `loopback`, or any, since no page can have one that isn't its own. */
+  /** Which IP addresses `Host` may have: `loopback` only, or any (DNS rebinding needs a name, so no page can fake an address). */
   addresses: 'loopback' | 'any';
 }
 
-/** @returns whether the `Host` of a request is one of this server's */
+/** Makes a function that tells whether the `Host` header of a request names this server. */
 export function hostCheck({ names, addresses }: HostRules): (header: string | null) => boolean {
   const own = new Set(['localhost', ...names.map(plain)]);
   return (header) => {
@@ -127,11 +126,11 @@ export function hostCheck({ names, addresses }: HostRules): (header: string | nu
   };
 }
 
-/** Whether the `Origin` of a request, null for none, is the server that the request is addressed to. */
+/** Whether an `Origin` is the server that the request is addressed to. @param origin null if there is none */
 const isOwnOrigin = (origin: string | null, { headers }: Request): boolean =>
   origin !== null && URL.parse(origin)?.host === headers.get('host')?.toLowerCase();
 
-/** Whether a page of another origin makes the request. Programs other than browsers say nothing of a page. */
+/** Whether a page of another origin makes the request. Programs other than browsers send no such headers. */
 export function isFromOtherPage(request: Request): boolean {
   const site = request.headers.get('sec-fetch-site');
   if (site !== null && site !== 'same-origin' && site !== 'none') return true;
@@ -140,8 +139,8 @@ export function isFromOtherPage(request: Request): boolean {
 }
 
 /**
- * Whether the browser says that a page of this server makes the request. `Sec-Fetch-Site` decides where it is sent: a proxy
- * in front may have changed `Host`, and browsers that ask over plain HTTP by another name than localhost send `Origin` alone.
+ * Whether, by its browser, a page of this server makes the request. `Sec-Fetch-Site` decides if it is sent, since a reverse
+ * proxy may have changed `Host`. Over plain HTTP, under other names than localhost, browsers send `Origin` alone.
  */
 export function isFromOwnPage(request: Request): boolean {
   const site = request.headers.get('sec-fetch-site');

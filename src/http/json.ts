@@ -3,11 +3,11 @@ import type { Static, TSchema, TUnsafe } from '@sinclair/typebox';
 import type { Pause } from '../base/turns.ts';
 import { TooMuchWorkError } from '../store/rows/statement.ts';
 
-/** A reviver that keeps the digits of numbers that a double can't hold. */
+/** A reviver that preserves the digits of numbers that a double can't hold. */
 const exactly = (_: string, value: unknown, { source }: { source?: string } = {}): unknown =>
   typeof value === 'number' && source !== undefined && String(value) !== source ? JSON.rawJSON(source) : value;
 
-/** A value as JSON text, inside a value that is not. {@link jsonOf} writes it; whoever else makes JSON of it gets the value. */
+/** JSON text inside a value. {@link jsonOf} writes it as it is; `JSON.stringify` parses it again. */
 class JsonText {
   constructor(readonly text: string) {}
   toJSON(): unknown {
@@ -18,24 +18,24 @@ class JsonText {
 declare const ofValue: unique symbol;
 
 /**
- * A `T` that is JSON text already, or serialized only when it is written. Its type has no member, so that nobody reads a
- * member of `T` from it.
+ * A `T` that is JSON text already, or that is serialized when the answer is written. The type has no members, so that no
+ * code can read a member of `T` from it.
  */
 export interface Written<T> {
   readonly [ofValue]: T;
 }
 
-/** What is written, where it may be written already. */
+/** The type of the value, whether it is {@link Written} or not. */
 type Plain<T> = T extends Written<infer R> ? R : T;
 
-/** Writes a value, to keep it as text. */
+/** Serializes a value now, so that it can be cached as text. */
 export const written = <T>(value: T): Written<T> => new JsonText(JSON.stringify(value)) as unknown as Written<T>;
 
-/** The schema of a part of an answer that serializers may give as text. In the document it is the part's own schema. */
+/** Schema of a part of an answer that may be {@link Written}. In the OpenAPI document it is the schema of the value. */
 export const MaybeWritten = <T extends TSchema>(schema: T) =>
   schema as unknown as TUnsafe<Static<T> | Written<Static<T>>>;
 
-/** A value that is serialized when it is written. */
+/** A value that is serialized when the answer is written. */
 class LazyValue {
   constructor(readonly serialized: () => unknown) {}
   toJSON(): unknown {
@@ -45,8 +45,8 @@ class LazyValue {
 }
 
 /**
- * The items of a list, each of which is serialized when it is written. Some take milliseconds, and many are more than a
- * thread may do at once: {@link jsonParts} lets others have their turn between them.
+ * The items of a list, each serialized when it is written. Some take milliseconds, so {@link jsonParts} can pause between
+ * them for other requests.
  */
 export const serializedLazily = <T, R>(items: readonly T[], serialize: (of: T) => R): Written<Plain<R>>[] =>
   items.map((item) => new LazyValue(() => serialize(item)) as unknown as Written<Plain<R>>);
@@ -54,15 +54,15 @@ export const serializedLazily = <T, R>(items: readonly T[], serialize: (of: T) =
 /** The JSON text of an answer. */
 export const jsonOf = (body: unknown): string => [...pieces(body)].join('');
 
-/** Characters that are sent at once. */
+/** Characters of a part. */
 const PART = 250_000;
-/** Characters of an answer. A longer one takes too long, and too much memory. */
+/** Maximum number of characters of an answer: a longer one takes too much time and memory. */
 const MOST_CHARACTERS = 64_000_000;
 
 /**
- * The JSON text of an answer, which others needn't wait for, in parts that are sent one after the other; most answers have
- * one.
- * @throws TooMuchWorkError where it has more than {@link MOST_CHARACTERS}
+ * The JSON text of an answer in parts, which are sent one after the other; most answers have one part.
+ * @param pause lets other requests have their turn
+ * @throws TooMuchWorkError if the text has more than {@link MOST_CHARACTERS}
  */
 export async function jsonParts(body: unknown, pause: Pause): Promise<string[]> {
   const parts: string[] = [];
@@ -88,10 +88,10 @@ export async function jsonParts(body: unknown, pause: Pause): Promise<string[]> 
   return parts;
 }
 
-/** Whether somebody has written the value, or will when it is its turn. */
+/** Whether the value is {@link Written}. */
 const isText = (value: unknown): boolean => value instanceof JsonText || value instanceof LazyValue;
 
-/** Whether a value has such values in it. All items of a list are alike. */
+/** Whether a value contains such values. Of a list the first item counts, since items have one type. */
 function hasText(value: unknown): value is object {
   if (typeof value !== 'object' || value === null) return false;
   if (Array.isArray(value)) return isText(value[0]) || hasText(value[0]);
@@ -102,12 +102,12 @@ function hasText(value: unknown): value is object {
   return false;
 }
 
-/** Items of a list that is written item by item even though each of them is small. */
+/** Lists from this length on are written item by item, even if each item is small. */
 const LONG_LIST = 1_000;
 
 /**
- * Writes a value piece by piece. The engine writes texts of more than a few kilobytes several times slower, byte for byte,
- * than short ones: the items of an answer's list are therefore written one by one, whatever they are.
+ * Serializes a value piece by piece. The JavaScript engine serializes texts of more than a few kilobytes several times
+ * slower, byte for byte, than short ones; so the items of an answer's list are always serialized one by one.
  */
 function* pieces(value: unknown): Generator<string, void> {
   if (value instanceof LazyValue) yield* pieces(value.serialized());

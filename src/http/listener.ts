@@ -9,19 +9,19 @@ const REASONS: Readonly<Record<string, string>> = {
   EADDRINUSE: 'the port is in use',
   EADDRNOTAVAIL: 'this machine does not have the address',
   EACCES: 'this user may not use the port',
-  // Bun reports a name that no resolver knows by these codes, on different systems.
+  // Bun's codes for a name that can't be resolved, on different systems.
   EINVAL: 'the name of the host is not known',
   ENOENT: 'the name of the host is not known',
   ENOTFOUND: 'the name of the host is not known',
 };
 
-/** The flags by which an operator says where a server listens, as far as there are any. */
+/** The flags that set a server's address; undefined where there is none. */
 interface AddressFlags {
   host?: string;
   port?: string;
 }
 
-/** What the operator can do about an address that can't be listened on. */
+/** The remedy for an address that can't be listened on. */
 function remedyOf(code: string, { host, port }: AddressFlags): string {
   const withFlag = (flag?: string): string => (flag === undefined ? '' : ` with ${flag}`);
   if (code === 'EADDRINUSE') return `Stop the program that uses the port, or choose another port${withFlag(port)}.`;
@@ -31,9 +31,9 @@ function remedyOf(code: string, { host, port }: AddressFlags): string {
 
 /**
  * Starts a server.
- * @param what what listens, as an error says it
- * @param listen what starts it
- * @throws OperatorError where the address can't be listened on
+ * @param what name of the server in errors
+ * @param listen starts the server
+ * @throws OperatorError if the address can't be listened on
  */
 function listening<T>(
   what: string,
@@ -54,13 +54,13 @@ function listening<T>(
   }
 }
 
-/** How long requests that are in hand may still take when a server stops. */
+/** How long requests in progress may still take when a server stops. */
 export const GRACE_MS = 5_000;
 const POLL_MS = 5;
 
 /**
- * Takes no more requests, lets those in hand be answered, then closes what is open. Connections that idle, as clients
- * keep them, hold nothing up.
+ * Accepts no more requests, waits for the requests in progress, then closes all connections. It does not wait for idle
+ * (keep-alive) connections.
  */
 export async function stopGracefully(server: Bun.Server<unknown>, clock: Clock): Promise<void> {
   const stopped = server.stop();
@@ -80,50 +80,50 @@ type Answer = Response | undefined | Promise<Response | undefined>;
 export type Handler<Data> = (request: Request, server: Bun.Server<Data>) => Answer;
 
 export interface HttpListenerOptions<Data> {
-  /** What listens, as an error says it: `The API`. */
+  /** Name of the server in errors: `The API`. */
   what: string;
-  /** The flags that name its address, for the remedy. */
+  /** The flags that set its address, for the remedy. */
   flags?: AddressFlags;
   hostname: string;
-  /** 0 takes a free one. */
+  /** 0: any free port. */
   port: number;
-  /** Whether other threads may listen on the same port; then the system shares out the connections. */
+  /** Whether other threads may listen on the same port; then the operating system distributes the connections. */
   shared?: boolean;
-  /** The largest body of any request, in bytes, without the margin that lets handlers refuse one with a reason. */
+  /** Maximum body size of any request in bytes, without {@link BODY_MARGIN}. */
   bodyLimit: number;
   /** Seconds without a byte in either direction after which a connection is closed. */
   idleSeconds: number;
   fetch: Handler<Data>;
-  /** What answers instead of `fetch` on paths of their own. */
+  /** Handlers by path, which take precedence over `fetch`. */
   routes?: Readonly<Record<string, Handler<Data>>>;
   websocket?: Bun.WebSocketHandler<Data>;
-  /** Shares the thread among requests and whatever else the thread does for clients; by default among requests alone. */
+  /** Shares the thread among requests and the thread's other work for clients; default: among requests alone. */
   turns?: Turns;
-  /** Makes the answer to a request that is malformed, or whose handler failed. */
+  /** Makes the response to a malformed request, or to one whose handler failed. */
   refuse: (status: 400 | 500, message: string) => Response;
   log: (event: ListenerEvent) => void;
 }
 
-/** A little over the limit, so that a body with a length is refused by its handler, with a reason. */
+/** Bytes over the limit that the server accepts, so that the handler refuses a body that is too large, with a reason. */
 const BODY_MARGIN = 1024;
 
 const MALFORMED = 'The Host header or the target of the request is malformed';
 
 /**
- * The URL of a request, absolute and well-formed. The runtime leaves the target of a request without a host as it was
- * sent, so such a request, which HTTP/1.0 allows, gets a host.
- * @returns null where the request is malformed
+ * The absolute URL of a request. Bun leaves the target of a request without a host, which HTTP/1.0 allows, as it was sent;
+ * such a request gets a host here.
+ * @returns null if the request is malformed
  */
 function absoluteUrl({ url, headers }: Request): string | null {
   const host = headers.get('host') ?? '';
   if (host === '' && url.startsWith('/')) return URL.parse(`http://localhost${url}`)?.href ?? null;
-  // The runtime leaves out of the URL what can't be a host, and joins the values of several headers with commas.
+  // Bun omits an invalid host from the URL, and joins the values of several Host headers with commas.
   return url.startsWith('http://') && !host.includes(',') && URL.canParse(url) ? url : null;
 }
 
 /**
- * Begins to answer requests.
- * @throws OperatorError where the address can't be listened on
+ * Starts an HTTP server.
+ * @throws OperatorError if the address can't be listened on
  */
 export function listenHttp<Data>(options: HttpListenerOptions<Data>): Bun.Server<Data> {
   const {
@@ -149,7 +149,7 @@ export function listenHttp<Data>(options: HttpListenerOptions<Data>): Bun.Server
     const url = absoluteUrl(request);
     if (url === null) return refuse(400, MALFORMED);
     const plain = withPlainPath(url);
-    // All code behind a listener relies on this form of the URL.
+    // All handlers rely on this form of the URL.
     if (plain !== request.url) Object.defineProperty(request, 'url', { value: plain });
     try {
       return await (handlers.get(pathOf(plain)) ?? fetch)(request, server);
@@ -165,7 +165,7 @@ export function listenHttp<Data>(options: HttpListenerOptions<Data>): Bun.Server
     reusePort: shared,
     maxRequestBodySize: bodyLimit + BODY_MARGIN,
     idleTimeout: idleSeconds,
-    // The runtime's page of errors shows source code, and must never be served, whatever NODE_ENV says.
+    // Bun's error page shows source code, and must never be served, whatever NODE_ENV is.
     development: false,
     fetch: answered,
     error: () => refuse(500, UNEXPECTED),
@@ -178,5 +178,5 @@ export function listenHttp<Data>(options: HttpListenerOptions<Data>): Bun.Server
   );
 }
 
-/** What begins to answer requests, on a port of this machine or elsewhere. */
+/** Starts an HTTP server, on a port of this machine or, in simulations, elsewhere. */
 export type Listen = typeof listenHttp;

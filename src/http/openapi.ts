@@ -1,13 +1,13 @@
-/** The OpenAPI document: an entry for each route, made of its declaration, and the schemas to which entries refer. */
+/** The OpenAPI document: an operation for each route, made from its declaration, and the shared schemas. */
 import { OptionalKind, type TProperties, type TSchema, Type } from '@sinclair/typebox';
 import { type ErrorShape, type ErrorStatus, Problem, problems, reasonOf } from './errors.ts';
 import { HEIGHT_HEADER, Height, LONGEST_WAIT_MS, MIN_HEIGHT_HEADER, MinHeight } from './heights.ts';
 import { isOwnPath } from './parameters.ts';
 
-/** The name of the scheme by which callers of a route with access show their key. */
+/** Name of the security scheme for routes that need a key. */
 const KEY_SCHEME = 'key';
 
-/** What statuses mean with which routes refuse requests, besides 400, 401, 404 and 410. */
+/** Descriptions of error statuses of a route, besides 400, 401, 404 and 410. */
 export type Refusals = Readonly<Partial<Record<ErrorStatus, string>>>;
 
 interface Described {
@@ -30,9 +30,9 @@ interface Described {
   deprecated?: unknown;
   access?: unknown;
   etag: unknown;
-  /** Whether the index is read; true if not given. */
+  /** Whether the route reads the index (default: true). */
   snapshot?: boolean;
-  /** Status of the answer; 200 if not given. */
+  /** Status of a successful response (default: 200). */
   status?: number;
   described?: { query?: TProperties; body?: TSchema };
   errors?: ErrorShape;
@@ -44,14 +44,14 @@ interface Body {
   content?: Record<string, { schema: TSchema; example?: unknown }>;
 }
 
-/** What a route answers where the index can't be read, or not yet. */
+/** The 503 response: the index can't be read now, or hasn't the minimum height yet. */
 const unavailable = ({ schema, unavailableSchema }: ErrorShape): Body =>
   json(
     `The chain is not as high as ${MIN_HEIGHT_HEADER} asks, and Retry-After says in how many seconds to ask again; or the data can't be read now`,
     unavailableSchema ?? schema,
   );
 
-/** The entry of a route in the document. */
+/** Makes the operation of a route. */
 export function operation(route: Described) {
   const {
     path,
@@ -127,16 +127,16 @@ const MIN_HEIGHT = {
   description: `Minimum height of the chain that the answer is made from. The request waits for it, ${LONGEST_WAIT_MS / 1000} second at most.`,
 };
 
-/** The header of answers that names the height. */
+/** The response header with the height. */
 const HEIGHT = {
   description: 'Height of the chain that the answer is made from; 0 before the first block',
   schema: Height,
 };
 
-/** Statuses of answers that are made after the index was read. */
+/** Statuses of responses that are made from a snapshot. */
 const NAMES_HEIGHT = /^([23]..|404)$/;
 
-/** The operation with the headers of requests and answers that name heights. */
+/** Adds the height headers of requests and responses to an operation. */
 function withHeights(operation: Operation): Operation {
   const headers = { [HEIGHT_HEADER]: { $ref: '#/components/headers/Height' } };
   return {
@@ -151,19 +151,19 @@ function withHeights(operation: Operation): Operation {
   };
 }
 
-/** A request of an operation that was made once, and what was answered. */
+/** A recorded request of an operation, and its response. */
 export interface RecordedExample {
-  /** Where they are others than the schemas' own examples. */
+  /** Parameters that differ from the examples of their schemas. */
   parameters?: Readonly<Record<string, unknown>>;
   body?: unknown;
-  /** Not given where the answer has no body. */
+  /** Body of the response; undefined if it has none. */
   answer?: unknown;
 }
 
-/** A route's entry in the document. */
+/** A route's operation in the document. */
 type Operation = ReturnType<typeof operation>;
 
-/** The operation with the request that was recorded of it. */
+/** Adds a recorded request to an operation. */
 function withExample(operation: Operation, { parameters = {}, body }: RecordedExample): Operation {
   const { requestBody } = operation;
   const schema = schemaOf(requestBody);
@@ -180,7 +180,7 @@ function withExample(operation: Operation, { parameters = {}, body }: RecordedEx
 const JSON_TYPE = 'application/json';
 const schemaOf = (body: Pick<Body, 'content'> | undefined): TSchema | undefined => body?.content?.[JSON_TYPE]?.schema;
 
-/** What the document says besides the routes. */
+/** The parts of the document besides the routes. */
 export interface ApiDescription {
   title: string;
   description: string;
@@ -189,23 +189,23 @@ export interface ApiDescription {
   examples: Readonly<Record<string, RecordedExample>>;
 }
 
-/** What of a route the document is made of. */
+/** The members of a route that the document is made from. */
 interface DocumentedRoute {
   method: string;
   path: string;
   detail: Operation;
   hidden: boolean;
-  /** Whether the index is read. */
+  /** Whether the route reads the index. */
   snapshot: boolean;
 }
 
-/** The address the document was asked for, whatever proxies are before: a relative URL is resolved by whoever reads it. */
+/** A relative URL, so that the server is the one the document was loaded from, also behind a reverse proxy. */
 const SERVERS = [{ url: '/', description: 'The server that serves this document' }];
 
 /**
  * The OpenAPI document.
  * @param version of the API
- * @throws Error where two schemas have one name
+ * @throws Error if two schemas have the same name
  */
 export function openApiDocument(
   routes: readonly DocumentedRoute[],
@@ -240,7 +240,7 @@ export function openApiDocument(
   };
 }
 
-/** An answer becomes the example of its schema, that of a list the examples of its kind and its items. The first counts. */
+/** Adds an answer as the example of its schema; for a list, also as the examples of its items. The first example is used. */
 function addExamples(schemas: Record<string, Json>, schema: TSchema | undefined, answer: unknown): void {
   if (schema === undefined || answer === undefined) return;
   const { results, ...others } = answer as { results?: unknown[] };
@@ -256,14 +256,14 @@ function addExamples(schemas: Record<string, Json>, schema: TSchema | undefined,
 type Json = Record<string, unknown>;
 
 /**
- * A value with a reference in the place of each schema that has a name, and these schemas by name. Unions become what
- * generators of clients read best: words an enumeration, null a type, objects with a discriminating property a choice with a
- * discriminator.
- * @throws Error where two schemas have one name
+ * Replaces each schema that has a name by a reference, and returns these schemas by name. Unions take the form that client
+ * generators handle best: literals become an `enum`, null becomes a type, and objects with a discriminating property become
+ * `oneOf` with a `discriminator`.
+ * @throws Error if two schemas have the same name
  */
 function withReferences<T>(value: T): { value: T; schemas: Record<string, Json> } {
   const schemas: Record<string, Json> = {};
-  /** Schemas occur many times. */
+  /** Results by schema, since schemas occur many times. */
   const known = new Map<object, unknown>();
 
   function referring(part: unknown): unknown {
@@ -311,7 +311,7 @@ function withReferences<T>(value: T): { value: T; schemas: Record<string, Json> 
     return { anyOf: [first, second, ...others] };
   }
 
-  /** An object by what it adds to the members of another. */
+  /** Writes an object schema as `allOf` of a base and its additional members. */
   function extending(base: Json | null, { properties, required, description, ...rest }: Json): Json {
     if (base === null) return { ...rest, required, properties, description };
     const isOwn = (name: string) => !Object.hasOwn(base.properties as Json, name);
@@ -327,14 +327,14 @@ function withReferences<T>(value: T): { value: T; schemas: Record<string, Json> 
   return { value: referring(value) as T, schemas };
 }
 
-/** The words that a schema accepts; none where it accepts others. */
+/** The string literals that a schema accepts; empty if it accepts other values. */
 function wordsOf({ const: only, anyOf }: Json): string[] {
   if (typeof only === 'string') return [only];
   const words = (anyOf as Json[] | undefined)?.map(wordsOf) ?? [];
   return words.every(({ length }) => length > 0) ? words.flat() : [];
 }
 
-/** The property that discriminates objects, and its words in each of them; null where there is none. */
+/** The property that discriminates objects, and its literals in each of them; null if there is none. */
 function discriminatorOf(objects: readonly Json[]): { property: string; words: string[][] } | null {
   for (const property of Object.keys((objects[0]?.properties as Json | undefined) ?? {})) {
     const words = objects.map(({ properties = {}, required = [] }) =>
@@ -346,7 +346,7 @@ function discriminatorOf(objects: readonly Json[]): { property: string; words: s
   return null;
 }
 
-/** An object of the members that all objects have alike; null where they are few, or objects take no others. */
+/** A schema of the members that all objects share; null if they share too few, or allow no additional members. */
 function commonTo($id: string, objects: readonly Json[]): Json | null {
   if (objects.some(({ additionalProperties }) => additionalProperties === false)) return null;
   const [first, ...others] = objects.map(({ properties, required = [] }) => ({ properties, required }) as ObjectSchema);
@@ -360,7 +360,7 @@ function commonTo($id: string, objects: readonly Json[]): Json | null {
   const required = first?.required.filter((name) => common.some(([one]) => one === name));
   return { $id, type: 'object', required, properties: Object.fromEntries(common) };
 }
-/** So many members are worth a schema of their own. */
+/** Minimum number of shared members for a schema of their own. */
 const FEW = 4;
 
 interface ObjectSchema {
@@ -372,7 +372,7 @@ interface ObjectSchema {
 const capitalised = (word: string): string =>
   (word.match(/[a-zA-Z0-9]+/g) ?? []).map((part) => part.charAt(0).toUpperCase() + part.slice(1)).join('');
 
-/** Answers without data, and parameters, that several operations have alike, by name. The operations refer to them then. */
+/** Moves parameters and error responses that several operations share to components, and makes the operations refer to them. */
 function sharedParts(operations: readonly Operation[]): { parameters: object; responses: object } {
   const answers = operations.flatMap(({ responses }) =>
     Object.entries(responses)
@@ -398,15 +398,15 @@ function sharedParts(operations: readonly Operation[]): { parameters: object; re
   return { parameters: shared('parameters', parameters), responses: shared('responses', answers) };
 }
 
-/** A part of an operation, which can be a reference. */
+/** An occurrence of a part of an operation that can become a reference. */
 interface Use {
   part: object;
   name: string;
   refer(to: { $ref: string }): void;
 }
 
-/** What is used more than once, by name: uses become references. A number follows a name that another part has. */
-function shared(place: string, uses: readonly Use[]): Record<string, object> {
+/** Replaces parts that occur more than once by references, and returns them by name. A number makes a name unique. */
+function shared(section: string, uses: readonly Use[]): Record<string, object> {
   const parts: Record<string, object> = {};
   const used = new Map<string, number>();
   for (const alike of Map.groupBy(uses, ({ part }) => JSON.stringify(part)).values()) {
@@ -416,12 +416,12 @@ function shared(place: string, uses: readonly Use[]): Record<string, object> {
     used.set(name, count);
     const free = count === 1 ? name : `${name}${count}`;
     parts[free] = part;
-    for (const { refer } of alike) refer({ $ref: `#/components/${place}/${free}` });
+    for (const { refer } of alike) refer({ $ref: `#/components/${section}/${free}` });
   }
   return parts;
 }
 
-/** A value that a schema accepts: its example, or what it names itself; undefined where it names none. */
+/** A value that a schema accepts: its example, or its literal; undefined if it has neither. */
 function exampleOf(schema: TSchema): unknown {
   const { examples, default: usual, const: only, anyOf, items, type } = schema;
   if (examples !== undefined) return examples[0];
@@ -431,14 +431,14 @@ function exampleOf(schema: TSchema): unknown {
   return type === 'boolean' ? true : only;
 }
 
-function parameter(place: 'path' | 'query' | 'header', name: string, schema: TSchema) {
+function parameter(location: 'path' | 'query' | 'header', name: string, schema: TSchema) {
   const { description, explode = false, examples: _, ...rest } = schema;
   const example = exampleOf(schema);
-  const required = place === 'path' || (!(OptionalKind in schema) && schema.default === undefined);
+  const required = location === 'path' || (!(OptionalKind in schema) && schema.default === undefined);
   const style = schema.type === 'array' ? { style: 'form' as const, explode } : {};
   return {
     name,
-    in: place,
+    in: location,
     ...(required ? { required } : {}),
     ...(description === undefined ? {} : { description }),
     ...style,
@@ -447,7 +447,7 @@ function parameter(place: 'path' | 'query' | 'header', name: string, schema: TSc
   };
 }
 
-/** @param types texts in other forms by their content type, with what they are */
+/** Adds other content types to a body. @param types descriptions by content type */
 const withOtherTypes = (body: Body, types: Readonly<Record<string, string>>): Body => ({
   ...body,
   content: {
@@ -458,7 +458,7 @@ const withOtherTypes = (body: Body, types: Readonly<Record<string, string>>): Bo
   },
 });
 
-/** Hoisted, since components are made of it. */
+/** A JSON body. A function declaration, since constants above use it. */
 function json(description: string, schema: TSchema): Body {
   return { description, content: { [JSON_TYPE]: { schema } } };
 }

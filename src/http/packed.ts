@@ -1,8 +1,6 @@
-/** Answers with contents that are stored compressed, and the codings that a client accepts. */
+/** Responses whose content is stored compressed, and the content codings that a client accepts. */
 import { promisify } from 'node:util';
 import { gunzip } from 'node:zlib';
-
-/** What a client accepts, from the headers of its request. */
 
 /** Whether a header names one of the values without the weight 0 (RFC 9110, 12.4.2). Header values are comma-separated. */
 function names(header: string | null, values: readonly string[]): boolean {
@@ -16,19 +14,19 @@ function names(header: string | null, values: readonly string[]): boolean {
 const acceptsCoding = (request: Request, coding: 'gzip' | 'br'): boolean =>
   names(request.headers.get('accept-encoding'), coding === 'gzip' ? ['gzip', '*'] : ['br']);
 
-/** Whether `Accept` names HTML, as browsers do and API clients don't; the wildcard of a client without a wish is no HTML. */
+/** Whether `Accept` names HTML, as browsers do and API clients don't; a wildcard doesn't count. */
 export const acceptsHtml = (request: Request): boolean => names(request.headers.get('accept'), ['text/html']);
 
-/** A content as it is cached: packed with gzip, and perhaps with Brotli as well. */
+/** A compressed content: with gzip, and optionally with Brotli. */
 export interface Packed {
   gzip: Uint8Array<ArrayBuffer> | Blob;
   brotli?: Uint8Array<ArrayBuffer>;
 }
 
-/** Unpacks on a thread of the runtime: megabytes take ten milliseconds, and other clients are served meanwhile. */
+/** Decompresses on a thread of the runtime: megabytes take ten milliseconds, and other clients are served meanwhile. */
 const unpack = promisify(gunzip);
 
-/** The content in a coding that the client accepts, unpacked for others. @param headers of the answer, in any coding */
+/** A response in a coding that the client accepts, or uncompressed. @param headers of the response in any coding */
 export async function packedAnswer(
   request: Request,
   { gzip, brotli }: Packed,

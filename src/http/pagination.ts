@@ -1,4 +1,4 @@
-/** Lists: what they are asked and the envelopes they answer, by cursor, by offset, or by both (flat). */
+/** Pagination: query parameters and response envelopes of lists, by cursor, by offset, or by both (flat). */
 import { type TObject, type TProperties, type TSchema, Type } from '@sinclair/typebox';
 import { parsedJson } from '../base/json.ts';
 import {
@@ -12,19 +12,19 @@ import {
 import { invalidCursor, notFound } from './errors.ts';
 import { MaybeWritten, serializedLazily } from './json.ts';
 
-/** The first byte of a cursor that names a page from an item on. */
+/** A cursor begins with this number plus the index of its side. */
 const FIRST_SIDE = 1;
 const HEAD_BYTES = 5;
 const MAX_PARTS = 8;
 
 /**
- * A cursor as text that only the list it came from accepts.
+ * Encodes a cursor, as a text that only its own list accepts.
  *
- * A byte for the side, a check sum, then the key as JSON, all as base64url. The check sum covers the list's name and
- * scope as well as the side and the key, so one comparison finds a cursor that was cut, mistyped, or made by another
- * list, another principal or another block. It guards against mistakes, not against forgery: a forged cursor can only
- * name a page elsewhere. Nothing else goes into the text, so every thread and host makes and accepts the same one.
- * @param list the list's name and what narrows it: `principal-transactions SP…`
+ * Format: base64url of a byte for the side, a checksum, and the key as JSON. The checksum covers the list's name and scope
+ * as well as the side and the key, so one comparison detects a cursor that was cut, mistyped, or made by another list, for
+ * another principal or another block. It guards against mistakes, not against forgery: a forged cursor can only name
+ * another page. The text depends on nothing else, so all threads and hosts make and accept the same cursors.
+ * @param list the list's name and scope: `principal-transactions SP…`
  */
 export function encodeCursor(list: string, { side, key }: Cursor): string {
   const json = new TextEncoder().encode(JSON.stringify(key));
@@ -36,7 +36,7 @@ export function encodeCursor(list: string, { side, key }: Cursor): string {
   return bytes.toBase64({ alphabet: 'base64url', omitPadding: true });
 }
 
-/** The cursor, or null for a text that is none of this list. */
+/** Decodes a cursor; null if the text is no cursor of this list. */
 export function decodeCursor(list: string, text: string): Cursor | null {
   const bytes = fromBase64Url(text);
   if (bytes === null || bytes.length < HEAD_BYTES) return null;
@@ -84,13 +84,14 @@ export const cursorQuery = {
   ),
 };
 
-/** The schema of a cursor that names a page, null where there is none. */
+/** Schema of a cursor of another page; null if there is no such page. */
 const neighbour = (description: string) => Type.Union([Type.String(), Type.Null()], { description });
 
 /**
- * The schema of a list, which is called as its items and its kind are: `BlockPage`.
- * @param kind schema of what the lists have besides their items
- * @param item schema of one item, which has a name
+ * Schema of a list. Its name is that of the items and the envelope: `BlockPage`.
+ * @param kind schema of the envelope without the items
+ * @param item schema of one item, with a `$id`
+ * @throws Error if the item's schema has no `$id`
  */
 export function listOf<P extends TProperties, T extends TSchema>(kind: TObject<P>, item: T) {
   if (item.$id === undefined) throw new Error(`the items of a ${kind.$id} have no name`);
@@ -124,13 +125,13 @@ const PageWithoutTotal = Type.Object(
   { $id: 'UncountedPage' },
 );
 
-/** The schema of a page. @param item schema of one item */
+/** Schema of a page with the list's total. @param item schema of one item */
 export const CursorPage = <T extends TSchema>(item: T) => listOf(CountedPage, item);
 
-/** The schema of a page of a list that isn't always counted. @param item schema of one item */
+/** Schema of a page whose total may be null. @param item schema of one item */
 export const UncountedCursorPage = <T extends TSchema>(item: T) => listOf(PageWithoutTotal, item);
 
-/** Null for the first page. @throws ParameterError for a cursor that is not of this list */
+/** Decodes the query's cursor; null for the first page. @throws ParameterError for a cursor that is not of this list */
 export function pageCursor(list: string, text: string | undefined): Cursor | null {
   if (text === undefined) return null;
   const cursor = decodeCursor(list, text);
@@ -138,12 +139,12 @@ export function pageCursor(list: string, text: string | undefined): Cursor | nul
   return cursor;
 }
 
-/** The text of a neighbour's cursor; null where there is no such page. */
+/** Encodes the cursor of the next or previous page; null if there is no such page. */
 const neighbourText = (list: string, cursor: Cursor | null): string | null =>
   cursor === null ? null : encodeCursor(list, cursor);
 
 /**
- * A page with the cursors of its neighbours.
+ * Serializes a page with the cursors of the next and previous pages.
  * @param list name that the cursors are bound to
  * @param item serializes one item
  */
@@ -172,7 +173,7 @@ interface Limits {
 
 const itemsBefore = Type.Integer({ minimum: 0, default: 0, description: 'Number of items to skip before the page' });
 
-/** The parameter `limit` of routes on which 0 stands for the default. */
+/** The parameter `limit` of routes where 0 means the default. */
 export const limitOrDefault = ({ maximum, default: usual }: Limits) =>
   Type.Transform(
     Type.Integer({
@@ -185,13 +186,13 @@ export const limitOrDefault = ({ maximum, default: usual }: Limits) =>
     .Decode((limit) => (limit === 0 ? usual : limit))
     .Encode((limit) => limit);
 
-/** The query of routes on which a limit of 0 asks for the total alone. */
+/** Query parameters of lists by offset where a limit of 0 returns the total only. */
 export const offsetQuery = (limits: Limits) => ({
   limit: Type.Integer({ minimum: 0, ...limits, description: 'Maximum number of items on a page' }),
   offset: itemsBefore,
 });
 
-/** The query of v1's lists, on which a limit of 0 stands for the default. */
+/** Query parameters of v1's lists, where a limit of 0 means the default. */
 export const legacyOffsetQuery = (limits: Limits) => ({ limit: limitOrDefault(limits), offset: itemsBefore });
 
 export const List = Type.Object(
@@ -204,27 +205,27 @@ export const List = Type.Object(
 );
 const UncountedList = Type.Object({ limit: Type.Integer(), offset: Type.Integer() }, { $id: 'UncountedList' });
 
-/** The schema of a page with the length of its list. @param item schema of one item */
+/** Schema of a page by offset with the list's total. @param item schema of one item */
 export const OffsetPage = <T extends TSchema>(item: T) => listOf(List, item);
 
-/** The schema of a page of v1's lists that don't state their length. @param item schema of one item */
+/** Schema of a page of v1's lists without a total. @param item schema of one item */
 export const UncountedPage = <T extends TSchema>(item: T) => listOf(UncountedList, item);
 
-/** A page with the length of its list. @param item serializes one item */
+/** Serializes a page by offset with the list's total. @param item serializes one item */
 export const offsetPage = <T, R>(
   { limit, offset }: { limit: number; offset: number },
   page: Found<T>,
   item: (of: T) => R,
 ) => ({ limit, offset, total: page.total, results: serializedLazily(page.items, item) });
 
-/** A page without the length of its list. @param item serializes one item */
+/** Serializes a page by offset without a total. @param item serializes one item */
 export const uncountedPage = <T, R>(
   { limit, offset }: { limit: number; offset: number },
   page: Found<T>,
   item: (of: T) => R,
 ) => ({ limit, offset, results: serializedLazily(page.items, item) });
 
-/** A text that clients put together themselves and give as cursor: the name of the item that a page starts with. */
+/** An item's name that clients may give as cursor, such as a height: the page starts with this item. */
 export interface ItemName<Name> {
   /** A regular expression for the whole text. */
   pattern: string;
@@ -232,7 +233,7 @@ export interface ItemName<Name> {
   read(text: string): Name;
 }
 
-/** The query parameter `cursor` of such a list. */
+/** The query parameter `cursor` of a flat list. */
 export const flatCursor = ({ pattern, description }: ItemName<unknown>) =>
   Type.Optional(
     Type.String({
@@ -248,12 +249,12 @@ interface FlatQuery {
   /** Largest and default `limit`. */
   maximum: number;
   default: number;
-  /** The farthest a page may start from its cursor. */
+  /** Maximum `offset`. */
   reach: number;
   item: ItemName<unknown>;
 }
 
-/** The query of such a list: `limit`, `offset` and `cursor`. */
+/** Query parameters of a flat list: `limit`, `offset` and `cursor`. */
 export const flatQuery = ({ maximum, default: usual, reach, item }: FlatQuery) => ({
   limit: limitOrDefault({ maximum, default: usual }),
   offset: Type.Integer({
@@ -265,7 +266,7 @@ export const flatQuery = ({ maximum, default: usual, reach, item }: FlatQuery) =
   cursor: flatCursor(item),
 });
 
-/** Their `next` is the newer page, `prev` the older one: the opposite of {@link CursorPage}. */
+/** `next` is the newer page, `prev` the older one: the opposite of {@link CursorPage}. */
 const Flat = Type.Object(
   {
     limit: Type.Integer(),
@@ -278,14 +279,14 @@ const Flat = Type.Object(
   { $id: 'FlatPage' },
 );
 
-/** The schema of a page. @param item schema of one item */
+/** Schema of a page of a flat list. @param item schema of one item */
 export const FlatPage = <T extends TSchema>(item: T) => listOf(Flat, item);
 
-/** What a 404 of such a list means. */
+/** Description of the 404 of a flat list. */
 export const NO_CURSOR = 'Cursor not found';
 
 /**
- * Where a page starts, by the query: the cursor, or the newest item, and the offset from there.
+ * Reads where a page starts: the cursor, or the newest item, and the offset from there.
  * @param list name that the cursors are bound to
  * @throws ParameterError for a cursor that is not of this list
  */
@@ -301,11 +302,11 @@ export function flatStart<Name>(
 }
 
 /**
- * A page with the cursors of its neighbours.
+ * Serializes a page of a flat list with the cursors of the next and previous pages.
  * @param list name that the cursors are bound to
- * @param page undefined where the cursor, or the offset from it, leads to no item
+ * @param page undefined if there is no item at the cursor and offset
  * @param item serializes one item
- * @throws ApiError 404 where there is no page
+ * @throws ApiError 404 if there is no page
  */
 export function flatPage<T, R>(
   list: string,

@@ -1,4 +1,4 @@
-/** Parameters of paths and queries: read by their schemas, checked, and spelled as the API spells them. */
+/** Path and query parameters: parsed and checked by their schemas, and encoded again in the API's form. */
 import {
   OptionalKind,
   type StaticDecode,
@@ -12,15 +12,13 @@ import { nearestName } from '../base/nearest-name.ts';
 import { badPath, ParameterError, type ParameterLocation } from './errors.ts';
 import { decoded, pathSegment, queryText } from './request-url.ts';
 
-/**
- * @throws ParameterError naming the parameter and the rule it breaks
- */
+/** Parses the text of a parameter. @throws ParameterError with the parameter and the rule it breaks */
 type ReadText = (text: string, at: ParameterLocation) => unknown;
 
-/** Thrown by the decoder of a schema, for what no pattern can tell, such as a check sum. */
+/** Thrown by the decoder of a schema for a rule that no pattern can express, such as a checksum. */
 export class InvalidValue extends Error {
   override readonly name = 'InvalidValue';
-  /** @param what what the text should have been: `STX address` */
+  /** @param what what was expected: `STX address` */
   constructor(
     readonly what: string,
     readonly reason: string,
@@ -29,7 +27,7 @@ export class InvalidValue extends Error {
   }
 }
 
-/** Makes the reader of a parameter's text. @throws Error for a schema of a type that no parameter has */
+/** Makes the parser of a parameter's text. @throws Error for a schema of a type that parameters can't have */
 export function textReader(schema: TSchema): ReadText {
   const read = plainReader(schema);
   const decode = decoderOf(schema);
@@ -47,8 +45,8 @@ export function textReader(schema: TSchema): ReadText {
 }
 
 /**
- * A list, given as repeated keys, with commas, or both; with `explode` in its schema as repeated keys alone. Spaces after
- * commas don't count. Messages number its items from 0: `querystring/tx_id/1`.
+ * Makes the parser of a list: repeated keys, comma-separated values, or both; with `explode` in its schema, repeated keys
+ * only. Spaces after commas are ignored. Messages number the items from 0: `querystring/tx_id/1`.
  */
 function listReader(schema: TSchema, at: ParameterLocation): (texts: readonly string[]) => unknown[] {
   const { items, maxItems, explode } = schema as TSchema & { items: TSchema };
@@ -111,28 +109,28 @@ function stringReader({ pattern, minLength, maxLength }: TSchema): ReadText {
   };
 }
 
-/** The text of a parameter as it was sent, decoded; null where it wasn't. */
+/** Returns a parameter's text as it was sent, percent-decoded; null if it wasn't sent. */
 export type SentText = (name: string) => string | null;
 
 interface Spelling {
   sent: SentText;
-  /** The values of a parameter, spelled as their schemas encode them; empty where there is none, or it is invalid. */
+  /** A parameter's values in the form that its schema encodes; empty if it is missing or invalid. */
   spelled(name: string): string[];
 }
 
 /**
- * Makes the reader of the parameters of one route.
- * @param path the route's own, as OpenAPI writes it
+ * Makes the reader of a route's parameters, as they were sent and in the form that their schemas encode.
+ * @param path of the route, as OpenAPI writes it
  */
 export function spellingReader(path: string, params: TProperties, query: TProperties) {
   const segments = path.split('/');
   const spellers = new Map(Object.entries({ ...query, ...params }).map(([name, schema]) => [name, speller(schema)]));
-  const places = new Map(Object.keys(params).map((name) => [name, segments.indexOf(`{${name}}`)]));
+  const indexes = new Map(Object.keys(params).map((name) => [name, segments.indexOf(`{${name}}`)]));
 
   function textsOf(url: string, name: string): string[] {
-    const place = places.get(name);
-    if (place === undefined) return new URLSearchParams(queryText(url)).getAll(name);
-    const text = decoded(pathSegment(url, place));
+    const index = indexes.get(name);
+    if (index === undefined) return new URLSearchParams(queryText(url)).getAll(name);
+    const text = decoded(pathSegment(url, index));
     return text === null ? [] : [text];
   }
 
@@ -147,19 +145,19 @@ export function spellingReader(path: string, params: TProperties, query: TProper
   };
 }
 
-/** Nobody reads the messages that name it. */
-const NOWHERE: ParameterLocation = { place: 'querystring', path: [] };
+/** The location in errors that {@link speller} catches. */
+const NOWHERE: ParameterLocation = { location: 'querystring', path: [] };
 
 /**
- * Makes what spells a text as a schema encodes its value.
- * @returns a function that returns null for a text that the schema refuses
+ * Makes a function that decodes a text by a schema and encodes it again: different texts of one value become the same.
+ * @returns the function; it returns null if the schema refuses the text
  */
 export function spelling(schema: TSchema): (text: string) => string | null {
   const spell = speller(schema);
   return (text) => spell([text])[0] ?? null;
 }
 
-/** Makes what spells the texts of one parameter; it returns an empty list where the schema refuses one of them. */
+/** {@link spelling} for all texts of one parameter; the function returns an empty list if the schema refuses any. */
 function speller(schema: TSchema): (texts: readonly string[]) => string[] {
   const readers = lazy(() => readerOf(schema));
   return (texts) => {
@@ -174,7 +172,7 @@ function speller(schema: TSchema): (texts: readonly string[]) => string[] {
   };
 }
 
-/** What reads the texts of a parameter as values of the schema `item`. */
+/** Makes the parser of a parameter's texts, and returns the schema of its values as `item`. */
 function readerOf(schema: TSchema): { item: TSchema; read: (texts: readonly string[]) => unknown[] } {
   if (schema.type === 'array') return { item: schema.items, read: listReader(schema, NOWHERE) };
   const read = textReader(schema);
@@ -189,9 +187,9 @@ function encoded(schema: TSchema, value: unknown): string {
 
 export type Values<P extends TProperties> = StaticDecode<TObject<P>>;
 
-/** The longest path parameter, decoded: the longest asset identifier has 212 characters, NFT values more. */
+/** Maximum length of a decoded path parameter: the longest asset identifier has 212 characters, NFT values more. */
 const MAX_PATH_PARAMETER = 1024;
-/** Characters of an unknown parameter's name that its error shows. */
+/** Maximum length of an unknown parameter's name in errors. */
 const LONGEST_SHOWN = 100;
 
 interface Field {
@@ -200,10 +198,10 @@ interface Field {
   at: ParameterLocation;
 }
 
-const fieldsOf = (place: ParameterLocation['place'], properties: TProperties): Field[] =>
-  Object.entries(properties).map(([name, schema]) => ({ name, schema, at: { place, path: [name] } }));
+const fieldsOf = (location: ParameterLocation['location'], properties: TProperties): Field[] =>
+  Object.entries(properties).map(([name, schema]) => ({ name, schema, at: { location, path: [name] } }));
 
-/** A function from a request's URL to the values of its path parameters. @param path `/transactions/{tx_id}` */
+/** Makes a function from a request's URL to the values of its path parameters. @param path `/transactions/{tx_id}` */
 export function pathReader<P extends TProperties>(path: string, properties: P): (url: string) => Values<P> {
   const segments = path.split('/');
   const fields = fieldsOf('params', properties).map((field) => {
@@ -234,20 +232,20 @@ function limited(at: ParameterLocation, text: string): string {
 }
 
 /**
- * Whether a path is of the routes that no other API of Stacks has. They refuse parameters that they don't have; the others
- * ignore them, as clients of other servers rely on.
+ * Whether a path is one of Stackside's own routes, which no other API of Stacks has. They refuse unknown parameters; other
+ * routes ignore them, since clients of other servers rely on that.
  */
 export const isOwnPath = (path: string): boolean => path.startsWith('/stackside/v1/');
 
-/** What is to become of a query's parameter that the route doesn't read by its schemas. @throws ParameterError */
+/** Handles a query parameter that the route's schemas don't have. @throws ParameterError */
 type Others = (name: string) => void;
 
-/** The name in the document of parameters whose names callers make up: `field.NAME` stands for `field` and `field.…`. */
+/** Documented name of parameters whose names clients choose: `field.NAME` means `field` and `field.…`. */
 const MADE_UP = /\.NAME$/;
 
 /**
- * Refuses parameters that a route doesn't have, which would narrow or sort nothing without a word.
- * @param documented names of all that it has, as the document has them
+ * Refuses unknown query parameters: if they were ignored, a mistyped filter would silently return the whole list.
+ * @param documented names of the route's parameters, as in the OpenAPI document
  */
 export function refuseUnknown(documented: readonly string[]): Others {
   const families = documented.filter((name) => MADE_UP.test(name)).map((name) => name.replace(MADE_UP, ''));
@@ -259,23 +257,23 @@ export function refuseUnknown(documented: readonly string[]): Others {
     const meant = nearestName(name, [...names, ...families.map((family) => family + name.slice(first.length))]);
     const shown = name.slice(0, LONGEST_SHOWN);
     throw new ParameterError(
-      { place: 'querystring', path: [shown] },
+      { location: 'querystring', path: [shown] },
       `is not a parameter of this route: ${meant === null ? has : `did you mean ${meant}?`}`,
     );
   };
 }
 
 /**
- * A function from a request's URL to the values of its query, with defaults filled in.
- * @param others is called with the names of all other parameters, which are ignored if it isn't given
+ * Makes a function from a request's URL to the values of its query parameters, with defaults.
+ * @param others is called with the name of each unknown parameter; without it, they are ignored
  */
 export function queryReader<Q extends TProperties>(properties: Q, others?: Others): (url: string) => Values<Q> {
   const fields = fieldsOf('querystring', properties).map(queryField);
-  const places = new Map(fields.map(({ name }, place) => [name, place]));
+  const indexes = new Map(fields.map(({ name }, index) => [name, index]));
   const valuesOf = (texts: readonly (string[] | undefined)[]) => {
     const values: Record<string, unknown> = {};
-    fields.forEach((field, place) => {
-      const value = field.read(texts[place]);
+    fields.forEach((field, index) => {
+      const value = field.read(texts[index]);
       if (value !== undefined) values[field.name] = value;
     });
     return values as Values<Q>;
@@ -285,14 +283,14 @@ export function queryReader<Q extends TProperties>(properties: Q, others?: Other
   return (url) => {
     const text = queryText(url);
     if (absent !== null && (text === '' || (fields.length === 0 && others === undefined))) return absent;
-    return valuesOf(textsOf(text, places, fields, others));
+    return valuesOf(textsOf(text, indexes, fields, others));
   };
 }
 
-/** The texts given for each field, in the order of the fields. */
+/** The texts of each field, in the order of the fields. */
 function textsOf(
   query: string,
-  places: ReadonlyMap<string, number>,
+  indexes: ReadonlyMap<string, number>,
   fields: readonly Field[],
   others: Others | undefined,
 ): string[][] {
@@ -301,22 +299,22 @@ function textsOf(
     const equals = pair.indexOf('=');
     const encoded = equals < 0 ? pair : pair.slice(0, equals);
     const name = decodedQuery(encoded);
-    const place = places.get(name ?? '');
-    if (place === undefined) {
+    const index = indexes.get(name ?? '');
+    if (index === undefined) {
       if (pair !== '') others?.(name ?? encoded);
       continue;
     }
     const value = equals < 0 ? '' : decodedQuery(pair.slice(equals + 1));
-    if (value === null) throw new ParameterError(fields[place]!.at, 'must have valid percent-encoding');
-    const given = texts[place];
-    if (given === undefined) texts[place] = [value];
+    if (value === null) throw new ParameterError(fields[index]!.at, 'must have valid percent-encoding');
+    const given = texts[index];
+    if (given === undefined) texts[index] = [value];
     else given.push(value);
   }
   return texts;
 }
 
 /**
- * The texts of parameters whose names a caller makes up: those that are a prefix, or begin with it and a dot.
+ * The texts of parameters whose names clients choose: the prefix itself, or names that begin with the prefix and a dot.
  * @param target path and query
  * @returns texts by their names, in the order of the query
  * @throws ParameterError for malformed percent-encoding
@@ -329,7 +327,7 @@ export function textsUnder(target: string, prefix: string): Map<string, string[]
     if (name === null || (name !== prefix && !name.startsWith(`${prefix}.`))) continue;
     const value = equals < 0 ? '' : decodedQuery(pair.slice(equals + 1));
     if (value === null) {
-      throw new ParameterError({ place: 'querystring', path: [name] }, 'must have valid percent-encoding');
+      throw new ParameterError({ location: 'querystring', path: [name] }, 'must have valid percent-encoding');
     }
     const given = texts.get(name);
     if (given === undefined) texts.set(name, [value]);
@@ -338,7 +336,7 @@ export function textsUnder(target: string, prefix: string): Map<string, string[]
   return texts;
 }
 
-/** Null where the encoding is malformed. */
+/** Decodes a name or value of a query; null if the percent-encoding is malformed. */
 function decodedQuery(text: string): string | null {
   return decoded(text.replaceAll('+', ' '));
 }

@@ -1,18 +1,17 @@
 /**
- * Bodies of requests: read as they come, and no further than their limit.
+ * Request bodies, which are read up to a limit.
  *
- * A body that isn't there is none, whatever the headers say: clients send `Content-Type: application/json` with nothing
- * after it.
+ * An empty body counts as no body, whatever the headers say: clients send `Content-Type: application/json` without a body.
  */
 import type { Static, TSchema } from '@sinclair/typebox';
 import { isTooDeep, MAX_DEPTH, parsedJson } from '../base/json.ts';
 import { checker } from './checker.ts';
 import { ApiError, ParameterError } from './errors.ts';
 
-/** Bytes of the largest JSON body. */
+/** Maximum size of a JSON body in bytes. */
 const MAX_BODY = 1024 * 1024;
 
-/** A body that can't be had: it is longer than allowed, or its client left before its end. */
+/** A body can't be read: it is too long, or the client disconnected before its end. */
 export class BodyError extends ApiError {
   override readonly name = 'BodyError';
   readonly reason: 'too_large' | 'incomplete';
@@ -25,7 +24,7 @@ export class BodyError extends ApiError {
   }
 }
 
-/** Whether the request says how long its body is: then the server sees to it that no more comes. @throws BodyError */
+/** Whether the request declares its length, to which the server then limits the body. @throws BodyError if it is over the limit */
 function declaresLength({ headers }: Request, limit: number): boolean {
   const length = headers.get('content-length');
   if (Number(length ?? 0) > limit) throw new BodyError('too_large', limit);
@@ -33,8 +32,8 @@ function declaresLength({ headers }: Request, limit: number): boolean {
 }
 
 /**
- * The bytes of a request's body.
- * @param limit of its length in bytes
+ * Reads a request's body.
+ * @param limit maximum length in bytes
  * @throws BodyError
  */
 export async function bodyBytes(request: Request, limit: number): Promise<Uint8Array<ArrayBuffer>> {
@@ -49,7 +48,7 @@ export async function bodyBytes(request: Request, limit: number): Promise<Uint8A
   return new Uint8Array(sink.end() as ArrayBuffer);
 }
 
-/** The body as UTF-8; what isn't is replaced. @see bodyBytes */
+/** Reads the body as UTF-8; invalid bytes become U+FFFD. @see bodyBytes */
 export async function bodyText(request: Request, limit: number): Promise<string> {
   if (!declaresLength(request, limit)) return new TextDecoder().decode(await bodyBytes(request, limit));
   try {
@@ -64,15 +63,15 @@ async function* chunksOf(request: Request, limit: number): AsyncGenerator<Uint8A
   try {
     for await (const chunk of request.body) yield chunk;
   } catch (cause) {
-    // While its client is there, the runtime ends a body for one reason: it is longer than the listener takes.
+    // While the client is connected, Bun ends a body for one reason only: it is longer than the listener's limit.
     const left = cause instanceof DOMException && cause.name === 'AbortError';
     throw new BodyError(left ? 'incomplete' : 'too_large', limit, { cause });
   }
 }
 
 /**
- * The JSON value of a request's body, undefined where it has none.
- * @throws ApiError 400 where it isn't JSON, is nested too deep or its end never came, 413 where it is too long, 415 where it says to be something else
+ * The JSON value of a request's body; undefined if it has none.
+ * @throws ApiError 400 if it isn't JSON, is nested too deep or incomplete, 413 if it is too long, 415 for another content type
  */
 async function jsonBody(request: Request): Promise<unknown> {
   const text = await bodyText(request, MAX_BODY);
@@ -90,8 +89,9 @@ async function jsonBody(request: Request): Promise<unknown> {
 }
 
 /**
- * A function from a request to its body. Fields that the schema doesn't name pass unless it is closed.
- * @param optional whether a body that isn't there, or is null, is `{}`
+ * Makes a function that reads and checks a request's JSON body. Members that the schema doesn't have are allowed unless it
+ * has `additionalProperties: false`.
+ * @param optional whether a missing body, or null, becomes `{}`
  */
 export function bodyReader<B extends TSchema>(schema: B, optional: boolean): (request: Request) => Promise<Static<B>> {
   const mistakeIn = checker(schema);
@@ -99,7 +99,7 @@ export function bodyReader<B extends TSchema>(schema: B, optional: boolean): (re
     const given = await jsonBody(request);
     const value = optional ? (given ?? {}) : given;
     const mistake = value === undefined ? { path: [], rule: 'is required' } : mistakeIn(value);
-    if (mistake !== null) throw new ParameterError({ place: 'body', path: mistake.path }, mistake.rule);
+    if (mistake !== null) throw new ParameterError({ location: 'body', path: mistake.path }, mistake.rule);
     return value as Static<B>;
   };
 }

@@ -1,12 +1,12 @@
-/** The parts of a request's absolute URL, cut out without a parser: this runs for every request. */
+/** The parts of a request's absolute URL. They are found without a URL parser, since this runs for every request. */
 
-/** Where the path begins, after scheme and host. */
+/** Index of the path, after scheme and host. */
 export const pathStart = (url: string): number => url.indexOf('/', url.indexOf('://') + 3);
 
 /** The path and query as they were sent. */
 export const pathAndQuery = (url: string): string => url.slice(pathStart(url));
 
-/** Where the query begins, with its `?`; the end of the URL where there is none. */
+/** Index of the `?`; the URL's length if there is no query. */
 function pathEnd(url: string): number {
   const mark = url.indexOf('?');
   return mark < 0 ? url.length : mark;
@@ -15,12 +15,12 @@ function pathEnd(url: string): number {
 /** The path as it was sent. */
 export const pathOf = (url: string): string => url.slice(pathStart(url), pathEnd(url));
 
-/** Encodings of letters, digits, `-`, `.`, `_` and `~`. */
+/** Percent-encoded letters, digits, `-`, `.`, `_` and `~`, which need no encoding. */
 const NEEDLESS = /%(?:2[DdEe]|3[0-9]|[46][1-9A-Fa-f]|[57][0-9Aa]|5[Ff]|7[Ee])/g;
 
 /**
- * The URL with those characters of its path decoded that need no percent-encoding: with and without it a path is the same
- * (RFC 3986, section 6.2.2.2).
+ * Decodes the characters of the path that need no percent-encoding: both forms are the same path (RFC 3986, section
+ * 6.2.2.2).
  */
 export function withPlainPath(url: string): string {
   const path = pathOf(url);
@@ -28,13 +28,13 @@ export function withPlainPath(url: string): string {
   return url.slice(0, pathStart(url)) + path.replace(NEEDLESS, decodeURIComponent) + url.slice(pathEnd(url));
 }
 
-/** The text after `?`, empty where there is none. */
+/** The text after `?`; empty if there is none. */
 export function queryText(url: string): string {
   const mark = url.indexOf('?');
   return mark < 0 ? '' : url.slice(mark + 1);
 }
 
-/** A segment of the path, undecoded, empty where there is none: of `/a/b` the first is `a`. */
+/** A segment of the path, undecoded; empty if there is none. Segment 1 of `/a/b` is `a`. */
 export function pathSegment(url: string, number: number): string {
   const end = pathEnd(url);
   let start = pathStart(url) + 1;
@@ -46,7 +46,7 @@ export function pathSegment(url: string, number: number): string {
   return url.slice(start, next < 0 || next > end ? end : next);
 }
 
-/** A part of a URL without its percent-encoding; null where that is malformed, or isn't UTF-8. */
+/** Percent-decodes a part of a URL; null if the encoding is malformed, or isn't UTF-8. */
 export function decoded(text: string): string | null {
   if (!text.includes('%')) return text;
   try {
@@ -59,9 +59,9 @@ export function decoded(text: string): string | null {
 
 /**
  * The `moved` of a route whose id needs `0x`.
- * @param place which segment of the path the id is, from 1
- * @param shape what an id without `0x` looks like; anything else is left to the route to refuse
- * @param withQuery whether the query goes along
+ * @param place number of the id's segment in the path, from 1
+ * @param shape pattern of an id without `0x`; the route itself refuses other texts
+ * @param withQuery whether the redirect has the query
  */
 export const prefixed =
   (place: number, { shape, withQuery }: { shape: RegExp; withQuery: boolean }) =>

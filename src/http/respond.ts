@@ -1,18 +1,17 @@
-/** Every response of the API is made here, so that each has the same headers. */
-/** The body of an answer that is whole when the answer is made, in the form that the runtime sends in one write. */
+/** Makes the responses of the API, all with the same headers. */
 
-/** Bodies of so many bytes and more are written apart from their head, unless they are streams; see {@link wholeBody}. */
+/** Bun writes bodies of at least this many bytes separately from the head, unless they are streams; see {@link wholeBody}. */
 const WRITTEN_APART = 15_360;
-/** The most bytes of UTF-8 that a unit of a string becomes. */
+/** Maximum UTF-8 bytes of a UTF-16 code unit. */
 const BYTES_OF_A_UNIT = 3;
 
 /**
- * Makes the body of an answer of its text. The answer leaves in one write, with `Content-Length`, whenever it is given.
+ * Makes a body from its text so that Bun sends the response in one write, with `Content-Length`.
  *
- * Bun puts head and body together where the answer is given in the turn of the event loop in which the request was read.
- * Where the answer is given later, since the request waited for its turn, and the body has {@link WRITTEN_APART} bytes or
- * more, Bun writes each name and value of the head by itself: thirty system calls, which take several times as long as
- * everything else. A `direct` stream that ends before its buffer is full is put together with its head in any case.
+ * Bun joins head and body if the response is ready in the turn of the event loop in which the request was read. If it is
+ * ready later, since the request waited for its turn, and the body has {@link WRITTEN_APART} bytes or more, Bun writes each
+ * name and value of the head separately: thirty system calls, which take several times as long as everything else. A
+ * `direct` stream that ends before its buffer is full is always joined with its head.
  */
 function wholeBody(text: string): string | ReadableStream {
   if (text.length * BYTES_OF_A_UNIT < WRITTEN_APART) return text;
@@ -34,37 +33,37 @@ function wholeBody(text: string): string | ReadableStream {
 export const versionText = (version: string, branch: string, commit: string): string =>
   `stackside v${version} (${branch}:${commit})`;
 
-/** What a stored copy of a tagged answer may be used for: only after asking whether it still holds. */
+/** Cache-Control of tagged responses: HTTP caches must revalidate a stored copy before each use. */
 const REVALIDATE = 'public, no-cache, must-revalidate';
 const JSON_TYPE = 'application/json; charset=utf-8';
 
 export interface Responder {
-  /** @param etag without quotes; null for an answer that must not be stored */
+  /** A JSON response. @param etag without quotes; null for a response that must not be stored */
   json(status: number, body: unknown, etag?: string | null): Response;
-  /** Answers with a body that is JSON text already, as {@link Responder.json} does. @param text whole, or while it is sent */
+  /** A JSON response whose body is JSON text already. @param text whole, or a stream */
   jsonText(status: number, text: string | ReadableStream, etag?: string | null): Response;
-  /** The text alone, as `text/plain`. */
+  /** A `text/plain` response. */
   plainText(status: number, text: string | ReadableStream, etag?: string | null): Response;
   noContent(): Response;
   notModified(etag: string): Response;
-  /** @param etag of what is found there */
+  /** A redirect. @param etag of the response at the location */
   redirect(status: 301 | 302, location: string, etag?: string | null): Response;
-  /** What another server answered, with the headers that it lacks. */
+  /** Adds the headers that another server's response lacks. */
   passedOn(answered: Response): Response;
-  /** The headers of JSON without a tag, for answers that are made elsewhere. */
+  /** The headers of JSON without a tag, for responses that other code makes. */
   jsonHeaders(): Record<string, string>;
-  /** The headers of every response, for those that are made elsewhere. */
+  /** The headers of every response, for responses that other code makes. */
   common(): Record<string, string>;
 }
 
-/** Makes the responder of a server. @param version goes into each response, as `X-API-Version` */
+/** Makes the responder of a server. @param version the value of `X-API-Version` */
 export function responder(version: string): Responder {
   const common = () => ({
     'access-control-allow-origin': '*',
     'access-control-expose-headers': 'X-API-Version, ETag, Link, Sunset, Warning, Retry-After, Stackside-Height',
     'x-api-version': version,
   });
-  // Copying ready-made headers costs a third of making them of an object.
+  // Copying a Headers object costs a third of making one from a plain object.
   const textOf = (type: string): Responder['jsonText'] => {
     const plain = new Headers({ ...common(), 'content-type': type, 'cache-control': 'no-store' });
     const tagged = new Headers({ ...common(), 'content-type': type, 'cache-control': REVALIDATE });

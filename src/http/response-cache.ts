@@ -1,27 +1,27 @@
 import { lruCache } from '../base/cache.ts';
 
 /**
- * A cache of answers. A tag says all of the chain's state that an answer depends on, so a cached answer of the current
- * tag is still right: what everybody asks for between two blocks is made once or twice.
+ * A cache of answers. A tag names all state that an answer depends on, so a cached answer with the current tag is still
+ * right: popular answers are made once or twice between two blocks.
  */
 export interface ResponseCache {
-  /** The text of the answer, undefined where none of this tag is cached. @param url the path and query */
+  /** The cached text; undefined if none is cached with this tag. @param url the path and query */
   get(url: string, tag: string): string | undefined;
-  /** Caches the text if its URL was asked for lately: most are never asked for again, and would only take memory. */
+  /** Caches the text if its URL was requested recently: most URLs are requested only once, and would only take memory. */
   set(url: string, tag: string, text: string): void;
 }
 
 interface Answer {
   tag: string;
-  /** Undefined of a URL that was asked for once. */
+  /** Undefined for a URL that was requested once. */
   text: string | undefined;
 }
 
-/** Characters of all answers with their URLs. */
+/** Capacity: characters of all answers and their URLs. */
 const CAPACITY = 8_000_000;
-/** Longer ones, such as the source of a large contract, would drive out many others. */
+/** Maximum characters of a cached answer. Longer ones, such as the source of a large contract, would evict many others. */
 const MAX_ANSWER = 100_000;
-/** What an entry takes besides its texts, about. */
+/** Approximate overhead of an entry, in characters. */
 const ENTRY = 100;
 
 /** Makes an empty cache of {@link CAPACITY}. */

@@ -1,4 +1,4 @@
-/** How a route is declared, and what a declaration becomes. */
+/** Route declarations, and the handlers made from them. */
 import type { Static, TProperties, TSchema, TUndefined } from '@sinclair/typebox';
 import type { AnyElysia } from 'elysia';
 import { lazy } from '../base/cache.ts';
@@ -20,12 +20,12 @@ import type { Responder } from './respond.ts';
 import type { ResponseCache } from './response-cache.ts';
 import { inParts, Streamed, streamedResponse } from './streamed.ts';
 
-/** What requests are counted by. */
+/** Metrics of requests. */
 export interface RequestMetrics {
   /**
-   * Begins to count the requests of a route.
-   * @param pattern of the route, never a path, of which there are endlessly many
-   * @returns called for each answer with its status and its milliseconds
+   * Registers a route.
+   * @param pattern of the route; never a request's path, of which there are too many
+   * @returns a function to call for each response with its status and duration in milliseconds
    */
   route(method: string, pattern: string): (status: number, milliseconds: number) => void;
 }
@@ -35,29 +35,29 @@ export const uncounted: RequestMetrics = { route: () => () => {} };
 
 type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE' | 'ALL';
 
-/** What a request asks, read and checked. */
+/** A request, parsed and checked. */
 interface Asked<P extends TProperties, Q extends TProperties, Sent extends TSchema, Caller> {
   params: Values<P>;
   query: Values<Q>;
   body: Static<Sent>;
-  /** What `access` makes of the request. */
+  /** The result of `access`. */
   caller: Caller;
   /** Path and query of the request. */
   target: string;
   request: Request;
-  /** The address that the request came from, empty where it isn't known. */
+  /** The client's address; empty if it is unknown. */
   clientAddress: () => string;
 }
 
 /**
- * Who asks, and in whose name. Called before anything of the request is read; what it returns is called once the
- * parameters are.
- * @param clientAddress empty where it isn't known
+ * Authenticates a request, before any part of it is parsed. The function it returns authorizes the request, once its
+ * parameters are parsed, and returns the caller.
+ * @param clientAddress empty if it is unknown
  * @throws ApiError, as does the function it returns
  */
 export type Access<Params, Caller> = (request: Request, clientAddress: string) => (params: Params) => Caller;
 
-/** What a handler may answer besides the body: elsewhere, what another server answered, or the body in parts. */
+/** What a handler may return: the body, a redirect, another server's response, or a body in parts. */
 type Answered<B extends TSchema> = Static<B> | Redirect | Response | Streamed;
 
 interface Declaration<
@@ -68,69 +68,69 @@ interface Declaration<
   Caller,
   Snapshot extends boolean,
 > {
-  /** GET if not given. Answers to others are never tagged or stored. */
+  /** Default: GET. Responses to other methods are never tagged or stored. */
   method?: Method;
-  /** The path as OpenAPI writes it: `/extended/v3/transactions/{tx_id}`; `*` at its end stands for any path. */
+  /** The path as OpenAPI writes it: `/extended/v3/transactions/{tx_id}`; `*` at its end matches any path. */
   path: string;
   operationId: string;
-  /** A few words, as a table of contents has them. */
+  /** A few words, for a table of contents. */
   summary: string;
-  /** Sentences: what is returned, in which order, and what is special. Every route of the document has one. */
+  /** Sentences: what is returned, in which order, and what is special. Required unless the route is hidden. */
   description?: string;
   tag: string;
-  /** Left out of the document. */
+  /** Omitted from the OpenAPI document. */
   hidden?: boolean;
   params?: P;
   query?: Q;
   /** Schema of the JSON body; a route without one ignores the body of a request. */
   body?: Sent;
-  /** A body that isn't there is `{}`. */
+  /** A missing body is `{}`. */
   optionalBody?: boolean;
-  /** What the handler reads and checks by itself, for the document. */
+  /** Parameters and body that the handler itself parses and checks, for the OpenAPI document. */
   described?: { query?: TProperties; body?: TSchema };
   response: B;
-  /** 200 if not given; 204 has no body. */
+  /** Default: 200; 204 has no body. */
   status?: 202 | 204;
-  /** The response is a text, and sent as it is instead of as JSON. */
+  /** The response is a text, sent as `text/plain` instead of JSON. */
   plainText?: boolean;
-  /** Content types that a request can ask for besides JSON, with what the body is then; for the document. */
+  /** Descriptions of the body by other content type that a request can ask for, for the OpenAPI document. */
   otherTypes?: Readonly<Record<string, string>>;
-  /** What a 404 of this route means, where it has one. */
+  /** Description of the 404, if the route has one. */
   notFound?: string;
-  /** The body of a 404, where it is another than that of other errors. */
+  /** Schema of the 404's body, if it differs from other errors. */
   notFoundBody?: TSchema;
-  /** What other statuses of errors mean here, by status. */
+  /** Descriptions of other error statuses. */
   refusals?: Refusals;
-  /** What errors look like; {@link problems} if not given. */
+  /** Form of errors (default: {@link problems}). */
   errors?: ErrorShape;
-  /** What a 302 of this route means, where it answers {@link Redirect}. */
+  /** Description of the 302, if the handler returns {@link Redirect}. */
   redirects?: string;
-  /** What a deprecated route says of its end and its successors. */
+  /** The replacement of a deprecated route. */
   deprecated?: Deprecation;
-  /** Where a request is to be made instead, for one that names its subject in a form of old; null for others. */
+  /** The location for a request that has its id in an old form; null for other requests. */
   moved?: (url: string) => string | null;
-  /** Null for an answer that must not be stored. */
+  /** Null for answers that must not be stored. */
   etag: ETagKind<Values<P>> | null;
-  /** Everybody may ask if not given. Answers of a route with access are never tagged: its `etag` is null. */
+  /** Default: the route is public. Answers of a route with access are never tagged: its `etag` must be null. */
   access?: Access<Values<P>, Caller>;
-  /** False where nothing of the index is read. */
+  /** False if the route doesn't read the index. */
   snapshot?: Snapshot;
-  /** Reading may take several turns: few such requests are read at a time, since each has a snapshot meanwhile. */
+  /** Reading may take several turns. Few such requests run at a time, since each holds a snapshot. */
   long?: boolean;
-  /** Only the main thread can answer, which is the one that writes. */
+  /** Only the main thread, which writes, can answer. */
   mainThread?: boolean;
-  /** What the requests of a route with `*` are counted by; its path if not given. */
+  /** Pattern in the metrics for a request of a route with `*` (default: the route's path). */
   countedAs?: (request: Request) => string;
   handle(
     asked: Asked<P, Q, Sent, Caller> & { read: Snapshot extends false ? undefined : Reader },
   ): Promise<Answered<B>> | Answered<B>;
 }
 
-/** A declaration and a request for it, whatever their types are: a handler alone needs to know them. */
+/** A declaration without its type parameters, which only its handler needs. */
 type AnyDeclaration = Declaration<TProperties, TProperties, TSchema, TSchema, unknown, boolean>;
 type AnyAsked = Asked<TProperties, TProperties, TSchema, unknown>;
 
-/** What a handler answers where the request is to be made elsewhere. */
+/** A handler's result: a redirect to another location. */
 export class Redirect {
   /** @param location a path of this server, or a URL */
   constructor(
@@ -141,30 +141,30 @@ export class Redirect {
 
 type NoParameters = Record<never, TSchema>;
 
-/** What routes need of the application. */
+/** What routes need from the application. */
 export interface RouteContext {
-  /** Reads the parts of answers that are sent while they are made. */
+  /** For streamed answers. */
   snapshots: Snapshots;
-  /** Reads whatever else is answered. */
+  /** For all other answers. */
   heights: Heights;
   respond: Responder;
-  /** A whole tag of the state that an answer depends on. */
+  /** Makes a whole ETag from the state that an answer depends on. */
   tag: (state: string) => string;
   failure: Failure;
   cache: ResponseCache;
   deprecation: DeprecationPolicy;
   /** The clock, in Unix milliseconds. */
   now: () => number;
-  /** Shares the thread among what is long in making. */
+  /** Shares the thread among answers that take long to make. */
   turns: Turns;
-  /** Runs a request that is long in reading, when it is its turn. */
+  /** Runs a request of a `long` route when it is its turn. */
   longRead: ReturnType<typeof atMost>;
   metrics: RequestMetrics;
-  /** The address a request came from. */
+  /** The client's address. */
   clientAddress: (request: Request) => string;
-  /** Answers what only the main thread can, where there are several threads. */
+  /** In an API thread: forwards a request to the main thread. */
   mainThread?: Forward;
-  /** Whether each body is held against its schema. For tests: it costs more than most queries. */
+  /** Whether each body is checked by its schema. For tests: it costs more than most queries. */
   checkResponses: boolean;
 }
 
@@ -173,20 +173,20 @@ export interface Route {
   path: string;
   deprecated: Deprecation | null;
   mainThread: boolean;
-  /** Whether the index is read. */
+  /** Whether the route reads the index. */
   snapshot: boolean;
   countedAs: ((request: Request) => string) | null;
-  /** Left out of the document. */
+  /** Omitted from the OpenAPI document. */
   hidden: boolean;
-  /** The route's entry of the document. It is made when somebody asks for it, since most servers are never asked. */
+  /** The route's OpenAPI operation, made at its first use. */
   readonly detail: ReturnType<typeof operation>;
-  /** The route's answer to any request for it; never rejects. */
+  /** Makes the handler of the route's requests; the handler never rejects. */
   serve(context: RouteContext): (request: Request) => Promise<Response>;
 }
 
 /**
- * Makes a route of its declaration.
- * @throws Error where answers that depend on who asks could be cached, or a tag names a state that isn't read
+ * Makes a route from its declaration.
+ * @throws Error if the route has both access and a tag, since cached answers would be sent to any caller, or a tag and no snapshot
  */
 export function route<
   B extends TSchema,
@@ -220,7 +220,7 @@ export function route<
       const readers = lazy(() => readersOf(declaration));
       const { heights, respond, failure, deprecation, now, clientAddress } = context;
       const { currentTag, answer } = answering(declaration, context);
-      /** Redirects with the tag of what is found there. The parameters are checked here as the route there would check them. */
+      /** Redirects with the tag of the target's response. Parameters are checked first, as the target would check them. */
       const redirect = async (location: string, request: Request, noted: NotedHeight): Promise<Response> => {
         const params = readers().readParams(request.url.slice(0, pathStart(request.url)) + location);
         return respond.redirect(302, location, await heights.read(request, noted, (read) => currentTag(read, params)));
@@ -245,13 +245,13 @@ export function route<
   };
 }
 
-/** What reads the parameters of a route's path, and all that a request for it asks. */
+/** Makes the parsers of a route's path parameters and of its whole requests. */
 function readersOf(declaration: AnyDeclaration) {
   const readParams = pathReader(declaration.path, declaration.params ?? {});
   return { readParams, readAsked: askedReader(declaration, readParams) };
 }
 
-/** What reads a request: who asks, then the parameters, then in whose name, then the body. Throws ApiError. */
+/** Makes the parser of a route's requests: authentication, parameters, authorization, then the body. It throws ApiError. */
 function askedReader(
   { path, query = {}, described, body, optionalBody = false, access }: AnyDeclaration,
   readParams: (url: string) => AnyAsked['params'],
@@ -275,7 +275,7 @@ function askedReader(
   };
 }
 
-/** What answers a request that was read, with the tag of the state that the answer depends on. */
+/** Makes the function that answers a parsed request, with the tag of the answer's state. */
 function answering(
   declaration: AnyDeclaration,
   { snapshots, heights, respond, tag: whole, cache, turns, longRead, failure, checkResponses }: RouteContext,
@@ -284,7 +284,7 @@ function answering(
   const etag = method === 'GET' ? declaration.etag : null;
   const success = plainText ? respond.plainText : respond.jsonText;
 
-  /** Null for an answer that must not be stored. */
+  /** The current ETag; null for an answer that must not be stored. */
   async function currentTag(read: Reader, params: AnyAsked['params']): Promise<string | null> {
     const state = etag === null ? null : await etag(read, params);
     return state === null ? null : whole(state);
@@ -296,7 +296,7 @@ function answering(
     return plainText ? [String(body)] : json;
   }
 
-  /** An answer that is sent in parts, without its length: HEAD makes none of them. */
+  /** The response to a streamed answer, which has no Content-Length. For HEAD, no part is made. */
   function sentInParts(made: Response, { request: { method: asked } }: AnyAsked): Response {
     if (asked !== 'HEAD') return made;
     const answer = new Response(null, { status: made.status, headers: made.headers });
@@ -310,7 +310,7 @@ function answering(
     return respond.passedOn(streamedResponse(body, { read: snapshots.read, turn, failure: failed }));
   }
 
-  /** @param store is given the text of an answer that may be cached */
+  /** Makes the response of a handler's result. @param store receives the text if it may be cached */
   async function finished(
     answered: unknown,
     asked: AnyAsked,
@@ -327,12 +327,12 @@ function answering(
     return success(status, text, tag);
   }
 
-  /** Reads what answers a request. @returns what makes the answer of it, for which nothing more is read */
+  /** Reads the data of an answer. @returns a function that makes the response, without further reads of the index */
   async function readFor(read: Reader, asked: AnyAsked): Promise<() => Response | Promise<Response>> {
     const tag = await currentTag(read, asked.params);
     if (tag !== null && namesTag(asked.request.headers.get('if-none-match'), tag))
       return () => respond.notModified(tag);
-    // An index that was made anew may have another history of the same chain.
+    // A rebuilt index may have another history of the same chain.
     const cacheTag = `${read.file} ${tag}`;
     const known = tag === null ? undefined : cache.get(asked.target, cacheTag);
     if (known !== undefined) return () => success(200, known, tag);
@@ -359,14 +359,14 @@ function answering(
   return { currentTag, answer };
 }
 
-/** Parameters by their place: the router takes no two names for one place, and reads no values for us. */
+/** The path for the router, with numbered parameters: it accepts only one name for each segment. Values are parsed here. */
 const routerPath = (path: string): string =>
   path
     .split('/')
     .map((segment, place) => (segment.startsWith('{') ? `:p${place}` : segment))
     .join('/');
 
-/** Counts the requests of a route. */
+/** Makes the function that counts a route's responses. */
 function counter({ method, path, countedAs }: Route, metrics: RequestMetrics) {
   if (countedAs === null) {
     const answered = metrics.route(method, path);
@@ -382,10 +382,10 @@ function counter({ method, path, countedAs }: Route, metrics: RequestMetrics) {
   };
 }
 
-/** What HEAD is answered by the routes of GET, until {@link answersHead} sends it. */
+/** Responses of GET routes to HEAD requests, until {@link answersHead} sends them. */
 const headAnswers = new WeakMap<Request, Response>();
 
-/** The answer to GET without its body, with the length that GET names; one that is sent in parts has none. */
+/** Removes a response's body and sets the Content-Length of the GET; a streamed response has none. */
 async function withoutBody(answer: Response): Promise<Response> {
   const { status, headers } = answer;
   if (answer.body !== null && !headers.has('content-length') && !headers.has('transfer-encoding')) {
@@ -395,8 +395,8 @@ async function withoutBody(answer: Response): Promise<Response> {
 }
 
 /**
- * Answers HEAD with what the route of GET says. The framework finds that route, but reads the body of its answer to the
- * end, and names a length even where GET doesn't. For {@link AnyElysia.wrap}.
+ * Answers HEAD with the response of the GET route. Elysia finds that route, but it reads the whole body, and sends a length
+ * even if GET has none. For {@link AnyElysia.wrap}.
  */
 export function answersHead<T extends (request: Request) => unknown>(handle: T, { method }: Request) {
   if (method !== 'HEAD') return handle;
@@ -407,9 +407,9 @@ export function answersHead<T extends (request: Request) => unknown>(handle: T, 
 }
 
 /**
- * Adds the routes of one resource. HEAD needs no route: the framework finds that of GET, and {@link answersHead} answers.
+ * Adds the routes of one resource. HEAD needs no route: Elysia finds that of GET, and {@link answersHead} answers.
  *
- * They are no plugin of their own, since the framework adds each route of a plugin to the plugin and then to the application.
+ * The routes are not an Elysia plugin, since Elysia adds a plugin's routes twice: to the plugin and to the application.
  * @returns the application
  */
 export function addRoutes(app: AnyElysia, context: RouteContext, routes: readonly Route[]): AnyElysia {

@@ -7,29 +7,29 @@ import { type Handler, type Listen, type ListenerEvent, listenHttp, stopGraceful
 
 export interface ApiServer {
   url: string;
-  /** Takes no more requests, and ends once those in hand are answered. */
+  /** Accepts no more requests, and resolves once those in progress are answered. */
   stop(): Promise<void>;
 }
 
-/** What is pushed to clients, on connections that last. @template Data what a socket knows of itself */
+/** The realtime interfaces. @template Data the data of a WebSocket connection */
 export interface Pushed<Data> {
   /** Handlers by path. */
   routes: Record<string, Handler<Data>>;
   websocket: Bun.WebSocketHandler<Data>;
-  /** Ends the connections, and what feeds them. */
+  /** Closes the connections, and stops the feed. */
   stop(): Promise<void>;
 }
 
 interface ApiServerOptions<Data> {
   app: AnyElysia;
   hostname: string;
-  /** 0 takes a free one. */
+  /** 0: any free port. */
   port: number;
-  /** Whether other threads may listen on the same port; then the system shares out the connections. */
+  /** Whether other threads may listen on the same port; then the operating system distributes the connections. */
   shared?: boolean;
-  /** Largest body of any request, in bytes; routes may allow less. */
+  /** Maximum body size of any request in bytes; routes may allow less. */
   bodyLimit: number;
-  /** Where something is. */
+  /** Undefined if nothing is pushed. */
   pushed?: Pushed<Data>;
   turns?: Turns;
   clock?: Clock;
@@ -37,13 +37,13 @@ interface ApiServerOptions<Data> {
   log: (event: ListenerEvent) => void;
 }
 
-/** Seconds: longer than a node may take to answer what is passed on to it. */
+/** Idle timeout in seconds, longer than the timeout of requests that are forwarded to the node. */
 const IDLE_SECONDS = 75;
 
-/** What errors of the API's address say. */
+/** The API's name and flags in errors about its address. */
 export const apiListener = { what: 'The API', flags: { host: '--api-host', port: '--api-port' } } as const;
 
-/** Listens on the API's port. The address that came of it is in the result. */
+/** Listens on the API's port. The result has the actual address. */
 export function startApi<Data>(options: ApiServerOptions<Data>): ApiServer {
   const { app, pushed, clock = systemClock, listen = listenHttp, ...address } = options;
   const server = listen<Data>({

@@ -1,16 +1,16 @@
-/** Answers that are sent while they are made, so that they may be longer than the memory and take longer than a snapshot lasts. */
+/** Responses that are sent while they are made, since they may be larger than memory and take longer than a snapshot may last. */
 import type { Turns } from '../base/turns.ts';
 import type { Snapshots } from '../store/read/snapshots.ts';
 
-/** A body in parts. Whoever makes one reads each part in a snapshot of its own. */
+/** A body in parts, each of which is read from its own snapshot. */
 export class Streamed {
   /**
-   * @param parts makes the parts in order; a part may be empty where much was read for nothing
-   * @param broken the last part of a body that can't be finished, by what the error's own answer would say
+   * @param parts makes the parts in order; a part is empty if much was read without a result
+   * @param broken makes the last part of a body that fails, from the body of the error's response
    */
   constructor(
     readonly type: string,
-    /** The name under which a browser saves it; null where it shows it. */
+    /** File name for browsers, which then save the response; null if they should show it. */
     readonly fileName: string | null,
     readonly parts: (read: Snapshots['read']) => AsyncGenerator<string, void>,
     readonly broken: (problem: object) => string,
@@ -19,22 +19,22 @@ export class Streamed {
 
 interface Streaming {
   read: Snapshots['read'];
-  /** Lets everything else that is ready run. */
+  /** Yields to everything else that is ready. */
   turn: () => Promise<void>;
-  /** Logs an error and makes the answer that it would have been. */
+  /** Logs an error and makes its response. */
   failure: (error: unknown) => Response;
 }
 
 /**
- * The answer. A part is made only once the client took those before it, and after everything else that was ready then. The
- * status is sent before the first part: a body that breaks off ends with a part that says so.
+ * Makes the response. A part is made only after the client has read the parts before it, and after everything else that is
+ * ready. The status is sent before the first part, so a body that fails ends with a part that says so.
  */
 export function streamedResponse({ type, fileName, parts, broken }: Streamed, streaming: Streaming): Response {
   const { read, turn, failure } = streaming;
   const source = parts(read);
   const encoder = new TextEncoder();
 
-  /** The next part that isn't empty; null at the end. */
+  /** The next non-empty part; null at the end. */
   async function nextPart(): Promise<string | null> {
     for (;;) {
       await turn();
@@ -66,7 +66,7 @@ export function streamedResponse({ type, fileName, parts, broken }: Streamed, st
   return new Response(body, { headers: { 'content-type': type, ...saved } });
 }
 
-/** A body that is made, and too long to be sent at once. A part is sent once the client took those before it. */
+/** Streams a finished body that is too long to be sent at once. A part is sent after the client has read those before it. */
 export function inParts(parts: readonly string[], turns: Turns): ReadableStream<Uint8Array> {
   const rest = parts.values();
   const encoder = new TextEncoder();

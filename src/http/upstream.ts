@@ -1,9 +1,9 @@
-/** Passing requests on to another HTTP server, and its answers back, as a proxy does (RFC 9110, section 7.6). */
+/** A reverse proxy: forwards requests to another HTTP server, and returns its responses (RFC 9110, section 7.6). */
 import { directFetch } from './direct-fetch.ts';
 import { ApiError } from './errors.ts';
 import { BodyError, bodyBytes } from './request-body.ts';
 
-/** Milliseconds until another server must have begun to answer. */
+/** Timeout in milliseconds until the other server's response begins. */
 const UPSTREAM_TIMEOUT_MS = 60_000;
 
 /** Hop-by-hop headers, which a proxy doesn't forward (RFC 9110, section 7.6.1). */
@@ -18,13 +18,13 @@ const HOP_BY_HOP = [
   'transfer-encoding',
   'upgrade',
 ];
-/** Request headers that are not forwarded: host and length are set anew; cookies and keys are meant for this server. */
+/** Request headers that are not forwarded: host and length are set again; cookies and keys are for this server only. */
 const NOT_FORWARDED = [
   ...HOP_BY_HOP,
   ...['host', 'content-length', 'expect'],
   ...['cookie', 'x-api-key', 'x-chainhook-consumer', 'x-stackside-peer'],
 ];
-/** Headers of answers that would change what a browser keeps of this server's origin. */
+/** Response headers by which the other server would change a browser's storage or policies of this server's origin. */
 const OF_THE_ORIGIN = [
   'set-cookie',
   'set-cookie2',
@@ -32,7 +32,7 @@ const OF_THE_ORIGIN = [
   'strict-transport-security',
   'service-worker-allowed',
 ];
-/** The statuses that an answer of ours can have. */
+/** The statuses that a `Response` can have. */
 const [LEAST_STATUS, GREATEST_STATUS] = [200, 599];
 
 interface UpstreamOptions {
@@ -40,43 +40,43 @@ interface UpstreamOptions {
   name: string;
   /** The server's URL, without a slash at its end. */
   url: string;
-  /** The path of this server that stands for the URL, without a slash at its end. */
+  /** The path of this server that is mapped to the URL, without a slash at its end. */
   prefix: string;
   timeoutMs?: number;
-  /** Which `Authorization` is a key of this server and not forwarded, by its text. */
+  /** Whether the text of an `Authorization` header is a key of this server, which is not forwarded. */
   isOurKey: (authorization: string) => boolean;
-  /** What this process calls itself in `Via`, by which a request that comes back is noticed. */
+  /** Name of this process in `Via`, by which it detects a forwarding loop. */
   via: string;
 }
 
 /** Another server. */
 interface Upstream {
   /**
-   * Sends a request on. The answer has begun when this resolves, and is streamed.
-   * @param target path with the query, below the prefix; what follows the prefix follows the server's URL
-   * @throws ApiError 400 where the path leads out of the prefix, 502, 504
+   * Forwards a request. Resolves when the response begins; its body is streamed.
+   * @param target path and query, below the prefix; the part after the prefix is appended to the server's URL
+   * @throws ApiError 400 if the path leads out of the prefix, 502, 504
    */
   ask(target: string, request: Request, body: Uint8Array<ArrayBuffer> | null): Promise<Response>;
-  /** An answer as it is passed back: a page of the other server is none of this server's, though its address is. */
+  /** The response for the client. A page of the other server must not act as a page of this server's origin. */
   passedBack(response: Response): Response;
-  /** Reads an answer to its end. @throws ApiError 502, 504 */
+  /** Reads a whole response. @throws ApiError 502, 504 */
   textOf(response: Response): Promise<string>;
 }
 
-/** Headers without some, and without those that the sender declares as hop-by-hop. */
+/** Removes headers by name, and those that `Connection` declares as hop-by-hop. */
 export function headersWithout(headers: Headers, names: readonly string[]): Headers {
   const left = new Headers(headers);
   for (const name of [...names, ...(headers.get('connection')?.split(',') ?? [])]) {
-    // What a neighbour names may be no header's name.
+    // `Connection` may contain texts that are no header names.
     if (/^[\w-]+$/.test(name.trim())) left.delete(name.trim());
   }
   return left;
 }
 
 /**
- * The body of a request to pass on; null for a method without one.
- * @param limit in bytes
- * @throws ApiError where it is too large or incomplete
+ * The body of a request that is forwarded; null for a method without one.
+ * @param limit maximum size in bytes
+ * @throws ApiError if it is too large or incomplete
  */
 export async function bodyToPassOn(request: Request, limit: number): Promise<Uint8Array<ArrayBuffer> | null> {
   if (request.method === 'GET' || request.method === 'HEAD') return null;
@@ -92,16 +92,16 @@ export async function bodyToPassOn(request: Request, limit: number): Promise<Uin
 const isTimeout = (error: unknown): boolean => error instanceof Error && error.name === 'TimeoutError';
 
 /**
- * Finds `..` as a segment of a path, however it and the slashes around it are encoded. Each server on the way
- * resolves a URL in its own manner; only a path without such a segment is the same for all.
+ * Matches a path segment `..` in any encoding of the dots and slashes. Servers resolve such segments differently; only a path
+ * without them means the same to all.
  */
 const UPWARDS = /(?:[/\\]|%(?:25)*2f|%(?:25)*5c)(?:\.|%(?:25)*2e){2}(?:[/\\;]|%(?:25)*2f|%(?:25)*5c|%(?:25)*3b|$)/i;
 
-/** Whether this process has passed a request on before. */
+/** Whether this process has forwarded the request before. */
 const wasHere = (headers: Headers, via: string): boolean =>
   (headers.get('via') ?? '').split(',').some((hop) => hop.trim().split(/\s+/)[1] === via);
 
-/** @returns what asks another server */
+/** Makes the proxy to another server. */
 export function upstream({
   name,
   url,
@@ -120,7 +120,7 @@ export function upstream({
     return headersWithout(headers, [...NOT_FORWARDED, ...own]);
   }
 
-  /** Where a redirect of the server leads, in the paths of this one. */
+  /** Maps the location of the server's redirect to a path of this server. */
   function locationHere(location: string): string {
     const resolved = URL.parse(location, `${url}/`)?.href ?? location;
     const isBelow = resolved === url || resolved.startsWith(`${url}/`);
@@ -143,7 +143,7 @@ export function upstream({
           headers,
           body: body === null || body.length === 0 ? null : body,
           redirect: 'manual',
-          // The bytes pass as they are on the wire, since the client gets their encoding in a header.
+          // The client gets the bytes as they are encoded, with their Content-Encoding.
           decompress: false,
           signal: AbortSignal.any([late.signal, request.signal]),
         });
@@ -153,7 +153,7 @@ export function upstream({
       } catch (error) {
         throw error instanceof ApiError ? error : refusal(error);
       } finally {
-        // A body may take longer than its beginning.
+        // The timeout is for the head only.
         clearTimeout(timer);
       }
     },
@@ -161,7 +161,7 @@ export function upstream({
       const headers = headersWithout(given, [...HOP_BY_HOP, ...OF_THE_ORIGIN]);
       const location = headers.get('location');
       if (location !== null) headers.set('location', locationHere(location));
-      // A page of the other server must not act as a page of this one, which may be signed in.
+      // A page of the other server must not act as a page of this server, where a user may be signed in.
       headers.set('content-security-policy', 'sandbox');
       headers.set('x-content-type-options', 'nosniff');
       return new Response(body, { status, headers });

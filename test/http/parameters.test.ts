@@ -109,12 +109,16 @@ test('an error says which parameter breaks which rule, and needs no reading of i
   }
   expect(thrown).toBeInstanceOf(ParameterError);
   const error = thrown as ParameterError;
-  expect(error).toMatchObject({ place: 'querystring', path: ['ids', '1'], message: 'querystring/ids/1 must be <= 9' });
-  expect(error.withoutPlace('.')).toBe('ids.1 must be <= 9');
+  expect(error).toMatchObject({
+    location: 'querystring',
+    path: ['ids', '1'],
+    message: 'querystring/ids/1 must be <= 9',
+  });
+  expect(error.withoutLocation('.')).toBe('ids.1 must be <= 9');
 });
 
 test('an error of a caller costs no stack trace, and other errors have theirs', () => {
-  expect(new ParameterError({ place: 'querystring', path: ['limit'] }, 'must be <= 50').stack).toBeUndefined();
+  expect(new ParameterError({ location: 'querystring', path: ['limit'] }, 'must be <= 50').stack).toBeUndefined();
   expect(new Error('ours').stack).toContain(import.meta.file);
 });
 

@@ -1,4 +1,4 @@
-/** What a contract logged, and calls of it, asked for by their decoded values. The routes are Stackside's own. */
+/** Logs and calls of a contract by decoded values. Stackside's own routes. */
 import { type Static, Type } from '@sinclair/typebox';
 import { typedArguments } from '../../codec/abi.ts';
 import { toHex } from '../../codec/hex.ts';
@@ -13,7 +13,7 @@ import { example } from '../shared/examples/examples.ts';
 import { ContractParameter } from '../shared/parameters.ts';
 import { ClarityPair, clarity, Hash, Height, IsoTime, isoTime, nullable, words } from '../shared/values.ts';
 
-/** Names and conditions of one request, and characters of a name. */
+/** Limits of a request: names, conditions of a name, and characters of a name. */
 const MOST_NAMES = 8;
 const MOST_CONDITIONS = 4;
 const LONGEST_NAME = 1_024;
@@ -21,7 +21,7 @@ const LONGEST_NAME = 1_024;
 const GRAMMAR =
   'A condition is a value, which must be equal, or an operator before it: `eq:`, `gt:`, `gte:`, `lt:`, `lte:`, or `between:` with two integers and a comma between them. A value is written `1000` (an integer of either type), `u1000` (unsigned), `true`, `false`, `none`, `SP…` (a principal), `0x…` (a serialized Clarity value), `"text"`, or any other text for a string. A repeated parameter must meet all its conditions.';
 
-/** What the document says of parameters whose names are made up. @param what the names of these */
+/** Documented schema of parameters whose names clients choose. @param what what the names are */
 const conditionParameter = (what: string) =>
   Type.Optional(Type.String({ description: `${what} ${GRAMMAR}`, examples: ['gte:1000'] }));
 
@@ -33,28 +33,28 @@ const heightsQuery = {
   to_height: height('Height of the last block, which is included (default: the tip)'),
 };
 
-/** The heights of a query. @throws ParameterError where they end before they begin */
+/** The heights of a query. @throws ParameterError if the last is less than the first */
 function heightsOf({ from_height, to_height }: { from_height?: number; to_height?: number }): HeightSpan {
   if (from_height !== undefined && to_height !== undefined && to_height < from_height) {
-    throw new ParameterError({ place: 'querystring', path: ['to_height'] }, 'must be >= from_height');
+    throw new ParameterError({ location: 'querystring', path: ['to_height'] }, 'must be >= from_height');
   }
   return { from: from_height ?? null, to: to_height ?? null };
 }
 
 /**
- * The conditions of a query on names behind a prefix.
+ * The conditions of a query in parameters with a prefix.
  * @param target path and query
- * @throws ParameterError naming the parameter and the rule that it breaks
+ * @throws ParameterError with the parameter and the rule it breaks
  */
 function conditionsUnder(target: string, prefix: string): FieldFilter[] {
   const texts = textsUnder(target, prefix);
   if (texts.size > MOST_NAMES) {
-    const at = { place: 'querystring', path: [prefix] } as const;
+    const at = { location: 'querystring', path: [prefix] } as const;
     throw new ParameterError(at, `must NOT have more than ${MOST_NAMES} names`);
   }
   return [...texts].map(([named, given]) => {
     const path = named.slice(prefix.length + 1);
-    const refuse = (rule: string) => new ParameterError({ place: 'querystring', path: [named] }, rule);
+    const refuse = (rule: string) => new ParameterError({ location: 'querystring', path: [named] }, rule);
     if (named.includes('..') || named.endsWith('.')) throw refuse('must have a name after each dot');
     if (path.length > LONGEST_NAME) throw refuse(`must NOT have a name of more than ${LONGEST_NAME} characters`);
     if (given.length > MOST_CONDITIONS) throw refuse(`must NOT be given more than ${MOST_CONDITIONS} times`);
@@ -130,16 +130,16 @@ const call = (one: FoundCall, functions: ContractFunctions | undefined): Static<
   result: clarity(one.result),
 });
 
-/** An argument by its place, which has no other name where the interface isn't known. */
+/** An argument by its index, its only name if the interface isn't known. */
 const PLACE = /^[0-9]{1,3}$/;
 
-/** The field that an argument's name stands for. @throws ParameterError where the function has no such argument */
+/** The field of an argument by its name or index. @throws ParameterError if the function has no such argument */
 function argument(
   filter: FieldFilter,
   name: string | undefined,
   functions: ContractFunctions | undefined,
 ): FieldFilter {
-  const refuse = (rule: string) => new ParameterError({ place: 'querystring', path: [filter.named] }, rule);
+  const refuse = (rule: string) => new ParameterError({ location: 'querystring', path: [filter.named] }, rule);
   if (name === undefined) throw refuse('must be given with function_name, since a function names its arguments');
   const [first = '', ...rest] = filter.path.split('.');
   const path = (place: number | string) => [name, place, ...rest].join('.');

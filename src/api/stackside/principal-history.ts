@@ -1,4 +1,4 @@
-/** Every movement of a principal's assets, for accounts and taxes. The route is Stackside's own. */
+/** All movements of a principal's assets, for accounting and taxes. Stackside's own route. */
 import { type Static, Type } from '@sinclair/typebox';
 import { utcMicroseconds } from '../../base/utc-time.ts';
 import { clarityRepr } from '../../codec/clarity-text.ts';
@@ -30,7 +30,7 @@ import {
 
 const SECONDS_OF_A_DAY = 86_400;
 
-/** @throws InvalidValue for a day or an hour that no calendar or clock has */
+/** Parses a time to Unix seconds. @throws InvalidValue for a date or time that doesn't exist */
 function secondsOf(text: string): number {
   const time = utcMicroseconds(text);
   if (time === null) throw new InvalidValue('date', 'no calendar has this day or time');
@@ -61,7 +61,7 @@ const bound = (decode: (text: string) => Bound, description: string) =>
       .Encode((end) => String('height' in end ? end.height : end.time)),
   );
 
-/** Query parameters of a route that answers for a period. */
+/** Query parameters of a period. */
 const periodQuery = {
   from: bound(
     fromOf,
@@ -73,15 +73,15 @@ const periodQuery = {
   ),
 };
 
-/** The period of a query. @throws ParameterError where it ends before it begins */
+/** The period of a query. @throws ParameterError if it ends before it begins */
 function periodOf({ from, to }: { from?: Bound; to?: Bound }): Period {
   if (from !== undefined && to !== undefined && isBefore(to, from)) {
-    throw new ParameterError({ place: 'querystring', path: ['to'] }, 'must not be before from');
+    throw new ParameterError({ location: 'querystring', path: ['to'] }, 'must not be before from');
   }
   return { from: from ?? null, to: to ?? null };
 }
 
-/** A height and a time can't be told apart without the chain: a period of both may be empty. */
+/** Whether a bound is before another. A height and a time can't be compared without the chain: such a period may be empty. */
 const isBefore = (a: Bound, b: Bound): boolean =>
   'height' in a ? 'height' in b && a.height < b.height : 'time' in b && a.time < b.time;
 
@@ -165,7 +165,7 @@ const record = (one: StoredMovement): string =>
     one.balance,
   ]);
 
-/** The movements of a walk in batches, each read in a snapshot of its own. */
+/** The movements of a walk in batches, each read from its own snapshot. */
 async function* batches(walk: HistoryWalk | null, read: Snapshots['read']): AsyncGenerator<StoredMovement[], void> {
   if (walk === null) return;
   try {
@@ -181,10 +181,10 @@ async function* batches(walk: HistoryWalk | null, read: Snapshots['read']): Asyn
   }
 }
 
-/** Characters after which a part of the answer is sent: the texts of many movements, or of one whose value is large. */
+/** Minimum characters of a part of the answer, except the last. */
 const PART = 30_000;
 
-/** The texts of movements, several of short ones together. */
+/** The texts of movements; short ones are joined. */
 function* texts(moved: readonly StoredMovement[], text: (of: StoredMovement) => string): Generator<string> {
   let part = '';
   for (const one of moved) {
@@ -211,7 +211,7 @@ function csv(principal: string, walk: HistoryWalk | null): Streamed {
   );
 }
 
-/** What an error's body says: some have no message. */
+/** The text of an error's body: some have no `message`. */
 function reasonOf(problem: { message?: unknown; error?: unknown }): string {
   return String(problem.message ?? problem.error);
 }
@@ -241,7 +241,7 @@ function json(principal: string, walk: HistoryWalk | null): Streamed {
   );
 }
 
-/** A history is nothing that a principal may lack: one that nobody knows has an empty one. */
+/** Begins the walk of a history; null if the period has no block. An unknown principal has an empty history. */
 const begun = (read: Reader, principal: string, query: Parameters<typeof periodOf>[0]): Promise<HistoryWalk | null> =>
   read.history.begin(principal, periodOf(query));
 

@@ -1,4 +1,4 @@
-/** Many subjects in one request, all from one snapshot of the index, in the forms of v3. The routes are Stackside's own. */
+/** Several principals or transactions in one request, from one snapshot, in the forms of v3. Stackside's own routes. */
 import { type StaticDecode, type TSchema, Type } from '@sinclair/typebox';
 import { toHex } from '../../codec/hex.ts';
 import { listOf } from '../../http/pagination.ts';
@@ -15,7 +15,7 @@ const tag = 'Stackside';
 const MOST_SUBJECTS = 50;
 const MOST_TOKENS = 20;
 
-/** A list with the block that it is of. */
+/** Schema of a list with the tip of its snapshot. */
 const ResultsAtTip = Type.Object(
   { block_height: nullable(Height), index_block_hash: nullable(Hash) },
   { $id: 'ResultsAtTip' },
@@ -34,11 +34,11 @@ async function tipOf(read: Reader) {
   return { block_height: tip?.height ?? null, index_block_hash: tip === null ? null : toHex(tip.indexBlockHash) };
 }
 
-/** A list of a body with texts that parameters can be, decoded; a mistake is an error that names the item. */
+/** A decoder of a body's list, whose items have the form of parameters. It throws a ParameterError that names the item. */
 function listField<S extends TSchema>(name: string, item: S) {
   const read = textReader(item);
   return (texts: readonly string[]) =>
-    texts.map((text, index) => read(text, { place: 'body', path: [name, String(index)] }) as StaticDecode<S>);
+    texts.map((text, index) => read(text, { location: 'body', path: [name, String(index)] }) as StaticDecode<S>);
 }
 
 const readPrincipals = listField('principals', PrincipalParameter);

@@ -19,7 +19,7 @@ export type HookReader = Pick<Reader, 'hooks' | 'height'>;
 /** Reads from a snapshot with all that this process has answered so far; for reads before and after a command. */
 export type ReadHooks = <T>(look: (read: HookReader) => T) => Promise<T>;
 
-const placeTitles = {
+const locationTitles = {
   params: 'Invalid path parameter',
   querystring: 'Invalid query parameter',
   headers: 'Invalid header',
@@ -34,8 +34,8 @@ export const hookErrors: ErrorShape = {
   body(error) {
     if (error instanceof HookProblem) return { error: error.title, details: error.message };
     if (error instanceof ParameterError) {
-      const separator = error.place === 'body' ? '.' : '/';
-      return { error: placeTitles[error.place], details: error.withoutPlace(separator) };
+      const separator = error.location === 'body' ? '.' : '/';
+      return { error: locationTitles[error.location], details: error.withoutLocation(separator) };
     }
     return { error: isTitled(error.status) ? titles[error.status] : titles[400], details: error.message };
   },
