@@ -1,11 +1,11 @@
-/** Paths that others answer: the node's RPC interface, and services that the operator names by prefix. */
+/** Paths that are forwarded: to the node's RPC interface, and, by prefix, to services that the operator names. */
 import { Type } from '@sinclair/typebox';
 import { OperatorError } from '../base/errors.ts';
 import type { Forward } from '../http/forward.ts';
 import { pathSegment } from '../http/request-url.ts';
 import { type Route, route } from '../http/route.ts';
 
-/** Requests that are counted by themselves; the others by their first segment. */
+/** Paths with metrics of their own; other requests are counted by the first segment of their path. */
 const COUNTED = new Set(['/v2/transactions', '/v2/fees/transaction', '/v2/info']);
 
 function countedAs({ url }: Request): string {
@@ -13,7 +13,7 @@ function countedAs({ url }: Request): string {
   return COUNTED.has(pathname) ? pathname : `/${pathSegment(url, 1)}/*`;
 }
 
-/** Hidden routes that pass requests under `/v2` and `/v3` on to the node. @param proxy makes the node's answer */
+/** Hidden routes that forward requests below `/v2` and `/v3` to the node. @param proxy forwards a request to the node */
 export const nodeRoutes = (proxy: Forward): Route[] =>
   ['/v2', '/v2/*', '/v3', '/v3/*'].map((path) =>
     route({
@@ -31,7 +31,7 @@ export const nodeRoutes = (proxy: Forward): Route[] =>
     }),
   );
 
-/** What answers below a prefix. */
+/** A prefix and the service that answers below it. */
 export interface PrefixForward {
   prefix: string;
   forward: Forward;
@@ -40,7 +40,7 @@ export interface PrefixForward {
 const firstSegment = (path: string): string => path.split('/')[1] ?? '';
 
 /**
- * Refuses prefixes that begin as a route of this server does: one of both would be hidden, now or in a later version.
+ * Refuses prefixes whose first segment is one of this server's routes: they would hide routes, now or in a later version.
  * @param paths of this server's routes
  * @throws OperatorError
  */
@@ -55,7 +55,7 @@ export function requireFreePrefixes(prefixes: readonly { prefix: string }[], pat
   }
 }
 
-/** Hidden routes that pass requests below prefixes on. */
+/** Hidden routes that forward requests below prefixes. */
 export const prefixRoutes = (prefixes: readonly PrefixForward[]): Route[] =>
   prefixes.flatMap(({ prefix, forward }) =>
     [prefix, `${prefix}/*`].map((path) =>

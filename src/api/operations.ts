@@ -1,22 +1,22 @@
-/** What operators and their tools ask: is it alive, is it of use now, and how does it do. */
+/** Health, readiness and metrics, for operators and their tools. */
 import { type AnyElysia, Elysia } from 'elysia';
 import type { Responder } from '../http/respond.ts';
 
-/** Whether answers are up to date. Heights are of Stacks blocks. */
+/** Whether answers are up to date. Heights are Stacks block heights. */
 export interface Readiness {
   ready: boolean;
   /**
-   * `empty`: no block was indexed yet; `behind` the node; `stale`: the newest block is old, and the node can't be asked;
-   * `failing`: nothing can be written; `unreadable`: the index can't be read; `stalled`: events don't come.
+   * `empty`: no block is indexed yet; `behind` the node; `stale`: the newest block is old, and the node can't be reached;
+   * `failing`: writes fail; `unreadable`: the index can't be read; `stalled`: no events arrive.
    */
   state: 'ready' | 'empty' | 'behind' | 'stale' | 'failing' | 'unreadable' | 'stalled';
-  /** Why not, in words; null where it is ready. */
+  /** Why the server is not ready, in words; null if it is ready. */
   reason: string | null;
   /** Null before the first block. */
   height: number | null;
-  /** Null where the node can't be asked. */
+  /** Null if the node can't be reached. */
   node_height: number | null;
-  /** Seconds since the newest block's time; null before the first block. */
+  /** Age of the newest block in seconds; null before the first block. */
   tip_age_seconds: number | null;
 }
 
@@ -28,7 +28,7 @@ export interface Operations {
 
 const METRICS_TYPE = 'text/plain; version=0.0.4; charset=utf-8';
 
-/** Each path with its answer. @param respond makes an answer of JSON */
+/** The handlers by path. @param respond makes a JSON response */
 const answers = (
   { readiness, metrics }: Operations,
   respond: Responder['json'],
@@ -51,7 +51,7 @@ export function operationRoutes(operations: Operations, respond: Responder): Any
   return plugin;
 }
 
-/** Answers operations on a port without the API. @returns null for a path that is not one of operations */
+/** Answers these routes on a port without the API. The function returns null for other paths. */
 export function operationAnswer(operations: Operations): (path: string) => Promise<Response> | null {
   const byPath = answers(operations, (status, body) => Response.json(body, { status }));
   return (path) => {

@@ -1,4 +1,4 @@
-/** What the server is and how far its index reaches. */
+/** Version of the server, and tip of its index. */
 import { type Static, Type } from '@sinclair/typebox';
 import { toHex } from '../codec/hex.ts';
 import { chainAndBurnTip } from '../http/etag.ts';
@@ -59,7 +59,7 @@ function chainTip({ height, blockHash, indexBlockHash, burnBlockHeight, microblo
   };
 }
 
-/** Where the status used to be. */
+/** Redirects from former paths of the status. */
 export const statusRedirects = [
   route({
     path: '/extended/v1/status',

@@ -56,7 +56,7 @@ const Price = Type.Object(
   { $id: 'NamePrice' },
 );
 
-/** Any text: what is no name is one that nobody has. */
+/** Any text: an invalid name is answered like an unknown one. */
 const NameParameter = Type.String({
   description: 'Name with its namespace, such as `alice.btc`, or subdomain, such as `joe.alice.btc`',
   examples: example('name'),
@@ -74,7 +74,7 @@ const ZonefileHash = Type.Transform(
   .Decode(fromHex)
   .Encode(toHex);
 
-/** Microblocks, which it asked for, are no more: it changes nothing. */
+/** Accepted for old clients: it included microblocks, which no longer exist. */
 const unanchored = {
   unanchored: Type.Boolean({
     default: false,
@@ -91,7 +91,7 @@ const paged = {
   }),
 };
 
-/** micro-STX by the number of bytes, from 1 on; longer ones cost as the last says. */
+/** Prices in micro-STX by length in bytes, from 1 on; the last price is that of all longer namespaces. */
 const NAMESPACE_PRICES = [
   640_000_000_000n,
   64_000_000_000n,
@@ -109,22 +109,22 @@ const PER_UNIT = 10n;
 
 const bytesOf = (text: string): number => Buffer.byteLength(text);
 
-/** @returns micro-STX; undefined where no namespace can have that name */
+/** Price of a namespace in micro-STX; undefined if the text can't be a namespace's name. */
 export function namespacePrice(namespace: string): bigint | undefined {
   const length = bytesOf(namespace);
   if (length === 0 || length > LONGEST_NAMESPACE) return undefined;
   return NAMESPACE_PRICES[Math.min(length, NAMESPACE_PRICES.length) - 1];
 }
 
-/** Largest number of the contract's arithmetic: beyond it a call fails. */
+/** Largest uint of Clarity: a call of the contract fails above it. */
 const MAX_UINT = 2n ** 128n - 1n;
 
-/** @param label the name without its namespace. @returns micro-STX; undefined where the contract gives no price */
+/** Price of a name in micro-STX; undefined if the contract's call would fail. @param label the name without its namespace */
 export function namePrice(label: string, price: PriceFunction): bigint | undefined {
   const length = bytesOf(label);
   if (length === 0 || length > LONGEST_NAME) return undefined;
   const exponent = price.exponents[Math.min(length, price.exponents.length) - 1];
-  // An exponent beyond 128 overflows with any base but 0 and 1, for which all exponents above 0 are one.
+  // An exponent above 128 overflows with any base above 1; with 0 and 1 all exponents above 0 have the same result.
   if (exponent === undefined || (exponent > 128n && price.base > 1n)) return undefined;
   const power = price.base ** (exponent > 128n ? 1n : exponent);
   const noVowel = /[aeiouy]/.test(label) ? 1n : price.noVowelDiscount;
@@ -134,7 +134,7 @@ export function namePrice(label: string, price: PriceFunction): bigint | undefin
   return ((price.coefficient * power) / discount) * PER_UNIT;
 }
 
-/** What all routes of the name system have in common. */
+/** Declaration that all routes of the name system share. */
 const family = {
   tag: 'Names',
   deprecated: { replacement: null },
@@ -142,7 +142,7 @@ const family = {
   errors: bareErrors,
 };
 
-/** A page of names. @throws ApiError for one behind the last */
+/** A page of names. @throws ApiError for a page after the last */
 function pageOf(names: string[], page: number): string[] {
   if (names.length === 0 && page > 0) throw new ApiError(400, 'Invalid page');
   return names;
@@ -173,12 +173,12 @@ const subdomainBody = ({ owner, txId, resolver, zonefileHash, zonefile }: Subdom
 
 const LABELS_OF_SUBDOMAIN = 3;
 
-/** Where the resolver that the name's zonefile gives answers the request. @throws ApiError where there is none */
+/** A redirect to the resolver in the name's zonefile. @throws ApiError if there is none */
 async function resolverOf(subdomain: string, target: string, read: Reader): Promise<Redirect> {
   const resolver = await read.names.resolver(subdomain);
   if (resolver === undefined) throw notFound(`cannot find subdomain ${subdomain}`);
   const url = URL.parse(`${resolver}${target}`);
-  // Anybody can write anything into a zonefile.
+  // Zonefiles are hostile: anybody can write one.
   if (url === null || !/^https?:$/.test(url.protocol)) throw notFound('missing resolver from a malformed zonefile');
   return new Redirect(url.href);
 }
@@ -265,7 +265,7 @@ export const names = [
 
 const spelledPrincipal = spelling(PrincipalParameter);
 
-/** The principal whose names a request asks for; null where it isn't one. */
+/** The principal in the path, as it is stored; null if it is invalid. */
 const ownerIn = (sent: SentText): string | null => spelledPrincipal(sent('address') ?? '');
 
 /** The asset identifier of the names on the network of an owner. */
@@ -302,7 +302,7 @@ export const namesOfAddress = [
 
 const inMicroStx = (amount: bigint) => ({ units: 'STX' as const, amount: amount.toString() });
 
-/** Namespaces, and what they and their names cost. */
+/** Namespaces, and prices of namespaces and names. */
 export const namespaces = [
   route({
     ...family,

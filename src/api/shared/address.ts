@@ -1,4 +1,4 @@
-/** What v1 and v2 show of addresses. */
+/** Addresses as v1 and v2 return them. */
 import { type Static, type TProperties, type TSchema, Type } from '@sinclair/typebox';
 import { toHex } from '../../codec/hex.ts';
 import type {
@@ -157,7 +157,7 @@ export const AddressFtBalance = Type.Object(
   { $id: 'AddressFtBalance' },
 );
 
-/** @param withPending also what waits */
+/** An address's STX balance, in micro-STX. @param withPending whether to include the effect of pending transactions */
 export function stxBalance(of: StxHistory, withPending: boolean): Static<typeof StxBalance> {
   const { sent, received, fees, mined, locked, pending } = of;
   const balance = received - sent - fees + mined;
@@ -181,7 +181,7 @@ export function stxBalance(of: StxHistory, withPending: boolean): Static<typeof 
 
 /**
  * An address's STX balance and the totals it sent, received and paid as fees, in micro-STX.
- * @param withPending whether the balance includes what pending transactions move
+ * @param withPending whether the balance includes the effect of pending transactions
  */
 export const stxBalanceWithTotals = (of: StxHistory, withPending: boolean): Static<typeof StxBalanceWithTotals> => ({
   ...stxBalance(of, withPending),
@@ -215,7 +215,7 @@ export function balances(
   };
 }
 
-/** Nonces of an address; a nonce beyond 2^53 keeps every digit. */
+/** Nonces of an address. A nonce above 2^53 keeps all digits. */
 export const nonces = (of: StoredNonces): Static<typeof Nonces> => ({
   last_mempool_tx_nonce: of.lastPending === null ? null : exactNumber(of.lastPending),
   last_executed_tx_nonce: of.lastConfirmed === null ? null : exactNumber(of.lastConfirmed),
@@ -225,8 +225,8 @@ export const nonces = (of: StoredNonces): Static<typeof Nonces> => ({
 });
 
 /**
- * An item in the list of an address's events. A lock has an amount and a height of 1 there, whatever they are: clients read
- * them from the events of the transaction itself.
+ * An item in the list of an address's events. A lock always has the amount and height 1 there: clients read the real ones
+ * from the events of the transaction.
  */
 export function listedEvent({ txId, event }: PositionedEvent): Static<typeof TransactionEvent> {
   return transactionEvent(txId, event.kind === 'stx_lock' ? { ...event, amount: '1', unlockHeight: 1 } : event);
@@ -286,10 +286,10 @@ export function withTransfers(
 
 const noEvents = () => ({ transfer: 0, mint: 0, burn: 0 });
 
-/** Clients of this list know its calls without declarations. */
+/** This list has always returned calls without the contracts' declarations. */
 const declarations: Declarations = new Map();
 
-/** @param principal whose part it is: a transfer to itself counts twice */
+/** A transaction with a principal's part in it. @param principal a transfer to itself counts twice */
 export function addressTransaction(
   of: StoredAddressTransaction,
   principal: string,
@@ -320,7 +320,7 @@ export function addressTransactionEvent(of: AssetEvent): Static<typeof AddressTr
   }
 }
 
-/** Whether v1 shows a principal a transaction of which it is more than the sponsor: not for the sake of tokens alone. */
+/** Whether v1 lists a transaction for a principal: it must be more than the sponsor, and not only have moved tokens. */
 export function concernsStx({ transaction: of, events }: StoredAddressTransaction, principal: string): boolean {
   return events.some(({ kind }) => kind === 'stx') || partiesOf(of).includes(principal);
 }

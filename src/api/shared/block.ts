@@ -1,4 +1,4 @@
-/** Blocks and microblocks as v1 and v2 show them. */
+/** Blocks and microblocks as v1 and v2 return them. */
 import { type Static, Type } from '@sinclair/typebox';
 import { toHex } from '../../codec/hex.ts';
 import type { ChainMicroblock, ChainBlock as StoredChainBlock, WholeBlock } from '../../store/model/block.ts';
@@ -15,7 +15,7 @@ import {
   UnixTime,
 } from './values.ts';
 
-/** A block as v2 shows it, and as the blocks of v1 begin. */
+/** A block of v2; blocks of v1 have the same members and more. */
 export const ChainBlock = Type.Object(
   {
     canonical: Type.Literal(true),
@@ -108,7 +108,7 @@ export function chainBlock(of: StoredChainBlock): Static<typeof ChainBlock> {
   };
 }
 
-/** @param microblocks the order of those it confirmed, by their sequence */
+/** A block of v1. @param microblocks order of the confirmed microblocks, by sequence */
 export function block(of: WholeBlock, microblocks: 'ascending' | 'descending'): Block {
   const { parent_index_block_hash: _, tx_count: __, ...shared } = chainBlock(of);
   const accepted = of.confirmed.map(({ hash }) => toHex(hash));

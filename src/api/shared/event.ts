@@ -1,11 +1,11 @@
-/** What a transaction did, as v1 and v2 show it: a missing side of a movement is the empty string. */
+/** Events of transactions as v1 and v2 return them; a missing sender or recipient is the empty string. */
 import { type Static, type TProperties, Type } from '@sinclair/typebox';
 import { toHex } from '../../codec/hex.ts';
 import type { ContractLog as StoredContractLog } from '../../store/model/contract.ts';
 import type { TransactionEvent as StoredTransactionEvent } from '../../store/model/transaction.ts';
 import { Amount, ClarityPair, clarity, Hash, Height, Hex, words } from './values.ts';
 
-/** What a contract printed. */
+/** A printed value. */
 export const LoggedValue = Type.Object(
   { contract_id: Type.String(), topic: Type.String(), value: ClarityPair },
   { $id: 'LoggedValue' },

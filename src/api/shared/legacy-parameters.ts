@@ -1,4 +1,4 @@
-/** What the paths and queries of v1 routes, and of some of v2, name. */
+/** Path and query parameters of v1 routes, and of some v2 routes. */
 import { Type } from '@sinclair/typebox';
 import { isPrincipal } from '../../codec/address.ts';
 import { fromHex, toHex } from '../../codec/hex.ts';
@@ -35,7 +35,7 @@ export const Address = Type.Transform(
   .Decode(checksummed)
   .Encode((address) => address);
 
-/** A hash in the path, whose length isn't looked at: one of another length is that of nothing. */
+/** A hash in the path. Its length isn't checked: a hash of a wrong length is answered like an unknown one. */
 export const HexHash = Type.Transform(
   Type.String({ description: 'Hash in hex, with 0x', examples: example('block_hash') }),
 )
@@ -51,7 +51,7 @@ function hexBytes(text: string): Uint8Array {
 
 export const BlockHeight = Type.Integer({ minimum: 0, description: 'Block height', examples: example('block_height') });
 
-/** Whether transactions count that are in a microblock which no block confirmed yet. */
+/** Whether to include transactions of microblocks that no block has confirmed yet. */
 export const unanchored = Type.Boolean({
   default: false,
   description: 'Whether to include transactions in microblocks that no block has confirmed yet (Stacks 2.x)',

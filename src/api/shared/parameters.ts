@@ -1,4 +1,4 @@
-/** What the paths of v3 routes name. */
+/** Path parameters of v3 routes. */
 import { Type } from '@sinclair/typebox';
 import { parseStacksAddress, splitPrincipal, stacksAddress } from '../../codec/address.ts';
 import { clarity } from '../../codec/clarity-encode.ts';
@@ -19,7 +19,7 @@ const txIdText = Type.String({
 
 export const TxId = Type.Transform(txIdText).Decode(fromHex).Encode(toHex);
 
-/** A transaction id with its spelling, by which an answer with several transactions is keyed. */
+/** A transaction id and its text as it was sent, which is the key in answers with several transactions. */
 export const SpelledTxId = Type.Transform(txIdText)
   .Decode((spelling) => ({ spelling, id: fromHex(spelling) }))
   .Encode(({ spelling }) => spelling);
@@ -96,7 +96,7 @@ export const NftValueParameter = Type.Transform(
   .Decode(nftValue)
   .Encode(toHex);
 
-/** Parts of a resource that are left out unless asked for. */
+/** The query parameter `include`: parts of a resource that are returned only on request. */
 export const includeQuery = <const P extends readonly string[]>(...parts: P) => ({
   include: Type.Optional(
     Type.Array(words(...parts), {
@@ -126,10 +126,10 @@ function knownAsset(text: string): string {
 
 const MAX_UINT = 2n ** 128n - 1n;
 
-/** No instance has no bytes for its value. */
+/** A value that no instance has. */
 const NOBODYS = new Uint8Array(0);
 
-/** Hex without 0x, a number beyond Clarity's, and half a byte are well-formed, but the value of no instance. */
+/** Parses an instance's value. Hex without 0x, a number above Clarity's and odd hex digits match no instance, without an error. */
 function nftValue(text: string): Uint8Array {
   if (text.startsWith('0x')) return text.length % 2 === 0 ? fromHex(text) : NOBODYS;
   if (!/^[0-9]+$/.test(text)) return NOBODYS;

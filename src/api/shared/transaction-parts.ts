@@ -1,4 +1,4 @@
-/** What transactions of every version of the API are made of: statuses, post-conditions, tenure changes, poison microblocks. */
+/** Parts of transactions in all versions of the API: statuses, post-conditions, tenure changes, poison microblocks. */
 
 import { Type } from '@sinclair/typebox';
 import { toHex } from '../../codec/hex.ts';
@@ -7,12 +7,12 @@ import { tenureChangeCauses } from '../../codec/tenure-change.ts';
 import { payloadOf } from '../../codec/transaction.ts';
 import { Amount, ClarityPair, Hash, Hex, words } from './values.ts';
 
-/** Statuses of a transaction that a block holds; `unknown` is one that a newer node gave. */
+/** Statuses of a mined transaction; `unknown` is a status of a newer node. */
 export const executedStatuses = {
   ...words('success', 'abort_by_response', 'abort_by_post_condition', 'problematic_skipped', 'unknown'),
   $id: 'TransactionStatus',
 };
-/** Statuses of a transaction that is pending, or was dropped from the mempool. */
+/** Statuses of a pending or dropped transaction. */
 export const waitingStatuses = {
   ...words(
     'pending',

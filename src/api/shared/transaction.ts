@@ -1,4 +1,4 @@
-/** Transactions as v1 and v2 show them: one flat object, mined or waiting, in lists and alone. */
+/** Transactions as v1 and v2 return them: flat objects, mined or pending, in lists and alone. */
 
 import { type Static, type TProperties, Type } from '@sinclair/typebox';
 import { memoizeByObject } from '../../base/cache.ts';
@@ -176,12 +176,11 @@ export const Transaction = kinds('TransactionV1', mined);
 export const ListedTransaction = MaybeWritten(Transaction);
 export const MempoolTransaction = kinds('MempoolTransactionV1', waiting);
 
-/** A transaction alone, wherever it is. */
+/** A single transaction: mined, pending or dropped. */
 export const FoundTransaction = Type.Union([Transaction, MempoolTransaction], { $id: 'FoundTransactionV1' });
 
 /**
- * Reads the functions of every contract that one of the transactions calls. A contract that the index doesn't know is not in
- * the map.
+ * Reads the declared functions of all contracts that the transactions call. The map has no entry for unknown contracts.
  */
 export async function declarationsFor(
   read: Reader,
@@ -198,18 +197,18 @@ export async function declarationsFor(
   return found;
 }
 
-/** What the called contracts declare, by contract identifier. */
+/** Declared functions of called contracts, by contract identifier. */
 export type Declarations = ReadonlyMap<string, ContractFunctions>;
 
 interface TransactionContext {
   declarations: Declarations;
-  /** Leaves out the arguments of calls. */
+  /** Omits the arguments of calls. */
   withoutArguments?: boolean;
-  /** Events of the transaction, in order. Lists have none. */
+  /** Events of the transaction, in order; undefined in lists. */
   events?: readonly StoredTransactionEvent[];
 }
 
-/** A call has so many forms: with what its contract declares or without, and with arguments or without. */
+/** Number of forms of a call: with or without the contract's declaration, with or without arguments. */
 const MOST_FORMS = 4;
 
 const anchorModes: Readonly<Record<number, Static<typeof Transaction>['anchor_mode']>> = {
@@ -254,7 +253,7 @@ export function transaction(of: TransactionDetail, context: TransactionContext):
   };
 }
 
-/** A {@link transaction} of a list, written. */
+/** A serialized {@link transaction} of a list. */
 interface Listed {
   declared: ContractFunctions | undefined;
   withoutArguments: boolean;
@@ -264,8 +263,8 @@ interface Listed {
 const formsOf = memoizeByObject((_: TransactionDetail): Listed[] => []);
 
 /**
- * Makes the same as {@link transaction} without events, once for each transaction that the store keeps and for each form:
- * what the called contract declares, and whether arguments are shown.
+ * Serializes {@link transaction} without events, once for each cached transaction and form: the declaration of the called
+ * contract, and whether arguments are included.
  */
 export function listedTransaction(
   of: TransactionDetail,
@@ -278,7 +277,7 @@ export function listedTransaction(
   const known = forms.find((one) => one.declared === declared && one.withoutArguments === withoutArguments);
   if (known !== undefined) return known.text;
   const text = written(transaction(of, context));
-  // Once a contract is deployed anew, nobody asks for the forms that it had before.
+  // After a new deployment of the contract, the older forms are not requested again.
   if (forms.length === MOST_FORMS) forms.length = 0;
   forms.push({ declared, withoutArguments, text });
   return text;
@@ -300,7 +299,7 @@ export function mempoolTransaction(
   };
 }
 
-/** @param time Unix seconds */
+/** The members for a time. @param time Unix seconds */
 
 function accountMembers(
   { txId, sender, sponsor, fee }: TransactionDetail | PendingTransactionDetail,

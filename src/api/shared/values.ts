@@ -1,4 +1,4 @@
-/** The small schemas that bodies are made of, and what writes their values. */
+/** Common schemas of bodies, and serializers of their values. */
 import { type TSchema, Type } from '@sinclair/typebox';
 import type { RawNumber } from '../../base/json.ts';
 import type { StackingPrint } from '../../chain/pox/stacking.ts';
@@ -42,7 +42,7 @@ export const Principal = Type.String({ $id: 'Principal', description: 'Standard 
 /** A value of the schema, or null. */
 export const nullable = <T extends TSchema>(schema: T) => Type.Union([schema, Type.Null()]);
 
-/** One of the given words. */
+/** Schema of an enumeration of strings. */
 export const words = <const W extends readonly string[]>(...list: W) =>
   Type.Union(list.map((word) => Type.Literal(word as W[number])));
 
@@ -53,7 +53,7 @@ export const Memo = Type.Object(
   { $id: 'Memo' },
 );
 
-/** What a balance is of. */
+/** An asset: STX or a token. */
 export const Asset = Type.Union(
   [
     Type.Object({ type: Type.Literal('stx') }),
@@ -62,7 +62,7 @@ export const Asset = Type.Union(
   { $id: 'Asset' },
 );
 
-/** A transaction's event. */
+/** Identifies an event by transaction and index. */
 export const EventPosition = Type.Object(
   { tx_id: Hash, event_index: Type.Integer({ minimum: 0 }) },
   { $id: 'EventPosition' },
@@ -73,28 +73,28 @@ export { exactNumber } from '../../base/json.ts';
 /** A Clarity value in hex and as text. @param value the serialized bytes */
 export const clarity = (value: Uint8Array) => ({ hex: toHex(value), repr: clarityRepr(value) });
 
-/** A memo in hex and as text without its padding; null where there is none. */
+/** A memo in hex and as text without its padding; null if there is none. */
 export const memo = (bytes: Uint8Array | null) =>
   bytes === null ? null : { hex: toHex(bytes), repr: memoText(bytes) };
 
-/** @param time Unix seconds */
+/** ISO 8601 in UTC. @param time Unix seconds */
 export const isoTime = (time: number): string => new Date(time * 1000).toISOString();
 
-/** Empty for a time that is unknown. @param time Unix seconds, 0 or less where it is unknown */
+/** ISO 8601 in UTC; empty if the time is unknown. @param time Unix seconds; 0 or less if unknown */
 export const timeText = (time: number): string => (time > 0 ? isoTime(time) : '');
 
-/** Null where there is none, or one of a form that Bitcoin doesn't know. */
+/** The Bitcoin address of a print; null if there is none, or if it has a form that Bitcoin doesn't have. */
 export const bitcoinAddress = ({ poxAddress, network }: StackingPrint): string | null =>
   poxAddress === null ? null : poxAddressText(poxAddress, network);
 
-/** A signer's share of the cycle's weight in percent. The order of the operations is fixed, since clients compare the doubles. */
+/** A signer's share of the cycle's weight in percent. The order of the operations must not change: clients compare the doubles. */
 export const weightPercent = ({ signer, cycle }: CycleShare): number =>
   cycle.weight === 0 ? 0 : (signer.weight / cycle.weight) * 100;
 
 /** Decimal places of a quotient. */
 const PLACES = 20n;
 
-/** The quotient as decimal with 20 places, rounded half up, times 100, as the nearest double. */
+/** A signer's share of the stacked STX in percent: the quotient with 20 decimals, rounded half up, times 100, as a double. */
 export function stackedPercent({ signer, cycle }: CycleShare): number {
   if (cycle.stacked === 0n) return 0;
   const scaled = (2n * signer.stacked * 10n ** PLACES + cycle.stacked) / (2n * cycle.stacked);

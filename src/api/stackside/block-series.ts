@@ -1,11 +1,11 @@
-/** Blocks for charts: those of the last hour of the chain, and the last days. Stackside's own. */
+/** Block statistics for charts: the chain's last hour, and its last days. Stackside's own routes. */
 import { Type } from '@sinclair/typebox';
 import { chainTip } from '../../http/etag.ts';
 import { route } from '../../http/route.ts';
 import { Height, UnixTime } from '../shared/values.ts';
 
 const HOUR = 3_600;
-/** Blocks of an hour that come every five seconds, as the fastest of mainnet do. */
+/** Blocks in an hour at one block every five seconds, the fastest rate of mainnet. */
 const MOST_BLOCKS = 720;
 const DAYS = 30;
 

@@ -1,4 +1,4 @@
-/** The journal's entries and digests of the index's tables, by which another host follows and compares its own. Stackside's own. */
+/** Entries of the journal and digests of the index's tables, which other hosts import and compare. Stackside's own routes. */
 import { type Static, Type } from '@sinclair/typebox';
 import { toHex } from '../../codec/hex.ts';
 import { ApiError, Problem } from '../../http/errors.ts';
@@ -27,7 +27,7 @@ const Entry = Type.Object(
   { $id: 'JournalEntry' },
 );
 
-/** A page of the journal, as the route answers it. */
+/** Schema of a page of the journal. */
 export const JournalPage = Type.Object(
   {
     after: Type.Integer({ minimum: 0 }),
@@ -42,7 +42,7 @@ export const JournalPage = Type.Object(
 );
 export type JournalPage = Static<typeof JournalPage>;
 
-/** An entry as it is stored. Nobody has verified it. */
+/** An entry as it is stored, unverified. */
 export interface StoredEntry {
   id: number;
   /** Unix microseconds. */
@@ -55,16 +55,16 @@ export interface StoredEntry {
 
 /** The entries of the journal after one. */
 export interface JournalRange {
-  /** Chain value of the entry; null where the journal ends before it, or begins after it. */
+  /** Chain value of the entry; null if the journal ends before it, or begins after it. */
   chain: Uint8Array | null;
-  /** The last event that the journal lacks of those that follow; null where it has the next one. */
+  /** Number of the last missing entry after it; null if the journal has the next entry. */
   lacksUpTo: number | null;
   last: number;
-  /** The entries that follow without a gap, oldest first. */
+  /** The following entries without a gap, oldest first. */
   entries(): Generator<StoredEntry>;
 }
 
-/** Bytes of payloads, and entries, after which a page ends. */
+/** Limits of a page: bytes of payloads, and entries. */
 const MOST_BYTES = 8_000_000;
 const MOST_ENTRIES = 5_000;
 /** Bytes of payloads that are read in one turn of the event loop. */
@@ -73,7 +73,7 @@ const BYTES_OF_PART = 250_000;
 const entryText = ({ id, receivedAt, path, payload, chain }: StoredEntry): string =>
   JSON.stringify({ id, received_at: receivedAt, path, chain: toHex(chain), payload: payload.toBase64() });
 
-/** The texts of a page's entries, several of small ones together. */
+/** The texts of a page's entries; small ones are joined. */
 function* entryTexts(range: JournalRange, limit: number): Generator<string> {
   let [entries, bytes, part, ofPart] = [0, 0, '', 0];
   for (const entry of range.entries()) {
@@ -89,7 +89,7 @@ function* entryTexts(range: JournalRange, limit: number): Generator<string> {
   yield part;
 }
 
-/** A page, which is read while it is sent. */
+/** A page that is read while it is sent. */
 function streamedPage(after: number, limit: number, range: JournalRange): Streamed {
   const { chain, last } = range;
   return new Streamed(
@@ -104,7 +104,7 @@ function streamedPage(after: number, limit: number, range: JournalRange): Stream
   );
 }
 
-/** @param range reads the journal */
+/** The route of the journal. @param range reads the journal */
 export const journalRoute = (family: OperatorFamily, range: (after: number) => JournalRange) =>
   route({
     ...family,
@@ -165,7 +165,7 @@ export const DigestPosition = Type.Object(
   { $id: 'DigestPosition' },
 );
 
-/** Digests as the route answers them. */
+/** Schema of the digests. */
 export const Digests = Type.Object(
   {
     tables: Type.Array(TableDigest, {
@@ -178,28 +178,28 @@ export const Digests = Type.Object(
 );
 export type Digests = Static<typeof Digests>;
 
-/** What is made of digests, in this order: where the index is, then the tables, with signs of life between them. */
+/** Parts of the digests, in this order: the index's state, then the tables, with keep-alives between them. */
 export type Digested =
   | { stand: Static<typeof DigestPosition> }
   | { table: Static<typeof TableDigest> }
   /** Some rows were read. */
   | 'alive';
 
-/** What is asked for. */
+/** A request for digests. */
 export interface DigestQuery {
-  /** The entry that the index is to be at. */
+  /** The entry that the index must be at. */
   at: number;
-  /** Seconds to wait for it. */
+  /** Seconds to wait for the entry. */
   wait: number;
 }
 
-/** Makes digests; null while another inspection runs. */
+/** Makes digests; returns null while another inspection runs. */
 export type MakeDigests = (query: DigestQuery) => AsyncGenerator<Digested, void> | null;
 
 /** Longest wait for an entry, in seconds. */
 export const LONGEST_WAIT = 30;
 
-/** The answer, which is sent while the tables are read. Space between its parts keeps the connection alive. */
+/** The answer, sent while the tables are read. White space between its parts keeps the connection alive. */
 async function* parts(digested: AsyncGenerator<Digested, void>): AsyncGenerator<string, void> {
   let stand = 'null';
   let comma = '';
@@ -215,7 +215,7 @@ async function* parts(digested: AsyncGenerator<Digested, void>): AsyncGenerator<
   yield `],"stand":${stand}}`;
 }
 
-/** @param make makes the digests of this process's index */
+/** The route of digests. @param make makes the digests of this process's index */
 export const digestRoute = (family: OperatorFamily, make: MakeDigests) =>
   route({
     ...family,

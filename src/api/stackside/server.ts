@@ -1,4 +1,4 @@
-/** What a server says of itself: how it does, its last hours, and the hosts that share a log with it. Stackside's own. */
+/** State of a server, its last hour, and the hosts of its cluster. Stackside's own routes. */
 
 import { type Static, Type } from '@sinclair/typebox';
 import { notFound } from '../../http/errors.ts';
@@ -6,10 +6,10 @@ import type { Refusals } from '../../http/openapi.ts';
 import { type Access, route } from '../../http/route.ts';
 import { Hash, nullable } from '../shared/values.ts';
 
-/** What the routes that only the operator may ask have in common. */
+/** Declaration that all routes with the admin key share. */
 export interface OperatorFamily {
   tag: string;
-  /** Lets the operator pass alone. */
+  /** Accepts the admin key only. */
   access: Access<object, undefined>;
   refusals: Refusals;
   etag: null;
@@ -19,7 +19,7 @@ export interface OperatorFamily {
 
 const text = (description: string) => Type.Union([Type.String(), Type.Null()], { description });
 
-/** Schema of a host's own view: where it stands to its cluster's log. */
+/** Schema of a host's state in its cluster. */
 const HostState = Type.Object(
   {
     name: Type.String(),
@@ -54,7 +54,7 @@ const HostState = Type.Object(
   { $id: 'HostState' },
 );
 
-/** A log with its hosts, as `stackside cluster status` shows it. */
+/** Schema of a shared log with its hosts, which `stackside cluster status` prints. */
 export const ClusterLog = Type.Object(
   {
     chain_id: Type.Union([Type.Integer(), Type.Null()], { description: 'Null until a host named it' }),
@@ -109,10 +109,10 @@ export const HostsState = Type.Object(
   },
   { $id: 'HostsState' },
 );
-/** The hosts of a cluster, as the route answers them. */
+/** The hosts of a cluster. */
 export type HostsState = Static<typeof HostsState>;
 
-/** @param hosts asks the cluster's log */
+/** The route of the cluster's hosts. @param hosts reads the shared log */
 export const hostsRoute = (family: OperatorFamily, hosts: () => Promise<HostsState>) =>
   route({
     ...family,
@@ -120,7 +120,7 @@ export const hostsRoute = (family: OperatorFamily, hosts: () => Promise<HostsSta
     operationId: 'getHosts',
     summary: 'Hosts that share a log',
     description:
-      'Returns where this host and the others of its cluster stand, with the log that they share, its leases and PostgreSQL’s replication, as `stackside cluster status` does. `host` is null in a server that shares no log. Only the admin key may ask.',
+      'Returns the state of this host and of the others of its cluster, with the log that they share, its leases and PostgreSQL’s replication, as `stackside cluster status` does. `host` is null in a server that shares no log. Only the admin key may ask.',
     response: HostsState,
     handle: hosts,
   });
@@ -169,7 +169,7 @@ export const ServerStatus = Type.Object(
       { description: 'Events from the node; null in a process that takes none' },
     ),
     cluster: Type.Union([HostState, Type.Null()], {
-      description: 'Where this host of a cluster stands; null in a server that shares no log',
+      description: 'State of this host in its cluster; null in a server that shares no log',
     }),
     memory_bytes: Type.Integer({ description: 'Memory of the process (resident set size)' }),
     disk: Type.Object({
@@ -181,10 +181,10 @@ export const ServerStatus = Type.Object(
   { $id: 'ServerStatus' },
 );
 
-/** The status of a server, as the route answers it. */
+/** The status of a server. */
 export type ServerStatus = Static<typeof ServerStatus>;
 
-/** @param status reads the status of this process; null in tests of single routes */
+/** The route of the server's status. @param status reads it; null in tests of single routes */
 export const serverStatus = (status: (() => Promise<ServerStatus>) | null) => [
   route({
     path: '/stackside/v1/status',
@@ -225,10 +225,10 @@ export const ServerHistory = Type.Object(
   { $id: 'ServerHistory' },
 );
 
-/** The last hour of a server, as the route answers it. */
+/** The last hour of a server. */
 export type ServerHistory = Static<typeof ServerHistory>;
 
-/** @param history reads what this process recorded; null where nothing does, such as in tests of single routes */
+/** The route of the last hour. @param history reads the recorded values; null if nothing records (in tests of single routes) */
 export const serverHistory = (history: (() => ServerHistory) | null) => [
   route({
     path: '/stackside/v1/history',

@@ -1,4 +1,4 @@
-/** What the operator alone may see and do: settings, files, log events and inspections of the index. Stackside's own. */
+/** Routes for the admin key: settings, files, log events and inspections of the index. Stackside's own. */
 import { type Static, Type } from '@sinclair/typebox';
 import { ApiError } from '../../http/errors.ts';
 import { type Access, route } from '../../http/route.ts';
@@ -53,21 +53,21 @@ export const InspectionsState = Type.Object(
   },
   { $id: 'InspectionsState' },
 );
-/** The newest inspection of each kind, as the route answers it. */
+/** The newest inspection of each kind. */
 export type InspectionsState = Static<typeof InspectionsState>;
 
 /** The inspections of a process. One runs at a time, since each reads the whole index. */
 export interface Inspections {
   state(): InspectionsState;
-  /** Begins one. @returns whether it did: none begins while one runs */
+  /** Starts an inspection. @returns false if one is running already */
   start(kind: InspectionKind): boolean;
-  /** Digests the tables, which counts as one; null while another runs. */
+  /** Digests the tables, which counts as an inspection; null while another runs. */
   digests: MakeDigests;
-  /** Ends the one that runs. @returns whether one did */
+  /** Cancels the running inspection. @returns whether there was one */
   cancel(): boolean;
 }
 
-/** @param inspections those of this process */
+/** The routes of inspections. @param inspections of this process */
 function inspectionRoutes(family: OperatorFamily, inspections: () => Inspections) {
   const path = '/stackside/v1/inspections';
   return [
@@ -178,7 +178,7 @@ export const SystemState = Type.Object(
   },
   { $id: 'SystemState' },
 );
-/** The state of a system, as the route answers it. */
+/** Settings and files of a server. */
 export type SystemState = Static<typeof SystemState>;
 
 export const SystemLog = Type.Object(
@@ -205,7 +205,7 @@ export const SystemLog = Type.Object(
   },
   { $id: 'SystemLog' },
 );
-/** The log of a system, as the route answers it. */
+/** Recent log events of a server. */
 export type SystemLog = Static<typeof SystemLog>;
 
 /** The routes by which a process reports to its operator. */
@@ -215,14 +215,14 @@ export interface SystemApi {
   inspections: Inspections;
   /** The hosts of this server's cluster. */
   hosts(): Promise<HostsState>;
-  /** What follows an event in the journal; null where none is kept. */
+  /** The entries after an entry of the journal. */
   journal(after: number): JournalRange;
 }
 
 /**
  * The routes of the operator.
- * @param system reads this process; null where nothing may be asked, which `access` refuses
- * @param access lets the operator pass alone
+ * @param system reads this process; null if `access` refuses all requests
+ * @param access accepts the admin key only
  */
 export function systemRoutes(system: SystemApi | null, access: Access<object, undefined>) {
   const family = {

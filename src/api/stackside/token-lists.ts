@@ -1,6 +1,6 @@
 /**
- * Lists of a token as a whole. Stackside's own: the transfers of a fungible token, which other versions list by principal, and the
- * tokens of a collection, whose list in v1 is deprecated without a successor.
+ * Lists of a whole token. Stackside's own routes: transfers of a fungible token, which other versions list by principal
+ * only, and the tokens of a collection, whose list in v1 is deprecated without a replacement.
  */
 import { type Static, Type } from '@sinclair/typebox';
 import { toHex } from '../../codec/hex.ts';

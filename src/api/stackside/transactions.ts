@@ -1,6 +1,6 @@
 /**
- * Pending transactions as a whole and one by one (how fees are spread, what waits the longest, the position of one), and the
- * bytes of any transaction. Stackside's own: the route of bytes that v1 has is deprecated, and its successor is the node's.
+ * The mempool's fee distribution and oldest transaction, the fee rank of a pending transaction, and the bytes of any
+ * transaction. Stackside's own routes: v1's route of bytes is deprecated, and its replacement is the node's.
  */
 import { Type } from '@sinclair/typebox';
 import { toHex } from '../../codec/hex.ts';
@@ -12,7 +12,7 @@ import { TxId } from '../shared/parameters.ts';
 import { waitingStatuses } from '../shared/transaction-parts.ts';
 import { Hash, Hex, nullable, UnixTime } from '../shared/values.ts';
 
-/** Least fees of the ranges in micro-STX, each about three times the one before; the last range has no end. */
+/** Minimum fees of the ranges in micro-STX, each about three times the one before; the last range has no maximum. */
 const BOUNDS = [0, 300, 1_000, 3_000, 10_000, 30_000, 100_000, 300_000, 1_000_000];
 
 const Spread = Type.Object(
@@ -60,7 +60,7 @@ const Position = Type.Object(
 
 const NOT_WAITING = 'Transaction not found among those that are pending or were dropped';
 
-/** Transactions by range of their fee. */
+/** Number of transactions in each fee range. */
 function rangesOf(offered: readonly OfferedFee[]) {
   return BOUNDS.map((from, index) => {
     const to = BOUNDS[index + 1] ?? null;
@@ -69,7 +69,7 @@ function rangesOf(offered: readonly OfferedFee[]) {
   });
 }
 
-/** What waits as a whole and one by one. */
+/** Routes of pending transactions. */
 export const mempoolState = [
   route({
     path: '/stackside/v1/mempool',
@@ -97,7 +97,7 @@ export const mempoolState = [
     operationId: 'getMempoolPosition',
     summary: 'Position of a pending transaction by fee',
     description:
-      'Returns where the fee of a pending transaction stands among all that wait and among those of its type, and for a dropped transaction its status and what replaced it.',
+      'Returns the rank of a pending transaction by fee, among all pending transactions and among those of its type, and for a dropped transaction its status and what replaced it.',
     tag: 'Stackside',
     params: { tx_id: TxId },
     response: Position,

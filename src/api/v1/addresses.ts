@@ -45,7 +45,7 @@ const tag = 'Addresses';
 const params = { principal: Principal };
 const v3 = '/extended/v3/principals/{principal}';
 
-/** What a 404 of the nonces means, with the block as it was asked for. */
+/** The 404 of the nonces, with the block of the request. */
 const noBlock = (asked: { height: number } | { hash: string }) =>
   notFound(`No block found for ${JSON.stringify(asked)}`);
 
@@ -57,7 +57,7 @@ const atBlock = (lastNonce: bigint | null): NonceState => ({
   missing: [],
 });
 
-/** What an address has, or had up to a block. */
+/** Balances and nonces of an address, now or after a block. */
 export const addressBalances = [
   route({
     path: '/extended/v1/address/{principal}/stx',
@@ -147,7 +147,7 @@ export const addressBalances = [
   }),
 ];
 
-/** What moved an address's assets. */
+/** Asset events and received STX of an address. */
 export const addressTransfers = [
   route({
     path: '/extended/v1/address/{principal}/assets',

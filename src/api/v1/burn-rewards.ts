@@ -1,4 +1,4 @@
-/** What Bitcoin blocks paid to stackers. */
+/** Rewards that Bitcoin blocks paid to stackers. */
 import { type Static, Type } from '@sinclair/typebox';
 import { isBitcoinAddress, stacksToBitcoin } from '../../codec/bitcoin-address.ts';
 import { toHex } from '../../codec/hex.ts';
@@ -66,7 +66,7 @@ const tag = 'Burn rewards';
 const LIMITS = { maximum: 250, default: 96 };
 const query = legacyOffsetQuery(LIMITS);
 
-/** The Bitcoin address to look for: of a Stacks address the one of the same hash. */
+/** The Bitcoin address of a parameter; a Stacks address means the Bitcoin address of the same hash. */
 function bitcoinAddress(given: string): string {
   const text = given.trim();
   if (isBitcoinAddress(text)) return text;
@@ -86,7 +86,7 @@ const address = Type.Transform(
 
 const spelledAddress = spelling(AddressParameter);
 
-/** Bonds pay to Stacks principals: a request for a Bitcoin address names none. */
+/** The replacement's parameter. Bonds pay to Stacks principals, so a request for a Bitcoin address has none. */
 const stacksPrincipal = {
   principal: (sent: SentText) => spelledAddress(sent('address')?.trim() ?? ''),
 };

@@ -29,8 +29,8 @@ const Contract = Type.Object(
 );
 
 /**
- * JSON text with the members of objects in the order in which PostgreSQL keeps them: shorter names first, then by their
- * bytes. Clients compare interfaces as texts.
+ * JSON text with the members of objects in the order of PostgreSQL's jsonb: shorter names first, then by bytes. Clients
+ * compare interfaces as texts.
  */
 function orderedJson(value: unknown): string {
   if (Array.isArray(value)) return `[${value.map(orderedJson).join(',')}]`;
@@ -54,7 +54,7 @@ const contract = (of: ContractDeployment): Static<typeof Contract> => ({
 const tag = 'Smart contracts (v1)';
 const UNKNOWN = 'cannot find contract by ID';
 const NONE_IMPLEMENTS = 'cannot find contract for this trait';
-/** Each is compared with those of every contract that may implement the trait. */
+/** Maximum functions of a trait: each is compared with those of every contract that may implement it. */
 const MOST_FUNCTIONS = 50;
 const contract_id = Type.String({ description: 'Contract identifier', examples: example('contract_id') });
 const listQuery = legacyOffsetQuery({ maximum: 50, default: 20 });

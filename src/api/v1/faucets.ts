@@ -1,4 +1,4 @@
-/** Faucets of test networks. What goes wrong is said as clients of these routes know it: `{error, success: false}`. */
+/** Faucets of test networks. Errors have the form that clients of these routes know: `{error, success: false}`. */
 import { Type } from '@sinclair/typebox';
 import { parsedJson } from '../../base/json.ts';
 import { FaucetError } from '../../faucets/faucet-error.ts';
@@ -31,16 +31,16 @@ const Balance = Type.Object({ balance: Type.Number({ description: 'Balance in BT
 const address = Type.String({ description: 'Address that receives the funds', examples: example('principal') });
 const flag = (description: string) => Type.Optional(Type.Boolean({ description }));
 
-/** What a request says, of its query and, where that is accepted, its body. */
+/** The parameters of a request, from its query and, where that is accepted, its body. */
 interface Asked {
   url: string;
   query: URLSearchParams;
   body: URLSearchParams;
-  /** Address of the client, as a proxy before this server states it. */
+  /** Address of the client, as a reverse proxy states it. */
   ip: string;
 }
 
-/** Longer ones say nothing to a faucet. */
+/** Maximum characters of a body; no valid request has more. */
 const MAX_BODY = 10_000;
 
 async function textOf(request: Request): Promise<string> {
@@ -61,7 +61,7 @@ function parsed(text: string): unknown {
   return value;
 }
 
-/** JSON or a form; what is neither says nothing, and neither does a field of JSON that is no plain value. */
+/** Parses a body as JSON or a form. Other bodies, and JSON members that are objects or lists, are ignored. */
 async function bodyOf(request: Request): Promise<URLSearchParams> {
   const text = await textOf(request);
   if (!request.headers.get('content-type')?.includes('json')) return new URLSearchParams(text);
@@ -80,7 +80,7 @@ function isOn(query: URLSearchParams, name: string): boolean {
   return value === 'true';
 }
 
-/** One that is a URL and nothing more in the body, with what to do instead. */
+/** A parameter was sent in the body only; the error has the right URL. */
 class OnlyInBody extends FaucetError {
   readonly help: string;
   constructor(url: string) {
@@ -103,7 +103,7 @@ function bitcoinSize(query: URLSearchParams): BitcoinSize {
   return large ? 'large' : xlarge ? 'xlarge' : 'usual';
 }
 
-/** What goes wrong, as clients of these routes know it. */
+/** Form of the faucets' errors. */
 const faucetErrors: ErrorShape = {
   ...bareErrors,
   schema: Type.Object(
@@ -123,7 +123,7 @@ const faucetErrors: ErrorShape = {
   failed: { ...bareErrors.failed, success: false },
 };
 
-/** Reads what the declarations only describe: clients send the same in several forms. */
+/** Parses the parameters, which the declarations only describe: clients send them in several forms. */
 async function asked({ request, clientAddress }: { request: Request; clientAddress: () => string }): Promise<Asked> {
   const forwarded = request.headers.get('x-forwarded-for')?.split(',')[0]?.trim() ?? '';
   return {
@@ -134,7 +134,7 @@ async function asked({ request, clientAddress }: { request: Request; clientAddre
   };
 }
 
-/** What all routes of the faucets have in common. */
+/** Declaration that all routes of the faucets share. */
 const family = {
   tag: 'Faucets',
   errors: faucetErrors,

@@ -52,15 +52,15 @@ interface Query {
   until_block?: Until;
 }
 
-/** What a 404 of such a route means. */
+/** Description of the 404 of such a route. */
 export const NO_BLOCK = 'Block not found: no block has the hash in `until_block`';
 
-/** Greater than any: what is up to it is up to the tip. */
+/** Greater than any height: the tip. */
 const TIP = Number.MAX_SAFE_INTEGER;
 
 /**
- * The height of the last block that counts. That of an orphaned block will do.
- * @throws ApiError for parameters that exclude each other, and for a hash that no block has
+ * The height of the last block that counts, which may be an orphan.
+ * @throws ApiError for parameters that exclude each other, and for an unknown hash
  */
 export async function untilHeight(read: Reader, { unanchored, until_block: until = null }: Query): Promise<number> {
   if (until === null) return TIP;
@@ -74,7 +74,7 @@ export async function untilHeight(read: Reader, { unanchored, until_block: until
   return block.height;
 }
 
-/** The blocks that a list is of. @throws as {@link untilHeight} */
+/** The heights that a list covers. @throws as {@link untilHeight} */
 export async function heightsOf(read: Reader, query: Query): Promise<Heights> {
   const { height = 0, until_block: until = null } = query;
   if (height === 0) return { first: 0, last: await untilHeight(read, query) };

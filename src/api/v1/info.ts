@@ -1,9 +1,9 @@
-/** What each network aims at. */
+/** Target block times of the networks. */
 import { Type } from '@sinclair/typebox';
 import { chainTip } from '../../http/etag.ts';
 import { route } from '../../http/route.ts';
 
-/** Seconds from one Bitcoin block to the next, as v1 always gave them. */
+/** Seconds between Bitcoin blocks, as v1 has always returned them. */
 const targets = { mainnet: { target_block_time: 600 }, testnet: { target_block_time: 120 } } as const;
 
 const NetworkName = Type.Union([Type.Literal('mainnet'), Type.Literal('testnet')], { description: 'Network' });
@@ -15,7 +15,7 @@ const Target = Type.Object(
   { $id: 'TargetBlockTime' },
 );
 
-/** What is measured is to be used instead. */
+/** The replacement returns measured times. */
 const family = { tag: 'Info', deprecated: { replacement: '/extended/v2/blocks/average-times' }, etag: chainTip };
 
 export const info = [

@@ -25,7 +25,7 @@ const Percentiles = Type.Object(
   { $id: 'Percentiles' },
 );
 
-/** Percentiles lie between two values where none is at their place; null where nothing of the type waits. */
+/** Percentiles are interpolated between two values; null if no transaction of the type is pending. */
 const MempoolStats = Type.Object(
   {
     tx_type_counts: Type.Object(ByType(Type.Integer())),
@@ -36,7 +36,7 @@ const MempoolStats = Type.Object(
   { $id: 'MempoolStatistics' },
 );
 
-/** @param ascending at least one value */
+/** An interpolated percentile. @param ascending at least one value */
 function percentile(ascending: readonly number[], percent: number): number {
   const place = (percent / 100) * (ascending.length - 1);
   const below = ascending[Math.floor(place)] ?? 0;
@@ -61,7 +61,7 @@ function byType<T>(of: (type: (typeof countedTypes)[number]) => T) {
   };
 }
 
-/** @param nextHeight of the block that may hold them */
+/** Statistics of pending transactions. @param nextHeight height of the next block */
 function mempoolStats(pending: readonly PendingFeeAndSize[], nextHeight: number): Static<typeof MempoolStats> {
   const of = (type: (typeof countedTypes)[number]) => pending.filter((one) => one.type === type);
   return {
@@ -134,7 +134,7 @@ export const mempool = [
   }),
 ];
 
-/** micro-STX for each byte: what v1 has answered for every transaction, whatever the state of the mempool. */
+/** micro-STX per byte: the constant that v1 has always returned. */
 const FEE_RATE = 400;
 
 /** The fee that v1 estimates. */

@@ -1,4 +1,4 @@
-/** What an id is of. */
+/** Search by id. */
 import { type Static, Type } from '@sinclair/typebox';
 import { isPrincipal, splitPrincipal } from '../../codec/address.ts';
 import { fromHex, toHex } from '../../codec/hex.ts';
@@ -140,7 +140,7 @@ type Pending = Extract<FoundInForks, { mined: false }>['transaction'];
 const pendingMetadata = async (read: Reader, of: Pending) =>
   mempoolTransaction(of, { declarations: await declarationsFor(read, [of]) });
 
-/** The deployment that was mined, else one that waits, else an orphaned one. */
+/** The canonical deployment, else a pending one, else an orphaned one. */
 async function byContract(read: Reader, contractId: string, withMetadata: boolean): Promise<Found | undefined> {
   const deployment = (await read.contracts.deployment(contractId)) ?? (await read.contracts.anyDeployment(contractId));
   const found = deployment && (await read.transactions.findInForks(deployment.txId, NO_EVENTS, false));

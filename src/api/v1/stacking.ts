@@ -168,7 +168,7 @@ const EVENTS = { maximum: 200, default: 96 };
 const DELEGATIONS = { maximum: 200, default: 100 };
 const height = (description: string) => Type.Integer({ minimum: 1, description, examples: example('block_height') });
 
-/** The contracts are a part of the path: of any other word there, there is no route. */
+/** The contract's name is a segment of the path; any other name is answered like a path without a route. */
 function ofContract(url: string): null {
   if (pathSegment(url, 3).startsWith('pox')) return null;
   throw new UnknownRouteError({ method: 'GET', url });
@@ -176,7 +176,7 @@ function ofContract(url: string): null {
 
 const UNKNOWN_TRANSACTION = 'could not find transaction by ID';
 
-/** Events that aren't paged. */
+/** A list without pages. */
 const StackingEvents = listOf(Type.Object({}, { $id: 'Results' }), StackingEvent);
 
 export const stacking = [
@@ -255,7 +255,7 @@ export const stacking = [
   }),
 ];
 
-/** The paths these routes once had: `/extended/v1/pox4_events/…`. */
+/** Redirects from the former paths: `/extended/v1/pox4_events/…`. */
 const redirectFrom = (path: string, locationOf: (target: string) => string): Route =>
   route({
     path,
@@ -269,7 +269,7 @@ const redirectFrom = (path: string, locationOf: (target: string) => string): Rou
     handle: ({ target }) => new Redirect(locationOf(target)),
   });
 
-/** Paths of before stacking had one list for each version. */
+/** Redirects from paths of the time when stacking had one list for each version. */
 export const stackingRedirects: readonly Route[] = Object.keys(versions).flatMap((name) => {
   const former = `/extended/v1/${name}_events`;
   const now = `/extended/v1/${name}`;

@@ -48,10 +48,10 @@ const LegacyStxSupply = Type.Object(
   { $id: 'LegacyStxSupply' },
 );
 
-/** Amounts of STX as people read them. */
+/** Amounts of STX as text. */
 
 const DECIMALS = 6;
-/** micro-STX that there will be in 2050, as it was announced. */
+/** Announced supply in the year 2050, in micro-STX. */
 const YEAR_2050 = '2318000000000000';
 
 /** STX with six decimals. @param microStx decimal */
@@ -63,10 +63,10 @@ export function stxText(microStx: string): string {
 
 const grouped = (stx: string): string => stx.replace(/\B(?=(\d{3})+\.)/g, ',');
 
-/** All STX are unlocked since the grants of genesis have vested. */
+/** Unlocked share in percent: all STX, since the genesis grants have vested. */
 const unlockedPercent = (microStx: string): string => (microStx === '0' ? '0.00' : '100.00');
 
-/** @param microStx the supply, decimal. @param height of the block after which it was that */
+/** The supply in v1's form. @param microStx the supply, decimal @param height of the block after which it is the supply */
 function stxSupply(microStx: string, height: number) {
   const stx = stxText(microStx);
   return {
@@ -113,7 +113,7 @@ const query = {
   }),
 };
 
-/** The supply after a block, which may be one that is yet to come. */
+/** The supply after a block, also after the block that follows the tip. */
 async function supplyAt(read: Reader, height: number | undefined, unanchored: boolean) {
   if (height !== undefined) return { supply: await read.tokens.stxSupplyAt(height), height };
   const tip = (await read.chain.tip())?.height ?? 0;

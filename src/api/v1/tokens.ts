@@ -1,4 +1,4 @@
-/** Tokens of v1: holders, and what became of non-fungible ones. */
+/** Tokens of v1: holders, and the history of non-fungible tokens. */
 import { type Static, type TProperties, Type } from '@sinclair/typebox';
 import { decodeClarity } from '../../codec/clarity.ts';
 import { fromHex, toHex } from '../../codec/hex.ts';
@@ -26,7 +26,7 @@ const Holders = Type.Object(
   { $id: 'HolderListV1' },
 );
 
-/** An item that names its transaction, or holds it where that is asked for. */
+/** Schema of an item with its transaction's id, or, on request, its transaction. */
 const ofTransaction = <P extends TProperties>($id: string, item: P) =>
   Type.Union(
     [
@@ -61,13 +61,13 @@ const holders = (query: { limit: number; offset: number }, page: HolderPage): St
   ...offsetPage(query, page, ({ principal, balance }) => ({ address: principal, balance })),
 });
 
-/** The transaction where there is one, else its id. */
+/** The transaction if it was read, else its id. */
 const transactionOf = (
   { txId, transaction: of }: { txId: Uint8Array; transaction: TransactionDetail | null },
   declarations: Declarations,
 ) => (of === null ? { tx_id: toHex(txId) } : { tx: transaction(of, { declarations }) });
 
-/** An instance that a principal holds, with the transaction that brought it, or that one's id alone. */
+/** An instance that a principal holds, with the transaction in which it received it, or its id. */
 const nftHolding = (of: StoredNftHolding, declarations: Declarations): Static<typeof NftHolding> => ({
   asset_identifier: of.asset,
   value: clarity(of.value),
@@ -77,7 +77,7 @@ const nftHolding = (of: StoredNftHolding, declarations: Declarations): Static<ty
 
 const recipientOf = ({ recipient }: NftEvent['event']) => (recipient === null ? {} : { recipient });
 
-/** A mint, transfer or burn of an instance, with its transaction or that one's id alone. */
+/** A mint, transfer or burn of an instance, with its transaction or its id. */
 const nftHistoryEvent = (of: NftEvent, declarations: Declarations): Static<typeof NftHistoryEvent> => ({
   sender: of.event.sender,
   ...recipientOf(of.event),
@@ -86,7 +86,7 @@ const nftHistoryEvent = (of: NftEvent, declarations: Declarations): Static<typeo
   ...transactionOf(of, declarations),
 });
 
-/** The mint of an instance, with its transaction or that one's id alone. */
+/** The mint of an instance, with its transaction or its id. */
 const nftMint = (of: NftEvent, declarations: Declarations): Static<typeof NftMint> => ({
   ...recipientOf(of.event),
   event_index: of.event.index,

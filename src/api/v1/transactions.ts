@@ -1,4 +1,4 @@
-/** Transactions of v1: all of them filtered, one, several, its bytes, and the events of several. */
+/** Transactions of v1: filtered lists, one, several, raw bytes, and events. */
 import { Type } from '@sinclair/typebox';
 import { toHex } from '../../codec/hex.ts';
 import { ApiError, notFound } from '../../http/errors.ts';
@@ -48,7 +48,7 @@ async function serialized(read: Reader, found: FoundInForks, withoutArguments: b
 
 const spelledTxId = spelling(TxId);
 
-/** Where transactions by their id are in the answer of `tx/multiple`. */
+/** Order of transactions in the answer of `tx/multiple`: mined, then pending or dropped, then unknown. */
 const rank = (found: FoundInForks | undefined): number => (found === undefined ? 2 : found.mined ? 0 : 1);
 
 export const transactions = [
@@ -109,7 +109,7 @@ export const transactions = [
         sender: query.from_address ?? null,
         recipient: query.to_address ?? null,
         contract: query.contract_id ?? null,
-        // An empty name is none, as clients send it from empty forms.
+        // An empty name means no filter: clients send it from empty forms.
         functionName: query.function_name || null,
         nonce: query.nonce ?? null,
         since: query.start_time ?? null,
@@ -193,7 +193,7 @@ export const transactions = [
     tag,
     deprecated: {
       replacement: '/v3/transaction/{digits}',
-      // The node takes ids in lower case and without 0x alone.
+      // The node accepts ids in lower case and without 0x only.
       parts: { digits: (sent) => spelledTxId(sent('tx_id') ?? '')?.slice(2) ?? null },
     },
     moved: prefixed(4, { shape: HASH_DIGITS, withQuery: false }),
@@ -223,10 +223,10 @@ const types = [
   'fungible_token_asset',
   'non_fungible_token_asset',
 ] as const;
-/** What is returned where no type is asked for: events that only a newer node knows, too. */
+/** Default types: all, also events of kinds that only a newer node knows. */
 const everyKind: readonly Event['kind'][] = [...Object.values(kinds), 'unknown'];
 
-/** Events of v1: of a transaction, or of all that name an address. */
+/** Events of v1: of a transaction, or of an address. */
 export const transactionEvents = [
   route({
     path: '/extended/v1/tx/events',

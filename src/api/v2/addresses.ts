@@ -34,10 +34,10 @@ const tag = 'Addresses';
 const params = { principal: Principal };
 const balancesOfV3 = '/extended/v3/principals/{principal}/balances';
 
-/** Greater than any height. */
+/** Greater than any height: the tip. */
 const TIP = Number.MAX_SAFE_INTEGER;
 
-/** What an address has now. */
+/** Balances of an address. */
 export const addressBalancesV2 = [
   route({
     path: '/extended/v2/addresses/{principal}/balances/stx',
@@ -97,7 +97,7 @@ export const addressBalancesV2 = [
 const UNKNOWN = 'Transaction not found';
 const transactionsOfV3 = '/extended/v3/principals/{principal}/transactions';
 
-/** Unlike those of other routes these are not held against their checksum: a mistyped one has no transactions. */
+/** Unlike other routes, these don't check the checksum: a mistyped address has no transactions. */
 const transactionParams = {
   principal: Type.String({
     pattern: '^[0123456789ABCDEFGHJKMNPQRSTVWXYZ]{28,41}(\\.[a-zA-Z][a-zA-Z0-9_-]{0,39})?$',
@@ -121,7 +121,7 @@ function transactionKey(text: string): TransactionKey {
   return { indexBlockHash: fromHex(hash), microblockSequence: number(sequence), txIndex: number(txIndex) };
 }
 
-/** Transactions of an address, and what they moved of its assets. */
+/** Transactions of an address, and its asset events in them. */
 export const addressTransactionsV2 = [
   route({
     path: '/extended/v2/addresses/{principal}/transactions',
@@ -158,7 +158,7 @@ export const addressTransactionsV2 = [
     handle: async ({ params: { principal, tx_id }, query, read }) => {
       const found = await read.addresses.eventsOfTransaction(principal, tx_id, query.limit, query.offset);
       if (found !== undefined) return offsetPage(query, found, addressTransactionEvent);
-      // One that an orphaned block held moved nothing.
+      // A transaction of an orphaned block moved nothing.
       const orphan = await read.transactions.findInForks(tx_id, { limit: 0, offset: 0 }, false);
       if (orphan?.mined !== true) throw notFound(UNKNOWN);
       return offsetPage(query, { items: [], total: 0 }, addressTransactionEvent);

@@ -120,7 +120,7 @@ export const blocks = (now: () => number): Route[] => [
     description: 'Returns the mean number of seconds between blocks over the last hour, day, week and month.',
     tag,
     response: AverageTimes,
-    // A window moves on with the clock.
+    // The windows move with the clock.
     etag: null,
     handle: async ({ read }) => {
       const seconds = Math.floor(now() / 1000);

@@ -29,14 +29,14 @@ const Fees = Type.Object(
 
 const TYPES = ['token_transfer', 'contract_call', 'smart_contract'] as const;
 
-/** The nearest integer, and of two as near the even one. Neither is negative. */
+/** Rounds a quotient half to even. Neither argument is negative. */
 function roundedQuotient(dividend: bigint, divisor: bigint): bigint {
   const [quotient, twice] = [dividend / divisor, (dividend % divisor) * 2n];
   const up = twice > divisor || (twice === divisor && quotient % 2n === 1n);
   return up ? quotient + 1n : quotient;
 }
 
-/** The fee at a place of the list that has each fee as often as it is offered. @param fees ascending */
+/** The fee at an index of the list that has each fee as often as it is offered. @param fees ascending */
 function feeAt(fees: readonly OfferedFee[], place: number): bigint {
   let behind = 0;
   for (const { fee, transactions } of fees) {
@@ -46,7 +46,7 @@ function feeAt(fees: readonly OfferedFee[], place: number): bigint {
   return 0n;
 }
 
-/** The fee at a percentile, in micro-STX: in proportion between two fees where the percentile lies between them. */
+/** The fee at a percentile, in micro-STX, interpolated between two fees. */
 function percentile(fees: readonly OfferedFee[], count: number, percent: number) {
   const hundredths = percent * Math.max(0, count - 1);
   const place = Math.floor(hundredths / 100);
@@ -67,8 +67,8 @@ function priorities(offered: readonly OfferedFee[]) {
 }
 
 /**
- * Fees to choose from, in micro-STX: percentiles 25, 50, 75 and 95 of what pending transactions offer, over all types and for
- * each type.
+ * Fee levels in micro-STX: percentiles 25, 50, 75 and 95 of the fees of pending transactions, over all types and for each
+ * type.
  */
 export function fees(offered: readonly OfferedFee[]): Static<typeof Fees> {
   const serialized: Static<typeof Fees> = { all: priorities(offered) };

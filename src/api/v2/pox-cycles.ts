@@ -1,4 +1,4 @@
-/** Reward cycles with their signers and stackers, and what Bitcoin transactions paid. */
+/** Reward cycles with their signers and stackers, and rewards paid by Bitcoin transactions. */
 import { type Static, Type } from '@sinclair/typebox';
 import { fromHex, toHex } from '../../codec/hex.ts';
 import { notFound } from '../../http/errors.ts';

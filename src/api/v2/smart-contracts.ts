@@ -1,4 +1,4 @@
-/** Deployment statuses of contracts, and what they logged. */
+/** Deployment statuses and logs of contracts. */
 import { type Static, Type } from '@sinclair/typebox';
 import { toHex } from '../../codec/hex.ts';
 import { chainTip, mempool } from '../../http/etag.ts';
@@ -41,7 +41,7 @@ const ContractStatuses = Type.Unsafe<Record<string, Static<typeof ContractStatus
   Type.Object({}, { $id: 'ContractStatuses', additionalProperties: ContractStatus }),
 );
 
-/** What became of a contract's deployment. */
+/** The status of a contract's deployment. */
 function contractStatus(contractId: string, found: Deployment | undefined): Static<typeof ContractStatuses>[string] {
   if (found === undefined) return { found: false };
   const { status, txId } = found;
@@ -51,7 +51,7 @@ function contractStatus(contractId: string, found: Deployment | undefined): Stat
 
 const tag = 'Smart contracts';
 
-/** An address alone is a name that no contract has. */
+/** A contract identifier. An address without a name is answered like an unknown contract. */
 const ContractId = Type.String({
   pattern: '^[0123456789ABCDEFGHJKMNPQRSTVWXYZ]{28,41}(\\.[a-zA-Z][a-zA-Z0-9_-]{0,39})?$',
   examples: example('contract_id'),

@@ -1,4 +1,4 @@
-/** What principals have and did: balances, nonces, transactions and what these changed. */
+/** Principals: balances, nonces, transactions and balance changes. */
 import { type Static, Type } from '@sinclair/typebox';
 import { exactNumber } from '../../base/json.ts';
 import { toHex } from '../../codec/hex.ts';
@@ -107,7 +107,7 @@ const lock = (locked: NonNullable<StoredStxBalance['locked']>) => ({
   burn_unlock_height: locked.unlockHeight,
 });
 
-/** Nonces of an address; a nonce beyond 2^53 keeps every digit. */
+/** Nonces of an address. A nonce above 2^53 keeps all digits. */
 export const nonces = (of: StoredNonces): Static<typeof Nonces> => ({
   next_nonce: exactNumber(of.next),
   last_confirmed_nonce: of.lastConfirmed === null ? null : exactNumber(of.lastConfirmed),
@@ -124,13 +124,13 @@ const change = ({ sent, received }: { sent: bigint; received: bigint }) => ({
   net: String(received - sent),
 });
 
-/** What a transaction did to one asset of a principal. */
+/** The change of one asset of a principal by a transaction. */
 export const balanceChange = ({ asset, ...of }: StoredBalanceChange): Static<typeof BalanceChange> => ({
   asset,
   balance_change: change(of),
 });
 
-/** What a transaction did to one asset of a principal, with the transaction's id. */
+/** The change of one asset of a principal by a transaction, with the transaction's id. */
 export const transactionBalanceChange = (of: StoredBalanceChange): Static<typeof TransactionBalanceChange> => ({
   tx_id: toHex(of.txId),
   ...balanceChange(of),
@@ -198,7 +198,7 @@ export const principals = [
   }),
 ];
 
-/** What a principal has. */
+/** Balances of a principal. */
 export const balances = [
   route({
     path: '/extended/v3/principals/{principal}/balances/stx',
@@ -259,11 +259,11 @@ export const balances = [
   }),
 ];
 
-/** The list's name for cursors: equal for the same transactions in any order, however often each is given. */
+/** The list's name for cursors, which doesn't depend on the order or repetition of ids. */
 const listOf = (principal: string, txIds: readonly Uint8Array[]) =>
   `balance-changes ${principal} ${[...new Set(txIds.map(toHex))].sort().join(' ')}`;
 
-/** What transactions did to a principal's assets: nothing, where one is unknown or doesn't concern the principal. */
+/** Balance changes of a principal; empty for transactions that are unknown or don't involve the principal. */
 export const balanceChanges = [
   route({
     path: '/extended/v3/principals/{principal}/transactions/{tx_id}/balance-changes',

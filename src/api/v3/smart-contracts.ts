@@ -24,7 +24,7 @@ const SmartContract = Type.Object(
 
 /**
  * A contract with the transaction that deployed it.
- * @param include names of members that are returned only when asked for
+ * @param include names of large members to return
  */
 export const smartContract = (
   contract: StoredSmartContract,

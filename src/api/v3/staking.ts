@@ -1,4 +1,4 @@
-/** Staking by pox-5: bonds, what principals have in them, and signers. */
+/** Staking by pox-5: bonds, positions in bonds, and signers. */
 import { type Static, Type } from '@sinclair/typebox';
 import { toHex } from '../../codec/hex.ts';
 import { notFound } from '../../http/errors.ts';
@@ -203,7 +203,7 @@ const bondDetail = (of: StoredBondDetail, burnHeight: number): Static<typeof Bon
   transaction: madeBy(of.madeBy),
 });
 
-/** How many satoshis a staker may put into a bond. */
+/** Maximum amount in satoshis that a staker may register for a bond. */
 const bondAllowance = ({ staker, sats }: StoredBondAllowance): Static<typeof BondAllowance> => ({
   staker,
   max_sats: sats,
@@ -221,7 +221,7 @@ const bondRegistration = (of: StoredBondRegistration): Static<typeof BondRegistr
   type: of.outputs === null ? 'l2' : 'l1',
 });
 
-/** A staker's registration for a bond, with what secures it. */
+/** A staker's registration for a bond, with its collateral. */
 function bondRegistrationDetail(of: StoredBondRegistration): Static<typeof BondRegistrationDetail> {
   if (of.outputs === null) return { ...registration(of), type: 'l2', l2_lockup: { tx_id: toHex(of.txId) } };
   const transactions = of.outputs.map(({ txId, index }) => ({ tx_id: toHex(txId), output_index: index }));
@@ -236,7 +236,7 @@ const rewards = ({ accrued, claimed }: StoredRewards) => ({
   },
 });
 
-/** What a principal stakes: STX and bonds. */
+/** A principal's stake in STX and bonds. */
 const principalStaking = ({ stx, bonds }: StakingSummary): Static<typeof PrincipalStaking> => ({
   stx: { locked: stx.locked.toString(), rewards: rewards(stx.rewards) },
   bonds: {
@@ -302,7 +302,7 @@ const stakingSignerDetail = (of: StoredStakingSignerDetail): Static<typeof Staki
   transaction: madeBy(of.madeBy),
 });
 
-/** A principal that stakes with a signer, and what it stakes: STX, BTC or both. */
+/** A principal that stakes with a signer, and its stake: STX, BTC or both. */
 const signerStaker = ({ staker, stx, btc }: StoredSignerStaker): Static<typeof SignerStaker> => ({
   staker,
   types: [...(stx ? ['stx' as const] : []), ...(btc ? ['btc' as const] : [])],

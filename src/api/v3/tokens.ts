@@ -1,4 +1,4 @@
-/** Tokens: who has how much of what. */
+/** Tokens: supplies, holders and history. */
 import { type Static, Type } from '@sinclair/typebox';
 import { toHex } from '../../codec/hex.ts';
 import { chainTip } from '../../http/etag.ts';
@@ -42,7 +42,7 @@ const holder = ({ principal, balance }: StoredHolder): Static<typeof Holder> => 
 
 const tag = 'Tokens';
 
-/** What the schedules of emission come to by then, in micro-STX. */
+/** Supply in the year 2050 by the emission schedule, in micro-STX. */
 const STX_IN_2050 = '2318000000000000';
 
 export const tokens = [

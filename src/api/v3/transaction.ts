@@ -1,4 +1,4 @@
-/** Transactions as v3 shows them, mined and pending, in lists and alone, and where in the chain something is. */
+/** Transactions as v3 returns them: mined and pending, in lists and alone; and positions on the chain. */
 import { type Static, type TProperties, Type } from '@sinclair/typebox';
 import { memoizeByObject } from '../../base/cache.ts';
 import type { Signer } from '../../chain/block.ts';
@@ -110,7 +110,7 @@ const Coinbase = Type.Object(
   { $id: 'Coinbase' },
 );
 
-/** Whatever a transaction's body is shown as, the members it shares with others are the same. */
+/** Schema of a token transfer. @param shared members that all types of transactions have */
 const transferOf = <T extends TProperties>(shared: T) =>
   Type.Object({ ...shared, type: Type.Literal('token_transfer'), token_transfer: transfer });
 const bare = <T extends TProperties, const W extends string>(shared: T, type: W) =>
@@ -201,7 +201,7 @@ const FullPending = Type.Union(
   { $id: 'MempoolTransaction' },
 );
 
-/** A transaction alone. A mined one without the parts that must be asked for is cached as text. */
+/** A single transaction. Mined ones are cached as text, without the parts that are returned only on request. */
 export const FoundTransaction = Type.Union([MaybeWritten(FullTransaction), FullPending], { $id: 'FoundTransaction' });
 
 /** A transaction of a block as lists return it. */
@@ -209,7 +209,7 @@ export function transactionSummary(transaction: StoredTransactionSummary): Stati
   return { ...minedMembers(transaction), ...summaryBody(transaction.payload) };
 }
 
-/** Makes the same as {@link transactionSummary}, once for each transaction that the store keeps. */
+/** Serializes {@link transactionSummary}, once for each cached transaction. */
 export const listedTransaction = memoizeByObject((of: Parameters<typeof transactionSummary>[0]) =>
   written(transactionSummary(of)),
 );
@@ -219,7 +219,7 @@ export function pendingSummary(transaction: PendingTransaction): Static<typeof P
   return { ...pendingMembers(transaction), ...pendingBody(transaction.payload) };
 }
 
-/** What precedes the type and body of a mined transaction. */
+/** The members of a mined transaction before its type and body. */
 function minedMembers(transaction: StoredTransactionSummary) {
   const { burnBlock } = transaction;
   return {
@@ -230,7 +230,7 @@ function minedMembers(transaction: StoredTransactionSummary) {
   };
 }
 
-/** What precedes the type and body of a pending or dropped transaction. */
+/** The members of a pending or dropped transaction before its type and body. */
 function pendingMembers(transaction: PendingTransaction) {
   return {
     ...accountMembers(transaction),
@@ -263,7 +263,7 @@ function summaryBody(payload: SummaryPayload) {
   }
 }
 
-/** What the node makes for itself shows no body while it waits. */
+/** The body of a pending transaction; types that only the node makes have none. */
 function pendingBody(payload: SummaryPayload) {
   switch (payload.type) {
     case 'coinbase':
@@ -296,17 +296,17 @@ function userBody(payload: Exclude<SummaryPayload, { type: 'coinbase' | 'tenure_
   }
 }
 
-/** The parts too large to be shown unasked. One that doesn't apply to a transaction is ignored. */
+/** Large parts that are returned only on request. A part that a transaction doesn't have is ignored. */
 export const includable = ['function_args', 'source_code', 'post_conditions', 'result'] as const;
 type Include = readonly (typeof includable)[number][];
 
-/** A transaction with all its members. @param include names of members that are returned only when asked for */
+/** A transaction with all its members. @param include names of large members to return */
 export function fullTransaction(found: StoredFoundTransaction, include: Include) {
   if (!found.mined) return pendingPart(found.transaction, include);
   return include.length === 0 ? minedAlone(found.transaction) : mined(found.transaction, include);
 }
 
-/** A mined transaction without the parts that must be asked for. */
+/** A mined transaction without the large parts. */
 const minedAlone = memoizeByObject((transaction: TransactionDetail) => written(mined(transaction, [])));
 
 function mined(transaction: TransactionDetail, include: Include): Static<typeof FullTransaction> {
@@ -350,8 +350,8 @@ function minedBody({ payload, raw, functionArgs }: TransactionDetail, include: I
 type UserBody = Exclude<ReturnType<typeof summaryBody>, { type: 'coinbase' | 'tenure_change' }>;
 
 /**
- * What a user asked for, with what only the raw transaction holds.
- * @param functionArgs null where they are in the raw transaction
+ * The body of a user's transaction, with the parts that only the raw transaction has.
+ * @param functionArgs null if they must be read from the raw transaction
  */
 function userBodyWithParts(body: UserBody, raw: Uint8Array, functionArgs: Uint8Array | null, include: Include) {
   switch (body.type) {

@@ -1,4 +1,4 @@
-/** Routes of transactions: of the chain, a block and the mempool, one alone, and the events of one. */
+/** Routes of transactions: lists of the chain, a block and the mempool, a single one, and its events. */
 import { type Static, type TProperties, Type } from '@sinclair/typebox';
 import { toHex } from '../../codec/hex.ts';
 import { notFound } from '../../http/errors.ts';
@@ -113,7 +113,7 @@ export function transactionEvent(event: StoredTransactionEvent): SerializedEvent
 
 type Movement = Extract<StoredTransactionEvent, { action: unknown }>;
 
-/** What moved, between the sides that its action has. */
+/** The moved asset, with the sender and recipient that the action has. */
 function moved<M, T>({ action, sender, recipient }: Movement, what: M, transferOnly: T) {
   switch (action) {
     case 'transfer':
@@ -190,7 +190,7 @@ export const transactions = [
 
 const UNKNOWN_BLOCK = 'Block not found';
 
-/** The list's name for cursors, by the id that was asked for. */
+/** The list's name for cursors, by the block's id in the request. */
 const listOf = (id: BlockId) =>
   `block-transactions ${id === 'latest' ? id : 'height' in id ? id.height : toHex(id.hash)}`;
 
@@ -253,7 +253,7 @@ export const mempool = [
     response: CursorPage(PendingSummary),
     etag: mempoolTag,
     handle: async ({ query: { type, limit, cursor }, read }) => {
-      // A cursor leads through the list of its type alone.
+      // A cursor is valid for the list of its type only.
       const list = `${LIST_OF_TYPE} ${type}`;
       return cursorPage(list, limit, await read.mempool.ofType(type, limit, pageCursor(list, cursor)), pendingSummary);
     },

@@ -1,4 +1,4 @@
-/** Events that moved tokens, one an item. */
+/** Token transfers, mints and burns; each item is an event. */
 import { type Static, Type } from '@sinclair/typebox';
 import { toHex } from '../../codec/hex.ts';
 import { memos, principal as principalTag } from '../../http/etag.ts';
@@ -54,7 +54,7 @@ export const nftMove = (move: Move): Static<typeof NftMove> => ({ ...sides(move)
 
 const tag = 'Principals';
 
-/** What the document says of either direction. */
+/** OpenAPI texts of the two directions. */
 const stxTexts = {
   inbound: {
     operationId: 'getPrincipalStxInbound',

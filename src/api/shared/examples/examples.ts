@@ -1,6 +1,6 @@
 /**
- * What the document shows of the simulated chain. The files of values and of answers beside this one are written by
- * `bun test/support/generate/examples.ts`.
+ * Examples of the OpenAPI document, from the simulated chain. `bun test/support/generate/examples.ts` writes values.json and
+ * answers.json.
  */
 import values from './values.json' with { type: 'json' };
 
