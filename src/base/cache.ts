@@ -1,6 +1,7 @@
 /**
- * Values in memory that would cost to make again: {@link lazy} for one, {@link memoize} for those of texts,
- * {@link memoizeByObject} for those of objects, and {@link lruCache} where the caller makes them.
+ * Values in memory that are expensive to compute again: {@link lazy} for a single value, {@link memoize} and
+ * {@link memoizeByObject} for results of a function of a text or an object, {@link lruCache} for values that the caller
+ * computes.
  */
 
 /** A function without parameters that computes once. */
@@ -10,7 +11,7 @@ export interface Lazy<Value> {
   clear(): void;
 }
 
-/** Computes a value at its first use: much of what a process names at its start is never asked for. */
+/** Computes a value at its first use, since many values that a process declares at its start are never used. */
 export function lazy<Value>(compute: () => Value): Lazy<Value> {
   let computed: { value: Value } | null = null;
   const value = (): Value => {
@@ -23,13 +24,13 @@ export function lazy<Value>(compute: () => Value): Lazy<Value> {
   return Object.assign(value, { clear });
 }
 
-/** A pure function of a text that keeps its last results. */
+/** A pure function of a text that caches its last results. */
 interface Memo<Value> {
   (key: string): Value;
   clear(): void;
 }
 
-/** @param capacity results that are cached at most; all of them where the caller is short-lived */
+/** Caches results of a pure function of a text. @param capacity maximum number of results; unlimited for short-lived callers */
 export function memoize<Value>(compute: (key: string) => Value, capacity = Number.POSITIVE_INFINITY): Memo<Value> {
   const results = lruCache<string, { value: Value }>(capacity);
   const value = (key: string): Value => {
@@ -42,7 +43,7 @@ export function memoize<Value>(compute: (key: string) => Value, capacity = Numbe
   return Object.assign(value, { clear: results.clear });
 }
 
-/** A pure function of an object that keeps each result for as long as somebody has the object. */
+/** Caches results of a pure function of an object, each until its object is garbage-collected. */
 export function memoizeByObject<Key extends object, Value>(compute: (of: Key) => Value): (of: Key) => Value {
   const results = new WeakMap<Key, { value: Value }>();
   return (of) => {
@@ -56,12 +57,12 @@ export function memoizeByObject<Key extends object, Value>(compute: (of: Key) =>
 }
 
 /**
- * A cache that evicts what was least recently used, by two generations: when the younger one has half of the capacity, the
- * older one is dropped, so that nothing is to be done for each value that goes.
+ * A cache that evicts the least recently used values, approximately: it has two generations, and when the younger one has
+ * half of the capacity, the older one is dropped as a whole. So single values need no bookkeeping.
  */
 export interface LruCache<Key, Value> {
   get(key: Key): Value | undefined;
-  /** @param size what the value takes, in the unit of the capacity */
+  /** Caches a value. @param size of the value, in the unit of the capacity */
   set(key: Key, value: Value, size: number): void;
   clear(): void;
 }
@@ -71,7 +72,7 @@ interface Cached<Value> {
   size: number;
 }
 
-/** @param capacity sum of sizes; 0 for a cache that stays empty */
+/** Makes an empty cache. @param capacity maximum sum of sizes; 0 for a cache that stays empty */
 export function lruCache<Key, Value>(capacity: number): LruCache<Key, Value> {
   let older = new Map<Key, Cached<Value>>();
   let younger = new Map<Key, Cached<Value>>();

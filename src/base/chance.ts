@@ -1,4 +1,4 @@
-/** Random numbers: the system's in production, a test's own in tests. */
+/** Random numbers: the system's in production, the test's in tests. */
 
 export interface Chance {
   /** A number from 0 (included) to 1 (excluded). */

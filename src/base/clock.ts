@@ -1,9 +1,9 @@
-/** Time: the system's clock in production, one that the test moves in tests. */
+/** Time: the system's clock in production, a clock that the test moves in tests. */
 import { setImmediate as turn } from 'node:timers/promises';
 
 /**
- * Calls a function at an interval, in milliseconds. The timer keeps no process alive.
- * @returns a function that ends it
+ * Calls a function at an interval, in milliseconds. The timer doesn't keep the process alive.
+ * @returns a function that ends the timer
  */
 export type Every = (milliseconds: number, call: () => void) => () => void;
 

@@ -6,7 +6,7 @@ export const EXIT = {
   operator: 1,
   /** A check found something. */
   found: 2,
-  /** Starting again may help. */
+  /** The error may be temporary: repeating the command may help. */
   again: 75,
   /** Stopped by a signal before it was done. */
   interrupted: 130,
@@ -26,20 +26,20 @@ export class OperatorError extends Error {
   }
 }
 
-/** An error that may be gone when the command is run again. */
+/** A temporary error: repeating the command may help. */
 export class PassingError extends OperatorError {
   override readonly name = 'PassingError';
   override readonly exitCode = EXIT.again;
 }
 
-/** A disk has no room. A command ends; a server is started again, until somebody made room. */
+/** The disk is full. A command ends; a server is restarted until there is space. */
 export class DiskFullError extends OperatorError {
   override readonly name = 'DiskFullError';
 }
 
-/** Whether the system gave an error this code, such as `ENOENT`. */
+/** Whether a system error has this code, such as `ENOENT`. */
 export const hasCode = (error: unknown, code: string): boolean =>
   error instanceof Error && 'code' in error && error.code === code;
 
-/** The text that clients get for an unexpected error, whose cause may contain what they must not see. */
+/** The text that clients get for an unexpected error. Its cause is logged only, since it may contain secrets. */
 export const UNEXPECTED = 'Unexpected error; the log has its cause';

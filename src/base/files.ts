@@ -1,6 +1,5 @@
 /**
- * Files that exist whole or not at all: each is written to a second file beside it, synced, and renamed. Among them are those
- * in which operators and servers keep secrets.
+ * Atomic writes of files: a temporary file in the same directory is written, synced, and renamed. Also files with secrets.
  */
 import {
   closeSync,
@@ -19,16 +18,16 @@ import { basename, dirname, isAbsolute, join, relative, resolve, sep } from 'nod
 import { DiskFullError, hasCode, OperatorError } from './errors.ts';
 import { onFile, operatorErrorOf } from './system-errors.ts';
 
-/** A path without links; names that nothing has stay as they are. */
+/** Resolves symbolic links; parts of the path that don't exist are unchanged. */
 function withoutLinks(path: string): string {
   const whole = resolve(path);
   return existsSync(whole) ? realpathSync(whole) : join(withoutLinks(dirname(whole)), basename(whole));
 }
 
-/** Whether two paths lead to one file or directory. */
+/** Whether two paths lead to the same file or directory. */
 export const isSamePath = (a: string, b: string): boolean => withoutLinks(a) === withoutLinks(b);
 
-/** Whether a path leads to a directory, or to something inside it; neither has to exist. */
+/** Whether a path leads to a directory, or into it; neither has to exist. */
 export function isInside(path: string, directory: string): boolean {
   const way = relative(withoutLinks(directory), withoutLinks(path));
   return way !== '..' && !way.startsWith(`..${sep}`) && !isAbsolute(way);
@@ -37,19 +36,19 @@ export function isInside(path: string, directory: string): boolean {
 export interface WholeFile {
   /** The final path. */
   readonly path: string;
-  /** The path to write to until the file is whole. An empty file exists there from the start. */
+  /** The path of the temporary file, to write to. It exists, empty, from the start. */
   readonly partial: string;
-  /** Renames the partial file to the final path, and replaces a file that exists there. @throws OperatorError */
+  /** Syncs the temporary file and renames it to the final path, where it replaces an existing file. @throws OperatorError */
   commit(): void;
-  /** Whether the file is at its final path, which is so even where the rename could not be synced to the disk. */
+  /** Whether the file is at its final path. True also if the rename could not be synced to the disk. */
   isInPlace(): boolean;
-  /** Removes the partial file unless it was committed. A file at the final path stays. */
+  /** Removes the temporary file unless it was committed. A file at the final path is not touched. */
   discard(): void;
 }
 
-/** Makes the names in a directory last through a loss of power. */
+/** Syncs a directory, so that its entries survive a loss of power. */
 export function syncDirectory(path: string): void {
-  // Windows has no handle of a directory that could be synced.
+  // Windows can't sync directories.
   if (process.platform === 'win32') return;
   const directory = openSync(path, 'r');
   try {
@@ -60,10 +59,10 @@ export function syncDirectory(path: string): void {
 }
 
 /**
- * Begins a file.
- * @param path where it will be; a link is followed
+ * Begins an atomic write of a file.
+ * @param path final path; a symbolic link is followed
  * @param mode of the file, less the umask
- * @throws OperatorError where it can't be written
+ * @throws OperatorError if it can't be written
  */
 export function wholeFile(path: string, mode = 0o666): WholeFile {
   const directory = dirname(path);
@@ -73,7 +72,7 @@ export function wholeFile(path: string, mode = 0o666): WholeFile {
   const place = existsSync(path) ? realpathSync(path) : path;
   const partial = `${place}.partial`;
   const file = onFile(partial, () => {
-    // One that was left behind by a process that was killed.
+    // A killed process may have left its temporary file.
     rmSync(partial, { force: true });
     return openSync(partial, 'wx', mode);
   });
@@ -84,7 +83,7 @@ export function wholeFile(path: string, mode = 0o666): WholeFile {
     if (open) closeSync(file);
     open = false;
   };
-  /** Another process that writes the same file has put its own there. */
+  /** False if another process that writes the same file has replaced the temporary file. */
   const isOurs = (): boolean => statSync(partial, { throwIfNoEntry: false })?.ino === ino;
   return {
     path,
@@ -108,17 +107,17 @@ export function wholeFile(path: string, mode = 0o666): WholeFile {
   };
 }
 
-/** The rights of users who are neither the file's owner nor of its group. */
+/** Permissions of users who are neither the file's owner nor in its group. */
 const EVERYBODY = 0o007;
-/** The user alone reads and writes it. */
+/** Only the owner may read and write. */
 const OWN = 0o600;
-/** Random bytes of a secret that is made. */
+/** Random bytes of a generated secret. */
 export const MADE_BYTES = 32;
 
 /**
- * The text of a file with a secret that an operator named, without blanks around it.
+ * Reads a file with a secret that a flag names, trimmed.
  * @param flag the flag that names the file
- * @throws OperatorError where it can't be read, or every user may read it or write to it
+ * @throws OperatorError if it can't be read, or if every user may read or write it
  */
 export function secretFileText(file: string, flag: string): string {
   let text: string;
@@ -129,7 +128,7 @@ export function secretFileText(file: string, flag: string): string {
   } catch (cause) {
     throw new OperatorError(`${file} can't be read.`, `Check ${flag}.`, { cause });
   }
-  // A group may be that of a service, as where an orchestrator mounts the file.
+  // The group may read: orchestrators mount secrets for the group of a service.
   if (process.platform !== 'win32' && (mode & EVERYBODY) !== 0) {
     throw new OperatorError(`Every user of this machine may read ${file} or write to it.`, `Run chmod 600 ${file}.`);
   }
@@ -137,9 +136,9 @@ export function secretFileText(file: string, flag: string): string {
 }
 
 /**
- * The text of a file with a secret in a data directory, without blanks around it; null where there is no such file. The
- * directory itself is the owner's alone.
- * @throws OperatorError where it can't be read
+ * Reads a file with a secret in a data directory, trimmed; null if there is no such file. Permissions aren't checked, since
+ * only the owner can access the directory.
+ * @throws OperatorError if it can't be read
  */
 export function storedSecret(file: string): string | null {
   try {
@@ -164,9 +163,9 @@ function writeSecret(path: string, text: string): void {
 }
 
 /**
- * Makes a secret in a file of a data directory. For the process that holds the directory's lock.
- * @returns its text, the hex digits of random bytes
- * @throws OperatorError where the file can't be written
+ * Generates a secret in a file of a data directory. Only for the process that holds the directory's lock.
+ * @returns the secret, random bytes in hex
+ * @throws OperatorError if the file can't be written
  */
 export function madeSecret(file: string): string {
   const text = crypto.getRandomValues(new Uint8Array(MADE_BYTES)).toHex();

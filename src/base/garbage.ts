@@ -1,15 +1,15 @@
 /**
- * Collecting garbage sooner than the runtime does, which lets its heap double before it looks: several hundred megabytes
- * where a genesis block is taken, and some sixty in a long import or rebuild.
+ * Garbage collection during long work. The runtime collects only after its heap has doubled: this costs several hundred
+ * megabytes when a genesis block is applied, and some sixty in a long import or rebuild.
  */
 import { edenGC, fullGC } from 'bun:jsc';
 
-/** Every so many collections, one is of all garbage: what was used for a while is no longer among the young. */
+/** Every fourth collection is a full one, since the others find only garbage of the young generation. */
 const FULL_EVERY = 4;
 
 /**
- * A function to call after each of many parts of long work, which collects garbage once in so many calls.
- * @param calls few enough that the parts between two collections leave some megabytes
+ * Makes a function to call after each part of long work; it collects garbage every so many calls.
+ * @param calls between two collections; few enough that they leave only some megabytes of garbage
  */
 export function collecting(calls: number): () => void {
   let call = 0;
@@ -20,13 +20,13 @@ export function collecting(calls: number): () => void {
   };
 }
 
-/** Collects all garbage, which takes some twenty milliseconds: for the end of work that took seconds and left much of it. */
+/** Collects all garbage, in some twenty milliseconds. For the end of work that took seconds. */
 export const collectAll = (): void => void fullGC();
 
-/** Bytes from which on it is worth giving them back by hand. */
+/** Minimum size in bytes of a buffer that {@link discard} frees. */
 const LARGE = 4_000_000;
 
-/** Gives back the memory of bytes that nobody reads again, if they are many and share it with no others. */
+/** Frees a large buffer that is no longer used, unless the bytes are only a part of it. */
 export function discard({ buffer, byteLength }: Uint8Array): void {
   const isWhole = byteLength === buffer.byteLength;
   if (buffer instanceof ArrayBuffer && isWhole && byteLength >= LARGE) buffer.transfer(0);

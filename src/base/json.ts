@@ -1,13 +1,13 @@
 /**
- * JSON texts that others wrote, and numbers that JSON holds in full. A text that is nested too deep is refused without being
- * parsed: one of 100 KB that is nothing but brackets takes as long to parse as a hundred answers.
+ * Parsing of JSON texts from outside, and exact numbers. A text that is nested too deep is refused before it is parsed: 100 KB
+ * of brackets take as long to parse as a hundred answers.
  */
 
-/** The maximum number of levels of a client's text; no documented one has more than six. */
+/** Maximum nesting of a client's text; no documented body has more than six levels. */
 export const MAX_DEPTH = 16;
 /**
- * The maximum number of levels of what nodes and other servers send. Clarity values and types, which nodes write as JSON,
- * have 32 levels at most, and each is a few levels of JSON.
+ * Maximum nesting of texts of nodes and other servers. Clarity values and types have 32 levels at most, and nodes write each
+ * as a few levels of JSON.
  */
 export const MAX_FOREIGN_DEPTH = 512;
 
@@ -18,7 +18,7 @@ const OPEN_OBJECT = 0x7b;
 const CLOSE_LIST = 0x5d;
 const CLOSE_OBJECT = 0x7d;
 
-/** Where the string ends that begins at a quote; the end of the text where it doesn't end. */
+/** End index of the string that begins at a quote; the text's length if it isn't terminated. */
 function endOfString(text: string, start: number): number {
   for (let end = text.indexOf('"', start + 1); end >= 0; end = text.indexOf('"', end + 1)) {
     let escapes = 0;
@@ -28,7 +28,7 @@ function endOfString(text: string, start: number): number {
   return text.length;
 }
 
-/** Whether a JSON text has more levels than it may. Long strings cost next to nothing. */
+/** Whether a JSON text is nested too deep. Long strings are skipped cheaply. */
 export function isTooDeep(text: string, most = MAX_DEPTH): boolean {
   let depth = 0;
   for (let at = 0; at < text.length; at++) {
@@ -42,7 +42,7 @@ export function isTooDeep(text: string, most = MAX_DEPTH): boolean {
   return false;
 }
 
-/** The value of a JSON text; undefined for other texts, and for one that is nested too deep to be any that is known. */
+/** Parses a JSON text; undefined if it is invalid or nested too deep. */
 export function parsedJson(text: string): unknown {
   if (isTooDeep(text, MAX_FOREIGN_DEPTH)) return undefined;
   try {
@@ -53,7 +53,7 @@ export function parsedJson(text: string): unknown {
   }
 }
 
-/** A number that JSON writes in full though a double can't hold it. */
+/** A number that is written to JSON with all its digits though a double can't hold it. */
 export interface RawNumber {
   readonly rawJSON: string;
 }
@@ -65,12 +65,12 @@ declare global {
   }
 }
 
-/** A number as JSON should write it: all digits, though a double has only 53 bits. */
+/** A number that is written to JSON with all its digits, also above 2^53. */
 export function exactNumber(value: number | bigint): number | RawNumber {
   if (typeof value === 'number') return value;
   return value <= Number.MAX_SAFE_INTEGER ? Number(value) : JSON.rawJSON(String(value));
 }
 
-/** The JSON text of a value, in which a bigint is a number with all its digits. */
+/** Serializes a value; a bigint becomes a JSON number with all its digits. */
 export const exactJson = (value: unknown): string =>
   JSON.stringify(value, (_, part: unknown) => (typeof part === 'bigint' ? JSON.rawJSON(String(part)) : part));

@@ -1,14 +1,14 @@
-/** stdout and stderr of a server, which may fail like any file: the disk is full, or nobody reads the pipe. */
+/** stdout and stderr of a server. Writes may fail: the disk is full, or nobody reads the pipe. */
 import { writeSync } from 'node:fs';
 import { hasCode } from './errors.ts';
 
-/** How long a pipe that is full is waited for, in all, until somebody reads it again: its reader may only be behind. */
+/** How often and how long (in milliseconds) to wait for the reader of a full pipe. */
 const [WAITS, WAIT_MS] = [20, 5];
 const NOTHING = new Uint8Array();
 
-/** How a {@link LossyOutput} reaches its file and waits; tests give others. */
+/** How a {@link LossyOutput} writes and waits; tests replace it. */
 export interface LossyWay {
-  /** Writes some of the bytes. @returns how many */
+  /** Writes some of the bytes. @returns the number of written bytes */
   write(bytes: Uint8Array): number;
   wait(): void;
 }
@@ -19,8 +19,8 @@ const wayTo = (descriptor: number): LossyWay => ({
 });
 
 /**
- * Writes texts to a file descriptor before it returns. A text that can't be written is dropped and counted: no failure of
- * the log may reach the work that is logged. One that was written in part is completed once writing works again.
+ * Writes texts to a file descriptor synchronously. A text that can't be written is dropped and counted, so that a failure of
+ * the log never affects the logged work. A partly written text is completed once writes work again.
  */
 export class LossyOutput {
   /** Texts that were dropped since the start. */
@@ -28,7 +28,7 @@ export class LossyOutput {
   /** Whether the last text was written. */
   works = true;
   readonly #way: LossyWay;
-  /** What is missing of a text that was written in part. */
+  /** The rest of a partly written text. */
   #rest: Uint8Array = NOTHING;
 
   /** @param to a file descriptor, such as 2 for stderr */
@@ -74,8 +74,8 @@ export interface LossyOutputs {
   stderr: LossyOutput;
 }
 
-/** Those of this process. Each thread has its own, and counts what it drops itself. */
+/** The outputs of this thread. Each thread has its own, with its own count of dropped texts. */
 export const lossyOutputs: LossyOutputs = { stdout: new LossyOutput(1), stderr: new LossyOutput(2) };
 
-/** Texts that were dropped since the start. */
+/** Number of texts that both outputs dropped since the start. */
 export const droppedBy = ({ stdout, stderr }: LossyOutputs): number => stdout.dropped + stderr.dropped;

@@ -1,4 +1,4 @@
-/** Which name was probably meant by one that nobody knows. */
+/** Suggests the name that an unknown name was probably meant to be. */
 
 /** The edit distance: how many letters must be added, removed or replaced to turn one word into the other. */
 function distance(a: string, b: string): number {
@@ -16,10 +16,10 @@ function distance(a: string, b: string): number {
 /** The share of a name that may differ for it to count as a misspelling. */
 const LARGEST_SHARE = 0.4;
 
-/** Characters of a name up to which a similar one is looked for: to compare takes as long as both are. */
+/** Maximum characters of a name that is compared, since the time grows with the product of the lengths. */
 const LONGEST = 100;
 
-/** The most similar of the names; null where none is similar, or the name is long. */
+/** The most similar of the names; null if none is similar, or if the name is too long. */
 export function nearestName(name: string, names: readonly string[]): string | null {
   if (name.length > LONGEST) return null;
   const [best] = names

@@ -1,7 +1,7 @@
-/** Errors of the operating system and of SQLite, in the operator's words. */
+/** Texts for errors of the operating system and SQLite: the problem and the remedy, for operators. */
 import { DiskFullError, OperatorError, PassingError } from './errors.ts';
 
-/** What is wrong with a file or directory, and what mends it. */
+/** Makes the problem and the remedy for a file or directory. */
 type Explanation = (path: string) => readonly [problem: string, remedy: string];
 
 const SPACE = 'Free space on the disk, or raise the quota, and repeat the command.';
@@ -24,7 +24,7 @@ const damaged: Explanation = (path) => [
   'Rebuild an index from its journal (stackside rebuild); restore a journal or a recording from a backup.',
 ];
 
-/** Explanations of errors that last until the operator acts, by error code. */
+/** Explanations of permanent errors, by error code. */
 const lasting: Readonly<Record<string, Explanation>> = {
   ENOENT: (path) => [`File does not exist: ${path}`, 'Check the path.'],
   ENOTDIR: notADirectory,
@@ -66,15 +66,15 @@ const inUse: Explanation = (path) => [
   'Wait until that process ends, or end it, and repeat the command.',
 ];
 
-/** Explanations of errors that pass by themselves, by error code. */
+/** Explanations of temporary errors, by error code. */
 const passing: Readonly<Record<string, Explanation>> = { SQLITE_BUSY: inUse, SQLITE_LOCKED: inUse };
 
-/** The codes of a disk without room. */
+/** The codes of a full disk. */
 const full: ReadonlySet<string> = new Set(['ENOSPC', 'EDQUOT', 'SQLITE_FULL']);
 
 /**
- * The code that explains another. SQLite's extended codes, such as `SQLITE_IOERR_WRITE`, mean what the code they extend
- * means, but where the index of a write-ahead log (`-shm`) can't be made longer: the disk is full then.
+ * Maps SQLite's extended codes, such as `SQLITE_IOERR_WRITE`, to the codes that they extend. An exception: if the index of a
+ * write-ahead log (`-shm`) can't grow, the disk is full.
  */
 function primary(code: string): string {
   if (code === 'SQLITE_IOERR_SHMSIZE') return 'SQLITE_FULL';
@@ -87,10 +87,10 @@ const field = (error: Error, name: 'code' | 'path'): string | null => {
 };
 
 /**
- * The error that the operator reads when a file or a disk is the cause.
- * @param error it, or the error it is the cause of
- * @param at the file or directory in hand, where the error names none
- * @returns null for every other error
+ * Converts an error of a file or disk to an OperatorError.
+ * @param error the error, or one that has it as its cause
+ * @param at the file or directory, if the error has no path
+ * @returns null for any other error
  */
 export function operatorErrorOf(error: unknown, at: string): OperatorError | null {
   if (!(error instanceof Error)) return null;
@@ -105,7 +105,7 @@ export function operatorErrorOf(error: unknown, at: string): OperatorError | nul
 
 /**
  * Runs a function that works on a file or directory.
- * @throws OperatorError where the file or directory causes a failure
+ * @throws OperatorError if the file or directory causes a failure
  */
 export function onFile<T>(at: string, run: () => T): T {
   try {

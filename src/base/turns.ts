@@ -1,18 +1,17 @@
-/** Shares a thread among its clients, so that nobody waits for all that another one sends. */
+/** Shares a thread fairly among its clients, so that no client waits for all requests of another. */
 import type { Clock } from './clock.ts';
 
 /**
- * Milliseconds that requests and messages of clients may take of one turn of the event loop. Whatever comes later waits
- * for another turn.
+ * Milliseconds of one turn of the event loop for requests and messages of clients. Later ones wait for another turn.
  */
 export const TURN_MS = 1;
 
-/** What long work awaits between its batches: nothing while there is time, else what resolves in a later turn. */
+/** Awaited between the batches of long work: undefined while its time isn't over, else a promise of a later turn. */
 export type Pause = () => Promise<void> | undefined;
 
 /**
- * Makes what long work awaits between its batches, so that everything else on its thread has its turn.
- * @param milliseconds that the work may take of one turn of the event loop
+ * Makes a {@link Pause} for long work, so that everything else on its thread has its turn.
+ * @param milliseconds the work's time in one turn of the event loop
  */
 export function turnAfter(milliseconds: number, clock: Pick<Clock, 'monotonic' | 'turn'>): Pause {
   let end = clock.monotonic() + milliseconds;
@@ -23,18 +22,18 @@ export function turnAfter(milliseconds: number, clock: Pick<Clock, 'monotonic' |
   return () => (clock.monotonic() < end ? undefined : later());
 }
 
-/** Milliseconds that long work for one client takes of a turn before all others have theirs. */
+/** Milliseconds of long work for one client in a turn. */
 export const WORK_MS = 2;
 
 /**
- * Lets some pieces of work run at a time, and the others in the order in which they came.
- * @param most at a time
+ * Limits concurrency: pieces of work over the limit wait, first in, first out.
+ * @param most maximum number that run at a time
  */
 export function atMost(most: number) {
   let running = 0;
   const waiting: (() => void)[] = [];
   return async <T>(work: () => Promise<T>): Promise<T> => {
-    // Who leaves gives its place to the next one, so that nobody who comes meanwhile takes it.
+    // A finished piece of work passes its slot directly to the next one, so that no newcomer can take it.
     if (running >= most) await new Promise<void>((resolve) => waiting.push(resolve));
     else running += 1;
     try {
@@ -47,24 +46,24 @@ export function atMost(most: number) {
   };
 }
 
-/** The most waiting requests and messages that begin in one turn. */
+/** Maximum number of waiting requests and messages that begin in one turn. */
 const MOST_AT_ONCE = 32;
 
 /**
  * The queue in which clients of one thread wait for their turn.
  *
- * The runtime reads up to 512 KB of a connection at once, several times over, and it accepts connections and handles
- * their first requests for as long as others arrive. All of that is one turn of the event loop, in which no other
- * connection is read. So a request or message that comes when the turn has had its time waits, and those who wait are let
- * on in the order in which they came. Long work that has had its time waits behind all of them, and one piece of it goes on
- * in each turn: however much of it there is, a request waits for one of its batches.
+ * Bun reads up to 512 KB of a connection at once, several times in a row, and it accepts connections and handles their first
+ * requests as long as more arrive. All of that is one turn of the event loop, in which no other connection is read. So a
+ * request or message that arrives when the turn's time is over waits, first in, first out. Long work whose time is over waits
+ * behind all requests, and one piece of it continues in each turn: however much long work there is, a request waits for one
+ * batch of it only.
  */
 export class Turns {
   readonly #clock: Clock;
   readonly #waiting: (() => void)[] = [];
-  /** Long work that has had its time. */
+  /** Waiting long work. */
   readonly #long: (() => void)[] = [];
-  /** When the turn has had its time, on the monotonic clock; null while nobody is served. */
+  /** End of the turn's time, on the monotonic clock; null while no request is handled. */
   #end: number | null = null;
 
   constructor(clock: Clock) {
@@ -73,7 +72,7 @@ export class Turns {
 
   /**
    * Asks to handle one request or message.
-   * @returns undefined where it may be handled at once, else a promise that resolves when it may
+   * @returns undefined if it may be handled at once, else a promise that resolves when it may
    */
   next(): Promise<void> | undefined {
     if (this.#end === null) {
@@ -84,8 +83,8 @@ export class Turns {
   }
 
   /**
-   * Asks to handle one more message of a client that has waited. The runtime finishes what a message began before it
-   * reports the next one of its connection, and a turn between them does the same.
+   * Asks to handle one more message of a client that has waited. Bun runs all microtasks of a message before it reports the
+   * next message of the connection; a turn between the two does the same.
    * @returns a promise that resolves in a later turn
    */
   later(): Promise<void> {
@@ -94,7 +93,7 @@ export class Turns {
   }
 
   /**
-   * Asks to go on with long work, behind everybody who waits.
+   * Asks to continue long work, behind all waiting requests.
    * @returns a promise that resolves in a later turn
    */
   behindOthers(): Promise<void> {
@@ -104,7 +103,7 @@ export class Turns {
     return promise;
   }
 
-  /** Begins long work of one client. @returns what it awaits between its batches */
+  /** Begins long work of one client. @returns the function to await between its batches */
   longWork(): Pause {
     return turnAfter(WORK_MS, { monotonic: this.#clock.monotonic, turn: () => this.behindOthers() });
   }
@@ -128,7 +127,7 @@ export class Turns {
     return this.#end !== null && this.#clock.monotonic() < this.#end;
   }
 
-  /** Gives each turn its time, until a turn begins in which nobody waits and no long work is left. */
+  /** Runs turn by turn until nothing waits. */
   async #goOn(): Promise<void> {
     for (;;) {
       await this.#clock.turn();
@@ -140,11 +139,10 @@ export class Turns {
     this.#end = null;
   }
 
-  /** Lets on those who wait, while there is time; at least one of them. */
+  /** Resumes waiting requests while the turn has time, at least one of them. */
   async #letOn(): Promise<void> {
     this.#waiting.shift()?.();
-    // Calls that are made in one turn follow each other, and each begins when the one before has nothing left to do but
-    // to wait.
+    // Callbacks of one turn run one after the other; each begins when the one before has run its microtasks.
     const others = Math.min(this.#waiting.length, MOST_AT_ONCE);
     await Promise.all(
       Array.from({ length: others }, async () => {

@@ -85,8 +85,8 @@ function abiWord(word: string): string | null {
 }
 
 /**
- * The head of a function as it would be in Clarity source: `(define-public (transfer (to principal)))`. Without
- * arguments a blank stays before the bracket: `(define-public (tick ))`.
+ * The head of a function as in Clarity source: `(define-public (transfer (to principal)))`. Without arguments there is a
+ * blank before the bracket: `(define-public (tick ))`.
  */
 export function functionSignature({ name, access, args }: AbiFunction): string {
   const list = args.map((arg) => `(${arg.name} ${abiTypeString(arg.type) ?? UNKNOWN_TYPE})`).join(' ');
@@ -96,7 +96,7 @@ export function functionSignature({ name, access, args }: AbiFunction): string {
 /**
  * The arguments of a contract call, named and typed by the called function's declaration where there is one.
  *
- * Bytes that are no list of arguments come back as one argument with the hex as its text; no bytes give none.
+ * Bytes that are no list of arguments return one argument with the hex as its text; no bytes return an empty list.
  */
 export function typedArguments(span: Uint8Array, declared: AbiFunction | undefined): TypedArgument[] {
   if (span.length === 0) return [];
@@ -120,7 +120,7 @@ function typeOfBytes(bytes: Uint8Array): string {
 /**
  * The functions that a contract's interface declares, by name.
  *
- * @param json the node's `contract_interface`. What isn't of its form is left out: it is data from outside
+ * @param json the node's `contract_interface`. It is data from outside: functions of another form are omitted
  */
 export function contractFunctions(json: string): Map<string, AbiFunction> {
   const declared = parsedJson(json);
@@ -147,7 +147,7 @@ export interface TraitFunction {
 
 /**
  * The functions of a trait's interface, arguments by their types alone.
- * @returns null for what isn't an object with a list of functions, each with a list of arguments
+ * @returns null unless it is an object with a list of functions, each with a list of arguments
  */
 export function traitFunctions(trait: unknown): TraitFunction[] | null {
   if (!isRecord(trait) || !Array.isArray(trait.functions)) return null;
@@ -156,7 +156,7 @@ export function traitFunctions(trait: unknown): TraitFunction[] | null {
     if (!isRecord(declared) || !Array.isArray(declared.args)) return null;
     const { name, access, outputs } = declared;
     const args = declared.args.map((arg) => (isRecord(arg) ? { type: arg.type } : arg));
-    // The name first: it tells most functions apart at once.
+    // The name first, since names differ for most functions.
     functions.push({
       ...(name === undefined ? {} : { name }),
       ...(access === undefined ? {} : { access }),
@@ -168,8 +168,8 @@ export function traitFunctions(trait: unknown): TraitFunction[] | null {
 }
 
 /**
- * Whether a value contains what is asked for: an object must contain each member, a list must contain each item in any
- * order, and any other value must be equal.
+ * Whether a value contains another: an object must contain each member, a list each item in any order, and other values must
+ * be equal.
  */
 function holds(value: unknown, asked: unknown): boolean {
   if (Array.isArray(asked)) {

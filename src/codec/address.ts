@@ -94,9 +94,9 @@ const CHECKSUM_LENGTH = 4;
 const MAX_TEXT_LENGTH = 41;
 
 /**
- * A direct-mapped cache of addresses: a hash160 is evenly spread already, so two of its bytes are the slot. A newcomer takes
- * the place of the one there, which bounds the memory and needs no bookkeeping. Worth it because an address costs a
- * double SHA-256, the largest single cost of decoding a transaction, and the same few thousand come all the time.
+ * A direct-mapped cache of addresses: two bytes of the hash160, which is evenly distributed, are the slot. A new address
+ * replaces the one in its slot, which bounds the memory without bookkeeping. An address takes a double SHA-256, the largest
+ * single cost of decoding a transaction, and the same few thousand addresses recur all the time.
  */
 const CACHE_SLOTS = 1 << 16;
 const cachedBytes = new Uint8Array(CACHE_SLOTS * ADDRESS_LENGTH);
@@ -152,17 +152,17 @@ function checksum(versioned: Uint8Array): Uint8Array {
 
 export interface ParsedAddress {
   readonly version: number;
-  /** Must not be written to, since whoever parses the same text gets the same bytes. */
+  /** Read-only: the bytes are cached and shared. */
   readonly hash160: Uint8Array;
 }
 
-/** Cached addresses, parsed, by their usual spelling; they take some 2 MB. */
+/** Maximum number of cached parsed addresses, by their canonical text; they take some 2 MB. */
 const MOST_PARSED = 8_000;
 const parsedAddresses = lruCache<string, ParsedAddress>(MOST_PARSED);
 
 /**
- * Version and hash160 of an address text, or null when its form or checksum is wrong. What was parsed lately is cached, unless
- * it was spelled in another way than usual: a request names an address, and the same one in its answer's links.
+ * Version and hash160 of an address text, or null when its form or checksum is wrong. Results are cached if the text is
+ * canonical, since a request's address recurs in the links of its answer.
  *
  * Lower case is accepted, and O, L and I for 0, 1 and 1. The first character must be S: some readers ignore it and
  * so let `XP…` pass.
@@ -172,7 +172,7 @@ export function parseStacksAddress(text: string): ParsedAddress | null {
   if (known !== undefined) return known;
   const parsed = parsedAnew(text);
   if (parsed === null) return null;
-  // Cached by a text of our own, since a part of a longer text, such as a URL, keeps all of that text in memory.
+  // The key is a new string: a slice of a longer one, such as a URL, would keep all of that in memory.
   const usual = stacksAddress(parsed.version, parsed.hash160);
   if (usual === text) parsedAddresses.set(usual, parsed, 1);
   return parsed;
@@ -200,7 +200,7 @@ export function isPrincipal(text: string): boolean {
 }
 
 /**
- * The spelling of a principal under which it is stored, or null when it is none. Only the address has more than one
+ * The canonical text of a principal, under which it is stored; null when it is invalid. Only the address has more than one
  * spelling; contract names are case-sensitive.
  */
 export function canonicalPrincipal(text: string): string | null {

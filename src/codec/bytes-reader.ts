@@ -9,26 +9,26 @@ import { latin1Text, strictText } from './utf8.ts';
 export class DecodeError extends Error {
   override readonly name = 'DecodeError';
 
-  /** @param found what stood there instead, as it should read in a sentence: `0x0f`, `3 bytes`, `the end`. */
+  /** @param found what was found instead, for a sentence: `0x0f`, `3 bytes`, `the end`. */
   constructor(
     readonly expected: string,
     found: string,
     readonly offset: number,
-    /** Whether the byte is none of the kinds that are known here, as of a node that knows more. */
+    /** Whether the byte is an unknown kind, which a newer node may know. */
     readonly isUnknownKind = false,
   ) {
     super(`expected ${expected}, found ${found} at offset ${offset}`);
   }
 }
 
-/** What a decoder answers: a whole value or a reason. There are no partial results. */
+/** Result of a decoder: a whole value or an error. There are no partial results. */
 export type Decoded<T> = { ok: true; value: T } | { ok: false; error: DecodeError };
 
 /**
- * Runs a decoder that throws and hands its `DecodeError` back as a value. Any other error is a defect and passes.
+ * Runs a decoder that throws, and returns its `DecodeError` as a value. Any other error is a defect, and is thrown.
  *
- * Inside the codec errors are thrown, because a layout is read by a dozen nested calls; at its edge they are values,
- * because hostile bytes are an expected input and the caller must decide what becomes of them.
+ * Inside the codec errors are thrown, because a layout is read by a dozen nested calls. Its exported functions return them,
+ * because hostile bytes are an expected input, and the caller must decide how to handle them.
  */
 export function decoded<T>(decode: () => T): Decoded<T> {
   try {
@@ -80,11 +80,11 @@ export class BytesReader {
     const at = this.skip(8, expected);
     const high = uint32At(this.bytes, at);
     const low = uint32At(this.bytes, at + 4);
-    // Almost every amount, fee and nonce is below 2^53, where one conversion does instead of two and a shift.
+    // Almost every amount, fee and nonce is below 2^53, where one conversion is enough instead of two and a shift.
     return high < 0x200000 ? BigInt(high * 0x100000000 + low) : (BigInt(high) << 32n) | BigInt(low);
   }
 
-  /** Passes over `length` bytes and returns the offset of the first of them. */
+  /** Skips `length` bytes and returns the offset of the first of them. */
   skip(length: number, expected: string): number {
     const at = this.offset;
     if (length > this.bytes.length - at) throw this.truncated(length, expected);
@@ -104,8 +104,8 @@ export class BytesReader {
   }
 
   /**
-   * A u32 count of items that follow. Each item takes one byte at least, so a count above the bytes left is refused
-   * here, before anyone loops or allocates by it.
+   * A u32 count of the following items. Each item has one byte at least, so a count above the bytes left is refused here, before
+   * a caller loops or allocates by it.
    */
   count(expected: string): number {
     const count = this.u32(`the count of ${expected}`);
@@ -116,12 +116,12 @@ export class BytesReader {
   /** A name: u8 length, then at most 128 bytes of UTF-8. Its grammar is the node's concern. */
   name(expected: string): string {
     const start = this.skipName(expected);
-    // A name that is not ASCII has been found to be valid UTF-8 just now.
+    // skipName has checked that a name that is not ASCII is valid UTF-8.
     if (!isAscii(this.bytes, start, this.offset)) return strictText(this.spanFrom(start))!;
     return latin1Text(this.bytes, start, this.offset);
   }
 
-  /** Passes over a name, with the checks of `name`, and returns the offset of its first character. */
+  /** Skips a name, with the checks of `name`, and returns the offset of its first character. */
   skipName(expected: string): number {
     const length = this.u8(`the length of ${expected}`);
     if (length > MAX_NAME_LENGTH) {

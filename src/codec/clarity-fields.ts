@@ -1,16 +1,16 @@
-/** The fields of Clarity values: what can be asked for of a value by name. */
+/** The fields of Clarity values, by which values can be searched. */
 import { type ClarityValue, decodeArguments, decodeClarity } from './clarity.ts';
 
-/** A value without parts: what is at a path. */
+/** A value without named parts, as it is at a path. */
 export type ClarityField = Exclude<ClarityValue, { type: 'tuple' | 'some' | 'ok' | 'err' }>;
 
 /** Fields by their path: names of tuple entries with dots between them. The value itself has an empty path. */
 export type ClarityFields = ReadonlyMap<string, ClarityField>;
 
-/** Fields of one value that can be asked for; of a value with more, the first in the order of its bytes. */
+/** Maximum number of fields of a value; of a value with more, the first in byte order count. */
 export const MOST_FIELDS = 256;
 
-/** What a value is without the `some`, `ok` and `err` around it. */
+/** Unwraps `some`, `ok` and `err`. */
 export function unwrapped(value: ClarityValue): ClarityField | Extract<ClarityValue, { type: 'tuple' }> {
   let inner = value;
   while (inner.type === 'some' || inner.type === 'ok' || inner.type === 'err') inner = inner.value;
@@ -19,11 +19,11 @@ export function unwrapped(value: ClarityValue): ClarityField | Extract<ClarityVa
 
 const joined = (path: string, name: string): string => (path === '' ? name : `${path}.${name}`);
 
-/** @returns whether there is room for more */
+/** Collects the fields of a value. @returns whether there is room for more */
 function collect(value: ClarityValue, path: string, fields: Map<string, ClarityField>): boolean {
   const inner = unwrapped(value);
   if (inner.type !== 'tuple') {
-    // A name of an entry may hold a dot in bytes that no contract made: the first that is at a path counts.
+    // In bytes that no contract made, a name may contain a dot: the first field of a path counts.
     if (!fields.has(path)) fields.set(path, inner);
     return fields.size < MOST_FIELDS;
   }
@@ -32,9 +32,9 @@ function collect(value: ClarityValue, path: string, fields: Map<string, ClarityF
 }
 
 /**
- * The fields of a serialized value; none where the bytes are no value. `some`, `ok` and `err` add nothing to a path, and
- * a list is one field.
- * @param under the path that all of them are under
+ * The fields of a serialized value; empty if the bytes are no value. `some`, `ok` and `err` add nothing to a path, and a list
+ * is one field.
+ * @param under prefix of all paths
  */
 export function fieldsOf(bytes: Uint8Array, under = ''): ClarityFields {
   const fields = new Map<string, ClarityField>();
@@ -44,8 +44,8 @@ export function fieldsOf(bytes: Uint8Array, under = ''): ClarityFields {
 }
 
 /**
- * The fields of a call's arguments, each under the function's name and the argument's place, which is counted from 0:
- * `transfer.0`, `transfer.1.amount`. None where the bytes are no list of arguments.
+ * The fields of a call's arguments, below the function's name and the argument's index: `transfer.0`, `transfer.1.amount`.
+ * Empty if the bytes are no list of arguments.
  */
 export function fieldsOfCall(functionName: string, functionArgs: Uint8Array): ClarityFields {
   const spans = decodeArguments(functionArgs);
@@ -53,6 +53,6 @@ export function fieldsOfCall(functionName: string, functionArgs: Uint8Array): Cl
   return new Map(spans.value.flatMap((span, place) => [...fieldsOf(span, `${functionName}.${place}`)]));
 }
 
-/** Whether a path is the given one, or a part of what is there; every path is a part of the empty one. */
+/** Whether a path is the scope or below it; every path is below the empty scope. */
 export const isWithin = (path: string, scope: string): boolean =>
   scope === '' || path === scope || path.startsWith(`${scope}.`);

@@ -1,4 +1,4 @@
-/** Clarity values as texts: the repr, the type, and JSON for programs that know neither Clarity nor its bytes. */
+/** Clarity values as texts: the repr, the type, and JSON. */
 import { BytesReader, decoded, uint32At } from './bytes-reader.ts';
 import {
   type ClarityValue,
@@ -18,7 +18,7 @@ import { latin1Text, lossyText, utf8Bytes } from './utf8.ts';
 
 /**
  * The text form of a serialized Clarity value, as the API shows it under `repr`: `(tuple (amount u5) (to 'SP…))`.
- * Bytes that are no value give their hex instead, so that one bad row does not cost the whole answer.
+ * Bytes that are no value return their hex, so that one bad row does not fail the whole answer.
  *
  * Written from the bytes directly. Neither the node's own printer nor that of stacks.js gives this text: they leave
  * out the quote mark of principals, the word `list`, or the escapes.
@@ -59,7 +59,7 @@ function readRepr(reader: BytesReader, depth: number): string {
     case PREFIX.err:
       return `(err ${readRepr(reader, depth + 1)})`;
     case PREFIX.list: {
-      // Joined, since the engine takes as long again to flatten what thousands of items were added to one by one.
+      // Array.join, since flattening a string that was concatenated from thousands of items takes as long again.
       const texts = ['(list'];
       for (let left = readCount(reader, 'list items'); left > 0; left--) texts.push(readRepr(reader, depth + 1));
       return `${texts.join(' ')})`;
@@ -113,7 +113,7 @@ function escapedUtf8(text: string): string {
   });
 }
 
-/** Stands where a value does not tell the type: the content of `none`, the other side of a response, an empty list. */
+/** Type of a part that the value doesn't contain: the content of `none`, the other side of a response, an empty list. */
 export const UNKNOWN_TYPE = 'UnknownType';
 
 /**

@@ -34,9 +34,9 @@ const MAX_DEPTH = 64;
 export const INTEGER_LENGTH = 16;
 
 /**
- * Passes over one Clarity value with every check that decoding makes, and builds nothing.
+ * Skips one Clarity value with all checks of decoding, and builds nothing.
  *
- * The way to find where a value ends; its exact span is what is stored, since writing a value again can give other
+ * It finds the end of a value. Values are stored as their exact spans, since serializing a decoded value again can give other
  * bytes (a tuple's order and repeated keys are lost).
  */
 export function walkClarity(reader: BytesReader, depth = 1): void {
@@ -92,7 +92,7 @@ export function unknownPrefix(reader: BytesReader, prefix: number): DecodeError 
   return reader.unknown('a Clarity type prefix (0x00 to 0x0e)', prefix);
 }
 
-/** Passes over the u32 length and the bytes of a buffer or string; returns where the bytes begin. */
+/** Skips the u32 length and the bytes of a buffer or string; returns the offset of the bytes. */
 export function skipSized(reader: BytesReader): number {
   const length = reader.u32('the length of a buffer or string');
   if (length > MAX_VALUE_SIZE) {
@@ -110,7 +110,7 @@ export function readCount(reader: BytesReader, items: string): number {
   return count;
 }
 
-/** Passes over the 21 bytes of an address, whose version must be below 32; returns where they begin. */
+/** Skips the 21 bytes of an address, whose version must be below 32; returns their offset. */
 export function skipAddress(reader: BytesReader, expected: string): number {
   const at = reader.skip(ADDRESS_LENGTH, expected);
   const version = reader.bytes[at]!;
@@ -245,7 +245,7 @@ export function readEntries<T>(reader: BytesReader, readValue: () => T): Map<str
     entries.set(key, readValue());
     last = key;
   }
-  // The node writes keys in order, so sorting is for bytes of other makers.
+  // The node writes keys in order; other programs may not.
   return ascending ? entries : new Map([...entries].sort(([a], [b]) => compareUtf8(a, b)));
 }
 

@@ -33,7 +33,7 @@ export interface NakamotoBlock {
   /** The index block hash: SHA-512/256 of block hash and consensus hash. */
   blockId: Uint8Array;
   transactionCount: number;
-  /** The bytes of all transactions, one behind the other. */
+  /** The bytes of all transactions, concatenated. */
   transactions: Uint8Array;
 }
 
@@ -91,7 +91,7 @@ export function decodeNakamotoBlock(bytes: Uint8Array): Decoded<NakamotoBlock> {
 export const indexBlockHash = (blockHash: Uint8Array, consensusHash: Uint8Array): Uint8Array<ArrayBuffer> =>
   sha512_256(Buffer.concat([blockHash, consensusHash]));
 
-/** Before the hash of a leaf, and of a node, of the tree. */
+/** Prefixes of hashed leaves and nodes of the tree. */
 const LEAF = Uint8Array.of(0);
 const NODE = Uint8Array.of(1);
 

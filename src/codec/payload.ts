@@ -4,8 +4,8 @@ import { type TenureChangeCause, tenureChangeCauses } from './tenure-change.ts';
 import { lossyText } from './utf8.ts';
 
 /**
- * What a transaction does (SIP-005, SIP-021). `typeId` is the byte on the wire, which tells apart what the API calls
- * by one name. Amounts are micro-STX. Byte fields are views of the transaction.
+ * The payload of a transaction (SIP-005, SIP-021). `typeId` is the byte on the wire; several ids have the same name in the API.
+ * Amounts are micro-STX. Byte fields are views of the transaction.
  */
 export type Payload =
   | { type: 'token_transfer'; typeId: 0; recipient: string; amount: bigint; memo: Uint8Array }
@@ -14,7 +14,7 @@ export type Payload =
       typeId: 1 | 6;
       contractName: string;
       /**
-       * The Clarity version; null for type id 1, which takes that of its epoch. Unknown versions are kept as they are.
+       * The Clarity version; null for type id 1, which has the version of its epoch. Unknown versions are unchanged.
        */
       clarityVersion: number | null;
       /** Invalid UTF-8 is U+FFFD, and U+0000 is left out. */
@@ -57,10 +57,10 @@ export type Payload =
       /** hash160 of the miner's key. */
       pubkeyHash: Uint8Array;
     }
-  /** Of a kind that a newer node knows: the transaction's bytes hold it. `reason` says what could not be read. */
+  /** A kind that only a newer node knows; its bytes are in the raw transaction. `reason` says what could not be read. */
   | { type: 'unknown'; typeId: typeof UNKNOWN_PAYLOAD; reason: string };
 
-/** What stands for the wire id of a payload that can't be read. */
+/** The id of an unknown payload, in place of its wire id. */
 export const UNKNOWN_PAYLOAD = 30;
 
 const MEMO_LENGTH = 34;
@@ -71,7 +71,7 @@ const CONSENSUS_HASH_LENGTH = 20;
 const BLOCK_HASH_LENGTH = 32;
 const HASH160_LENGTH = 20;
 
-/** Reads the type byte of a payload and what it announces. */
+/** Reads a payload: its type byte, then the fields of the type. */
 export function readPayload(reader: BytesReader): Payload {
   const typeId = reader.u8('a payload type');
   switch (typeId) {
@@ -113,7 +113,7 @@ function readSmartContract(reader: BytesReader, typeId: 1 | 6): Payload {
   return { type: 'smart_contract', typeId, contractName, clarityVersion, source: sourceText(source) };
 }
 
-/** U+0000 is left out because it ends a text in many a database and client. */
+/** U+0000 is removed because it ends a text in many databases and clients. */
 function sourceText(bytes: Uint8Array): string {
   return lossyText(bytes).replaceAll('\0', '');
 }

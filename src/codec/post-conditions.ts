@@ -51,7 +51,7 @@ export type PostCondition =
       asset_value: { hex: string; repr: string };
     }
   | { type: 'pox'; condition_code: PoxCondition; principal: PostConditionPrincipal }
-  /** One of a kind that a newer node knows, in hex, with all that follows it in the transaction. */
+  /** A kind that only a newer node knows, in hex, with all bytes after it in the transaction. */
   | { type: 'unknown'; hex: string };
 
 /** Asset kinds: SIP-005, and SIP-044 for staking and pox. */
@@ -86,9 +86,9 @@ const SHORTEST_BUFFER = 5;
 /**
  * Decodes a stored post-conditions buffer: mode, u32 count, that many conditions; bytes after them are ignored.
  *
- * A buffer shorter than mode and count holds no conditions, only its mode; an empty one means `deny`, the stricter. From
- * a condition of an unknown kind on, nothing can be told apart: what is left is one condition, of the type `unknown`. So it
- * is behind an unknown mode where what follows can't be read as conditions.
+ * A buffer shorter than mode and count has a mode and no conditions; an empty one means `deny`, the stricter mode. The bytes
+ * from the first condition of an unknown kind on become one condition of the type `unknown`, since its length is not known;
+ * so do the bytes after an unknown mode if they can't be read as conditions.
  */
 export function decodePostConditions(
   buffer: Uint8Array,
@@ -113,7 +113,7 @@ export function decodePostConditions(
   });
 }
 
-/** Passes over mode, count and conditions of a transaction with the checks of decoding; returns the mode's byte. */
+/** Skips mode, count and conditions of a transaction with the checks of decoding; returns the mode's byte. */
 export function walkPostConditions(reader: BytesReader): number {
   const mode = readMode(reader);
   for (let left = reader.count('post-conditions'); left > 0; left--) walkPostCondition(reader);

@@ -91,13 +91,13 @@ function readMultiSignature(reader: BytesReader, hashMode: number): MultiSignatu
 export type { Payload } from './payload.ts';
 export type { TenureChangeCause } from './tenure-change.ts';
 
-/** What a payload is called in the API: `token_transfer`, `contract_call`, … */
+/** Names of payloads in the API: `token_transfer`, `contract_call`, … */
 export type TransactionType = Payload['type'];
 
 /** A decoded transaction. Byte fields are views of the bytes given. */
 export interface Transaction {
   txId: Uint8Array;
-  /** The version: 0 mainnet, 0x80 testnet. The other bits of the byte have no meaning and are left out. */
+  /** The version: 0 mainnet, 0x80 testnet. The other bits of the byte have no meaning and are cleared. */
   version: number;
   /**
    * The chain id: 1 mainnet, 0x80000000 testnet, others for private networks, 0 for transactions that the node makes
@@ -130,16 +130,16 @@ export function decodeTransaction(raw: Uint8Array): Decoded<Transaction> {
 }
 
 /**
- * Decodes as {@link decodeTransaction} does, but takes what a newer node may know: from a post-condition or payload of an
- * unknown kind on, the bytes are kept as they are, in `postConditions` or behind a payload of the type `unknown`. Of an
- * unknown kind of signer nothing can be read: the error says so.
+ * Decodes like {@link decodeTransaction}, but accepts kinds that only a newer node knows: from a post-condition or payload of
+ * an unknown kind on, the bytes are in `postConditions`, or the payload has the type `unknown`. A signer of an unknown kind
+ * makes the rest unreadable, and is an error.
  */
 export function decodeKnownParts(raw: Uint8Array): Decoded<Transaction> {
   return decoded(() => readTransaction(new BytesReader(raw), readKnownBody));
 }
 
 /**
- * The id of a transaction: SHA-512/256 of its bytes as received. Never of bytes written again, which can differ.
+ * The id of a transaction: SHA-512/256 of its bytes as received, since bytes that are serialized again can differ.
  */
 export function transactionId(raw: Uint8Array): Uint8Array {
   return sha512_256(raw);
@@ -163,7 +163,7 @@ function readTransaction(reader: BytesReader, read: (reader: BytesReader) => Bod
   return { txId, version, chainId, origin, sponsor, anchorMode, postConditionMode, ...body };
 }
 
-/** What a transaction says behind its signers. */
+/** The part of a transaction after its signers. */
 type Body = Pick<Transaction, 'postConditions' | 'payload'>;
 
 function readBody(reader: BytesReader): Body {
@@ -193,7 +193,7 @@ function readKnownBody(reader: BytesReader): Body {
   return { postConditions, payload };
 }
 
-/** What is read, or the error where it has a kind that is not known here. */
+/** The result of `read`, or its error if a kind is unknown. */
 function unlessUnknown<T>(read: () => T): T | DecodeError {
   try {
     return read();
@@ -203,7 +203,7 @@ function unlessUnknown<T>(read: () => T): T | DecodeError {
   }
 }
 
-/** The index holds what was decoded when it came: bytes that no longer decode are a defect. */
+/** Decodes a transaction of the index. It was decoded when it arrived, so an error is a defect. */
 export function decodedTransaction(raw: Uint8Array): Transaction {
   const result = decodeKnownParts(raw);
   if (!result.ok) throw result.error;
@@ -212,7 +212,7 @@ export function decodedTransaction(raw: Uint8Array): Transaction {
 
 type PayloadType = Transaction['payload']['type'];
 
-/** The payload of a raw transaction. @throws Error where it is not of the type that the index has */
+/** The payload of a raw transaction. @throws Error if its type isn't the one in the index */
 export function payloadOf<T extends PayloadType>(raw: Uint8Array, type: T) {
   const { payload } = decodedTransaction(raw);
   if (payload.type !== type) throw new Error(`a ${payload.type} is indexed as ${type}`);

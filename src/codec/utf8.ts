@@ -58,7 +58,7 @@ const UNPRINTABLE = /^(?! )[\p{Cc}\p{Cf}\p{Cs}\p{Co}\p{Cn}\p{Zl}\p{Zp}\p{Zs}]$/u
  * A memo as readable text: what can't be printed and invalid UTF-8 become blanks, runs of blanks become one, and
  * none stay at the ends, such as the zeros that pad a memo to 34 bytes.
  *
- * A grapheme of several code points stays whole, so that the joiners inside an emoji are not taken for rubbish.
+ * Graphemes are not split, so that the joiners inside an emoji are not removed.
  */
 export function memoText(bytes: Uint8Array): string {
   if (isAscii(bytes)) return asciiText(bytes);
@@ -68,7 +68,7 @@ export function memoText(bytes: Uint8Array): string {
 }
 
 function isAscii(bytes: Uint8Array): boolean {
-  // By index: going through a typed array by its iterator takes ten times as long.
+  // By index: a typed array's iterator takes ten times as long.
   for (let at = 0; at < bytes.length; at++) if (bytes[at]! > 0x7f) return false;
   return true;
 }

@@ -1,5 +1,5 @@
 /**
- * The one grammar for conditions on Clarity values, which filters of chainhooks and queries share:
+ * The grammar of conditions on Clarity values, which filters of chainhooks and queries share:
  *
  *     condition = literal | operator ":" literal | "between:" literal "," literal
  *     operator  = "eq" | "gt" | "gte" | "lt" | "lte"
@@ -19,19 +19,19 @@ type IntegerType = 'int' | 'uint';
 
 interface IntegerLiteral {
   integer: bigint;
-  /** The types that it may have. */
+  /** The types that the value may have. */
   of: readonly IntegerType[];
 }
 
-/** What a literal stands for: an integer, or the serialized values that it may be. */
+/** A parsed literal: an integer, or the serialized values that it can mean. */
 export type Literal = IntegerLiteral | { forms: readonly Uint8Array[] };
 
-/** What a field must be: an integer inside bounds, which belong to it, or one of some serialized values. */
+/** A parsed condition: an integer within inclusive bounds, or one of several serialized values. */
 export type ValueCondition =
   | { type: 'range'; least: bigint; most: bigint; of: readonly IntegerType[] }
   | { type: 'one'; forms: readonly Uint8Array[] };
 
-/** A text is no condition. The rule that it breaks follows the name of what it was given for. */
+/** A text is no condition. The message is the broken rule, to follow the name of a field or parameter. */
 export class ConditionError extends Error {
   override readonly name = 'ConditionError';
   constructor(readonly rule: string) {
@@ -45,12 +45,12 @@ const MOST: Readonly<Record<IntegerType, bigint>> = { int: 2n ** 127n - 1n, uint
 
 const isOf = (type: IntegerType, integer: bigint): boolean => integer >= LEAST[type] && integer <= MOST[type];
 
-/** Longer digits are no integer of 128 bits, and are not made into one. */
+/** More digits can't be a 128-bit integer; the limit bounds the work of parsing. */
 const INTEGER = /^(u[0-9]{1,60}|-?[0-9]{1,60})$/;
 const DIGITS = /^(u|-?)[0-9]+$/;
 const PRINCIPAL = /^'?S[A-Z][0-9A-Z]{26,39}(\..*)?$/;
 
-/** What a text without an operator stands for. @throws ConditionError */
+/** Parses a literal. @throws ConditionError */
 export function literalOf(text: string): Literal {
   if (INTEGER.test(text)) {
     return text.startsWith('u')
@@ -81,20 +81,20 @@ function principal(text: string): Uint8Array {
   return clarity.principal(canonical);
 }
 
-/** A string of characters beyond ASCII is of one type alone. */
+/** The serialized forms of a string: as string-ascii and string-utf8, or string-utf8 only. */
 function stringForms(text: string): Uint8Array[] {
   const utf8 = clarity.utf8(text);
   return /^\p{ASCII}*$/u.test(text) ? [clarity.ascii(text), utf8] : [utf8];
 }
 
-/** The serialized values that a literal stands for; none for an integer beyond 128 bits. */
+/** The serialized values that a literal can mean; none for an integer above 128 bits. */
 export function serializedForms(literal: Literal): readonly Uint8Array[] {
   if ('forms' in literal) return literal.forms;
   const { integer, of } = literal;
   return of.filter((type) => isOf(type, integer)).map((type) => clarity[type](integer));
 }
 
-/** @throws ConditionError */
+/** Parses an integer after an operator. @throws ConditionError */
 function integerOf(text: string, operator: string): IntegerLiteral {
   const literal = literalOf(text);
   if (!('integer' in literal)) throw new ConditionError(`must have an integer after ${operator}:`);
@@ -102,13 +102,13 @@ function integerOf(text: string, operator: string): IntegerLiteral {
   return literal;
 }
 
-/** @throws ConditionError where no integer is inside */
+/** Makes a condition from bounds. @throws ConditionError if no integer is between them */
 function range(least: bigint, most: bigint, of: readonly IntegerType[]): ValueCondition {
   if (least > most) throw new ConditionError('must leave at least one integer between its bounds');
   return { type: 'range', least, most, of };
 }
 
-/** A field is compared without what wraps it, so that the value it must be has lost that, too. */
+/** Unwraps a serialized value, since fields are compared without `some`, `ok` and `err`. */
 function bare(form: Uint8Array): Uint8Array {
   const value = decodeClarity(form);
   if (!value.ok || value.value.bytes.length !== form.length) {
@@ -137,7 +137,7 @@ function between(text: string): ValueCondition {
   return range(least.integer, most.integer, of);
 }
 
-/** Reads a condition. @throws ConditionError */
+/** Parses a condition. @throws ConditionError */
 export function conditionOf(text: string): ValueCondition {
   const [, operator, rest] = /^(eq|gt|gte|lt|lte|between):(.*)$/s.exec(text) ?? [];
   if (operator === undefined || rest === undefined) return equal(literalOf(text));

@@ -1,14 +1,14 @@
 /**
- * Zonefiles: the texts that names point to, in the master file format of RFC 1035, section 5. Only what the name system
- * reads is read, and what can't be is passed over: anybody may write anything into one.
+ * Zonefiles: the texts that names point to, in the master file format of RFC 1035, section 5. Only the records of the name
+ * system are parsed, and malformed parts are skipped, since anybody may write anything into a zonefile.
  */
 
 export interface ZoneRecord {
-  /** The name as written. A record without one takes that of the record before; with none before, the name is empty. */
+  /** The name as written. A record without a name has that of the record before; if there is none, the name is empty. */
   name: string;
   /** The record type in upper case, such as `TXT` or `URI`. */
   type: string;
-  /** Character strings and words behind the type, without their quotes. */
+  /** Character strings and words after the type, without quotes. */
   data: string[];
 }
 
@@ -27,14 +27,14 @@ interface Token {
   quoted: boolean;
 }
 
-/** One entry of the file: its tokens, and whether it leaves its name out. */
+/** One entry of the file: its tokens, and whether it has no name. */
 interface Entry {
   tokens: Token[];
   indented: boolean;
 }
 
 const WHITESPACE = /[ \t\r]/;
-/** What ends a word that stands without quotes. */
+/** The end of a word without quotes. */
 const END_OF_WORD = /[ \t\r\n;()"]/;
 
 /** Splits a file into entries: a line each, or several in parentheses; `;` begins a comment. */
