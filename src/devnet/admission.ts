@@ -1,6 +1,6 @@
 /**
- * Whether a node accepts a transaction into its mempool. Reasons and their data are those of a node's
- * `POST /v2/transactions`, and so is the order of the checks.
+ * Admission of transactions into the simulated node's mempool. The reasons of rejections, their data, and the order of the checks
+ * are those of a node's `POST /v2/transactions`.
  */
 import { principalBytes } from '../codec/address.ts';
 import { type ClarityValue, decodeArguments, decodeClarity } from '../codec/clarity.ts';
@@ -15,7 +15,7 @@ import { templates } from './traffic.ts';
 import { type Action, type Party, payerOf, type SignedTransaction } from './transaction.ts';
 import type { World } from './world.ts';
 
-/** Why a transaction is not accepted. */
+/** A transaction is rejected. */
 export class Rejection extends Error {
   override readonly name = 'Rejection';
   constructor(
@@ -26,23 +26,23 @@ export class Rejection extends Error {
   }
 }
 
-/** What the simulation can't do, though a node could. */
+/** The error for what a node can do, but the simulation can't. */
 const notSimulated = (message: string): Rejection =>
   new Rejection('ServerFailureOther', { message: `${message}; the simulated node executes no Clarity` });
 
-/** The state that a transaction is checked against. */
+/** The state against which a transaction is checked. */
 export interface AdmissionView {
   readonly world: World;
   readonly burnHeight: number;
   readonly network: Network;
 }
 
-/** How many transactions of an account may wait one after the other. */
+/** Maximum pending transactions of an account in a row. */
 const MAX_CHAINING = 25;
 const ADDRESS_VERSIONS = { mainnet: [22, 20], testnet: [26, 21] } as const;
 const CONTRACT_NAME = /^[a-zA-Z][a-zA-Z0-9_-]{0,39}$/;
 
-/** Checks signatures and chain. @param raw the bytes that were decoded */
+/** Checks signatures and chain id. @param raw the transaction's bytes */
 function requireValid(raw: Uint8Array, transaction: Transaction, network: Network): void {
   if (transaction.version !== network.transactionVersion) throw new Rejection('BadTransactionVersion');
   if (transaction.chainId !== network.chainId) {
@@ -127,7 +127,7 @@ function deployAction(
   return { kind: 'deploy', name, template, flaw, isOfUser: true };
 }
 
-/** The arguments of a call, which must be of the declared types. */
+/** Decodes the arguments of a call, and checks them against the declared types. */
 function argumentsOf(span: Uint8Array, declared: readonly { type: Parameters<typeof isOfType>[1] }[]): ClarityValue[] {
   const spans = decodeArguments(span);
   if (!spans.ok) throw spans.error;
@@ -164,7 +164,7 @@ function callAction({ payload }: Transaction & { payload: { type: 'contract_call
   return { kind: 'call', contract, call: { functionName, args: args.map(({ bytes }) => bytes), run } };
 }
 
-/** What a transaction sets out to do. @throws Rejection where it can't */
+/** The action of a transaction. @throws Rejection if it isn't possible */
 function actionOf(transaction: Transaction, payer: Party, fee: bigint, view: AdmissionView): Action {
   const { payload } = transaction;
   if (payload.type === 'token_transfer') return transferAction({ ...transaction, payload }, payer, fee, view);
@@ -185,7 +185,7 @@ function actionOf(transaction: Transaction, payer: Party, fee: bigint, view: Adm
 }
 
 const partyOf = ({ address, nonce, fee }: Transaction['origin']): Party => ({
-  // Nonces are compared with those of accounts, which are numbers; larger ones are refused before.
+  // Account nonces are numbers here; nonces beyond them are rejected before.
   account: { address },
   nonce: Number(nonce),
   fee,
@@ -193,8 +193,8 @@ const partyOf = ({ address, nonce, fee }: Transaction['origin']): Party => ({
 
 /**
  * Checks a transaction against a state.
- * @param raw the bytes that were decoded
- * @returns the transaction as it can be mined
+ * @param raw the transaction's bytes
+ * @returns the transaction in the form that can be mined
  * @throws Rejection
  */
 export function admitted(raw: Uint8Array, transaction: Transaction, view: AdmissionView): SignedTransaction {
@@ -211,12 +211,12 @@ export function admitted(raw: Uint8Array, transaction: Transaction, view: Admiss
   return { id: toHex(transaction.txId), raw, origin, sponsor, action, fate: 'success', postConditions };
 }
 
-/** Most bytes of transactions that are held. */
+/** Maximum bytes of stored transactions. */
 const MAX_BYTES = 64 * 1024 * 1024;
 
 interface Held {
   readonly transaction: SignedTransaction;
-  /** Height of the block after which the transaction's nonce was used; null while it waits. */
+  /** Height of the block after which the nonce was used; null while the transaction is pending. */
   usedAt: number | null;
 }
 
@@ -235,20 +235,20 @@ export class Pool {
   readonly #held = new Map<string, Held>();
   #bytes = 0;
 
-  /** The transactions that wait on a state, in order of arrival. */
+  /** The pending transactions on a state, in order of arrival. */
   waiting(world: World): SignedTransaction[] {
     return [...this.#held.values()].map(({ transaction }) => transaction).filter((one) => isWaiting(one, world));
   }
 
-  /** A transaction that is held, by its id with 0x. */
+  /** A stored transaction by its id with 0x. */
   get(id: string): SignedTransaction | undefined {
     return this.#held.get(id)?.transaction;
   }
 
   /**
-   * Accepts a transaction.
-   * @returns the transactions that it replaces, which offered less for the same nonce
-   * @throws Rejection where another one offers as much or more, or there is no room
+   * Adds a transaction.
+   * @returns the transactions that it replaces, which offered a lower fee for the same nonce
+   * @throws Rejection if another one offers the same fee or more, or the pool is full
    */
   add(transaction: SignedTransaction, world: World): SignedTransaction[] {
     const replaced = this.waiting(world).filter((other) => conflicts(other, transaction));
@@ -265,8 +265,8 @@ export class Pool {
   }
 
   /**
-   * Notes what a block of the winning chain has used up.
-   * @param retained number of blocks that a fork can undo at most
+   * Marks the transactions that a block of the winning chain has used up, and removes old ones.
+   * @param retained maximum number of blocks that a fork can revert
    */
   forgetMined(world: World, height: number, retained: number): void {
     for (const [id, held] of this.#held) {

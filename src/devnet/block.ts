@@ -1,4 +1,4 @@
-/** A block of the simulated chain: what it holds, how it is filled, what it pays, and how the node announces it. */
+/** Blocks of the simulated chain: their parts, filling, rewards, and events. */
 
 import { fromHex, toHex } from '../codec/hex.ts';
 import { indexBlockHash, transactionRoot } from '../codec/nakamoto-block.ts';
@@ -25,31 +25,31 @@ import type { World } from './world.ts';
 
 /** A miner's turn: begins with a tenure change and lasts until the next one. */
 export interface Tenure {
-  /** Counts tenures from the genesis block on. */
+  /** Number of the tenure, counted from the genesis block. */
   readonly height: number;
   readonly miner: Account;
-  /** Who gets the coinbase: the miner, or whom its coinbase transaction names. */
+  /** Receiver of the coinbase: the miner, or the principal that its coinbase transaction names. */
   readonly recipient: string;
   /** The miner's commitment on Bitcoin, with 0x. */
   readonly minerTxId: string;
-  /** What the tenure and the one before it are called by: 20 bytes each; null for the one before tenure 0. */
+  /** Consensus hashes of the tenure and the one before it, 20 bytes each; null for the one before tenure 0. */
   readonly consensusHash: Uint8Array;
   readonly parentConsensusHash: Uint8Array | null;
   /** Index block hash of the first block of the tenure before; null for tenure 0. */
   readonly parentIndexBlockHash: string | null;
-  /** The first block's hashes; the reward refers to them. */
+  /** Hashes of the first block, which rewards refer to. */
   readonly blockHash: string;
   readonly indexBlockHash: string;
 }
 
-/** What a tenure brought its miner. It is credited some tenures later, when it has matured. */
+/** A miner's earnings in a tenure, which are credited some tenures later, when they mature. */
 interface Earning {
   readonly tenure: Tenure;
   /** Micro-STX. */
   readonly fees: bigint;
 }
 
-/** A block of the simulated chain with the state after it. */
+/** A block of the simulated chain, with the state after it. */
 export interface Block {
   /** Hashes with 0x. */
   readonly blockHash: string;
@@ -63,21 +63,21 @@ export interface Block {
   readonly time: number;
   /** The burn block that elected the tenure. */
   readonly burn: BurnBlock;
-  /** The newest burn block the miner has taken notice of: `burn` or one after it. */
+  /** The newest burn block that the miner has seen: `burn` or one after it. */
   readonly burnView: BurnBlock;
   readonly tenure: Tenure;
-  /** Blocks of the tenure up to this one. */
+  /** Number of the tenure's blocks up to this one. */
   readonly blocksInTenure: number;
   /** The sum of fees in the tenure up to this block, in micro-STX. */
   readonly fees: bigint;
   /** Earnings not matured yet, oldest first. */
   readonly earnings: readonly Earning[];
   readonly world: World;
-  /** What users sent, without the block's own bookkeeping. */
+  /** Transactions of users, without coinbase and tenure changes. */
   readonly transactions: readonly SignedTransaction[];
-  /** What became of all its transactions, in order. */
+  /** Receipts of all its transactions, in order. */
   readonly receipts: readonly Receipt[];
-  /** The reward sets that this block and those before it chose, the newest last. */
+  /** The reward sets chosen by this block and those before it, the newest last. */
   readonly rewardSets: readonly ChosenRewardSet[];
 }
 
@@ -87,9 +87,9 @@ export interface ChosenRewardSet {
   readonly set: Omit<ReturnType<typeof rewardSet>, 'pox_ustx_threshold'> & { pox_ustx_threshold: string | null };
 }
 
-/** A signed header of a block. */
+/** The signed header of a block. */
 export interface SealedHeader {
-  /** Its bytes, as a node stores them. */
+  /** Its bytes in the node's format. */
   readonly bytes: Uint8Array;
   /** Hashes with 0x. */
   readonly blockHash: string;
@@ -97,13 +97,13 @@ export interface SealedHeader {
   readonly transactionRoot: Uint8Array;
   readonly stateRoot: Uint8Array;
   readonly minerSignature: Uint8Array;
-  /** Of the signers that were heard of in time. */
+  /** Signatures of the signers that answered in time. */
   readonly signerSignatures: readonly Uint8Array[];
-  /** Which signers these are, as `signer_bitvec` has it. */
+  /** These signers as in `signer_bitvec`. */
   readonly bitvec: Uint8Array;
 }
 
-/** What a header is made of. */
+/** The fields of a header. */
 interface HeaderContent {
   readonly parent: Block;
   readonly burn: BurnBlock;
@@ -116,14 +116,14 @@ interface HeaderContent {
   readonly signers: readonly Account[];
 }
 
-/** Satoshi that miners spend in a Bitcoin block, more or less. */
+/** Approximate satoshi that miners spend in a Bitcoin block. */
 const BURN_SPENT = 40_000;
 
-/** The transactions that the body of a block has: operations on Bitcoin have a receipt alone. */
+/** The transactions in a block's body; operations on Bitcoin have only receipts. */
 export const bodyOf = (receipts: readonly Receipt[]): readonly Receipt[] =>
   receipts.filter(({ burnchainOp }) => burnchainOp === null);
 
-/** Makes a header and signs it, by its miner and the signers. */
+/** Makes a header, signed by its miner and the signers. */
 export function sealedHeader(
   { parent, burn, miner, receipts, time, state, signers }: HeaderContent,
   prng: Prng,
@@ -140,7 +140,7 @@ export function sealedHeader(
     u64(time),
   );
   const minerSignature = sign(sha512_256(content), miner.privateKey);
-  // One signer in ten is not heard of in time.
+  // One signer in ten doesn't answer in time.
   const present = signers.filter(() => prng.chance(0.9));
   const bits = bitvec(signers.map((signer) => present.includes(signer)));
   const hash = sha512_256(concat(content, minerSignature, bits));
@@ -157,7 +157,7 @@ export function sealedHeader(
   };
 }
 
-/** What fills a block: its receipts in order, and the users' transactions among them. */
+/** The content of a block: its receipts in order, and the users' transactions among them. */
 export interface BlockBody {
   readonly receipts: readonly Receipt[];
   readonly transactions: readonly SignedTransaction[];
@@ -167,16 +167,16 @@ export interface BlockBody {
   readonly fees: bigint;
 }
 
-/** The place a block is built for; `world` is changed by building. */
-export interface BlockPlace {
+/** The context in which a block is built; building changes `world`. */
+export interface BlockContext {
   readonly parent: Block;
   readonly burn: Block['burn'];
   readonly burnView: Block['burn'];
   readonly world: World;
   readonly miner: Account;
-  /** Set when the block begins a tenure: whom its coinbase pays. */
+  /** Set for a tenure's first block: the receiver of its coinbase. */
   readonly newTenure?: { readonly recipient: string } | undefined;
-  /** Whether the tenure is extended only for a Bitcoin block, and not because its budget was spent. */
+  /** Whether the tenure is extended only for Bitcoin blocks, never for its budget. */
   readonly quiet: boolean;
 }
 
@@ -189,23 +189,23 @@ export class BlockBuilder {
   ) {}
 
   /**
-   * @param count how many of users' transactions
-   * @param waiting transactions to include first, as far as they can be mined here
-   * @param busy addresses whose next nonce is promised to a transaction that waits
+   * @param count number of users' transactions
+   * @param waiting transactions to include first, if they can be mined here
+   * @param busy addresses whose next nonce belongs to a waiting transaction
    * @param submitted transactions that are not counted: all that can be mined here are included, in order of their nonces
    */
   fill(
-    place: BlockPlace,
+    context: BlockContext,
     count: number,
     waiting: readonly SignedTransaction[],
     busy: ReadonlySet<string>,
     submitted: readonly SignedTransaction[],
   ): BlockBody {
-    const { world } = place;
-    const burnHeight = place.burn.height;
-    const at = { height: place.parent.height + 1, burnHeight };
-    const receipts: Receipt[] = this.#operations(place);
-    for (const own of this.#bookkeeping(place)) receipts.push(execute(own, world, at));
+    const { world } = context;
+    const burnHeight = context.burn.height;
+    const at = { height: context.parent.height + 1, burnHeight };
+    const receipts: Receipt[] = this.#operations(context);
+    for (const own of this.#bookkeeping(context)) receipts.push(execute(own, world, at));
 
     const transactions: SignedTransaction[] = [];
     const fresh: MadeTransaction[] = [];
@@ -218,7 +218,7 @@ export class BlockBuilder {
       if (minable) include(transaction);
       return minable;
     };
-    // Each that is mined may make another one minable: the next nonce, or the funds for it.
+    // Each mined transaction may make others minable, by its nonce or its funds.
     for (let left = submitted, before = -1; left.length !== before; ) {
       before = left.length;
       left = left.filter((transaction) => !includeMinable(transaction));
@@ -238,8 +238,8 @@ export class BlockBuilder {
     return { receipts, transactions, fresh, fees };
   }
 
-  /** A tenure's first block holds what Bitcoin blocks since the parent's asked for. */
-  #operations({ parent, burn, world, newTenure }: BlockPlace): Receipt[] {
+  /** The operations of Bitcoin blocks since the parent's, which a tenure's first block executes. */
+  #operations({ parent, burn, world, newTenure }: BlockContext): Receipt[] {
     if (newTenure === undefined) return [];
     const blocks = burnBlocksBetween(parent.burn, burn) ?? [];
     return blocks.flatMap((block) =>
@@ -247,8 +247,8 @@ export class BlockBuilder {
     );
   }
 
-  #bookkeeping(place: BlockPlace): SignedTransaction[] {
-    const { parent, burn, burnView, world, miner, newTenure, quiet } = place;
+  #bookkeeping(context: BlockContext): SignedTransaction[] {
+    const { parent, burn, burnView, world, miner, newTenure, quiet } = context;
     const { prng, network } = this;
     const nonce = world.nonce(miner.address);
     const sign = (payload: Uint8Array, offset: number) =>
@@ -272,7 +272,7 @@ export class BlockBuilder {
         sign(nakamotoCoinbase(prng.bytes(32), recipient, prng.bytes(80)), 1),
       ];
     }
-    // A tenure is extended when another burn block came without a new miner, or when its budget was spent.
+    // A tenure is extended after a burn block without a new miner, or when its budget is spent.
     if (burnView === parent.burnView && (quiet || !prng.chance(0.06))) return [];
     const cause = burnView === parent.burnView ? prng.pick(budgetCauses) : tenureChangeCauses.extended;
     return [sign(tenureChange({ ...change, cause }), 0)];
@@ -288,12 +288,12 @@ const budgetCauses = [
   tenureChangeCauses.extendedWriteLength,
 ] as const;
 
-/** Micro-STX a tenure mints. */
+/** Micro-STX that each tenure mints. */
 const coinbaseAmount = 500_000_000n;
-/** A reward is credited this many tenures later; on the public networks it is 100. */
+/** Tenures until a reward is credited; 100 on the public networks. */
 const maturity = 6;
 
-/** What is to be paid once the block's tenure has ended. Nobody mined tenure 0, the genesis block. */
+/** Rewards that are due after the block's tenure. Tenure 0, the genesis block, has no miner. */
 export function earningsAt({ tenure, fees, earnings }: Block): readonly Earning[] {
   return tenure.height === 0 ? [] : [...earnings, { tenure, fees }];
 }
@@ -302,7 +302,7 @@ export function hasMatured({ tenure }: Earning, tenureHeight: number): boolean {
   return tenure.height + maturity <= tenureHeight;
 }
 
-/** Credits what matures in the tenure of the height given, and returns it as the block reports it. */
+/** Credits the rewards that mature in a tenure, and returns them as the block reports them. */
 export function matureRewards(earnings: readonly Earning[], tenureHeight: number, world: World) {
   const matured = earnings.filter((earning) => hasMatured(earning, tenureHeight));
   return matured.map(({ tenure, fees }) => {
@@ -320,7 +320,7 @@ export function matureRewards(earnings: readonly Earning[], tenureHeight: number
   });
 }
 
-/** The signers of the coming cycle and the addresses its Bitcoin goes to, one entry per reward slot. */
+/** The signers of the next cycle and its reward addresses, one entry per reward slot. */
 export function rewardSet(prng: Prng, signers: readonly Account[], network: Network) {
   const threshold = 50_000_000_000n;
   const weighted = signers.map((signer) => ({ signer, weight: prng.between(1, 8) }));
@@ -340,20 +340,20 @@ export function rewardSet(prng: Prng, signers: readonly Account[], network: Netw
   };
 }
 
-/** Whether the tenure elected at `burnHeight` is the first in a prepare phase, and so chooses the next signers. */
+/** Whether the tenure elected at `burnHeight` is the first of a prepare phase, and so chooses the next signers. */
 export function choosesSigners(parentBurnHeight: number, burnHeight: number): boolean {
   if (!cycles.inPreparePhase(burnHeight)) return false;
   return !cycles.inPreparePhase(parentBurnHeight) || cycles.of(parentBurnHeight) !== cycles.of(burnHeight);
 }
 
-/** Burn heights at which what earlier stacking contracts locked was released. */
+/** Burn heights at which the locks of earlier stacking contracts ended. */
 const unlockHeights = { pox_v1_unlock_height: 105, pox_v2_unlock_height: 107, pox_v3_unlock_height: 110 };
-/** The same of pox-4, where it is still to come. */
+/** Unlock height of pox-4 while unknown. */
 const MAX_HEIGHT = 0xffff_ffff;
 const zeros = `0x${'00'.repeat(32)}`;
 const ones = `0x${'ff'.repeat(32)}`;
 
-/** A block, and what it paid to miners. */
+/** A block with its miner rewards. */
 interface PaidBlock extends Block {
   readonly maturedRewards: readonly object[];
 }
@@ -374,14 +374,14 @@ export function blockPayload(block: PaidBlock, parent: Block, prng: Prng): objec
     parent_burn_block_timestamp: parent.burn.time,
     parent_index_block_hash: parent.indexBlockHash,
     reward_set: chosen?.set ?? null,
-    // Unlike other hashes in the body, these come without 0x.
+    // Unlike other hashes of the body, without 0x.
     signer_bitvec: header.bitvec.toHex(),
     signer_signature: header.signerSignatures.map((signature) => signature.toHex()),
     signer_signature_hash: block.blockHash,
   };
 }
 
-/** Body of `/new_block` for block 0, which nobody mined. */
+/** Body of `/new_block` for block 0, which has no miner. */
 export function genesisPayload(block: PaidBlock, prng: Prng): object {
   return {
     ...common(block, prng),
@@ -410,7 +410,7 @@ function common(block: PaidBlock, prng: Prng): object {
     burn_block_height: block.burn.height,
     burn_block_time: block.burn.time,
     confirmed_microblocks_cost: noCost,
-    // The node keeps events in a hash map, so that they come in no order at all.
+    // A node stores events in a hash map, so their order is arbitrary.
     events: prng.shuffle(events),
     index_block_hash: block.indexBlockHash,
     matured_miner_rewards: block.maturedRewards,
@@ -424,7 +424,7 @@ function common(block: PaidBlock, prng: Prng): object {
   };
 }
 
-/** One entry of a block's `events`, where `index` counts over the whole block, or of a replayed transaction's. */
+/** An entry of `events`; `index` counts over the whole block, or over a replayed transaction. */
 export function eventPayload(event: ChainEvent, txId: string, index: number) {
   return { committed: true, event_index: index, [event.type]: eventBody(event), txid: txId, type: event.type };
 }
@@ -435,7 +435,7 @@ function eventBody(event: ChainEvent) {
       return { contract_identifier: event.contract, raw_value: toHex(event.value), topic: 'print' };
     case 'stx_transfer_event': {
       const { sender, recipient } = event;
-      // The only hex in an event without 0x in front; empty when the transfer had no memo.
+      // The only hex in events without 0x; empty without a memo.
       return { amount: String(event.amount), memo: event.memo?.toHex() ?? '', recipient, sender };
     }
     case 'stx_mint_event':

@@ -1,4 +1,4 @@
-/** The Bitcoin side of the simulated chain: its blocks, and what their operations do on Stacks (SIP-007). */
+/** The Bitcoin side of the simulated chain: its blocks, and the effects of their operations on Stacks (SIP-007). */
 import { clarity } from '../codec/clarity-encode.ts';
 import { toHex } from '../codec/hex.ts';
 import { noCost, type Receipt } from './execute.ts';
@@ -16,13 +16,13 @@ export interface BurnBlock {
   readonly height: number;
   /** Unix seconds. */
   readonly time: number;
-  /** 20 bytes: what the tenure elected in this block is called by. */
+  /** Consensus hash of the tenure elected in this block, 20 bytes. */
   readonly consensusHash: Uint8Array;
   readonly parent: BurnBlock | undefined;
   readonly operations: readonly BurnOperation[];
 }
 
-/** Something done on Stacks by a Bitcoin transaction (SIP-007); there is no Stacks transaction for it. */
+/** An operation by a Bitcoin transaction (SIP-007), which has no Stacks transaction. */
 type BurnOperation = {
   /** The Bitcoin transaction's id, with 0x. */
   readonly txId: string;
@@ -33,14 +33,14 @@ type BurnOperation = {
 );
 
 /**
- * Burn height of the genesis block: past the activation of every epoch, as far as the simulation goes, and so near the
- * next reward cycle that a short chain sees its signers chosen, and its bonds begin.
+ * Burn height of the genesis block: after the activation of every simulated epoch, and so close to the next reward cycle that
+ * even a short chain chooses signers and begins bonds.
  */
 const firstBurnHeight = 214;
-/** Satoshi each of the two rewarded addresses gets from one miner's commitment. */
+/** Satoshi that each of two reward addresses gets from a miner's commitment. */
 const commitment = 20_000;
 
-/** The Bitcoin side: makes blocks on any parent, so that it can fork too. */
+/** Makes Bitcoin blocks on any parent, and so can fork. */
 export class BurnChain {
   readonly #rewarded: readonly Account[];
 
@@ -57,7 +57,7 @@ export class BurnChain {
     return this.#block(firstBurnHeight, time, undefined, []);
   }
 
-  /** The next block; it comes ten minutes after its parent, more or less, and not before `earliest` (Unix s). */
+  /** The next block: about ten minutes after its parent, and not before `earliest` (Unix seconds). */
   next(parent: BurnBlock, earliest: number): BurnBlock {
     const time = Math.max(earliest + 1, parent.time + this.prng.between(200, 1000));
     const height = parent.height + 1;
@@ -109,7 +109,7 @@ export function burnBlocksBetween(from: BurnBlock, to: BurnBlock): BurnBlock[] |
   return block === from ? blocks : undefined;
 }
 
-/** Now and then a Bitcoin block holds an operation. */
+/** Draws an operation for some of the Bitcoin blocks. */
 function drawOperation(prng: Prng, users: readonly Account[], network: Network): BurnOperation | undefined {
   if (!prng.chance(0.15)) return undefined;
   const txId = toHex(prng.bytes(32));
@@ -133,24 +133,17 @@ function drawOperation(prng: Prng, users: readonly Account[], network: Network):
   return { kind: 'stack', txId, sender, stacking };
 }
 
-/** The Bitcoin block that an operation is in. */
-interface BurnPlace {
-  /** The block hash, with 0x. */
-  readonly hash: string;
-  readonly height: number;
-}
-
-/** Does what the operation says. One that can't be done has a receipt without events, or none at all. */
+/** Executes an operation. An operation that fails has a receipt without events, or none. */
 export function executeOperation(
   operation: BurnOperation,
-  burn: BurnPlace,
+  burn: Pick<BurnBlock, 'hash' | 'height'>,
   world: World,
   burnHeight: number,
   network: Network,
 ): Receipt | undefined {
   const { txId, sender } = operation;
   const base = { txId, rawTx: '0x00', abi: null, cost: noCost, vmError: null };
-  const place = {
+  const burnFields = {
     burn_block_height: burn.height,
     burn_header_hash: burn.hash.slice(2),
     burn_txid: txId.slice(2),
@@ -170,7 +163,7 @@ export function executeOperation(
     } as const;
     world.apply(event);
     const transfer = {
-      ...place,
+      ...burnFields,
       memo: toHex(memo),
       recipient: addressObject(recipient, network),
       sender: from,
@@ -181,7 +174,7 @@ export function executeOperation(
   }
 
   const { stacking } = operation;
-  // As a node without pox-4, which passes over what it can't do.
+  // Like a node without pox-4, which ignores operations that it can't execute.
   if (!world.isActive('pox-4', burnHeight)) return undefined;
   const contract = `${network.boot}.pox-4`;
   const outcome = stack(stacking, { contract, world, burnHeight });
@@ -189,7 +182,7 @@ export function executeOperation(
   for (const [key, value] of outcome.writes ?? []) world.store(contract, key, value);
   const stacked = {
     auth_id: Number(stacking.authorization),
-    ...place,
+    ...burnFields,
     max_amount: jsonInteger(stacking.maximum),
     num_cycles: stacking.period,
     reward_addr: bitcoinAddress(hashOfAddress(stacking.rewardAddress), network),
@@ -213,7 +206,7 @@ function addressObject({ address, hash160 }: Account, network: Network) {
 /** ES2026; the compiler's library doesn't have it yet. */
 type RawJson = JSON & { rawJSON(text: string): unknown };
 
-/** A number as the node writes it into JSON, however large: a u128 doesn't fit a double. */
+/** A JSON number of any size, as the node writes it: a u128 exceeds a double. */
 export function jsonInteger(value: bigint): unknown {
   return (JSON as RawJson).rawJSON(String(value));
 }

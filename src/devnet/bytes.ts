@@ -1,4 +1,4 @@
-/** Big-endian integers and byte strings, as the wire formats of SIP-005 are made of. */
+/** Big-endian integers and byte strings of SIP-005's wire formats. */
 import { utf8Bytes } from '../codec/utf8.ts';
 
 export function u8(value: number): Uint8Array {
@@ -35,7 +35,7 @@ export function concat(...parts: readonly Uint8Array[]): Uint8Array {
   return new Uint8Array(Buffer.concat(parts));
 }
 
-/** SHA-512/256: the hash of transaction ids, signature hashes and block ids. */
+/** SHA-512/256, the hash of transaction ids, signature hashes and block ids. */
 export function sha512_256(bytes: Uint8Array): Uint8Array {
   return new Uint8Array(new Bun.CryptoHasher('sha512-256').update(bytes).digest());
 }

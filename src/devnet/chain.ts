@@ -7,7 +7,7 @@ import {
   type Block,
   type BlockBody,
   BlockBuilder,
-  type BlockPlace,
+  type BlockContext,
   blockPayload,
   type ChosenRewardSet,
   choosesSigners,
@@ -46,11 +46,11 @@ import { World } from './world.ts';
 export interface ChainOptions {
   /** The seed of all randomness: the same seed and the same calls give the same bytes. */
   readonly seed: number;
-  /** Users' transactions a block holds on average. Default 10. */
+  /** Average users' transactions per block. Default 10. */
   readonly transactionsPerBlock?: number;
-  /** Users who send transactions. Default 100. */
+  /** Number of users who send transactions. Default 100. */
   readonly accounts?: number;
-  /** Percentage of users' transactions that call pox-5, approximately. Default 6. */
+  /** Approximate percentage of users' transactions that call pox-5. Default 6. */
   readonly staking?: number;
   /** Whether transactions are announced before they are mined. Default true. */
   readonly mempool?: boolean;
@@ -58,56 +58,55 @@ export interface ChainOptions {
   readonly network?: 'mainnet' | 'testnet';
   /** Unix seconds of the genesis block. Default 2025-01-01. */
   readonly startTime?: number;
-  /** Turns the simulated time of a block (Unix seconds) into the one it gets: for chains that live in real time. */
+  /** Maps a block's simulated time to its time, both Unix seconds; for chains that run in real time. */
   readonly clock?: (simulated: number) => number;
-  /** Number of generations of blocks that can still be mined on. Default: all. */
+  /** Number of generations of blocks that can be parents. Default: all. */
   readonly retained?: number;
-  /** Transactions from outside that wait to be mined on a state; all of them that can be are mined. Default: none. */
+  /** Submitted transactions that are pending on a state; all that can be mined are. Default: none. */
   readonly submitted?: (world: World) => readonly SignedTransaction[];
   /**
-   * Burn height from which pox-5 is active in place of pox-4, as on a network; Infinity for never. Default: both are
-   * active at all heights, so that a short chain has calls of both.
+   * Burn height from which pox-5 replaces pox-4, as on a network; Infinity for never. Default: both are active at all heights,
+   * so that a short chain has calls of both.
    */
   readonly pox5Height?: number | undefined;
-  /** Whether block 0 funds an account that gives STX away. Default false. */
+  /** Whether block 0 funds a faucet account. Default false. */
   readonly faucet?: boolean;
 }
 
 export interface MineOptions {
-  /** Users' transactions in the block. Default: drawn around the mean. */
+  /** Users' transactions in the block. Default: random, around the average. */
   readonly transactions?: number;
-  /** Begins a tenure; it needs a sortition, so a burn block is announced unless the burn chain is ahead already. */
+  /** Begins a tenure. It needs a sortition, so a burn block is announced unless the burn chain is ahead already. */
   readonly newTenure?: boolean;
-  /** Announces a burn block first. Without `newTenure` it elected nobody, and the running tenure is extended. */
+  /** Announces a burn block first. Without `newTenure` it elects no miner, and the present tenure is extended. */
   readonly newBurnBlock?: boolean;
-  /** Puts the new burn block on the one the parent has seen, though the burn chain may have gone on: Bitcoin forks. */
+  /** Builds the new burn block on the one that the parent has seen, even if the burn chain is ahead: a Bitcoin fork. */
   readonly burnFork?: boolean;
-  /** Whether transactions from outside are mined. Default true. */
+  /** Whether submitted transactions are mined. Default true. */
   readonly submitted?: boolean;
-  /** Whether nothing happens that wasn't asked for: in the mempool, or to the tenure's budget. Default false. */
+  /** Whether nothing random happens: in the mempool, or to the tenure's budget. Default false. */
   readonly quiet?: boolean;
 }
 
 export interface MinedBlock {
-  /** The block's id with 0x; `mine` takes it as the parent. */
+  /** The block's id with 0x, by which `mine` takes it as a parent. */
   readonly indexBlockHash: string;
   readonly height: number;
   readonly burnBlockHash: string;
   /**
-   * A new burn block first, then what is said of the mempool, attachments of this block and earlier ones, then the
-   * block.
+   * Events in order: a new burn block, mempool events, attachments of this and earlier blocks, and the block.
    */
   readonly events: readonly NodeEvent[];
-  /** The ids of all transactions of the block in order, including operations made on Bitcoin. */
+  /** Ids of all transactions of the block in order, including operations on Bitcoin. */
   readonly txIds: readonly string[];
 }
 
 const defaultStart = Date.UTC(2025, 0, 1) / 1000;
 
-/** A simulated chain that grows block by block. The caller chooses each parent, and so can make any fork. */
+/** A simulated chain that grows by one block at a time. The caller chooses each parent, so that any fork is possible. */
 export class SimulatedChain {
   readonly network: Network;
-  /** The account that gives STX away, where there is one. */
+  /** The faucet account, if the chain has one. */
   readonly faucet: Account | undefined;
   readonly #prng: Prng;
   readonly #burns: BurnChain;
@@ -161,12 +160,12 @@ export class SimulatedChain {
     this.#remember(this.#genesis);
   }
 
-  /** Block 0. Every node announces it first. */
+  /** The event of block 0, which every node posts first. */
   genesis(): NodeEvent {
     return this.#sent(nodeEvent('/new_block', this.#genesisBody, this.#genesis.time * 1000));
   }
 
-  /** Block 0 as a node announces it each time it starts again: without transactions and events. */
+  /** The event of block 0 that a node posts after a restart: without transactions and events. */
   restart(): NodeEvent {
     return this.#sent(nodeEvent('/new_block', { ...this.#genesisBody, events: [], transactions: [] }, 0));
   }
@@ -175,22 +174,22 @@ export class SimulatedChain {
     return this.#genesis.indexBlockHash;
   }
 
-  /** The highest block, of equal ones the first: where an indexer sees the tip. */
+  /** The highest block, the first of those at equal height: the tip for an indexer. */
   get tip(): Block {
     return this.#tip;
   }
 
-  /** A block that is still in memory, on any branch; undefined for others. */
+  /** A block in memory, on any branch; undefined for others. */
   block(indexBlockHash: string): Block | undefined {
     return this.#blocks.get(indexBlockHash);
   }
 
-  /** The tenure that a Bitcoin block elected; undefined where it elected nobody, or nobody mined in it yet. */
+  /** The tenure that a Bitcoin block elected; undefined if it elected none, or none of its blocks was mined yet. */
   elected(burn: BurnBlock): Tenure | undefined {
     return this.#elected.get(burn);
   }
 
-  /** The blocks from one down to block 0, as far as they are in memory. */
+  /** A block and its ancestors down to block 0, if they are in memory. */
   *ancestors(from: Block): Generator<Block> {
     for (let at: Block | undefined = from; at !== undefined; ) {
       yield at;
@@ -203,15 +202,15 @@ export class SimulatedChain {
     return this.#retainedBlock(indexBlockHash).world;
   }
 
-  /** Whether Bitcoin has blocks that the tip hasn't seen, so that the next tenure needs no new one. */
+  /** Whether Bitcoin has blocks that the tip hasn't seen, which the next tenure can use. */
   get bitcoinIsAhead(): boolean {
     return this.#isAhead(this.#tip);
   }
 
-  /** Makes a Bitcoin block that elects a miner, without a block of Stacks. */
+  /** Makes a Bitcoin block that elects a miner, without a Stacks block. */
   mineBitcoin(): { burnBlock: BurnBlock; event: NodeEvent } {
     const burnBlock = this.#nextBurnBlock(this.bitcoinIsAhead ? this.#burnTip : this.#tip.burnView, this.#tip.time);
-    // The tip moves here in any case, so that the next tenure can be elected in this block.
+    // The Bitcoin tip moves even without a Stacks block, so that this block can elect the next tenure.
     this.#burnTip = burnBlock;
     const event = nodeEvent('/new_burn_block', this.#burns.payload(burnBlock), burnBlock.time * 1000);
     return { burnBlock, event: this.#sent(event) };
@@ -234,7 +233,7 @@ export class SimulatedChain {
     const world = before.world.fork();
     const miner = newTenure ? this.#prng.pick(this.#miners) : before.tenure.miner;
     const recipient = this.#coinbaseRecipient(miner, world);
-    const place: BlockPlace = {
+    const context: BlockContext = {
       parent: before,
       burn,
       burnView,
@@ -245,9 +244,9 @@ export class SimulatedChain {
     };
     const count = options.transactions ?? this.#prng.between(0, 2 * this.#mean);
     const rivals = (this.#byHeight.get(before.height + 1) ?? []).flatMap(({ transactions }) => transactions);
-    const body = this.#fill(place, count, rivals, options.submitted ?? true);
+    const body = this.#fill(context, count, rivals, options.submitted ?? true);
 
-    const block = this.#assemble(place, body, time);
+    const block = this.#assemble(context, body, time);
     const earnings = newTenure ? earningsAt(before) : [];
     const maturedRewards = matureRewards(earnings, block.tenure.height, world);
 
@@ -269,7 +268,7 @@ export class SimulatedChain {
     };
   }
 
-  /** The signers of a cycle. pox-5 pays nobody on Bitcoin. */
+  /** The signers of a cycle. pox-5 pays no rewards on Bitcoin. */
   #chosenFor(cycle: number, { pox5Height = Number.POSITIVE_INFINITY }: World): ChosenRewardSet {
     const set = rewardSet(this.#prng, this.#signers, this.network);
     const isOfPox5 = cycles.startOf(cycle) >= pox5Height;
@@ -287,7 +286,7 @@ export class SimulatedChain {
     return [block];
   }
 
-  /** Whether Bitcoin went on after what a block has seen of it. */
+  /** Whether Bitcoin has blocks after those that a block has seen. */
   #isAhead({ burnView }: Block): boolean {
     return this.#burnTip !== burnView && burnBlocksBetween(burnView, this.#burnTip) !== undefined;
   }
@@ -297,14 +296,14 @@ export class SimulatedChain {
     return { ...made, time: Math.max(this.#clock(made.time), base.time + 1) };
   }
 
-  /** The burn block a miner goes by when none is announced. */
+  /** The burn block that a miner uses if none is announced. */
   #seenBurnBlock(before: Block, newTenure: boolean): BurnBlock {
     if (!newTenure) return before.burnView;
     if (this.#isAhead(before)) return this.#burnTip;
     throw new RangeError('a new tenure needs a burn block the parent has not seen: leave newBurnBlock out');
   }
 
-  /** One coinbase in five is paid to somebody else, or to a contract. */
+  /** The receiver of a coinbase: in one of five, another principal than the miner. */
   #coinbaseRecipient(miner: Account, world: World): string {
     if (!this.#prng.chance(0.2)) return miner.address;
     const contracts = world.contracts;
@@ -313,19 +312,19 @@ export class SimulatedChain {
       : this.#prng.pick(this.#miners).address;
   }
 
-  /** Takes what other branches hold at this height, and what waits, before anything new. */
-  #fill(place: BlockPlace, count: number, rivals: Block['transactions'], withSubmitted: boolean): BlockBody {
+  /** Fills a block: transactions of other branches at this height and pending ones first, then new ones. */
+  #fill(context: BlockContext, count: number, rivals: Block['transactions'], withSubmitted: boolean): BlockBody {
     const again = rivals.filter(() => this.#prng.chance(0.7));
     const due = this.#mempool?.waiting.filter(() => this.#prng.chance(0.5)) ?? [];
-    const submitted = withSubmitted ? this.#submitted(place.world) : [];
-    const busy = this.#mempool?.busy(place.world) ?? new Set<string>();
-    return this.#builder.fill(place, count, [...again, ...due], busy, submitted);
+    const submitted = withSubmitted ? this.#submitted(context.world) : [];
+    const busy = this.#mempool?.busy(context.world) ?? new Set<string>();
+    return this.#builder.fill(context, count, [...again, ...due], busy, submitted);
   }
 
-  /** The block that holds the body, at its place. */
-  #assemble(place: BlockPlace, body: BlockBody, time: number): Block {
-    const { parent, burn, burnView, world, miner, newTenure } = place;
-    const header = this.#sealed(place, body, time);
+  /** Makes the block with a body. */
+  #assemble(context: BlockContext, body: BlockBody, time: number): Block {
+    const { parent, burn, burnView, world, miner, newTenure } = context;
+    const header = this.#sealed(context, body, time);
     const { blockHash, indexBlockHash } = header;
     const hashes = { blockHash, indexBlockHash };
     const at = { ...hashes, header, parent: parent.indexBlockHash, height: parent.height + 1 };
@@ -362,14 +361,14 @@ export class SimulatedChain {
     return this.#mempool.announce(body.fresh, replaced, world, burn.height, start, time * 1000);
   }
 
-  /** A rival block may be older than what was sent before it was mined; it is sent afterwards all the same. */
+  /** Corrects an event's time: a rival block may be older than events sent before it was mined, but is sent later. */
   #sent(event: NodeEvent): NodeEvent {
     this.#sentAt = Math.max(event.time, this.#sentAt + 1);
     return { ...event, time: this.#sentAt };
   }
 
-  /** The header, whose state root is a count: no two blocks may be equal. */
-  #sealed({ parent, burn, miner }: BlockPlace, body: BlockBody, time: number): SealedHeader {
+  /** Signs the header, whose state root is a counter, so that no two blocks are equal. */
+  #sealed({ parent, burn, miner }: BlockContext, body: BlockBody, time: number): SealedHeader {
     this.#mined += 1;
     const state = sha512_256(u64(this.#mined));
     return sealedHeader(
@@ -425,7 +424,7 @@ export class SimulatedChain {
 
 const done = clarity.ok(clarity.bool(true));
 
-/** Boot contracts that are only there, so that a reader finds them. */
+/** Boot contracts without functions, so that readers find them. */
 const quietContracts = ['costs', 'lockup'].map((name): ContractTemplate => {
   const source = `;; The boot contract ${name}; its source is not part of the simulation.\n`;
   const propose = () => {
@@ -435,15 +434,15 @@ const quietContracts = ['costs', 'lockup'].map((name): ContractTemplate => {
   return { name, clarityVersion: undefined, source, abi, isPartial: true, propose };
 });
 
-/** Micro-STX that the faucet has from the start: a billion STX. */
+/** Micro-STX of the faucet at the start: a billion STX. */
 const FAUCET_FUNDS = 1_000_000_000_000_000n;
-/** Sats that the faucet has from the start, as sBTC: ten thousand BTC. */
+/** Sats of the faucet at the start, as sBTC: ten thousand BTC. */
 const FAUCET_SATS = 1_000_000_000_000n;
 
 /**
- * Block 0: deploys the boot contracts, then hands out the STX that exist from the start.
+ * Block 0: deploys the boot contracts, then mints the initial STX.
  *
- * All of it comes from the boot address, unsigned. The mints hang on a transfer of nothing from that address to itself.
+ * All transactions are from the boot address, unsigned. The mints are events of a transfer of 0 from that address to itself.
  */
 function genesisReceipts(
   world: World,
@@ -464,7 +463,7 @@ function genesisReceipts(
     deployments.push(bootReceipt(payload, network, { abi: template.abi }, deployers));
   }
   const mint = (recipient: string, amount: bigint) => ({ type: 'stx_mint_event' as const, recipient, amount });
-  // 10,000 to 4,300 million STX, most of them small: balances should differ in length.
+  // 10,000 to 4,300 million STX, mostly small, so that balances differ in length.
   const mints = rich.map(({ address }) =>
     mint(address, 10_000_000_000n + BigInt(prng.u32()) * 10n ** BigInt(prng.below(7))),
   );
@@ -499,33 +498,30 @@ function bootReceipt(
   };
 }
 
-/** Attachments that a block's transactions named. */
+/** The block of a transaction that named attachments. */
+type NamingBlock = Pick<Block, 'indexBlockHash' | 'height'>;
+
+/** An attachment that a transaction named. */
 interface NamedAttachment {
   readonly txId: string;
   readonly attachment: Attachment;
 }
 
-/** The block that named an attachment. */
-interface AttachmentPlace {
-  readonly indexBlockHash: string;
-  readonly height: number;
-}
-
 /**
- * Brings attachments as nodes do, which download them from peers: some before the block that names them is announced, most
- * a little after, a few twice, a few never. Attachments of losing forks come too.
+ * Delivers attachments as nodes do, which download them from peers: some before the event of the block that names them, most
+ * a little later, a few twice, a few never. Attachments of losing forks are delivered, too.
  */
 class Attachments {
   #waiting: object[] = [];
 
   constructor(readonly prng: Prng) {}
 
-  /** The posts that come before a block, of what it names and of what blocks before it did. @param time Unix ms */
-  announce(receipts: readonly Receipt[], place: AttachmentPlace, time: number): NodeEvent[] {
+  /** The events before a block, with its attachments and those of earlier blocks. @param time Unix ms */
+  announce(receipts: readonly Receipt[], block: NamingBlock, time: number): NodeEvent[] {
     const due = this.#waiting.filter(() => this.prng.chance(0.6));
     this.#waiting = this.#waiting.filter((body) => !due.includes(body));
     for (const { txId, attachments = [] } of receipts) {
-      for (const attachment of attachments) this.#queueAttachment(attachmentPayload({ txId, attachment }, place), due);
+      for (const attachment of attachments) this.#queueAttachment(attachmentPayload({ txId, attachment }, block), due);
     }
     return due.length === 0 ? [] : [nodeEvent('/attachments/new', due, time)];
   }
@@ -554,10 +550,7 @@ class Attachments {
   }
 }
 
-const attachmentPayload = (
-  { txId, attachment }: NamedAttachment,
-  { indexBlockHash, height }: AttachmentPlace,
-): object => ({
+const attachmentPayload = ({ txId, attachment }: NamedAttachment, { indexBlockHash, height }: NamingBlock): object => ({
   attachment_index: attachment.index,
   block_height: height,
   content: toHex(attachment.content),

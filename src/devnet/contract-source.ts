@@ -1,19 +1,19 @@
-/** Contracts that users deploy: what their source says of them without being executed. */
+/** Contracts that users deploy: their interface, read from the source without executing it. */
 import type { AbiType } from '../codec/abi.ts';
 import { principalBytes } from '../codec/address.ts';
 import { clarity } from '../codec/clarity-encode.ts';
 import { type ContractInterface, type ContractTemplate, contractInterface } from './contract.ts';
 
-/** What a source is made into. */
+/** The result of reading a source. */
 interface ReadSource {
   readonly template: ContractTemplate;
-  /** The error of a source that no contract can be made of; null for others. */
+  /** The error of an invalid source; null for a valid one. */
   readonly flaw: string | null;
-  /** An expression at the top level, which a deployment would execute; null where there is none. */
+  /** An expression at the top level, which a deployment would execute; null without one. */
   readonly executed: string | null;
 }
 
-/** Forms that declare something and execute nothing that is visible from outside. */
+/** Forms that declare something invisible from outside, and execute nothing. */
 const silentForms = new Set(['define-private', 'define-trait', 'impl-trait', 'use-trait']);
 
 type Draft = { -readonly [K in keyof ContractInterface]: ContractInterface[K] } & {
@@ -21,7 +21,7 @@ type Draft = { -readonly [K in keyof ContractInterface]: ContractInterface[K] } 
   readonly values: Record<string, Uint8Array>;
 };
 
-/** What a public function returns is a response; of what, only an analysis could tell. */
+/** A public function returns a response, whose types only an analysis could find. */
 const unknownResponse: AbiType = { response: { ok: 'none', error: 'none' } };
 
 function nameOf(form: Form | undefined): string {
@@ -46,7 +46,7 @@ function addFunction(draft: Draft, form: Form | undefined, access: ContractInter
   });
 }
 
-/** What each form of definition adds. @throws SourceError */
+/** What each define form adds to the interface. @throws SourceError */
 const definitions: Readonly<Record<string, (draft: Draft, rest: readonly Form[], sender: string) => void>> = {
   'define-public': (draft, [head]) => addFunction(draft, head, 'public'),
   'define-read-only': (draft, [head]) => addFunction(draft, head, 'read_only'),
@@ -72,7 +72,7 @@ const definitions: Readonly<Record<string, (draft: Draft, rest: readonly Form[],
   },
 };
 
-/** Reads the definitions. @returns an expression that isn't one, or null @throws SourceError */
+/** Reads the definitions. @returns an expression that is no definition, or null @throws SourceError */
 function readInto(draft: Draft, source: string, sender: string): string | null {
   let executed: string | null = null;
   for (const form of readForms(source)) {
@@ -85,10 +85,10 @@ function readInto(draft: Draft, source: string, sender: string): string | null {
 }
 
 /**
- * Reads the source of a contract that is not one of the simulation's own. Its functions can't be called; constants,
- * variables and maps are as a deployment leaves them.
- * @param clarityVersion null for that of the epoch
- * @param sender who deploys it
+ * Reads the source of a user's contract, whose functions can't be called. Constants, variables and maps have the values after
+ * the deployment.
+ * @param clarityVersion null for the epoch's
+ * @param sender the deployer
  */
 export function readSource(name: string, source: string, clarityVersion: number | null, sender: string): ReadSource {
   const abi = contractInterface({ clarity_version: `Clarity${clarityVersion ?? 3}` });
@@ -133,7 +133,7 @@ function lengthOf(form: Form | undefined): number {
   return length;
 }
 
-/** The type that a form states. @throws SourceError where it is none */
+/** The type in a form. @throws SourceError for other forms */
 function typeOf(form: Form | undefined): AbiType {
   const plain = atomOf(form);
   if (plain !== undefined) {
@@ -173,7 +173,7 @@ function pairsOf(form: Form | undefined): [name: string, value: Form][] {
   });
 }
 
-/** A value that is written out, with its type. */
+/** A literal's value, with its type. */
 interface Literal {
   /** Serialized. */
   readonly value: Uint8Array;
@@ -181,12 +181,12 @@ interface Literal {
 }
 
 /**
- * The value of a literal. @param sender the deployer, of whom `.name` is a contract
- * @returns null for an expression that only execution could tell
+ * The value of a literal. @param sender the deployer, whose contract `.name` is
+ * @returns null for an expression that would have to be executed
  */
 export function literalOf(form: Form | undefined, sender: string): Literal | null {
   if (form?.kind === 'atom') return atomValue(form.text, sender);
-  // Escapes of Clarity are not those of JSON, so strings that have any are left to execution.
+  // Clarity's escapes differ from JSON's, so strings with escapes count as expressions.
   if (form?.kind === 'string') return form.text.includes('\\') ? null : stringValue(form.text, form.isUtf8);
   const [head, inner] = listOf(form) ?? [];
   const wrap = atomOf(head);
@@ -229,23 +229,23 @@ function atomValue(text: string, sender: string): Literal | null {
     : { value: clarity.principal(principal), type: 'principal' };
 }
 
-/** The forms of a Clarity source: names, literals and what brackets hold. What the forms mean is read elsewhere. */
+/** Parses Clarity source into forms: names, literals and brackets, without their meaning. */
 
-/** One form. Lists are `( )`, records `{ }`; the text of a string is between its quotes, with escapes. */
+/** A form. Lists are `( )`, records `{ }`; a string's text is the part between its quotes, with escapes. */
 type Form =
   | { readonly kind: 'atom'; readonly text: string }
   | { readonly kind: 'string'; readonly text: string; readonly isUtf8: boolean }
   | { readonly kind: 'list' | 'record'; readonly items: readonly Form[] };
 
-/** A source that no contract can be made of. The message is the error that a transaction has. */
+/** An invalid source. The message is the error of the transaction. */
 export class SourceError extends Error {
   override readonly name = 'SourceError';
 }
 
-/** The deepest nesting; a node refuses deeper ones, too. */
+/** Maximum nesting; a node has a maximum, too. */
 const MAX_DEPTH = 64;
 
-/** Blanks and comments, brackets, strings, then names and numbers with the punctuation that they may have. */
+/** Blanks and comments, brackets, strings, then names and numbers. */
 const TOKEN = /(?<skip>[\s,]+|;[^\n]*)|(?<bracket>[(){}])|(?<string>u?"(?:[^"\\]|\\[\s\S])*")|(?<atom>[^\s,;(){}"]+)/y;
 
 const closes = { '(': ')', '{': '}' } as const;
@@ -294,7 +294,7 @@ const atomOf = (form: Form | undefined): string | undefined => (form?.kind === '
 const listOf = (form: Form | undefined): readonly Form[] | undefined =>
   form?.kind === 'list' ? form.items : undefined;
 
-/** The fields of a record, whose names end with a colon; undefined where a form isn't one. */
+/** The fields of a record, whose names end with a colon; undefined if one doesn't. */
 function fieldsOf(form: Form | undefined): (readonly [name: string, value: Form])[] | undefined {
   if (form?.kind !== 'record') return undefined;
   // `a: b` and `a:b` mean the same, and so do `a :b` and `a : b`.

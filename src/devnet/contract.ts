@@ -1,6 +1,5 @@
 /**
- * What a contract is to the simulation: its interface, what a call sees, does and returns, and the arguments of calls from
- * outside.
+ * Simulated contracts: their interface, what a call reads, does and returns, and the arguments of calls from outside.
  */
 
 import type { AbiType } from '../codec/abi.ts';
@@ -9,7 +8,7 @@ import { clarity } from '../codec/clarity-encode.ts';
 import type { Prng } from './prng.ts';
 import type { StakingMove, StakingState } from './staking-state.ts';
 
-/** What a deployment carries as `contract_interface`. */
+/** The `contract_interface` of a deployment. */
 export interface ContractInterface {
   clarity_version: string;
   epoch: string;
@@ -25,16 +24,16 @@ export interface ContractInterface {
   variables: { access: 'constant' | 'variable'; name: string; type: AbiType }[];
 }
 
-/** The place of a contract call: the state, the contract, the sender and the height. */
+/** The context of a contract call. */
 export interface CallContext {
-  /** Read only: what a call changes, it changes by its events and writes. */
+  /** Read only: a call changes the state by its events and writes. */
   readonly world: WorldView;
   readonly contract: string;
   readonly sender: string;
   readonly burnHeight: number;
 }
 
-/** Content that a call names by its hash alone, and peers pass on beside the chain. */
+/** Content whose hash a call names, and which peers exchange beside the chain. */
 export interface Attachment {
   readonly contract: string;
   readonly index: number;
@@ -44,22 +43,22 @@ export interface Attachment {
   readonly content: Uint8Array;
 }
 
-/** The outcome of a call: `result` is a serialized response; everything else takes effect only if it is `(ok …)`. */
+/** The outcome of a call. `result` is a serialized response; all else takes effect only if it is `(ok …)`. */
 export interface Outcome {
   readonly ok: boolean;
   readonly result: Uint8Array;
   readonly events: readonly ChainEvent[];
-  /** What the contract keeps from now on, by key. */
+  /** New values in the contract's storage, by key. */
   readonly writes?: readonly (readonly [key: string, value: string])[];
   readonly attachments?: readonly Attachment[];
-  /** Why the call failed at run time, where it returned no response. */
+  /** The runtime error of a call without a response. */
   readonly vmError?: string;
 }
 
-/** What can be read of a contract: the state, the contract and the height. */
+/** The context of a read-only call. */
 export type ReadContext = Pick<CallContext, 'world' | 'contract' | 'burnHeight'>;
 
-/** One call of a public function: what goes on the wire, and what it does wherever the transaction is mined. */
+/** A call of a public function: its bytes, and what it does in any block. */
 export interface ContractCall {
   readonly functionName: string;
   readonly args: readonly Uint8Array[];
@@ -67,29 +66,29 @@ export interface ContractCall {
   run(context: CallContext): Outcome;
 }
 
-/** A contract to be called, and the means to make up a call. */
+/** A context for making up calls of a contract. */
 export interface Scene extends CallContext {
   readonly prng: Prng;
-  /** Somebody who could be sent something: an account, or now and then a contract. */
+  /** A random receiver: an account, or sometimes a contract. */
   recipient(): string;
 }
 
-/** A contract whose behaviour is known here; the source is for show. */
+/** A contract with simulated functions; its source is only displayed. */
 export interface ContractTemplate {
   readonly name: string;
-  /** Undefined for deployments that don't state one. */
+  /** Undefined for deployments without a version. */
   readonly clarityVersion: number | undefined;
   readonly source: string;
   readonly abi: ContractInterface;
-  /** Whether the contract of this name has functions on every network that are not simulated. */
+  /** Whether the contract has functions on every network that are not simulated. */
   readonly isPartial?: boolean;
-  /** Somebody who owns one of the contract's tokens, where most callers would own none. */
+  /** A random owner of one of the contract's tokens, for calls that most callers couldn't make. */
   holder?(world: WorldView, contract: string, prng: Prng): string | undefined;
-  /** A call that makes sense where it is made up; elsewhere it may fail. */
+  /** Makes up a call that is sensible in this context; in another it may fail. */
   propose(scene: Scene): ContractCall;
-  /** What transactions from outside may call, of the interface's public functions; the others are not simulated. */
+  /** Public functions that transactions from outside may call; the others are not simulated. */
   readonly calls?: Readonly<Record<string, (args: readonly ClarityValue[]) => Pick<ContractCall, 'run'>>>;
-  /** Read-only functions that are simulated; each returns a serialized value. */
+  /** Simulated read-only functions; each returns a serialized value. */
   readonly reads?: Readonly<Record<string, (context: ReadContext, args: readonly ClarityValue[]) => Uint8Array>>;
   /** Serialized values of constants. */
   readonly constants?: Readonly<Record<string, Uint8Array>>;
@@ -107,7 +106,7 @@ export function err(code: bigint): Outcome {
   return { ok: false, result: clarity.err(clarity.uint(code)), events: [] };
 }
 
-/** The outcome of a call that ends without a response, which is shown as `(err none)`. */
+/** The outcome of a call that fails at run time; its result is shown as `(err none)`. */
 export const runtimeError = (vmError: string): Outcome => ({
   ok: false,
   result: clarity.err(clarity.none()),
@@ -147,21 +146,21 @@ export function contractInterface(parts: Partial<ContractInterface>): ContractIn
   };
 }
 
-/** Mode byte, count and items: the two fields of SIP-005 in a row, as they are in a transaction. */
+/** The bytes of the post-condition mode, count and items, as in SIP-005. */
 export type PostConditions = Uint8Array;
 
 /**
- * What a transaction did to assets, or printed. The names are the node's own types of event.
+ * An event of a transaction. The names are the node's event types.
  *
  * Amounts are in micro-STX or the token's smallest unit; `value` is a serialized Clarity value; an asset is written
- * `ADDRESS.contract::token`. `staking` is not said to anybody: it is what pox-5 remembers of a print.
+ * `ADDRESS.contract::token`. `staking` is not published: it changes the simulated state of pox-5.
  */
 export type ChainEvent =
   | { type: 'contract_event'; contract: string; value: Uint8Array; staking?: StakingMove }
   | { type: 'stx_transfer_event'; sender: string; recipient: string; amount: bigint; memo?: Uint8Array }
   | { type: 'stx_mint_event'; recipient: string; amount: bigint }
   | { type: 'stx_burn_event'; sender: string; amount: bigint }
-  /** `unlockHeight` counts burn blocks. */
+  /** `unlockHeight` is a burn height. */
   | { type: 'stx_lock_event'; address: string; amount: bigint; unlockHeight: number; contract: string }
   | { type: 'ft_transfer_event'; asset: string; sender: string; recipient: string; amount: bigint }
   | { type: 'ft_mint_event'; asset: string; recipient: string; amount: bigint }
@@ -170,38 +169,38 @@ export type ChainEvent =
   | { type: 'nft_mint_event'; asset: string; recipient: string; value: Uint8Array }
   | { type: 'nft_burn_event'; asset: string; sender: string; value: Uint8Array };
 
-/** micro-STX that can't be moved until a burn height. */
+/** Micro-STX that are locked until a burn height. */
 export interface Lock {
   readonly amount: bigint;
-  /** Burn height at which the amount is free again. */
+  /** Burn height at which the lock ends. */
   readonly unlockHeight: number;
 }
 
 export interface WorldView {
-  /** Micro-STX, those locked included. */
+  /** Micro-STX, including locked ones. */
   balance(principal: string): bigint;
   locked(principal: string, burnHeight: number): Lock | undefined;
   spendable(principal: string, burnHeight: number): bigint;
   fungibleBalance(asset: string, principal: string): bigint;
-  /** How many of the smallest unit of an asset there are. */
+  /** Supply of an asset in its smallest unit. */
   fungibleSupply(asset: string): bigint;
-  /** Undefined when the token was never minted or is burnt. */
+  /** Undefined if the token was never minted, or was burnt. */
   ownerOf(asset: string, value: Uint8Array): string | undefined;
-  /** How many tokens of an asset were ever minted. */
+  /** Number of tokens of an asset that were ever minted. */
   mintedOf(asset: string): number;
-  /** What a contract keeps under a key. */
+  /** A contract's stored value. */
   stored(contract: string, key: string): string | undefined;
-  /** Micro-STX that exist. */
+  /** Total micro-STX. */
   supply(): bigint;
-  /** Whether a stacking contract takes calls at a burn height. */
+  /** Whether a stacking contract accepts calls at a burn height. */
   isActive(contract: 'pox-4' | 'pox-5', burnHeight: number): boolean;
-  /** What pox-5 remembers. */
+  /** The state of pox-5. */
   readonly staking: StakingState;
 }
 
 const codePoints = (text: string): number => [...text].length;
 
-/** Whether a value may be passed where a type is declared. Nothing may be passed for a type that isn't known. */
+/** Whether a value is of a declared type; false for unknown types. */
 export function isOfType(value: ClarityValue, type: AbiType): boolean {
   if (typeof type === 'string') return isOfPlainType(value, type);
   if ('buffer' in type) return value.type === 'buffer' && value.value.length <= type.buffer.length;
@@ -244,44 +243,44 @@ function isOfPlainType(value: ClarityValue, type: Extract<AbiType, string>): boo
 const wrongType = (expected: string): TypeError =>
   new TypeError(`an argument is not ${expected}, though it was checked`);
 
-/** The number of an argument that was checked to be a uint. */
+/** The number of an argument, after its check as a uint. */
 export function uintOf(value: ClarityValue | undefined): bigint {
   if (value?.type !== 'uint') throw wrongType('a uint');
   return value.value;
 }
 
-/** The text of an argument that was checked to be a principal. */
+/** The text of an argument, after its check as a principal. */
 export function principalOf(value: ClarityValue | undefined): string {
   if (value?.type !== 'principal') throw wrongType('a principal');
   return value.value;
 }
 
-/** The bytes of an argument that was checked to be a buffer. */
+/** The bytes of an argument, after its check as a buffer. */
 export function bufferOf(value: ClarityValue | undefined): Uint8Array {
   if (value?.type !== 'buffer') throw wrongType('a buffer');
   return value.value;
 }
 
-/** The text of an argument that was checked to be an ASCII string. */
+/** The text of an argument, after its check as an ASCII string. */
 export function textOf(value: ClarityValue | undefined): string {
   if (value?.type !== 'string-ascii') throw wrongType('an ASCII string');
   return value.value;
 }
 
-/** What an argument that was checked to be optional holds; undefined for `none`. */
+/** The content of an argument, after its check as an optional; undefined for `none`. */
 export function someOf(value: ClarityValue | undefined): ClarityValue | undefined {
   if (value?.type === 'none') return undefined;
   if (value?.type !== 'some') throw wrongType('optional');
   return value.value;
 }
 
-/** The items of an argument that was checked to be a list. */
+/** The items of an argument, after its check as a list. */
 export function itemsOf(value: ClarityValue | undefined): readonly ClarityValue[] {
   if (value?.type !== 'list') throw wrongType('a list');
   return value.value;
 }
 
-/** A field of a value that was checked to be a tuple. */
+/** A field of a value, after its check as a tuple. */
 export function fieldOf(value: ClarityValue | undefined, name: string): ClarityValue | undefined {
   if (value?.type !== 'tuple') throw wrongType('a tuple');
   return value.value.get(name);

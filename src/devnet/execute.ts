@@ -1,4 +1,4 @@
-/** Executing a transaction: fee and nonces, what it does, and whether its post-conditions allow that (SIP-005). */
+/** Executes transactions: fee and nonces, the action, and the post-conditions (SIP-005). */
 import { clarity } from '../codec/clarity-encode.ts';
 import { toHex } from '../codec/hex.ts';
 import {
@@ -20,22 +20,22 @@ export interface Cost {
   write_length: number;
 }
 
-/** What the node reports of a transaction in a block. */
+/** The node's report of a transaction in a block. */
 export interface Receipt {
   readonly txId: string;
-  /** The transaction's bytes in hex with 0x; `0x00` for an operation made on Bitcoin. */
+  /** The transaction's bytes in hex with 0x; `0x00` for an operation on Bitcoin. */
   readonly rawTx: string;
   readonly status: 'success' | 'abort_by_response' | 'abort_by_post_condition' | 'problematic_skipped';
   readonly result: Uint8Array;
-  /** The events that took effect: none unless the status is success. */
+  /** Events that took effect; none unless the status is success. */
   readonly events: readonly ChainEvent[];
   readonly abi: ContractInterface | null;
-  /** Content that a call names by its hash, which peers pass on beside the chain. */
+  /** Attachments that the call names, which peers exchange beside the chain. */
   readonly attachments?: readonly Attachment[];
   readonly cost: Cost;
   readonly vmError: string | null;
   readonly burnchainOp: object | null;
-  /** Why a transaction was passed over; only with status `problematic_skipped`. */
+  /** Why the transaction was skipped; only with status `problematic_skipped`. */
   readonly problematic?: number;
 }
 
@@ -44,7 +44,7 @@ export const noCost: Readonly<Cost> = { read_count: 0, read_length: 0, runtime: 
 const done = clarity.ok(clarity.bool(true));
 const failed = clarity.err(clarity.none());
 
-/** Whether a miner could put the transaction into a block on top of `world`. */
+/** Whether a miner could include the transaction in a block after `world`. */
 export function isMinable(transaction: SignedTransaction, world: World, burnHeight: number): boolean {
   const { origin, sponsor, action } = transaction;
   const signers = sponsor === undefined ? [origin] : [origin, sponsor];
@@ -59,14 +59,14 @@ export function isMinable(transaction: SignedTransaction, world: World, burnHeig
   return world.spendable(payer.account.address, burnHeight) >= due;
 }
 
-/** Heights of the block that a transaction is executed in, and of its Bitcoin block. */
-interface ExecutionPlace {
+/** Heights of the block in which a transaction is executed, and of its Bitcoin block. */
+interface BlockHeights {
   readonly height: number;
   readonly burnHeight: number;
 }
 
-/** Executes a minable transaction: takes the fee, uses up the nonces, and moves what its events say. */
-export function execute(transaction: SignedTransaction, world: World, { height, burnHeight }: ExecutionPlace): Receipt {
+/** Executes a minable transaction: charges the fee, uses the nonces, and applies its events. */
+export function execute(transaction: SignedTransaction, world: World, { height, burnHeight }: BlockHeights): Receipt {
   const { origin, sponsor } = transaction;
   const payer = payerOf(transaction);
   world.debit(payer.account.address, payer.fee);
@@ -90,7 +90,7 @@ export function execute(transaction: SignedTransaction, world: World, { height, 
 
 type Result = Pick<Receipt, 'result'> & Partial<Receipt>;
 
-function outcomeOf(transaction: SignedTransaction, world: World, { height, burnHeight }: ExecutionPlace): Result {
+function outcomeOf(transaction: SignedTransaction, world: World, { height, burnHeight }: BlockHeights): Result {
   const { origin, action, fate, id, postConditions } = transaction;
   const sender = origin.account.address;
   if (fate === 'problematic_skipped') return { status: fate, result: failed, problematic: 1 };
@@ -117,7 +117,7 @@ function outcomeOf(transaction: SignedTransaction, world: World, { height, burnH
       const { contract, call } = action;
       const cost = costOf(id, 5);
       if (world.contract(contract) === undefined) {
-        // Deployed on another branch only.
+        // The contract was deployed on another branch only.
         return { status: 'abort_by_response', result: failed, cost: noCost, vmError: `NoSuchContract("${contract}")` };
       }
       const outcome = call.run({ world, contract, sender, burnHeight });
@@ -134,7 +134,7 @@ function outcomeOf(transaction: SignedTransaction, world: World, { height, burnH
   }
 }
 
-/** Some cost that depends on the transaction alone, so that it is the same on every branch. */
+/** A cost that depends on the transaction alone, so that it is equal on all branches. */
 function costOf(txId: string, reads: number): Cost {
   const spread = Number.parseInt(txId.slice(-4), 16);
   const count = reads + (spread % 7);
@@ -149,7 +149,7 @@ function costOf(txId: string, reads: number): Cost {
 
 const STX = 'STX';
 
-/** What was sent, by its owner and what it is: an amount, or 1 for a token that is one of its kind. */
+/** An amount that an account sent of an asset; 1 for a non-fungible token. */
 interface Sent {
   readonly owner: string;
   readonly asset: string;
@@ -159,7 +159,7 @@ interface Sent {
 const keyOf = (owner: string, asset: string): string => `${owner} ${asset}`;
 const tokenText = (asset: string, hex: string): string => `${asset} ${hex}`;
 
-/** What the events took from somebody: what is transferred and burnt, and not what is minted. */
+/** What the events took from each account, by transfers and burns. */
 function sentBy(events: readonly ChainEvent[]): Map<string, Sent> {
   const sent = new Map<string, Sent>();
   const add = (owner: string, asset: string, amount: bigint) => {
@@ -196,7 +196,7 @@ const holds = (sent: bigint, code: AmountCondition, stated: bigint): boolean =>
     sent_less_than_or_equal_to: sent <= stated,
   })[code];
 
-/** The asset that a condition is about; null for what the simulation can't check. */
+/** The asset of a condition; null for conditions that the simulation can't check. */
 function assetOf(condition: PostCondition): string | null {
   if (condition.type === 'stx') return STX;
   if (condition.type !== 'fungible' && condition.type !== 'non_fungible') return null;
@@ -213,22 +213,22 @@ function isMet(condition: PostCondition, sent: bigint): boolean {
   return condition.condition_code === 'maybe_sent' || (condition.condition_code === 'sent') === sent > 0n;
 }
 
-/** Mode and conditions of a transaction that was decoded before. */
+/** Mode and conditions of a decoded transaction. */
 function conditionsOf(span: Uint8Array) {
   const conditions = decodePostConditions(span);
   if (!conditions.ok) throw conditions.error;
   return conditions.value;
 }
 
-/** Whether all conditions are of kinds that the simulation checks. @param span mode, count and conditions, decoded before */
+/** Whether the simulation can check all conditions. @param span mode, count and conditions */
 export const areChecked = (span: Uint8Array): boolean =>
   conditionsOf(span).postConditions.every((condition) => assetOf(condition) !== null);
 
 /**
- * What breaks the post-conditions of a transaction.
- * @param span mode, count and conditions, decoded before; undefined where nothing is to be checked
- * @param events what the transaction did
- * @returns the node's error, or null where the conditions hold
+ * Finds a post-condition that the transaction breaks.
+ * @param span mode, count and conditions; undefined if none are to be checked
+ * @param events the transaction's events
+ * @returns the node's error, or null if all conditions hold
  */
 function brokenPostCondition(
   span: Uint8Array | undefined,
@@ -240,7 +240,7 @@ function brokenPostCondition(
   const sent = sentBy(events);
   const named = new Set<string>();
   for (const condition of postConditions) {
-    // Such a transaction was not accepted.
+    // Such transactions were not admitted.
     if (condition.type === 'unknown') continue;
     const owner = ownerOf(condition.principal, origin);
     const asset = assetOf(condition) ?? '';

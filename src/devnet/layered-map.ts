@@ -1,19 +1,18 @@
-/** A layer that has less than so many times the entries of the one above it is merged with it. */
+/** Minimum growth of entries from a layer to the one below it; smaller layers are merged. */
 const GROWTH = 4;
 
 /**
- * A map that can be continued in several directions: `fork()` makes a child that sees everything and writes only
- * to itself.
+ * A persistent map: `fork()` makes a child that sees all entries of its parent and writes only to itself.
  *
- * Each block's state is a fork of its parent's, so branches of the chain never disturb each other. A child costs little
- * more than its own changes: layers grow from the top to the bottom by a factor at least, so a look-up passes a number
- * of layers that is the logarithm of all entries, and an entry is copied as often.
+ * Each block's state is a fork of its parent's, so that branches are independent. A child costs little more than its own
+ * changes: layers grow from top to bottom by a constant factor, so the number of layers in a look-up, and of copies of an
+ * entry, is logarithmic.
  */
 export class LayeredMap<V> {
   readonly #own = new Map<string, V>();
-  /** What a fork sees below its own changes; never changed. Newest and smallest first. */
+  /** The layers below the map's own changes, newest and smallest first; immutable. */
   readonly #below: readonly ReadonlyMap<string, V>[];
-  /** What the forks of this one see, once there is one. */
+  /** The layers for forks, made by the first fork. */
   #layers: readonly ReadonlyMap<string, V>[] | undefined;
 
   constructor(below: readonly ReadonlyMap<string, V>[] = []) {
@@ -35,18 +34,18 @@ export class LayeredMap<V> {
     return undefined;
   }
 
-  /** The map must not have been forked yet: its forks would see the change. */
+  /** Must not be called after a fork, which would see the change. */
   set(key: string, value: V): void {
     this.#own.set(key, value);
   }
 
-  /** Every key with its newest value. */
+  /** All keys with their newest values. */
   entries(): Map<string, V> {
     return mergedLayers([this.#own, ...this.#below]);
   }
 }
 
-/** The layers under a fork: the parent's own changes, merged with those below that are too small to stay apart. */
+/** The layers for a fork: the parent's own changes, merged with layers below that are too small. */
 function layersOf<V>(own: ReadonlyMap<string, V>, below: readonly ReadonlyMap<string, V>[]) {
   if (own.size === 0) return below;
   let size = own.size;

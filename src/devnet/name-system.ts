@@ -5,20 +5,19 @@ import { utf8Bytes } from '../codec/utf8.ts';
 import type { CallContext, Outcome, WorldView } from './contract.ts';
 
 /**
- * What the name system of the chain keeps and prints (the boot contract `bns`), as far as the simulation uses it: leases
- * don't end, and prices are what the caller burns.
+ * State and prints of the simulated boot contract `bns`. Leases don't end, and prices are what the caller burns.
  */
 
 /** A name with its namespace, as text: `alice.btc`. */
 export type FullName = string;
 
-/** RIPEMD-160 of SHA-256: the hash of zonefiles and of what is preordered. */
+/** RIPEMD-160 of SHA-256, the hash of zonefiles and preorders. */
 export const hash160 = (bytes: Uint8Array): Uint8Array => ripemd160(sha256(bytes));
 
-/** What makes a preorder unreadable. It follows from who makes it, so that nobody has to remember it. */
+/** The salt of a preorder by a simulated user, derived from the sender so that it need not be stored. */
 export const saltOf = (sender: string, name: string): Uint8Array => hash160(utf8Bytes(`${sender} salts ${name}`));
 
-/** What a preorder states: the hash of a name or namespace and a salt. */
+/** The hash in a preorder: of a name or namespace, and a salt. */
 const preorderHash = (name: string, salt: Uint8Array): Uint8Array =>
   hash160(new Uint8Array([...utf8Bytes(name), ...salt]));
 
@@ -29,7 +28,7 @@ export function splitName(name: FullName): { label: string; namespace: string } 
   return { label, namespace };
 }
 
-/** The value of the token that is the name. */
+/** The token value of a name. */
 function tokenOf(name: FullName): Uint8Array {
   const { label, namespace } = splitName(name);
   return clarity.tuple({ name: buffer(label), namespace: buffer(namespace) });
@@ -59,7 +58,7 @@ export const errors = {
   poor: 4001,
 } as const;
 
-/** Keys of what the contract keeps. */
+/** Keys in the contract's storage. */
 const key = {
   preorder: (buyer: string, hash: Uint8Array) => `preorder ${buyer} ${hash.toHex()}`,
   namespace: (namespace: string) => `namespace ${namespace}`,
@@ -77,16 +76,16 @@ type Write = readonly [key: string, value: string];
 const countOf = (world: WorldView, contract: string, which: string): number =>
   Number(world.stored(contract, which) ?? '0');
 
-/** The hash of what somebody of the simulation preorders. */
+/** The hash of a simulated user's preorder. */
 export const ownHash = (sender: string, name: string): Uint8Array => preorderHash(name, saltOf(sender, name));
 
-/** Micro-STX that were burnt for a preorder which was not used yet. */
+/** Micro-STX burnt for an unused preorder. */
 function burntFor(world: WorldView, contract: string, buyer: string, hash: Uint8Array): bigint | undefined {
   const [state, burnt = '0'] = world.stored(contract, key.preorder(buyer, hash))?.split(' ') ?? [];
   return state === 'made' ? BigInt(burnt) : undefined;
 }
 
-/** Whether somebody of the simulation preordered a name or namespace, with the salt of {@link saltOf}. */
+/** Whether a simulated user preordered a name or namespace, with the salt of {@link saltOf}. */
 export const isPreordered = (world: WorldView, contract: string, sender: string, name: string): boolean =>
   burntFor(world, contract, sender, ownHash(sender, name)) !== undefined;
 
@@ -108,17 +107,17 @@ const storedNamespace = (namespace: string, { state, importer }: Namespace): Wri
 export const ownerOf = ({ world, contract }: Pick<CallContext, 'world' | 'contract'>, name: FullName) =>
   world.stored(contract, key.revoked(name)) === 'yes' ? undefined : world.ownerOf(assetOf(contract), tokenOf(name));
 
-/** The number of names that were ever registered, which are numbered from 1. */
+/** Number of names that were ever registered; they are numbered from 1. */
 export const namesOf = (world: WorldView, contract: string): number => countOf(world, contract, key.names);
 
 export const nameAt = (world: WorldView, contract: string, index: number): FullName | undefined =>
   world.stored(contract, key.name(index));
 
-/** Who preordered something last, and so has a next step to take. */
+/** The sender of the latest preorder. */
 export const lastPreorder = (world: WorldView, contract: string): string | undefined =>
   world.stored(contract, key.lastPreorder);
 
-/** A preorder burns what it costs. */
+/** Preorders a name or namespace, and burns its price. */
 export function preorder(
   { world, contract, sender, burnHeight }: CallContext,
   hash: Uint8Array,
@@ -137,7 +136,7 @@ export function preorder(
   };
 }
 
-/** What a namespace was revealed with. */
+/** The terms of a revealed namespace. */
 export interface NamespaceTerms {
   lifetime: bigint;
   base: bigint;
@@ -158,22 +157,22 @@ function termsOf(world: WorldView, contract: string, namespace: string): Namespa
   return JSON.parse(stored, (_, value) => (typeof value === 'string' ? BigInt(value.slice(1)) : value));
 }
 
-/** Micro-STX of a namespace by the length of its name; the last price is that of all longer ones. */
+/** Namespace prices in micro-STX by length; the last is for all longer ones. */
 const NAMESPACE_PRICES = [640_000n, 64_000n, 64_000n, 6_400n, 6_400n, 6_400n, 6_400n, 640n].map(
   (stx) => stx * 1_000_000n,
 );
 
-/** `get-namespace-price`, in micro-STX; null for no name at all. */
+/** `get-namespace-price`, in micro-STX; null for an empty name. */
 export const namespacePrice = (namespace: string): bigint | null =>
   namespace === '' ? null : NAMESPACE_PRICES[Math.min(namespace.length, NAMESPACE_PRICES.length) - 1]!;
 
 const MAX_UINT = 2n ** 128n - 1n;
 
-/** `get-name-price`, in micro-STX; null for a namespace that is not known, and for a price that no uint holds. */
+/** `get-name-price`, in micro-STX; null for an unknown namespace, and for a price above the maximum of uint. */
 export function namePrice(world: WorldView, contract: string, { label, namespace }: ReturnType<typeof splitName>) {
   const terms = termsOf(world, contract, namespace);
   const exponent = terms?.exponents[Math.min(label.length, 16) - 1];
-  // The largest power that a uint can hold has the exponent 127.
+  // A power of a base above 1 with an exponent above 127 exceeds the maximum of uint.
   if (terms === undefined || exponent === undefined || (terms.base > 1n && exponent > 127n)) return null;
   const vowels = /[aeiouy]/.test(label) ? 1n : terms.noVowelDiscount;
   const letters = /[0-9_-]/.test(label) ? terms.nonalphaDiscount : 1n;
@@ -183,7 +182,7 @@ export function namePrice(world: WorldView, contract: string, { label, namespace
   return price === null || price > MAX_UINT ? null : price;
 }
 
-/** Reveals a namespace that was preordered. @param salt that of the preorder */
+/** Reveals a preordered namespace. @param salt of the preorder */
 export function reveal(
   { world, contract, sender }: CallContext,
   namespace: string,
@@ -199,7 +198,7 @@ export function reveal(
   return { ok: true, result: clarity.ok(clarity.bool(true)), events: [], writes };
 }
 
-/** `namespace-reveal` as somebody outside calls it, who has to burn the price. */
+/** `namespace-reveal` for transactions from outside, which must burn the price. */
 export function revealPaid(
   at: CallContext,
   namespace: string,
@@ -248,7 +247,7 @@ export function launch({ world, contract, sender }: CallContext, namespace: stri
   };
 }
 
-/** Prices can be set by the importer; nothing is printed of it. */
+/** Sets the prices as the importer may; prints nothing. */
 export function setPrices(
   { world, contract, sender }: CallContext,
   namespace: string,
@@ -264,10 +263,10 @@ export function setPrices(
 
 type Operation = 'name-import' | 'name-register' | 'name-update' | 'name-transfer' | 'name-renewal' | 'name-revoke';
 
-/** A zonefile; peers pass on one whose content is known. */
+/** A zonefile, or only its hash; peers exchange those with known content. */
 type Zonefile = { readonly content: string } | { readonly hash: Uint8Array };
 
-/** What the contract prints of an operation, and the zonefile that peers will pass on. */
+/** The contract's print for an operation, with its zonefile as an attachment. */
 function attached(
   { world, contract, sender }: CallContext,
   operation: Operation,
@@ -303,7 +302,7 @@ const done = (...parts: Required<Pick<Outcome, 'events' | 'writes' | 'attachment
   attachments: parts.flatMap(({ attachments }) => attachments),
 });
 
-/** Gives out a name that nobody has. */
+/** Assigns a free name. */
 function given(
   { world, contract }: CallContext,
   name: FullName,
@@ -328,20 +327,20 @@ export function importName(context: CallContext, name: FullName, beneficiary: st
   return done(given(context, name, beneficiary), attached(context, 'name-import', name, zonefile));
 }
 
-/** Whether a name of a namespace that is open has no owner; `can-name-be-registered`. */
+/** Whether a name in a launched namespace has no owner; `can-name-be-registered`. */
 export const isFree = (at: Pick<CallContext, 'world' | 'contract'>, name: FullName): boolean =>
   namespaceOf(at.world, at.contract, splitName(name).namespace)?.state === 'ready' &&
   at.world.ownerOf(assetOf(at.contract), tokenOf(name)) === undefined;
 
 export const hasInvalidCharacters = (label: string): boolean => !/^[a-z0-9_-]*$/.test(label);
 
-/** The name that somebody has and didn't revoke. */
+/** The name of an owner, unless it was revoked. */
 function nameOf({ world, contract }: Pick<CallContext, 'world' | 'contract'>, owner: string): FullName | undefined {
   const name = world.stored(contract, key.owned(owner));
   return name !== undefined && ownerOf({ world, contract }, name) === owner ? name : undefined;
 }
 
-/** Registers a name that was preordered. @param salt that of the preorder */
+/** Registers a preordered name. @param salt of the preorder */
 export function register(
   context: CallContext,
   name: FullName,
@@ -357,13 +356,13 @@ export function register(
   return done(given(context, name, sender, [used]), attached(context, 'name-register', name, zonefile));
 }
 
-/** `name-register` as somebody outside calls it, who has to burn the price, and may have one name. */
+/** `name-register` for transactions from outside, which must burn the price, and may own one name. */
 export function registerPaid(context: CallContext, name: FullName, zonefile: Zonefile, salt: Uint8Array): Outcome {
   const { world, contract, sender } = context;
   const parts = splitName(name);
   if (hasInvalidCharacters(parts.label) || parts.label === '') return refused(errors.invalidCharacters);
   const burnt = burntFor(world, contract, sender, preorderHash(name, salt));
-  // Without a preorder, or in a namespace that is not known, the registration is refused below.
+  // Without a preorder, or in an unknown namespace, the registration is refused below.
   const isKnown = burnt !== undefined && namespaceOf(world, contract, parts.namespace) !== undefined;
   if (isKnown && burnt < (namePrice(world, contract, parts) ?? MAX_UINT)) return refused(errors.burntTooLittle);
   if (nameOf(context, sender) !== undefined) return refused(errors.hasAnother);
@@ -389,7 +388,7 @@ export function transfer(
   return done(token, attached(context, 'name-transfer', name, zonefile));
 }
 
-/** `name-transfer` as somebody outside calls it: whoever has a name gets no other. */
+/** `name-transfer` for transactions from outside: an owner of a name can't get another. */
 export const transferToNameless = (
   context: CallContext,
   name: FullName,
@@ -400,7 +399,7 @@ export const transferToNameless = (
     ? refused(errors.hasAnother)
     : transfer(context, name, recipient, zonefile);
 
-/** `name-renewal` as somebody outside calls it, who has to burn the price. */
+/** `name-renewal` for transactions from outside, which must burn the price. */
 export function renewPaid(context: CallContext, name: FullName, cost: bigint, zonefile: Zonefile | undefined): Outcome {
   const { world, contract } = context;
   const parts = splitName(name);
@@ -411,7 +410,7 @@ export function renewPaid(context: CallContext, name: FullName, cost: bigint, zo
   return renew(context, name, cost, zonefile);
 }
 
-/** Prints only what there is of a new zonefile. */
+/** Renews a name; prints only if there is a new zonefile. */
 export function renew(context: CallContext, name: FullName, cost: bigint, zonefile: Zonefile | undefined): Outcome {
   const { world, sender, burnHeight } = context;
   if (ownerOf(context, name) !== sender) return refused(errors.notOwner);
@@ -420,7 +419,7 @@ export function renew(context: CallContext, name: FullName, cost: bigint, zonefi
   return zonefile === undefined ? done(burnt) : done(burnt, attached(context, 'name-renewal', name, zonefile));
 }
 
-/** The token stays where it is. */
+/** Revokes a name; its token stays with the owner. */
 export function revoke(context: CallContext, name: FullName): Outcome {
   if (ownerOf(context, name) !== context.sender) return refused(errors.notOwner);
   const gone = { events: [], writes: [[key.revoked(name), 'yes'] as const], attachments: [] };

@@ -1,6 +1,6 @@
 import { BOOT_ADDRESS } from '../codec/address.ts';
 
-/** What differs between the networks in bytes and text. */
+/** Constants that differ between networks. */
 export interface Network {
   readonly name: 'mainnet' | 'testnet';
   /** First byte of a transaction. */
@@ -10,11 +10,11 @@ export interface Network {
   readonly addressVersion: number;
   /** Version byte of Bitcoin's base58 pay-to-public-key-hash addresses. */
   readonly bitcoinVersion: number;
-  /** Owner of the contracts that are part of the chain itself: hash160 of twenty zero bytes. */
+  /** Deployer of the boot contracts: hash160 of twenty zero bytes. */
   readonly boot: string;
 }
 
-/** The networks a simulated chain can claim to be. */
+/** Networks for a simulated chain. */
 export const networks = {
   mainnet: {
     name: 'mainnet',

@@ -1,10 +1,10 @@
-/** Events as a node posts them: one at a time, each again and again until it is answered with status 200. */
+/** Posts events like a node: one at a time, each repeatedly until the answer has status 200. */
 import { type Clock, pause, systemClock } from '../base/clock.ts';
 import { directFetch } from '../http/direct-fetch.ts';
 
 /** One event as a node posts it. */
 export interface NodeEvent {
-  /** Path it is posted to, such as `/new_block`. */
+  /** Path of the request, such as `/new_block`. */
   readonly path: string;
   /** Compact JSON. */
   readonly body: string;
@@ -17,9 +17,9 @@ export function nodeEvent(path: string, body: unknown, time: number): NodeEvent 
 }
 
 export interface PostOptions {
-  /** Ends the posting: the promise is rejected with the signal's reason. */
+  /** Ends the posting: the promise rejects with the signal's reason. */
   readonly signal?: AbortSignal | undefined;
-  /** Limit of one attempt. Default 60,000; a node's own default is 1,000. */
+  /** Timeout of an attempt in milliseconds. Default 60,000; a node's default is 1,000. */
   readonly timeoutMs?: number | undefined;
   /** The clock for waits between attempts. Default: the system's. */
   readonly clock?: Clock | undefined;
@@ -29,16 +29,16 @@ export interface PostOptions {
 
 const firstWaitMs = 100;
 
-/** The observer answered, but not with 200. */
+/** The observer answered with another status than 200. */
 export class EventNotAcceptedError extends Error {
   override readonly name = 'EventNotAcceptedError';
 }
 
 /**
- * Posts events as a node does: one at a time, each again and again until it is answered with status 200.
+ * Posts events like a node: one at a time, each repeatedly until the answer has status 200.
  *
- * @param eventsUrl where the observer listens, such as `http://127.0.0.1:3700`
- * @returns how many events were posted
+ * @param eventsUrl URL of the observer, such as `http://127.0.0.1:3700`
+ * @returns number of posted events
  */
 export async function postEvents(
   events: Iterable<NodeEvent>,
@@ -65,12 +65,12 @@ export async function postEvent(event: NodeEvent, eventsUrl: string, options: Po
     signal?.throwIfAborted();
     onRetry?.(event, cause, waitMs);
     await pause(clock, waitMs, signal);
-    // The node adds up to 99 ms by chance, for the sake of others; here there is only one.
+    // A node adds up to 99 ms of jitter, which a single node doesn't need.
     waitMs = Math.min(waitMs * 2, timeoutMs * 3);
   }
 }
 
-/** Why the attempt failed, or undefined. Any status but 200 is a failure, 204 too. */
+/** Makes one attempt. @returns undefined, or the cause of the failure. All statuses but 200 are failures, including 204 */
 async function attempt(url: URL, body: string, timeoutMs: number, signal: AbortSignal | undefined): Promise<unknown> {
   const limits = [AbortSignal.timeout(timeoutMs), ...(signal === undefined ? [] : [signal])];
   try {

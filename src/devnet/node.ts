@@ -1,6 +1,6 @@
 /**
- * A simulated node that lives: it posts what happens on its chain to an observer, takes transactions, mines by the clock,
- * and does what a test asks of it.
+ * A running simulated node: it posts the events of its chain to an observer, accepts transactions, mines at intervals, and
+ * follows the commands of tests.
  */
 import { type Clock, pause, systemClock } from '../base/clock.ts';
 import { fromHex, toHex } from '../codec/hex.ts';
@@ -18,25 +18,25 @@ import { type Account, accounts } from './wallet.ts';
 
 interface NodeOptions {
   readonly seed: number;
-  /** Seconds between two blocks; 0 mines only what is asked for, and lets time pass only on the chain. */
+  /** Seconds between two blocks; 0 to mine only on command, with time passing only on the chain. */
   readonly interval: number;
-  /** Blocks that are there from the start. */
+  /** Number of blocks at the start. */
   readonly history: number;
-  /** Transactions that simulated users send for each block, on average. */
+  /** Average transactions of simulated users per block. */
   readonly traffic: number;
-  /** Burn height from which pox-5 is active in place of pox-4; null for never. */
+  /** Burn height from which pox-5 replaces pox-4; null for never. */
   readonly pox5Height?: number | null;
   readonly clock?: Clock;
 }
 
-/** Bytes that are no transaction. */
+/** The bytes are not a transaction. */
 export class UndecodableError extends Error {
   override readonly name = 'UndecodableError';
 }
 
-/** A transaction of a request that the node doesn't accept. */
+/** The node rejects a transaction of a request. */
 export class RefusedTransaction extends ParameterError {
-  /** @param reason the node's word, such as `NotEnoughFunds` @param data what it says besides, as it follows */
+  /** @param reason the node's name for it, such as `NotEnoughFunds` @param data the node's details */
   constructor(
     path: readonly string[],
     readonly reason: string,
@@ -46,59 +46,59 @@ export class RefusedTransaction extends ParameterError {
   }
 }
 
-/** What a fork did. */
+/** The result of a fork. */
 interface Fork {
   /** The blocks of the new branch, oldest first. */
   readonly blocks: readonly Block[];
-  /** The blocks that left the chain, oldest first; none where the new branch lost. */
+  /** The blocks that left the chain, oldest first; none if the new branch lost. */
   readonly orphaned: readonly Block[];
-  /** Ids of transactions from outside that wait again. */
+  /** Ids of submitted transactions that are pending again. */
   readonly pending: readonly string[];
 }
 
-/** Deepest fork that can be asked for, in blocks. */
+/** Maximum depth of a fork, in blocks. */
 export const MAX_FORK_DEPTH = 100;
-/** Simulated seconds a block takes on average, rounded up: history then ends shortly before the present. */
+/** Average simulated seconds per block, rounded up, so that the history ends shortly before the present. */
 const SECONDS_PER_BLOCK = 200;
-/** Micro-STX that a gift costs the faucet. */
+/** Fee in micro-STX of a faucet's transfer. */
 const GIFT_FEE = 1_000n;
-/** The fee in micro-STX of a transaction that the node signs: more than its length, which is the least that is accepted. */
+/** Fee in micro-STX of a transaction that the node signs: above the minimum, which is its length. */
 const feeOf = (payload: Uint8Array): bigint => {
   const twice = 2n * BigInt(payload.length);
   return twice > GIFT_FEE ? twice : GIFT_FEE;
 };
-/** What a steered block is mined with: nothing happens that nobody asked for. */
+/** Options for blocks on command, in which nothing random happens. */
 const quietly: MineOptions = { transactions: 0, quiet: true };
 
 export class SimulatedNode {
   readonly chain: SimulatedChain;
   readonly seed: number;
-  /** The account that gives STX away. */
+  /** The faucet's account. */
   readonly faucet: Account;
   readonly #scenario: Scenario;
   readonly #pool = new Pool();
   readonly #clock: Clock;
   readonly #history: number;
-  /** Whether time passes only on the chain, so that equal calls give equal bytes. */
+  /** Whether time passes only on the chain, so that equal commands make equal bytes. */
   readonly #isSteered: boolean;
   readonly #mining = new Turns();
   readonly #posting = new Turns();
   readonly #stopping = new AbortController();
   #eventsUrl = '';
-  /** Null where nothing is mined by the clock. */
+  /** Null while the node doesn't mine at intervals. */
   #running: Promise<void> | null = null;
-  /** The block that the observer knows as the tip. */
+  /** The tip that the observer was told last. */
   #announced: Block;
   /** Seconds between two blocks. */
   #interval: number;
   #wake: PromiseWithResolvers<void> = Promise.withResolvers();
-  /** Calls that wait for their turn; while there are any, the block under way is announced at once. */
+  /** Commands that wait for their turn; if there are any, the present block is announced at once. */
   #impatient = 0;
   #hurry = new AbortController();
   #isHistory = true;
-  /** Seconds that the clock was moved on. */
+  /** Seconds by which commands moved the time forward. */
   #skipped = 0;
-  /** Unix seconds before which no block is made. */
+  /** Minimum time of the next block, in Unix seconds. */
   #earliest = 0;
 
   constructor({ seed, interval, history, traffic, pox5Height, clock = systemClock }: NodeOptions) {
@@ -122,24 +122,24 @@ export class SimulatedNode {
     this.#announced = this.chain.tip;
   }
 
-  /** The tip that the observer knows. */
+  /** The tip as the observer knows it. */
   get tip(): Block {
     return this.#announced;
   }
 
-  /** Seconds between two blocks; 0 where only those that are asked for are mined. */
+  /** Seconds between two blocks; 0 to mine only on command. */
   get interval(): number {
     return this.#interval;
   }
 
-  /** Transactions from outside that wait. */
+  /** Pending submitted transactions. */
   get pending(): readonly SignedTransaction[] {
     return this.#pool.waiting(this.#announced.world);
   }
 
   /**
-   * Posts block 0 and the history, then begins to mine by the clock.
-   * @param eventsUrl where the observer listens, such as `http://127.0.0.1:3700`
+   * Posts block 0 and the history, then begins to mine at intervals.
+   * @param eventsUrl URL of the observer, such as `http://127.0.0.1:3700`
    * @returns once the history is posted, or the node was stopped
    */
   async start(eventsUrl: string): Promise<void> {
@@ -148,7 +148,7 @@ export class SimulatedNode {
       await this.#mining.run(async () => {
         await this.#post([this.chain.genesis()]);
         while (this.chain.tip.height < this.#history) {
-          for (const event of this.#scenario.step()) await this.#post([event]);
+          for (const event of this.#scenario.next()) await this.#post([event]);
         }
       });
       this.#isHistory = false;
@@ -156,14 +156,14 @@ export class SimulatedNode {
     });
   }
 
-  /** Ends what is under way. The observer may lack the last block. */
+  /** Stops the node. The observer may lack the last block. */
   async stop(): Promise<void> {
     this.#stopping.abort();
     this.#wake.resolve();
     await this.#running;
   }
 
-  /** What a transaction is checked against. */
+  /** The state for checking a transaction. */
   #view(): AdmissionView {
     const { world, burnView } = this.#announced;
     return { world, burnHeight: burnView.height, network: this.chain.network };
@@ -171,7 +171,7 @@ export class SimulatedNode {
 
   /**
    * Adds a transaction to the mempool.
-   * @returns its id with 0x, once the observer knows of it
+   * @returns its id with 0x, once the observer was told
    * @throws UndecodableError, Rejection
    */
   async submit(raw: Uint8Array): Promise<string> {
@@ -196,10 +196,10 @@ export class SimulatedNode {
   }
 
   /**
-   * Mines blocks with all transactions that wait and can be mined.
-   * @param traffic transactions of simulated users in each
-   * @param transactions bytes of transactions that are added to the mempool first
-   * @throws ParameterError for a transaction that is refused; nothing is mined then
+   * Mines blocks with all pending transactions that can be mined.
+   * @param traffic number of simulated users' transactions per block
+   * @param transactions transactions in hex that are added to the mempool first
+   * @throws ParameterError for a rejected transaction; then nothing is mined
    */
   mine(count: number, traffic: number, transactions: readonly string[]): Promise<Block[]> {
     return this.#steered(async () => {
@@ -211,7 +211,7 @@ export class SimulatedNode {
     });
   }
 
-  /** Accepts a transaction of a request. @param path the field of the body that it is in */
+  /** Adds a transaction of a request. @param path its field in the body */
   async #submitFrom(raw: Uint8Array, path: readonly string[]): Promise<string> {
     try {
       return await this.submit(raw);
@@ -222,7 +222,7 @@ export class SimulatedNode {
     }
   }
 
-  /** Mines on the tip; in a new tenure where Bitcoin has elected one. */
+  /** Mines on the tip, in a new tenure if Bitcoin has elected one. */
   #mineOne(options: MineOptions): Promise<Block> {
     const tenure = this.chain.bitcoinIsAhead ? { newTenure: true } : {};
     return this.#mineOn(this.chain.tip.indexBlockHash, { ...tenure, ...options });
@@ -235,10 +235,10 @@ export class SimulatedNode {
   }
 
   /**
-   * Mines another branch, without the transactions from outside, which wait again where the branch wins.
-   * @param depth blocks below the tip where the branch begins
+   * Mines another branch without submitted transactions; those of a losing branch are pending again.
+   * @param depth blocks below the tip at which the branch begins
    * @param length blocks of the branch, which wins if it is longer than `depth`
-   * @throws ParameterError where the chain is not that long
+   * @throws ParameterError if the chain is shorter
    */
   fork(depth: number, length: number): Promise<Fork> {
     return this.#steered(async () => {
@@ -264,13 +264,13 @@ export class SimulatedNode {
 
   /**
    * Makes Bitcoin blocks.
-   * @param withTenures whether the miner that each elects begins its tenure with a block
+   * @param withTenures whether each elected miner mines the first block of its tenure
    */
   bitcoin(count: number, withTenures: boolean): Promise<{ burnBlocks: BurnBlock[]; blocks: Block[] }> {
     return this.#steered(() => this.#mineBitcoin(count, withTenures));
   }
 
-  /** Makes Bitcoin blocks, and the first block of each tenure, up to the beginning of a reward cycle. */
+  /** Makes Bitcoin blocks, and the first block of each tenure, up to the first block of a reward cycle. */
   cycle(count: number): Promise<{ burnBlocks: BurnBlock[]; blocks: Block[] }> {
     return this.#steered(() => {
       const { height } = this.chain.tip.burnView;
@@ -290,7 +290,7 @@ export class SimulatedNode {
     return { burnBlocks, blocks };
   }
 
-  /** Moves the time of the next block on. @param seconds a whole number */
+  /** Moves the time of the next block forward. @param seconds a whole number */
   advance(seconds: number): Promise<void> {
     return this.#steered(async () => {
       this.#skipped += seconds;
@@ -298,7 +298,7 @@ export class SimulatedNode {
     });
   }
 
-  /** Mines by the clock from now on. @param seconds between two blocks; 0 for not at all */
+  /** Changes the mining interval. @param seconds between two blocks; 0 to stop mining at intervals */
   mineEvery(seconds: number): Promise<void> {
     return this.#steered(async () => {
       this.#interval = seconds;
@@ -308,8 +308,8 @@ export class SimulatedNode {
   }
 
   /**
-   * Gives micro-STX to an account or a contract, in a block of its own.
-   * @throws ParameterError where the faucet doesn't have as much
+   * Sends micro-STX from the faucet to a principal, in a block of its own.
+   * @throws ParameterError if the faucet has too little
    */
   fund(recipient: string, amount: bigint): Promise<{ id: string; block: Block }> {
     return this.#steered(async () => {
@@ -321,14 +321,14 @@ export class SimulatedNode {
     });
   }
 
-  /** The account that a name stands for, which the seed decides. Such accounts have what they were given. */
+  /** The account with a name, derived from the seed. It has only what it was sent. */
   account(name: string): Account {
     return accounts(`${this.seed}/${name}`, 'named', 1, this.chain.network)[0]!;
   }
 
   /**
    * Signs a payload, and mines it in a block of its own.
-   * @throws ParameterError where the transaction is refused; nothing is mined then
+   * @throws ParameterError if the transaction is rejected; then nothing is mined
    */
   send(account: Account, payload: Uint8Array): Promise<{ id: string; block: Block }> {
     return this.#steered(() => this.#mineOwn(account, payload));
@@ -340,7 +340,7 @@ export class SimulatedNode {
     return { id, block: await this.#mineOne(quietly) };
   }
 
-  /** The first nonce that no transaction of an account has; what a fork undid waits, and is mined before the next one. */
+  /** The first unused nonce of an account. Transactions that a fork reverted are pending, and are mined first. */
   #nextNonce({ address }: Account): number {
     const waiting = this.pending.filter(({ origin }) => origin.account.address === address);
     const used = new Set(waiting.map(({ origin }) => Number(origin.nonce)));
@@ -349,7 +349,7 @@ export class SimulatedNode {
     return nonce;
   }
 
-  /** Does what was asked for once the block under way is announced, and before the next one. */
+  /** Runs a command after the present block is announced, and before the next one. */
   async #steered<T>(work: () => Promise<T>): Promise<T> {
     this.#impatient += 1;
     this.#hurry.abort();
@@ -368,11 +368,11 @@ export class SimulatedNode {
     }
   }
 
-  /** Announces the next block of the scenario, with what is said of the mempool spread over the time before it. */
+  /** Announces the scenario's next block, with mempool events spread over the time before it. */
   async #mineOnTime(): Promise<void> {
-    // While this waited for its turn, somebody may have stopped the clock.
+    // A command may have ended mining at intervals meanwhile.
     if (this.#interval === 0) return;
-    for (const batch of untilBlock(this.#scenario.step())) {
+    for (const batch of untilBlock(this.#scenario.next())) {
       const pauseMs = (this.#interval * 1000) / batch.length;
       for (const event of batch) {
         await pause(this.#clock, pauseMs, AbortSignal.any([this.#stopping.signal, this.#hurry.signal]));
@@ -381,7 +381,7 @@ export class SimulatedNode {
     }
   }
 
-  /** Posts events, after those that were to be posted before. @throws the signal's reason once the node is stopped */
+  /** Posts events after those before. @throws the signal's reason once the node is stopped */
   #post(events: readonly NodeEvent[]): Promise<void> {
     const options: PostOptions = { signal: this.#stopping.signal, clock: this.#clock };
     return this.#posting.run(async () => {
@@ -394,7 +394,7 @@ export class SimulatedNode {
     });
   }
 
-  /** Work that ends without an error when the node is stopped. */
+  /** Runs work, which ends without an error if the node is stopped. */
   async #untilStopped(work: () => Promise<void>): Promise<void> {
     try {
       await work();
@@ -407,14 +407,14 @@ export class SimulatedNode {
     return Math.floor(this.#clock.now() / 1000) + this.#skipped;
   }
 
-  /** The time of a block, in Unix seconds. @param simulated what the chain proposes */
+  /** The time of a block in Unix seconds. @param simulated the chain's proposal */
   #time(simulated: number): number {
     if (this.#isSteered) return Math.max(simulated, this.#earliest);
     return this.#isHistory ? Math.min(simulated, this.#now()) : this.#now();
   }
 }
 
-/** The events in groups that end with a block. */
+/** Groups events; each group ends with a block. */
 function* untilBlock(events: Iterable<NodeEvent>): Generator<NodeEvent[]> {
   let batch: NodeEvent[] = [];
   for (const event of events) {
@@ -425,14 +425,14 @@ function* untilBlock(events: Iterable<NodeEvent>): Generator<NodeEvent[]> {
   }
 }
 
-/** Lets one piece of work at a time change what it shares with others, in the order in which they asked. */
+/** Runs work one at a time, in the order of the calls. */
 class Turns {
   #last: Promise<unknown> = Promise.resolve();
 
-  /** Runs the work once all before it is done, however that ended. */
+  /** Runs work after the work before it has ended, in success or failure. */
   run<T>(work: () => Promise<T>): Promise<T> {
     const turn = this.#last.then(work);
-    // The caller of this turn gets its failure; the next turn doesn't.
+    // Only this call's caller gets its failure, not the next call.
     this.#last = turn.catch(() => undefined);
     return turn;
   }

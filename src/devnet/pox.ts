@@ -1,4 +1,4 @@
-/** What the stacking contract pox-4 keeps, and what its calls do: for contract calls and for operations made on Bitcoin. */
+/** State and calls of the simulated stacking contract pox-4, for contract calls and for operations on Bitcoin. */
 import { type ClarityValue, decodeClarity } from '../codec/clarity.ts';
 import { clarity } from '../codec/clarity-encode.ts';
 import { sha256 } from '../codec/hash.ts';
@@ -8,9 +8,9 @@ import { bufferOf, type ChainEvent, fieldOf, type Outcome, type ReadContext, run
 import { networks } from './network.ts';
 import { recovered, SignatureError } from './signature-check.ts';
 
-/** Burn blocks in a reward cycle: as few as on a regtest network, so that a short chain sees several. */
+/** Burn blocks in a reward cycle: few, as on regtest networks, so that a short chain has several. */
 const cycleLength = 20;
-/** Burn blocks of the prepare phase at the end of a cycle, in which the signers of the next one are chosen. */
+/** Burn blocks of the prepare phase at the end of a cycle, in which the next signers are chosen. */
 const prepareLength = 5;
 
 /** The reward cycles of the simulated chain, counted from burn height 0. */
@@ -22,13 +22,13 @@ export const cycles = {
   startOf: (cycle: number): number => cycle * cycleLength,
   /** Burn height at which the signers of a cycle are chosen. */
   prepareStartOf: (cycle: number): number => cycle * cycleLength - prepareLength,
-  /** Rewards of pox-5 are calculated by halves of cycles, counted from burn height 0. */
+  /** pox-5 calculates rewards by half cycles, counted from burn height 0. */
   halfOf: (burnHeight: number): number => Math.floor((2 * burnHeight) / cycleLength),
   startOfHalf: (half: number): number => (half * cycleLength) / 2,
   inPreparePhase: (burnHeight: number): boolean => burnHeight % cycleLength >= cycleLength - prepareLength,
 } as const;
 
-/** Micro-STX that a reward slot costs: what somebody who stacks alone must lock. */
+/** Micro-STX per reward slot: the minimum for solo stacking. */
 export const SLOT = 50_000_000_000n;
 
 /** Error codes of the pox-4 contract, which are signed integers. */
@@ -69,7 +69,7 @@ function require(holds: boolean, code: number): asserts holds {
   if (!holds) throw new PoxError(code);
 }
 
-/** The outcome of a call, or of its refusal. */
+/** Runs a call, and turns a PoxError into its outcome. */
 function outcomeOf(work: () => Outcome): Outcome {
   try {
     return work();
@@ -79,29 +79,29 @@ function outcomeOf(work: () => Outcome): Outcome {
   }
 }
 
-/** What a signer agrees to: for whom it signs, and how much. */
+/** A signer's authorization: the stacker and the maximum amount. */
 export interface Authorization {
   /** 33 bytes. */
   readonly signerKey: Uint8Array;
-  /** The signer's consent, 65 bytes: r, s and the recovery id. */
+  /** The signer's signature, 65 bytes: r, s and the recovery id. */
   readonly signerSignature: Uint8Array | undefined;
-  /** Micro-STX at most. */
+  /** Maximum micro-STX. */
   readonly maximum: bigint;
   readonly authorization: bigint;
 }
 
-/** What somebody who stacks alone states; the same for a contract call and for an operation made on Bitcoin. */
+/** The arguments of solo stacking, of a contract call or an operation on Bitcoin. */
 export interface Stacking extends Authorization {
   readonly stacker: string;
   /** Micro-STX. */
   readonly amount: bigint;
-  /** Reward cycles the amount is locked for. */
+  /** Number of reward cycles for which the amount is locked. */
   readonly period: number;
-  /** The Bitcoin address that is rewarded, as {@link poxAddress} makes it. */
+  /** Bitcoin address for rewards, made by {@link poxAddress}. */
   readonly rewardAddress: Uint8Array;
 }
 
-/** A pay-to-public-key-hash address (version 0) as the pox contracts take it: a serialized tuple. */
+/** A pay-to-public-key-hash address (version 0) in the form of pox contracts: a serialized tuple. */
 export function poxAddress(hash160: Uint8Array): Uint8Array {
   return clarity.tuple({ hashbytes: clarity.buffer(hash160), version: clarity.buffer(Uint8Array.of(0)) });
 }
@@ -117,7 +117,7 @@ function decoded(bytes: Uint8Array): ClarityValue {
   return value.value;
 }
 
-/** Lengths of hashes by version of a reward address: four versions of hash160, one of it in a witness, two of SHA-256. */
+/** Hash lengths by version of a reward address: four versions of hash160, one of it in a witness, two of SHA-256. */
 const hashLengths = [20, 20, 20, 20, 20, 32, 32];
 
 function requireAddress(address: Uint8Array): void {
@@ -127,7 +127,7 @@ function requireAddress(address: Uint8Array): void {
   require(length !== undefined && bufferOf(fieldOf(value, 'hashbytes')).length === length, errors.invalidAddress);
 }
 
-/** `can-stack-stx`: throws where the error of the contract is not to be shown. @param minimum micro-STX */
+/** `can-stack-stx`; throws the contract's error. @param minimum micro-STX */
 function requireStackable(address: Uint8Array, amount: bigint, period: bigint, minimum: bigint): void {
   require(amount >= minimum, errors.thresholdNotMet);
   require(amount > 0n, errors.invalidAmount);
@@ -135,14 +135,14 @@ function requireStackable(address: Uint8Array, amount: bigint, period: bigint, m
   requireAddress(address);
 }
 
-/** The response of `can-stack-stx`, and with `minimum` 0 of `minimal-can-stack-stx`. */
+/** The response of `can-stack-stx`; with `minimum` 0, of `minimal-can-stack-stx`. */
 export const canStack = (address: Uint8Array, amount: bigint, period: bigint, minimum: bigint): Uint8Array =>
   outcomeOf(() => {
     requireStackable(address, amount, period, minimum);
     return { ok: true, result: clarity.ok(clarity.bool(true)), events: [] };
   }).result;
 
-/** What a call has read and written of the contract. */
+/** A call's reads and writes of the contract's storage. */
 class Draft {
   readonly #written = new Map<string, string>();
 
@@ -161,9 +161,7 @@ class Draft {
   }
 }
 
-type Place = Pick<ReadContext, 'world' | 'contract' | 'burnHeight'>;
-
-/** Keys of what the contract keeps. Addresses are serialized tuples in hex. */
+/** Keys in the contract's storage. Addresses are serialized tuples in hex. */
 const key = {
   delegation: (stacker: string) => `delegation ${stacker}`,
   stacker: (stacker: string) => `stacker ${stacker}`,
@@ -173,17 +171,17 @@ const key = {
   used: (hash: Uint8Array, signerKey: Uint8Array) => `used ${hash.toHex()} ${signerKey.toHex()}`,
 } as const;
 
-/** What the map `stacking-state` has of a stacker. */
+/** A stacker's entry of the map `stacking-state`. */
 interface Stacker {
   readonly address: string;
   readonly firstCycle: number;
   readonly period: number;
-  /** Indexes of its slots, from its first cycle on; none where a pool stacks for it. */
+  /** Indexes of its slots from its first cycle on; empty for members of a pool. */
   readonly slots: readonly number[];
   readonly pool: string | null;
 }
 
-/** One entry of a cycle's reward set. */
+/** An entry of a cycle's reward set. */
 interface Slot {
   readonly address: string;
   /** Micro-STX. */
@@ -204,8 +202,8 @@ function stackerOf(state: Draft, who: string, burnHeight: number): Stacker | und
   return stacker === undefined || stacker.firstCycle + stacker.period <= cycles.of(burnHeight) ? undefined : stacker;
 }
 
-/** The optional of `get-stacker-info`: nothing once the lock has ended. */
-export function stackerInfo(at: Place, who: string): Uint8Array {
+/** The optional of `get-stacker-info`: `none` after the lock. */
+export function stackerInfo(at: ReadContext, who: string): Uint8Array {
   const stacker = stackerOf(new Draft(at), who, at.burnHeight);
   if (stacker === undefined) return clarity.none();
   return clarity.some(
@@ -247,7 +245,7 @@ export function stackedIn(at: Pick<ReadContext, 'world' | 'contract'>, cycle: nu
   return sum;
 }
 
-/** Adds an entry to the reward set of each cycle. @returns their indexes */
+/** Adds an entry to the reward set of each cycle. @returns the entries' indexes */
 function addSlots(state: Draft, slot: Slot, firstCycle: number, count: number): number[] {
   return Array.from({ length: count }, (_, more) => {
     const cycle = firstCycle + more;
@@ -260,7 +258,7 @@ function addSlots(state: Draft, slot: Slot, firstCycle: number, count: number): 
 
 const SIP018_PREFIX = utf8Bytes('SIP018');
 
-/** What a signer signs (SIP-018). */
+/** The hash that a signer signs (SIP-018). */
 function authorizationHash(
   contract: string,
   topic: string,
@@ -286,7 +284,7 @@ function authorizationHash(
   return sha256(concat(SIP018_PREFIX, sha256(domain), sha256(message)));
 }
 
-/** What a signer is to have agreed to. */
+/** The terms that a signer must have signed. */
 export interface Consent {
   readonly topic: string;
   readonly address: Uint8Array;
@@ -295,14 +293,14 @@ export interface Consent {
   readonly amount: bigint;
 }
 
-/** `verify-signer-key-sig`. @returns the key of what was agreed to */
+/** `verify-signer-key-sig`. @returns key of the used authorization */
 function requireConsent(state: Draft, { topic, address, cycle, period, amount }: Consent, by: Authorization): string {
   const { signerKey, signerSignature, maximum } = by;
   require(maximum >= amount, errors.aboveMaximum);
   const hash = authorizationHash(state.context.contract, topic, address, cycle, period, by);
   const used = key.used(hash, signerKey);
   require(state.get(used) === undefined, errors.authorizationUsed);
-  // Authorizations that a signer puts on the chain instead (set-signer-key-authorization) are not simulated.
+  // Authorizations on the chain (set-signer-key-authorization) are not simulated.
   require(signerSignature !== undefined, errors.notAllowed);
   const last = signerSignature[64];
   require(signerSignature.length === 65 && last !== undefined, errors.unreadableSignature);
@@ -324,13 +322,13 @@ export const verifiedConsent = (at: Pick<ReadContext, 'world' | 'contract'>, con
     return { ok: true, result: clarity.ok(clarity.bool(true)), events: [] };
   }).result;
 
-/** A call of the contract: its refusals, and that of the node once pox-5 is active. */
-const called = (at: Place, work: (state: Draft) => Outcome): Outcome =>
+/** Runs a call of the contract, which the node refuses once pox-5 is active. */
+const called = (at: ReadContext, work: (state: Draft) => Outcome): Outcome =>
   at.world.isActive('pox-4', at.burnHeight)
     ? outcomeOf(() => work(new Draft(at)))
     : runtimeError('Runtime(DefunctPoxContract, None)');
 
-/** The fields of a print that name the cycles: whoever calls in the prepare phase has missed the next one. */
+/** A print's fields for cycles. In the prepare phase, calls take effect a cycle later. */
 const cycleFields = (burnHeight: number, endCycle: number | undefined) => ({
   'end-cycle-id': optionalUint(endCycle),
   'start-cycle-id': clarity.uint(cycles.of(burnHeight) + 1 + (cycles.inPreparePhase(burnHeight) ? 1 : 0)),
@@ -343,8 +341,8 @@ const authorizationFields = ({ authorization, maximum, signerKey, signerSignatur
   'signer-sig': signerSignature === undefined ? clarity.none() : clarity.some(clarity.buffer(signerSignature)),
 });
 
-/** `stack-stx` without what the contract checks first: the node adds a print of its own, and then the lock. */
-export function stack(stacking: Stacking, at: Place): Outcome {
+/** `stack-stx` without the contract's checks; the node adds a print and the lock. */
+export function stack(stacking: Stacking, at: ReadContext): Outcome {
   return called(at, (state) => {
     const { stacker, amount, period, rewardAddress, signerKey } = stacking;
     const { world, contract, burnHeight } = at;
@@ -385,8 +383,8 @@ export function stack(stacking: Stacking, at: Place): Outcome {
   });
 }
 
-/** `stack-stx` as the contract has it. @param start the burn height that the stacker named */
-export const stackChecked = (stacking: Stacking, start: bigint, at: Place): Outcome =>
+/** `stack-stx` with the contract's checks. @param start burn height in the arguments */
+export const stackChecked = (stacking: Stacking, start: bigint, at: ReadContext): Outcome =>
   called(at, (state) => {
     const { stacker, amount, period, rewardAddress } = stacking;
     const { world, burnHeight } = at;
@@ -408,8 +406,14 @@ export const stackChecked = (stacking: Stacking, start: bigint, at: Place): Outc
     return { ...outcome, writes: [...writes, [used, 'yes']] };
   });
 
-/** `stack-extend`. @param more reward cycles @param address the one that is rewarded from then on */
-export const extend = (stacker: string, more: bigint, address: Uint8Array, by: Authorization, at: Place): Outcome =>
+/** `stack-extend`. @param more reward cycles @param address for rewards from then on */
+export const extend = (
+  stacker: string,
+  more: bigint,
+  address: Uint8Array,
+  by: Authorization,
+  at: ReadContext,
+): Outcome =>
   called(at, (state) => {
     const { world, contract, burnHeight } = at;
     const cycle = cycles.of(burnHeight);
@@ -457,7 +461,7 @@ export const extend = (stacker: string, more: bigint, address: Uint8Array, by: A
   });
 
 /** `stack-increase`. @param more micro-STX */
-export const increase = (stacker: string, more: bigint, by: Authorization, at: Place): Outcome =>
+export const increase = (stacker: string, more: bigint, by: Authorization, at: ReadContext): Outcome =>
   called(at, (state) => {
     const { world, contract, burnHeight } = at;
     const cycle = cycles.of(burnHeight);
@@ -474,11 +478,11 @@ export const increase = (stacker: string, more: bigint, by: Authorization, at: P
     const consent = { topic: 'stack-increase', address, cycle: BigInt(cycle), period, amount: more };
     const used = requireConsent(state, consent, by);
     for (const [at, index] of known.slots.entries()) {
-      const place = known.firstCycle + at;
-      const slot = parsed<Slot>(state.get(key.slot(place, index)));
-      if (place <= cycle || slot === undefined) continue;
+      const slotCycle = known.firstCycle + at;
+      const slot = parsed<Slot>(state.get(key.slot(slotCycle, index)));
+      if (slotCycle <= cycle || slot === undefined) continue;
       const raised = { ...slot, amount: String(BigInt(slot.amount) + more), signer: by.signerKey.toHex() };
-      state.set(key.slot(place, index), JSON.stringify(raised));
+      state.set(key.slot(slotCycle, index), JSON.stringify(raised));
     }
     state.set(used, 'yes');
     const { unlockHeight } = lock;
@@ -495,13 +499,13 @@ export const increase = (stacker: string, more: bigint, by: Authorization, at: P
     return { ok: true, result: clarity.ok(result), events, writes: state.writes };
   });
 
-/** What a stacker allows a pool. */
+/** A stacker's delegation to a pool. */
 interface Delegation {
   readonly amount: string;
   readonly pool: string;
   /** Burn height; null for no end. */
   readonly until: number | null;
-  /** The only reward address that the pool may use: a serialized optional, in hex. */
+  /** The only reward address that the pool may use: a serialized optional in hex. */
   readonly address: string;
 }
 
@@ -516,26 +520,26 @@ const delegationTuple = ({ amount, pool, until, address }: Delegation): Uint8Arr
 const storedDelegation = (at: Pick<ReadContext, 'world' | 'contract'>, stacker: string): Delegation | undefined =>
   parsed<Delegation>(new Draft(at).get(key.delegation(stacker)));
 
-/** The serialized entry of the map `delegation-state`, as the last `delegate-stx` left it. */
+/** The serialized entry of the map `delegation-state` after the last `delegate-stx`. */
 export function delegationOf(at: Pick<ReadContext, 'world' | 'contract'>, stacker: string): Uint8Array | undefined {
   const delegation = storedDelegation(at, stacker);
   return delegation === undefined ? undefined : delegationTuple(delegation);
 }
 
-/** A delegation that has not ended. */
-function activeDelegation(at: Place, stacker: string): Delegation | undefined {
+/** A delegation that hasn't ended. */
+function activeDelegation(at: ReadContext, stacker: string): Delegation | undefined {
   const delegation = storedDelegation(at, stacker);
   return delegation === undefined || at.burnHeight > (delegation.until ?? at.burnHeight) ? undefined : delegation;
 }
 
-/** The optional of `get-delegation-info` and `get-check-delegation`: nothing once the delegation has ended. */
-export function delegationInfo(at: Place, stacker: string): Uint8Array {
+/** The optional of `get-delegation-info` and `get-check-delegation`: `none` after the delegation. */
+export function delegationInfo(at: ReadContext, stacker: string): Uint8Array {
   const delegation = activeDelegation(at, stacker);
   return delegation === undefined ? clarity.none() : clarity.some(delegationTuple(delegation));
 }
 
 /**
- * `delegate-stx` without what the contract checks first: allows a pool to lock up to `amount`, and nothing is locked yet.
+ * `delegate-stx` without the contract's checks: allows a pool to lock up to `amount`. Locks nothing yet.
  * @param rewardAddress the only reward address that the pool may use: a serialized optional
  */
 export const delegate = (
@@ -544,7 +548,7 @@ export const delegate = (
   amount: bigint,
   until: number | undefined,
   rewardAddress: Uint8Array,
-  at: Place,
+  at: ReadContext,
 ): Outcome =>
   called(at, (state) => {
     const data = clarity.tuple({
@@ -560,17 +564,17 @@ export const delegate = (
     return { ok: true, result: clarity.ok(clarity.bool(true)), events, writes: state.writes };
   });
 
-/** Largest height that the simulation counts with. */
+/** Maximum height in the simulation. */
 const MAX_HEIGHT = 0xffff_ffffn;
 
-/** `delegate-stx` as the contract has it. */
+/** `delegate-stx` with the contract's checks. */
 export const delegateChecked = (
   stacker: string,
   pool: string,
   amount: bigint,
   until: bigint | undefined,
   rewardAddress: ClarityValue,
-  at: Place,
+  at: ReadContext,
 ): Outcome =>
   called(at, () => {
     if (rewardAddress.type === 'some') requireAddress(rewardAddress.value.bytes);
@@ -581,7 +585,7 @@ export const delegateChecked = (
   });
 
 /** `revoke-delegate-stx`. */
-export const revokeDelegation = (stacker: string, at: Place): Outcome =>
+export const revokeDelegation = (stacker: string, at: ReadContext): Outcome =>
   called(at, (state) => {
     const delegation = activeDelegation(at, stacker);
     require(delegation !== undefined, errors.alreadyRevoked);
@@ -595,12 +599,12 @@ export const revokeDelegation = (stacker: string, at: Place): Outcome =>
     return { ok: true, result, events: [poxPrint('revoke-delegate-stx', stacker, data, at)], writes: state.writes };
   });
 
-/** `delegate-stack-stx`: a pool locks what a stacker delegated to it. */
+/** `delegate-stack-stx`: a pool locks STX that a stacker delegated to it. */
 export const stackFor = (
   pool: string,
   { stacker, amount, address, period }: { stacker: string; amount: bigint; address: Uint8Array; period: bigint },
   start: bigint,
-  at: Place,
+  at: ReadContext,
 ): Outcome =>
   called(at, (state) => {
     const { world, contract, burnHeight } = at;
@@ -643,8 +647,8 @@ export const stackFor = (
   });
 
 /**
- * `stack-aggregation-commit` and `stack-aggregation-commit-indexed`: a pool makes a reward slot of what it locked.
- * @param indexed whether the index of the slot is the result
+ * `stack-aggregation-commit` and `stack-aggregation-commit-indexed`: a pool makes a reward slot of its members' locked STX.
+ * @param indexed whether the result is the slot's index
  */
 export const commit = (
   pool: string,
@@ -652,7 +656,7 @@ export const commit = (
   cycle: bigint,
   by: Authorization,
   indexed: boolean,
-  at: Place,
+  at: ReadContext,
 ): Outcome =>
   called(at, (state) => {
     require(cycle <= MAX_HEIGHT, errors.noSuchPrincipal);
@@ -684,8 +688,8 @@ export function optionalUint(value: number | undefined): Uint8Array {
   return value === undefined ? clarity.none() : clarity.some(clarity.uint(value));
 }
 
-/** The members of `get-pox-info` that both contracts have. */
-export const poxInfo = ({ world, burnHeight }: Place): Uint8Array =>
+/** Members of `get-pox-info` that pox-4 and pox-5 share. */
+export const poxInfo = ({ world, burnHeight }: ReadContext): Uint8Array =>
   clarity.ok(
     clarity.tuple({
       'first-burnchain-block-height': clarity.uint(0),
@@ -697,8 +701,13 @@ export const poxInfo = ({ world, burnHeight }: Place): Uint8Array =>
     }),
   );
 
-/** The node's own print: the stacker's state before the call, and what the call does. */
-function poxPrint(name: string, stacker: string, data: Uint8Array, { world, contract, burnHeight }: Place): ChainEvent {
+/** The node's own print: the stacker's state before the call, and the call's data. */
+function poxPrint(
+  name: string,
+  stacker: string,
+  data: Uint8Array,
+  { world, contract, burnHeight }: ReadContext,
+): ChainEvent {
   const lock = world.locked(stacker, burnHeight);
   const value = clarity.ok(
     clarity.tuple({

@@ -2,10 +2,10 @@ import { sha256 } from '@noble/hashes/sha2.js';
 import { utf8Bytes } from '../codec/utf8.ts';
 
 /**
- * A seeded source of numbers: equal seeds give equal sequences, on every machine.
+ * A seeded random number generator: equal seeds give equal sequences on every machine.
  *
- * The generator is xoshiro128**, started from the SHA-256 of a text. It is quick and even, and nothing more:
- * keys made from it are worth nothing outside a simulation.
+ * The generator is xoshiro128**, seeded with the SHA-256 of a text. It is fast and uniform, but not secure: keys made with it
+ * are worthless outside a simulation.
  */
 export class Prng {
   #a: number;
@@ -21,7 +21,7 @@ export class Prng {
     this.#d = state.getUint32(12);
   }
 
-  /** 32 even bits. */
+  /** 32 uniform bits. */
   u32(): number {
     const scrambled = Math.imul(this.#b, 5);
     const result = Math.imul((scrambled << 7) | (scrambled >>> 25), 9) >>> 0;
@@ -45,7 +45,7 @@ export class Prng {
     return low + this.below(high - low + 1);
   }
 
-  /** True with the probability given. */
+  /** True with a given probability. */
   chance(probability: number): boolean {
     return this.u32() < probability * 0x1_0000_0000;
   }
@@ -56,7 +56,7 @@ export class Prng {
     return item;
   }
 
-  /** Picks a value at random, with a probability in proportion to its weight. */
+  /** Picks a value with a probability in proportion to its weight. */
   weighted<T>(choices: readonly (readonly [weight: number, value: T])[]): T {
     let rest = this.below(choices.reduce((sum, [weight]) => sum + weight, 0));
     for (const [weight, value] of choices) {
@@ -75,7 +75,7 @@ export class Prng {
     return result;
   }
 
-  /** Shuffles in place (Fisher-Yates) and hands the same array back. */
+  /** Shuffles in place (Fisher-Yates) and returns the array. */
   shuffle<T>(items: T[]): T[] {
     for (let i = items.length - 1; i > 0; i--) {
       const j = this.below(i + 1);

@@ -27,7 +27,7 @@ import { payerOf } from './transaction.ts';
 
 const text = (status: number, message: string): Response => new Response(message, { status });
 
-/** The parameters of a path, decoded; null where it isn't the route's. */
+/** The decoded parameters of a path; null if it isn't the route's. */
 function paramsOf(pattern: string, path: string): string[] | null {
   const [expected, given] = [pattern.split('/'), path.split('/')];
   if (expected.length !== given.length) return null;
@@ -43,16 +43,16 @@ function decodedPart(part: string): string {
   }
 }
 
-/** What the interface serves: a simulated node, or a chain alone. */
+/** The node behind the interface: a simulated node, or a chain alone. */
 export interface ServedNode {
   readonly chain: SimulatedChain;
-  /** The tip that is known outside. */
+  /** The published tip. */
   readonly tip: Block;
   /** @returns the id of the transaction with 0x @throws UndecodableError, Rejection */
   submit(raw: Uint8Array): Promise<string>;
 }
 
-/** The block that `?tip=` names. @throws RpcError */
+/** The block named by `?tip=`. @throws RpcError */
 function blockAt(node: ServedNode, tip: string | null): Block {
   if (tip === null || tip === '' || tip === 'latest') return node.tip;
   if (!/^(0x)?[0-9a-f]{64}$/i.test(tip)) throw new RpcError(400, 'tip is not a block id');
@@ -61,7 +61,7 @@ function blockAt(node: ServedNode, tip: string | null): Block {
   return block;
 }
 
-/** Answers a request to the RPC interface of a node. @throws what no request should cause */
+/** Answers a request to a node's RPC interface. @throws unexpected errors */
 export async function answerRpc(node: ServedNode, request: Request): Promise<Response> {
   const { pathname, searchParams: query } = new URL(request.url);
   try {
@@ -83,9 +83,9 @@ export async function answerRpc(node: ServedNode, request: Request): Promise<Res
 }
 
 interface RpcServer {
-  /** The URL, without a slash at its end. */
+  /** The URL, without a trailing slash. */
   readonly url: string;
-  /** Lets the requests in hand be answered. */
+  /** Answers the requests under way, and stops. */
   stop(): Promise<void>;
 }
 
@@ -97,7 +97,7 @@ interface RpcServerOptions {
 
 const IDLE_SECONDS = 75;
 
-/** Serves the RPC interface of a node on a free port of the loopback. @throws OperatorError where it can't listen */
+/** Serves a node's RPC interface on a free port of the loopback. @throws OperatorError if it can't listen */
 export function startRpc(
   node: ServedNode,
   { clock = systemClock, listen = listenHttp, log }: RpcServerOptions,
@@ -115,7 +115,7 @@ export function startRpc(
   return { url: server.url.origin, stop: () => stopGracefully(server, clock) };
 }
 
-/** An answer other than success, as a text. */
+/** An answer with an error status, as text. */
 class RpcError extends Error {
   override readonly name = 'RpcError';
   constructor(
@@ -126,10 +126,10 @@ class RpcError extends Error {
   }
 }
 
-/** What a route is asked. */
+/** A request to a route. */
 interface RpcRequest {
   readonly node: ServedNode;
-  /** The block whose state is asked for: the tip, unless `?tip=` names another. */
+  /** The requested block state: at `?tip=`, by default at the tip. */
   readonly block: Block;
   /** The values of the path's parameters, in order. */
   readonly params: readonly string[];
@@ -139,16 +139,16 @@ interface RpcRequest {
 
 interface RpcRoute {
   readonly method: 'GET' | 'POST';
-  /** `*` stands for a parameter. */
+  /** `*` is a parameter. */
   readonly path: string;
-  /** @returns the JSON of the answer, or the answer @throws RpcError */
+  /** @returns the answer, or its JSON @throws RpcError */
   answer(asked: RpcRequest): unknown;
 }
 
-/** Bytes of the largest body: a transaction of 2 MB in hex, and what is around it. */
+/** Maximum bytes of a body: a transaction of 2 MB in hex, with its JSON. */
 const MAX_RPC_BODY = 5_000_000;
 
-/** A body that is too long or broken off is answered like any that can't be read. @throws RpcError */
+/** Reads a body; too long and incomplete ones are answered like other unreadable ones. @throws RpcError */
 async function body<T>(read: Promise<T>): Promise<T> {
   try {
     return await read;
@@ -183,10 +183,10 @@ function hexBytes(text: unknown, what: string): Uint8Array {
   }
 }
 
-/** A hash as the node's JSON has it: without 0x. */
+/** A hash without 0x, as in the node's JSON. */
 const bare = (hash: string): string => hash.replace(/^0x/, '');
 
-/** Whether the proof of a value is asked for, which it is by default. There are no proofs: they are empty texts. */
+/** Adds proofs unless they are declined. They are empty texts, since the simulation has none. */
 const withProof = <T extends object>(value: T, query: URLSearchParams, ...names: string[]): T =>
   query.get('proof') === '0' ? value : { ...value, ...Object.fromEntries(names.map((name) => [name, ''])) };
 
@@ -228,7 +228,7 @@ function info({ node, block }: RpcRequest) {
   };
 }
 
-/** One version of the stacking contract, from a burn height on: its first cycle is the next that begins. */
+/** A version of the stacking contract from a burn height on; its first cycle is the next one that begins. */
 const version = (contract: string, activation: number) => ({
   contract_id: contract,
   activation_burnchain_block_height: activation,
@@ -244,7 +244,7 @@ function pox({ node, block }: RpcRequest) {
   const { pox5Height } = block.world;
   const supply = block.world.supply();
   const slot = Number(SLOT);
-  // A version that is never active is none that a node knows.
+  // A node doesn't list a version that is never active.
   const later = pox5Height === undefined || pox5Height === Number.POSITIVE_INFINITY ? [] : [pox5Height];
   const stacked = jsonInteger(block.world.stacked(height));
   return {
@@ -316,7 +316,7 @@ function transaction({ node, params: [wanted = ''] }: RpcRequest) {
   throw new RpcError(404, `The last ${MAX_FORK_DEPTH} blocks have no transaction ${bare(id)}`);
 }
 
-/** The block that the path names by its id, which need not be canonical. Block 0 is of an epoch that has other blocks. @throws RpcError */
+/** The block in the path, canonical or not. Block 0 has the format of an earlier epoch. @throws RpcError */
 function storedBlock({ node, params: [wanted = ''] }: RpcRequest): { block: Block; header: SealedHeader } {
   const block = node.chain.block(`0x${bare(wanted).toLowerCase()}`);
   if (block === undefined || block.header === null) throw new RpcError(404, `No such block ${bare(wanted)}\n`);
@@ -342,10 +342,10 @@ function blockByHeight({ node, block: tip, params: [height = ''] }: RpcRequest):
   throw new RpcError(404, `No such block #${height}\n`);
 }
 
-/** The value of the header `authorization` that a replay needs, as in a node's `connection_options.auth_token`. */
+/** The `authorization` header for replays, like a node's `connection_options.auth_token`. */
 export const RPC_TOKEN = 'simulated-node';
 
-/** A block executed again: what its own transactions did. Operations on Bitcoin are not in its body. */
+/** Executes a block again, and returns the results of its transactions. Operations on Bitcoin are not in its body. */
 function replay(asked: RpcRequest) {
   if (asked.request.headers.get('authorization') !== RPC_TOKEN) throw new RpcError(401, 'Unauthorized');
   const { block, header } = storedBlock(asked);
@@ -383,12 +383,12 @@ function replayedTransaction({ txId, rawTx, result, cost, events, status, vmErro
   };
 }
 
-/** The Bitcoin blocks that the tip's branch has seen, the newest first. */
+/** The Bitcoin blocks that the tip's branch has seen, newest first. */
 function* burnBlocksOf({ block }: RpcRequest): Generator<BurnBlock> {
   for (let burn: BurnBlock | undefined = block.burnView; burn !== undefined; burn = burn.parent) yield burn;
 }
 
-/** What a Bitcoin block elected, and the last one before it that elected anybody. */
+/** The election of a Bitcoin block, and the last election before it. */
 function sortition({ chain }: ServedNode, burn: BurnBlock) {
   const tenure = chain.elected(burn);
   let last = burn.parent;
@@ -410,14 +410,14 @@ function sortition({ chain }: ServedNode, burn: BurnBlock) {
 }
 const ZEROS = `0x${noHash}`;
 
-/** The sortition of the newest Bitcoin block that a test accepts. */
+/** The sortition of the newest Bitcoin block that passes a test. */
 function sortitions(asked: RpcRequest, isWanted: (burn: BurnBlock) => boolean, missing: string) {
   const burn = burnBlocksOf(asked).find(isWanted);
   if (burn === undefined) throw new RpcError(404, `Could not find snapshot ${missing}\n`);
   return [sortition(asked.node, burn)];
 }
 
-/** The newest two sortitions that elected somebody. */
+/** The newest two sortitions with a winner. */
 const latestSortitions = (asked: RpcRequest) =>
   burnBlocksOf(asked)
     .filter((burn) => asked.node.chain.elected(burn) !== undefined)
@@ -497,7 +497,7 @@ interface Found {
   readonly height: number;
 }
 
-/** The contract that the path names; undefined where there is none. */
+/** The contract in the path; undefined if there is none. */
 function contractOf({ block: { world, burnView }, params: [address = '', name = ''] }: RpcRequest): Found | undefined {
   const contract = `${address}.${name}`;
   const deployed = world.contract(contract);
@@ -515,7 +515,7 @@ function required(asked: RpcRequest, what: string): Found {
   return found;
 }
 
-/** One of what a contract has by name. */
+/** Looks up a member by name. */
 function named<T>(all: Readonly<Record<string, T>> | undefined, name: string): T | undefined {
   return all !== undefined && Object.hasOwn(all, name) ? all[name] : undefined;
 }
@@ -573,7 +573,7 @@ async function mapEntry(asked: RpcRequest) {
   return withProof({ data: toHex(value === undefined ? clarity.none() : clarity.some(value)) }, asked.query, 'proof');
 }
 
-/** Whether the interface names a variable or constant, whose value may be the result of an expression. */
+/** Whether the interface has a variable or constant; its value may be computed by an expression. */
 const isDeclared = ({ abi }: ContractTemplate, access: 'constant' | 'variable', wanted: string): boolean =>
   abi.variables.some((variable) => variable.access === access && variable.name === wanted);
 
@@ -596,10 +596,10 @@ function constant(asked: RpcRequest) {
 }
 
 const Broadcast = Type.Object({ tx: Type.String() });
-/** Bytes of the longest transaction that a node takes. */
+/** Maximum bytes of a transaction. */
 const MAX_TRANSACTION = 2_097_152;
 
-/** The bytes of a transaction: the whole body, or in hex in JSON. @throws RpcError */
+/** The bytes of a transaction: the whole body, or hex in JSON. @throws RpcError */
 async function rawTransaction(request: Request): Promise<Uint8Array> {
   if (request.headers.get('content-type')?.startsWith('application/json') !== true) return bytesOf(request);
   const body = await jsonOf(request);
@@ -607,7 +607,7 @@ async function rawTransaction(request: Request): Promise<Uint8Array> {
   return hexBytes(body.tx, 'tx');
 }
 
-/** Micro-STX per byte that a transaction costs at least. */
+/** Minimum fee in micro-STX per byte. */
 const FEE_RATE = 1;
 
 async function broadcast({ node, request }: RpcRequest) {
@@ -632,9 +632,9 @@ const FeeRequest = Type.Object({
   estimated_len: Type.Optional(Type.Union([Type.Null(), Type.Integer({ minimum: 0 })])),
 });
 
-/** What a call costs, more or less. */
+/** An approximate cost of a call. */
 const cost = { read_count: 8, read_length: 6_400, runtime: 450_000, write_count: 2, write_length: 160 };
-/** The low, middle and high estimate, as multiples of the least fee. */
+/** The low, middle and high estimates as multiples of the minimum fee. */
 const multiples = [1, 2, 10] as const;
 
 async function estimate({ request }: RpcRequest) {

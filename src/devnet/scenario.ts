@@ -4,21 +4,20 @@ import { Prng } from './prng.ts';
 
 interface ScenarioOptions {
   readonly seed: number;
-  /** A fork after every so many blocks; 0 for none. Default 20. */
+  /** Number of blocks between two forks; 0 for no forks. Default 20. */
   readonly forkEvery?: number;
-  /** Blocks a fork reverts at most. Default 3. */
+  /** Maximum blocks that a fork reverts. Default 3. */
   readonly forkDepth?: number;
 }
 
 export interface DevnetOptions extends Omit<ChainOptions, 'retained'>, ScenarioOptions {
-  /** Height at which the chain ends; blocks of losing forks are not counted. Default 100. */
+  /** Height of the last block; blocks of losing forks don't count. Default 100. */
   readonly blocks?: number;
 }
 
 /**
- * What happens on a simulated chain, step by step. Besides growing, the chain does what makes life hard for an indexer:
- * forks that lose and forks that win, with and without a fork of Bitcoin under them, blocks announced twice, and nodes that
- * start again.
+ * A random course of a simulated chain, with what is difficult for an indexer: losing and winning forks, with and without a
+ * Bitcoin fork, repeated events of blocks, and restarts of the node.
  */
 export class Scenario {
   readonly #chain: SimulatedChain;
@@ -36,7 +35,7 @@ export class Scenario {
   }
 
   /** The events of the next block on the tip, or of a fork. */
-  *step(): Generator<NodeEvent> {
+  *next(): Generator<NodeEvent> {
     const chain = this.#chain;
     /** Index block hashes of the winning chain's last blocks, the tip at the end. */
     const branch = chain
@@ -50,12 +49,12 @@ export class Scenario {
       this.#nextFork = chain.tip.height + this.#forkEvery;
       yield* this.#fork(branch.slice(0, branch.length - depth), depth);
     } else {
-      yield* this.#announce(chain.tip.indexBlockHash, this.#nextStep());
+      yield* this.#announce(chain.tip.indexBlockHash, this.#nextOptions());
     }
     if (this.#prng.chance(1 / 100)) yield chain.restart();
   }
 
-  /** Mines a rival branch from `depth` blocks below the tip; a winning one ends one block above it. */
+  /** Mines a rival branch from `depth` blocks below the tip; a winning one gets one block higher than the tip. */
   *#fork(rivals: string[], depth: number): Generator<NodeEvent> {
     const wins = this.#prng.chance(0.5);
     const onBitcoin = this.#prng.chance(0.5);
@@ -63,21 +62,21 @@ export class Scenario {
     let parent = rivals.at(-1)!;
     for (let i = 0; i < length; i++) {
       const first = i === 0 && onBitcoin;
-      const step = first ? { newTenure: true, newBurnBlock: true, burnFork: true } : this.#nextStep();
-      parent = yield* this.#announce(parent, step);
+      const options = first ? { newTenure: true, newBurnBlock: true, burnFork: true } : this.#nextOptions();
+      parent = yield* this.#announce(parent, options);
     }
   }
 
   *#announce(parent: string, options: MineOptions): Generator<NodeEvent, string> {
     const { events, indexBlockHash } = this.#chain.mine(parent, options);
     yield* events;
-    // Acknowledged too late: the node sends the block once more.
+    // As after a late acknowledgement, the node sends the block again.
     if (this.#prng.chance(1 / 50)) yield { ...events.at(-1)!, time: events.at(-1)!.time + 1 };
     return indexBlockHash;
   }
 
-  /** A tenure has four blocks on average; now and then a burn block elects nobody. */
-  #nextStep(): MineOptions {
+  /** Tenures have four blocks on average; some burn blocks elect no miner. */
+  #nextOptions(): MineOptions {
     return this.#prng.weighted([
       [24, { newTenure: true }],
       [4, { newTenure: false, newBurnBlock: true }],
@@ -87,13 +86,13 @@ export class Scenario {
 }
 
 /**
- * The events of a whole simulated chain, in the order a node would post them. Only the blocks that a fork can still reach
- * are held in memory.
+ * The events of a whole simulated chain, in the order in which a node posts them. Memory has only the blocks that a fork can
+ * still reach.
  */
 export function* devnetEvents(options: DevnetOptions): Generator<NodeEvent> {
   const { blocks = 100, forkDepth = 3 } = options;
   const chain = new SimulatedChain({ ...options, retained: forkDepth + 2 });
   const scenario = new Scenario(chain, options);
   yield chain.genesis();
-  while (chain.tip.height < blocks) yield* scenario.step();
+  while (chain.tip.height < blocks) yield* scenario.next();
 }

@@ -1,4 +1,4 @@
-/** Whether a transaction is signed by those whose accounts it uses (SIP-005, "Transaction signing and verifying"; SIP-027). */
+/** Checks the signatures of a transaction (SIP-005, "Transaction signing and verifying"; SIP-027). */
 import { secp256k1 } from '@noble/curves/secp256k1.js';
 import { BytesReader } from '../codec/bytes-reader.ts';
 import { hash160, sha256 } from '../codec/hash.ts';
@@ -9,20 +9,20 @@ const { Point, Signature } = secp256k1;
 
 const AUTH = { standard: 0x04, sponsored: 0x05 } as const;
 const HASH_MODE = { p2pkh: 0, p2sh: 1, p2wpkh: 2, p2shUnordered: 5 } as const;
-/** Version, chain id, type of authorization. */
+/** Offset of the authorization's content, after version, chain id and type. */
 const AUTH_OFFSET = 6;
 const NO_SIGNATURE = new Uint8Array(65);
 const SIGNATURE_LENGTH = 65;
 const KEY_LENGTH = 33;
-/** Most keys that Bitcoin's OP_CHECKMULTISIG takes with an opcode for their number. */
+/** Maximum keys of Bitcoin's OP_CHECKMULTISIG whose number has an opcode. */
 const MAX_KEYS = 16;
 
-/** Why the signatures of a transaction are not those that it needs. */
+/** A signature is missing or invalid. */
 export class SignatureError extends Error {
   override readonly name = 'SignatureError';
 }
 
-/** A condition as it is signed: without nonce, fee and signatures. */
+/** A condition in the form that is signed: without nonce, fee and signatures. */
 function cleared({ hashMode, signer, proof }: SpendingCondition): Uint8Array {
   const start = concat(u8(hashMode), signer, u64(0), u64(0));
   return proof.type === 'single'
@@ -30,17 +30,17 @@ function cleared({ hashMode, signer, proof }: SpendingCondition): Uint8Array {
     : concat(start, u32(0), u16(proof.signaturesRequired));
 }
 
-/** What an origin leaves blank for a sponsor that it needn't know. */
+/** The sponsor in the origin's signed form, which doesn't depend on the real sponsor. */
 const BLANK_SPONSOR = concat(u8(HASH_MODE.p2pkh), new Uint8Array(20), u64(0), u64(0), u8(0), NO_SIGNATURE);
 
-/** The hash that the origin's first signature begins with. @param raw the bytes that were decoded */
+/** The hash at the start of the origin's signatures. @param raw the transaction's bytes */
 function initialHash(raw: Uint8Array, { origin, sponsor, postConditions }: Transaction): Uint8Array {
   const rest = raw.subarray(postConditions.byteOffset - raw.byteOffset - 1);
   const blank = sponsor === null ? new Uint8Array() : BLANK_SPONSOR;
   return sha512_256(concat(raw.subarray(0, AUTH_OFFSET), cleared(origin), blank, rest));
 }
 
-/** One link of the chain of hashes: the signer's key, and the hash that the next signer signs. */
+/** One link of the signatures: the signer's key, and the hash that the next signer signs. */
 function link(
   hash: Uint8Array,
   flag: number,
@@ -59,13 +59,13 @@ export function recovered(signature: Uint8Array, digest: Uint8Array) {
     const parsed = Signature.fromBytes(signature, 'recovered');
     if (!parsed.hasHighS()) return parsed.recoverPublicKey(digest);
   } catch (cause) {
-    // The library has no type for the error of bytes that are no signature, and does nothing else here.
+    // The library throws errors without a type for invalid signatures, and only for these.
     throw new SignatureError('Failed to recover public key', { cause });
   }
   throw new SignatureError('Failed to recover public key: the signature has a high S');
 }
 
-/** The bytes of a key that is sent, in the form that the script has. */
+/** A public key in the script's encoding. */
 function sentKey(bytes: Uint8Array, encoding: number): Uint8Array {
   try {
     return Point.fromBytes(bytes).toBytes(encoding === 0);
@@ -75,7 +75,7 @@ function sentKey(bytes: Uint8Array, encoding: number): Uint8Array {
 }
 
 interface Signed {
-  /** The hash160 that the keys belong to. */
+  /** Hash160 of the signers. */
   readonly signer: Uint8Array;
   readonly next: Uint8Array;
 }
@@ -106,7 +106,7 @@ function signedByMany(hash: Uint8Array, flag: number, condition: SpendingConditi
   return { signer: scriptHash(condition.hashMode, signaturesRequired, keys), next: at };
 }
 
-/** OP_m, the keys, OP_n, OP_CHECKMULTISIG; hashed as the mode says. */
+/** The hash of the script OP_m, keys, OP_n, OP_CHECKMULTISIG, by the hash mode. */
 function scriptHash(hashMode: number, required: number, keys: readonly Uint8Array[]): Uint8Array {
   if (required > MAX_KEYS) throw new SignatureError(`More than ${MAX_KEYS} signatures`);
   const op = (number: number) => u8(number === 0 ? 0 : 0x50 + number);
@@ -115,7 +115,7 @@ function scriptHash(hashMode: number, required: number, keys: readonly Uint8Arra
   return hash160(isPlain ? script : concat(u8(0x00), u8(0x20), sha256(script)));
 }
 
-/** Checks the signatures of one condition. @returns the hash that the next signer signs @throws SignatureError */
+/** Checks the signatures of a condition. @returns the hash that the next signer signs @throws SignatureError */
 function checkCondition(hash: Uint8Array, flag: number, condition: SpendingCondition): Uint8Array {
   const { proof, hashMode, signer } = condition;
   let signed: Signed;
@@ -132,11 +132,11 @@ function checkCondition(hash: Uint8Array, flag: number, condition: SpendingCondi
 
 /**
  * Checks all signatures of a transaction.
- * @param raw the bytes that were decoded
+ * @param raw the transaction's bytes
  * @throws SignatureError
  */
 export function checkSignatures(raw: Uint8Array, transaction: Transaction): void {
-  // The origin always signs under the standard flag, in a sponsored transaction too.
+  // The origin signs with the standard flag, in sponsored transactions, too.
   const next = checkCondition(initialHash(raw, transaction), AUTH.standard, transaction.origin);
   if (transaction.sponsor !== null) checkCondition(next, AUTH.sponsored, transaction.sponsor);
 }

@@ -1,6 +1,6 @@
 import { LayeredMap } from './layered-map.ts';
 
-/** Something that counts in reward cycles, from each of its entries' cycles on: sats, or micro-STX. */
+/** Sats or micro-STX by the reward cycle from which each entry counts. */
 type Units = readonly { readonly from: number; readonly units: bigint }[];
 
 export const unitsIn = (units: Units, cycle: number): bigint =>
@@ -26,7 +26,7 @@ export interface SimulatedPosition {
   readonly signer: string;
   /** Micro-STX. */
   readonly stx: bigint;
-  /** What is left of it, in sats. */
+  /** Remaining sats. */
   readonly sats: bigint;
   readonly onBitcoin: boolean;
   readonly units: Units;
@@ -38,20 +38,20 @@ export interface SimulatedStake extends Term {
   readonly units: Units;
 }
 
-/** What a print of pox-5 means for the simulation itself. */
+/** A change of the simulated state by a print of pox-5. */
 export type StakingMove =
   | { kind: 'bond'; bond: SimulatedBond }
   | { kind: 'position'; position: SimulatedPosition }
   | { kind: 'stake'; stake: SimulatedStake }
   | { kind: 'signer'; signer: string; key: Uint8Array }
-  /** Rewards were calculated for a half of a cycle; sats by whom they are owed to, as {@link owedTo}. */
+  /** Rewards were calculated for a half cycle; `owed` has sats by {@link owedTo}. */
   | { kind: 'calculation'; half: number; owed: ReadonlyMap<string, bigint> }
   | { kind: 'claim'; owedTo: string };
 
-/** The key of rewards that a staker is owed. @param bond null for a stake without a bond */
+/** Key of the rewards owed to a staker. @param bond null for a stake without a bond */
 export const owedTo = (staker: string, bond: number | null): string => `${staker} ${bond ?? ''}`;
 
-/** What pox-5 remembers on a branch of the chain. */
+/** The state of pox-5 on a branch of the chain. */
 export class StakingState {
   readonly #bonds: LayeredMap<SimulatedBond>;
   readonly #positions: LayeredMap<SimulatedPosition>;
@@ -82,7 +82,7 @@ export class StakingState {
     return [...this.#stakes.entries().values()];
   }
 
-  /** Signers with their keys. */
+  /** Signers, with their keys. */
   get signers(): [signer: string, key: Uint8Array][] {
     return [...this.#signers.entries()];
   }
@@ -99,7 +99,7 @@ export class StakingState {
     return this.#stakes.get(staker);
   }
 
-  /** Sats that are owed to somebody, by {@link owedTo}. */
+  /** Sats owed, by {@link owedTo}. */
   get owed(): [owedTo: string, sats: bigint][] {
     return [...this.#owed.entries()].filter(([, sats]) => sats > 0n);
   }

@@ -1,6 +1,6 @@
 /**
- * Transactions that simulated users send: how they are made up, and how they are announced, replaced and dropped before they
- * are mined.
+ * Transactions of simulated users: how they are made up, and how they are announced, replaced and dropped before they are
+ * mined.
  */
 import { stacksAddress } from '../codec/address.ts';
 import { toHex } from '../codec/hex.ts';
@@ -33,7 +33,7 @@ import {
 import type { Account } from './wallet.ts';
 import type { World } from './world.ts';
 
-/** The contracts that users deploy. */
+/** Contracts that users deploy. */
 export const templates: readonly ContractTemplate[] = [token, collectible, treasury, journal];
 const memos = ['', '', '', 'rent', 'order 4711', 'thank you ☕', 'line\u0000zero'];
 const flawedSource = '(no-such-function)\n';
@@ -41,10 +41,10 @@ const flawOfSource = ":1:1: use of unresolved function 'no-such-function'";
 /** Boot contracts that users call. */
 const bootContracts = { stack: 'pox-4', stake: 'pox-5', name: 'bns' } as const;
 const nobody: ReadonlySet<string> = new Set();
-/** Micro-STX an account needs to act: enough for the fee, something to send and something to lock. */
+/** Minimum micro-STX of an account to act: for the fee, and something to send or lock. */
 const minimumFunds = 2_000_000n;
 
-/** Makes up the transactions people send. */
+/** Makes up users' transactions. */
 export class Traffic {
   #deployments = 0;
   readonly #byAddress: ReadonlyMap<string, Account>;
@@ -60,9 +60,9 @@ export class Traffic {
   }
 
   /**
-   * One transaction that can be mined on top of `world`.
+   * Makes up a transaction that can be mined after `world`.
    *
-   * @param busy addresses that have a transaction waiting, whose nonce must not be taken
+   * @param busy addresses with a waiting transaction, whose nonce must not be used
    */
   next(world: World, burnHeight: number, busy: ReadonlySet<string>): MadeTransaction {
     const origin = this.#someUser(world, burnHeight, busy);
@@ -81,7 +81,7 @@ export class Traffic {
   }
 
   #someKind(world: World, burnHeight: number): 'transfer' | 'call' | 'deploy' | 'stack' | 'stake' | 'name' {
-    // A chain that has no contracts yet gets one of each kind before much else happens, and one without names names.
+    // A new chain first gets one contract of each kind, and some names.
     if (world.contracts.length < templates.length && this.prng.chance(0.4)) return 'deploy';
     if (namesOf(world, this.#contractFor('name', world)) === 0 && this.prng.chance(0.15)) return 'name';
     return this.prng.weighted([
@@ -94,7 +94,7 @@ export class Traffic {
     ] as const);
   }
 
-  /** A transfer with the nonce and fee given: for what is replaced, or never mined. */
+  /** A transfer with a given nonce and fee, for transactions that are replaced or never mined. */
   transfer(origin: Account, nonce: number | bigint, funds: bigint, fee: bigint, world: World): MadeTransaction {
     const { prng } = this;
     const amount = BigInt(prng.between(1, 1 + Math.min(Number(funds / 100n), 900_000_000)));
@@ -108,7 +108,7 @@ export class Traffic {
   #deployment(origin: Account, world: World): MadeTransaction {
     const template = templates[this.#deployments % templates.length]!;
     const name = `${template.name}-${this.#deployments++}`;
-    // The first ones are sound, or there would be nothing to call.
+    // The first deployments succeed, so that there are contracts to call.
     const flawed = this.#deployments > templates.length && this.prng.chance(0.1);
     const flaw = flawed ? flawOfSource : null;
     const source = flawed ? flawedSource : template.source;
@@ -131,14 +131,14 @@ export class Traffic {
       [8, 'abort_by_post_condition'],
       [1, 'problematic_skipped'],
     ] as const);
-    // A condition no call meets: that the caller sends more STX than the chain has.
+    // A condition that no call meets: that the caller sends more STX than there are.
     const unmet = postConditions('deny', [stxCondition(sender, amountCodes.greater, 2n ** 63n)]);
     const conditions = fate === 'abort_by_post_condition' ? unmet : call.postConditions;
     const signer = { account: origin, nonce: world.nonce(sender), fee: this.#fee() };
     return this.#signed(signer, payload, { kind: 'call', contract, call }, world, fate, conditions);
   }
 
-  /** Signs; one in sixteen has a sponsor that pays the fee. */
+  /** Signs a transaction; a sponsor pays the fee of one in sixteen. */
   #signed(
     origin: Signer,
     payload: Uint8Array,
@@ -158,7 +158,7 @@ export class Traffic {
     return makeTransaction(sponsored, action, this.network, fate);
   }
 
-  /** Now and then somebody who owns what the contract deals in. */
+  /** A caller; sometimes an owner of the contract's tokens. */
   #caller(contract: string, world: World, burnHeight: number, busy: ReadonlySet<string>): Account | undefined {
     if (!this.prng.chance(0.6)) return undefined;
     const holder = world.contract(contract)?.template.holder?.(world, contract, this.prng);
@@ -169,7 +169,7 @@ export class Traffic {
   #someUser(world: World, burnHeight: number, busy: ReadonlySet<string>): Account {
     for (let tries = 0; tries < 500; tries++) {
       const user = this.prng.pick(this.users);
-      // If all seem to wait, somebody changes their mind: the waiting transaction loses its nonce.
+      // If all seem to wait, an account is used whose waiting transaction then loses its nonce.
       if (this.#isFree(user, world, burnHeight, tries < 200 ? busy : nobody)) return user;
     }
     throw new Error('no account is left that could pay for a transaction; the chain needs more accounts');
@@ -183,7 +183,7 @@ export class Traffic {
     return kind === 'call' ? this.#someContract(world) : `${this.network.boot}.${bootContracts[kind]}`;
   }
 
-  /** Older contracts are called more often: a few are popular, most are not. */
+  /** Picks a contract; older ones more often, so that a few are popular. */
   #someContract(world: World): string {
     const own = world.contracts;
     if (own.length === 0) return `${this.network.boot}.pox-4`;
@@ -202,22 +202,22 @@ export class Traffic {
     return user === sender ? stacksAddress(this.network.addressVersion, this.prng.bytes(20)) : user;
   }
 
-  /** Micro-STX: most pay little, some are in a hurry. */
+  /** A fee in micro-STX: mostly low, sometimes high. */
   #fee(): bigint {
     return BigInt(this.prng.chance(0.1) ? this.prng.between(3_000, 50_000) : this.prng.between(180, 3_000));
   }
 }
 
-/** Why a node forgets a transaction, other than for a replacement. */
+/** Reasons for which a node drops transactions, besides replacement. */
 const dropReasons = ['StaleGarbageCollect', 'TooExpensive', 'Problematic'] as const;
-/** Nonces so far ahead never become minable. */
+/** Distance of nonces that never become minable. */
 const farAhead = 1000;
 
 /** Simulates the mempool: transactions that are announced before they are mined, replaced, or dropped. */
 export class Mempool {
-  /** Transactions that were announced, and wait for a later block. */
+  /** Announced transactions that wait for a later block. */
   #waiting: SignedTransaction[] = [];
-  /** Ids of transactions that were announced and will never be mined. */
+  /** Ids of announced transactions that will never be mined. */
   #hopeless: string[] = [];
 
   constructor(
@@ -229,7 +229,7 @@ export class Mempool {
     return this.#waiting;
   }
 
-  /** Addresses whose next nonce on this branch is that of a waiting transaction. */
+  /** Addresses whose next nonce on this branch belongs to a waiting transaction. */
   busy(world: World): Set<string> {
     const busy = new Set<string>();
     for (const { origin } of this.#waiting) {
@@ -239,9 +239,9 @@ export class Mempool {
   }
 
   /**
-   * The events before a block that holds `fresh`, in order, spread over the time given (Unix ms).
+   * The events before a block with the transactions `fresh`, in order, spread over the given time (Unix ms).
    *
-   * @param replaced transactions of another branch whose nonce a fresh one takes on this branch
+   * @param replaced transactions of another branch whose nonce a fresh one uses on this branch
    */
   announce(
     fresh: readonly MadeTransaction[],
@@ -269,7 +269,7 @@ export class Mempool {
         flush();
         drop([across.id], 'ReplaceAcrossFork', transaction.id);
       } else if (prng.chance(0.15)) {
-        // Straight to the miner: nobody hears of it before the block.
+        // Sent to the miner directly, so that it is not announced before the block.
         continue;
       } else if (prng.chance(0.05) && transaction.sponsor === undefined && payerOf(transaction).fee > 200n) {
         flush();
@@ -291,20 +291,20 @@ export class Mempool {
     return messages.map(({ path, body }, i) => nodeEvent(path, body, Math.floor(from + step * (i + 1))));
   }
 
-  /** Forgets what a block of this branch has used up. */
+  /** Removes transactions that a block of this branch has used up. */
   forgetMined(world: World): void {
     this.#waiting = this.#waiting.filter(({ origin }) => origin.nonce >= world.nonce(origin.account.address));
   }
 
-  /** New transactions that are announced now and mined later, or never. */
+  /** New transactions that are announced now, and mined later or never. */
   #later(world: World, burnHeight: number): SignedTransaction[] {
     const { prng, traffic } = this;
     const announced: SignedTransaction[] = [];
     const busy = this.busy(world);
-    // An account that waits sends nothing else, so most must stay free.
+    // An account with a waiting transaction sends nothing else, so most must stay free.
     if (prng.chance(0.3) && busy.size < traffic.users.length / 4) {
       const transaction = traffic.next(world, burnHeight, busy);
-      // A sponsor serves many: its nonce would be gone by the time this is mined.
+      // A sponsor's nonce would be used before this is mined, since a sponsor serves many.
       if (transaction.sponsor === undefined) {
         this.#waiting.push(transaction);
         announced.push(transaction);
@@ -321,7 +321,7 @@ export class Mempool {
   }
 
   #cheaper({ origin }: MadeTransaction, world: World): MadeTransaction {
-    // Its nonce is used up in `world` by now, so it isn't sponsored.
+    // Not sponsored: the sponsor's nonce is used in `world` already.
     return this.traffic.transfer(origin.account, origin.nonce, 10_000_000n, origin.fee / 2n, world);
   }
 }

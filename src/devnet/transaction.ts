@@ -1,4 +1,4 @@
-/** Transactions: how they are made and signed (SIP-005), and what the simulation knows of those it executes. */
+/** Makes and signs transactions (SIP-005), and describes those that the simulation executes. */
 
 import { principalBytes } from '../codec/address.ts';
 import { clarity, encodeArguments } from '../codec/clarity-encode.ts';
@@ -10,29 +10,28 @@ import type { ContractCall, ContractTemplate, PostConditions } from './contract.
 import type { Network } from './network.ts';
 import { type Account, sign } from './wallet.ts';
 
-/** What a transaction sets out to do. */
+/** The action of a transaction. */
 export type Action =
   | { kind: 'transfer'; recipient: string; amount: bigint; memo: Uint8Array }
   /**
-   * `flaw` is the error of code that doesn't pass the analysis, or null. Nobody of the simulation calls a contract that
-   * `isOfUser`.
+   * `flaw`: the error of code that fails the analysis, or null. Simulated users don't call contracts with `isOfUser`.
    */
   | { kind: 'deploy'; name: string; template: ContractTemplate; flaw: string | null; isOfUser: boolean }
   | { kind: 'call'; contract: string; call: ContractCall }
-  /** Coinbase and tenure change: the block's own bookkeeping. */
+  /** Coinbase and tenure change. */
   | { kind: 'system' };
 
-/** What becomes of the transaction wherever it is mined, if the call doesn't fail by itself. */
+/** The status of the transaction in any block, unless the call itself fails. */
 export type Fate = 'success' | 'abort_by_post_condition' | 'problematic_skipped';
 
-/** An account that a transaction uses a nonce of, and the fee in micro-STX that it offers. */
+/** An account whose nonce a transaction uses, and the fee in micro-STX that it offers. */
 export interface Party {
   readonly account: { readonly address: string };
   readonly nonce: number | bigint;
   readonly fee: bigint;
 }
 
-/** A transaction as it is announced and mined; it can be mined on several branches. */
+/** An announced or mined transaction; several branches can mine it. */
 export interface SignedTransaction {
   /** The transaction id, with 0x. */
   readonly id: string;
@@ -41,16 +40,16 @@ export interface SignedTransaction {
   readonly sponsor: Party | undefined;
   readonly action: Action;
   readonly fate: Fate;
-  /** Mode, count and conditions as they are in the transaction, where they are to be checked. */
+  /** Bytes of mode, count and conditions, if they are to be checked. */
   readonly postConditions?: Uint8Array;
 }
 
-/** A transaction that the simulation made up and signed itself. */
+/** A transaction that the simulation made up and signed. */
 export interface MadeTransaction extends SignedTransaction {
   readonly origin: Signer;
 }
 
-/** Signs, and keeps what the simulation has to know of the transaction to execute it. */
+/** Signs a transaction, with the data for its execution. */
 export function makeTransaction(
   unsigned: UnsignedTransaction,
   action: Action,
@@ -61,26 +60,26 @@ export function makeTransaction(
   return { id: toHex(transactionId(raw)), raw, origin: unsigned.origin, sponsor: unsigned.sponsor, action, fate };
 }
 
-/** Who pays the fee: the sponsor, if there is one. */
+/** The payer of the fee: the sponsor, or else the origin. */
 export function payerOf(transaction: SignedTransaction): Party {
   return transaction.sponsor ?? transaction.origin;
 }
 
-/** Who pays for a transaction, with the nonce it uses of that account and the fee in micro-STX. */
+/** A signer, with its nonce and the fee in micro-STX. */
 export interface Signer {
   readonly account: Account;
   readonly nonce: number | bigint;
   readonly fee: bigint;
 }
 
-/** A transaction before it is signed. */
+/** An unsigned transaction. */
 interface UnsignedTransaction {
-  /** Payload type and payload, as the functions below make them. */
+  /** Payload type and payload, made by the functions below. */
   readonly payload: Uint8Array;
   readonly origin: Signer;
   /** Pays the fee instead of the origin, whose own fee is then usually 0. */
   readonly sponsor?: Signer | undefined;
-  /** Coinbase transactions must be `onChainOnly`; since Nakamoto it means nothing for others. */
+  /** Coinbase transactions must be `onChainOnly`; since Nakamoto it has no meaning for others. */
   readonly anchorMode?: AnchorMode;
   readonly postConditions?: PostConditions;
 }
@@ -97,11 +96,11 @@ const noSignature = new Uint8Array(65);
 const noSigner = new Uint8Array(20);
 
 /**
- * Signs a transaction (SIP-005, "Transaction signing and verifying") and returns its wire bytes.
+ * Signs a transaction (SIP-005, "Transaction signing and verifying") and returns its bytes.
  *
- * What is signed is a chain of hashes. It starts with the transaction whose authorization is cleared: nonce, fee and
+ * A chain of hashes is signed. It starts with the transaction whose authorization is cleared: nonce, fee and
  * signature zero, and a blank sponsor, so that the origin can sign before a sponsor is known. Each signer adds the
- * authorization flag, fee and nonce, signs that, and hands the hash that includes the signature to the next.
+ * authorization flag, fee and nonce, signs the hash, and passes on the hash that includes the signature.
  */
 export function signTransaction(transaction: UnsignedTransaction, network: Network): Uint8Array {
   const { origin, sponsor, payload } = transaction;
@@ -117,7 +116,7 @@ export function signTransaction(transaction: UnsignedTransaction, network: Netwo
   const clearedSponsor = sponsor === undefined ? new Uint8Array() : spendingCondition(noSigner, 0, 0n, noSignature);
   const initialHash = sha512_256(concat(start, flag, clearedOrigin, clearedSponsor, rest));
 
-  // The origin always signs under the standard flag, in a sponsored transaction too.
+  // The origin signs with the standard flag, in sponsored transactions, too.
   const first = signLink(initialHash, authTypes.standard, origin);
   const auth = [spendingCondition(origin.account.hash160, origin.nonce, origin.fee, first.signature)];
   if (sponsor !== undefined) {
@@ -128,9 +127,8 @@ export function signTransaction(transaction: UnsignedTransaction, network: Netwo
 }
 
 /**
- * A transaction the node makes for itself, as in the genesis block: on chain id 0, nonce and fee 0, and nothing where
- * signatures would be.
- * @param signers hash of those who would sign, together; by default the boot address alone
+ * A transaction of the node itself, as in the genesis block: chain id 0, nonce and fee 0, and empty signatures.
+ * @param signers combined hash of the signers; by default that of the boot address
  */
 export function unsignedBootTransaction(payload: Uint8Array, network: Network, signers?: Uint8Array): Uint8Array {
   return concat(
@@ -161,9 +159,9 @@ function spendingCondition(
   return concat(u8(singleSignature), hash160, u64(nonce), u64(fee), u8(compressedKey), signature);
 }
 
-/** Transaction payloads (SIP-005; tenure change and its coinbase: SIP-021), each with its type byte in front. */
+/** Transaction payloads (SIP-005; tenure change and its coinbase: SIP-021), each with its type byte first. */
 
-/** Micro-STX for `recipient`, an address or a contract; the memo is at most 34 bytes and padded with zeros. */
+/** Transfer of micro-STX to a principal; the memo has at most 34 bytes and is padded with zeros. */
 export function tokenTransfer(recipient: string, amount: bigint, memo: string): Uint8Array {
   return concat(u8(0x00), clarity.principal(recipient), u64(amount), memoBytes(memo));
 }
@@ -175,7 +173,7 @@ export function memoBytes(memo: string): Uint8Array {
   return bytes;
 }
 
-/** A deployment without a Clarity version: the one of the epoch is taken. */
+/** A deployment without a Clarity version, for which the epoch's is used. */
 export function smartContract(name: string, source: string): Uint8Array {
   return concat(u8(0x01), shortText(name), longText(source));
 }
@@ -189,13 +187,13 @@ export function contractCall(contract: string, functionName: string, args: reado
   return concat(u8(0x02), principalBytes(contract)!, shortText(functionName), encodeArguments([...args]));
 }
 
-/** The coinbase of a Nakamoto tenure: 32 bytes of the miner's, where to pay it, and the 80-byte VRF proof. */
+/** The coinbase of a Nakamoto tenure: 32 bytes of the miner's choice, the receiver, and the 80-byte VRF proof. */
 export function nakamotoCoinbase(data: Uint8Array, recipient: string | undefined, vrfProof: Uint8Array): Uint8Array {
   const to = recipient === undefined ? clarity.none() : clarity.some(clarity.principal(recipient));
   return concat(u8(0x08), data, to, vrfProof);
 }
 
-/** Why a tenure changes or goes on; 2 to 6 extend one dimension of the budget each (SIP-034). */
+/** Causes of tenure changes; 2 to 6 extend one dimension of the budget each (SIP-034). */
 export const tenureChangeCauses = {
   blockFound: 0,
   extended: 1,
@@ -207,13 +205,13 @@ export const tenureChangeCauses = {
 } as const;
 
 interface TenureChange {
-  /** Consensus hashes, 20 bytes each: of this tenure, the one before, and the burn block the miner sees. */
+  /** Consensus hashes, 20 bytes each: of this tenure, the one before, and the burn block that the miner sees. */
   readonly tenure: Uint8Array;
   readonly previousTenure: Uint8Array;
   readonly burnView: Uint8Array;
-  /** Index block hash of the block this one builds on. */
+  /** Index block hash of the parent block. */
   readonly previousTenureEnd: Uint8Array;
-  /** Blocks of the tenure that ends, or, in an extension, of this tenure so far. */
+  /** Number of blocks of the tenure that ends, or, for an extension, of this tenure so far. */
   readonly previousTenureBlocks: number;
   readonly cause: (typeof tenureChangeCauses)[keyof typeof tenureChangeCauses];
   /** Hash160 of the miner's key. */
@@ -233,7 +231,7 @@ export function tenureChange(change: TenureChange): Uint8Array {
   );
 }
 
-/** Codes for the comparison of the amount sent with the amount stated (SIP-005). */
+/** Comparison codes of the amount sent with the amount in the condition (SIP-005). */
 export const amountCodes = {
   equal: 0x01,
   greater: 0x02,
@@ -246,25 +244,25 @@ type AmountCode = (typeof amountCodes)[keyof typeof amountCodes];
 const modes = { allow: 0x01, deny: 0x02 } as const;
 const nftCodes = { sent: 0x10, notSent: 0x11 } as const;
 
-/** Mode `allow` without conditions: the transaction may move anything. */
+/** Mode `allow` without conditions: all transfers are allowed. */
 const noPostConditions: PostConditions = concat(u8(modes.allow), u32(0));
 
-/** What the items say, and whether assets they don't name may move. */
+/** Serializes the conditions, and whether other assets may be transferred. */
 export function postConditions(mode: keyof typeof modes, items: readonly Uint8Array[]): PostConditions {
   return concat(u8(modes[mode]), u32(items.length), ...items);
 }
 
-/** `principal` sends so many micro-STX. */
+/** Condition on the micro-STX that `principal` sends. */
 export function stxCondition(principal: string, code: AmountCode, amount: bigint): Uint8Array {
   return concat(u8(0x00), conditionPrincipal(principal), u8(code), u64(amount));
 }
 
-/** `principal` sends so many of the smallest unit of `asset` (`ADDRESS.contract::token`). */
+/** Condition on the smallest units of `asset` (`ADDRESS.contract::token`) that `principal` sends. */
 export function fungibleCondition(principal: string, asset: string, code: AmountCode, amount: bigint): Uint8Array {
   return concat(u8(0x01), conditionPrincipal(principal), assetInfo(asset), u8(code), u64(amount));
 }
 
-/** `principal` sends, or keeps, the token `id` (a serialized Clarity value) of `asset`. */
+/** Condition that `principal` sends, or keeps, the token `id` (a serialized Clarity value) of `asset`. */
 export function nonFungibleCondition(
   principal: string,
   asset: string,

@@ -10,12 +10,12 @@ import { Prng } from './prng.ts';
 
 const { Point } = secp256k1;
 /**
- * The x coordinate of the base point, whose y is even: the recovery id of a signature is 0, or 1 where its s was
+ * The x coordinate of the base point, whose y is even. So the recovery id of a signature is 0, or 1 if its s was
  * negated.
  */
 const BASE_X = Point.BASE.toAffine().x;
 
-/** Someone who signs: a single-signature (P2PKH, compressed key) account. */
+/** An account with a single signature (P2PKH, compressed key). */
 export interface Account {
   readonly address: string;
   readonly privateKey: Uint8Array;
@@ -25,7 +25,7 @@ export interface Account {
   readonly hash160: Uint8Array;
 }
 
-/** `count` accounts of one group, such as `user` or `miner`; the same seed and group always gives the same ones. */
+/** `count` accounts of a group, such as `user` or `miner`; equal seeds and groups give equal accounts. */
 export function accounts(seed: string, group: string, count: number, network: Network): Account[] {
   const keys = new Prng(`${seed}/keys/${group}`);
   return Array.from({ length: count }, () => accountOf(keys.bytes(32), network));
@@ -38,11 +38,11 @@ function accountOf(privateKey: Uint8Array, network: Network): Account {
 }
 
 /**
- * A recoverable signature over a 32-byte digest as Stacks writes it: recovery id, r, s; 65 bytes, low S.
+ * A recoverable signature over a 32-byte digest in Stacks' format: recovery id, r, s; 65 bytes, low S.
  *
- * The nonce of every signature is 1, so its point is the curve's base point, and to sign costs one multiplication of
- * numbers instead of one of a point. Whoever sees such a signature can compute the private key; these keys come from a
- * seed that anybody can guess anyway. Signing with a nonce of its own each took most of the time of making a chain.
+ * The nonce of every signature is 1, so that its point is the curve's base point, and signing needs a multiplication of
+ * numbers instead of points. The private key can be computed from such a signature, but the keys come from a seed that
+ * anybody can guess anyway. Signing with real nonces took most of the time of making a chain.
  */
 export function sign(digest: Uint8Array, privateKey: Uint8Array): Uint8Array {
   const { ORDER } = Point.Fn;
@@ -53,7 +53,7 @@ export function sign(digest: Uint8Array, privateKey: Uint8Array): Uint8Array {
 
 const base58check = createBase58check(sha256);
 
-/** The pay-to-public-key-hash address of a hash160, as the node writes reward recipients. */
+/** The pay-to-public-key-hash address of a hash160, as nodes write reward recipients. */
 export function bitcoinAddress(hash160: Uint8Array, network: Network): string {
   return base58check.encode(concat(u8(network.bitcoinVersion), hash160));
 }

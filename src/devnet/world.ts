@@ -2,7 +2,7 @@ import type { ChainEvent, ContractTemplate, Lock, WorldView } from './contract.t
 import { LayeredMap } from './layered-map.ts';
 import { StakingState } from './staking-state.ts';
 
-/** A contract that lives on a branch. */
+/** A deployed contract on a branch. */
 interface DeployedContract {
   /** `ADDRESS.name`. */
   readonly id: string;
@@ -12,30 +12,30 @@ interface DeployedContract {
 }
 
 /**
- * Everything the chain knows after a block: who owns what, nonces, contracts, stacked STX.
+ * The whole state after a block: balances, owners, nonces, contracts and stacked STX.
  *
- * Balances change only through events, fees and rewards, as they do for whoever indexes the chain; a transaction that
- * would overdraw is a mistake of the simulation and throws.
+ * Balances change only by events, fees and rewards, as for indexers of the chain. Overdrawing a balance is a mistake of the
+ * simulation and throws.
  */
 export class World implements WorldView {
   readonly #stx: LayeredMap<bigint>;
   readonly #nonces: LayeredMap<number>;
   readonly #fungible: LayeredMap<bigint>;
   readonly #supplies: LayeredMap<bigint>;
-  /** Owner by asset and token; the empty text once the token is burnt. */
+  /** Owner by asset and token; empty text for a burnt token. */
   readonly #owners: LayeredMap<string>;
   readonly #minted: LayeredMap<number>;
   readonly #locks: LayeredMap<Lock>;
-  /** What contracts store, by contract and key. */
+  /** Contracts' stored values, by contract and key. */
   readonly #stored: LayeredMap<string>;
   readonly #contractById: LayeredMap<DeployedContract>;
-  /** What pox-5 remembers. */
+  /** The state of pox-5. */
   readonly staking: StakingState;
   #contracts: readonly DeployedContract[];
 
   /**
-   * @param parent the state that this one begins with; none for that before block 0
-   * @param pox5Height burn height from which pox-5 is active in place of pox-4; undefined where both always are
+   * @param parent the state before; undefined before block 0
+   * @param pox5Height burn height from which pox-5 replaces pox-4; undefined if both are always active
    */
   constructor(
     parent?: World,
@@ -68,7 +68,7 @@ export class World implements WorldView {
     this.#contracts = parent.#contracts;
   }
 
-  /** The state a block on top of this one starts from. This one must not change any more. */
+  /** The state for a block on top. This state must not change any more. */
   fork(): World {
     return new World(this);
   }
@@ -78,12 +78,12 @@ export class World implements WorldView {
     return burnHeight >= this.pox5Height === (contract === 'pox-5');
   }
 
-  /** Micro-STX, those locked included. */
+  /** Micro-STX, including locked ones. */
   balance(principal: string): bigint {
     return this.#stx.get(principal) ?? 0n;
   }
 
-  /** Micro-STX of every principal that ever had any. */
+  /** Micro-STX of every principal that ever had some. */
   balances(): Map<string, bigint> {
     return this.#stx.entries();
   }
@@ -101,13 +101,13 @@ export class World implements WorldView {
     return this.balance(principal) - (this.locked(principal, burnHeight)?.amount ?? 0n);
   }
 
-  /** Micro-STX that are locked at a burn height. */
+  /** Locked micro-STX at a burn height. */
   stacked(burnHeight: number): bigint {
     const locks = [...this.#locks.entries().values()].filter(({ unlockHeight }) => unlockHeight > burnHeight);
     return locks.reduce((sum, { amount }) => sum + amount, 0n);
   }
 
-  /** The nonce the account's next transaction must have. */
+  /** The next nonce of an account. */
   nonce(address: string): number {
     return this.#nonces.get(address) ?? 0;
   }
@@ -120,17 +120,17 @@ export class World implements WorldView {
     return this.#supplies.get(asset) ?? 0n;
   }
 
-  /** Undefined when the token was never minted or is burnt. */
+  /** Undefined if the token was never minted, or was burnt. */
   ownerOf(asset: string, value: Uint8Array): string | undefined {
     return this.#owners.get(`${asset} ${value.toHex()}`) || undefined;
   }
 
-  /** The number of tokens of an asset that were ever minted. */
+  /** Number of tokens of an asset that were ever minted. */
   mintedOf(asset: string): number {
     return this.#minted.get(asset) ?? 0;
   }
 
-  /** What a contract keeps under a key. */
+  /** A contract's stored value. */
   stored(contract: string, key: string): string | undefined {
     return this.#stored.get(`${contract} ${key}`);
   }
@@ -139,7 +139,7 @@ export class World implements WorldView {
     this.#stored.set(`${contract} ${key}`, value);
   }
 
-  /** What users deployed, oldest first. */
+  /** Contracts of users, oldest first. */
   get contracts(): readonly DeployedContract[] {
     return this.#contracts;
   }
@@ -148,7 +148,7 @@ export class World implements WorldView {
     return this.#contractById.get(id);
   }
 
-  /** Makes a contract known that is part of the chain itself. */
+  /** Adds a boot contract. */
   install(contract: DeployedContract): void {
     this.#contractById.set(contract.id, contract);
   }
@@ -172,7 +172,7 @@ export class World implements WorldView {
     this.#stx.set(principal, rest);
   }
 
-  /** Moves what the event says. */
+  /** Applies an event. */
   apply(event: ChainEvent): void {
     if (event.type === 'contract_event') {
       if (event.staking !== undefined) this.staking.apply(event.staking);
@@ -180,7 +180,7 @@ export class World implements WorldView {
     }
     if (event.type === 'stx_lock_event') {
       const { address, amount, contract } = event;
-      // The node releases what pox-4 locked once pox-5 is active.
+      // Once pox-5 is active, the node releases pox-4's locks.
       const released = contract.endsWith('.pox-4') ? (this.pox5Height ?? Number.POSITIVE_INFINITY) + 1 : undefined;
       const unlockHeight = Math.min(event.unlockHeight, released ?? event.unlockHeight);
       this.#locks.set(address, { amount, unlockHeight });

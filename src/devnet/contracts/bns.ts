@@ -63,7 +63,7 @@ const prices = { 'p-func-base': 'uint128', 'p-func-coeff': 'uint128', ...exponen
 
 /** Namespaces in the order in which they are opened. */
 const namespaces = ['btc', 'id', 'app'] as const;
-/** Blocks; leases of 0 don't end. */
+/** Lifetimes in blocks; 0 for no end. */
 const lifetimes: Readonly<Record<string, bigint>> = { btc: 5_000n, id: 52_595n, app: 0n };
 const labels = ['alice', 'bob', 'satoshi', 'a_b', 'x-1', 'muneeb', 'zk'] as const;
 const subdomainLabels = ['joe', 'mail', 'shop', 'www'] as const;
@@ -71,7 +71,7 @@ const subdomainLabels = ['joe', 'mail', 'shop', 'www'] as const;
 /** Number of recent names to search for one that the account owns. */
 const REMEMBERED = 24;
 
-/** The name system of the chain, as far as the simulation uses it. */
+/** The simulated functions of the boot contract `bns`. */
 export const bns: ContractTemplate = {
   name: 'bns',
   clarityVersion: undefined,
@@ -128,7 +128,7 @@ export const bns: ContractTemplate = {
     'name-register': ([namespace, label, salt, zonefile]) => ({
       run: (at) => registerPaid(at, fullName(namespace, label), { hash: bufferOf(zonefile) }, bufferOf(salt)),
     }),
-    // The contract takes another owner's name here and gives it nothing, as on the networks.
+    // As on the networks, the contract reads another owner's name here without giving anything.
     'name-renewal': ([namespace, label, cost, , zonefile]) => ({
       run: (at) => renewPaid(at, fullName(namespace, label), uintOf(cost), hashOf(zonefile)),
     }),
@@ -181,8 +181,8 @@ export const bns: ContractTemplate = {
     const opening = namespaces.find((namespace) => namespaceOf(world, contract, namespace)?.state !== 'ready');
     const open = namespaces.filter((namespace) => namespaceOf(world, contract, namespace)?.state === 'ready');
     if (opening !== undefined && (open.length === 0 || prng.chance(0.25))) {
-      const step = openingStep(scene, opening);
-      if (step !== undefined) return step;
+      const call = openingCall(scene, opening);
+      if (call !== undefined) return call;
     }
     if (open.length === 0) return preorderNamespace(sender, opening ?? namespaces[0], prng);
     const mine = open.find((namespace) => namespaceOf(world, contract, namespace)?.importer === sender);
@@ -192,13 +192,13 @@ export const bns: ContractTemplate = {
     const own = ownName(scene);
     if (own !== undefined && prng.chance(0.8)) return withOwn(scene, own);
     const namespace = prng.pick(open);
-    // Now and then somebody tries what only the owner may, and fails.
+    // Sometimes another account tries what only the owner may do, and fails.
     const foreign = prng.chance(0.08) ? someName(world, contract, prng) : undefined;
     return foreign === undefined ? preorderName(scene, namespace) : revokeName(foreign);
   },
 };
 
-/** Bytes of a name, one character each: those that no name may have are kept apart by it, too. */
+/** The bytes of a name as text, one character each; so invalid names stay distinct. */
 const labelOf = (value: ClarityValue | undefined): string => Buffer.from(bufferOf(value)).toString('latin1');
 
 const fullName = (namespace: ClarityValue | undefined, label: ClarityValue | undefined): FullName =>
@@ -214,7 +214,7 @@ const preordered =
   (at) =>
     uintOf(cost) === 0n ? refused(errors.namespaceBurntTooLittle) : preorder(at, bufferOf(ordered), uintOf(cost));
 
-/** The prices among the arguments of a call, from the base on. */
+/** The prices among a call's arguments, from the base on. */
 function givenPrices(values: readonly ClarityValue[]): Omit<NamespaceTerms, 'lifetime'> {
   const [base = 0n, coefficient = 0n, ...rest] = values.slice(0, 20).map(uintOf);
   const [nonalphaDiscount = 1n, noVowelDiscount = 1n] = rest.slice(16);
@@ -222,14 +222,14 @@ function givenPrices(values: readonly ClarityValue[]): Omit<NamespaceTerms, 'lif
 }
 
 /**
- * The name that an account wants to preorder; derived from the account and a counter, so that nothing has to be stored.
+ * The name that an account wants to preorder. It is derived from the account and a counter, so that it need not be stored.
  */
 const wishOf = (sender: string, namespace: string, have: number): FullName => {
   const spread = hash160(utf8Bytes(`${sender} ${namespace} ${have}`));
   return `${labels[spread[0]! % labels.length]!}${spread[1]! % 100}.${namespace}`;
 };
 
-/** A counter that grows with the number of registered names, and changes the names that accounts want. */
+/** A counter that grows with the registered names, so that accounts want other names. */
 const wishes = (world: WorldView, contract: string): number => Math.floor(namesOf(world, contract) / 8);
 
 function someOrdered({ world, contract, sender }: Scene, open: readonly string[]): FullName | undefined {
@@ -239,7 +239,7 @@ function someOrdered({ world, contract, sender }: Scene, open: readonly string[]
     .find((name) => isPreordered(world, contract, sender, name));
 }
 
-/** Picks one of the names that were registered last; undefined before the first. */
+/** Picks one of the latest names; undefined before the first. */
 function someName(world: WorldView, contract: string, prng: Prng): FullName | undefined {
   const count = namesOf(world, contract);
   return count === 0 ? undefined : nameAt(world, contract, count - prng.below(Math.min(count, REMEMBERED)));
@@ -254,8 +254,8 @@ function ownName({ world, contract, sender }: Scene): FullName | undefined {
   return undefined;
 }
 
-/** What the caller can do for a namespace that is not open yet. */
-function openingStep({ prng, world, contract, sender, recipient }: Scene, namespace: string): ContractCall | undefined {
+/** The next call of the caller for opening a namespace. */
+function openingCall({ prng, world, contract, sender, recipient }: Scene, namespace: string): ContractCall | undefined {
   const known = namespaceOf(world, contract, namespace);
   if (known === undefined) {
     return isPreordered(world, contract, sender, namespace)
@@ -288,7 +288,7 @@ const contentOf = (zonefile: string | undefined) => (zonefile === undefined ? un
 const plainZonefile = (name: FullName, prng: Prng): string =>
   `$ORIGIN ${name}\n$TTL 3600\n_http._tcp\tIN\tURI\t10\t1\t"https://gaia.example.com/hub/${prng.bytes(6).toHex()}/profile.json"\n\n`;
 
-/** A zonefile that declares subdomains, and mostly names who resolves others. */
+/** A zonefile that declares subdomains, and mostly their resolver. */
 function zonefileWithSubdomains(name: FullName, { prng, recipient }: Scene): string {
   const records = subdomainLabels
     .filter(() => prng.chance(0.5))
@@ -300,7 +300,7 @@ function zonefileWithSubdomains(name: FullName, { prng, recipient }: Scene): str
   return `${plainZonefile(name, prng).slice(0, -1)}${records.join('')}${resolver}\n`;
 }
 
-/** What a namespace is offered for; the same on every branch. */
+/** The terms of a namespace, which are the same on every branch. */
 const termsOf = (namespace: string): NamespaceTerms => ({
   lifetime: lifetimes[namespace] ?? 0n,
   base: 4n,
@@ -378,7 +378,7 @@ const revokeName = (name: FullName): ContractCall => ({
   run: (at) => revoke(at, name),
 });
 
-/** What owners do with their names. */
+/** A random call of an owner with a name. */
 function withOwn(scene: Scene, name: FullName): ContractCall {
   const { prng, recipient } = scene;
   switch (

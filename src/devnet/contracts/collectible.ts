@@ -20,7 +20,7 @@ const notOwned = 1n;
 const toItself = 2n;
 const unknownToken = 3n;
 
-/** A non-fungible token after SIP-009 with running numbers as ids. */
+/** A non-fungible token (SIP-009) with consecutive ids. */
 export const collectible: ContractTemplate = {
   name: 'collectible',
   clarityVersion: 2,
@@ -65,7 +65,7 @@ export const collectible: ContractTemplate = {
     if (owned !== undefined && prng.chance(0.7)) {
       return prng.chance(0.2) ? burn(owned.id) : transfer(contract, owned.id, sender, recipient());
     }
-    // Now and then somebody tries to move what belongs to somebody else, and fails.
+    // Sometimes an account tries to move another's token, and fails.
     const foreign = prng.chance(0.1) ? someToken(world, asset, prng) : undefined;
     return foreign === undefined ? mint(sender) : transfer(contract, foreign.id, sender, recipient());
   },
@@ -83,7 +83,7 @@ export const collectible: ContractTemplate = {
   variables: { 'last-id': ({ world, contract }) => clarity.uint(world.mintedOf(`${contract}::${tokenName}`)) },
 };
 
-/** Picks a recently minted token that isn't burnt and, where `owner` is given, belongs to it. */
+/** Picks a recent token that isn't burnt; of `owner`, if given. */
 function someToken(
   world: WorldView,
   asset: string,

@@ -49,7 +49,7 @@ function poxFunction(name: string, args: Record<string, AbiType>, okType: AbiTyp
   return { ...declared, outputs: { type: { response: { ok: okType, error: 'int128' as const } } } };
 }
 
-/** What pox-4 and pox-5 read of the chain. */
+/** Read-only functions that pox-4 and pox-5 share. */
 export const sharedReads = {
   'burn-height-to-reward-cycle': (_: ReadContext, [height]: readonly ClarityValue[]) =>
     clarity.uint(uintOf(height) / BigInt(cycles.length)),
@@ -192,7 +192,7 @@ const functions: ContractInterface['functions'] = [
 
 type Values = readonly (ClarityValue | undefined)[];
 
-/** The last four arguments of the calls that need a signer's consent. */
+/** The signer's authorization: the last four arguments of calls that need one. */
 function authorizationOf([signature, signerKey, maximum, authorization]: Values): Authorization {
   const given = someOf(signature);
   return {
@@ -203,9 +203,9 @@ function authorizationOf([signature, signerKey, maximum, authorization]: Values)
   };
 }
 
-/** A period that no lock has is refused as any other; how long it is doesn't matter then. */
+/** A period, limited, since all invalid periods fail alike. */
 const periodOf = (value: ClarityValue | undefined): number => Number(uintOf(value) > 1_000n ? 1_000n : uintOf(value));
-/** A cycle that no chain reaches has nothing in it. */
+/** A cycle; -1 for unreachable ones, which have no entries. */
 const cycleOf = (value: ClarityValue | undefined): number => Number(uintOf(value) > 0xffff_ffffn ? -1n : uintOf(value));
 
 const committed =
@@ -214,7 +214,7 @@ const committed =
     run: (at) => pox.commit(at.sender, address!.bytes, uintOf(cycle), authorizationOf(signer), indexed, at),
   });
 
-/** The stacking contract of the chain, as far as the simulation uses it. */
+/** The simulated functions of pox-4. */
 export const pox4: ContractTemplate = {
   name: 'pox-4',
   clarityVersion: undefined,

@@ -1,6 +1,5 @@
 /**
- * pox-5: its interface, the calls that users make up, and what calls do, as far as the simulation goes. Amounts are micro-STX or
- * sats.
+ * pox-5: its interface, calls that users make up, and the simulated functions. Amounts are micro-STX or sats.
  */
 import { clarity } from '../../codec/clarity-encode.ts';
 import {
@@ -35,11 +34,11 @@ const call = (
   run: (context: CallContext) => Outcome,
 ): ContractCall => ({ functionName, args, run });
 
-/** Bonds that have not begun. */
+/** Bonds before their first cycle. */
 const openBonds = ({ world, burnHeight }: Scene) =>
   world.staking.bonds.filter(({ firstCycle }) => burnHeight < cycles.startOf(firstCycle));
 
-/** Picks a bond that the sender takes part in, if there is one. */
+/** Picks a bond in which the sender takes part, if any. */
 function someBond({ world, prng, sender }: Scene): number {
   const own = world.staking.positions.filter(({ staker }) => staker === sender);
   return own.length === 0 ? prng.below(world.staking.bonds.length + 1) : prng.pick(own).bond;
@@ -113,7 +112,7 @@ const proposals = {
   },
 };
 
-/** The contract of bonds and staking; its functions take fewer arguments here, and print what those of the chain do. */
+/** The pox-5 contract. Its functions have fewer arguments than the real ones, but the same prints. */
 export const pox5: ContractTemplate = {
   name: 'pox-5',
   clarityVersion: undefined,
@@ -176,7 +175,7 @@ export const pox5: ContractTemplate = {
       );
     },
   },
-  /** Picks an account that has a position in the last bond, or may have one. */
+  /** Picks an account that has a position in the last bond, or may get one. */
   holder(world, _, prng) {
     const bond = world.staking.bonds.at(-1);
     return bond === undefined ? undefined : prng.pick([...bond.allowed.keys()]);
@@ -201,7 +200,7 @@ export const pox5: ContractTemplate = {
   },
 };
 
-/** Reward cycles a bond lasts. */
+/** Length of a bond in reward cycles. */
 const BOND_CYCLES = 12;
 const PRECISION = 10n ** 18n;
 
@@ -230,7 +229,7 @@ const unlock = (unlockCycle: number): Fields => ({
   'unlock-burn-height': clarity.uint(cycles.startOf(unlockCycle)),
 });
 
-/** A bond that begins with the next cycle, for those who are allowed in. */
+/** Sets up a bond that begins with the next cycle. @param allowed sats by staker */
 function setUpBond(allowed: ReadonlyMap<string, bigint>, { world, contract, burnHeight }: CallContext): Outcome {
   const { bonds } = world.staking;
   const firstCycle = cycles.of(burnHeight) + 1;
@@ -316,11 +315,11 @@ const bondKey = ({ bond, staker }: Pick<SimulatedPosition, 'bond' | 'staker'>): 
   staker: clarity.principal(staker),
 });
 
-/** The cycle from which on what is taken out of a bond counts no more. */
+/** The first cycle in which units that leave a bond no longer count. */
 const outFrom = (position: SimulatedPosition, burnHeight: number): number =>
   Math.max(cycles.of(burnHeight), position.units[0]?.from ?? 0);
 
-/** Takes the sBTC out of a position, or announces that its Bitcoin is released. */
+/** Withdraws sBTC from a position, or announces the release of its Bitcoin. */
 function leaveBond(index: number, left: bigint, { world, contract, sender, burnHeight }: CallContext): Outcome {
   const position = world.staking.position(index, sender);
   if (position === undefined || position.sats === 0n || left >= position.sats) return refused;
@@ -347,7 +346,7 @@ function changeSigner(index: number, signer: string, { world, contract, sender, 
   const position = world.staking.position(index, sender);
   const bond = world.staking.bond(index);
   const next = cycles.of(burnHeight) + 1;
-  // Who took all out has nothing that another signer could sign for.
+  // An empty position has nothing for another signer to sign.
   if (position === undefined || position.units.length > 1 || bond === undefined || next >= bond.unlockCycle) {
     return refused;
   }
@@ -394,7 +393,7 @@ function stakeStx(
   return ok(done, staked, lock(contract, sender, stx, cycles.startOf(unlockCycle)));
 }
 
-/** Extends a stake and adds to it, or, for no more cycles, ends it with the running one. */
+/** Extends and increases a stake, or ends it with the present cycle if `more` is 0. */
 function changeStake(increase: bigint, more: number, { world, contract, sender, burnHeight }: CallContext): Outcome {
   const stake = world.staking.stake(sender);
   const next = cycles.of(burnHeight) + 1;
@@ -458,11 +457,11 @@ function revokeKey(signer: string, key: Uint8Array, { contract }: CallContext): 
 
 const signerOf = (address: string): string => `${address}.signer-manager`;
 
-/** What is paid for half a cycle: a sat for a thousand, and a sat for a million micro-STX. */
+/** Calculates the rewards of a half cycle: a sat per thousand sats, and a sat per million micro-STX. */
 function calculateRewards({ world, contract, burnHeight }: CallContext): Outcome {
   const { staking } = world;
   const half = cycles.halfOf(burnHeight);
-  // The half that has ended, which may be of the cycle before.
+  // The half that has ended may be in the cycle before.
   const cycle = cycles.of(cycles.startOfHalf(half) - 1);
   if (staking.isCalculated(half)) return refused;
   const owed = new Map<string, bigint>();
@@ -517,7 +516,7 @@ function calculateRewards({ world, contract, burnHeight }: CallContext): Outcome
   return ok(done, ...events, calculated);
 }
 
-/** A staker's share, of a bond or of its stake, is handed on. */
+/** Pays a staker's share of a bond's or a stake's rewards. */
 function claim(staker: string, bond: number | null, { world, contract, sender, burnHeight }: CallContext): Outcome {
   const whom = owedTo(staker, bond);
   const sats = world.staking.owedOf(whom);

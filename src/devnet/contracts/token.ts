@@ -19,7 +19,7 @@ import {
 import { amountCodes, fungibleCondition, postConditions } from '../transaction.ts';
 
 const tokenName = 'coin';
-/** Errors of `ft-transfer?`; the others fail with the first for an amount of nothing. */
+/** Error of `ft-transfer?`; the others return it for an amount of 0. */
 const insufficientBalance = 1n;
 const toItself = 2n;
 const nothing = 3n;
@@ -27,7 +27,7 @@ const notTokenOwner = 4n;
 
 const optionalMemo = { optional: { buffer: { length: 34 } } } as const;
 
-/** A fungible token after SIP-010, which everybody may mint. */
+/** A fungible token (SIP-010) that any account may mint. */
 export const token: ContractTemplate = {
   name: 'token',
   clarityVersion: 3,
@@ -78,7 +78,7 @@ export const token: ContractTemplate = {
     if (held === 0n || prng.chance(0.3)) return mint(BigInt(prng.between(1, 5_000_000)), sender);
     const amount = BigInt(prng.between(1, Math.min(Number(held), 1_000_000)));
     if (prng.chance(0.15)) return burn(amount);
-    // One in twelve asks for more than there is.
+    // One call in twelve transfers more than the balance.
     const asked = prng.chance(1 / 12) ? held + amount : amount;
     return transfer(
       contract,
@@ -166,7 +166,7 @@ const transferred =
     return ok(clarity.bool(true), ...events);
   };
 
-/** Owner of the contracts: that of sBTC's own development environment, which the npm package `sbtc` takes as its default. */
+/** Deployer of the sBTC contracts in sBTC's own development environment, the default of the npm package `sbtc`. */
 export const SBTC_DEPLOYER = 'SN3R84XZYA63QS28932XQF3G1J8R9PC3W76P9CSQS';
 const TOKEN = 'sbtc-token';
 /** The token's asset identifier. */
@@ -182,7 +182,7 @@ const common = {
 
 const response = (ok: AbiType): AbiType => ({ response: { ok, error: 'none' } });
 
-/** The token that Bitcoin is on Stacks. */
+/** The sBTC token. */
 export const sbtcToken: ContractTemplate = {
   ...common,
   name: TOKEN,
@@ -219,7 +219,7 @@ export const sbtcToken: ContractTemplate = {
   },
 };
 
-/** The registry of the signers of sBTC. @param signersKey the key that they sign with, 33 bytes */
+/** The registry of sBTC's signers. @param signersKey their public key, 33 bytes */
 export const sbtcRegistry = (signersKey: Uint8Array): ContractTemplate => ({
   ...common,
   name: 'sbtc-registry',

@@ -25,7 +25,7 @@ interface Payment {
   amount: bigint;
 }
 
-/** A contract that holds STX: paid in, paid out with a memo, shared among several, or burnt. */
+/** A contract for STX: deposits, withdrawals with a memo, payments to several accounts, and burns. */
 export const treasury: ContractTemplate = {
   name: 'treasury',
   clarityVersion: 3,
@@ -161,7 +161,7 @@ function share(payments: readonly Payment[]): ContractCall {
   return { functionName: 'share', args: [clarity.list(list)], run: shared(payments) };
 }
 
-/** Pays one after the other; the first payment that fails undoes all. */
+/** Makes payments in order; if one fails, all are undone. */
 const shared =
   (payments: readonly Payment[]): ContractCall['run'] =>
   ({ world, sender, burnHeight }) => {
