@@ -1,6 +1,6 @@
 /**
- * Transactions made on Bitcoin (SIP-007 stacking operations, STX transfers): the node gives them no Stacks bytes, only
- * what they did. Clients see them as the Stacks transaction that would have done the same.
+ * Transactions made on Bitcoin (SIP-007 stacking operations, STX transfers). The node sends no Stacks bytes for them, only
+ * their effects. Clients see them as the Stacks transaction with the same effects.
  */
 import { BOOT_ADDRESS } from '../codec/address.ts';
 import { parseBitcoinAddress, poxTuple, stacksToBitcoin } from '../codec/bitcoin-address.ts';
@@ -43,7 +43,7 @@ function firstPoxPrint(events: readonly ChainEvent[]): PoxPrint | null {
 
 const uintOf = (value: ClarityValue | undefined): bigint | null => (value?.type === 'uint' ? value.value : null);
 
-/** A Bitcoin address as the contracts take it, `{hashbytes, version}`; null where it has no such form. */
+/** A Bitcoin address as the contracts' tuple `{hashbytes, version}`; null if it has no such form. */
 function poxAddress(address: string): Uint8Array | null {
   const parsed = parseBitcoinAddress(address);
   return parsed === null ? null : poxTuple(parsed);
@@ -95,11 +95,11 @@ function resultTuple({ result }: BitcoinOperationInput): ReadonlyMap<string, Cla
   return tuple;
 }
 
-/** The Bitcoin height of the operation, which the node calls the contract with: older than the block that holds it, often. */
+/** The operation's Bitcoin height, with which the node calls the contract; often less than that of the block that contains it. */
 const startHeight = ({ operation, burnBlockHeight }: BitcoinOperationInput): number =>
   operation?.stack_stx?.burn_block_height ?? burnBlockHeight;
 
-/** `stack-stx` of pox-4 with the signer's key, SIP-021's eight arguments. */
+/** `stack-stx` of pox-4 with the signer's key: the eight arguments of SIP-021. */
 function stackWithSigner(input: BitcoinOperationInput): Made | null {
   const op = input.operation?.stack_stx;
   if (!op?.signer_key) return null;
@@ -116,7 +116,7 @@ function stackWithSigner(input: BitcoinOperationInput): Made | null {
   ]);
 }
 
-/** `stack-stx` of pox to pox-3, read from what it locked. */
+/** `stack-stx` of pox to pox-3, derived from its lock. */
 function stackFromLock(input: BitcoinOperationInput, print: PoxPrint | null): Made | null {
   const lock = input.events.find((event) => event.kind === 'stx_lock');
   if (lock?.kind !== 'stx_lock') return null;
@@ -129,7 +129,7 @@ function stackFromLock(input: BitcoinOperationInput, print: PoxPrint | null): Ma
   const printed = print?.name === 'stack-stx' ? print.data.get('pox-addr')?.bytes : undefined;
   const bitcoinAddress = stacksToBitcoin(lock.address);
   const start = startHeight(input);
-  // Nodes before 2.1 don't say how many cycles the operation named.
+  // Nodes before 2.1 don't send the operation's number of cycles.
   const locked = (unlockHeight - BigInt(start)) / BigInt(cycleLength(input.network));
   return contractCall(lock.address, `${BOOT_ADDRESS[input.network.kind]}.${lock.contractName}`, 'stack-stx', [
     clarity.uint(amount),
@@ -163,9 +163,9 @@ function delegate(input: BitcoinOperationInput, print: PoxPrint | null): Made | 
 }
 
 /**
- * The transaction that stands for an operation made on Bitcoin.
- * @returns null for an operation that had no effect (it failed, or is of a kind that only the node's consensus reads)
- * @throws PayloadError when a stacking operation's result is not what the contract returns
+ * Makes the transaction that represents an operation made on Bitcoin.
+ * @returns null for an operation without an effect (it failed, or only the node's consensus uses its kind)
+ * @throws PayloadError when a stacking operation's result doesn't have the form of the contract's result
  */
 export function bitcoinOperationContent(input: BitcoinOperationInput): TransactionContent | null {
   if (input.events.length === 0) return null;
@@ -180,7 +180,7 @@ export function bitcoinOperationContent(input: BitcoinOperationInput): Transacti
   return unreadContent(input.txId, BITCOIN_RAW, `an operation of Bitcoin of the kind ${unknown[0]}`, input.network);
 }
 
-/** The operations that this program shows, and those that have no Stacks transaction (SIP-007, SIP-021). */
+/** The operations that this program serves, and those that have no Stacks transaction (SIP-007, SIP-021). */
 const knownOperations: ReadonlySet<string> = new Set([
   'transfer_stx',
   'stack_stx',
@@ -203,8 +203,8 @@ const contentOf = (txId: Uint8Array, raw: Uint8Array, { sender, payload }: Made)
 });
 
 /**
- * A transaction whose sender even is unknown, as a newer node may send it: its events count, and it stands as one
- * that the boot address made. @param reason what could not be read
+ * The content of a transaction that even has an unknown sender, as a newer node may send it: its events count, and its sender
+ * is the boot address. @param reason what could not be read
  */
 export const unreadContent = (
   txId: Uint8Array,

@@ -1,7 +1,7 @@
-/** The chain as Stackside sees it: what a node's payloads are normalised to before anything is stored. */
+/** Types of blocks and transactions, to which the payloads of all nodes are normalised before they are stored. */
 import type { Payload } from '../codec/transaction.ts';
 
-/** `unknown` is one that a newer node gives. */
+/** `unknown` is a status that only a newer node knows. */
 export type TransactionStatus =
   | 'success'
   | 'abort_by_response'
@@ -33,7 +33,7 @@ export interface Signer {
   nonce: bigint;
 }
 
-/** What a transaction says, whether it came as Stacks bytes or was made on Bitcoin. */
+/** The content of a transaction, whether it came as Stacks bytes or was made on Bitcoin. */
 export interface TransactionContent {
   txId: Uint8Array;
   /** The wire bytes; the single byte `00` for a transaction made on Bitcoin. */
@@ -59,11 +59,11 @@ export interface TransactionContent {
 
 export interface ChainTransaction extends TransactionContent {
   /**
-   * The node's index in the block. A genesis transaction is shown in block 1: its index in block 0 counts on from there.
+   * The node's index in the block. Genesis transactions are served in block 1, after its own; their indexes continue there.
    */
   txIndex: number;
   status: TransactionStatus;
-  /** The node's word for a status that is not known. */
+  /** The node's text of an unknown status. */
   unknownStatus?: string;
   /** Serialized Clarity value. */
   result: Uint8Array;
@@ -71,11 +71,11 @@ export interface ChainTransaction extends TransactionContent {
   vmError: string | null;
   /** JSON of the contract's interface, for deployments. */
   contractInterface: string | null;
-  /** The microblock that held it (Stacks 2.x), null in an anchor block. */
+  /** The microblock that contains it (Stacks 2.x); null in an anchor block. */
   microblock: Microblock | null;
   /** Events in the order of their event index, which equals their position in the list. */
   events: ChainEvents;
-  /** Block 0's transactions are shown in block 1, with these values of their own. */
+  /** Values of block 0, for its transactions, which are served in block 1; null for all others. */
   genesis: { blockTime: number; parentIndexBlockHash: Uint8Array; parentBurnBlockTime: number | null } | null;
 }
 
@@ -117,10 +117,10 @@ export type ChainEvent =
       /** The stacking contract's name, such as `pox-4`. */
       contractName: string;
     }
-  /** Of a type that a newer node sends: its name, and the JSON of the event. */
+  /** A type that only a newer node knows: its name, and the JSON of the event. */
   | { kind: 'unknown'; type: string; json: string };
 
-/** Events in order: an array, or what makes each event anew whenever the list is gone through. */
+/** Events in order: an array, or an iterable that parses each event again in every iteration. */
 export interface ChainEvents extends Iterable<ChainEvent> {
   readonly length: number;
   entries(): Iterable<[index: number, event: ChainEvent]>;
@@ -137,10 +137,10 @@ export interface MinerReward {
   fromIndexBlockHash: Uint8Array;
 }
 
-/** Who signs the blocks of a reward cycle; none before pox-4. */
+/** The signers of a reward cycle's blocks; none before pox-4. */
 export interface RewardSet {
   cycle: number;
-  /** Keys have 33 bytes, what is stacked with them is in micro-STX. */
+  /** `key` has 33 bytes; `stacked` is in micro-STX. */
   signers: { key: Uint8Array; weight: number; stacked: bigint }[];
 }
 
@@ -170,8 +170,8 @@ export interface Block {
   /** Transactions in chain order: those of microblocks first, then those of the anchor block. */
   transactions: ChainTransaction[];
   minerRewards: MinerReward[];
-  /** Bitcoin heights at which the locks of pox to pox-4 end by force, as far as this block says. */
+  /** Bitcoin heights at which locks of pox to pox-4 are ended by force; null if this block doesn't state one. */
   poxUnlockHeights: readonly [number | null, number | null, number | null, number | null];
-  /** The reward set of the next cycle; null in every block but the one that chose it. */
+  /** The reward set of the next cycle, in the block that chose it; null in all others. */
   rewardSet: RewardSet | null;
 }

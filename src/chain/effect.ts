@@ -6,21 +6,20 @@ import type { StackingLock } from './pox/reading.ts';
 import type { StackingPrint } from './pox/stacking.ts';
 import type { StakingChange } from './pox/staking.ts';
 
-/** What a newer node may send a kind of that this program doesn't know. */
+/** Things of which a newer node may send unknown kinds. */
 export const unknownKinds = ['transaction', 'event', 'status', 'path'] as const;
 export type UnknownKind = (typeof unknownKinds)[number];
 
-/** 1 where the effect adds its row or amount, -1 where it reverts it. */
+/** 1: the effect adds its row or amount; -1: it reverts it. */
 export type Sign = 1 | -1;
 
-/** A principal's part in a transaction; micro-STX, the fee inside `sent` for whoever pays it. */
+/** A principal's part in a transaction, in micro-STX; `sent` includes the fee if the principal pays it. */
 export interface Involvement {
   stx: boolean;
   ft: boolean;
   nft: boolean;
   /**
-   * Whether the principal pays the fee (even a fee of zero) or is part of an STX event: then it has a balance change of
-   * STX.
+   * Whether the principal pays the fee (even a fee of zero) or is part of an STX event, and so has a balance change of STX.
    */
   stxMoved: boolean;
   /** Whether the principal only sponsors the transaction and has no other part in it. */
@@ -43,7 +42,7 @@ export type Effect =
   | { kind: 'lock'; sign: Sign; position: number; index: number; lock: StackingLock }
   /** A print of pox-2 to pox-4. */
   | { kind: 'stacking_print'; sign: Sign; position: number; index: number; print: StackingPrint }
-  /** What a print of pox-5 changes; the height is that of Bitcoin. */
+  /** A change by a print of pox-5; heights are Bitcoin's. */
   | {
       kind: 'staking';
       sign: Sign;
@@ -52,21 +51,21 @@ export type Effect =
       burnHeight: number;
       change: StakingChange;
     }
-  /** A stacking contract's print that no table of topics can read: it changes nothing and is logged. */
+  /** An unknown or unreadable print of a stacking contract: it changes nothing and is logged. */
   | { kind: 'unread_print'; sign: Sign; contract: string; topic: string | null; reason: string }
-  /** Something of a kind that a newer node knows: it is kept as it is, changes nothing and is logged. */
+  /** A kind that only a newer node knows: it is stored unchanged, has no other effect and is logged. */
   | { kind: 'unknown_kind'; sign: Sign; what: UnknownKind; reason: string }
   | { kind: 'reward_set'; sign: Sign; height: number; rewardSet: RewardSet }
   | { kind: 'miner_reward'; sign: Sign; height: number; index: number; reward: MinerReward }
-  /** Moves of a principal's balance, and how many transactions, rewards and STX events they come from. */
+  /** Change of a principal's balance, and the number of transactions, rewards and STX events that caused it. */
   | ({ kind: 'account'; sign: Sign; principal: string } & AccountMove)
   /** One more block on the Bitcoin block that it is anchored to. */
   | { kind: 'anchor'; sign: Sign; block: Block }
   /** The microblocks that a block confirmed. */
   | { kind: 'microblocks'; sign: Sign; height: number; microblocks: readonly Microblock[] }
-  /** How many logs a block has of a contract. */
+  /** Number of a contract's logs in a block. */
   | { kind: 'contract_logs'; sign: Sign; contract: string; logs: number }
-  /** How many transactions a block has of each payload type, and how many calls of functions of each name. */
+  /** Number of a block's transactions by payload type, and of its calls by function name. */
   | { kind: 'tallies'; sign: Sign; types: ReadonlyMap<number, number>; functions: ReadonlyMap<string, number> }
   | { kind: 'totals'; sign: Sign; transactions: number; supply: bigint; balances: bigint }
   /** The change of the STX supply by a block, in micro-STX; blocks that change nothing have no such effect. */
@@ -74,7 +73,7 @@ export type Effect =
   | { kind: 'memo_transfer'; sign: Sign; position: number; transfer: MemoTransfer }
   /** Number of transactions and rewards of an account in a block, which its checkpoints count. */
   | { kind: 'checkpoint'; sign: Sign; height: number; principal: string; items: number }
-  /** What a transaction did to a principal's units of a token, or to how many of its instances it owns. */
+  /** Change of a principal's token units, or of its number of instances, by a transaction. */
   | {
       kind: 'token_change';
       sign: Sign;

@@ -1,7 +1,7 @@
 /**
- * What a block does to the canonical tables, as a list. Applying a block applies the list; reverting it applies the
- * list that {@link undone} makes of it. Nothing else changes a canonical table, so a chain that was left and joined
- * again, or was never left, ends in the same rows. Block 0 alone is reverted by emptying them.
+ * The effects of a block on the canonical tables. Applying a block applies the list; reverting it applies the list that
+ * {@link undone} makes. Nothing else changes a canonical table, so a reorg back and forth ends in the same rows as none.
+ * Block 0 alone is reverted by emptying the tables.
  */
 import type { Block, ChainTransaction, Microblock, MinerReward } from './block.ts';
 import type { AccountMove, Effect, Involvement, UnknownKind } from './effect.ts';
@@ -13,16 +13,15 @@ import { type PoxReading, poxReading, stackingLock } from './pox/reading.ts';
 import type { StakingChange } from './pox/staking.ts';
 
 /**
- * The effects that undo a block: the same list, last first, with the signs turned round.
- *
- * Last first because rows build on each other: what was added last refers to what was added before.
+ * The effects that revert a block: the same list in reverse order, with opposite signs. Reverse, because later rows refer to
+ * earlier ones.
  */
 export const undone = (effects: Iterable<Effect>): Effect[] =>
   [...effects].reverse().map((effect) => ({ ...effect, sign: effect.sign === 1 ? -1 : 1 }));
 
 const unknownKind = (what: UnknownKind, reason: string): Effect => ({ kind: 'unknown_kind', sign: 1, what, reason });
 
-/** micro-STX that the transaction's events brought into being, less what they destroyed. */
+/** micro-STX that the transaction's events minted, less those they burnt. */
 function minted(transaction: ChainTransaction): bigint {
   let amount = 0n;
   for (const event of transaction.events) {
@@ -49,21 +48,21 @@ function microblocksOf({ transactions }: Block): Microblock[] {
   return [...byHash.values()];
 }
 
-/** How much of a block's sums is in memory at a time. */
+/** Limits of a block's sums in memory. */
 interface Portions {
-  /** Events of a transaction for which its principals are one portion. */
+  /** Events of a transaction per portion of its principals. */
   events: number;
   /** Accounts. */
   accounts: number;
 }
 
-/** Only a genesis block has more. */
+/** Only a genesis block exceeds these. */
 const PORTIONS: Portions = { events: 75_000, accounts: 50_000 };
 
 /**
- * The effects of applying a block on its parent, made as they are asked for: a genesis block has more than a million.
- * Block 1 comes with block 0's transactions in it.
- * @param sendMany contracts whose prints are memos; the same when a block is applied and when it is undone
+ * The effects of a block on its parent's state, generated lazily: a genesis block has more than a million. Block 1 includes
+ * block 0's transactions.
+ * @param sendMany contracts whose prints are memos; must be the same when a block is applied and when it is reverted
  */
 export function* effectsOf(block: Block, sendMany: SendMany, portions = PORTIONS): Generator<Effect> {
   yield { kind: 'block', sign: 1, block };
@@ -120,10 +119,10 @@ export function* effectsOf(block: Block, sendMany: SendMany, portions = PORTIONS
   yield { kind: 'tallies', sign: 1, types, functions };
   yield { kind: 'totals', sign: 1, transactions: block.transactions.length, supply, balances: accounts.balances };
   if (supply !== 0n) yield { kind: 'supply', sign: 1, height: block.height, supply };
-  // After the accounts, which count the tokens of each principal.
+  // After the accounts' effects, whose rows count the tokens of each principal.
   for (const effect of tokens.effects()) tokenEffects.push(effect);
   yield* tokenEffects;
-  // Last, since a checkpoint is made of all that is in the tables then.
+  // Last, since a checkpoint is computed from the tables.
   yield* accounts.checkpoints();
 }
 
@@ -131,7 +130,7 @@ type FtBalance = Omit<Extract<Effect, { kind: 'ft_balance' }>, 'kind' | 'sign'>;
 type FtToken = Omit<Extract<Effect, { kind: 'ft_token' }>, 'kind' | 'sign'>;
 type TokenChange = Omit<Extract<Effect, { kind: 'token_change' }>, 'kind' | 'sign'>;
 
-/** The value of a key, inserted where there is none. */
+/** The value of a key, inserted if there is none. */
 function getOrInsert<V>(map: Map<string, V>, key: string, make: () => V): V {
   let found = map.get(key);
   if (found === undefined) {
@@ -141,14 +140,14 @@ function getOrInsert<V>(map: Map<string, V>, key: string, make: () => V): V {
   return found;
 }
 
-/** Sums of a block's token events; balances move once a block, whatever the number of transfers. */
+/** Sums of a block's token events; each balance changes once per block. */
 class TokenSums {
   readonly #balances = new Map<string, FtBalance>();
   readonly #tokens = new Map<string, FtToken>();
   /** The number of mints, by asset. */
   readonly #mints = new Map<string, number>();
 
-  /** Takes a transaction's events in. @returns the effects that are the transaction's own */
+  /** Adds a transaction's events to the sums. @returns the effects of the transaction itself */
   add(transaction: ChainTransaction, position: number): Effect[] {
     const moves: Effect[] = [];
     const changes = new Map<string, TokenChange>();
@@ -206,13 +205,13 @@ class TokenSums {
   }
 }
 
-/** What a block does to accounts: sums for each principal of its transactions. */
+/** Sums of a block's changes of accounts, by principal. */
 class AccountMoves {
   readonly #height: number;
   readonly #moves = new Map<string, AccountMove>();
   /** Transactions and rewards of each account in the block. */
   readonly #items = new Map<string, number>();
-  /** micro-STX by which the balances of all accounts change, once their effects are made. */
+  /** Sum of the balance changes of all accounts, in micro-STX, once their effects are generated. */
   balances = 0n;
 
   constructor(height: number) {
@@ -248,14 +247,14 @@ class AccountMoves {
     moved.stxOutbound += stxOutbound;
   }
 
-  /** Adds what the payload of a transaction says, whose involvements were added before. */
+  /** Adds the counts by a transaction's payload. Its involvements must have been added before. */
   act({ payload, sender }: ChainTransaction): void {
     this.#of(sender.address).sent += 1;
     if (payload.type === 'token_transfer') this.#of(payload.recipient).paid += 1;
     if (payload.type === 'contract_call') this.#of(payload.contractId).calls += 1;
   }
 
-  /** Adds a reward of so many micro-STX. */
+  /** Adds a reward. @param amount in micro-STX */
   reward(principal: string, amount: bigint): void {
     const moved = this.#of(principal);
     moved.balance += amount;
@@ -263,12 +262,12 @@ class AccountMoves {
     moved.rewards += 1;
   }
 
-  /** The number of accounts whose effects are not made yet. */
+  /** Number of accounts whose effects are not generated yet. */
   get size(): number {
     return this.#moves.size;
   }
 
-  /** The effects of what was added since the last ones; a principal may have several in a block. */
+  /** The effects of the sums since the last call; a principal may have several in a block. */
   *effects(): Generator<Effect> {
     for (const [principal, moved] of this.#moves) {
       yield { kind: 'account', sign: 1, principal, ...moved };
@@ -287,7 +286,7 @@ class AccountMoves {
 }
 
 /**
- * The cycle of a distribution to a bond, which is that of the calculation of rewards printed after it.
+ * The cycle of a distribution to a bond: that of the reward calculation printed after it; null if there is none.
  * @param readings of the transaction's events
  * @param index of the distribution
  */
@@ -325,7 +324,7 @@ function stackingEffects({ events }: ChainTransaction, position: number, burnHei
   return effects;
 }
 
-/** The effects of one change. @param index of the event that says it */
+/** The effects of one change. @param index of its event */
 function effectsOfChange(change: NameChange, position: number, index: number): Effect[] {
   switch (change.kind) {
     case 'name':

@@ -1,4 +1,4 @@
-/** Events of a node's block payload: what each says, and which transaction it belongs to. */
+/** Events of a node's block payload: parsed, and by transaction. */
 
 import { zstdCompressSync, zstdDecompressSync } from 'bun';
 import { collecting } from '../base/garbage.ts';
@@ -82,10 +82,10 @@ function chainEvent(event: EventPayload): ChainEvent {
   }
 }
 
-/** A transaction id as payloads are compared by it. Nearly all have their prefix, so that this makes no new text. */
+/** Normalises a transaction id for comparison. */
 export const withPrefix = (hex: string): string => (hex.startsWith('0x') ? hex : `0x${hex}`).toLowerCase();
 
-/** Where the events of a transaction stand among those of its payload, each with its index in the block. */
+/** Indexes of a transaction's events in the payload's list, each with the node's event index. */
 interface Places {
   places: number[];
   order: number[];
@@ -110,10 +110,10 @@ const eventsAt = (payloads: EventPayloads, places: readonly number[]): ChainEven
     : places.map((place) => chainEvent(payloads[place]!));
 
 /**
- * The events of each transaction by its id (hex with prefix), in the node's order.
+ * The events by transaction id (hex with prefix), in the node's order.
  *
- * A node sends them unordered, and older ones also those of transactions that failed: what an aborted transaction
- * printed or moved did not happen.
+ * Nodes send events unordered, and older nodes also those of failed transactions, which are omitted: their prints and
+ * transfers were rolled back.
  */
 export function eventsByTransaction(
   events: EventPayloads,
@@ -126,7 +126,7 @@ export function eventsByTransaction(
   for (const { committed, txid, event_index } of events) {
     const at = place++;
     if (!committed) continue;
-    // The events of a transaction follow each other, as a rule.
+    // The events of a transaction usually follow each other.
     if (txid !== last) [last, found] = [txid, byTransaction.get(withPrefix(txid))];
     if (found === undefined) throw new PayloadError(`Unexpected missing tx during event parsing by tx_id ${txid}`);
     found.places.push(at);
@@ -136,7 +136,7 @@ export function eventsByTransaction(
   for (const { txid, status } of transactions) {
     const id = withPrefix(txid);
     const found = byTransaction.get(id);
-    // What a newer node calls otherwise than a failure may have done something.
+    // A transaction with an unknown status of a newer node may have succeeded.
     const isFailed = isKnownStatus(status) && status !== 'success';
     if (isFailed || found === undefined) made.set(id, []);
     else if (!made.has(id)) made.set(id, eventsAt(events, sortedPlaces(found)));
@@ -144,10 +144,10 @@ export function eventsByTransaction(
   return made;
 }
 
-/** Characters of JSON in a chunk, which is parsed at once. */
+/** Characters of JSON in a chunk, which is parsed as a whole. */
 const CHUNK = 1_000_000;
 
-/** Chunks after which the garbage of making them, or of parsing them, is collected. */
+/** Chunks between two garbage collections. */
 const CHUNKS_OF_A_COLLECTION = 4;
 
 const COMPRESSION_LEVEL = 1;
@@ -158,8 +158,8 @@ const packed = (texts: readonly string[]): Uint8Array =>
   zstdCompressSync(`[${texts.join(',')}]`, { level: COMPRESSION_LEVEL });
 
 /**
- * The events of a transaction that has hundreds of thousands, as in a genesis block: held as compressed JSON, and made
- * anew whenever the list is gone through. As objects they would take some ten times the memory of their JSON.
+ * The events of a transaction with hundreds of thousands, as in a genesis block, as compressed JSON that is parsed in every
+ * iteration. As objects they would take some ten times the memory of their JSON.
  */
 class PackedEvents implements ChainEvents {
   readonly length: number;
@@ -168,8 +168,8 @@ class PackedEvents implements ChainEvents {
   readonly #parse: (json: string) => ChainEvent[];
 
   /**
-   * @param texts the JSON of each event, in their order
-   * @param parse makes the events of a JSON array
+   * @param texts the JSON of each event, in order
+   * @param parse parses a JSON array of events
    */
   constructor(texts: Iterable<string>, parse: (json: string) => ChainEvent[]) {
     this.#parse = parse;

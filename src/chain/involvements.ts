@@ -1,11 +1,11 @@
-/** Which principals a transaction concerns, and how. */
+/** The principals that a transaction involves, and how. */
 import { collecting } from '../base/garbage.ts';
 import type { ChainEvent, ChainTransaction } from './block.ts';
 import type { Involvement } from './effect.ts';
 
 type Involvements = Map<string, Involvement>;
 
-/** The involvement of a principal, made where there is none. */
+/** Returns the involvement of a principal, which is inserted if there is none. */
 function sponsoring(found: Involvements, principal: string): Involvement {
   let involvement = found.get(principal);
   if (involvement === undefined) {
@@ -26,17 +26,17 @@ function sponsoring(found: Involvements, principal: string): Involvement {
   return involvement;
 }
 
-/** The involvement of a principal that does more than sponsor the transaction. */
+/** Returns the involvement of a principal that does more than sponsor the transaction. */
 function concerning(found: Involvements, principal: string): Involvement {
   const involvement = sponsoring(found, principal);
   involvement.sponsorOnly = false;
   return involvement;
 }
 
-/** Says of a principal whether it belongs to a portion. */
+/** Whether a principal belongs to a portion. */
 type IsWithin = (principal: string) => boolean;
 
-/** Who signs a transaction, who pays for it, and whom its payload names. */
+/** Adds the signers, the payer of the fee, and the principals that the payload names. */
 function addSigners(
   { sender, sponsor, fee, payload }: ChainTransaction,
   found: Involvements,
@@ -60,7 +60,7 @@ function addSigners(
   }
 }
 
-/** The parties of an asset event. */
+/** Adds the parties of an asset event. */
 function addParties(event: ChainEvent, found: Involvements, isWithin: IsWithin): void {
   if (event.kind !== 'stx' && event.kind !== 'ft' && event.kind !== 'nft') return;
   if (event.sender !== null && isWithin(event.sender)) {
@@ -85,7 +85,7 @@ function addParties(event: ChainEvent, found: Involvements, isWithin: IsWithin):
   }
 }
 
-/** Events after which the garbage of parsing them is collected. */
+/** Events between two garbage collections. */
 const EVENTS_OF_A_COLLECTION = 20_000;
 
 function involvementsWithin(transaction: ChainTransaction, isWithin: IsWithin): Involvements {
@@ -99,7 +99,7 @@ function involvementsWithin(transaction: ChainTransaction, isWithin: IsWithin): 
   return found;
 }
 
-/** A number from 0 to `portions` - 1, the same for the same principal. */
+/** Hashes a principal to a number from 0 to `portions` - 1. */
 function portionOf(principal: string, portions: number): number {
   let hash = 0;
   for (let at = 0; at < principal.length; at++) hash = (Math.imul(hash, 31) + principal.charCodeAt(at)) | 0;
@@ -107,11 +107,11 @@ function portionOf(principal: string, portions: number): number {
 }
 
 /**
- * The principals a transaction concerns: its sender, who pays the fee, recipient, called or deployed contract, and the
- * parties of every asset event. A principal that is only named in a lock, a log or an argument is left out.
+ * The principals that a transaction involves: its sender, the payer of the fee, recipient, called or deployed contract, and
+ * the parties of every asset event. A principal that is only named in a lock, a log or an argument is not involved.
  *
- * They come in portions, each principal in one of them: those of a genesis block's mints are hundreds of thousands.
- * @param eventsOfPortion for each so many events there is a portion
+ * They are returned in portions, each principal in one of them: a genesis block's mints have hundreds of thousands.
+ * @param eventsOfPortion number of events per portion
  */
 export function* involvementsOf(
   transaction: ChainTransaction,

@@ -1,12 +1,12 @@
 /**
- * Long arrays in a JSON text, read element by element. Their values take several times the memory of their text, so the
- * whole of them is never made.
+ * Splits long arrays in a JSON text, so that they are parsed element by element: parsed values take several times the memory
+ * of their text.
  */
 
 /** The elements of an array, as texts. */
 export class JsonElements {
   readonly #text: string;
-  /** Where the array's bracket, each of its commas and its end stand. */
+  /** Indexes of the array's opening bracket, its commas and its closing bracket. */
   readonly #borders: Uint32Array;
 
   constructor(text: string, borders: Uint32Array) {
@@ -26,7 +26,7 @@ export class JsonElements {
 
 interface CutArray {
   elements: JsonElements;
-  /** The text with nothing in the array. */
+  /** The text with an empty array. */
   rest: string;
 }
 
@@ -41,14 +41,14 @@ const SPACE = 0x20;
 const opens = (code: number): boolean => code === BRACKET || code === 0x7b;
 const closes = (code: number): boolean => code === END_BRACKET || code === 0x7d;
 
-/** Whether an odd number of backslashes is before a place. */
+/** Whether an odd number of backslashes precedes an index. */
 function isEscaped(text: string, at: number): boolean {
   let start = at;
   while (text.charCodeAt(start - 1) === BACKSLASH) start -= 1;
   return (at - start) % 2 === 1;
 }
 
-/** Where a string ends that begins at `start`; the end of the text where it doesn't end. */
+/** End index of the string that begins at `start`; the text's length if it isn't terminated. */
 function stringEnd(text: string, start: number): number {
   let at = start;
   do at = text.indexOf('"', at + 1);
@@ -56,7 +56,7 @@ function stringEnd(text: string, start: number): number {
   return at < 0 ? text.length : at;
 }
 
-/** Numbers that are added one after the other. */
+/** A growing array of numbers. */
 class Places {
   #places = new Uint32Array(1024);
   #length = 0;
@@ -77,8 +77,8 @@ class Places {
 
 /**
  * Finds the borders of an array's elements.
- * @param start where its bracket stands
- * @returns null where it has no element or no end
+ * @param start index of its opening bracket
+ * @returns null if it is empty or isn't terminated
  */
 function bordersFrom(text: string, start: number): Uint32Array | null {
   const borders = new Places();
@@ -100,7 +100,7 @@ function bordersFrom(text: string, start: number): Uint32Array | null {
   return null;
 }
 
-/** Where an array begins, with nothing but space before it; null where something else is there. */
+/** Index of an array that follows, after optional white space; null if something else follows. */
 function arrayFrom(text: string, from: number): number | null {
   let at = from;
   while (text.charCodeAt(at) <= SPACE) at += 1;
@@ -108,8 +108,8 @@ function arrayFrom(text: string, from: number): number | null {
 }
 
 /**
- * Finds the borders of the array that a key of the outermost object has.
- * @returns null where that isn't plain to see, as for a key that is there twice or is written with escapes
+ * Finds the borders of the array under a key of the outermost object.
+ * @returns null if it is ambiguous, such as for a key that occurs twice or is written with escapes
  */
 function bordersOf(text: string, key: string): Uint32Array | null {
   let borders: Uint32Array | null = null;
@@ -138,8 +138,8 @@ function bordersOf(text: string, key: string): Uint32Array | null {
 /**
  * Cuts an array out of a JSON text.
  * @param key of the outermost object whose value it is
- * @returns null for a text in which no array is found, or only an empty one. Otherwise the text is JSON if the rest and
- *   each of the elements are
+ * @returns null if no array is found, or an empty one. Otherwise the text is valid JSON if the rest and each of the elements
+ *   are
  */
 export function elementsOf(text: string, key: string): CutArray | null {
   const borders = bordersOf(text, key);

@@ -1,4 +1,4 @@
-/** Transfers of STX that a contract makes with a memo for who receives them. */
+/** STX transfers with a memo that contracts make. */
 import type { ChainEvent, ChainTransaction } from './block.ts';
 import type { Network } from './network.ts';
 
@@ -8,16 +8,16 @@ export const SEND_MANY: Readonly<Record<Network['kind'], string>> = {
   testnet: 'ST3F1X4QGV2SM8XD96X45M6RTQXKA1PZJZZCQAB4B.send-many-memo',
 };
 
-/** Other contracts than {@link SEND_MANY}, by network; null for none. */
+/** Contracts in place of {@link SEND_MANY}, by network; null for the default. */
 export type SendManySetting = Readonly<Record<Network['kind'], string | null>>;
 
-/** The send-many contracts of all networks: a chain has contracts of its own network alone. */
+/** The send-many contracts of all networks: a chain has only contracts of its own network. */
 export type SendMany = ReadonlySet<string>;
 
 export interface MemoTransfer {
   recipient: string;
   eventIndex: number;
-  /** Whether the memo is what the send-many contract printed after it, not the event's own. */
+  /** Whether the send-many contract printed the memo after the transfer; otherwise it is the event's own. */
   printed: boolean;
 }
 
@@ -29,7 +29,7 @@ const isMemo = (event: ChainEvent | null, sendMany: SendMany): boolean =>
 
 /**
  * The memo of a transfer, if it has one.
- * @param next the event that follows it; null where it is the last
+ * @param next the event after it; null if it is the last
  */
 function memoOf(transfer: Transfer, eventIndex: number, next: ChainEvent | null, sendMany: SendMany): MemoTransfer[] {
   const { recipient, memo } = transfer;
@@ -39,7 +39,7 @@ function memoOf(transfer: Transfer, eventIndex: number, next: ChainEvent | null,
 }
 
 /**
- * The transfers of a transaction that carry a memo. A token transfer has none here, since its payload holds the memo.
+ * The transfers with a memo in a transaction. Token transfer transactions have none here: their memo is in the payload.
  */
 export function memoTransfers({ payload, events }: ChainTransaction, sendMany: SendMany): MemoTransfer[] {
   if (payload.type === 'token_transfer') return [];

@@ -1,6 +1,6 @@
 /**
- * The name system: the boot contract `bns` of each chain, what it prints, and the calls of which it prints nothing.
- * Names and namespaces are texts; the contract lets them hold `a` to `z`, digits, `-` and `_` alone.
+ * The name system: the boot contract `bns` of each chain, its prints, and its calls without prints. Names and namespaces are
+ * texts; the contract allows only `a` to `z`, digits, `-` and `_`.
  */
 import { type ClarityValue, decodeArguments, decodeClarity } from '../codec/clarity.ts';
 import { clarity } from '../codec/clarity-encode.ts';
@@ -8,14 +8,14 @@ import { strictText, utf8Bytes } from '../codec/utf8.ts';
 import type { ChainEvent, ChainTransaction } from './block.ts';
 import { tupleOf } from './pox/print.ts';
 
-/** The contracts of mainnet and of every other chain. */
+/** The contracts: of mainnet, and of all other chains. */
 export const NAME_CONTRACTS = ['SP000000000000000000002Q6VF78.bns', 'ST000000000000000000002AMW42H.bns'] as const;
 
 /** Whether a contract identifier names the boot contract `bns` of any network. */
 export const isNameContract = (contractId: string): boolean =>
   contractId === NAME_CONTRACTS[0] || contractId === NAME_CONTRACTS[1];
 
-/** Asset identifiers of the tokens that are the names. */
+/** Asset identifiers of the names' non-fungible tokens. */
 export const NAME_ASSETS = NAME_CONTRACTS.map((contract) => `${contract}::names`);
 
 export const nameOperations = [
@@ -33,13 +33,13 @@ export interface NameOperation {
   name: string;
   namespace: string;
   operation: NameOperationWord;
-  /** The principal that did it: the owner, or the importer of the namespace. */
+  /** The caller: the owner, or the importer of the namespace. */
   sender: string;
-  /** RIPEMD-160 of SHA-256 of the zonefile; null where none was given. */
+  /** RIPEMD-160 of SHA-256 of the zonefile; null if there is none. */
   zonefileHash: Uint8Array | null;
 }
 
-/** What names of a namespace cost; the amounts are u128. */
+/** The price function of a namespace's names; the amounts are u128. */
 export interface PriceFunction {
   base: bigint;
   coefficient: bigint;
@@ -49,19 +49,19 @@ export interface PriceFunction {
   noVowelDiscount: bigint;
 }
 
-/** What an event or a call did in the name system. */
+/** A change of the name system by an event or a call. */
 export type NameChange =
   | { kind: 'name'; operation: NameOperation }
   /** A namespace was opened; `lifetime` is in blocks. */
   | { kind: 'namespace'; namespace: string; lifetime: number; price: PriceFunction }
   | { kind: 'price'; namespace: string; price: PriceFunction };
 
-/** The operation that named attachments, as they repeat it. */
+/** The name operation of an attachment, which the attachment's metadata repeats. */
 export type AttachmentMetadata = Pick<NameOperation, 'name' | 'namespace' | 'operation' | 'sender'>;
 
 type Tuple = ReadonlyMap<string, ClarityValue>;
 
-/** Heights and lifetimes are shown in 32 bits; some namespaces lease names for longer than that. */
+/** Maximum of served heights and lifetimes, which have 32 bits; some namespaces have longer leases. */
 export const LONGEST = 2_147_483_647;
 
 const textOf = (value: ClarityValue | undefined): string | null =>
@@ -87,7 +87,7 @@ function metadataOf(fields: Tuple | null): AttachmentMetadata | null {
   return operation === undefined ? null : { name: `${label}.${namespace}`, namespace, operation, sender: sender.value };
 }
 
-/** The metadata of an attachment; null where it is not the name system's. @param bytes a serialized Clarity value */
+/** The metadata of an attachment; null if it isn't the name system's. @param bytes a serialized Clarity value */
 export function attachmentMetadata(bytes: Uint8Array): AttachmentMetadata | null {
   const decoded = decodeClarity(bytes);
   return decoded.ok ? metadataOf(tupleOf(decoded.value)) : null;
@@ -112,7 +112,7 @@ function openedNamespace(print: Tuple): NameChange | null {
   return { kind: 'namespace', namespace, lifetime: lifetime > LONGEST ? LONGEST : Number(lifetime), price };
 }
 
-/** What an event says; null where it is not the name system's, or can't be read. */
+/** The change by an event; null if the event isn't the name system's, or can't be read. */
 export function nameChangeOf(event: ChainEvent): NameChange | null {
   if (event.kind !== 'contract_log' || event.topic !== 'print' || !isNameContract(event.contractId)) return null;
   const decoded = decodeClarity(event.value);
@@ -127,16 +127,16 @@ export function nameChangeOf(event: ChainEvent): NameChange | null {
   return { kind: 'name', operation: { ...metadata, zonefileHash } };
 }
 
-/** The functions of which the contract prints nothing, or nothing always. */
+/** Functions that never print, or not always. */
 export const UNPRINTED = { renewal: 'name-renewal', price: 'namespace-update-function-price' } as const;
 
-/** What a call of the contract did that no event says: a renewal without a new zonefile, or new prices. */
+/** The change by a call without a print: a renewal without a new zonefile, or new prices; null for other calls. */
 export function unprintedChange({ status, payload, sender }: ChainTransaction): NameChange | null {
   if (status !== 'success' || payload.type !== 'contract_call' || !isNameContract(payload.contractId)) return null;
   return changeOfCall(payload.functionName, payload.functionArgs, sender.address);
 }
 
-/** The change that a successful call made. @param functionArgs count and serialized values @returns null for none */
+/** The change by a successful call; null if there is none. @param functionArgs count and serialized values */
 export function changeOfCall(functionName: string, functionArgs: Uint8Array, sender: string): NameChange | null {
   if (functionName !== UNPRINTED.renewal && functionName !== UNPRINTED.price) return null;
   const spans = decodeArguments(functionArgs);
@@ -148,7 +148,7 @@ export function changeOfCall(functionName: string, functionArgs: Uint8Array, sen
   const namespace = textOf(values[0]);
   if (namespace === null) return null;
   if (functionName === UNPRINTED.renewal) {
-    // namespace, name, STX to burn, new owner (which the contract doesn't heed), zonefile
+    // namespace, name, STX to burn, new owner (which the contract ignores), zonefile
     const label = textOf(values[1]);
     if (label === null || values.length !== 5 || values[4]?.type !== 'none') return null;
     const name = `${label}.${namespace}`;
@@ -161,7 +161,7 @@ export function changeOfCall(functionName: string, functionArgs: Uint8Array, sen
   return price === null || exponents.length !== 16 ? null : { kind: 'price', namespace, price };
 }
 
-/** The value of the token that is a name, serialized; null for what is no name in a namespace. */
+/** The serialized token value of a name; null if the text is no name in a namespace. */
 export function nameToken(name: string): Uint8Array | null {
   const [label, namespace, ...more] = name.split('.');
   if (!label || !namespace || more.length > 0) return null;
@@ -169,7 +169,7 @@ export function nameToken(name: string): Uint8Array | null {
   return clarity.tuple({ name: buffer(label), namespace: buffer(namespace) });
 }
 
-/** The name that such a token is. */
+/** The name of a token value. */
 export function nameOfToken(value: Uint8Array): string | null {
   const decoded = decodeClarity(value);
   const fields = decoded.ok ? tupleOf(decoded.value) : null;

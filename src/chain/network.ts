@@ -1,4 +1,4 @@
-/** Which Stacks chain this is. */
+/** The networks: mainnet, and all others. */
 
 export interface Network {
   kind: 'mainnet' | 'testnet';
@@ -9,7 +9,7 @@ export interface Network {
 export const MAINNET_CHAIN_ID = 0x0000_0001;
 export const TESTNET_CHAIN_ID = 0x8000_0000;
 
-/** Every chain but mainnet takes test networks' addresses and cycle length. */
+/** The network of a chain id. Every chain but mainnet has the test networks' addresses and cycle length. */
 export const networkOf = (chainId: number): Network => ({
   kind: chainId === MAINNET_CHAIN_ID ? 'mainnet' : 'testnet',
   chainId,

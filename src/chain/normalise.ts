@@ -55,7 +55,7 @@ const addedCost = (a: ExecutionCost, b: ExecutionCost): ExecutionCost => ({
   writeLength: sum(a.writeLength, b.writeLength),
 });
 
-/** Decodes a transaction's raw bytes; what a newer node knows is left as it is. */
+/** Decodes a transaction's raw bytes; parts that only a newer node knows stay undecoded. */
 export function transactionContent(
   raw: Uint8Array,
 ): { ok: true; value: TransactionContent } | { ok: false; error: DecodeError } {
@@ -89,19 +89,19 @@ function microblockOf(transaction: TransactionPayload): Microblock | null {
   };
 }
 
-/** Removes U+0000, which common databases can't store in text columns and the API therefore never showed. */
+/** Removes U+0000, which common databases can't store in text columns, so that the API has never returned it. */
 const withoutNul = (text: string): string => text.replaceAll('\u0000', '');
 
-/** Checks the nonce of a signed transaction: no chain gets near the bound, and a row could hold no more. */
+/** Checks that a transaction's nonces fit in a column. No chain gets near the bound. */
 function checkNonces({ txId, sender, sponsor }: TransactionContent): void {
   if (sender.nonce <= MAX_STORED_INTEGER && (sponsor?.nonce ?? 0n) <= MAX_STORED_INTEGER) return;
   throw new PayloadError(`Transaction ${toHex(txId)}: a nonce above ${MAX_STORED_INTEGER} can't be stored`);
 }
 
 /**
- * What a transaction of a block says. Where only a newer node knows the kind of signer, even the sender is unknown:
- * it stands as one of the node's own, that uses no nonce and pays no fee.
- * @throws PayloadError where the bytes are none of a transaction
+ * The content of a block's transaction. If only a newer node knows the kind of signer, even the sender is unknown: the
+ * transaction is then treated as the node's own, without a nonce and a fee.
+ * @throws PayloadError if the bytes are no transaction
  */
 function contentInBlock({ txid, raw_tx }: TransactionPayload, network: Network): TransactionContent {
   const raw = fromHex(raw_tx);
@@ -113,7 +113,7 @@ function contentInBlock({ txid, raw_tx }: TransactionPayload, network: Network):
   return unreadContent(fromHex(txid), raw, decoded.error.message, network);
 }
 
-/** What a block or microblock payload says of where its transactions stand. */
+/** The members of a block's payload that its transactions need. */
 interface Surroundings {
   network: Network;
   burnBlockHeight: number;
@@ -140,7 +140,7 @@ function chainTransactions(
         network,
         burnBlockHeight,
       });
-      // An operation that failed did nothing, and a Stacks transaction never existed.
+      // A failed operation has no effect, and no Stacks transaction.
       if (content === null) continue;
     } else {
       content = { ...contentInBlock(payload, network), txId };
@@ -186,8 +186,8 @@ function rewardSetOf({ reward_set, cycle_number }: ReadBlock): RewardSet | null 
 }
 
 /**
- * The block a payload announces.
- * @throws PayloadError when a transaction can't be decoded, or an event belongs to none
+ * Converts a block's payload.
+ * @throws PayloadError when a transaction can't be decoded, or an event belongs to no transaction
  */
 export function blockOf(payload: ReadBlock, network: Network): Block {
   const time = payload.block_time ?? payload.burn_block_time ?? null;
@@ -239,7 +239,7 @@ export function blockOf(payload: ReadBlock, network: Network): Block {
 }
 
 /**
- * A stored block again, as it was when it came.
+ * Converts the stored payload of a block.
  * @param text the JSON of its payload
  * @throws PayloadError as {@link blockOf}
  */
@@ -250,8 +250,8 @@ export function blockOfText(text: string, network: Network): Block {
 }
 
 /**
- * Block 1 with the transactions of block 0, which clients know as block 1's: the boot contracts and genesis mints
- * have no block of their own in the API. They follow those of block 1, whose indexes they continue.
+ * Block 1 with the transactions of block 0 appended: the API serves boot contracts and genesis mints in block 1. Their indexes
+ * continue those of block 1.
  */
 export function withGenesis(block: Block, genesis: Block): Block {
   const boot = genesis.transactions.map((transaction) => ({
@@ -277,7 +277,7 @@ export interface StreamedMicroblock extends Microblock {
 }
 
 /**
- * What a microblock stream message holds (Stacks 2.x).
+ * Converts a microblock payload (Stacks 2.x).
  * @throws PayloadError when a transaction can't be decoded or names no microblock
  */
 export function streamedMicroblocks(payload: MicroblocksPayload, network: Network): StreamedMicroblock[] {

@@ -1,4 +1,4 @@
-/** Reads what a node posted: checks that an event's payload has every field that Stackside needs. */
+/** Parses the payloads that nodes post, and checks that they have all fields that Stackside needs. */
 
 import type { Static, TSchema } from '@sinclair/typebox';
 import { type TypeCheck, TypeCompiler, type ValueError } from '@sinclair/typebox/compiler';
@@ -18,12 +18,12 @@ import {
   MicroblocksPayload,
 } from './payload-schemas.ts';
 
-/** A payload that can't be understood. Its message names the field and the rule, for the node's log. */
+/** An invalid payload. The message names the field and the rule, for the node's log. */
 export class PayloadError extends Error {
   override readonly name: string = 'PayloadError';
 }
 
-/** An integer of 16 digits or more may not fit a double; a digit before it would be part of the number. */
+/** Matches integers of 16 digits or more, which may not fit a double. */
 const LARGE_INTEGER = /[:,[\s-]\d{16}/;
 
 const losslessInteger = (_key: string, value: unknown, context: { source: string }): unknown =>
@@ -37,8 +37,8 @@ type LosslessParse = (
 ) => unknown;
 
 /**
- * JSON text to a value. Integers beyond 2^53 (amounts of Bitcoin operations are u128 JSON numbers) become bigints;
- * the slower parse that keeps them is used only for texts that hold one.
+ * Parses a JSON text. Integers above 2^53 (amounts of Bitcoin operations are u128 JSON numbers) become bigints; the slower
+ * parse for them is used only for texts with such an integer.
  */
 export function parseJson(text: string): unknown {
   try {
@@ -48,7 +48,7 @@ export function parseJson(text: string): unknown {
   }
 }
 
-/** A check that is compiled for its first value: the start of a server doesn't wait for it. */
+/** A check that is compiled at its first use, so that the start of a server doesn't wait for it. */
 const lazyCheck = <T extends TSchema>(schema: T): (() => TypeCheck<T>) => lazy(() => TypeCompiler.Compile(schema));
 
 const checks = {
@@ -93,23 +93,23 @@ function checked<T extends TSchema>(check: TypeCheck<T>, value: unknown, prefix 
   throw refusal(check.Errors(value).First(), prefix);
 }
 
-/** Checks the body of an event. @param index its place in the payload */
+/** Checks the body of an event. @param index of the event in the payload */
 function checkBody(event: EventPayload, index: number): void {
   const check = bodyChecks.get(event.type)?.();
-  // A newer node sends it: it is kept as it is.
+  // An unknown type of a newer node is not checked.
   if (check === undefined) return;
   const body: unknown = (event as Record<string, unknown>)[event.type];
   if (!check.Check(body)) throw refusal(check.Errors(body).First(), `events.${index}.${event.type}.`);
 }
 
-/** Events after which the garbage of parsing them is collected. */
+/** Events between two garbage collections. */
 const EVENTS_OF_A_COLLECTION = 20_000;
 
-/** The events of a long payload, each parsed when it is asked for. */
+/** The events of a long payload, each parsed at its use. */
 export class LazyEvents implements Iterable<EventPayload> {
   readonly #elements: JsonElements;
 
-  /** @throws PayloadError where one lacks a field that is needed */
+  /** @throws PayloadError if an event lacks a required field */
   constructor(elements: JsonElements) {
     this.#elements = elements;
     let index = 0;
@@ -119,7 +119,7 @@ export class LazyEvents implements Iterable<EventPayload> {
     }
   }
 
-  /** The JSON of an event, by its place in the payload. */
+  /** The JSON of an event, by its index in the payload. */
   textAt(index: number): string {
     return this.#elements.at(index);
   }
@@ -134,8 +134,8 @@ export class LazyEvents implements Iterable<EventPayload> {
 }
 
 /**
- * Characters of a payload from which on its events are parsed one by one. Parsed whole, they take some ten times as much
- * memory as the text. Only genesis blocks are that long.
+ * Minimum characters of a payload whose events are parsed one by one. Parsed as a whole, they take some ten times the memory
+ * of the text. Only genesis blocks are that long.
  */
 const LAZY_FROM = 16_000_000;
 
@@ -168,7 +168,7 @@ export type NodePayload =
   | { kind: 'mempool'; rawTransactions: MempoolPayload }
   | { kind: 'dropped'; dropped: DroppedPayload }
   | { kind: 'attachments'; attachments: AttachmentsPayload }
-  /** An event that a chain index doesn't need; `journaled` says whether the journal keeps it. */
+  /** An event that the index doesn't need; `journaled` says whether the journal stores it. */
   | { kind: 'other'; journaled: boolean };
 
 type Read = (text: string, lazyFrom: number) => NodePayload;
@@ -201,12 +201,12 @@ export const eventPaths: readonly string[] = Object.keys(paths);
 export const isEventPath = (path: string): boolean => Object.hasOwn(paths, path);
 
 /**
- * The path of an entry for a message of stacks-node-publisher that the operator passed over: no node posts to it, and it
- * changes nothing. Its text is that of {@link SkippedMessage}.
+ * The path of an entry for a message of stacks-node-publisher that the operator skipped: no node posts to it, and it changes
+ * nothing. Its text is a {@link SkippedMessage} as JSON.
  */
 export const SKIPPED_PATH = '/stackside/skipped_message';
 
-/** A message of stacks-node-publisher that the operator passed over. */
+/** A message of stacks-node-publisher that the operator skipped. */
 export interface SkippedMessage {
   /** Its id in Redis: `<sequence>-0`. */
   id: string;
@@ -215,25 +215,25 @@ export interface SkippedMessage {
 }
 
 /**
- * The path of an entry that is withheld: no node posts to it, and it changes nothing. What the entry was is known by hashes
- * alone (`store/log/entry.ts`).
+ * The path of a withheld entry: no node posts to it, and it changes nothing. Only the hashes of its path and text are known
+ * (`store/log/entry.ts`).
  */
 export const WITHHELD_PATH = '';
 
 /**
- * Whether an event may come by this path: one that this program knows, or one that a newer node may post to. Such an event is
- * stored in the journal and changes nothing.
+ * Whether events may have this path: a known path, or one that a newer node may post to. The journal stores events of unknown
+ * paths, which change nothing.
  */
 export const mayBeEventPath = (path: string): boolean =>
   isEventPath(path) || (!isHostPath(path) && /^\/[a-z][a-z0-9_]{1,63}(\/[a-z0-9_]{1,64})?$/.test(path));
 
-/** Whether an entry came from a host itself: no node posts to this path, and no recording has it. */
+/** Whether a host itself wrote the entry: no node posts to such a path, and recordings don't contain it. */
 export const isHostPath = (path: string): boolean => path.startsWith('/stackside/');
 
 /**
- * The payload of an entry that a journal or a log holds. A newer program may have written it: an event of a path that this
- * one doesn't know is stored, and changes nothing. So a version may give a new path only to what changes nothing in any
- * version; an entry that older hosts must not pass over needs a form that they refuse.
+ * The payload of an entry of a journal or log. A newer program may have written it: an event of an unknown path is stored, and
+ * changes nothing. So a version may introduce a new path only for entries that change nothing in any version; an entry that
+ * older hosts must not ignore needs a form that they refuse.
  * @throws PayloadError as {@link readPayload}
  */
 export const readEntry = (path: string, text: string): NodePayload =>
@@ -243,15 +243,15 @@ export const readEntry = (path: string, text: string): NodePayload =>
  * The payload of an event.
  * @param path the path it was posted to, one for which {@link mayBeEventPath} holds, or {@link SKIPPED_PATH}
  * @param text its JSON
- * @param lazyFrom characters from which on the events of a block are parsed one by one
- * @throws PayloadError when the text isn't JSON, is nested too deep, or lacks a field that is needed
+ * @param lazyFrom minimum characters of a block whose events are parsed one by one
+ * @throws PayloadError when the text isn't JSON, is nested too deep, or lacks a required field
  */
 export function readPayload(path: string, text: string, lazyFrom = LAZY_FROM): NodePayload {
   if (path === SKIPPED_PATH) return { kind: 'other', journaled: true };
   const read = Object.hasOwn(paths, path) ? paths[path] : undefined;
   if (read === undefined && !mayBeEventPath(path)) throw new PayloadError(`No event is posted to ${path}`);
-  // To parse brackets alone takes a second for each megabyte, and forty times their memory; and what walks a value that is
-  // as deep as they make it ends with the stack.
+  // Nested brackets take a second per megabyte to parse, and forty times their memory; and a recursive walk of such a value
+  // overflows the stack.
   if (isTooDeep(text, MAX_FOREIGN_DEPTH)) {
     throw new PayloadError(`The body is nested deeper than ${MAX_FOREIGN_DEPTH} levels`);
   }

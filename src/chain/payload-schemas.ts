@@ -1,26 +1,26 @@
 /**
- * What a Stacks node posts to its event observers, as TypeBox schemas of the fields Stackside needs.
- * Fields that older nodes did not send yet are optional; a node may always send more.
+ * TypeBox schemas of the payloads that a Stacks node posts to its event observers, with the fields that Stackside needs.
+ * Fields that older nodes don't send are optional; additional fields are allowed.
  */
 import { type Static, type TSchema, Type } from '@sinclair/typebox';
 
-/** The largest integer that a row can hold. */
+/** The largest integer that SQLite can store. */
 export const MAX_STORED_INTEGER = 2n ** 63n - 1n;
 
 const Hash = Type.String({ pattern: '^(0x)?[0-9a-fA-F]{64}$' });
 const Hash20 = Type.String({ pattern: '^(0x)?[0-9a-fA-F]{40}$' });
 const Hex = Type.String({ pattern: '^(0x)?([0-9a-fA-F]{2})*$' });
-/** The description is what an error says was expected. */
+/** The description of a range, for error messages. */
 const range = (maximum: number | bigint) => ({ description: `an integer from 0 to ${maximum}` });
 const upTo = (maximum: number) => Type.Integer({ minimum: 0, maximum, ...range(maximum) });
 const Height = upTo(0xffff_ffff);
 /** A count or an index: a u64 in the node, in practice far below 2^53. */
 const Unsigned = upTo(Number.MAX_SAFE_INTEGER);
-/** Unix seconds, up to the year 9999: later ones have no date that could be shown. */
+/** Unix seconds, up to the year 9999: later times have no ISO date of four digits. */
 const Seconds = upTo(253_402_300_799);
 /**
- * A number the node may make larger than a double holds; then `parseJson` reads a bigint.
- * @param limit a power of two: the compiled check has it as a double, which holds those exactly
+ * A number that may exceed a double; then `parseJson` returns a bigint.
+ * @param limit a power of two, which the compiled check can represent exactly as a double
  */
 const bigBelow = (limit: bigint) =>
   Type.Union([Unsigned, Type.BigInt({ minimum: 0n, exclusiveMaximum: limit })], range(limit - 1n));
@@ -91,7 +91,7 @@ export const TransactionPayload = Type.Object({
 });
 export type TransactionPayload = Static<typeof TransactionPayload>;
 
-/** What every event has; its body has a schema of its own in {@link eventBodies}. */
+/** The common members of events; {@link eventBodies} has the schemas of the bodies. */
 export const EventPayload = Type.Object({
   txid: Hash,
   event_index: Unsigned,
@@ -106,7 +106,7 @@ const to = { recipient: Principal };
 const amount = { amount: Amount };
 const value = { raw_value: Hex };
 
-/** The body of each type of event; it is under the type's own name. */
+/** Schemas of events' bodies by type; the body is in the member with the type's name. */
 export const eventBodies = {
   contract_event: Type.Object({ contract_identifier: Principal, topic: Type.String(), raw_value: Hex }),
   stx_transfer_event: Type.Object({ ...from, ...to, ...amount, memo: Type.Optional(Hex) }),
@@ -137,7 +137,7 @@ const MinerRewardPayload = Type.Object({
   from_index_consensus_hash: Hash,
 });
 
-/** The addresses of the set, and what they are paid, come with the Bitcoin blocks that pay them. */
+/** The reward set without its addresses: these come with the Bitcoin blocks that pay them. */
 const RewardSetPayload = Type.Object({
   signers: nullable(
     Type.Array(
@@ -236,7 +236,7 @@ export const AttachmentsPayload = Type.Array(
 );
 export type AttachmentsPayload = Static<typeof AttachmentsPayload>;
 
-/** The names of the fields of a schema that hold numbers which a double may not, each with the most that it may be. */
+/** Names and maxima of a schema's numeric fields that may exceed a double. */
 function* largeNumbers(schema: TSchema, name = ''): Generator<[string, bigint]> {
   const {
     anyOf = [],
@@ -253,8 +253,7 @@ function* largeNumbers(schema: TSchema, name = ''): Generator<[string, bigint]> 
 }
 
 /**
- * The fields of all payloads that are JSON numbers which may not fit a double, each with the most that it may be. Who parses a
- * payload as most programs parse JSON rounds them.
+ * Names and maxima of all payloads' JSON numbers that may exceed a double. `JSON.parse` would round them.
  */
 export const LARGE_NUMBERS: ReadonlyMap<string, bigint> = new Map(
   [BlockPayload, MicroblocksPayload, BurnBlockPayload].flatMap((schema) => [...largeNumbers(schema)]),

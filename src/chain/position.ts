@@ -1,13 +1,13 @@
 /**
- * Where a transaction is in the chain, as one integer: block height, then place in the block. Greater is newer.
+ * The position of a transaction on the chain, as one integer: block height, then index in the block. Greater is newer.
  *
- * 20 bits for the place (a 2 MiB block holds at most some 12,000 transactions) leave 33 for the height inside the 53 of
- * a double, so positions are ordinary numbers in SQLite's rowid and in JavaScript.
+ *20 bits for the index (a 2 MiB block contains at most some 12,000 transactions) leave 33 of a double's 53 bits for the
+ * height, so positions are ordinary numbers in SQLite's rowid and in JavaScript.
  */
 export const PLACE_BITS = 20;
 const PLACES = 2 ** PLACE_BITS;
 
-/** The position of a transaction. @param place in the block, counted from 0 */
+/** The position of a transaction. @param place index in the block, from 0 */
 export const positionOf = (height: number, place: number): number => height * PLACES + place;
 
 /** The block height of a position. */

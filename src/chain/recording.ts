@@ -1,9 +1,9 @@
 /**
- * The rows of an event recording: what deployments export their raw events to and exchange. Four columns between tabs,
- * `id`, `receive_timestamp`, `event_path`, `payload`. Most are written with the escapes of PostgreSQL's COPY text format
- * (`copy`), some as the columns stand (`raw`), and a recording doesn't say which: `"C:\\new"` is a path in one and has a
- * line end in the other. So each payload with a backslash is read both ways. Where JSON or COPY's own rules leave only
- * one, the row shows how the whole recording is written; where they leave two, nothing is guessed.
+ * Rows of event recordings, in which deployments export and exchange their raw events. Four columns, separated by tabs: `id`,
+ * `receive_timestamp`, `event_path`, `payload`. Most recordings have the escapes of PostgreSQL's COPY text format (`copy`),
+ * some have none (`raw`), and a recording doesn't state its format: `"C:\\new"` is a path in one and has a line break in
+ * the other. So each payload with a backslash is parsed both ways. If JSON or COPY's rules allow only one, the row shows the
+ * format of the whole recording; if they allow both, nothing is guessed.
  */
 import { parsedJson } from '../base/json.ts';
 import { utcMicroseconds } from '../base/utc-time.ts';
@@ -17,11 +17,11 @@ export interface RecordedEvent {
   text: string;
 }
 
-/** How the columns of a recording are written: with COPY's escapes, or as they stand. */
+/** The formats of a recording: with COPY's escapes, or without escapes. */
 export const recordingFormats = ['copy', 'raw'] as const;
 export type RecordingFormat = (typeof recordingFormats)[number];
 
-/** How a recording is written, and which of its rows shows it, counted from 1. */
+/** The format of a recording, and the row that shows it, counted from 1. */
 export interface ShownFormat {
   format: RecordingFormat;
   row: number;
@@ -32,7 +32,7 @@ export class RowError extends Error {
   override readonly name = 'RowError';
 }
 
-/** A row that is an event in either format, and no row before it shows which is meant. */
+/** A row that is a valid event in both formats, and no row before it shows the format. */
 export class UndecidedFormatError extends Error {
   override readonly name = 'UndecidedFormatError';
   constructor(readonly row: number) {
@@ -92,8 +92,8 @@ function timestampOf(text: string): number {
 const isJson = (text: string): boolean => parsedJson(text) !== undefined;
 
 /**
- * A payload in COPY's format. Where it would be JSON as it stands too, its first bracket or quote has a backslash before
- * it, which COPY drops: so the row can be read in one way only.
+ * Writes a payload in COPY's format. If the result were valid JSON without COPY's rules too, its first bracket or quote gets a
+ * backslash, which COPY ignores, so that the row can be read in one way only.
  */
 function payloadColumn(text: string): string {
   const column = escaped(text);
@@ -104,7 +104,7 @@ function payloadColumn(text: string): string {
 export const recordingRow = ({ id, receivedAt, path, text }: RecordedEvent): string =>
   `${id}\t${timestampText(receivedAt)}\t${path}\t${payloadColumn(text)}`;
 
-/** The formats in which a payload can be read. COPY doubles every backslash of JSON, so a single one is none of its. */
+/** The formats in which a payload is valid. COPY doubles every backslash of JSON, so a single one excludes COPY. */
 function formatsOf(column: string): readonly RecordingFormat[] {
   const text = unescaped(column);
   const raw = isJson(column);
@@ -127,8 +127,8 @@ function columnStarts(line: string): [timestamp: number, path: number, payload: 
 }
 
 /**
- * What a line shows of the format of its recording; null where it can be read either way or not at all.
- * @throws RowError where it has no four columns
+ * The format that a line shows; null if it is valid in both formats or in none.
+ * @throws RowError if it doesn't have four columns
  */
 export function formatShownBy(line: string): RecordingFormat | null {
   if (!line.includes('\\') || line === END_MARK) return null;
@@ -145,11 +145,11 @@ export interface RecordingReader {
    * @throws RowError, UndecidedFormatError (which {@link RecordingReader.decide} ends), MixedFormatsError
    */
   read(line: string, row: number): RecordedEvent | null;
-  /** Sets the format that a later row shows; the line that could not be read may then be read again. */
+  /** Sets the format, which a later row shows; the line that could not be read may then be read again. */
   decide(shown: ShownFormat): void;
 }
 
-/** Reads the lines of a recording one after the other. @param given its format, where that is known from elsewhere */
+/** Makes a reader of a recording's lines. @param given the format; null if it is unknown */
 export function recordingReader(given: RecordingFormat | null = null): RecordingReader {
   let shown: ShownFormat | null = null;
 

@@ -1,6 +1,6 @@
 /**
- * What the stacking contracts print, as far as all of them are alike. For pox-2 to pox-4 the node makes the print,
- * `(ok {name, stacker, …, data: {…}})`; pox-5 prints a tuple with a `topic` itself. pox prints nothing of the kind.
+ * The common form of the stacking contracts' prints. For pox-2 to pox-4 the node makes the print,
+ * `(ok {name, stacker, …, data: {…}})`; pox-5 itself prints a tuple with a `topic`. pox has no such prints.
  */
 import type { BitcoinNetwork } from '../../codec/bitcoin-address.ts';
 import { type ClarityValue, decodeClarity } from '../../codec/clarity.ts';
@@ -17,19 +17,19 @@ export class UnreadablePrint extends Error {
   override readonly name = 'UnreadablePrint';
 }
 
-/** Reads a field. @throws UnreadablePrint where it is missing or of another kind */
+/** Reads a field. @throws UnreadablePrint if it is missing or has another type */
 export type Field<T> = (tuple: Tuple) => T;
 export type Fields = Readonly<Record<string, Field<unknown>>>;
 export type ValuesOf<F extends Fields> = { [Name in keyof F]: ReturnType<F[Name]> };
 
-/** Reads every declared field of a tuple. @throws UnreadablePrint where one is missing or of another kind */
+/** Reads every declared field of a tuple. @throws UnreadablePrint if one is missing or has another type */
 export function valuesOf<F extends Fields>(fields: F, tuple: Tuple): ValuesOf<F> {
   const values: Record<string, unknown> = {};
   for (const name in fields) values[name] = fields[name]?.(tuple);
   return values as ValuesOf<F>;
 }
 
-/** What a value is read as; undefined for one of another kind. */
+/** Converts a value; undefined if it has another type. */
 type Kind<T> = (value: ClarityValue) => T | undefined;
 
 const required =
@@ -43,7 +43,7 @@ const required =
     return read;
   };
 
-/** Declares a field that may be missing, `none`, or wrapped in a `some`; null where there is no value. */
+/** Declares a field that may be missing, `none`, or wrapped in a `some`; null if there is no value. */
 const optional =
   <T>(kind: Kind<T>) =>
   (name: string): Field<T | null> =>
@@ -80,13 +80,13 @@ export interface PoxPrint {
   /** The name of the operation, such as `stack-stx`; for pox-5, the topic. */
   name: string;
   stacker: string | null;
-  /** All of the print. */
+  /** All fields of the print. */
   fields: Tuple;
-  /** The fields that are specific to `name`, where the print has them in a tuple of their own; otherwise empty. */
+  /** The fields that are specific to `name`, if the print has them in a tuple of their own; otherwise empty. */
   data: Tuple;
 }
 
-/** The contracts of mainnet and of every other chain. */
+/** The contracts: of mainnet, and of all other chains. */
 const POX_CONTRACT = /^(SP000000000000000000002Q6VF78|ST000000000000000000002AMW42H)\.(pox(?:-[2-5])?)$/;
 
 /** The name of the stacking contract that printed an event, and its network; null for any other event. */
@@ -97,7 +97,7 @@ export function printingPox(event: ChainEvent): { contractName: string; network:
   return { contractName: match[2] ?? '', network: match[1]?.startsWith('SP') ? 'mainnet' : 'regtest' };
 }
 
-/** The print of an event; null for any other event, and for what has neither form. */
+/** The print of an event; null for other events, and for prints of another form. */
 export function poxPrint(event: ChainEvent): PoxPrint | null {
   const printing = printingPox(event);
   if (printing === null || event.kind !== 'contract_log') return null;

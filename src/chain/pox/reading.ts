@@ -1,6 +1,5 @@
 /**
- * Reads events of the stacking contracts by the tables of their topics, and the locks of STX that they make, from pox to
- * pox-5.
+ * Interprets events of the stacking contracts pox to pox-5 by the tables of their topics, and derives the STX locks.
  */
 import type { ChainEvent } from '../block.ts';
 import { poxPrint, printingPox, UnreadablePrint } from './print.ts';
@@ -64,13 +63,13 @@ const ERR_PREFIX = 8;
 const isRefusal = (event: ChainEvent): boolean => event.kind === 'contract_log' && event.value[0] === ERR_PREFIX;
 
 /**
- * A change of what a principal has locked. Each carries the whole state, not a difference: the last one decides.
- * `amount` (micro-STX) is null where a missed reward slot ends a lock early: the amount of the lock before stays.
+ * A change of a principal's lock. Each is the whole state, not a difference: the last one is valid. `amount` (micro-STX) is
+ * null if a missed reward slot ends a lock early: the amount of the lock before remains.
  */
 export interface StackingLock {
   principal: string;
   amount: string | null;
-  /** Bitcoin height at which the STX are free again. */
+  /** Bitcoin height at which the STX are unlocked. */
   unlockHeight: number;
   /** The version of the stacking contract: 1 for pox, 2 for pox-2, up to 5 for pox-5. */
   poxVersion: number;

@@ -1,6 +1,6 @@
 /**
- * How the prints of pox-2 to pox-4 are declared and read, and which each of them has. Amounts are micro-STX, heights
- * Bitcoin's.
+ * The prints of pox-2 to pox-4: how they are declared and parsed, and the list of each contract. Amounts are micro-STX,
+ * heights Bitcoin's.
  */
 import { type BitcoinNetwork, type PoxAddress, poxAddressOf } from '../../codec/bitcoin-address.ts';
 import {
@@ -25,17 +25,17 @@ interface StackingState {
   unlockHeight: bigint;
 }
 
-/** What a print changes beside the list of prints. */
+/** A change by a print, besides the list of prints. */
 export type StackingChange =
-  /** A pool may lock the stacker's STX until a Bitcoin height, or without end. */
+  /** A pool may lock the stacker's STX until a Bitcoin height; null: without end. */
   | { kind: 'delegation'; pool: string; unlockHeight: bigint | null }
   | { kind: 'revocation'; pool: string }
-  /** The stacker's STX count from a reward cycle to before another: alone with a signer's key, or through a pool. */
+  /** The stacker's STX count from `firstCycle` until before `endCycle`: solo with a signer's key, or through a pool. */
   | { kind: 'solo_term'; firstCycle: number; endCycle: number; signerKey: Uint8Array | null }
   | { kind: 'pooled_term'; firstCycle: number; endCycle: number; pool: string }
-  /** The stacker, a pool, commits what it locked to a signer's key. */
+  /** The stacker, a pool, commits its locked STX to a signer's key. */
   | { kind: 'commitment'; firstCycle: number; endCycle: number; signerKey: Uint8Array | null }
-  /** What the stacker has locked ends at the height of its state. */
+  /** The stacker's lock ends at the unlock height of its state. */
   | { kind: 'early_unlock' };
 
 export interface StackingPrint {
@@ -55,7 +55,7 @@ export interface StackingPrint {
 /** One print of a contract, by its name. */
 export interface StackingTopic {
   name: string;
-  /** Reads a print; null where it reports that nothing happened. @throws UnreadablePrint */
+  /** Parses a print; null if it reports that nothing happened. @throws UnreadablePrint */
   read(print: PoxPrint, poxVersion: number): StackingPrint | null;
 }
 
@@ -66,7 +66,7 @@ interface Declaration<F extends Fields> {
   /** The part of the stacker's state that the operation changes. */
   after?: (state: StackingState, data: ValuesOf<F>) => Partial<StackingState>;
   changes?: (data: ValuesOf<F>) => StackingChange[];
-  /** Whether a field without a value is left out of what is served. */
+  /** A field that is omitted from the API if it has no value. */
   omits?: keyof F;
 }
 
@@ -116,10 +116,10 @@ export const heightOfUint = (height: bigint): number => Math.min(Number(height),
 /** Subtracts, with 0 as the minimum: the balance that the node prints may be less than what it locks. */
 const less = (amount: bigint, by: bigint): bigint => (by > amount ? 0n : amount - by);
 
-/** Longest term in cycles that is believed; pox-4 locks for at most 12. A longer term changes nothing. */
+/** Maximum plausible term in cycles; pox-4 locks for at most 12. A print with a longer term changes nothing. */
 const LONGEST_TERM = 100;
 
-/** The change of a term; none where the print names no cycles, as in pox-2 and pox-3. */
+/** The change of a term; empty if the print has no cycles, as in pox-2 and pox-3. */
 function term<T extends object>(
   firstCycle: number | null,
   endCycle: number | null,
@@ -130,7 +130,7 @@ function term<T extends object>(
   return [{ firstCycle, endCycle, ...rest }];
 }
 
-/** pox-4 says them; the first cycle is that after the next where the print is of a prepare phase. */
+/** Fields of pox-4. For a print in a prepare phase, the first cycle is the one after the next. */
 const cycles = { end_cycle_id: optionalCount('end-cycle-id'), start_cycle_id: optionalCount('start-cycle-id') };
 const signerKey = { signer_key: optionalBuffer('signer-key') };
 const delegator = { delegator: principal('delegator') };
@@ -294,7 +294,7 @@ const common: readonly StackingTopic[] = [
   stackAggregationIncrease,
 ];
 
-/** What the node prints of each contract, by the contract's name. The stackers of pox-4 name a signer's key. */
+/** The prints by contract name. Stackers of pox-4 name a signer's key. */
 export const stackingTopics: Readonly<Record<string, readonly StackingTopic[]>> = {
   'pox-2': [handleUnlock, ...common],
   'pox-3': [handleUnlock, ...common],

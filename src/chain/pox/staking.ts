@@ -1,5 +1,5 @@
 /**
- * How the prints of pox-5 are declared and read, which there are, and what they change. STX are in micro-STX, BTC and sBTC in
+ * The prints of pox-5: how they are declared and parsed, their list, and their changes. STX are in micro-STX, BTC and sBTC in
  * sats.
  */
 import {
@@ -18,15 +18,14 @@ import {
   valuesOf,
 } from './print.ts';
 
-/** A Bitcoin output that a time lock is proven by; the id as Bitcoin shows it. */
+/** A Bitcoin output that proves a time lock; the id in Bitcoin's display order. */
 export interface BitcoinOutput {
   txId: Uint8Array;
   index: number;
 }
 
 /**
- * A change that a print causes. Cycles are reward cycles, heights are Bitcoin's; a lock that ends at a height is free
- * from it on.
+ * A change by a print. Cycles are reward cycles, heights are Bitcoin's; STX are unlocked from the unlock height on.
  */
 export type StakingChange =
   | {
@@ -43,7 +42,7 @@ export type StakingChange =
       unlockCycle: number;
       unlockHeight: number;
     }
-  /** How many sats a staker may put into a bond. */
+  /** Maximum sats that a staker may register for a bond. */
   | { kind: 'allowance'; bond: number; staker: string; sats: bigint }
   | {
       kind: 'registration';
@@ -55,10 +54,10 @@ export type StakingChange =
       firstCycle: number;
       unlockCycle: number;
       unlockHeight: number;
-      /** The outputs of a lock on Bitcoin; null where sBTC was deposited. */
+      /** The outputs of a lock on Bitcoin; null if sBTC was deposited. */
       outputs: readonly BitcoinOutput[] | null;
     }
-  /** Another signer, from a cycle on. */
+  /** A new signer from a cycle on. */
   | {
       kind: 'registration_update';
       bond: number;
@@ -68,7 +67,7 @@ export type StakingChange =
       sats: bigint;
       firstCycle: number;
     }
-  /** The Bitcoin of a position is released before the bond's end; its STX stay locked. */
+  /** The BTC of a position are released before the bond's end; its STX stay locked. */
   | { kind: 'early_exit'; bond: number; staker: string }
   /** A withdrawal of sBTC; `sats` is what remains. */
   | { kind: 'withdrawal'; bond: number; staker: string; sats: bigint }
@@ -82,7 +81,7 @@ export type StakingChange =
       unlockCycle: number;
       unlockHeight: number;
     }
-  /** What the stake is from `fromCycle` on; where a stake ends, that is its `unlockCycle`. */
+  /** The stake from `fromCycle` on; for a stake that ends, `fromCycle` is its `unlockCycle`. */
   | {
       kind: 'stake_update';
       staker: string;
@@ -101,13 +100,13 @@ export type StakingChange =
       authId: bigint | null;
     }
   /**
-   * Sats for the sats of a bond: `rate` is for one, times 10^18. The cycle is that of the calculation it is a part of, and
-   * null where there is none.
+   * Distributes sats to a bond: `rate` is sats per sat of the bond, times 10^18. `cycle` is that of the reward calculation that
+   * it is part of; null if there is none.
    */
   | { kind: 'bond_distribution'; bond: number; rate: bigint; cycle: number | null }
-  /** Sats for the stakes of a cycle: `rate` is for a micro-STX, times 10^18; `staked` the micro-STX that get any. */
+  /** Distributes sats to the stakes of a cycle: `rate` is sats per micro-STX, times 10^18; `staked` the micro-STX that get any. */
   | { kind: 'reward_calculation'; cycle: number; rate: bigint; staked: bigint }
-  /** Sats that a staker took, of a bond or, where that is null, of its stake. */
+  /** Sats that a staker claimed, from a bond or, if `bond` is null, from its stake. */
   | { kind: 'reward_claim'; staker: string; bond: number | null; sats: bigint };
 
 /** The change of a kind. */
@@ -116,7 +115,7 @@ export type StakingChangeOf<Kind extends StakingChange['kind']> = Extract<Stakin
 /** One topic of a contract. */
 export interface StakingTopic {
   name: string;
-  /** Reads a print's fields. @throws UnreadablePrint where they are not those of the topic */
+  /** Parses a print's fields. @throws UnreadablePrint if they are not those of the topic */
   read(fields: Tuple): StakingChange[];
 }
 
@@ -137,7 +136,7 @@ const unlock = { unlockCycle: count('unlock-cycle'), unlockHeight: count('unlock
 
 const output = { txId: buffer('txid'), index: count('output-index') };
 
-/** Outputs of a lock on Bitcoin, `l1`; null where sBTC was handed in, `l2`. */
+/** Outputs of a lock on Bitcoin (`l1`); null if sBTC was deposited (`l2`). */
 const lockup: Field<BitcoinOutput[] | null> = (fields) => {
   const btcLockup = tuple('btc-lockup')(fields);
   const type = btcLockup.get('type');
@@ -154,8 +153,7 @@ const lockup: Field<BitcoinOutput[] | null> = (fields) => {
 };
 
 /**
- * What pox-5 prints, by topic. Names of amounts end in the unit: `ustx` is micro-STX. Locks are reported by the node's
- * own lock events.
+ * The prints of pox-5 by topic. Names of amounts end in the unit: `ustx` is micro-STX. Locks come from the node's lock events.
  */
 export const stakingTopics: readonly StakingTopic[] = [
   stakingTopic(
@@ -189,7 +187,7 @@ export const stakingTopics: readonly StakingTopic[] = [
     { kind: 'withdrawal', ...withdrawn },
   ]),
   stakingTopic('stake', { staker, signer, stx, firstCycle, ...unlock }, (staked) => [{ kind: 'stake', ...staked }]),
-  // It counts from the next cycle on, from which `num-cycles` are left.
+  // It takes effect in the next cycle; `num-cycles` are left from there.
   stakingTopic('stake-update', { staker, signer, stx, cyclesLeft: count('num-cycles'), ...unlock }, (updated) => {
     const { cyclesLeft, ...stake } = updated;
     return [{ kind: 'stake_update', ...stake, fromCycle: stake.unlockCycle - cyclesLeft }];
@@ -219,12 +217,12 @@ export const stakingTopics: readonly StakingTopic[] = [
     { staker, bond: optionalCount('bond-index'), sats: uint('rewards-claimed') },
     (claimed) => [{ kind: 'reward_claim', ...claimed }],
   ),
-  // What a signer's contract takes to hand it on; each staker's share is claimed from there.
+  // A signer's contract claims the rewards of its stakers, who claim their shares from it.
   stakingTopic('claim-rewards', {}),
   stakingTopic('set-bond-admin', {}),
   stakingTopic('set-pause-admin', {}),
   stakingTopic('pause-rewards', {}),
-  // Of earlier releases of the contract.
+  // From earlier releases of the contract.
   stakingTopic('allow-contract-caller', {}),
   stakingTopic('disallow-contract-caller', {}),
 ];
