@@ -29,16 +29,16 @@ type ServerEvent =
   /** `nearest` is the variable that may have been meant. */
   | { event: 'variable_unknown'; variable: string; nearest: string | null }
   | { event: 'stopping'; signal: string }
-  /** A rebuild beside the server begins, since an upgrade added what only a rebuild fills. */
+  /** A rebuild begins beside the server, since an upgrade added columns that only a rebuild can fill. */
   | { event: 'rebuild_begun' }
   | { event: 'rebuild_failed'; reason: string }
-  /** The server stops and starts anew, to put a new index in the place of the present one. */
+  /** The server restarts, to replace the index by a new one. */
   | { event: 'new_index_ready' }
-  /** The disk kept the server from starting anew, which it tries again. */
+  /** The server could not restart because of the disk, and tries again. */
   | { event: 'start_failed'; cause: unknown }
-  /** Of the log, the ready line and the terminal's page. */
+  /** Dropped lines of the log, the ready line and the terminal's page. */
   | { event: 'log_lines_dropped'; lines: number }
-  /** What only the operator can mend ended this host of a cluster. */
+  /** This host of a cluster ended by an error that only the operator can resolve. */
   | { event: 'host_ended'; problem: string; remedy: string }
   | { event: 'crashed'; cause: unknown };
 
@@ -157,7 +157,7 @@ export const isLogged = (event: LogEvent['event'], least: Level): boolean =>
   levels.indexOf(levelOf[event]) >= levels.indexOf(least);
 
 /**
- * Creates the log of the process, which never throws: what can't be written is dropped.
+ * Creates the log of the process, which never throws: lines that can't be written are dropped.
  * @param level the minimum level to write
  */
 export function createLog(level: Level, output: LossyOutput = lossyOutputs.stderr): Log {
@@ -172,7 +172,7 @@ export function createLog(level: Level, output: LossyOutput = lossyOutputs.stder
   return ({ event, ...fields }) => logger[levelOf[event]](fields, event);
 }
 
-/** Says in a log how many lines were dropped, with the first line that can be written again. */
+/** Logs the number of dropped lines before the first line that can be written again. */
 export function reportingDropped(log: Log, outputs: LossyOutputs): Log {
   let reported = 0;
   return (event) => {
@@ -181,7 +181,7 @@ export function reportingDropped(log: Log, outputs: LossyOutputs): Log {
     if (lines === 0 || !outputs.stderr.works) return;
     const before = droppedBy(outputs);
     log({ event: 'log_lines_dropped', lines });
-    // A line that was written in part is completed later, and not said again.
+    // A partly written line is completed later, and not repeated.
     if (droppedBy(outputs) === before) reported += lines;
   };
 }

@@ -1,5 +1,5 @@
 #!/usr/bin/env bun
-/** Runs a command; {@link createProgram} lists them. How a command ends is {@link EXIT}; 0 is done. */
+/** Runs a command; {@link createProgram} lists them. {@link EXIT} has the exit codes. */
 import { CommanderError } from 'commander';
 import { EXIT, OperatorError } from './base/errors.ts';
 import { guardOutput, printError } from './commands/cli/output.ts';

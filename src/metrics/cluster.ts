@@ -3,7 +3,7 @@ import { Histogram, type Registry } from 'prom-client';
 import type { ClusterMetrics, ClusterState, LeaseStatus, VerificationState } from '../cluster/events.ts';
 import { collectedCounter, collectedGauge } from './collected.ts';
 
-/** Registers the metrics of the log that this host shares. @param name the host's @param state reads where it stands */
+/** Registers the metrics of the shared log. @param name of this host @param state reads the host's state */
 export function clusterMetrics(registry: Registry, name: string, state: () => ClusterState): ClusterMetrics {
   const gauge = (metric: string, help: string, read: (of: ClusterState) => number) =>
     collectedGauge(registry, { name: metric, help, read: () => read(state()) });
@@ -46,7 +46,7 @@ export function clusterMetrics(registry: Registry, name: string, state: () => Cl
   return { appended: (seconds) => append.observe(seconds) };
 }
 
-/** Registers the metrics of the lease to deliver chainhooks. @param status reads what this host knows of it */
+/** Registers the metrics of the lease to deliver chainhooks. @param status reads the lease's status */
 export function leaseMetrics(registry: Registry, status: () => LeaseStatus): void {
   collectedGauge(registry, {
     name: 'stackside_delivery_lease_held',
@@ -74,7 +74,7 @@ export function leaseMetrics(registry: Registry, status: () => LeaseStatus): voi
   });
 }
 
-/** Registers the metrics of what is verified of the log. @param state reads what this host found out */
+/** Registers the metrics of the log's verification. @param state reads its results */
 export function verificationMetrics(registry: Registry, state: () => VerificationState): void {
   collectedGauge(registry, {
     name: 'stackside_log_verified_entry',

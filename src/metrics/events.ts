@@ -5,10 +5,10 @@ import type { EventMetrics, EventOutcome } from '../node/event-intake.ts';
 import type { SnpSubscriber } from '../node/snp/subscriber.ts';
 import { collectedCounter, collectedGauge } from './collected.ts';
 
-/** What is counted of the events of one path. */
+/** Counts of the events of one path. */
 interface PathSeries {
   event: string;
-  /** Events by outcome; an outcome that never came is missing. */
+  /** Events by outcome; outcomes that never occurred are missing. */
   outcomes: Map<EventOutcome, number>;
   times: Histogram.Internal<'event'>;
   /** Time of the last event, in Unix milliseconds. */
@@ -16,9 +16,9 @@ interface PathSeries {
 }
 
 /**
- * Registers the metrics of events. Each path that nodes post events to has series of its own, which are found once: the
- * library finds a series anew by its labels whenever it counts, which costs more than counting. Other paths are not counted.
- * @param waiting reads the number of events that were posted and are not answered yet
+ * Registers the metrics of events. Each path that nodes post to has its own series, which are looked up once: the library looks
+ * up a series by its labels at each count, which costs more than counting. Other paths are not counted.
+ * @param waiting reads the number of posted events that are not answered yet
  */
 export function eventMetrics(registry: Registry, waiting: () => number): EventMetrics {
   const times = new Histogram({

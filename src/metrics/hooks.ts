@@ -69,7 +69,7 @@ export function hookMetrics(
 const EVALUATION_SECONDS = [0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5];
 const DELIVERY_SECONDS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 20, 60, 300];
 
-/** Registers the histograms of chainhooks. @returns what observes a time, in milliseconds */
+/** Registers the histograms of chainhooks. @returns functions that observe a time, in milliseconds */
 export function hookTimers(registry: Registry): HookTimers {
   const registers = [registry];
   const evaluation = new Histogram({

@@ -1,10 +1,10 @@
-/** What a server did in each ten seconds of the last hour, in memory. */
+/** Activity of a server in each ten seconds of the last hour, in memory. */
 import type { Clock } from '../base/clock.ts';
 import type { HookCounters, HookTimers } from '../hooks/counters.ts';
 import type { RequestMetrics } from '../http/route.ts';
 import type { EventMetrics } from '../node/event-intake.ts';
 
-/** One interval. The times are null where nothing was timed. */
+/** One interval. Times are null if nothing was timed. */
 interface Sample {
   /** The end of the interval in Unix seconds. */
   time: number;
@@ -20,7 +20,7 @@ interface Sample {
   cpuShare: number;
 }
 
-/** What a sample is read from. */
+/** The sources of a sample. */
 interface SampledProcess {
   clock: Clock;
   requests: RequestCounts;
@@ -38,10 +38,10 @@ const processResources = () => {
 
 const mean = (sum: number, count: number): number | null => (count === 0 ? null : sum / count);
 
-/** Deliveries of the interval that is under way. */
+/** Deliveries of the current interval. */
 const noAttempts = () => ({ count: 0, milliseconds: 0, slowest: 0 });
 
-/** Samples what a process does, and keeps the samples of an hour. */
+/** Samples the activity of a process, and stores the samples of an hour. */
 export class LastHour {
   readonly intervalSeconds = INTERVAL_SECONDS;
   readonly #process: Required<SampledProcess>;
@@ -56,12 +56,12 @@ export class LastHour {
     this.#before = this.#totals();
   }
 
-  /** Samples from now on. @returns a function that ends it */
+  /** Starts to sample. @returns a function that stops it */
   start(): () => void {
     return this.#process.clock.every(INTERVAL_SECONDS * 1_000, () => this.sample());
   }
 
-  /** Metrics that count events here as well. */
+  /** Wraps metrics so that events are also counted here. */
   aroundEvents(metrics: EventMetrics): EventMetrics {
     return {
       answered: (...answered) => {
@@ -71,7 +71,7 @@ export class LastHour {
     };
   }
 
-  /** Timers that time attempts here as well. */
+  /** Wraps timers so that attempts are also timed here. */
   aroundTimers(timers: HookTimers): HookTimers {
     return {
       evaluated: timers.evaluated,
@@ -84,7 +84,7 @@ export class LastHour {
     };
   }
 
-  /** Takes the outcomes of deliveries from these counters. */
+  /** Sets the counters of deliveries' outcomes to read. */
   follow(hooks: () => Pick<HookCounters, 'delivered' | 'failed'>): void {
     this.#hooks = hooks;
     this.#before = { ...this.#before, ...hooks() };
@@ -96,7 +96,7 @@ export class LastHour {
     return { at: this.#process.clock.monotonic(), cpuMicroseconds, delivered, failed };
   }
 
-  /** Ends the interval that is under way. */
+  /** Ends the current interval. */
   sample(): void {
     const { clock, requests, resources } = this.#process;
     const [before, totals] = [this.#before, this.#totals()];
@@ -126,28 +126,28 @@ export class LastHour {
   }
 }
 
-/** Places of the counts. */
+/** Indexes of the counts. */
 const REQUESTS = 0;
 const MILLISECONDS = 1;
-/** What the requests took beyond whole milliseconds: in microseconds alone, the sum of long requests would overflow. */
+/** Microseconds beyond whole milliseconds: in microseconds alone, the sum of long requests would overflow. */
 const MICROSECONDS = 2;
 const COUNTS = 3;
 
-/** Counts requests, and the time that they took, until the counts are taken. */
+/** Counts requests and their time since the last reading. */
 export class RequestCounts {
   readonly #counts: Uint32Array<SharedArrayBuffer>;
 
-  /** @param memory of another thread's counts; else memory of its own */
+  /** @param memory shared memory of another thread's counts (default: new memory) */
   constructor(memory = new SharedArrayBuffer(COUNTS * Uint32Array.BYTES_PER_ELEMENT)) {
     this.#counts = new Uint32Array(memory);
   }
 
-  /** What another thread makes its counts of. */
+  /** The shared memory, for another thread's counts. */
   get memory(): SharedArrayBuffer {
     return this.#counts.buffer;
   }
 
-  /** Metrics that count requests here as well. */
+  /** Wraps metrics so that requests are also counted here. */
   around(metrics: RequestMetrics): RequestMetrics {
     return {
       route: (method, pattern) => {
@@ -163,7 +163,7 @@ export class RequestCounts {
     };
   }
 
-  /** The requests since the last call, and the time that they took together. */
+  /** The number of requests since the last call, and the sum of their times. */
   take(): { requests: number; milliseconds: number } {
     return {
       requests: Atomics.exchange(this.#counts, REQUESTS, 0),

@@ -37,7 +37,7 @@ function connectionMetrics(registry: Registry, prefix: Protocol): ConnectionMetr
     registers,
   });
   /**
-   * Messages by topic since the last collection. A plain map is cheaper than a counter: a message may go to thousands.
+   * Messages by topic since the last collection. A plain map is cheaper than a counter: a message may go to thousands of clients.
    */
   const unasked = new Map<TopicKind, number>();
   new Counter({

@@ -17,7 +17,7 @@ export function requestMetrics(registry: Registry): RequestMetrics {
   });
   return {
     route(method, pattern) {
-      // Each status has its series, since finding one by three labels costs more than counting.
+      // Series are cached by status, since a look-up by three labels costs more than counting.
       const series: Histogram.Internal<string>[] = [];
       return (status, milliseconds) => {
         series[status] ??= durations.labels(method, pattern, String(status));
@@ -27,7 +27,7 @@ export function requestMetrics(registry: Registry): RequestMetrics {
   };
 }
 
-/** @returns a function that counts an event and passes it on to the log */
+/** Registers the counter of snapshots' events. @returns a function that counts an event and passes it to the log */
 export function snapshotLog(registry: Registry, log: (event: SnapshotEvent) => void): (event: SnapshotEvent) => void {
   const cutOff = new Counter({
     name: 'stackside_snapshots_cut_off_total',

@@ -115,7 +115,7 @@ export function processMetrics(registry: Registry): void {
   });
 }
 
-/** Registers the metric of what couldn't be written. */
+/** Registers the metric of dropped output. */
 export function outputMetrics(registry: Registry, outputs: LossyOutputs): void {
   collectedCounter(registry, {
     name: 'stackside_log_lines_dropped_total',

@@ -1,4 +1,4 @@
-/** All settings, each declared once, and their values in a run of a command. */
+/** All settings, and their values in a run of a command. */
 import { type Static, Type } from '@sinclair/typebox';
 import { levels } from '../log.ts';
 import { apiSettings, realtimeSettings } from './api.ts';
@@ -80,7 +80,7 @@ export interface Reading<C extends CommandName> {
 export const settingsOfCommand = (command: CommandName): [name: SettingName, declared: Grouped][] =>
   (Object.entries(settings) as [SettingName, Grouped][]).filter(([, { commands }]) => commands.includes(command));
 
-/** The chain of a network's name, where one was given. @throws OperatorError where a chain id says another */
+/** Sets the chain id by the network's name, if one was given. @throws OperatorError if they contradict each other */
 function withNetwork(found: Map<SettingName, Found>): void {
   const [network, chainId] = [found.get('network'), found.get('chainId')];
   const name = network?.value as Settings['network'] | undefined;
@@ -90,8 +90,8 @@ function withNetwork(found: Map<SettingName, Found>): void {
 }
 
 /**
- * The settings of a command: a flag beats a variable, a variable beats the default.
- * @param given what the command line said, by setting name
+ * The settings of a command: a flag overrides a variable, a variable overrides the default.
+ * @param given values of flags, by setting name
  * @throws OperatorError naming the flag or variable, its value, and what is accepted
  */
 export function readSettingsOf<C extends CommandName>(

@@ -8,7 +8,7 @@ import { isWithin } from '../codec/clarity-fields.ts';
 import type { ValueIndexChoice } from '../store/model/contract.ts';
 import { group, integer, servers, setting, textOrNone, yesOrNo } from './setting.ts';
 
-/** The reference API's words for modes, and ours. */
+/** The reference API's names of modes, and Stackside's. */
 const modeWords: Readonly<Record<string, string>> = { default: 'full', readonly: 'read', writeonly: 'write' };
 
 const CUSTOM_CHAIN_ID = '(?:testnet=0x[0-9a-fA-F]{1,8}|mainnet=0x0{0,7}1)';
@@ -136,7 +136,7 @@ export const sendManyIn = (settings: {
   testnet: settings.sendManyTestnet,
 });
 
-/** The chain id that a network's name stands for. */
+/** The chain id of a network's name. */
 export const networkChainId = (network: 'mainnet' | 'testnet'): number =>
   network === 'mainnet' ? MAINNET_CHAIN_ID : TESTNET_CHAIN_ID;
 
@@ -146,7 +146,7 @@ export function requireSameChain(network: 'mainnet' | 'testnet' | null, chainId:
   throw new OperatorError('--network and --chain-id name different chains.', 'Give only one of them.');
 }
 
-/** What is asked for in a text such as `SP….name:field`. Names in contracts hold no colon. */
+/** Parses a text such as `SP….name:field`; null if it is invalid. Names in contracts contain no colon. */
 function choiceOf(text: string): { contract: string; scope: string } | null {
   const [name = '', scope = '', ...rest] = text.split(':');
   const contract = canonicalPrincipal(name);
@@ -189,7 +189,7 @@ export const valueIndexSettings = group('Logs and calls by decoded values', {
   }),
 });
 
-/** The indexes of decoded values that the settings ask for; what another one holds is left out. */
+/** The indexes of decoded values that the settings ask for, without those that another one covers. */
 export function valueIndexesIn(settings: { logIndex: string; callIndex: string }): ValueIndexChoice[] {
   const asked = (subject: ValueIndexChoice['subject'], text: string): ValueIndexChoice[] => {
     const choices = wordsOf(text)

@@ -1,4 +1,4 @@
-/** Settings in words: for `--help`, docs/settings.md, `stackside settings` and the log. */
+/** Texts of settings, for `--help`, docs/settings.md, `stackside settings` and the log. */
 import { type Settings, settings, settingsOfCommand } from './config.ts';
 import { type CommandName, defaultOf, type Setting, withoutCredentials } from './setting.ts';
 
@@ -7,20 +7,20 @@ export const printedName = (name: string): string => name.replace(/[A-Z]/g, (let
 
 const isNothing = (value: unknown): boolean => value === null || value === '';
 
-/** A value as it may be printed: its text, with `<set>` in place of a secret; null where there is none. */
+/** Printable text of a value, `<set>` for a secret; null if there is no value. */
 export function printedValue({ secret, show }: Setting, value: unknown): string | null {
   if (isNothing(value)) return null;
   if (secret === true) return '<set>';
   return withoutCredentials(show === undefined ? String(value) : show(value));
 }
 
-/** A value as JSON may have it: numbers and booleans stay what they are, unless another form is printed. */
+/** A value for JSON: numbers and booleans are unchanged unless the setting declares a text. */
 export function jsonValue(declared: Setting, value: unknown): unknown {
   const isPlain = typeof value === 'number' || typeof value === 'boolean';
   return isPlain && declared.show === undefined && declared.secret !== true ? value : printedValue(declared, value);
 }
 
-/** The default of a setting for a command, in words; null where it has none. */
+/** Text of a setting's default for a command; null if it has none. */
 export function absentText(declared: Setting, command: CommandName): string | null {
   const { absent, except } = declared;
   return except?.[command]?.absent ?? printedValue(declared, defaultOf(declared, command)) ?? absent ?? null;
@@ -35,7 +35,7 @@ export const variableNames = ({ variables, hostAndPort = [] }: Setting): string[
   ...hostAndPort.map(([host, port]) => `${host} with ${port}`),
 ];
 
-/** The settings of a server that are not at their defaults, as they may be logged. */
+/** The settings of a server that differ from their defaults, for the log. */
 export function changedSettings(used: Settings): Record<string, unknown> {
   const changed = settingsOfCommand('serve').filter(([name, declared]) => {
     return (used as Record<string, unknown>)[name] !== defaultOf(declared, 'serve');

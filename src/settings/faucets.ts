@@ -1,4 +1,4 @@
-/** Settings of the faucets of test networks. None has a flag: some are secrets, and the others belong with those. */
+/** Settings of the faucets of test networks. They have no flags: some are secrets, and the others belong to them. */
 import { Type } from '@sinclair/typebox';
 import { group, integer, PRIVATE_KEY, setting, textOrNone, urlOrNone, withoutSlash, yesOrNo } from './setting.ts';
 

@@ -47,7 +47,7 @@ export const eventSettings = group('Events from the node', {
   }),
 });
 
-/** The publisher's own variable of the URL, which its clients share: it counts where streaming is switched on. */
+/** The publisher's own variable of the URL, which its clients share. It is used only if streaming is on. */
 const SHARED_URL = 'SNP_REDIS_URL';
 
 const REDIS_URL = '^rediss?://([^/?#\\s]*@)?[^/?#@\\s]+(/\\d*)?$';
@@ -93,7 +93,7 @@ export const snpSettings = group('Events from stacks-node-publisher', {
   }),
 });
 
-/** Switches `snp` off where `snpStreaming` says so, or where its URL is the shared one and nothing switches it on. */
+/** Switches `snp` off if `snpStreaming` is false, or if its URL is the shared one and `snpStreaming` isn't given. */
 export function withSnp(found: Map<string, Found>): void {
   const [url, streaming] = [found.get('snp'), found.get('snpStreaming')];
   if (url === undefined || streaming === undefined) return;
@@ -101,7 +101,7 @@ export function withSnp(found: Map<string, Found>): void {
   if (isOn === false) found.set('snp', { value: null, source: streaming.source });
 }
 
-/** Checks that streaming has a URL where it is switched on. @throws OperatorError */
+/** Checks that streaming has a URL if it is on. @throws OperatorError */
 export function requireSnpUrl({ snp, snpStreaming }: { snp: string | null; snpStreaming: boolean | null }): void {
   if (snp !== null || snpStreaming !== true) return;
   throw new OperatorError(

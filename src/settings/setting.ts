@@ -1,6 +1,5 @@
 /**
- * The declaration of a setting, which holds everything that is known of it, and how its value is found: a flag beats a
- * variable, a variable beats the default.
+ * The declaration of a setting, and how its value is found: a flag overrides a variable, a variable overrides the default.
  */
 import { type Static, type TSchema, Type } from '@sinclair/typebox';
 import { Value } from '@sinclair/typebox/value';
@@ -33,23 +32,22 @@ interface Exception<Value> {
 
 export interface Setting<T extends TSchema = TSchema, C extends CommandName = CommandName> {
   commands: readonly C[];
-  /** Null where only variables set it: other users of a machine see the flags of a program, and so its secrets. */
+  /** Null if only variables set it: other users of the machine can see a program's flags, and so secrets in them. */
   flag: string | null;
   /**
-   * Variables that are read where the flag isn't given. The first one that is set counts; the first in the list is
-   * Stackside's own.
+   * Variables that are read if the flag isn't given. The first one that is set is used; the first in the list is Stackside's
+   * own.
    */
   variables: readonly [`STACKSIDE_${string}`, ...string[]];
-  /** Pairs of variables that together give a URL, read where none of the above is set. */
+  /** Pairs of variables that together make a URL, read if none of the above is set. */
   hostAndPort?: readonly (readonly [host: string, port: string])[];
   /** The schema of a value, with the default. */
   type: T;
   /**
-   * Parses a text, where the text isn't the value itself. What it returns for an invalid text must fail the type's
-   * check.
+   * Parses a text, if the text isn't the value itself. For an invalid text, it must return a value that fails the type's check.
    */
   read?: (text: string) => unknown;
-  /** The text of a value, where it isn't the value itself. */
+  /** The text of a value, if it isn't the value itself. */
   show?: (value: Static<T>) => string;
   /** The meaning of a missing value, in words. */
   absent?: string;
@@ -68,7 +66,7 @@ export interface Setting<T extends TSchema = TSchema, C extends CommandName = Co
 /** A setting with the heading that it is under. */
 export type Grouped<S = Setting> = S & { readonly group: string };
 
-/** Declares a setting: keeps the types of its value and its commands. */
+/** Declares a setting, with the types of its value and commands. */
 export const setting = <T extends TSchema, C extends CommandName>(declared: Setting<T, C>): Setting<T, C> => declared;
 
 /** Puts settings under a heading of `--help` and of docs/settings.md. */
@@ -88,7 +86,7 @@ export const servers = ['serve', 'demo'] as const;
 
 const URL_PATTERN = '^https?://[^/?#\\s]+(/[^?#\\s]*)?$';
 
-/** A TCP port; 0 stands for a free one. */
+/** A TCP port; 0 means any free port. */
 export const port = (defaultPort: number) => Type.Integer({ minimum: 0, maximum: 65_535, default: defaultPort });
 /** The address of an HTTP server. */
 export const url = (defaultUrl: string) => Type.String({ pattern: URL_PATTERN, default: defaultUrl });
@@ -115,7 +113,7 @@ const CREDENTIALS = /^(\w+:\/\/)([^:@/?#]*:)?.*@/;
 export const withoutCredentials = (text: string): string =>
   text.replace(CREDENTIALS, (_, scheme: string, user = '') => `${scheme}${user}***@`);
 
-/** Hex of 32 bytes, with or without the mark of a compressed public key. */
+/** Hex of 32 bytes, with or without the suffix for a compressed public key. */
 export const PRIVATE_KEY = '[0-9a-fA-F]{64}(01)?';
 
 /** The source of a value; null for the default. */
@@ -143,14 +141,14 @@ function checked({ type, read, accepts, secret }: Setting<TSchema>, text: unknow
   return { value, source };
 }
 
-/** The URL that two variables give together; one of them may be empty. A scheme may be in front of the host. */
+/** Makes a URL from two variables; one of them may be empty. The host may have a scheme. */
 function urlOf(host: string, portText: string, fallback: string): string {
   const base = new URL(fallback);
   const scheme = /^https?:\/\//.test(host) ? '' : 'http://';
   return `${scheme}${host === '' ? base.hostname : withoutSlash(host)}:${portText === '' ? base.port : portText}`;
 }
 
-/** The value that a pair of variables gives; null where neither is set. */
+/** The value of a pair of variables; null if neither is set. */
 function ofPair(
   declared: Setting<TSchema>,
   [hostVariable, portVariable]: readonly [string, string],
@@ -169,7 +167,7 @@ function ofPair(
 
 /**
  * The value of a setting in a run of a command.
- * @param given what the command line said for it, if anything
+ * @param given value of the flag; undefined if it wasn't given
  * @throws OperatorError naming the flag or variable, its value, and what is accepted
  */
 export function resolve(

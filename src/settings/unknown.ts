@@ -1,4 +1,4 @@
-/** Variables and flags that are no settings: typing mistakes that would go unnoticed, and a setting that is gone. */
+/** Unknown variables and flags: typing mistakes, which would otherwise go unnoticed, and a removed setting. */
 
 import { OperatorError } from '../base/errors.ts';
 import { nearestName } from '../base/nearest-name.ts';
@@ -13,7 +13,7 @@ export const testVariables: readonly string[] = ['STACKSIDE_BINARY', 'STACKSIDE_
 /** Variables of `stackside/test`, which a server that the same tests start inherits. */
 export const testSupportVariables: readonly string[] = ['STACKSIDE_EXECUTABLE'];
 
-/** The most similar of the variables, by what follows the prefix; null where none is similar. */
+/** The most similar variable, compared without the prefix; null if none is similar. */
 function nearest(name: string, names: readonly string[]): string | null {
   const words = names.map((known) => known.slice(PREFIX.length));
   const word = nearestName(name.slice(PREFIX.length), words);
@@ -22,11 +22,11 @@ function nearest(name: string, names: readonly string[]): string | null {
 
 export interface UnknownVariable {
   variable: string;
-  /** The variable that was probably meant; null where none is similar. */
+  /** The variable that was probably meant; null if none is similar. */
   nearest: string | null;
 }
 
-/** The variables that begin as Stackside's do, and that nothing reads. */
+/** The variables with Stackside's prefix that nothing reads. */
 export function unknownVariables(environment: NodeJS.ProcessEnv): UnknownVariable[] {
   const own = ownVariables();
   const known = new Set([...own, ...testVariables, ...testSupportVariables]);
@@ -40,7 +40,7 @@ export function unknownVariables(environment: NodeJS.ProcessEnv): UnknownVariabl
 export const unknownVariableText = ({ variable, nearest: meant }: UnknownVariable): string =>
   `${variable} is not a setting and has no effect.${meant === null ? '' : ` Did you mean ${meant}?`}`;
 
-/** The flag by which servers and imports kept no journal. */
+/** The removed flag by which servers and imports kept no journal. */
 export const NO_JOURNAL = '--no-journal';
 
 const refusal = (given: string): OperatorError =>
@@ -50,7 +50,7 @@ const refusal = (given: string): OperatorError =>
   );
 
 /**
- * Refuses that no journal is kept.
+ * Refuses the removed flag.
  * @param flag whether the flag was given
  * @throws OperatorError
  */
