@@ -2,7 +2,7 @@
 import { promisify } from 'node:util';
 import { brotliCompress, constants } from 'node:zlib';
 
-/** A file of the bundle, compressed; the bytes stand as base64, so that the compiled executable holds them as a text. */
+/** A compressed file of the bundle; the bytes are base64, so that the compiled executable contains them as a text. */
 export interface BundledFile {
   name: string;
   /** The media type. */
@@ -37,7 +37,7 @@ async function bundledFile(name: string, bytes: Uint8Array<ArrayBuffer>): Promis
 /** The highest quality of brotli costs seconds for a few per cent. */
 const QUALITY = 9;
 
-/** What the bundler makes the console of. */
+/** The entry points of the bundle. */
 export const consoleBuild = {
   entrypoints: [new URL('./app/main.tsx', import.meta.url).pathname],
   target: 'browser' as const,

@@ -14,7 +14,7 @@ import { pagePaths, sections } from './page-paths.ts';
 /** Where the files of the bundle are served. */
 const FILES = '/console';
 
-/** Only this server is asked, no script is in the document, and no text can become HTML. */
+/** Content-Security-Policy: the page can reach this server only, has no inline scripts, and no text can become HTML. */
 const POLICY = [
   "default-src 'none'",
   "script-src 'self'",
@@ -55,7 +55,7 @@ async function fileAnswer(name: string, request: Request): Promise<Response> {
 
 const common = { tag: 'Console', hidden: true, etag: null, snapshot: false, response: Type.Void() } as const;
 
-/** What a page's path answers to clients that don't take HTML: where an API client begins, or that there is no route. */
+/** The response of a page's path to clients that don't accept HTML: a pointer to the API, or a 404. */
 function withoutPage(path: string, request: Request): Redirect {
   if (path === pagePaths.overview) return new Redirect('/extended', 301);
   throw new UnknownRouteError(request);

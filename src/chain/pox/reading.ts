@@ -76,7 +76,7 @@ export interface StackingLock {
 }
 
 /**
- * How an event changes a lock; null when it doesn't. The node sends a lock event for whatever pox-5 locks, too.
+ * How an event changes a lock; null when it doesn't. The node sends lock events for pox-5, too.
  * @param reading of the event
  */
 export function stackingLock(event: ChainEvent, reading: PoxReading | null): StackingLock | null {

@@ -9,7 +9,7 @@ export const api = createClient<paths>({ baseUrl: location.origin });
 /** A request that the API refused, or that never reached it. */
 export class RequestError extends Error {
   override readonly name = 'RequestError';
-  /** @param status the HTTP status; 0 where no answer came */
+  /** @param status the HTTP status; 0 if there was no response */
   constructor(
     readonly status: number,
     message: string,
@@ -20,11 +20,11 @@ export class RequestError extends Error {
 
 const UNREACHABLE = 'The server does not answer. It may be starting again.';
 
-/** The error that an answer stands for. */
+/** The error of a response. */
 export const failureOf = (status: number, body: unknown): RequestError =>
   new RequestError(status, messageOf(body, status));
 
-/** What a request that got no answer throws. @throws RequestError; DOMException where the request was aborted */
+/** Throws the error of a request without a response. @throws RequestError; DOMException if the request was aborted */
 export function unreachable(error: unknown): never {
   if (error instanceof DOMException && error.name === 'AbortError') throw error;
   throw new RequestError(0, UNREACHABLE);
@@ -32,7 +32,7 @@ export function unreachable(error: unknown): never {
 
 /**
  * The body of an answer.
- * @throws RequestError where the API refuses or can't be reached; DOMException where the request was aborted
+ * @throws RequestError if the API refuses or can't be reached; DOMException if the request was aborted
  */
 export async function bodyOf<Body>(
   asked: Promise<{ data?: Body; error?: unknown; response: Response }>,
@@ -42,7 +42,7 @@ export async function bodyOf<Body>(
   return data;
 }
 
-/** Waits for an answer without a body. @throws RequestError where the API refuses or can't be reached */
+/** Waits for a response without a body. @throws RequestError if the API refuses or can't be reached */
 export async function doneOf(asked: Promise<{ error?: unknown; response: Response }>): Promise<void> {
   const { error, response } = await asked.catch(unreachable);
   if (!response.ok) throw failureOf(response.status, error);

@@ -5,7 +5,7 @@ import { api, bodyOf } from './api.ts';
 type FoundLogs = Answer<'/stackside/v1/smart-contracts/{contract_id}/logs'>;
 type FoundCalls = Answer<'/stackside/v1/smart-contracts/{contract_id}/calls'>;
 
-/** What a list is narrowed to; an empty text narrows nothing. */
+/** The filter of a list; an empty text filters nothing. */
 export interface ContractFilter {
   /** The name of a field of the logged tuple, or of an argument of the function. */
   name: string;
@@ -29,7 +29,7 @@ export function searchQuery(
   return Object.fromEntries(Object.entries(all).filter(([, text]) => text !== ''));
 }
 
-/** What a contract logged, newest first. @throws RequestError, which says how to make the filter cheaper */
+/** Logs of a contract, newest first. @throws RequestError, which says how to make the filter cheaper */
 export const contractLogs = (
   contract: string,
   query: Record<string, string>,

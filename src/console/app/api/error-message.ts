@@ -1,6 +1,6 @@
-/** What an error of the API says to whoever caused it. */
+/** The text of an API error, for the user. */
 
-/** A text of an error body; null where it has none by this name. */
+/** A text member of an error body; null if there is none. */
 function textOf(body: unknown, name: string): string | null {
   const value: unknown = typeof body === 'object' && body !== null ? Reflect.get(body, name) : null;
   return typeof value === 'string' && value !== '' ? value : null;

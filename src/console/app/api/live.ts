@@ -1,4 +1,4 @@
-/** What the server pushes: one WebSocket for the whole page, which subscribes to what its components want to know. */
+/** Realtime messages: one WebSocket for the whole page, which subscribes to the topics of its components. */
 import { computed, signal } from '@preact/signals';
 import { useEffect, useRef } from 'preact/hooks';
 import { api, bodyOf, RequestError } from './api.ts';
@@ -19,7 +19,7 @@ export const tip = signal<Tip | null>(null);
 /** Changes with each block that comes or goes. */
 export const tipVersion = computed(() => tip.value?.indexBlockHash ?? '');
 
-/** What a client may subscribe to, as the parameters of the JSON-RPC request. */
+/** Parameters of a JSON-RPC subscription. */
 type Subject =
   | { event: 'block' | 'mempool' }
   | { event: 'tx_update'; tx_id: string }
@@ -47,7 +47,7 @@ function send(method: 'subscribe' | 'unsubscribe', subject: Subject): void {
   socket.send(JSON.stringify({ jsonrpc: '2.0', id: requestId, method, params: subject }));
 }
 
-/** Whether a notification is of a subject: those of one transaction or principal name it. */
+/** Whether a notification belongs to a subscription: those of a transaction or principal name it. */
 function concerns(subject: Subject, method: string, params: unknown): boolean {
   if (subject.event !== method) return false;
   if (typeof params !== 'object' || params === null) return false;
@@ -65,7 +65,7 @@ function received(text: string): void {
   }
 }
 
-/** Each block asks for the tip, and answers may come in another order. */
+/** The tip is read at each block, and answers may arrive out of order. */
 const askForTip = inOrder();
 
 /** Reads the tip; a server that can't answer now is asked again with the next block or connection. */
@@ -106,7 +106,7 @@ function connect(): void {
   };
 }
 
-/** Calls a function for each notification of a subject. @returns what ends that */
+/** Calls a function for each notification of a subject. @returns a function that unsubscribes */
 function subscribe(subject: Subject, listener: Listener): () => void {
   const key = JSON.stringify(subject);
   const known = wanted.get(key) ?? { subject, listeners: new Set<Listener>() };
@@ -128,7 +128,7 @@ export function startLive(): void {
   connect();
 }
 
-/** Calls a component's function for each notification of a subject, while the component is there. */
+/** Calls a component's function for each notification of a subject, while the component is mounted. */
 export function useSubscription(subject: Subject, listener: Listener): void {
   const latest = useRef(listener);
   latest.current = listener;

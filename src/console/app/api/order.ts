@@ -1,11 +1,11 @@
-/** Keeps what comes late from taking the place of what is newer. */
+/** Discards answers that arrive out of order. */
 
-/** Says of an answer, once it is there, whether it counts. */
+/** Called when the answer arrives; returns whether to use it. */
 type Counts = () => boolean;
 
 /**
- * Numbers questions. An answer counts unless one to a later question has counted.
- * @returns what is called when a question is asked
+ * Numbers requests. An answer is used unless the answer to a later request was used.
+ * @returns a function to call at each request
  */
 export function inOrder(): () => Counts {
   let [asked, newest] = [0, 0];
@@ -21,8 +21,8 @@ export function inOrder(): () => Counts {
 }
 
 /**
- * Numbers questions. An answer counts as long as no later question was asked.
- * @returns what is called when a question is asked, or given up
+ * Numbers requests. An answer is used unless a later request was made.
+ * @returns a function to call when a request is made or given up
  */
 export function onlyLast(): () => Counts {
   let asked = 0;

@@ -3,18 +3,18 @@ import { useEffect, useRef, useState } from 'preact/hooks';
 import { RequestError } from './api.ts';
 
 export interface Loaded<T> {
-  /** The newest answer; null before the first one. An answer stays while the next one is on its way. */
+  /** The newest answer; null before the first. It stays while the next request runs. */
   data: T | null;
-  /** Why the newest request failed; null where it didn't. */
+  /** Why the newest request failed; null if it succeeded. */
   error: RequestError | null;
-  /** Asks again. */
+  /** Repeats the request. */
   retry(): void;
 }
 
 /**
- * Asks the API, and again whenever what is asked changes.
- * @param key names what is asked; an answer to another key is forgotten at once
- * @param version a change asks the same again, and keeps the answer until the next one is there
+ * Requests the API, and again when the key or the version changes.
+ * @param key identifies the request; at a change, the answer is discarded at once
+ * @param version at a change, the request is repeated, and the answer stays until the next one arrives
  */
 export function useAnswer<T>(
   key: string,
@@ -47,13 +47,13 @@ export function useAnswer<T>(
   return { data: current.data, error: current.error, retry: () => setAttempt((before) => before + 1) };
 }
 
-/** What is said where a part doesn't come: another version of the server has its parts under other names. */
+/** The error if a part of the bundle isn't found: another version of the server names its parts differently. */
 const GONE = new RequestError(
   0,
   'This part of the console could not be loaded. The server may be stopped, or have another version now.',
 );
 
-/** Parts that are there, by name: a page that is shown again needs no other turn. */
+/** Loaded parts by name, so that a page that is shown again renders at once. */
 const parts = new Map<string, unknown>();
 
 /**

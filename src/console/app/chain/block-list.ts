@@ -1,4 +1,4 @@
-/** The newest blocks, with those that were reverted while somebody looked. */
+/** The newest blocks, with those that were reverted while the page was open. */
 import type { Block } from './types.ts';
 
 /** Blocks that were reverted and are still shown. */

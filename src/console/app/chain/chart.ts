@@ -1,4 +1,4 @@
-/** Values as charts show them, and what a chart says in words, for those who don't see it. */
+/** Values of charts, and descriptions of charts for screen readers. */
 import { exactTime } from './format.ts';
 
 export interface ChartSeries {

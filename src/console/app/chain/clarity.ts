@@ -1,4 +1,4 @@
-/** Reading Clarity: the tokens of sources and values, what a source defines on which line, and what it says of its token. */
+/** Parses Clarity: the tokens of sources and values, the definitions of a source with their lines, and the facts of its token. */
 
 /** Reading Clarity: the tokens of sources and values, and what a source defines on which line. */
 

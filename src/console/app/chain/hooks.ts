@@ -1,4 +1,4 @@
-/** Chainhooks: how one does, in a word and a sentence; and its definition as a form. */
+/** Chainhooks: the health of a hook as text; and its definition as a form. */
 
 import { type FilterType, filterSchemas } from '../../../hooks/definition/filter-schemas.ts';
 import type { Answer } from '../api/answer.ts';
@@ -9,7 +9,7 @@ export type Hook = Answer<'/chainhooks/me'>['results'][number];
 interface Health {
   tone: 'ok' | 'bad' | 'wait' | 'plain';
   word: string;
-  /** What an operator is to know; null where all is well. */
+  /** A problem that the operator should know; null if there is none. */
   note: string | null;
 }
 
@@ -113,7 +113,7 @@ export function fieldsOf(type: string): FilterField[] {
     }));
 }
 
-/** What is wrong with a value; null where nothing is. */
+/** The mistake in a value; null if it is valid. */
 function mistakeIn(schema: Schema, value: unknown): string | null {
   if (schema.type === 'array') {
     if (!Array.isArray(value) || value.length === 0) return 'must be a list of at least one word';
@@ -154,7 +154,7 @@ function filterMistakes(filter: FilterValues, at: string): Mistake[] {
   return [...missing, ...wrong];
 }
 
-/** What is wrong with a draft. The server checks it again, and more of it. */
+/** The mistakes in a draft. The server checks it again, more thoroughly. */
 export function mistakesOf({ name, filters, action }: Draft): Mistake[] {
   const mistakes = filters.events.flatMap((filter, index) => filterMistakes(filter, `filters.events.${index}`));
   if (name.trim() === '') mistakes.unshift({ path: 'name', message: 'must not be empty' });
@@ -168,7 +168,7 @@ export function mistakesOf({ name, filters, action }: Draft): Mistake[] {
 const isObject = (value: unknown): value is Record<string, unknown> =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
-/** A draft from JSON that somebody wrote. @returns the draft, or what keeps it from being one */
+/** Parses a draft from a user's JSON. @returns the draft, or the mistake */
 export function draftOf(text: string): Draft | string {
   let value: unknown;
   try {

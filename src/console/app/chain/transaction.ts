@@ -1,6 +1,6 @@
 /**
- * Transactions in words: the sentence that says what one does, its post-conditions, what it did to balances, and where it
- * waits.
+ * Transactions in words: a sentence of the effects, post-conditions, balance changes, and the rank of a pending
+ * transaction.
  */
 import { count, shortPrincipal, stxText, words } from './format.ts';
 import type { ListedPending, ListedTransaction, PostCondition, Transaction, TransactionEvent } from './types.ts';
@@ -32,7 +32,7 @@ const KINDS: Readonly<Record<Transaction['tx_type'], string>> = {
 
 export const kindOf = (type: Transaction['tx_type']): string => KINDS[type];
 
-/** How far a transaction came. */
+/** The fate of a transaction: success, failure, or pending. */
 type Fate = 'done' | 'failed' | 'pending' | 'dropped';
 
 export function fateOf(status: string): Fate {
@@ -87,7 +87,7 @@ function deed(transaction: Transaction): Part[] {
   }
 }
 
-/** The outcome of a call that failed: what it did was undone. */
+/** The outcome of a failed call, whose effects were rolled back. */
 const undone = (transaction: Transaction): string =>
   transaction.tx_type === 'contract_call' && fateOf(transaction.tx_status) === 'failed' ? ', which failed' : '';
 
@@ -149,7 +149,7 @@ const COMPARISONS: Readonly<Record<string, string>> = {
 };
 
 interface ConditionWords {
-  /** Null for whoever signed the transaction. */
+  /** Null for the sender of the transaction. */
   principal: string | null;
   /** `must send at most 10 STX`, without the asset of tokens. */
   rule: string;
@@ -319,7 +319,7 @@ const PLURALS: Readonly<Record<Transaction['tx_type'], string>> = {
 
 const atLeast = `More than ${count(MOST_COUNTED)}`;
 
-/** Says where a fee stands: `By fee, this is number 18 of all pending transactions and number 4 of …`. */
+/** Describes the rank of a fee: `By fee, this is number 18 of all pending transactions and number 4 of …`. */
 export function feePlace({ all, type }: FeePlaces, kind: Transaction['tx_type']): string {
   const ofKind = `pending ${PLURALS[kind]}`;
   if (type === null) return `${atLeast} ${ofKind} offer a higher fee.`;

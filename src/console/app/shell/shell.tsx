@@ -1,4 +1,4 @@
-/** What stands around every page: the navigation, the search field, the state of the connection. */
+/** The frame of every page: the navigation, the search field, the state of the connection. */
 import { signal } from '@preact/signals';
 import type { ComponentChildren } from 'preact';
 import { useEffect, useRef } from 'preact/hooks';

@@ -1,4 +1,4 @@
-/** Requests that change something: with what came of them, and a question before one that can't be undone. */
+/** Requests that change something: their results, and a confirmation before one that can't be undone. */
 
 import type { ComponentChildren } from 'preact';
 import { useRef, useState } from 'preact/hooks';
@@ -8,7 +8,7 @@ import { announce } from './parts.tsx';
 interface Action {
   /** Whether a request is under way. */
   busy: boolean;
-  /** Why the last one failed; null where it didn't. */
+  /** Why the last request failed; null if it succeeded. */
   problem: string | null;
   /** Runs a request, and says what it did once it is done. */
   run(work: () => Promise<unknown>, done: string): void;

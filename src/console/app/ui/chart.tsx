@@ -24,7 +24,7 @@ interface ChartProps {
   bars?: boolean;
   /** What the values are counted in, for their labels; anything if not given. */
   steps?: Steps | null;
-  /** What is said where there is no value. */
+  /** The text if there is no value. */
   empty: string;
 }
 
@@ -72,7 +72,7 @@ function Plot({ label, times, series, format, scale, bars, steps, onPoint }: Plo
   latest.current = { data, format };
   const shownIn = shownTheme.value;
   const colours = series.map(({ colour }) => colour).join();
-  // A drawing has the colours of its theme: it is made anew for another.
+  // A drawing has the colours of its theme, so it is made again for another theme.
   useEffect(() => {
     const { current: element } = frame;
     if (element === null || Library === undefined) return undefined;
@@ -156,7 +156,7 @@ const HEIGHT = 150;
 /** The height of the labels below. */
 const LABELS = 28;
 const HALF_DAY = 43_200;
-/** The least that the width stands for, so that the first values of a server don't fill it. */
+/** Minimum time span of the width, so that the first values of a server don't fill it. */
 const LEAST_SPAN: Readonly<Record<TimeScale, number>> = { hour: 600, days: 6 * 2 * HALF_DAY };
 /** Whole numbers, or seconds as people count them. */
 export type Steps = 'whole' | 'seconds';

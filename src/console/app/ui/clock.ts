@@ -1,4 +1,4 @@
-/** The time of day as a signal: texts that say how long ago something was read it. */
+/** The time of day as a signal, for texts such as `3 min ago`. */
 import { signal } from '@preact/signals';
 
 const seconds = () => Math.floor(Date.now() / 1000);

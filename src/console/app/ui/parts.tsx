@@ -11,9 +11,9 @@ interface PageProps {
   title: string;
   /** What kind of thing the page shows, above its title. */
   kind?: string;
-  /** What stands below the title. */
+  /** Content below the title. */
   lead?: ComponentChildren;
-  /** What is beside the title. */
+  /** Content beside the title. */
   beside?: ComponentChildren;
   /** How the title is shown, where it is more than its text. */
   heading?: ComponentChildren;
@@ -115,12 +115,12 @@ const SWITCHED_OFF =
 interface ShowProps<T> {
   loaded: Loaded<T>;
   rows?: number;
-  /** What is said where the server doesn't know it; what the server says if not given. */
+  /** The text of a 404 (default: the server's message). */
   missing?: string | undefined;
   children: (data: T) => ComponentChildren;
 }
 
-/** What was loaded, or that it loads, or why it can't be. An answer that could not be renewed stays, with the reason. */
+/** Shows the loaded data, the progress, or the error. If a reload fails, the old answer stays, with the error. */
 export function Show<T>({ loaded, rows, missing, children }: ShowProps<T>) {
   const { data, error, retry } = loaded;
   if (data === null) {
@@ -346,7 +346,7 @@ export function announce(sentence: string): void {
   said.value = sentence;
 }
 
-/** What is said to people who don't see the page: a region that screen readers watch. */
+/** Announcements for screen readers: a live region. */
 export const Announcements = () => (
   <div class="sr-only" role="status" aria-live="polite">
     {said.value}

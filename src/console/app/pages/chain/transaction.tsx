@@ -34,7 +34,7 @@ import { EventTable, Failure, PostConditions } from './transaction-effects.tsx';
 const EVENTS_PER_PAGE = 50;
 const NOT_FOUND = 404;
 
-/** The transaction, wherever it stands. @throws RequestError with 404 where nobody knows it */
+/** The transaction: mined, pending or dropped. @throws RequestError with 404 if it is unknown */
 async function findTransaction(id: string, offset: number, signal: AbortSignal): Promise<TransactionObject> {
   const query = { tx_id: [id], event_limit: EVENTS_PER_PAGE, event_offset: offset };
   const answer = await bodyOf(api.GET('/extended/v1/tx/multiple', { params: { query }, signal }));
@@ -240,7 +240,7 @@ function Payload({ transaction }: { transaction: TransactionObject }) {
   }
 }
 
-/** What a transaction returned; null where it was not executed. */
+/** The result of a transaction; null if it was not executed. */
 const resultOf = (transaction: TransactionObject): string | null =>
   isMined(transaction) ? transaction.tx_result.repr : null;
 
@@ -322,7 +322,7 @@ function Events({ transaction, offset }: { transaction: MinedTransaction; offset
   );
 }
 
-/** Where a transaction stands that no block holds: what it waits for, or why it doesn't any more. */
+/** The state of a transaction without a block: why it is pending, or why it was dropped. */
 function Waiting({ transaction }: { transaction: PendingTransaction }) {
   const { tx_id: id, tx_status: status, receipt_time: received } = transaction;
   const replacedBy = 'replaced_by_tx_id' in transaction ? (transaction.replaced_by_tx_id ?? null) : null;
@@ -367,13 +367,13 @@ function Prospects({ transaction }: { transaction: PendingTransaction }) {
       bodyOf(api.GET('/extended/v3/principals/{principal}/nonces', { params: { path: { principal } }, signal })),
     version,
   );
-  const standing = useAnswer(
+  const rank = useAnswer(
     `position ${id}`,
     (signal) =>
       bodyOf(api.GET('/stackside/v1/mempool/transactions/{tx_id}', { params: { path: { tx_id: id } }, signal })),
     version,
   );
-  const place = standing.data?.position_by_fee ?? null;
+  const place = rank.data?.position_by_fee ?? null;
   const fees = useAnswer('fees', (signal) => bodyOf(api.GET('/extended/v2/mempool/fees', { signal })), version);
   const levels = fees.data?.all ?? null;
   const level = levels === null ? undefined : LEVELS.find(([name]) => Number(fee) >= (levels[name] ?? 0));

@@ -8,7 +8,7 @@ import { Empty, Facts, Figures, Panel, Show, Table } from '../../ui/parts.tsx';
 import { Badge, Hash } from '../../ui/values.tsx';
 
 const HOSTS = '/stackside/v1/hosts';
-/** Seconds after which the hosts are asked for again: each reports as often. */
+/** Seconds between reads of the hosts' state: each host reports as often. */
 const HOSTS_EVERY = 5;
 /** Seconds without a report after which a host counts as gone. */
 const GONE_AFTER = 30;
@@ -41,8 +41,8 @@ export function Hosts() {
   );
 }
 
-/** How this host stands to the log, in a word and what makes it clear. */
-function standing({ entry, head, lag_seconds: lag, reachable }: ThisHost): { value: string; note: string } {
+/** The state of this host relative to the log, in a word and a note. */
+function logState({ entry, head, lag_seconds: lag, reachable }: ThisHost): { value: string; note: string } {
   if (!reachable) return { value: 'Cut off', note: 'the log does not answer' };
   if (head === null || lag > 0) return { value: 'Behind', note: `for ${duration(lag)}` };
   return { value: 'Up to date', note: `entry ${count(entry)}` };
@@ -58,7 +58,7 @@ const Here = ({ host }: { host: ThisHost }) => (
     label="This host"
     figures={[
       { name: 'This host', value: <span class="break">{host.name}</span> },
-      { name: 'State', ...standing(host) },
+      { name: 'State', ...logState(host) },
       {
         name: 'Missing',
         value: host.head === null ? '–' : plural(Math.max(0, host.head - host.entry), 'entry', 'entries'),
@@ -145,7 +145,7 @@ const LogFacts = ({ log }: { log: Log }) => (
   </Panel>
 );
 
-/** What commits wait for. */
+/** The standbys that commits wait for. */
 function synchronousText({ synchronous_standby_names: names }: Engine): string {
   if (names === null) return 'not known';
   return names === '' ? 'no' : names;
