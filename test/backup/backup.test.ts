@@ -1,4 +1,4 @@
-/** A backup is one state of the data, and a restore brings all of it or goes on until it has. */
+/** A backup is one state of the data, and a restore is complete or can be continued. */
 
 import { Database } from 'bun:sqlite';
 import { afterAll, expect, spyOn, test } from 'bun:test';
@@ -169,7 +169,7 @@ test('a directory that holds data is left as it is, and one of another chain is 
   expect(readdirSync(folder.path)).toEqual(['writer.lock']);
 });
 
-test('a disk without room for the backup is said before anything is fetched', async () => {
+test('a disk without room for the backup is reported before anything is fetched', async () => {
   using folder = dataDirectory();
   const full = spyOn(files, 'statfsSync').mockImplementation((() => ({ bavail: 10, bsize: 4_096 })) as never);
   try {
@@ -220,7 +220,7 @@ test('a backup while events come holds exactly the events that its manifest says
   expect(made.position).toBe(everything(fed.path).journal.length);
 });
 
-test('what comes back from the place must be what was written, else there is no backup', async () => {
+test('what is read back must be what was written, else there is no backup', async () => {
   const path = join(places.path, 'forgetful');
   const target = directoryTarget(path);
   const forgetful = {
@@ -275,7 +275,7 @@ test.skipIf(!existsSync('/dev/zero'))('a backup whose files are links to devices
   await expect(restored(hostile.path, folder.path)).rejects.toThrow(`${join(hostile.path, MANIFEST)} is no file.`);
 });
 
-test('a backup removes what a backup left beside its place, and nothing else', async () => {
+test('a backup removes the partial backup beside it, and nothing else', async () => {
   const path = join(places.path, 'beside');
   const partial = `${path}.partial`;
   mkdirSync(join(partial, 'copy'), { recursive: true });

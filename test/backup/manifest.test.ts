@@ -1,4 +1,4 @@
-/** A manifest that is damaged, stale or hostile is refused before anything is made of it. */
+/** Damaged, outdated or hostile manifests are refused before a file is written. */
 import { afterAll, expect, test } from 'bun:test';
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';

@@ -1,4 +1,4 @@
-/** Backups in S3 and on web servers: signed, verified, and patient with servers that fail. */
+/** Backups on S3 and web servers: signed, verified, and retried when servers fail. */
 import { afterAll, expect, test } from 'bun:test';
 import { cpSync, existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';

@@ -1,4 +1,4 @@
-/** What a run of several hosts is made from, as fast-check draws and shrinks it. */
+/** The case of a run with several hosts, as fast-check draws and shrinks it. */
 import fc from 'fast-check';
 import { faults } from '../faults/fault-store.ts';
 

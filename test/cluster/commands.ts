@@ -1,4 +1,4 @@
-/** Commands as people and deliverers send them to the hosts of a simulated cluster, whichever host they ask. */
+/** Commands of users and of deliveries to the hosts of a simulated cluster. */
 
 import type { Prng } from '../../src/devnet/prng.ts';
 import type { DeliveryResult } from '../../src/hooks/commands/deliveries.ts';

@@ -1,4 +1,4 @@
-/** Hooks of a simulated cluster whose deliveries go to receivers: what is asked of hosts, and the laws at the end. */
+/** Hooks of a simulated cluster with receivers: the commands to hosts, and the laws at the end. */
 import { expect } from 'bun:test';
 import type { NodeEvent } from '../../src/devnet/node-event.ts';
 import type { Prng } from '../../src/devnet/prng.ts';

@@ -1,4 +1,4 @@
-/** Chainhooks of hosts that share a log: how they come in, what of them is sealed, and what hosts of a cluster can't do. */
+/** Chainhooks of hosts that share a log: registration, sealed secrets, and what hosts of a cluster refuse. */
 import { expect, test } from 'bun:test';
 import { join } from 'node:path';
 import { requireHost } from '../../src/commands/cluster/host.ts';
@@ -106,7 +106,7 @@ test('names from before the chain come to all hosts, once', async () => {
   expect([all.old_names, all.old_zonefiles, all.old_namespaces].map((found) => found?.length)).toEqual([1, 1, 1]);
 });
 
-test('a host keeps a whole journal, by which it makes deliveries of old blocks', () => {
+test('a host has a complete journal, from which it makes deliveries of old blocks', () => {
   const host = { cluster: 'postgres://db/stacks', journalKeep: null };
   expect(() => requireHost(host)).not.toThrow();
   expect(() => requireHost({ ...host, journalKeep: 'snapshot' })).toThrow('--journal-keep');

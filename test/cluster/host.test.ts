@@ -341,7 +341,7 @@ test.each([
   expect(one.position()).toBe(6);
 });
 
-test('a log whose newest entry was changed ends no host: each says that the log is unsound, and goes on once it is mended', async () => {
+test('a log whose newest entry was changed ends no host: each logs that the log is unsound, and continues once it is repaired', async () => {
   const log = new MemoryLog();
   await using one = openHost(log.client());
   for (const event of events) await one.host.receive(event);
@@ -438,7 +438,7 @@ function appended(log: MemoryLog, path: string, text: string): void {
   log.add({ ...entry, chain: nextChain(chain, { ...entry }) }, { id, chain });
 }
 
-test('an entry of a path that only a newer program knows is kept, and changes nothing', async () => {
+test('an entry of a path that only a newer program knows is stored, and changes nothing', async () => {
   const log = filledLog();
   await using one = openHost(log.client());
   await one.follow(log.head.id);
@@ -463,7 +463,7 @@ test("an entry that this program can't apply ends the host, which names it", asy
   expect(one.position()).toBe(log.head.id - 1);
 });
 
-test('while the log is away, events are refused, and said once; then all goes on', async () => {
+test('while the log is unavailable, events are refused, which is logged once; then all continue', async () => {
   const log = filledLog();
   await using one = openHost(log.client());
   await one.follow(log.head.id);

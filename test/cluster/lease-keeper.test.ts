@@ -352,7 +352,7 @@ test('a renewal lasts from when it was asked for, however late its answer comes'
   await world.until(() => one.working === null, ASK_MS, 'the end of the work');
 });
 
-test('a host that stops while its question is under way keeps no lease', async () => {
+test('a host that stops while its request is under way has no lease', async () => {
   const { world, leases, host } = scene();
   const way = gatedWay();
   const open = way.close();
@@ -364,7 +364,7 @@ test('a host that stops while its question is under way keeps no lease', async (
   expect([leases.rows.get(NAME)?.epoch, leases.holder(NAME), one.working]).toEqual([1, null, null]);
 });
 
-test('an engine that does not answer holds up no stop', async () => {
+test('an engine that does not answer delays no stop', async () => {
   const { world, host } = scene();
   const way = gatedWay();
   const one = host('one', { way });
@@ -373,7 +373,7 @@ test('an engine that does not answer holds up no stop', async () => {
   await world.outcome(one.keeper.stop(), ASK_MS + 500, 'the end');
 });
 
-test('while the engine is away, the lease lasts its time; then the work ends, and goes on with a higher epoch', async () => {
+test('while the engine is unavailable, the lease lasts its time; then the work ends, and continues with a higher epoch', async () => {
   const { world, engine, host } = scene();
   const one = host('one');
   await world.until(() => one.working !== null, PATIENCE, 'work');

@@ -1,4 +1,4 @@
-/** A host over a log in memory, as a test opens it. */
+/** A host over a log in memory. */
 import { systemChance } from '../../src/base/chance.ts';
 import { type Clock, systemClock } from '../../src/base/clock.ts';
 import type { OperatorError } from '../../src/base/errors.ts';

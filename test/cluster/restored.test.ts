@@ -1,4 +1,4 @@
-/** A host whose data came from a backup with a journal that was trimmed: it shares the log from there on. */
+/** A host that was restored from a backup with a trimmed journal, and follows the log from there. */
 import { afterAll, beforeAll, expect, test } from 'bun:test';
 import { cpSync } from 'node:fs';
 import { join } from 'node:path';

@@ -1,4 +1,4 @@
-/** One run: hosts that share a log, the nodes that feed them, what befalls them, and the laws at the end. */
+/** One run: hosts that share a log, the nodes that feed them, failures, and the laws at the end. */
 import { expect } from 'bun:test';
 import type { NodeEvent } from '../../src/devnet/node-event.ts';
 import type { Prng } from '../../src/devnet/prng.ts';

@@ -44,7 +44,7 @@ async function series(server: Serving, name: string): Promise<string | undefined
   return new RegExp(`^${name}(?:{[^}]*})? (.*)$`, 'm').exec(text)?.[1];
 }
 
-test('what one host takes, a follower serves; while the log is away reads go on, and events are refused with 503', async () => {
+test('what one host accepts, a follower serves; while the log is unavailable reads continue, and events are refused with 503', async () => {
   const log = new MemoryLog();
   const clock = heldClock([75_000]);
   await using one = await host(log, { hostName: 'one' }, clock);

@@ -1,4 +1,4 @@
-/** A host in a simulated world: its process may end between any two calls or awaits, its disk may fail, its log be away. */
+/** A host in a simulated world: its process may end at any call or await, its disk may fail, its log may be unavailable. */
 
 import type { OperatorError } from '../../src/base/errors.ts';
 import type { ClusterEvent } from '../../src/cluster/events.ts';

@@ -1,4 +1,4 @@
-/** Hosts of this version and of the next one on one log: the next one enters a kind of entry that this one doesn't know. */
+/** Hosts of this version and of the next one on one log, with a kind of entry that only the next one knows. */
 
 import { expect, spyOn, test } from 'bun:test';
 import { appendFileSync, readFileSync } from 'node:fs';

@@ -1,4 +1,4 @@
-/** Entries whose paths and texts are withheld: what proves them, and what is left of data that are published so. */
+/** Withheld entries: the proof of their hashes, and what published data lack. */
 
 import { Database } from 'bun:sqlite';
 import { afterAll, beforeAll, expect, spyOn, test } from 'bun:test';
@@ -169,7 +169,7 @@ test('a recording of it is that of the data which it was published from', async 
   expect(await exported(published)).toBe(await exported(whole));
 });
 
-test('it goes on with events, and its journal is taken from a server and from a directory, withheld entries among it', async () => {
+test('it continues with events, and its journal is imported from a server and from a directory, with withheld entries', async () => {
   {
     using open = openAt(published);
     for (const event of events.slice(-4)) open.ingest.receive(event);

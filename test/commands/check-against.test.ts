@@ -1,4 +1,4 @@
-/** Tables of one host against those of another, at one entry of the journal. */
+/** Tables of one host compared with those of another, at one entry of the journal. */
 import { Database } from 'bun:sqlite';
 import { afterAll, expect, test } from 'bun:test';
 import { cpSync } from 'node:fs';

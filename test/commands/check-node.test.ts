@@ -55,7 +55,7 @@ test('a difference names what both say, and the block from which on they differ'
   );
 });
 
-test('a node that is away, and one that is behind, are asked again later; one of another chain is not', async () => {
+test('a node that is unavailable, and one that is behind, are asked again later; one of another chain is not', async () => {
   const away = { ...rpcOf(node), info: () => Promise.reject(new NodeUnreachableError("it can't be reached")) };
   expect(await refusal(away)).toMatchObject({
     exitCode: EXIT.again,

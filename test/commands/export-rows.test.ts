@@ -1,4 +1,4 @@
-/** `stackside export` of rows: what files hold, read back by another implementation, and how exports follow each other. */
+/** `stackside export` of rows: files read back by another implementation, and consecutive exports. */
 import { Database } from 'bun:sqlite';
 import { afterAll, beforeAll, expect, spyOn, test } from 'bun:test';
 import { existsSync, readFileSync } from 'node:fs';

@@ -1,4 +1,4 @@
-/** Which key `stackside hooks` sends, and to whom. */
+/** Which key `stackside hooks` sends to which server. */
 import { afterAll, beforeAll, expect, test } from 'bun:test';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -46,7 +46,7 @@ test('that of a directory that was named goes where the directory says, and must
   expect(missing).toThrow('There is no admin key at');
 });
 
-test('that of a file that was named takes its place, and goes to another machine by the flag alone', () => {
+test('that of a named file is used instead, and sent to another machine only by the flag', () => {
   const file = join(empty.path, 'shared.key');
   const shared = 'ab'.repeat(32);
   writeFileSync(file, shared, { mode: 0o600 });

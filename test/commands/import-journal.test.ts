@@ -1,4 +1,4 @@
-/** Events from the journal of another server: verified, under the same numbers where that is possible, and never twice. */
+/** Import from another server's journal: entries are verified, get the same numbers if possible, and are never imported twice. */
 import { Database } from 'bun:sqlite';
 import { afterAll, expect, spyOn, test } from 'bun:test';
 import { cpSync } from 'node:fs';
@@ -175,7 +175,7 @@ test('an event that is longer than the limit is refused before it fills the memo
   expect(remedy).toContain('--event-body-limit');
 });
 
-test('what is no journal is said', async () => {
+test('an answer without a journal is reported', async () => {
   using directory = dataDirectory();
   expect((await refusal(peer.api, directory.path, 'wrong')).message).toBe(`${peer.api} does not accept the key.`);
   using none = Bun.serve({ hostname: '127.0.0.1', port: 0, fetch: () => new Response('no', { status: 404 }) });

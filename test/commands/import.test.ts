@@ -57,7 +57,7 @@ test('the same recording, grown, is imported from where it ended', async () => {
   expect(tables(directory.path)).toEqual(tables(expected.path));
 });
 
-test('a recording of another chain with the same chain id is refused with two lines, and nothing of it is kept', async () => {
+test('a recording of another chain with the same chain id is refused with two lines, and nothing of it is stored', async () => {
   using directory = dataDirectory();
   await importAs(directory.path, 'ours.tsv', events);
   const before = everything(directory.path);

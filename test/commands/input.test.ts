@@ -1,4 +1,4 @@
-/** Files of recordings as they come: compressed, misnamed, cut off, or something else. */
+/** Files of recordings: compressed, misnamed, truncated, or of another kind. */
 import { afterAll, describe, expect, test } from 'bun:test';
 import { readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';

@@ -1,4 +1,4 @@
-/** The export of the names from before Stacks 2.0: imported once, whole or not at all, and answered until the chain says more. */
+/** The export of names from before Stacks 2.0: imported once, whole or not at all, and valid until the chain changes a name. */
 import { afterEach, beforeEach, describe, expect, test } from 'bun:test';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';

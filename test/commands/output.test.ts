@@ -1,4 +1,4 @@
-/** What commands write is there whole or not at all. */
+/** Files that commands write are complete or don't exist. */
 import { afterEach, beforeEach, expect, spyOn, test } from 'bun:test';
 import { chmodSync, existsSync, mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -71,7 +71,7 @@ test('what a killed process left beside is replaced, and a link is followed', as
   expect(names()).toEqual(['link.tsv', 'out.tsv']);
 });
 
-test('of two that write the same file only one is kept, and neither takes the place of the other', () => {
+test('of two that write the same file only one stays, and neither replaces the other', () => {
   const [first, second] = [wholeFile(file), wholeFile(file)];
   writeFileSync(second.partial, 'second');
   expect(() => first.commit()).toThrow(OperatorError);

@@ -1,4 +1,4 @@
-/** Places that a command refuses before it begins, since its work there would fail late or take something away. */
+/** Paths that a command refuses before it begins, since its work there would fail late or remove files. */
 import { afterAll, beforeAll, expect, test } from 'bun:test';
 import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, symlinkSync } from 'node:fs';
 import { join, relative } from 'node:path';
@@ -55,7 +55,7 @@ test('a backup is where its path leads, though a name before `..` does not exist
   expect(readdirSync(around.path).sort()).toEqual(['link', 'made']);
 });
 
-test('an export in the place of a database, even where it may replace a file', async () => {
+test('an export over a database, even with --overwrite', async () => {
   const [index, journal] = [join(link, 'index.db'), `${around.path}/missing/../link/journal.db`];
   const before = readFileSync(index);
   const exporting = exportRows(data.path, { table: 'v1_blocks', output: index, overwrite: true });

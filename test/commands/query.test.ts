@@ -1,4 +1,4 @@
-/** `stackside sql`: the forms of a result, its limits, and the commands of the prompt. */
+/** `stackside sql`: output formats, limits, and the commands of the prompt. */
 import { afterAll, beforeAll, expect, test } from 'bun:test';
 import { systemClock } from '../../src/base/clock.ts';
 import { createProgram } from '../../src/commands/cli/program.ts';
@@ -82,7 +82,7 @@ test('a result is cut after the most rows, and says so', async () => {
   expect(end).toEqual({ rows: 3, cut: true, blocks: null });
 });
 
-test('what the thread refuses is said by the main thread', async () => {
+test("the main thread reports the thread's errors", async () => {
   await expect(outputOf(start('SELEC'))).rejects.toThrow('near "SELEC": syntax error');
   await expect(outputOf(start('SELECT 1', { directory: '/nowhere' }))).rejects.toThrow('There is no index');
 });

@@ -1,4 +1,4 @@
-/** What a server says on a terminal, and to programs. */
+/** The output of a server on a terminal, and for programs. */
 import { describe, expect, test } from 'bun:test';
 import type { Readiness } from '../../src/api/operations.ts';
 import { systemClock } from '../../src/base/clock.ts';

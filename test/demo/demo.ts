@@ -1,4 +1,4 @@
-/** The demo inside the test's process, steered, on free ports. */
+/** The demo in the test's process, steered, on free ports. */
 import { startDemo } from '../../src/commands/serve/demo.ts';
 import { type Environment, realEnvironment } from '../../src/commands/serve/environment.ts';
 import { readSettingsOf } from '../../src/settings/config.ts';

@@ -1,4 +1,4 @@
-/** The code of docs/testing-apps.md works as it stands. */
+/** The code of docs/testing-apps.md works as printed. */
 import { expect, test } from 'bun:test';
 import { rm } from 'node:fs/promises';
 import { join } from 'node:path';

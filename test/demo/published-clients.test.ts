@@ -1,4 +1,4 @@
-/** The lives of a stacker, a pool, an owner of a name and a holder of sBTC, with the clients that are published for them. */
+/** A stacker, a pool, an owner of a name and a holder of sBTC, with the published clients for them. */
 
 import { afterAll, beforeAll, expect, test } from 'bun:test';
 import * as bns from '@stacks/bns';

@@ -1,4 +1,4 @@
-/** What the simulated node says of transactions that it doesn't take, as a node says it. */
+/** Rejections of transactions by the simulated node, in a node's format. */
 import { afterAll, beforeAll, expect, test } from 'bun:test';
 import {
   Cl,

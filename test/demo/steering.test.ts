@@ -1,4 +1,4 @@
-/** A test of somebody's app decides when a block comes, and reads the index right after. */
+/** A test of an app decides when a block comes, and reads the index right after. */
 import { afterAll, beforeAll, expect, test } from 'bun:test';
 import { broadcastTransaction, getAddressFromPrivateKey, makeSTXTokenTransfer } from '@stacks/transactions';
 import { rawExchange } from '../support/servers/raw-http.ts';
@@ -193,7 +193,7 @@ test('time is moved on for the next block', async () => {
   expect(blocks[0]!.time).toBeLessThan(before.tip.time + 86_500);
 });
 
-test('what costs more takes the place of what has the same nonce', async () => {
+test('a transaction with a higher fee replaces one with the same nonce', async () => {
   const { nonce } = await server.json<{ nonce: number }>(`/v2/accounts/${sender}?proof=0`);
   const cheap = await sent({ nonce, fee: 400 });
   const dear = await sent({ nonce, fee: 500 });

@@ -125,7 +125,7 @@ test('rewards of the first tenure on mature after six more and are credited', ()
   expect(chain.world(parent!).balance(last.recipient)).toBeGreaterThanOrEqual(due);
 });
 
-test("a block that is no longer kept can't be mined on", () => {
+test("a block that is no longer in memory can't be mined on", () => {
   const chain = new SimulatedChain({ seed: 11, accounts: 10, retained: 2 });
   let parent: string | null = null;
   for (let i = 0; i < 4; i++) parent = chain.mine(parent).indexBlockHash;

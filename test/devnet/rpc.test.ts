@@ -1,4 +1,4 @@
-/** What the simulated node answers about its own blocks is what it announced. */
+/** The simulated node's answers about its blocks agree with its events. */
 import { expect, test } from 'bun:test';
 import { SimulatedChain } from '../../src/devnet/chain.ts';
 import type { NodeEvent } from '../../src/devnet/node-event.ts';

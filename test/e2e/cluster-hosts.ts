@@ -1,4 +1,4 @@
-/** Hosts of a cluster as processes that can be killed, and nodes that post their events to whichever host takes them. */
+/** Hosts of a cluster as processes that can be killed, and nodes that post their events to any host that accepts them. */
 import type { NodeEvent } from '../../src/devnet/node-event.ts';
 import { moment } from '../support/time/moment.ts';
 import { type Server, startServer } from './stackside.ts';

@@ -85,7 +85,7 @@ test('stackside import of the same file again takes nothing', async () => {
   expect(again.stdout).toContain(' 0 applied, ');
 });
 
-test('stackside import goes on where a shorter copy of the recording ended', async () => {
+test('stackside import continues where a shorter copy of the recording ended', async () => {
   const lines = readFileSync(recording, 'utf8').trimEnd().split('\n');
   const growing = at('growing.tsv');
   writeFileSync(growing, `${lines.slice(0, lines.length / 2).join('\n')}\n`);

@@ -1,4 +1,4 @@
-/** A proxy in the environment gets nothing: not what threads say to each other, not what goes to nodes and receivers. */
+/** A proxy in the environment gets no request: neither between threads, nor to nodes and receivers. */
 import { afterAll, beforeAll, expect, test } from 'bun:test';
 import { join } from 'node:path';
 import { receiver } from '../hooks/server.ts';

@@ -1,4 +1,4 @@
-/** The commonest mistakes of operators, as they see them: two lines, and a code that keeps a service manager from trying on. */
+/** The most frequent mistakes of operators: two lines, and an exit code after which service managers don't restart. */
 import { afterAll, beforeAll, expect, test } from 'bun:test';
 import { chmodSync, existsSync, mkdirSync, readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -50,7 +50,7 @@ test('an export over a file that is there runs no query, which would go on or fa
   expect(code).toBe(1);
 });
 
-test('serve on a port that is taken, or an address that is none of ours, ends with 1', async () => {
+test('serve on a port that is in use, or an address of another machine, ends with 1', async () => {
   const taken = Bun.serve({ hostname: '127.0.0.1', port: 0, fetch: () => new Response() });
   const free = ['--data', at('listen'), '--event-port', '0', '--api-port'];
   for (const address of [

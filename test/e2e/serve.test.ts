@@ -127,7 +127,7 @@ describe('the event receiver', () => {
     }
   });
 
-  test('a trailing slash is ignored, and what is of no use to an index is taken', async () => {
+  test('a trailing slash is ignored, and events of no use to an index are accepted', async () => {
     expect((await post('/mined_block/', '{}')).status).toBe(200);
     expect((await post('/proposal_response', '{"result":"Ok"}')).status).toBe(200);
   });
@@ -171,7 +171,7 @@ describe('the API over a posted chain', () => {
   });
 });
 
-test('stackside serve stopped and started again goes on where it was', async () => {
+test('stackside serve stopped and started again continues where it was', async () => {
   const directory = temporaryDirectory();
   const half = Math.floor(events.length / 2);
   const flags = ['--data', directory.path, '--log-level', 'error'];
@@ -186,7 +186,7 @@ test('stackside serve stopped and started again goes on where it was', async () 
   directory.remove();
 });
 
-test('a client of long polling that fetches nothing does not hold up the end', async () => {
+test('a client of long polling that fetches nothing does not delay the end', async () => {
   const directory = temporaryDirectory();
   // Without an answer from the client, its connection would last for ten minutes.
   const flags = ['--data', directory.path, '--log-level', 'error', '--ping-interval', '300', '--ping-timeout', '300'];

@@ -1,4 +1,4 @@
-/** Settings of the program as its users run it: what is in force, and who says so. */
+/** Settings of the program as users run it: the values in use, and their sources. */
 import { afterAll, describe, expect, test } from 'bun:test';
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
@@ -126,7 +126,7 @@ test('STACKSIDE_HOOK_TARGETS=here stackside serve is refused by the name of the 
   expect([code, stderr.split('\n')[0]]).toEqual([1, 'STACKSIDE_HOOK_TARGETS is "here".']);
 });
 
-test('STACKSIDE_DATA=DIR stackside demo keeps its data there, and touches none that is there already', async () => {
+test('STACKSIDE_DATA=DIR stackside demo writes its data there, and changes no existing data', async () => {
   const demo = await startServerIn({ STACKSIDE_DATA: at('demo') }, 'demo', '--interval', '60', '--history', '1');
   expect(await demo.stop()).toBe(0);
   expect(existsSync(join(at('demo'), 'index.db'))).toBe(true);
@@ -138,7 +138,7 @@ test('STACKSIDE_DATA=DIR stackside demo keeps its data there, and touches none t
   ]);
 });
 
-test('STACKSIDE_JOURNAL=false stackside import is refused: the journal is always kept', async () => {
+test('STACKSIDE_JOURNAL=false stackside import is refused: there is always a journal', async () => {
   const { code, stderr } = await stacksideIn({ STACKSIDE_JOURNAL: 'false' }, 'import', '-', '--data', at('bare'));
   expect([code, stderr]).toEqual([
     1,

@@ -1,4 +1,4 @@
-/** Who may manage hooks: whoever has a key, or, where it is open, whoever is on this machine and no page of another origin. */
+/** Access to chainhooks: by a key, or with open access by any client on this machine but pages of another origin. */
 
 import { describe, expect, test } from 'bun:test';
 import { chmodSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';

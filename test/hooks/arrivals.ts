@@ -1,4 +1,4 @@
-/** What came to the receiver of a hook, and the law of its order. */
+/** Requests that arrived at the receiver of a hook, and the law of their order. */
 import { expect } from 'bun:test';
 
 /** A request that came to a receiver. */

@@ -1,4 +1,4 @@
-/** Deliveries of a chain with forks: live, after an absence, by backfill, in a preview. */
+/** Deliveries of a chain with forks: live, after catching up, by backfill, in a preview. */
 import { expect, test } from 'bun:test';
 import fc from 'fast-check';
 import type { NodeEvent } from '../../src/devnet/node-event.ts';

@@ -1,4 +1,4 @@
-/** The published client runs all that it has against a server. */
+/** Every function of the published client, against a server. */
 import { expect, test } from 'bun:test';
 import { ChainhooksClient } from '@hirosystems/chainhooks-client';
 import { devnetEvents } from '../../src/devnet/scenario.ts';

@@ -1,4 +1,4 @@
-/** What deliveries hold to whatever receivers answer and whatever is asked meanwhile. The test's own clock. */
+/** Rules of deliveries, whatever receivers answer and whatever commands come meanwhile; with the test's own clock. */
 
 import { describe, expect, test } from 'bun:test';
 import net from 'node:net';

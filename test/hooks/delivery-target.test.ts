@@ -1,4 +1,4 @@
-/** Where deliveries may go. */
+/** The guard of receivers: to which addresses deliveries may go. */
 import { describe, expect, test } from 'bun:test';
 import { type Clock, systemClock } from '../../src/base/clock.ts';
 import { attempt, post } from '../../src/hooks/delivery/attempt.ts';

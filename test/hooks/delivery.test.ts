@@ -1,4 +1,4 @@
-/** Deliveries: what they carry, what becomes of them when receivers fail, and what can be done with them afterwards. */
+/** Deliveries: their content, their retries when receivers fail, and redelivery. */
 import { describe, expect, test } from 'bun:test';
 import { createHmac } from 'node:crypto';
 import net from 'node:net';
@@ -139,7 +139,7 @@ test('a receiver that fails gets every delivery, in order, and none that comes a
   expect(outcomes.length).toBeGreaterThan(2);
 });
 
-test('one that resets or refuses connections, or never answers, holds up nobody else', async () => {
+test('one that resets or refuses connections, or never answers, delays no other receiver', async () => {
   await using server = await hookServer({ hookConcurrency: 4 });
   using good = receiver();
   using hanging = receiver();
@@ -166,7 +166,7 @@ test('one that resets or refuses connections, or never answers, holds up nobody 
   });
 });
 
-test('when its time is over the hook is interrupted, keeps its queue, and goes on without a gap once enabled', async () => {
+test('when the budget ends, the hook is interrupted, its queue stays, and it continues without a gap once enabled', async () => {
   await using server = await hookServer({ hookBudget: 0 });
   using target = receiver();
   using good = receiver();
@@ -227,7 +227,7 @@ test('410 interrupts at once; what holds a hook up can be skipped', async () => 
   expect((await server.request('GET', `${path}/${results.at(-1).id}`)).body.state).toBe('dead');
 });
 
-test('a hook that is off keeps its queue and sends none of it', async () => {
+test('the queue of a disabled hook stays, and none of it is sent', async () => {
   await using server = await hookServer();
   using target = receiver();
   using good = receiver();

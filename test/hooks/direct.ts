@@ -1,4 +1,4 @@
-/** Chainhooks without a server around them, with a clock and a resolver of the test's own. */
+/** Chainhooks without a server, with a clock and a resolver of the test. */
 import { Database, SQLiteError } from 'bun:sqlite';
 import { join } from 'node:path';
 import { type Every, systemClock } from '../../src/base/clock.ts';

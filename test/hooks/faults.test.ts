@@ -1,4 +1,4 @@
-/** Changes of hooks that meet each other, and a database that fails under hooks or holds what nobody wrote. */
+/** Concurrent changes of hooks, and failures of the database under hooks. */
 import { Database } from 'bun:sqlite';
 import { expect, test } from 'bun:test';
 import { devnetEvents } from '../../src/devnet/scenario.ts';
@@ -41,7 +41,7 @@ function slowGuard() {
   };
 }
 
-test('two changes of a hook that meet are both kept, whichever name is looked up first', async () => {
+test('two concurrent changes of a hook are both stored, whichever name is looked up first', async () => {
   const { guard, answerAll } = slowGuard();
   await using direct = directHooks({ guard });
   const registered = direct.register(definition(NOWHERE, everything));

@@ -1,4 +1,4 @@
-/** What each filter matches: all its parameters, a miss of each, and the index of all against a plain reading of the rules. */
+/** Matches of each filter: all its parameters, a miss of each, and the index against a plain reading of the rules. */
 
 import { describe, expect, test } from 'bun:test';
 import fc from 'fast-check';
@@ -180,7 +180,7 @@ describe('the rules', () => {
     ]);
   });
 
-  test('extended stands for every extension of a tenure', () => {
+  test('extended matches every extension of a tenure', () => {
     const of = (cause: string) => sample({ type: 'tenure_change', cause } as Filter);
     const extended = full.tenure_change;
     expect(matches({ ...extended, cause: 'extended' }, of('extended_runtime'))).toBe(true);

@@ -1,4 +1,4 @@
-/** What a receiver makes of the payloads it gets: the matching transactions of the chain, rolled back and applied anew. */
+/** A receiver that applies payloads: the matching transactions of the chain, rolled back and applied again. */
 import { expect } from 'bun:test';
 import { networkOf } from '../../src/chain/network.ts';
 import { blockOf } from '../../src/chain/normalise.ts';

@@ -1,4 +1,4 @@
-/** Addresses are read into bytes, and judged on them, whatever form they came in. */
+/** Addresses are parsed into bytes and judged by these, whatever their notation. */
 
 import { describe, expect, test } from 'bun:test';
 import { BlockList, isIP } from 'node:net';
@@ -98,7 +98,7 @@ describe('what is not public', () => {
       { seen },
     );
   });
-  test('an IPv6 address that leads to an IPv4 one as that one; in forms that were given up never', () => {
+  test('an IPv6 address that leads to an IPv4 one as that one; in abandoned notations never', () => {
     const seen = new Seen({ special: 10, public: 10 });
     assertProperty(
       fc.property(ipv4, fc.nat(0xffff), (address, any) => {

@@ -1,4 +1,4 @@
-/** Hooks of a host that delivers now and then: it starts and stops what one host of a cluster does at a time. */
+/** Hooks of a host that gains and loses the lease: it starts and stops the work that one host does at a time. */
 import { expect, test } from 'bun:test';
 import type { Lease, LeasedWork } from '../../src/cluster/lease-keeper.ts';
 import type { DeliveryResult, DeliveryResults } from '../../src/hooks/commands/deliveries.ts';
@@ -126,7 +126,7 @@ test('tests of receivers are sent from any host', async () => {
   expect(await tested).toMatchObject({ ok: true, status_code: 204 });
 });
 
-test('backfills and upkeep go on where the lease is, once each', async () => {
+test('backfills and upkeep continue on the host with the lease, once each', async () => {
   const { lease, gain, lose } = givenLease();
   let timers = 0;
   const every = () => {
@@ -278,7 +278,7 @@ test('results that the log does not take are written again; where the lease ends
   expect(await third).toBe(true);
 });
 
-test("a result that can't be written holds up no other; what the disk refuses is refused at once", async () => {
+test("a result that can't be written delays no other; an error of the disk is returned at once", async () => {
   const { writes, write } = heldWrites();
   const writer = resultWriter({ write, areMoreComing: () => false, clock: heldClock([]) });
   writer.start(1);

@@ -1,4 +1,4 @@
-/** Blocks that leave the chain while a backfill delivers them. The test's own clock. */
+/** Blocks that leave the chain while a backfill delivers them; with the test's own clock. */
 import { expect, test } from 'bun:test';
 import { received } from '../support/data/ingest.ts';
 import { eventsOf } from '../support/events/forked-chain.ts';
@@ -108,7 +108,7 @@ test('what is sent again of a backfill is cancelled, too, and counted once', asy
   expect(direct.trial.getBackfill(CONSUMER, uuid, id).deliveries).toEqual({ queued: 1, delivered: 0, dead: 1 });
 });
 
-test('a hook that was away while a block that it was notified of left the chain is notified of it once it is enabled', async () => {
+test('a hook that was disabled while a block left the chain is notified of that once it is enabled', async () => {
   await using direct = directHooks();
   using target = receiver();
   const uuid = await direct.register(definition(target.url, everything, { enable_on_registration: true }));

@@ -1,4 +1,4 @@
-/** What is forgotten, and what must not be. */
+/** Retention of chainhooks: which rows are removed, and which must not be. */
 import { Database } from 'bun:sqlite';
 import { expect, test } from 'bun:test';
 import { devnetEvents } from '../../src/devnet/scenario.ts';
@@ -71,7 +71,7 @@ test('upkeep runs by itself, for as long as the hooks do', async () => {
   expect(direct.said.filter(({ event }) => event === 'hook_task_failed')).toEqual([]);
 });
 
-test('a hook keeps the bodies of its newest delivered ones alone, and of all that waits', async () => {
+test('a hook has the bodies of its newest delivered deliveries, and of all that wait', async () => {
   await using direct = directHooks();
   const uuid = await direct.register(definition(NOWHERE, everything, started));
   feed(direct);
@@ -133,7 +133,7 @@ test('a deleted hook goes with all that its log still has', async () => {
   expect(direct.made(other)).toHaveLength(others);
 });
 
-test('upkeep comes in steps: what fails is said, and more than a step takes is forgotten all the same', async () => {
+test('retention works in batches: failures are logged, and more than a batch is removed all the same', async () => {
   await using direct = directHooks();
   using target = receiver();
   const uuid = await direct.register(definition(target.url, everything));

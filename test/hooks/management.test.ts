@@ -1,4 +1,4 @@
-/** What the routes refuse, by name; who sees what; how hooks begin and end. */
+/** Routes of chainhooks: refusals that name the field, isolation of consumers, and how hooks begin and end. */
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import { join } from 'node:path';
 import { devnetEvents } from '../../src/devnet/scenario.ts';

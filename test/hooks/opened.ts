@@ -1,4 +1,4 @@
-/** A data directory open with its chainhooks, and the tables as what applies entries has them. */
+/** An open data directory with its chainhooks, and the tables that its entries made. */
 import { type HookMachine, hookMachine } from '../../src/hooks/machine.ts';
 import type { LogEvent } from '../../src/log.ts';
 import type { HookStore } from '../../src/store/hooks/store.ts';

@@ -111,7 +111,7 @@ test('without options there is no metadata of blocks, and values are hex', () =>
   expect(payloadMistake(plain)).toBeNull();
 });
 
-test('signatures stand in the metadata of blocks, which either option brings whole', () => {
+test('either option adds the whole metadata of blocks, with the signatures', () => {
   const of = (options: Options) => payload(options).event.apply.at(-1).metadata;
   const { signatures, ...rest } = of({ include_block_signatures: true });
   expect(rest).toEqual(of({ include_block_metadata: true }));

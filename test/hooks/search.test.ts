@@ -1,4 +1,4 @@
-/** What a search for a match in the past reads, and where it ends. */
+/** Searches for matches in past blocks: what they read, and where they end. */
 import { expect, test } from 'bun:test';
 import { systemClock } from '../../src/base/clock.ts';
 import { devnetEvents } from '../../src/devnet/scenario.ts';
@@ -133,7 +133,7 @@ test('a hook that names principals is searched in the blocks that hold them, in 
   expect(read.length).toBeLessThan(2 * BLOCKS * senders.size);
 });
 
-test('one search goes after the other, a failed one holds up none, and a crowd is refused', async () => {
+test('searches run one after the other, a failed one delays none, and too many are refused', async () => {
   const searches = search();
   const order: string[] = [];
   const scan = (name: string, fails = false): Scanner => ({

@@ -1,4 +1,4 @@
-/** Signing secrets: sealed wherever they stand, and what waits while they can't be opened. */
+/** Signing secrets: stored sealed everywhere, and deliveries that wait while a secret can't be opened. */
 
 import { describe, expect, spyOn, test } from 'bun:test';
 import { createHmac } from 'node:crypto';
@@ -65,7 +65,7 @@ async function listed({ url }: HookServer): Promise<string> {
   return written.mock.calls.join('');
 }
 
-test('a secret stands in commands, tables and files sealed, with a key that the first start makes', async () => {
+test('commands, tables and files have a secret only sealed, with a key that the first start makes', async () => {
   using directory = dataDirectory();
   const file = secretsKeyFile(directory.path);
   let secrets: string[];
@@ -218,7 +218,7 @@ test('the key is read when the server starts: one that replaces it counts from t
   expect(sequences(target.received)).toEqual(upTo(target.received.length));
 });
 
-test('a key that opens the secrets of some consumers holds up the others alone', async () => {
+test('a key that opens the secrets of some consumers delays only the others', async () => {
   using directory = dataDirectory();
   using files = dataDirectory();
   using one = receiver();
@@ -376,7 +376,7 @@ describe('what is sealed', () => {
     );
   });
 
-  test('in the clear, or for another consumer, holds up its deliveries and says so', async () => {
+  test('in the clear, or for another consumer, delays its deliveries and is reported', async () => {
     await using direct = directHooks({ sealing });
     const { commands, secrets } = direct.hooks;
     await commands.run('hook.set_secret', { consumer: 'plain', secret: '07'.repeat(32) });

@@ -1,4 +1,4 @@
-/** Chainhooks as a server has them, in this process: ingest, routes, deliveries. */
+/** Chainhooks as in a server, in this process: ingest, routes, deliveries. */
 import { Registry } from 'prom-client';
 import type { Clock } from '../../src/base/clock.ts';
 import { createApp } from '../../src/commands/serve/app.ts';

@@ -1,4 +1,4 @@
-/** Signing in a browser: links work once, sessions end, and the cookie serves pages of this origin alone. */
+/** Sign-in of browsers: links work once, sessions end, and the cookie works only for pages of this origin. */
 import { afterAll, describe, expect, test } from 'bun:test';
 import { join } from 'node:path';
 import { access } from '../../src/hooks/access/access.ts';

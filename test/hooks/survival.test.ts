@@ -1,4 +1,4 @@
-/** Hooks outlive what happens to the process and to the index: nothing is lost, and nothing delivered again. */
+/** Hooks survive failures of the process and the index: no delivery is lost, and none is repeated. */
 
 import { expect, test } from 'bun:test';
 import { copyFileSync, existsSync } from 'node:fs';

@@ -1,4 +1,4 @@
-/** Connections over real sockets: the wire, heartbeats, and clients that are too slow. */
+/** Connections over real sockets: the wire, heartbeats, and clients that read too slowly. */
 import { afterAll, beforeAll, describe, expect, spyOn, test } from 'bun:test';
 import { io, type Socket } from 'socket.io-client';
 import { devnetEvents } from '../../src/devnet/scenario.ts';
@@ -109,7 +109,7 @@ describe('/extended/v1/ws', () => {
     await closed;
   });
 
-  test('cuts off a client that answers no ping, and keeps one that does', async () => {
+  test('disconnects a client that answers no ping, and only that', async () => {
     const silent = await rawWebSocket('/extended/v1/ws');
     const live = new WebSocket(`${wsUrl}/extended/v1/ws`);
     await new Promise((resolve) => {

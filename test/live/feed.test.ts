@@ -1,4 +1,4 @@
-/** The feed: what is pushed from an index whose file is replaced, and from one that can't be read. */
+/** The feed: what is pushed when the index file is replaced, or can't be read. */
 import { expect, test } from 'bun:test';
 import { renameSync } from 'node:fs';
 import { type Clock, systemClock } from '../../src/base/clock.ts';

@@ -1,4 +1,4 @@
-/** What becomes of a connection whose handler fails, and of one that is silent. */
+/** Connections whose handler fails, and silent connections. */
 import { describe, expect, test } from 'bun:test';
 import type { WebSocketData } from '@socket.io/bun-engine/dist/transports/websocket';
 import { systemClock } from '../../src/base/clock.ts';

@@ -1,4 +1,4 @@
-/** Clients that send what they should not: each costs its own connection at most. */
+/** Clients that send invalid messages: each loses at most its own connection. */
 
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import fc from 'fast-check';
@@ -168,7 +168,7 @@ describe('Socket.IO', () => {
 });
 
 describe('long polling', () => {
-  test('a body of too many packets is refused, and none of them taken', async () => {
+  test('a body of too many packets is refused, and none of them handled', async () => {
     const session = await polling();
     expect(
       (

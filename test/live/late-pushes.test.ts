@@ -1,4 +1,4 @@
-/** What is pushed does not depend on how soon after its change it is. */
+/** Pushes are the same however long after their change they are sent. */
 
 import { expect, test } from 'bun:test';
 import fc from 'fast-check';

@@ -1,4 +1,4 @@
-/** A client of Socket.IO in its namespace, over a connection of the test's own. */
+/** A Socket.IO client in its namespace, over a simulated connection. */
 import { heapStats } from 'bun:jsc';
 import { expect, test } from 'bun:test';
 import type { WebSocketData } from '@socket.io/bun-engine/dist/transports/websocket';
@@ -85,7 +85,7 @@ test('a client that is not in the namespace may only join it', () => {
   expect(() => client.received('0')).toThrow(MessageError);
 });
 
-test('a client keeps nothing of the request it came with', async () => {
+test("nothing of a client's first request stays in memory", async () => {
   const many = 30;
   const { handle, opened, received, closed } = socketIo({
     ...shared().options,

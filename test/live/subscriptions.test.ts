@@ -1,4 +1,4 @@
-/** Subscriptions, against a plain model: who has which topic, and how each named it. */
+/** Subscriptions against a plain model: the topics of each subscriber, and how it spelled them. */
 import { heapStats } from 'bun:jsc';
 import { expect, test } from 'bun:test';
 import { Prng } from '../../src/devnet/prng.ts';
@@ -75,7 +75,7 @@ test('a connection has so many subscriptions and no more, and those it has it ma
   expect(all.has(nth(0))).toBe(false);
 });
 
-test('a subscriber of a topic that others have keeps no topic and no map of its own', () => {
+test('a subscriber of a topic that others have needs no topic and no map of its own', () => {
   const many = 10_000;
   const all = subscriptions();
   const clients = Array.from({ length: many }, (): Subscriber => ({ deliver: () => {} }));

@@ -53,7 +53,7 @@ describe('a name of a topic', () => {
 describe('a message', () => {
   const topic = principalTopic('address-stx-balance', ADDRESS);
 
-  test('is a notification with what stands before', () => {
+  test('is a notification with the members before the object', () => {
     const message = new Message({ topic, text: '{"balance":"1"}', members: { address: ADDRESS } });
     expect(JSON.parse(message.rpc())).toEqual({
       jsonrpc: '2.0',

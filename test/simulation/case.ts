@@ -1,4 +1,4 @@
-/** What a run is made from, as fast-check draws and shrinks it. */
+/** The case of a run, as fast-check draws and shrinks it. */
 import fc from 'fast-check';
 import { faults } from '../faults/fault-store.ts';
 import type { ClientPlan, Manner } from './clients.ts';

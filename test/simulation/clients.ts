@@ -1,4 +1,4 @@
-/** Realtime clients: they connect, subscribe, take what comes, go away in one way or another, and come again. */
+/** Realtime clients: they connect, subscribe, receive, disconnect in several ways, and connect again. */
 import type { Prng } from '../../src/devnet/prng.ts';
 import { CUT, type Line, type LineClient } from './line.ts';
 import { type Body, protocols } from './protocols.ts';

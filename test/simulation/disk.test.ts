@@ -1,4 +1,4 @@
-/** What the simulated disk keeps when the power goes: all that a sync put on it, and nothing that none did. */
+/** The simulated disk at a power failure: it has all that was synced, and may lose all else. */
 import type { Database } from 'bun:sqlite';
 import { afterEach, expect, test } from 'bun:test';
 import { indexPath } from '../../src/store/files/database.ts';
@@ -37,7 +37,7 @@ function writer(disk: Disk) {
   };
 }
 
-test('what no sync put on the disk is lost, and the rest is kept', () => {
+test('what was not synced is lost, and the rest stays', () => {
   const one = writer(new Disk(new World(1)));
   one.write(1);
   one.checkpoint();
@@ -46,7 +46,7 @@ test('what no sync put on the disk is lost, and the rest is kept', () => {
   expect(one.afterPowerLoss(1).numbers()).toEqual([1, 2]);
 });
 
-test('what is written in the place of a torn commit is on the disk once it is synced', () => {
+test('what is written over a torn commit is on the disk once it is synced', () => {
   const one = writer(new Disk(new World(1)));
   one.write(1);
   one.checkpoint();

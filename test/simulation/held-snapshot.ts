@@ -1,4 +1,4 @@
-/** A snapshot that another process holds while the server goes on, as a backup does. */
+/** A snapshot that another process holds open while the server writes, as a backup does. */
 import { existsSync } from 'node:fs';
 import { openToRead, versionOf } from '../../src/store/files/connection.ts';
 import { indexPath } from '../../src/store/files/database.ts';

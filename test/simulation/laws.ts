@@ -1,4 +1,4 @@
-/** What holds when a run is over, whatever happened in it. */
+/** The laws that hold at the end of a run, whatever happened in it. */
 import { Database } from 'bun:sqlite';
 import { expect } from 'bun:test';
 import { statSync } from 'node:fs';

@@ -1,4 +1,4 @@
-/** A WebSocket of the simulated network: what either end sends arrives later, in order, until it is closed or cut. */
+/** A WebSocket of the simulated network: messages of either end arrive later, in order, until it is closed or cut. */
 import type { Prng } from '../../src/devnet/prng.ts';
 import type { World } from './world.ts';
 

@@ -1,4 +1,4 @@
-/** The file that stderr of a server goes to: it is on the disk that fills, and fails by itself now and then. */
+/** The file for a server's stderr, on a disk that may be full, whose writes sometimes fail. */
 import { expect } from 'bun:test';
 import { LossyOutput } from '../../src/base/lossy-output.ts';
 import type { Prng } from '../../src/devnet/prng.ts';

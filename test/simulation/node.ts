@@ -1,4 +1,4 @@
-/** The node: posts each of its events until it is answered 200, over a network that cuts, doubles and delays. */
+/** The node: posts each event until the answer is 200, over a network that cuts, doubles and delays. */
 import type { NodeEvent } from '../../src/devnet/node-event.ts';
 import type { Prng } from '../../src/devnet/prng.ts';
 import { NoAnswer, type Server } from './server.ts';

@@ -1,4 +1,4 @@
-/** Who manages chainhooks through the API: asks again until there is an answer, and knows what each hook is owed. */
+/** The operator, who manages chainhooks through the API: repeats requests until answered, and knows what each hook must get. */
 import { Database } from 'bun:sqlite';
 import type { Filter } from '../../src/hooks/definition/filter-schemas.ts';
 import { indexPath } from '../../src/store/files/database.ts';

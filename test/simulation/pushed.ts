@@ -1,4 +1,4 @@
-/** The laws of pushes, by the node's events alone. */
+/** The laws of pushes, derived from the node's events alone. */
 import { expect } from 'bun:test';
 import type { NodeEvent } from '../../src/devnet/node-event.ts';
 import { BlockTree } from '../support/events/winning-chain.ts';

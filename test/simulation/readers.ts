@@ -1,4 +1,4 @@
-/** Those who read the API all the while: an answer is one snapshot, of a chain that only grows, and no read fails. */
+/** Clients that read the API: an answer is one snapshot, the chain only grows, and no read fails. */
 import type { NodeEvent } from '../../src/devnet/node-event.ts';
 import type { Prng } from '../../src/devnet/prng.ts';
 import { type BlockTree, treesOf } from '../support/events/winning-chain.ts';

@@ -1,4 +1,4 @@
-/** Those who deliveries go to, and the network between: what each gets, and whether and how it answers. */
+/** Receivers of deliveries, and the network between: what each gets, and how it answers. */
 
 import { createHmac } from 'node:crypto';
 import type { Prng } from '../../src/devnet/prng.ts';

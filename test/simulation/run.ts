@@ -1,4 +1,4 @@
-/** One run: a server in its world, from its first event to its rest, and the laws at the end. */
+/** One run: a server in its world, from its first event until it is idle, and the laws at the end. */
 import type { NodeEvent } from '../../src/devnet/node-event.ts';
 import { devnetEvents } from '../../src/devnet/scenario.ts';
 import { SNAPSHOT_LIMIT_MS } from '../../src/store/read/snapshots.ts';

@@ -1,4 +1,4 @@
-/** The server under test: `serve` as it is, in a world that may take away its process, its power or its connections. */
+/** The server under test: `serve` itself, in a world that may end its process, its power or its connections. */
 
 import { Database } from 'bun:sqlite';
 import { rmSync, writeFileSync } from 'node:fs';

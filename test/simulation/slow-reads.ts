@@ -1,4 +1,4 @@
-/** Snapshots whose reads take time: the writer goes on between two reads of one request. */
+/** Snapshots whose reads take time, so that the writer continues between two reads of a request. */
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { type OpenSnapshots, openSnapshots } from '../../src/store/read/snapshots.ts';
 import type { World } from './world.ts';

@@ -1,4 +1,4 @@
-/** Time that passes when nothing else is left to do, and whatever happens in it, in an order that a seed draws. */
+/** Simulated time, which passes when nothing else is left to do, with events in an order that a seed draws. */
 import type { Chance } from '../../src/base/chance.ts';
 import type { Clock } from '../../src/base/clock.ts';
 import { Prng } from '../../src/devnet/prng.ts';

@@ -1,0 +1,50 @@
+/** Live hooks in memory: what is read again after a transaction is rolled back. */
+import { expect, test } from 'bun:test';
+import type { Block } from '../../src/chain/block.ts';
+import { liveHooks } from '../../src/hooks/evaluation/steps.ts';
+import type { HookProgress } from '../../src/store/hooks/model.ts';
+
+/** Live hooks over tables without hooks, in which nothing is committed. */
+function opened() {
+  const stored: HookProgress = { evaluated: 7, cursor: { height: 3, hash: new Uint8Array(32) }, evaluatedAt: 1 };
+  let reads = 0;
+  const live = () => {
+    reads += 1;
+    return [];
+  };
+  const liveOnes = liveHooks({ live, progress: () => stored, setProgress() {} } as never);
+  liveOnes.begin();
+  liveOnes.committed();
+  return { liveOnes, stored, reads: () => reads };
+}
+
+const block = { height: 4, indexBlockHash: new Uint8Array(32).fill(4) } as Block;
+const hook = { id: 1, uuid: 'u', name: 'n', options: {}, conditions: [] };
+
+test('after a block is rolled back, the progress is read again, but no hook', () => {
+  const { liveOnes, stored, reads } = opened();
+  liveOnes.begin();
+  liveOnes.advance(block, 2);
+  expect(liveOnes.progress().evaluated).toBe(8);
+  liveOnes.undone();
+  liveOnes.begin();
+  expect([liveOnes.progress(), reads()]).toEqual([stored, 1]);
+});
+
+test('a change of the hooks that is rolled back has them read again, and so has what was read in the same transaction', () => {
+  const { liveOnes, reads } = opened();
+  liveOnes.begin();
+  liveOnes.include(hook);
+  liveOnes.undone();
+  liveOnes.begin();
+  expect([liveOnes.get(hook.id), reads()]).toEqual([undefined, 2]);
+  liveOnes.undone();
+  liveOnes.begin();
+  expect(reads()).toBe(3);
+  liveOnes.committed();
+  liveOnes.begin();
+  liveOnes.exclude(hook.id);
+  liveOnes.undone();
+  liveOnes.begin();
+  expect(reads()).toBe(4);
+});
