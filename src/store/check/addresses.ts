@@ -1,4 +1,4 @@
-/** What the lists of addresses and tokens by offset are counted by, against the events they are made of. */
+/** Recounts the numbers that lists of addresses and tokens by offset need, from events. */
 import { sendManyOf } from '../queries/contracts/send-many.ts';
 import { decimalOf } from '../rows/amounts.ts';
 import { AFFECTED, EVENT_KIND, PAYLOAD } from '../rows/enums.ts';
@@ -8,7 +8,7 @@ import { type Check, equal, none } from './checks.ts';
 
 const fromSince = (position: string): string => `${position} >= ${firstPositionIn('$since')}`;
 
-/** Asset events by who took part in them, once each. */
+/** The principals of asset events, each once for an event. */
 const parties = `
   SELECT sender_id AS principal_id, position FROM events WHERE kind >= ${EVENT_KIND.stx_transfer} AND sender_id IS NOT NULL
      AND ${fromSince('position')}
@@ -21,11 +21,11 @@ interface TransferRow extends Stored<'events', 'position' | 'event_index'> {
   recipient_id: number;
   memo: Uint8Array | null;
   printer: string | null;
-  /** Null where no memo is stored. */
+  /** `printed` of the stored row; null where none is stored. */
   stored: number | null;
 }
 
-/** Transfers by transactions that aren't transfers themselves, with what is stored of their memos. */
+/** Transfers in transactions of other types, with their stored memo rows. */
 const transfers = `
   SELECT e.recipient_id, e.position, e.event_index, e.value AS memo, p.address AS printer, m.printed AS stored
     FROM events e JOIN transactions t ON t.position = e.position
@@ -35,7 +35,7 @@ const transfers = `
    WHERE e.kind = ${EVENT_KIND.stx_transfer} AND t.type <> ${PAYLOAD.token_transfer} AND e.recipient_id IS NOT NULL
      AND ${fromSince('e.position')}`;
 
-/** What is stored as a memo of no such transfer. */
+/** Memo rows without such a transfer. */
 const strayMemos = `
   SELECT m.principal_id, m.position, m.event_index FROM memo_transfers m
     LEFT JOIN events e ON e.position = m.position AND e.event_index = m.event_index

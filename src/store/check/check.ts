@@ -1,4 +1,4 @@
-/** Whether the index is what its events say: SQLite's own check, and every derived number against a recount. */
+/** Checks the index: SQLite's own check of the files, and a recount of every derived number. */
 import type { Database } from 'bun:sqlite';
 import { OperatorError } from '../../base/errors.ts';
 import { rollBack } from '../files/connection.ts';
@@ -17,7 +17,7 @@ import { checkTables, isComparable } from './tables.ts';
 import { tokenChecks } from './tokens.ts';
 import { valueIndexChecks } from './value-indexes.ts';
 
-/** Everything that is recounted. */
+/** All recounts. */
 export const recounts: readonly Check[] = [
   ...countChecks,
   ...copyChecks,
@@ -30,10 +30,10 @@ export const recounts: readonly Check[] = [
   ...valueIndexChecks,
 ];
 
-/** Checks of the files beside the recounts: pages and schema of both, entries of the journal, those that it lacks, and that it fits. */
+/** Number of checks besides the recounts: pages and schema of both files, views, entries of the journal, and whether it fits. */
 const FILE_CHECKS = 8;
 
-/** Runs a check in one snapshot, which no other check shares: the write-ahead log can be emptied between two of them. */
+/** Runs a check in a snapshot of its own, so that the write-ahead log can be emptied between two checks. */
 function* inSnapshot(db: Database, { find }: Check, since: number): Generator<string> {
   db.run('BEGIN');
   try {
@@ -53,7 +53,7 @@ function requireBlock(db: Database, height: number): void {
   );
 }
 
-/** The entry of the journal before the one that a block came from; 0 where the journal doesn't hold the block. */
+/** Number of the journal's entry before that of a block; 0 where the journal doesn't have the block. */
 function entryBefore(db: Database, height: number): number {
   const row = db
     .query<{ id: number | null }, [number]>(
@@ -65,9 +65,9 @@ function entryBefore(db: Database, height: number): number {
 }
 
 interface IndexPosition {
-  /** Where the index stands; null where it can't be read. */
+  /** Position of the index; null where it can't be read. */
   place: Head | null;
-  /** The entry of the journal before the first block that is looked at; null where all are. */
+  /** Number of the journal's entry before the first checked block; null where all are checked. */
   after: number | null;
 }
 
@@ -87,16 +87,15 @@ function checkIndex(run: CheckRun, directory: string, since: number | null): Ind
 }
 
 export interface CheckOptions {
-  /** What applies commands: every row is compared too, with an index that is made of the journal beside it. */
+  /** The state machine of commands: with it, every row is also compared with an index that is made from the journal. */
   deep?: ComposeMachine;
-  /** The height from which on blocks are looked at, with what they wrote; all without it. */
+  /** Lowest height of checked blocks and of the rows that they wrote; all if omitted. */
   since?: number;
   watch?: CheckWatch;
 }
 
 /**
- * Checks a data directory; the writer may go on meanwhile. What is damaged so that it can't be read is not looked into
- * any further.
+ * Checks a data directory, while the writer may go on. Files that are too damaged to be read are not checked further.
  * @throws OperatorError where there is no index, or one of another version, or no block at the height `since`
  */
 export function checkDirectory(directory: string, { deep, since, watch }: CheckOptions = {}): CheckResult[] {
@@ -106,7 +105,7 @@ export function checkDirectory(directory: string, { deep, since, watch }: CheckO
   const ofIndex = run.findings;
   checkJournal(run, directory, position);
   if (deep === undefined || position.place === null || run.findings > ofIndex) return run.results;
-  // Where a number is wrong, the tables that differ say of what.
+  // Where a number is wrong, the comparison of tables shows which rows differ.
   if (ofIndex === 0 || isComparable(directory, position.place)) checkTables(run, directory, deep);
   return run.results;
 }

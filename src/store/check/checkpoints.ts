@@ -1,4 +1,4 @@
-/** Checkpoints of accounts and tokens, against the whole history of each account that has one. */
+/** Recounts checkpoints of accounts and tokens from the whole history of each account. */
 import type { Database } from 'bun:sqlite';
 import { heightOf } from '../../chain/position.ts';
 import { CHECKPOINT_EVERY } from '../queries/accounts/account-states.ts';
@@ -10,26 +10,26 @@ import type { Check } from './checks.ts';
 
 interface Entry extends Stored<'principal_transactions', 'events'> {
   height: number;
-  /** Null of a row that isn't a transaction of the account. */
+  /** Null for a row that is no transaction of the account. */
   affected: number | null;
-  /** The number by which this row brings the next checkpoint nearer: 1 for a transaction and a reward. */
+  /** Items that the row adds to the count of the next checkpoint: 1 for a transaction or a reward, else 0. */
   counts: number;
   locks: number;
   inbound: number;
   sent: string;
   received: string;
   fee: string;
-  /** Decimal; -1 where it used none. */
+  /** Decimal; -1 where no nonce was spent. */
   nonce: string;
   mined: string;
 }
 
-/** Rows of an account that only add to one column. */
+/** Rows of an account that add to one column only. */
 const added = (column: 'locks' | 'inbound', from: string): string =>
   `SELECT ${heightIn('position')}, NULL, 0, 0, ${Number(column === 'locks')}, ${Number(column === 'inbound')},
           '0', '0', 'A0', '-1', '0' FROM ${from}`;
 
-/** What the checkpoints of an account are sums of, in the order of the heights. */
+/** The rows that the checkpoints of an account are sums of, by height. */
 const entriesOf = `
   SELECT ${heightIn('pt.position')} AS height, pt.affected, 1 AS counts, pt.events, 0 AS locks, 0 AS inbound,
          pt.stx_sent AS sent, pt.stx_received AS received,
@@ -54,7 +54,7 @@ const stored = `
 /** Less than every nonce. */
 const NO_NONCE = -1n;
 
-/** The checkpoints that an account should have. */
+/** The expected checkpoints of an account. */
 function recomputed(entries: Iterable<Entry>, every: number): (string | number | null)[][] {
   const rows: (string | number | null)[][] = [];
   let [height, count, counted] = [-1, 0, 0];
@@ -91,7 +91,7 @@ function recomputed(entries: Iterable<Entry>, every: number): (string | number |
 
 type Change = Stored<'token_changes', 'token' | 'asset_id' | 'position' | 'sent' | 'received'>;
 
-/** The checkpoints that an account's tokens should have. @param heights of the account's own */
+/** The expected checkpoints of an account's tokens. @param heights of the account's own checkpoints */
 function recomputedTokens(changes: Iterable<Change>, heights: readonly number[]): string[] {
   const sums = new Map<string, { sent: bigint; received: bigint }>();
   const changed = new Set<string>();
@@ -117,7 +117,7 @@ function recomputedTokens(changes: Iterable<Change>, heights: readonly number[])
   return rows.sort();
 }
 
-/** What is wrong with the checkpoints. @param every as many transactions and rewards as make one */
+/** Problems of the checkpoints. @param every number of transactions and rewards between two checkpoints */
 export function* checkpointProblems(db: Database, every: number): Generator<string> {
   const entries = db.query<Entry, [number]>(entriesOf);
   const rows = db.query<Record<string, string | number | null>, [number]>(stored);

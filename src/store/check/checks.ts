@@ -1,29 +1,29 @@
-/** What a check of the index looks at and found, the two forms most checks have, and a run of them. */
+/** The interface of a check of the index, the two forms that most checks have, and a run of checks. */
 import { type Database, SQLiteError } from 'bun:sqlite';
 import { OperatorError } from '../../base/errors.ts';
 import { unavailable } from '../files/store-failure.ts';
 
-/** A comparison of what the index keeps with what it was made from. Its time is linear in the rows that it reads. */
+/** Compares derived rows with the rows that they were made from. Its time is linear in the rows that it reads. */
 export interface Check {
-  /** What is checked, in words. */
+  /** What is checked, as shown to the operator. */
   name: string;
-  /** Whether {@link find} can be limited to what the blocks from a height on wrote. */
+  /** Whether {@link find} can be limited to blocks from a height on and the rows that they wrote. */
   isLimited: boolean;
   /**
-   * Looks for what is wrong, and yields a sentence for each problem.
-   * @param since the minimum height that is looked at; 0 for all. A check that isn't limited ignores it
+   * Yields a sentence for each problem.
+   * @param since lowest height that is checked; 0 for all. A check that isn't limited ignores it
    */
   find(db: Database, since: number): Iterable<string>;
 }
 
 export interface CheckResult {
-  /** What was checked, in words. */
+  /** What was checked, as shown to the operator. */
   name: string;
-  /** What is wrong; empty where nothing is. At most {@link MOST_SHOWN}, and a count of the rest. */
+  /** Problems, at most {@link MOST_SHOWN} and a count of the others; empty where there are none. */
   problems: string[];
 }
 
-/** A file of another kind, and what keeps a check from reading, are no findings. */
+/** Whether an error is no finding: a file of another kind, or a failure of reading other than damage. */
 export const isNoFinding = (error: Error): boolean =>
   (error instanceof SQLiteError && error.code === 'SQLITE_NOTADB') ||
   (unavailable(error)?.failure ?? 'damaged') !== 'damaged';
@@ -41,8 +41,8 @@ function shown(problems: Iterable<string>): string[] {
 }
 
 /**
- * Runs a check that may meet damaged values: what they make it throw is what it found.
- * @throws SQLiteError where something else keeps it from reading
+ * Runs a check. An error that damaged values cause is a finding.
+ * @throws SQLiteError where something other than damage keeps it from reading
  */
 export function examined(name: string, find: () => Iterable<string>): CheckResult {
   try {
@@ -55,7 +55,7 @@ export function examined(name: string, find: () => Iterable<string>): CheckResul
   }
 }
 
-/** Rows of a query that should find none, each as a sentence. @param sql with `$since` where it can be limited */
+/** Makes a check whose query finds a row for each problem. @param sql has `$since` where it can be limited */
 export function none<Row>(name: string, sql: string, sentence: (row: Row) => string): Check {
   const isLimited = sql.includes('$since');
   return {
@@ -68,7 +68,7 @@ export function none<Row>(name: string, sql: string, sentence: (row: Row) => str
   };
 }
 
-/** A number that is stored against the same counted anew. @param sql a query of one row: `stored` and `counted` */
+/** Makes a check of a stored number against a count. @param sql a query of one row: `stored` and `counted` */
 export const equal = (name: string, sql: string): Check => ({
   name,
   isLimited: false,
@@ -78,11 +78,11 @@ export const equal = (name: string, sql: string): Check => ({
   },
 });
 
-/** The listener of a run. */
+/** The listener of a run of checks. */
 export interface CheckWatch {
   /**
-   * A check begins, or has read more.
-   * @param step which of how many it is @param detail how far it has read, in words; empty where it begins
+   * A check begins, or has made progress.
+   * @param step number of the check, of how many @param detail the progress in words; empty at the beginning
    */
   at(name: string, step: { number: number; of: number }, detail: string): void;
   /** A check ended. */
@@ -91,7 +91,7 @@ export interface CheckWatch {
   leftOut(name: string): void;
 }
 
-/** A run that nobody watches. */
+/** A listener that does nothing. */
 const unwatched: CheckWatch = { at: () => {}, found: () => {}, leftOut: () => {} };
 
 export class CheckRun {
@@ -99,15 +99,15 @@ export class CheckRun {
   private begun = 0;
   private name = '';
 
-  /** @param of the most checks there will be */
+  /** @param of maximum number of checks */
   constructor(
     private readonly of: number,
     private readonly watch: CheckWatch = unwatched,
   ) {}
 
   /**
-   * Runs a check, and keeps what it found.
-   * @returns whether it found nothing
+   * Runs a check, and stores its result.
+   * @returns whether it found no problem
    * @throws SQLiteError where something other than damage keeps it from reading
    */
   examine(name: string, find: () => Iterable<string>): boolean {
@@ -119,7 +119,7 @@ export class CheckRun {
     return result.problems.length === 0;
   }
 
-  /** Called with the progress of the check that is under way. */
+  /** Reports progress of the present check. */
   wentOn(detail: string): void {
     this.watch.at(this.name, { number: this.begun, of: this.of }, detail);
   }
@@ -134,7 +134,7 @@ export class CheckRun {
     this.watch.leftOut(name);
   }
 
-  /** How many checks found something. */
+  /** Number of checks with problems. */
   get findings(): number {
     return this.results.filter(({ problems }) => problems.length > 0).length;
   }

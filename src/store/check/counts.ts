@@ -1,4 +1,4 @@
-/** Counters, totals, copies of texts and balances against the rows that they count or are made of. */
+/** Recounts counters, totals, copies of texts and balances from their rows. */
 
 import type { Database } from 'bun:sqlite';
 import { heightOf } from '../../chain/position.ts';
@@ -14,7 +14,7 @@ const ofAccounts = {
   calls: `SELECT contract_id AS key, count(*) AS count FROM transactions WHERE type = ${PAYLOAD.contract_call} GROUP BY contract_id`,
 };
 
-/** Counts that are stored against the same counted anew. @param stored and @param counted queries of key and count */
+/** Makes a check of stored counts against a recount. @param stored and @param counted queries of key and count */
 const tally = (name: string, stored: string, counted: string): Check =>
   none<{ key: string | number }>(
     name,
@@ -23,11 +23,11 @@ const tally = (name: string, stored: string, counted: string): Check =>
     ({ key }) => `the count of ${key} is off`,
   );
 
-/** The condition that a position is in the block of a height. Both are expressions. */
+/** Condition that a position is in the block of a height. Both are expressions. */
 const inBlock = (position: string, height: string): string =>
   `${position} >= ${firstPositionIn(height)} AND ${position} < ${firstPositionIn(`${height} + 1`)}`;
 
-/** Blocks, and the transactions and events in them. */
+/** Blocks, and their transactions and events. */
 const chainCounts: readonly Check[] = [
   none<{ height: number }>(
     'each block is the child of the one below',
@@ -71,7 +71,7 @@ const chainCounts: readonly Check[] = [
   ),
 ];
 
-/** Bitcoin blocks that canonical ones are anchored to. */
+/** Bitcoin blocks that canonical blocks are anchored to. */
 const anchorCounts: readonly Check[] = [
   none<{ ordinal: number }>(
     'blocks and transactions of each anchor',
@@ -123,7 +123,7 @@ const tallies: readonly Check[] = [
   ),
 ];
 
-/** Microblocks that were confirmed. */
+/** Confirmed microblocks. */
 const microblockCounts: readonly Check[] = [
   none<{ ordinal: number }>(
     'microblocks and the transactions they held',
@@ -140,7 +140,7 @@ const microblockCounts: readonly Check[] = [
   ),
 ];
 
-/** What waits: transactions, and deliveries of hooks. */
+/** Pending transactions, and open deliveries of hooks. */
 const waiting: readonly Check[] = [
   equal(
     'total of pending transactions',
@@ -160,7 +160,7 @@ const waiting: readonly Check[] = [
   ),
 ];
 
-/** Each principal's balance from the events, fees and rewards it is made of; micro-STX. */
+/** Balances of principals in micro-STX, summed from events, fees and rewards. */
 function recomputedBalances(db: Database): Map<number, bigint> {
   const balances = new Map<number, bigint>();
   const move = (principal: number | null, amount: bigint) => {
@@ -214,7 +214,7 @@ const supplyEvents = `
    WHERE kind IN (${EVENT_KIND.stx_mint}, ${EVENT_KIND.stx_burn}) AND position >= ${firstPositionIn('$since')}
    ORDER BY position`;
 
-/** Mints, burns and coinbases with the heights of their blocks, in the order of the heights; micro-STX. */
+/** Mints, burns and coinbases in micro-STX, with the heights of their blocks, ascending. */
 function* supplyMoves(db: Database, since: number): Generator<{ height: number; amount: bigint }> {
   const rewards = db
     .query<Stored<'miner_rewards', 'height' | 'coinbase'>, { since: number }[]>(
@@ -295,10 +295,10 @@ const supplyOfBlocks: Check = {
   },
 };
 
-/** Sums over what moved STX, and what they were after each block. */
+/** Balances, and the STX supply after each block. */
 const balanceChecks: readonly Check[] = [balances, supply, supplyOfBlocks];
 
-/** What is counted against a recount, and balances with it. */
+/** Recounts of numbers. */
 export const countChecks: readonly Check[] = [
   ...chainCounts,
   ...anchorCounts,
@@ -308,7 +308,7 @@ export const countChecks: readonly Check[] = [
   ...waiting,
 ];
 
-/** Tables with a copy of an address: whose it is. */
+/** Tables with a copy of an address, and the column of its principal. */
 const addresses = {
   accounts: 'principal_id',
   ft_balances: 'principal_id',

@@ -1,4 +1,4 @@
-/** Whether the two files are whole, as files: their pages, their schemas, and the chain of the journal. */
+/** Checks the two files: their pages, their schemas, and the chain values of the journal. */
 import { Database, SQLiteError } from 'bun:sqlite';
 import { existsSync } from 'node:fs';
 import { parsedJson } from '../../base/json.ts';
@@ -20,7 +20,7 @@ import type { Head } from '../log/entry.ts';
 import { differingViews } from '../views/views.ts';
 import { type CheckRun, examined, isNoFinding } from './checks.ts';
 
-/** What SQLite says of the pages of a table with its indexes, or of all; it gives up at some damage. */
+/** SQLite's findings in the pages of a table and its indexes, or of all tables. Some damage ends the check. */
 function integrityOf(db: Database, table: string | null): string[] {
   const pragma = table === null ? 'PRAGMA integrity_check' : `PRAGMA integrity_check('${table}')`;
   try {
@@ -32,7 +32,7 @@ function integrityOf(db: Database, table: string | null): string[] {
   }
 }
 
-/** SQLite speaks of pages, and an operator of tables: each of these is checked by itself. */
+/** Findings in pages. SQLite names pages, so each table is checked by itself to name the damaged ones. */
 function damagedPages(db: Database): string[] {
   const problems = integrityOf(db, null);
   if (problems.length === 0) return [];
@@ -44,13 +44,13 @@ function damagedPages(db: Database): string[] {
   return [...(tables.length === 0 ? [] : [`damaged tables: ${tables.join(', ')}`]), ...problems];
 }
 
-/** An SQL text without its comments and the space between words. */
+/** An SQL text without comments and superfluous space. */
 const bare = (sql: string): string => sql.replace(/--[^\n]*/g, '').replace(/\s+/g, ' ');
 
-/** A value of a row, which damage may have given another type. */
+/** A value of a row; damage may have changed its type. */
 type Stored = string | number | Uint8Array | null;
 
-/** What the file says of its tables and indexes, by name. */
+/** Tables and indexes of the file by name, with their statements. */
 function schemaOf(db: Database): Map<Stored, string> {
   const rows = db
     .query<{ name: Stored; type: Stored; of: Stored; sql: Stored }, []>(
@@ -67,8 +67,8 @@ function schemaOf(db: Database): Map<Stored, string> {
 }
 
 /**
- * @param made the statements that make a new file
- * @param besides names of what is looked at by others
+ * @param made the statements that create a new file
+ * @param besides names that other checks are about
  */
 function differingSchema(db: Database, made: string, besides: readonly string[] = []): string[] {
   using fresh = new Database(':memory:');
@@ -80,7 +80,7 @@ function differingSchema(db: Database, made: string, besides: readonly string[] 
 }
 
 /**
- * SQLite's own check of all pages. What else is said of a damaged file means nothing.
+ * Runs SQLite's check of all pages. Further checks of a damaged file mean nothing.
  * @returns whether it found nothing
  * @throws OperatorError where the file can't be read, or is no database
  */
@@ -106,7 +106,7 @@ export const checkIndexSchema = (run: CheckRun, db: Database): boolean =>
     return [...missingWords(missing.length), ...differingSchema(db, schema, missing)];
   });
 
-/** The views for analysts, which nothing else reads. */
+/** Checks the views for analysts, which the program itself doesn't read. */
 export function checkViews(run: CheckRun, db: Database): void {
   run.examine('views of the index file', () =>
     differingViews(db).map(
@@ -115,7 +115,7 @@ export function checkViews(run: CheckRun, db: Database): void {
   );
 }
 
-/** The events that were removed from the journal, in words; empty where none were. */
+/** A sentence part about the entries that were trimmed; empty where none were. */
 function lackedBy(directory: string, journal: JournalReader): string {
   const trimmedTo = journal.trimmedTo();
   if (trimmedTo === 0) return '';
@@ -124,7 +124,7 @@ function lackedBy(directory: string, journal: JournalReader): string {
   return ` (it lacks the events 1 to ${trimmedTo}, ${why})`;
 }
 
-/** The entries of the journal that follow one, one after the other: the first that is wrong ends it. */
+/** Verifies the journal's entries after one. The first wrong entry ends the check. */
 function checkEntries(run: CheckRun, journal: JournalReader, after: number, lacking: string): void {
   const skipped: string[] = [];
   const which = after === 0 ? 'each entry of the journal' : `each entry of the journal after number ${after}`;
@@ -140,7 +140,7 @@ function checkEntries(run: CheckRun, journal: JournalReader, after: number, lack
     run.examine(`messages that were passed over with --snp-skip: ${skippedWords(skipped)}`, () => []);
 }
 
-/** The messages of stacks-node-publisher that the journal lacks, in words. @param texts of their entries */
+/** The messages of stacks-node-publisher that were skipped, in words. @param texts of their entries */
 const skippedWords = (texts: readonly string[]): string =>
   texts
     .map((text) => parsedJson(text) as Partial<SkippedMessage> | null | undefined)
@@ -148,9 +148,9 @@ const skippedWords = (texts: readonly string[]): string =>
     .join(', ');
 
 interface JournalCheck {
-  /** Where the index stands; null where it can't be read. */
+  /** Position of the index; null where it can't be read. */
   place: Head | null;
-  /** The entries after this one are verified, and not the file's pages; null for the whole journal. */
+  /** Number after which entries are verified, without the file's pages; null for the whole journal. */
   after: number | null;
 }
 
@@ -161,7 +161,7 @@ function isJournalSchema(run: CheckRun, path: string): boolean {
   return run.examine('schema of the journal file', () => differingSchema(db, JOURNAL_SCHEMA));
 }
 
-/** Opens the journal; null where entries are missing at one of its ends, which is a finding. */
+/** Opens the journal; null where entries are missing at an end, which is a finding. */
 function openedJournal(run: CheckRun, directory: string): JournalReader | null {
   try {
     return openJournalReader(directory);

@@ -8,24 +8,24 @@ import type { Head } from '../log/entry.ts';
 import { type TableDigest, tableDigester } from './row-digests.ts';
 import { journaledTables, keyOf, rowsOf, type Table } from './tables.ts';
 
-/** Rows of a batch, after which others may have a turn. */
+/** Number of rows in a batch, after which the caller may yield. */
 const BATCH_ROWS = 2_000;
 
-/** The digest of a table, or how far it has been read. */
+/** The digest of a table, or the number of rows read so far. */
 type Digested = { table: string; rows: number; digest: null } | { table: string; digest: TableDigest };
 
 export interface IndexSnapshot extends Disposable {
-  /** The last entry that the index holds. */
+  /** Position of the index. */
   readonly place: Head;
-  /** Takes the snapshot once more, as the index stands now. */
+  /** Takes a new snapshot of the index. */
   renew(): void;
   /** The version of the schema, which the form of rows depends on. */
   schema: number;
-  /** How many tables there are to digest. */
+  /** Number of tables to digest. */
   readonly tables: number;
-  /** Digests every table that is a function of the journal, in batches. */
+  /** Digests all tables that are a function of the journal, in batches. */
   digests(): Generator<Digested>;
-  /** The key of a row in words. @param number the number of the row, from 1 on */
+  /** The key of a row in words. @param number of the row, from 1 on */
   key(table: string, number: number): string;
 }
 
@@ -43,12 +43,12 @@ function* digestOf(db: Database, table: Table): Generator<Digested> {
 }
 
 /**
- * Takes a snapshot of the index as it stands; the writer may go on meanwhile. The write-ahead log can't be emptied before
- * the snapshot is closed.
+ * Takes a snapshot of the index, while the writer may go on. The write-ahead log can't be emptied before the snapshot is
+ * closed.
  * @throws OperatorError where there is no index, or one of another version
  */
 export function snapshotIndex(directory: string): IndexSnapshot {
-  // Looks at the version.
+  // Throws for another version.
   openReader(directory).close();
   const db = openToRead(indexPath(directory), true);
   const places = indexPosition(db);
@@ -59,7 +59,7 @@ export function snapshotIndex(directory: string): IndexSnapshot {
     db.run('BEGIN');
     const { id, chain } = places.current();
     place = { id: Number(id), chain };
-    // The first command of a log makes tables functions of the journal that were none before.
+    // Which tables are functions of the journal can change with its first command.
     tables = journaledTables(db);
   };
   renew();

@@ -1,4 +1,4 @@
-/** Names and namespaces, against the events and calls they are made of. */
+/** Recounts names and namespaces from events and calls. */
 import type { Database } from 'bun:sqlite';
 import { changeOfCall, NAME_CONTRACTS, type NameChange, nameChangeOf, UNPRINTED } from '../../chain/name-system.ts';
 import { decodeTransaction } from '../../codec/transaction.ts';
@@ -32,7 +32,7 @@ const calls = `SELECT t.position, t.event_count, t.function_name, s.address AS s
                   AND t.function_name IN ('${UNPRINTED.renewal}', '${UNPRINTED.price}')
                   AND t.position >= ${firstPositionIn('$since')}`;
 
-/** Each change of the name system that the chain's events and calls say, with the place of its event. */
+/** Changes of the name system by events and calls, with the position and index of each. */
 function* changes(db: Database, since: number): Generator<{ position: number; index: number; change: NameChange }> {
   const events = db.query<LogRow, { since: number }[]>(logs);
   for (const { position, event_index, contract, topic, value } of events.iterate({ since })) {
@@ -48,7 +48,7 @@ function* changes(db: Database, since: number): Generator<{ position: number; in
   }
 }
 
-/** Rows of the tables as texts, from what the chain says. */
+/** The expected rows of the tables, as texts. */
 function expectedRows(db: Database, since: number): Set<string> {
   const rows = new Set<string>();
   for (const { position, index, change } of changes(db, since)) {
@@ -70,7 +70,7 @@ function expectedRows(db: Database, since: number): Set<string> {
   return rows;
 }
 
-/** The rows that are stored, as such texts. */
+/** The stored rows, as the same texts. */
 const stored = `
   SELECT row FROM (
     SELECT position, 'name ' || o.name || ' ' || position || ' ' || event_index || ' ' || operation || ' ' || p.address ||

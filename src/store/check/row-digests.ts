@@ -1,16 +1,16 @@
 /**
- * Digests of the rows of a table, in ranges of as many rows each, by which two tables are compared without their rows. There
- * are never more than {@link MOST_RANGES}: ranges of a longer table have more rows. A range's digest is the sum of the hashes of
- * its rows, so that two ranges together have the sum of their digests.
+ * Digests of the rows of a table in ranges of equal length, to compare two tables without their rows. There are never more
+ * than {@link MOST_RANGES}: ranges of a longer table have more rows. A range's digest is the sum of its rows' hashes, so the
+ * digest of two ranges together is the sum of theirs.
  */
 import { SHA256 } from 'bun';
 
 export type Value = string | bigint | number | Uint8Array | null;
 
-/** What is known of the rows of a table. */
+/** Number and digests of a table's rows. */
 export interface TableDigest {
   rows: number;
-  /** Rows of each range but the last one, which may have fewer: a power of two. */
+  /** Rows of each range, a power of two; the last one may have fewer. */
   rangeRows: number;
   /** Digest of each range, in the order of the rows: 16 bytes in hexadecimal. */
   ranges: string[];
@@ -18,7 +18,7 @@ export interface TableDigest {
 
 export const MOST_RANGES = 256;
 
-/** Numbers of 32 bits that a digest has. */
+/** Words of 32 bits in a digest. */
 const WORDS = 4;
 
 type Sum = Uint32Array<ArrayBuffer>;
@@ -27,7 +27,7 @@ function add(sum: Sum, other: Sum): void {
   for (let word = 0; word < WORDS; word++) sum[word] = sum[word]! + other[word]!;
 }
 
-/** The ranges of twice as many rows. */
+/** Joins ranges in pairs. */
 function inPairs(ranges: readonly Sum[]): Sum[] {
   const pairs: Sum[] = [];
   for (let at = 0; at < ranges.length; at += 2) {
@@ -40,10 +40,10 @@ function inPairs(ranges: readonly Sum[]): Sum[] {
 }
 
 const TAG = { null: 0, integer: 1, real: 2, text: 3, blob: 4 } as const;
-/** Bytes of the tag, and of a number or a length. */
+/** Bytes of a tag with a number or a length. */
 const FIXED = 1 + 8;
 
-/** Rows as bytes from which they could be read again, one after the other in the same memory. */
+/** Encodes rows as bytes from which they could be decoded, one after the other in the same memory. */
 function rowBytes() {
   let buffer = Buffer.alloc(64 * 1024);
   let end = 0;
@@ -86,7 +86,7 @@ function rowBytes() {
   };
 }
 
-/** Makes the digest of a table of its rows. */
+/** Makes a table's digest from its rows. */
 export function tableDigester() {
   const bytesOf = rowBytes();
   const hash = new Uint32Array(8);
@@ -113,7 +113,7 @@ export function tableDigester() {
   };
 }
 
-/** Rows of which some differ, by their numbers from 1 on. */
+/** Rows by number, from 1 on. */
 interface RowRange {
   first: number;
   last: number;
@@ -122,7 +122,7 @@ interface RowRange {
 const sumsOf = ({ ranges }: TableDigest): Sum[] =>
   ranges.map((digest) => new Uint32Array(Uint8Array.fromHex(digest).slice().buffer));
 
-/** The first range of rows that two tables don't have alike; null where they are equal. */
+/** The first range in which two tables differ; null where they are equal. */
 export function firstDifference(a: TableDigest, b: TableDigest): RowRange | null {
   let [ours, theirs] = [sumsOf(a), sumsOf(b)];
   const rangeRows = Math.max(a.rangeRows, b.rangeRows);

@@ -1,4 +1,4 @@
-/** Reward cycles, stackers, bonds, positions and rewards once more from what they are sums of, and locks against all of them. */
+/** Recounts reward cycles, stackers, bonds, positions and rewards, and compares locks with them. */
 
 import type { Database } from 'bun:sqlite';
 import type { ChainEvent } from '../../chain/block.ts';
@@ -10,7 +10,7 @@ import { EVENT_KIND, KEY_ACTION, NO_BOND, TERM } from '../rows/enums.ts';
 import type { Stored } from '../rows/statement.ts';
 import { type Check, equal, none } from './checks.ts';
 
-/** Signers, weight and what is stacked of each cycle. */
+/** Signers, weight and stacked STX of each cycle. */
 const cycles: Check = {
   name: 'signers, weight and stacked STX of each reward cycle',
   isLimited: false,
@@ -63,7 +63,7 @@ const stackedCycles: Check = {
   },
 };
 
-/** Rows that are numbered from 1 without gaps. */
+/** Makes a check that rows are numbered from 1 without gaps. */
 const numbered = (name: string, table: string, number: string, group: string): Check =>
   none<{ of: string; last: number; counted: number }>(
     name,
@@ -72,7 +72,7 @@ const numbered = (name: string, table: string, number: string, group: string): C
     ({ of, last, counted }) => `${of}: the last number is ${last}, and there are ${counted}`,
   );
 
-/** What each address was paid so far, in each of its rows. */
+/** The running sum of rewards in each row of an address. */
 const rewardTotals: Check = {
   name: 'sums of what Bitcoin paid to each address',
   isLimited: false,
@@ -143,7 +143,7 @@ interface PrintRow {
   value: Uint8Array;
 }
 
-/** Every change that the prints of pox-5 say, in the order of the chain. */
+/** All changes by prints of pox-5, in the order of the chain. */
 function* changes(db: Database): Generator<StakingChange> {
   const contracts = db.query<{ id: number; address: string }, []>(
     "SELECT id, address FROM principals WHERE address LIKE 'S_000000000000000000002%.pox-5'",
@@ -239,12 +239,12 @@ function* bondTotals(db: Database, counted: Recount['bonds']): Generator<string>
   }
 }
 
-/** Above every height. */
+/** Greater than every height. */
 const TIP = Number.MAX_SAFE_INTEGER;
 
 const PRECISION = 10n ** 18n;
 
-/** What accrued against the shares it is made of, what was claimed against the prints. */
+/** Compares accrued rewards with their shares, and claimed ones with the prints. */
 function* rewards(db: Database, claimed: Recount['claimed']): Generator<string> {
   const accrued = new Map<string, bigint>();
   const shares = db.query<Stored<'principals', 'address'> & Stored<'staking_shares', 'bond_index' | 'earned'>, []>(
@@ -284,8 +284,8 @@ const bondsAndRewards: Check = {
 };
 
 /**
- * No more is locked than there is. Where the index begins in the middle of a chain, balances aren't whole: some are
- * below zero.
+ * Locked STX must not exceed the balance. An index that begins in the middle of a chain has incomplete balances, some of
+ * them negative, and is not checked.
  */
 const locks: Check = {
   name: 'locked STX against balances',
@@ -305,7 +305,7 @@ const locks: Check = {
   },
 };
 
-/** The last of the states of something is marked, and no other. @param states a table, or some of its rows */
+/** Makes a check that exactly the last state of something is marked. @param states a table, or some of its rows */
 const current = (name: string, states: string, owner: readonly string[]): Check =>
   none<{ address: string }>(
     name,

@@ -1,4 +1,4 @@
-/** Every table that is a function of the journal, row by row against an index that is made of it for the purpose. */
+/** Compares every table that is a function of the journal, row by row, with an index that is made from the journal. */
 import type { Database, SQLQueryBindings } from 'bun:sqlite';
 import { existsSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
@@ -17,7 +17,7 @@ import { recordedSendMany } from '../queries/contracts/send-many.ts';
 import type { CheckRun } from './checks.ts';
 import type { Value } from './row-digests.ts';
 
-/** The local tables, which are no function of the log, each with the reason. All others can be made again from its entries. */
+/** Local tables, which are no function of the log, each with the reason. All others can be made from the log's entries. */
 export const localTables: Readonly<Record<string, string>> = {
   changes: 'what is pushed to realtime clients, which stays for a while, and a rebuild pushes nothing',
   unfilled_upgrades: 'which program made the index: a rebuild by this one leaves none',
@@ -26,12 +26,12 @@ export const localTables: Readonly<Record<string, string>> = {
   value_index_entries: 'made of the chain for that setting; the recounts compare them with the logs and calls',
 };
 
-/** Where the other index is made, inside the data directory: it is as large as the one that is checked. */
+/** Staging directory for the other index, inside the data directory since it is as large as the checked index. */
 const WORKSHOP = 'check';
 
 export interface Table {
   name: string;
-  /** 1 where rows have no id but their key. */
+  /** 1 for a table WITHOUT ROWID. */
   wr: bigint;
 }
 
@@ -42,11 +42,11 @@ const columnsOf = (db: Database, table: string): { name: string; pk: bigint }[] 
   db.query<{ name: string; pk: bigint }, [string]>('SELECT name, pk FROM pragma_table_info(?1)').all(table);
 
 /**
- * The order of rows where it is not that of their ids: one of the mempool that came back from a block has a new id.
+ * Orders that differ from that of rowids: a mempool transaction that a fork restores gets a new rowid.
  */
 const orders: Readonly<Record<string, string>> = { mempool_transactions: 'tx_id' };
 
-/** The columns that the rows of a table are ordered by, in an order that all files have. */
+/** The columns that order the rows of a table the same in all files. */
 function orderOf(db: Database, { name, wr }: Table): string {
   const key = columnsOf(db, name)
     .filter(({ pk }) => pk > 0n)
@@ -56,7 +56,7 @@ function orderOf(db: Database, { name, wr }: Table): string {
 
 const wordOf = (value: Value): string => (value instanceof Uint8Array ? `0x${value.toHex()}` : String(value));
 
-/** What a row is found by, in words such as `height 12`; empty where there is no such row. @param number from 1 on */
+/** The key of a row in words such as `height 12`; empty where there is no such row. @param number from 1 on */
 export function keyOf(db: Database, table: Table, number: number): string {
   const order = orderOf(db, table);
   const row = db
@@ -75,7 +75,7 @@ export function journaledTables(db: Database): Table[] {
   return all.filter(({ name }) => !name.startsWith('sqlite_') && !Object.hasOwn(localTables, name));
 }
 
-/** The rows of a table, in an order that all files have. */
+/** The rows of a table, in an order that all files share. */
 export function rowsOf(db: Database, table: Table): Iterator<Value[]> {
   const { name } = table;
   const order = orderOf(db, table);
@@ -104,7 +104,7 @@ function differences(stored: Database, made: Database, table: Table): string[] {
   return problems;
 }
 
-/** What the index was made from. */
+/** The inputs that the index was made from. */
 interface TablesOrigin extends Head {
   chainId: number | null;
   sendMany: SendManySetting;
@@ -121,7 +121,7 @@ function tablesOriginOf(stored: Database): TablesOrigin {
   return { id: Number(row.id), chain: row.chain, chainId, sendMany: recordedSendMany(stored) };
 }
 
-/** Whether the journal can make the whole index. */
+/** Whether the whole index can be made from the journal. */
 export function isComparable(directory: string, place: Head): boolean {
   if (!existsSync(journalPath(directory))) return false;
   const journal = openJournalReader(directory);
@@ -132,7 +132,7 @@ export function isComparable(directory: string, place: Head): boolean {
   }
 }
 
-/** @throws OperatorError where the journal can't make the whole index */
+/** @throws OperatorError where the whole index can't be made from the journal */
 function requireComparable(directory: string, place: Head): void {
   if (isComparable(directory, place)) return;
   throw new OperatorError(
@@ -143,11 +143,11 @@ function requireComparable(directory: string, place: Head): void {
 
 interface DeepCheck {
   directory: string;
-  /** Makes what applies the journal's commands. */
+  /** Makes the state machine of commands. */
   machine: ComposeMachine;
 }
 
-/** Makes an index from the journal up to a place, gives it to `use`, and removes it. */
+/** Makes an index from the journal up to an entry, calls `use` with it, and removes it. */
 function withIndexAt<T>(
   { directory, machine }: DeepCheck,
   { id, chainId, sendMany }: TablesOrigin,
@@ -165,13 +165,13 @@ function withIndexAt<T>(
     return use(made);
   } finally {
     unlock?.();
-    // Another check may be at work in what was there.
+    // The directory may belong to another check that is running.
     if (unlock !== null || !isBegun) rmSync(staging, { recursive: true, force: true });
   }
 }
 
 /**
- * @param machine makes what applies the journal's commands
+ * @param machine makes the state machine of commands
  * @throws OperatorError where there is no whole journal
  */
 export function checkTables(run: CheckRun, directory: string, machine: ComposeMachine): void {
@@ -189,15 +189,15 @@ export function checkTables(run: CheckRun, directory: string, machine: ComposeMa
 export interface TableSize {
   name: string;
   kind: 'table' | 'index';
-  /** The table itself, or that of the index. */
+  /** The table itself, or the table of the index. */
   table: string;
   bytes: number;
 }
 
 /**
- * Measures the tables and indexes of a data directory one by one; the writer may go on meanwhile. Counting the pages of
- * one reads all of them.
- * @param at called before each with its number and name
+ * Measures the tables and indexes of a data directory, while the writer may go on. To measure one, SQLite reads all of its
+ * pages.
+ * @param at called before each one, with its number and name
  * @throws OperatorError where there is no index, or it can't be read
  */
 export function* tableSizes(

@@ -1,4 +1,4 @@
-/** Balances, holders, instances and the totals of their lists, against the events they are made of. */
+/** Recounts balances, holders, instances and totals of lists from events. */
 import type { Database } from 'bun:sqlite';
 import { decimalOf, isPositive } from '../rows/amounts.ts';
 import { EVENT_KIND } from '../rows/enums.ts';
@@ -14,7 +14,7 @@ interface FtRow extends Stored<'events', 'sender_id' | 'recipient_id'> {
 /** Kinds 6 to 8 of events are transfer, mint and burn of fungible tokens. */
 const ftEvents = `SELECT asset_id, sender_id, recipient_id, amount FROM events WHERE kind BETWEEN ${EVENT_KIND.ft_transfer} AND ${EVENT_KIND.ft_burn}`;
 
-/** Balances and tokens from one reading of the events. */
+/** Problems of balances and tokens, in one walk over the events. */
 function* ftProblems(db: Database): Generator<string> {
   const balances = new Map<string, { balance: bigint; transfers: number }>();
   const tokens = new Map<number, { supply: bigint; events: number; holders: number }>();
@@ -84,7 +84,7 @@ interface AddressCount {
 const countSentence = ({ address, stored, counted }: AddressCount): string =>
   `${address}: stored ${stored}, counted ${counted}`;
 
-/** A total of accounts against a count of the list's rows. @param list a query of principal_id, one row an item */
+/** Makes a check of a total in accounts against a list's rows. @param list a query of principal_id, one row an item */
 const accountTotal = (name: string, column: string, list: string): Check =>
   none<AddressCount>(
     name,

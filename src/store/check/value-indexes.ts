@@ -1,4 +1,4 @@
-/** Indexes of decoded values against the logs and calls that they are made of. */
+/** Recounts indexes of decoded values from logs and calls. */
 import type { Database } from 'bun:sqlite';
 import { fieldsOf, fieldsOfCall } from '../../codec/clarity-fields.ts';
 import { entriesOf } from '../effects/value-index-writer.ts';
@@ -11,7 +11,7 @@ import type { Check } from './checks.ts';
 
 type LogRow = Stored<'events', 'position' | 'event_index' | 'value'>;
 
-/** The entries that an index should have of each log or call, by the keys of their paths. */
+/** The expected entries of each log or call in an index. */
 function* expected(db: Database, index: ValueIndex) {
   const { contract, from } = index;
   if (index.subject === 'logs') {

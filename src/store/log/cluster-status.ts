@@ -1,23 +1,23 @@
-/** Where a shared log and its hosts stand: for people, and no law depends on it. */
+/** The status of a shared log and its hosts, for people to read. */
 import type { EngineAccess } from './engine-tables.ts';
 import { CHAIN_START, type Head, sameChain } from './entry.ts';
 import { type LeaseState, readLeases } from './leases.ts';
 import type { PostgresLog } from './postgres-log.ts';
 import type { OwnEntries } from './shared-log.ts';
 
-/** Where the journal of a data directory stands. */
+/** The position of the journal of a data directory. */
 interface DirectoryPosition {
   /** The newest entry of the journal. */
   entry: number;
-  /** Whether journal and log hold the same entries, as far as both go; null for a trimmed journal that begins after the log's end. */
+  /** Whether journal and log have the same entries, as far as both go; null for a journal that begins after the log's end. */
   fits: boolean | null;
 }
 
 export interface ClusterStatus {
-  /** Null until a host named it. */
+  /** Null until a host has set it. */
   chainId: number | null;
   head: Head;
-  /** What the log takes on the disk of PostgreSQL. */
+  /** Bytes of the log on the disk of PostgreSQL. */
   bytes: number;
   hosts: SeenHost[];
   leases: LeaseState[];
@@ -27,7 +27,7 @@ export interface ClusterStatus {
 }
 
 /**
- * Where a shared log and its hosts stand.
+ * Reads the status of a shared log and its hosts.
  * @param own the journal of a data directory to compare with the log
  * @throws OperatorError where there is no log, LogUnavailableError
  */
@@ -61,12 +61,12 @@ async function positionOf({ engine, tables }: EngineAccess, own: OwnEntries, hea
   return { entry, fits: ofJournal === null ? null : ofLog !== undefined && sameChain(ofLog, ofJournal) };
 }
 
-/** Entries whose numbers are read in a batch, and maximum ranges that are named. */
+/** Number of entries that are counted in a batch, and maximum number of ranges that are listed. */
 const COUNTED_BATCH = 100_000;
 const MOST_NAMED = 10;
 
 /**
- * Ranges of entries that the log lacks before its newest one, oldest first, by their numbers alone.
+ * Ranges of numbers that are missing before the log's newest entry, oldest first.
  * @throws LogUnavailableError
  */
 export async function missingEntries({ engine, tables }: EngineAccess): Promise<{ first: number; last: number }[]> {
@@ -91,7 +91,7 @@ export async function missingEntries({ engine, tables }: EngineAccess): Promise<
 
 // ── The reports of hosts ──
 
-/** Where a host is. */
+/** The position of a host. */
 interface HostPosition {
   /** The host's name. */
   name: string;
@@ -103,15 +103,15 @@ interface HostPosition {
 
 /** The report of a host. */
 export interface HostReport extends HostPosition {
-  /** Seconds since it was last known to have all entries of the log; 0 while it is. */
+  /** Seconds since the host last had all entries of the log; 0 while it has them. */
   lagSeconds: number;
-  /** A text that no other process of any host has. */
+  /** Unique among the processes of all hosts. */
   process: string;
 }
 
 /** The engine's answer to a report. */
 export interface HostAnswer {
-  /** Whether another process reported under this name since this process did. */
+  /** Whether another process has reported under this name since this process's last report. */
   isNameShared: boolean;
   /** The engine's clock, in Unix milliseconds. */
   now: number;
@@ -119,15 +119,15 @@ export interface HostAnswer {
 
 /** A host with the age of its last report. */
 export interface SeenHost extends HostPosition {
-  /** Seconds since then, by the engine's clock. */
+  /** Seconds since that report, by the engine's clock. */
   seconds: number;
-  /** Seconds since it was last known to have all entries; 0 where it had them when it reported. */
+  /** Seconds since the host last had all entries; 0 where it had them at its report. */
   lagSeconds: number;
 }
 
 /**
  * Writes the report of this host.
- * @param isFirst whether it is the first report of this process: the process before it may have reported
+ * @param isFirst whether it is the first report of this process: a previous process may have used the name
  * @throws LogUnavailableError, LogUnknownOutcomeError
  */
 export async function writeReport(
@@ -151,7 +151,7 @@ export async function writeReport(
   return { isNameShared: !isFirst && before !== null && before !== process, now: now * 1_000 };
 }
 
-/** All hosts that ever reported, by name. @throws LogUnavailableError */
+/** All hosts that have reported, by name. @throws LogUnavailableError */
 export async function readHosts({ engine, tables }: EngineAccess): Promise<SeenHost[]> {
   const rows = await engine.read((run) =>
     run<{ name: string; seq: string; version: string; seconds: number; lag: number }>(
@@ -163,14 +163,14 @@ export async function readHosts({ engine, tables }: EngineAccess): Promise<SeenH
   return rows.map(({ seq, lag, ...row }) => ({ ...row, entry: Number(seq), lagSeconds: lag }));
 }
 
-// ── Which server is written, and whether a commit waits for another disk ──
+// ── The server that takes writes, and synchronous replication ──
 
-/** A server that copies the one which is written. */
+/** A standby of the primary. */
 interface Standby {
   name: string;
-  /** `streaming` where it is up to date; null where the role may not see it. */
+  /** `streaming` where it is up to date; null where the role may not read it. */
   state: string | null;
-  /** `sync` or `quorum` where commits wait for it; null where the role may not see it. */
+  /** `sync` or `quorum` where commits wait for it; null where the role may not read it. */
   sync: string | null;
 }
 
@@ -178,10 +178,10 @@ interface EngineStatus {
   /** Host and port of the server that takes writes. */
   server: string;
   version: string;
-  /** The setting `synchronous_standby_names`; null in an engine that has none. */
+  /** The setting `synchronous_standby_names`; null in an engine without it. */
   synchronous: string | null;
   standbys: Standby[];
-  /** What an operator should know, as sentences. */
+  /** Warnings for the operator, as sentences. */
   warnings: string[];
 }
 
@@ -191,7 +191,7 @@ interface SettingsRow {
   fsync: string | null;
 }
 
-/** What PostgreSQL says of itself. @throws LogUnavailableError */
+/** Reads PostgreSQL's settings and standbys. @throws LogUnavailableError */
 async function engineStatus({ engine }: EngineAccess): Promise<EngineStatus> {
   const { server } = await engine.writable();
   const [settings] = await engine.read((run) =>

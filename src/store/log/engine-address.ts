@@ -1,17 +1,17 @@
 /**
- * Where the shared log is: the addresses of PostgreSQL servers, and the beginning of the names of its tables. One URL names
- * several servers, as libpq does, of which Bun's client takes one at a time.
+ * The address of the shared log: URLs of PostgreSQL servers, and the prefix of table names. As with libpq, one URL may name
+ * several servers; Bun's client connects to one at a time.
  */
 import { OperatorError } from '../../base/errors.ts';
 
-/** What a prefix of table names may be, so that the names are valid without quotes and short enough. */
+/** Valid prefixes of table names: they need no quotes and are short enough. */
 export const PREFIX = /^(?:[a-z_][a-z0-9_]{0,30})?$/;
 
-/** One of the servers that a URL names. */
+/** One of a URL's servers. */
 export interface EngineServer {
   /** Host and port, for people. */
   name: string;
-  /** A URL that names this server alone; it may hold a password. */
+  /** A URL of this server alone; it may contain a password. */
   url: string;
   database: string;
 }
@@ -25,7 +25,7 @@ const USUAL_PORT = 5432;
 /** Whether a text is the URL of one server or of several. */
 export const isEngineUrl = (text: string): boolean => serversOf(text) !== null;
 
-/** A part of a URL without its escapes; null where they stand for no text. */
+/** A part of a URL without its escapes; null where they are invalid. */
 function unescaped(part: string): string | null {
   try {
     return decodeURIComponent(part);
@@ -50,8 +50,8 @@ function serversOf(url: string): EngineServer[] | null {
 }
 
 /**
- * The servers that a URL names, such as `postgres://user@h1,h2:5433,h3/database?sslmode=verify-full`.
- * @throws OperatorError where the text is no such URL; it doesn't repeat the text, which may hold a password
+ * The servers of a URL such as `postgres://user@h1,h2:5433,h3/database?sslmode=verify-full`.
+ * @throws OperatorError where the text is no such URL; the message doesn't repeat it, since it may contain a password
  */
 export function engineServers(url: string): EngineServer[] {
   const servers = serversOf(url);

@@ -1,23 +1,23 @@
-/** The tables of the shared log in PostgreSQL. Several chains share a database by a prefix of their names. */
+/** The tables of the shared log in PostgreSQL. A prefix of their names lets several chains share a database. */
 import { OperatorError } from '../../base/errors.ts';
 import { PREFIX } from './engine-address.ts';
 import { decompressed, type Entry } from './entry.ts';
 import { type EngineOptions, hasState, PostgresEngine } from './postgres-engine.ts';
 
-/** The version of the tables and of what they hold. */
+/** The version of the tables and their content. */
 const LOG_FORMAT = 3;
 
 type EngineTables = ReturnType<typeof tablesOf>;
 
-/** What reaches the tables of a shared log: the log itself, its lease, the positions of hosts. */
+/** Access to the tables of a shared log: log, leases, reports of hosts. */
 export interface EngineAccess {
   engine: PostgresEngine;
   tables: EngineTables;
 }
 
 /**
- * Reaches the tables, which may be missing.
- * @param prefix what their names begin with @throws OperatorError where URL or prefix is none
+ * Makes the access to the tables, which need not exist.
+ * @param prefix of their names @throws OperatorError where URL or prefix is invalid
  */
 export function engineAccess(url: string, prefix = '', options: EngineOptions = {}): EngineAccess {
   const tables = tablesOf(prefix);
@@ -42,11 +42,11 @@ function tablesOf(prefix: string) {
 }
 
 /**
- * The statements that make the tables where they are missing. A payload is compressed before it is sent, so PostgreSQL
- * stores it as it comes.
+ * The statements that create missing tables. A payload is compressed before it is sent, so PostgreSQL stores it without
+ * compression.
  */
 const creationOf = ({ log, lease, meta, hosts }: EngineTables): string[] => [
-  // Statements that make one table at once would fail.
+  // Concurrent statements that create the same table would fail.
   `SELECT pg_advisory_xact_lock(hashtext('${log}'))`,
   `CREATE TABLE IF NOT EXISTS ${log} (
      seq bigint PRIMARY KEY CHECK (seq > 0),
@@ -79,19 +79,19 @@ const creationOf = ({ log, lease, meta, hosts }: EngineTables): string[] => [
 ];
 
 /**
- * Makes the tables, unless they are there.
- * @returns whether they were made
+ * Creates the tables, unless they exist.
+ * @returns whether they were created
  * @throws OperatorError where they are of another version, LogUnavailableError, LogUnknownOutcomeError
  */
 export async function makeTables(access: EngineAccess): Promise<boolean> {
   const format = await formatOf(access);
   if (format !== null) requireFormat(format);
-  // One transaction makes them all.
+  // All in one transaction.
   else await access.engine.write(({ run }) => run(creationOf(access.tables).join(';')));
   return format === null;
 }
 
-/** Whether the log is from before version 0.1.0; such a one is begun anew. @throws LogUnavailableError */
+/** Whether the log is from before version 0.1.0, and must be begun anew. @throws LogUnavailableError */
 export async function isEarlierLog(access: EngineAccess): Promise<boolean> {
   const format = await formatOf(access);
   return format !== null && format < LOG_FORMAT;
@@ -110,14 +110,14 @@ export async function newestOfEarlierLog({
   return row === undefined ? null : { id: Number(row.seq), path: row.path, text: decompressed(row.payload) };
 }
 
-/** Removes the tables with all that they hold. @throws LogUnavailableError, LogUnknownOutcomeError */
+/** Removes the tables. @throws LogUnavailableError, LogUnknownOutcomeError */
 export async function dropTables({ engine, tables: { log, lease, hosts, meta } }: EngineAccess): Promise<void> {
   await engine.write(({ run }) => run(`DROP TABLE ${log}, ${lease}, ${hosts}, ${meta}`));
 }
 
 const UNDEFINED_TABLE = '42P01';
 
-/** Verifies that the tables are there and of this version. @throws OperatorError, LogUnavailableError */
+/** Requires that the tables exist and are of this version. @throws OperatorError, LogUnavailableError */
 export async function requireTables(access: EngineAccess): Promise<void> {
   const format = await formatOf(access);
   if (format === null) {
@@ -144,7 +144,7 @@ function requireFormat(format: number): void {
   );
 }
 
-/** Null where there is no such table. */
+/** The version of the tables; null where they don't exist. */
 async function formatOf({ engine, tables: { meta } }: EngineAccess): Promise<number | null> {
   try {
     const [row] = await engine.read((run) => run<{ format: number }>(`SELECT format FROM ${meta}`));

@@ -1,57 +1,57 @@
 /**
- * One entry of the log, and the chain value that proves it.
+ * An entry of the log, and the chain value that proves it.
  *
  *     chain(0) = 32 zero bytes
  *     chain(n) = SHA-256(chain(n - 1) || n || received_at || SHA-256(path) || SHA-256(text))
  *
  * `n` is unsigned, `received_at` (Unix microseconds) is signed; each is 8 bytes, big-endian. Path and text are UTF-8, the text
- * as the node sent it, before compression. Nothing in it is random: whoever takes the same events in the same order at the
- * same times comes to the same values.
+ * as the node sent it, before compression. The values contain nothing random: hosts that accept the same events in the same
+ * order with the same times compute the same values.
  *
- * An entry can be withheld, as that of a command where a journal is published. Then it has no path, and its text is
+ * An entry can be withheld, such as a command in a published journal. Then its path is empty, and its text is
  *
  *     hex(SHA-256(path)) || hex(SHA-256(text))
  *
- * in lower case. Its number, its time and its chain value stay, so that it and all that follow are proven as before. Whoever
- * applies entries passes over it. A withheld entry has this form wherever entries go: in the file, in the shared log, and
- * from server to server.
+ * in lower case. Its number, time and chain value are unchanged, so that it and all later entries are proven as before. It is
+ * skipped when entries are applied. A withheld entry has this form everywhere: in the file, in the shared log, and between
+ * servers.
  */
 
 import { SHA256, zstdCompressSync, zstdDecompressSync } from 'bun';
 import { memoize } from '../../base/cache.ts';
 import { WITHHELD_PATH } from '../../chain/payload-reader.ts';
 
-/** One event or command as it was received. */
+/** An event or command as it was received. */
 export interface Entry {
   id: number;
   /** Unix microseconds. */
   receivedAt: number;
-  /** Where the node posted it, such as `/new_block`; empty where it is withheld. */
+  /** The path that the node posted to, such as `/new_block`; empty where it is withheld. */
   path: string;
-  /** The body: JSON text; of a withheld entry its hashes. */
+  /** The body, JSON text; the hashes of a withheld entry. */
   text: string;
   /** Chain value of the entry. */
   chain: Uint8Array;
 }
 
 /**
- * An entry by its number and its chain value, which stand for all up to it: the newest of a log, or the last one that an
- * index holds. Number 0 with {@link CHAIN_START} where there is none.
+ * The number and chain value of an entry, which identify all entries up to it: of the newest one of a log, or of the last one
+ * in an index. Number 0 with {@link CHAIN_START} where there is none.
  */
 export interface Head {
   id: number;
-  /** No bytes where it isn't known: that of an index from before version 0.1.0 is another. */
+  /** Empty where it isn't known, as for an index from before version 0.1.0, whose chain values differ. */
   chain: Uint8Array;
 }
 
-/** How much of a journal is taken at a time. */
+/** Maximum size of a batch of entries. */
 export interface MostEntries {
   entries: number;
-  /** Bytes of texts after which no more entries are accepted. */
+  /** Bytes of texts after which the batch ends. */
   bytes: number;
 }
 
-/** The first of some entries; one at least, whatever its size, if there is one. */
+/** The first entries up to a maximum size; at least one, whatever its size, if there is one. */
 export function* firstEntries(entries: Iterable<Entry>, most: MostEntries): Generator<Entry> {
   let [count, bytes] = [0, 0];
   for (const entry of entries) {
@@ -71,20 +71,20 @@ const decoder = new TextDecoder('utf-8', { ignoreBOM: true });
 /** Bytes of a chain value. */
 export const HASH_BYTES = 32;
 const NUMBER_BYTES = 8;
-/** Where the parts of what is hashed begin. */
+/** Offsets of the hashed parts. */
 const AT_ID = HASH_BYTES;
 const AT_TIME = AT_ID + NUMBER_BYTES;
 const AT_PATH = AT_TIME + NUMBER_BYTES;
 const AT_TEXT = AT_PATH + HASH_BYTES;
 
-/** @param text or its UTF-8 bytes: the same to the hasher, which needs no copy of a text */
+/** @param text or its UTF-8 bytes, which have the same hash */
 const hashOf = (text: string | Uint8Array): Uint8Array => SHA256.hash(text) as Uint8Array;
 
-/** The hashes of the paths of events, of which there are few; not of all that a peer may send. */
+/** Number of cached hashes of paths. Nodes use few paths; a peer may send any. */
 const MOST_PATHS = 100;
 const hashOfPath = memoize(hashOf, MOST_PATHS);
 
-/** The hashes of path and text in hex, one behind the other. */
+/** The hashes of path and text in hex, concatenated. */
 const WITHHELD = /^[0-9a-f]{128}$/;
 
 /** The hashes of the path and of the text of an entry. @param text or its UTF-8 bytes */
@@ -96,8 +96,8 @@ function hashesOf(path: string, text: string | Uint8Array): [path: Uint8Array, t
 }
 
 /**
- * The chain value of the event that follows the one with the value `previous` as entry `id`.
- * @param entry with its text, or the UTF-8 bytes of it
+ * The chain value of entry `id`, whose predecessor has the value `previous`.
+ * @param entry with its text, or the text's UTF-8 bytes
  */
 export function nextChain(
   previous: Uint8Array,
@@ -119,7 +119,7 @@ export function headAfter({ id: last, chain }: Head, event: Pick<Entry, 'receive
   return { id, chain: nextChain(chain, { ...event, id }) };
 }
 
-/** An entry as it stands where its path and its text are withheld; one that is withheld already stays what it is. */
+/** An entry with its path and text withheld; an entry that is withheld already is unchanged. */
 export function withheld(entry: Entry): Entry {
   const [path, text] = hashesOf(entry.path, entry.text);
   return { ...entry, path: WITHHELD_PATH, text: path.toHex() + text.toHex() };
@@ -127,7 +127,7 @@ export function withheld(entry: Entry): Entry {
 
 export const sameChain = (a: Uint8Array, b: Uint8Array): boolean => Buffer.compare(a, b) === 0;
 
-/** Low level: the journal is written on the hot path and read rarely. */
+/** A low level, because the journal is written on the hot path and read rarely. */
 const COMPRESSION_LEVEL = 1;
 
 export const compressed = (text: string | Uint8Array): Uint8Array =>

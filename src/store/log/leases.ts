@@ -1,42 +1,42 @@
 /**
- * Leases that one host holds at a time, such as the one to deliver chainhooks. The engine's clock decides when a lease has
- * ended, and each holder gets an epoch that is higher than all before. A lease that is lost without being noticed can only
- * make two hosts do the same work: nothing that must not happen twice may depend on it.
+ * Leases that one host holds at a time, such as the one to deliver chainhooks. The engine's clock decides when a lease ends,
+ * and each holder gets a higher epoch than all before. A host that doesn't notice the loss of its lease does the same work as
+ * the next holder, so only work that may be done twice may depend on a lease.
  */
 import type { EngineAccess } from './engine-tables.ts';
 
 export interface LeaseOptions {
   /** What is leased. */
   name: string;
-  /** Who asks: a text that no other process uses, or used before. */
+  /** The process that asks: a text that no other process has used. */
   holder: string;
-  /** Seconds that it lasts unless it is renewed. */
+  /** Seconds until the lease ends unless it is renewed. */
   seconds: number;
-  /** An epoch that was given before, as far as who asks knows: an engine that was restored may have forgotten it. */
+  /** The highest epoch that the caller knows of: an engine that was restored may have forgotten it. */
   epochSeen: number;
 }
 
-/** What names a lease that was given. */
+/** Identifies a lease that was given. */
 type LeaseKey = Pick<LeaseOptions, 'name' | 'holder'> & { epoch: number };
 
 /** The host that holds a lease. */
 export interface LeaseHolder {
-  /** Null where nobody knows: it was given away at the same moment. */
+  /** Null where it isn't known: the lease changed at the same moment. */
   holder: string | null;
   epoch: number | null;
 }
 
-/** What an engine does with a lease, each at once. @throws LogUnavailableError, LogUnknownOutcomeError */
+/** Operations on leases, each atomic. @throws LogUnavailableError, LogUnknownOutcomeError */
 export interface LeaseEngine {
   /**
-   * Gives the lease to whoever asks, with an epoch above all before, unless another one has it. Whoever asks again, such as
-   * after an error, gets it with a higher epoch.
-   * @returns the new epoch, or who has the lease
+   * Gives the lease to the caller, with an epoch above all before, unless another one holds it. A holder that asks again,
+   * such as after an error, gets a higher epoch.
+   * @returns the new epoch, or the present holder
    */
   give(lease: LeaseOptions): Promise<{ given: number } | LeaseHolder>;
   /**
    * Sets how long a lease lasts from now on.
-   * @returns whether it was still that holder's with that epoch; else nothing was changed
+   * @returns whether the lease was still held with that epoch; else nothing changed
    */
   setUntil(lease: LeaseKey, seconds: number): Promise<boolean>;
 }
@@ -72,16 +72,16 @@ export function postgresLeases({ engine, tables }: EngineAccess): LeaseEngine {
   };
 }
 
-/** A lease as the engine has it. */
+/** The state of a lease in the engine. */
 export interface LeaseState {
   name: string;
   holder: string;
   epoch: number;
-  /** Seconds that are left by the engine's clock; 0 once it has ended. */
+  /** Seconds until it ends, by the engine's clock; 0 once it has ended. */
   seconds: number;
 }
 
-/** All leases that were ever given, by name. @throws LogUnavailableError */
+/** All leases that were given at any time, by name. @throws LogUnavailableError */
 export async function readLeases({ engine, tables }: EngineAccess): Promise<LeaseState[]> {
   const rows = await engine.read((run) =>
     run<{ name: string; holder: string; epoch: string; seconds: number }>(

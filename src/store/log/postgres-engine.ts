@@ -2,54 +2,54 @@
  * The PostgreSQL servers that hold the shared log: finds the one that takes writes, keeps connections to it, bounds how
  * long a statement may take, and looks for the writable server again after a failure.
  *
- * What a failure of PostgreSQL's client means for a statement that writes: that nothing was written, or that nobody knows.
- * Statements run by themselves, each in a transaction of its own. An answer of severity ERROR says that the transaction is
- * undone. An answer of severity FATAL or PANIC ends the session and may come after the commit, and a connection that ends
- * without an answer says nothing, wherever it was cut. Whatever fails before there is a connection has sent nothing.
+ * A failed write has one of two meanings: nothing was written, or the outcome is unknown. Each statement has a transaction of
+ * its own. An answer of severity ERROR means that the transaction is rolled back. An answer of severity FATAL or PANIC ends
+ * the session and may come after the commit; a connection that ends without an answer means nothing. A failure before there
+ * is a connection has sent nothing.
  */
 import type { ReservedSQL, SQL } from 'bun';
 import { type Clock, systemClock } from '../../base/clock.ts';
 import { type EngineServer, engineServers } from './engine-address.ts';
 import { LogUnavailableError, LogUnknownOutcomeError } from './shared-log.ts';
 
-/** Connections of one process: one writes, and the others read meanwhile. */
+/** Connections of a process: one for writes, the others for reads meanwhile. */
 const CONNECTIONS = 3;
 
-/** Seconds in which a server must accept a connection. */
+/** Seconds within which a server must accept a connection. */
 const CONNECT_SECONDS = 3;
 
-/** Seconds after which an unused connection is closed: a network may have forgotten it, and then nothing says so. */
+/** Seconds after which an unused connection is closed, since a network may have dropped it unnoticed. */
 const IDLE_SECONDS = 60;
 
-/** Milliseconds that a statement may take, what each megabyte that it carries adds, and the most of all. */
+/** Milliseconds that a statement may take, milliseconds that each megabyte of it adds, and the maximum. */
 export const STATEMENT_MS = 10_000;
 const MEGABYTE_MS = 1_000;
 const LONGEST_MS = 600_000;
 
 /**
- * What a session must have whatever the role's own settings are: a commit waits for the standbys, and no limit of the
- * server ends that wait, since the server then calls a commit done that only one disk has.
+ * Settings of a session that override the role's own: a commit waits for the standbys, and no timeout of the server ends that
+ * wait, since the server then reports a commit that only one disk has.
  */
 const SESSION = { application_name: 'stackside', synchronous_commit: 'on', statement_timeout: '0' };
 
 /**
- * The statement whose commit waits for the standbys, and with it for all that was committed before. An entry can be read that
- * the disk of one server alone has: its session ended while it waited, or its server was started again without the others. A
- * message that nobody reads gives the transaction an id and a record in the write-ahead log, without a row that hosts
- * would wait for each other at. PostgreSQL lets every role send one.
+ * A statement whose commit waits for the standbys, and so for all earlier commits. An entry may be readable while only the
+ * disk of one server has it: if its session ended during the wait, or its server was restarted without the standbys. A
+ * logical message that nobody reads gives the transaction an id and a record in the write-ahead log, without a row on which
+ * hosts would wait for each other. PostgreSQL lets every role send one.
  */
 export const WAITING_COMMIT = "SELECT pg_logical_emit_message(true, 'stackside', '')";
 
-/** The parameters that statements here have. */
+/** Parameters of statements. */
 type Parameter = string | number | Uint8Array | null;
 
-/** Runs one statement of a session. */
+/** Runs a statement of a session. */
 export type Run = <Row>(statement: string, parameters?: readonly Parameter[]) => Promise<Row[]>;
 
-/** A connection of the pool that nobody else uses meanwhile. */
+/** A connection of the pool that is reserved for one caller. */
 export interface Session {
   run: Run;
-  /** The connection itself, for more than one statement with its answer, such as a copy. */
+  /** The connection itself, for other operations than single statements, such as a copy. */
   sql: ReservedSQL;
 }
 
@@ -59,7 +59,7 @@ interface Writable {
   sql: SQL;
 }
 
-/** Makes the error of a statement from why it failed. @param server host and port */
+/** Makes the error of a failed statement from its cause. @param server host and port */
 type FailureOf = (server: string, cause: unknown) => LogUnavailableError | LogUnknownOutcomeError;
 
 /** A server as it was found: whether it takes writes, or why nobody knows. */
@@ -241,33 +241,33 @@ class NoAnswerError extends Error {
   }
 }
 
-/** SQLSTATEs of severity ERROR that say nothing of the outcome: of connections, and of statements whose end isn't known. */
+/** SQLSTATEs of severity ERROR with an unknown outcome: of connections, and of statements that may have completed. */
 const isSilent = (state: string): boolean => state.startsWith('08') || state === '40003';
 
-/** Whether the server itself says that the statement changed nothing. */
+/** Whether an error of the server proves that the statement changed nothing. */
 function provesNothingWritten(error: SQL.PostgresError): boolean {
   return error.severity === 'ERROR' && error.errno !== undefined && !isSilent(error.errno);
 }
 
-/** SQLSTATEs of a server that is not, or no longer, the one to write to, though the connection lives. */
+/** SQLSTATE of a server that doesn't take writes, or no longer, on a working connection. */
 const TAKES_NO_WRITES = '25006';
 
-/** Whether a failure says that another server, or another connection to the same one, must be looked for. */
+/** Whether another server, or another connection to the same one, must be found after a failure. */
 function endsConnection(error: unknown): boolean {
   return !(error instanceof Bun.SQL.PostgresError) || !provesNothingWritten(error) || error.errno === TAKES_NO_WRITES;
 }
 
-/** What a failure says. Errors of a connection that could not be made, such as a certificate that isn't trusted, may be of any kind. */
+/** The message of a failure. Errors of making a connection, such as for an untrusted certificate, may be of any type. */
 function messageOf(error: unknown): string {
   if (error instanceof Bun.SQL.PostgresError) return `${error.message} (${error.errno ?? error.code})`;
   return error instanceof Error ? error.message : String(error);
 }
 
-/** The error of a statement that could not be sent, or that only read. @param server host and port */
+/** The error of a statement that was not sent, or that only read. @param server host and port */
 const unavailable = (server: string, cause: unknown): LogUnavailableError =>
   new LogUnavailableError(`PostgreSQL at ${server}: ${messageOf(cause)}`, { cause });
 
-/** The error of a statement that writes, once it may have been sent. @param server host and port */
+/** The error of a write that may have been sent. @param server host and port */
 function failureOfWrite(server: string, cause: unknown): LogUnavailableError | LogUnknownOutcomeError {
   if (cause instanceof Bun.SQL.PostgresError && provesNothingWritten(cause)) return unavailable(server, cause);
   return new LogUnknownOutcomeError(`PostgreSQL at ${server}: ${messageOf(cause)}`, { cause });

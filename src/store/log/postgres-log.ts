@@ -12,13 +12,13 @@ import {
   type SharedLog,
 } from './shared-log.ts';
 
-/** Bytes of text that one read brings where the caller names no number. */
+/** Bytes of text of a read where the caller gives no maximum. */
 const USUAL_BYTES = 32_000_000;
 
-/** Milliseconds after which a host that waits looks at the log: it may have lost entries, or a notification was lost. */
+/** Milliseconds after which a waiting host polls the log: a notification, or entries, may be lost. */
 export const LOOK_MS = 1_000;
 
-/** An entry as its row has it; PostgreSQL's client gives numbers of 64 bits as text. */
+/** The row of an entry; PostgreSQL's client returns 64-bit numbers as text. */
 interface LogRow {
   seq: string;
   received_at: string;
@@ -28,15 +28,15 @@ interface LogRow {
 }
 
 export interface PostgresLogOptions extends EngineOptions {
-  /** What the names of the tables begin with. */
+  /** The prefix of table names. */
   prefix?: string;
 }
 
 /**
- * Opens the shared log that `stackside cluster init` made. An engine that is away is no reason to fail: the calls of the
- * log say so, and find it when it is back.
- * @param url names one server or several, of which the one that takes writes is found
- * @throws OperatorError where URL or prefix is none, or the database has no tables or those of another version
+ * Opens the shared log that `stackside cluster init` made. An unreachable engine is no error here: calls of the log throw
+ * LogUnavailableError until it is reachable.
+ * @param url of one or several servers, among which the primary is found
+ * @throws OperatorError where URL or prefix is invalid, or the tables are missing or of another version
  */
 export async function openPostgresLog(
   url: string,
@@ -55,23 +55,23 @@ export async function openPostgresLog(
 }
 
 export class PostgresLog implements SharedLog {
-  /** What the engine holds besides the log is reached by it: the lease, and the positions of hosts. */
+  /** Access to the engine's other tables: the leases, and the reports of hosts. */
   readonly access: EngineAccess;
   readonly #clock: Clock;
   readonly #insert: string;
   readonly #read: string;
   #isVerified = false;
-  /** The client whose notifications arrive, once that has begun. */
+  /** The client that listens for notifications. */
   #listening: { sql: SQL; begun: Promise<unknown> } | null = null;
-  /** Everybody who waits, each with the number after which entries matter. */
+  /** Callers of `wait`, each with the number of the newest entry that it knows. */
   readonly #waiting = new Set<{ after: number; wake: () => void }>();
 
   constructor(access: EngineAccess, clock: Clock = systemClock) {
     const { log } = access.tables;
     this.access = access;
     this.#clock = clock;
-    // The number is free and the entry before it is the one that the host knows, or nothing is written. Two hosts that try
-    // at once meet at the primary key. Others are notified once it is committed.
+    // Inserts only if the number is free and the entry before it is the host's last one. Two hosts that insert at once
+    // conflict on the primary key. Other hosts are notified at the commit.
     this.#insert =
       `WITH appended AS (INSERT INTO ${log} (seq, received_at, path, payload, chain)` +
       ' SELECT $1::bigint, $2::bigint, $3::text, $4::bytea, $5::bytea' +
@@ -86,8 +86,8 @@ export class PostgresLog implements SharedLog {
   }
 
   /**
-   * Verifies once that the tables are there and of this version; calls of the log do, too, since the engine may be away
-   * when the log is opened.
+   * Verifies once that the tables exist and are of this version. Calls of the log do so, too, since the engine may be
+   * unreachable when the log is opened.
    * @throws OperatorError, LogUnavailableError
    */
   async requireTables(): Promise<void> {
@@ -103,7 +103,7 @@ export class PostgresLog implements SharedLog {
     return entries.length === 1 ? this.#appendOne(first, head) : this.#appendMany(entries, head);
   }
 
-  /** Appends an entry by one statement, since an event waits for it. */
+  /** Appends an entry in one statement, since an event waits for it. */
   async #appendOne({ id, receivedAt, path, text, chain }: Entry, head: Head): Promise<Appended> {
     const payload = compressed(text);
     const values = [id, receivedAt, path, payload, chain, head.chain];
@@ -123,7 +123,7 @@ export class PostgresLog implements SharedLog {
         return 'appended';
       }, bytes);
     } catch (error) {
-      // Another host was there first, with one of these entries at least: none was written.
+      // Another host has appended at least one of these numbers: nothing was written.
       if (hasState(error, UNIQUE_VIOLATION)) return 'conflict';
       throw error;
     }
@@ -132,14 +132,14 @@ export class PostgresLog implements SharedLog {
   async read(after: number, limit: number, maxBytes = USUAL_BYTES): Promise<Entry[]> {
     await this.requireTables();
     const range = [after, limit, maxBytes];
-    // The host accepts entries into its journal, or answers an event with 200, because they are there.
+    // Must be durable: the host appends these entries to its journal, or acknowledges an event because one is there.
     const rows = await this.access.engine.readDurably((run) => run<LogRow>(this.#read, range), maxBytes);
     const entries: Entry[] = [];
     let bytes = 0;
     for (const row of rows) {
       const entry = entryOf(row);
       if (entry === null) {
-        // Those before it can be read.
+        // The entries before it are returned first.
         if (entries.length > 0) break;
         throw new DamagedLogError(Number(row.seq), "is damaged: its payload can't be decompressed");
       }
@@ -172,14 +172,14 @@ export class PostgresLog implements SharedLog {
       const [row] = await engine.write(({ run }) => run<Row>(claim, [named]));
       return Number(row?.chain_id ?? named);
     } catch (error) {
-      // Whether it was named or not, it is asked for again.
+      // With an unknown outcome, the caller asks again.
       throw error instanceof LogUnknownOutcomeError ? new LogUnavailableError(error.message, { cause: error }) : error;
     }
   }
 
   /**
-   * PostgreSQL notifies hosts of an entry when it is committed. Notifications may be lost, and so may entries, so that a host
-   * that waits looks from time to time as well.
+   * PostgreSQL notifies hosts of an entry at its commit. Notifications and entries may be lost, so that a waiting host also
+   * polls.
    */
   async wait(after: number, signal: AbortSignal): Promise<void> {
     const notified = new AbortController();
@@ -193,7 +193,7 @@ export class PostgresLog implements SharedLog {
     }
   }
 
-  /** Whether an entry came before notifications of it did. An engine that is away is not asked at once again. */
+  /** Whether an entry arrived before listening began. False while the engine is unreachable. */
   async #isBeyond(after: number): Promise<boolean> {
     try {
       await this.#listen();
@@ -210,7 +210,7 @@ export class PostgresLog implements SharedLog {
     await closed;
   }
 
-  /** Begins to listen where nobody does yet. @throws LogUnavailableError */
+  /** Starts to listen, unless it has started. @throws LogUnavailableError */
   async #listen(): Promise<void> {
     const { engine, tables } = this.access;
     const { sql } = await engine.writable();
@@ -230,25 +230,25 @@ export class PostgresLog implements SharedLog {
   }
 }
 
-/** The entry of a row; null where the bytes of its payload hold no text. */
+/** The entry of a row; null where its payload can't be decompressed. */
 function entryOf({ seq, received_at, path, payload, chain }: LogRow): Entry | null {
   try {
     return { id: Number(seq), receivedAt: Number(received_at), path, text: decompressed(payload), chain };
   } catch {
-    // Whatever is wrong, it is the bytes.
+    // An error of any kind means damaged bytes.
     return null;
   }
 }
 
 // ── Many entries by one copy ──
 
-/** What PostgreSQL's binary copies begin and end with. */
+/** Header and trailer of PostgreSQL's binary copies. */
 const HEADER = Buffer.concat([Buffer.from('PGCOPY\n\u00ff\r\n\0', 'latin1'), Buffer.alloc(8)]);
 const TRAILER = Buffer.from([0xff, 0xff]);
 
 const UNIQUE_VIOLATION = '23505';
 
-/** A column of a binary copy: its length, and its bytes. */
+/** A column of a binary copy: length and bytes. */
 function column(bytes: Uint8Array): Buffer {
   const length = Buffer.alloc(4);
   length.writeInt32BE(bytes.length);
@@ -267,7 +267,7 @@ function copyRow({ id, receivedAt, path, text, chain }: Entry): Buffer {
   return Buffer.concat([Buffer.from([0, columns.length]), ...columns]);
 }
 
-/** Whether the log has the entry. Entries are never removed from the server that this session is of. */
+/** Whether the log has the entry. Entries are never removed on the server of the session. */
 async function isThere({ run }: Session, log: string, { id, chain }: Head): Promise<boolean> {
   if (id === 0) return sameChain(chain, CHAIN_START);
   const rows = await run(`SELECT 1 FROM ${log} WHERE seq = $1::bigint AND chain = $2::bytea`, [id, chain]);

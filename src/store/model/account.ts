@@ -1,4 +1,4 @@
-/** What queries of accounts answer, and what their history is walked by. */
+/** Models of accounts and of the walk through their history. */
 import type { AssetEvent, TransactionDetail, TransactionSummary } from './transaction.ts';
 
 export interface PrincipalTransaction {
@@ -12,7 +12,7 @@ export interface PrincipalTransaction {
 /** micro-STX. */
 export interface StxBalance {
   balance: bigint;
-  /** Null when nothing is locked at the tip. */
+  /** Null where nothing is locked at the tip. */
   locked: {
     amount: bigint;
     poxVersion: number;
@@ -21,51 +21,51 @@ export interface StxBalance {
     blockHeight: number;
     /** Bitcoin height of the lock's block. */
     burnBlockHeight: number;
-    /** Bitcoin height at which it ends. */
+    /** Bitcoin height at which the lock ends. */
     unlockHeight: number;
   } | null;
   pending: PendingStx;
 }
 
-/** What pending transactions would change. */
+/** Sums over pending transactions. */
 export interface PendingStx {
-  /** Whether the principal is the sender, sponsor or recipient of one, which may move no STX. */
+  /** Whether the principal is sender, sponsor or recipient of a pending transaction, which may move no STX. */
   any: boolean;
-  /** micro-STX that pending transfers bring. */
+  /** micro-STX that pending transfers would add. */
   inbound: bigint;
-  /** micro-STX that pending transactions take, fees included. */
+  /** micro-STX that pending transactions would spend, with fees. */
   outbound: bigint;
 }
 
-/** What an account's history came to at some height. */
+/** Sums of an account's history up to a height. */
 export interface AccountState {
   transactions: number;
-  /** Number of transactions in which the account is the sponsor and nothing else. */
+  /** Number of transactions that the account only sponsors. */
   sponsoredOnly: number;
-  /** Asset events it took part in. */
+  /** Number of asset events of the account. */
   events: number;
-  /** Locks of its STX. */
+  /** Number of locks of its STX. */
   locks: number;
-  /** Transfers that are listed as inbound. */
+  /** Number of transfers in the list of inbound transfers. */
   inbound: number;
-  /** The greatest it used, as origin or sponsor; null where it used none. */
+  /** The highest nonce spent as origin or sponsor; null where none was spent. */
   lastNonce: bigint | null;
   /** micro-STX of events, without fees. */
   sent: bigint;
   received: bigint;
-  /** micro-STX of fees it paid, and of rewards that matured. */
+  /** micro-STX of fees paid, and of matured rewards. */
   fees: bigint;
   mined: bigint;
 }
 
-/** An account's STX up to some height, and what waits now. */
+/** An account's STX up to a height, and its pending transactions now. */
 export interface StxHistory extends AccountState {
-  /** Then. */
+  /** The lock at that height. */
   locked: StxBalance['locked'];
   pending: PendingStx;
 }
 
-/** Base units, or how many events of instances. */
+/** Sums of a token in base units, or numbers of events of instances. */
 export interface TokenSums {
   sent: bigint;
   received: bigint;
@@ -81,7 +81,7 @@ export interface Nonces {
   missing: bigint[];
 }
 
-/** What a transaction did to one asset of a principal: micro-STX with the fee in `sent`, base units, or instances. */
+/** Change of one asset of a principal by a transaction: micro-STX with the fee in `sent`, base units, or instances. */
 export interface BalanceChange {
   txId: Uint8Array;
   asset: { type: 'stx' } | { type: 'ft' | 'nft'; identifier: string };
@@ -89,24 +89,24 @@ export interface BalanceChange {
   received: bigint;
 }
 
-/** A transaction with what it did to a principal. */
+/** A transaction with its effect on a principal. */
 export interface AddressTransaction {
   transaction: TransactionDetail;
-  /** micro-STX, the fee inside `sent` for whoever pays it. */
+  /** micro-STX, with the fee in `sent` for the payer. */
   stx: { sent: bigint; received: bigint };
-  /** The asset events it took part in, in order. */
+  /** The principal's asset events, in order. */
   events: AssetEvent[];
 }
 
-/** Base units of a fungible token, or how many events of instances of another. */
+/** Sums of a fungible token in base units, or numbers of events of a non-fungible one. */
 export interface TokenHistory extends TokenSums {
   token: 'ft' | 'nft';
   asset: string;
 }
 
-/** STX on the way to a principal, by a transaction that is a transfer or by one that holds it. */
+/** STX sent to a principal, by a token transfer or by an event of another transaction. */
 export interface ReceivedStx {
-  /** Where the memo is. */
+  /** Source of the memo. */
   memoOf: 'transaction' | 'event' | 'print';
   txId: Uint8Array;
   txIndex: number;
@@ -117,16 +117,16 @@ export interface ReceivedStx {
   memo: Uint8Array | null;
 }
 
-/** What a query answers of a principal's history: each movement of an asset, in the order of the chain. */
+/** History of a principal: each movement of an asset, in the order of the chain. */
 
-/** A place between blocks: a height, or a time in Unix seconds. */
+/** An end of a period: a height, or a time in Unix seconds. */
 export type Bound = { height: number } | { time: number };
 
-/** What a history covers. */
+/** A period of a history. */
 export interface Period {
-  /** The first block is the one of this height, or the first whose time is this or later; null for that of the chain. */
+  /** The first block has this height, or is the first with this time or a later one; null for the chain's first block. */
   from: Bound | null;
-  /** The last block is the one of this height, or the one before the first whose time is later; null for the tip. */
+  /** The last block has this height, or is the one before the first with a later time; null for the tip. */
   to: Bound | null;
 }
 
@@ -141,44 +141,44 @@ export interface Movement {
   height: number;
   /** Unix seconds. */
   time: number;
-  /** Null for a reward, which no transaction pays. */
+  /** Null for a reward, which has no transaction. */
   txId: Uint8Array | null;
   /** Null for a fee or reward, which is no event. */
   eventIndex: number | null;
   asset: MovedAsset;
   /** Serialized Clarity value of an instance; null for other assets. */
   value: Uint8Array | null;
-  /** Who sent or received it; null where it came into being, or went. */
+  /** The other party; null for mints and burns. */
   counterparty: string | null;
-  /** micro-STX, base units, or 1 for an instance; below zero where the principal gave it. */
+  /** micro-STX, base units, or 1 for an instance; negative where the principal sent it. */
   amount: bigint;
-  /** What the principal has of the asset after this movement: micro-STX with those that are locked, base units, or number of instances. */
+  /** The balance after this movement: micro-STX including locked ones, base units, or number of instances. */
   balance: bigint;
 }
 
-/** Where a walk through a history stands. */
+/** Position of a walk through a history. */
 export interface HistoryPosition {
-  /** The transaction that comes next, or the first one after it. */
+  /** Position of the next transaction, or a lower one after the last. */
   position: number;
-  /** The event of that transaction that comes next; the fee is before the first. */
+  /** Index of the next event in that transaction; the fee comes before the first event. */
   event: number;
-  /** How many of its events before that one concern the principal. */
+  /** Number of earlier events in it that concern the principal. */
   found: number;
-  /** The reward that comes next, or the first one after it: height of its block, and its index there. */
+  /** The next reward, or a lower bound: height of its block, and its index there. */
   reward: readonly [height: number, index: number];
 }
 
-/** A walk through the history of one principal on one chain. Each batch moves it on. */
+/** A walk through the history of a principal on one chain. Each batch advances it. */
 export interface HistoryWalk {
   readonly principal: string;
   /** Heights of the first and the last block; the last is at most that of the tip. */
   readonly first: number;
   readonly last: number;
-  /** Index block hash of the last block, which names the chain that the walk is on. */
+  /** Index block hash of the last block, which identifies the chain of the walk. */
   readonly lastHash: Uint8Array;
-  /** The index's file that it began in, as a reader names it. */
+  /** The index's file in which it began, as a reader numbers it. */
   readonly file: number;
   position: HistoryPosition;
-  /** What each asset's balance came to so far, by a key of the asset. */
+  /** Present balance of each asset, by a key of the asset. */
   readonly balances: Map<string, bigint>;
 }

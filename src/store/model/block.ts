@@ -1,11 +1,11 @@
-/** Blocks of Stacks and Bitcoin, microblocks and tenures, as queries answer them. */
+/** Models of blocks of Stacks and Bitcoin, microblocks and tenures. */
 import type { ExecutionCost } from '../../chain/block.ts';
 
 export interface ChainTip {
   height: number;
   blockHash: Uint8Array;
   indexBlockHash: Uint8Array;
-  /** Height of the newest Bitcoin block the node spoke of. */
+  /** Height of the newest announced Bitcoin block. */
   burnBlockHeight: number;
   /** The last microblock streamed on the tip (Stacks 2.x). */
   microblock: { hash: Uint8Array; sequence: number } | null;
@@ -22,7 +22,7 @@ export interface ChainBlock {
   parentHash: Uint8Array;
   parentIndexHash: Uint8Array;
   time: number;
-  /** The height itself for blocks that don't say it from before Nakamoto, else -1. */
+  /** The block's own height for blocks before Nakamoto that have none; -1 for others without one. */
   tenureHeight: number;
   burnBlock: { hash: Uint8Array; height: number; time: number };
   minerTxId: Uint8Array;
@@ -31,7 +31,7 @@ export interface ChainBlock {
   cost: ExecutionCost;
 }
 
-/** A block by what v1 names it by, heights and hashes of Stacks or Bitcoin; or by the hash that is its own in all forks. */
+/** A block as v1 identifies it: by heights and hashes of Stacks or Bitcoin; or by the index block hash. */
 export type BlockSearch =
   | { height: number }
   | { hash: Uint8Array }
@@ -39,38 +39,38 @@ export type BlockSearch =
   | { burnHeight: number }
   | { burnHash: Uint8Array };
 
-/** A microblock that a block confirmed, with how many of its transactions. */
+/** A microblock that a block confirmed, with its number of transactions. */
 export interface ConfirmedMicroblock {
   hash: Uint8Array;
   transactions: number;
 }
 
-/** A block with what it holds, of any fork. An orphaned one holds nothing that counts. */
+/** A block of any fork with its transactions and microblocks. An orphan has none. */
 export interface WholeBlock extends ChainBlock {
   canonical: boolean;
-  /** The last microblock of the parent that it confirmed; null where it confirmed none. */
+  /** The last microblock of the parent that the block confirmed; null where it confirmed none. */
   parentMicroblock: { hash: Uint8Array; sequence: number } | null;
   /** Transaction ids in the order of the chain. */
   txIds: Uint8Array[];
-  /** Confirmed microblocks in the order of their sequence. */
+  /** Confirmed microblocks by sequence. */
   confirmed: ConfirmedMicroblock[];
-  /** Microblocks built on it that the next block confirmed, or that wait for one; in the order of their sequence. */
+  /** Microblocks built on it, confirmed by the next block or not yet, by sequence. */
   streamed: Uint8Array[];
 }
 
-/** A block as its announcement made it, which a later one may have changed. */
+/** A block as it was announced; a later announcement may have changed its state. */
 export interface AnnouncedBlock {
   block: WholeBlock;
-  /** Whether the canonical chain holds it now. */
+  /** Whether the block is canonical now. */
   isOnChain: boolean;
 }
 
-/** A canonical microblock, or one that waits on the tip for a block to confirm it. */
+/** A canonical microblock, or one streamed on the tip that no block has confirmed yet. */
 export interface ChainMicroblock {
   hash: Uint8Array;
   parentHash: Uint8Array;
   sequence: number;
-  /** Height of the block that confirmed it, or would. */
+  /** Height of the block that confirmed it, or will. */
   height: number;
   /** Hash of that block; null while there is none. */
   blockHash: Uint8Array | null;
@@ -79,7 +79,7 @@ export interface ChainMicroblock {
   txIds: Uint8Array[];
 }
 
-/** What a tenure holds: the sums of its blocks. Costs in the node's units, size in bytes of raw transactions. */
+/** Sums over the blocks of a tenure. Costs are in the node's units, size in bytes of raw transactions. */
 export interface TenureLoad {
   blocks: number;
   runtime: number;
@@ -98,21 +98,21 @@ export interface AnchorBurnBlock {
   time: number;
   /** Hashes of its blocks, the highest first. */
   blocks: Uint8Array[];
-  /** Mean seconds from one of them to the next; 0 where there is one. */
+  /** Mean seconds between its blocks; 0 where there is one. */
   averageBlockTime: number;
   /** Number of transactions as the node counts them. */
   transactions: number;
 }
 
-/** Blocks by their heights, both ends included; none where the last is below the first. */
+/** Range of heights, both ends included; empty where the last is below the first. */
 export interface Heights {
   first: number;
   last: number;
 }
 
-/** Where a transaction is in its block. */
+/** Position of a transaction in its block. */
 export interface PositionInBlock {
-  /** Sequence of the microblock that holds the transaction; `ANCHORED_SEQUENCE` in an anchor block. */
+  /** Sequence of the transaction's microblock; `ANCHORED_SEQUENCE` in an anchor block. */
   microblockSequence: number;
   txIndex: number;
 }

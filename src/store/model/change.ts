@@ -2,7 +2,7 @@
 import type { AssetAction } from '../../chain/block.ts';
 import type { ChangeKind } from '../rows/enums.ts';
 
-/** Something that happened. Ids grow. */
+/** A change. Ids ascend. */
 export interface Change {
   id: number;
   kind: ChangeKind;
@@ -10,10 +10,10 @@ export interface Change {
   subject: Uint8Array;
 }
 
-/** Whom and what a block concerns, in the order in which it first does. */
+/** Transactions and principals of a block, in the order of their first occurrence. */
 export interface BlockParties {
   txIds: Uint8Array[];
-  /** Senders, sponsors, recipients, contracts, and who takes part in an event of an asset or a lock. */
+  /** Senders, sponsors, recipients, contracts, and the parties of asset events and locks. */
   principals: string[];
 }
 

@@ -1,11 +1,11 @@
-/** What queries of contracts answer: deployments, and searches by decoded values with the indexes that they use. */
+/** Models of contracts: deployments, and searches by decoded values with their indexes. */
 import type { TransactionStatus } from '../../chain/block.ts';
 import { heightOf, positionsOf } from '../../chain/position.ts';
 import type { AbiFunction } from '../../codec/abi.ts';
 import type { ValueCondition } from '../../codec/value-condition.ts';
 import type { TransactionPosition } from './transaction.ts';
 
-/** How a contract declares its functions, by their names. */
+/** Declared functions of a contract, by name. */
 export type ContractFunctions = ReadonlyMap<string, AbiFunction>;
 
 export interface ContractLog {
@@ -16,12 +16,12 @@ export interface ContractLog {
   value: Uint8Array;
 }
 
-/** What became of a contract's newest deployment, or of one that waits. */
+/** A contract's newest mined deployment, or a pending one. */
 export type Deployment =
   | { status: TransactionStatus; txId: Uint8Array; height: number }
   | { status: 'pending'; txId: Uint8Array };
 
-/** A deployment as v1 shows it: of any fork, and whatever came of it. */
+/** A deployment as v1 shows it: of any fork, with any status. */
 export interface ContractDeployment {
   contractId: string;
   txId: Uint8Array;
@@ -44,17 +44,17 @@ export interface SmartContract extends TransactionPosition {
   raw: Uint8Array;
 }
 
-/** A field and what it must be. */
+/** A field with its conditions. */
 export interface FieldFilter {
-  /** Where the field stands; that of an argument begins with its function and its place. */
+  /** Path of the field; that of an argument begins with its function and its index. */
   path: string;
-  /** What the request calls it. */
+  /** The parameter of the request. */
   named: string;
-  /** All must hold; there is at least one. */
+  /** All must hold; at least one. */
   conditions: readonly ValueCondition[];
 }
 
-/** Null for the first block, and for the tip. Both belong to the span. */
+/** Heights, both included. `from` null for the first block, `to` null for the tip. */
 export interface HeightSpan {
   from: number | null;
   to: number | null;
@@ -96,10 +96,10 @@ export interface FoundCall {
   result: Uint8Array;
 }
 
-/** What is found by them. */
+/** What an index of decoded values covers. */
 export type ValueSubject = 'logs' | 'calls';
 
-/** What an operator asks for. */
+/** An index of decoded values that an operator asks for. */
 export interface ValueIndexChoice {
   subject: ValueSubject;
   contract: string;
@@ -107,29 +107,29 @@ export interface ValueIndexChoice {
   scope: string;
 }
 
-/** A place in the chain: a transaction and an event of it, which is 0 for a call. */
+/** Position of an event: that of its transaction, and its index there, which is 0 for a call. */
 export interface EventPosition {
   position: number;
   eventIndex: number;
 }
 
-/** An index as it stands. */
+/** An index of decoded values and its state. */
 export interface ValueIndex extends ValueIndexChoice {
   id: number;
   /** Whether the operator still asks for it; else its entries are being removed. */
   wanted: boolean;
-  /** The index has the entries of all that stands here or behind. */
+  /** The index has the entries of this position and of all after it. */
   from: EventPosition;
 }
 
-/** Less than zero where the first is before the second in the chain. */
+/** Negative where `a` is before `b` in the chain. */
 export const compared = (a: EventPosition, b: EventPosition): number =>
   a.position - b.position || a.eventIndex - b.eventIndex;
 
 /** Whether an index has all entries, from the first block on. */
 export const isWhole = ({ from }: ValueIndex): boolean => from.position === 0;
 
-/** The height from which on an index has all entries. */
+/** The lowest height from which on an index has all entries. */
 export function lowestWholeHeight({ from: { position, eventIndex } }: ValueIndex): number {
   const height = heightOf(position);
   return eventIndex === 0 && position === positionsOf(height).first ? height : height + 1;

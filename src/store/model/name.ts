@@ -1,21 +1,21 @@
-/** Names and subdomains, as queries answer them. */
+/** Models of names and subdomains. */
 import type { NameOperationWord } from '../../chain/name-system.ts';
 
-/** Names on a page of a list. */
+/** Number of names on a page. */
 export const NAMES_OF_PAGE = 100;
 
 /** A name that is not revoked. */
 export interface NameInfo {
   owner: string;
-  /** The last one. */
+  /** The last operation. */
   operation: NameOperationWord;
-  /** Transaction id of the last operation; null where it was before the chain, and the index doesn't begin with it. */
+  /** Transaction id of the last operation; null where it was before the chain, and the index lacks the chain's beginning. */
   txId: Uint8Array | null;
   /** Height at which its lease ends; 0 while its namespace is not open. */
   expireBlock: number;
-  /** Null where it never had one. */
+  /** Null where the name never had one. */
   zonefileHash: Uint8Array | null;
-  /** Empty where it never reached us. */
+  /** Empty where it was never received. */
   zonefile: string;
 }
 
@@ -23,9 +23,9 @@ export interface NameInfo {
 export interface SubdomainInfo {
   /** Owner that the declaration names. */
   owner: string;
-  /** Transaction id of the declaration; null as in a name. */
+  /** Transaction id of the declaration; null as in {@link NameInfo}. */
   txId: Uint8Array | null;
-  /** URL of whoever resolves it; empty where the zonefile names nobody. */
+  /** URL of the resolver; empty where the zonefile names none. */
   resolver: string;
   zonefileHash: Uint8Array;
   zonefile: string;

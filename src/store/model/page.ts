@@ -4,50 +4,49 @@
 export type CursorKey = readonly (number | string)[];
 
 /**
- * What a page shows, as seen from a key: the items from the key on, those after it, those before it, or those up to it.
- * The key's own item belongs to the first and the last.
+ * The side of a key that a page shows: from the key on, after it, before it, or up to it. `from` and `until` include the
+ * key's own item.
  */
 export const cursorSides = ['from', 'after', 'before', 'until'] as const;
 export type CursorSide = (typeof cursorSides)[number];
 
 /**
- * The name of a page: a place in the order of a list, and the direction the page reads in. The place remains where the
- * item of the key is gone and where items come or go around it, so that pages that follow each other share no item and
- * leave none out.
+ * Identifies a page: a position in the order of a list, and the direction in which the page reads. The position stays valid
+ * when its item is removed and when items around it change, so that consecutive pages share no item and skip none.
  */
 export interface Cursor {
   readonly side: CursorSide;
-  /** Empty for the head of the list, which only `from` is said of. */
+  /** Empty for the head of the list, which only the side `from` has. */
   readonly key: CursorKey;
 }
 
-/** The first page, whatever the list holds when it is asked for. */
+/** The first page, whatever the list contains when it is read. */
 export const HEAD: Cursor = { side: 'from', key: [] };
 
 /** A page of a list. @template Total null for a list that isn't counted */
 export interface Page<T, Total extends number | null = number> {
   items: T[];
-  /** Items in the whole list. */
+  /** Number of items in the whole list. */
   total: Total;
   current: Cursor;
-  /** The page behind this one; null where no item is there. */
+  /** The page after this one; null where there are no items. */
   next: Cursor | null;
-  /** The page in front of this one; null where no item is there. */
+  /** The page before this one; null where there are no items. */
   previous: Cursor | null;
 }
 
-/** A part of a list that is found by how many items are before it. */
+/** A part of a list that begins after a number of items. */
 export interface OffsetPage<T> {
   items: T[];
-  /** Items in the whole list. */
+  /** Number of items in the whole list. */
   total: number;
 }
 
-/** Where a page of a list starts that takes an offset beside the cursor: at the head if neither cursor nor item is given. */
+/** Start of a page in a list with an offset: at the head if neither cursor nor item is given. */
 export interface OffsetStart<Name> {
   cursor: Cursor | null;
-  /** What the client itself calls the item that the page starts with; there is no cursor then. */
+  /** The client's own name of the first item; the cursor is null then. */
   item: Name | null;
-  /** Items to pass over from there. */
+  /** Number of items to skip from there. */
   offset: number;
 }

@@ -1,11 +1,11 @@
-/** What keeps a request from being answered out of the index. */
+/** Errors of reads from the index. */
 
-/** There is no snapshot to read, or no longer. */
+/** There is no snapshot to read, or it was cut off. */
 export class NoSnapshotError extends Error {
   override readonly name: string = 'NoSnapshotError';
 }
 
-/** A cursor holds a key that its list's cursors never hold: somebody made it up. */
+/** A cursor has a key that is none of its list: it was not made by this program. */
 export class UnreadableCursorError extends Error {
   override readonly name = 'UnreadableCursorError';
 }
@@ -15,17 +15,17 @@ export class StoreClosedError extends NoSnapshotError {
   override readonly name = 'StoreClosedError';
 }
 
-/** There is no index that can be read, as while it is replaced; its message says why. */
+/** There is no readable index, as while it is replaced; the message says why. */
 export class IndexUnavailableError extends NoSnapshotError {
   override readonly name = 'IndexUnavailableError';
 }
 
-/** The snapshot was in use for longer than one may be. */
+/** The snapshot was in use for longer than allowed. */
 export class SnapshotCutOffError extends NoSnapshotError {
   override readonly name = 'SnapshotCutOffError';
 }
 
-/** A walk that takes several snapshots can't go on: a fork or a rebuild replaced the chain that it is on. */
+/** A walk over several snapshots can't continue: a fork or a rebuild replaced its chain. */
 export class ChainReplacedError extends Error {
   override readonly name = 'ChainReplacedError';
 }

@@ -1,4 +1,4 @@
-/** What queries of stacking (pox to pox-4) and staking (pox-5) answer. STX are in micro-STX, BTC and sBTC in sats. */
+/** Models of stacking (pox to pox-4) and staking (pox-5). STX are in micro-STX, BTC and sBTC in sats. */
 import type { StackingPrint } from '../../chain/pox/stacking.ts';
 import type { TransactionPosition } from './transaction.ts';
 
@@ -13,15 +13,15 @@ export interface StackingEvent {
   print: StackingPrint;
 }
 
-/** Which delegations to a pool are asked for. */
+/** The heights of a list of delegations to a pool. */
 export interface DelegationsAt {
-  /** Height of the canonical block that the figures hold at. */
+  /** Height of the canonical block at which the delegations hold. */
   height: number;
-  /** Only those made above this height. */
+  /** Only delegations made above this height. */
   afterHeight: number;
 }
 
-/** Who may sign the blocks of a reward cycle. */
+/** A reward cycle with the sums of its signers. */
 export interface RewardCycle {
   cycle: number;
   /** Height of the block that chose them. */
@@ -41,7 +41,7 @@ interface CycleSigner {
   stacked: bigint;
 }
 
-/** A signer of a cycle by pox-4; by pox-5 there are none. */
+/** A signer of a cycle of pox-4. */
 export interface StackingSigner extends CycleSigner {
   /** The Stacks address of the key. */
   address: string;
@@ -49,7 +49,7 @@ export interface StackingSigner extends CycleSigner {
   pooledStackers: number;
 }
 
-/** The signers of a cycle share its weight and what is stacked in it. */
+/** A signer with its cycle, of whose weight and stacked STX it has a share. */
 export interface CycleShare {
   signer: CycleSigner;
   cycle: RewardCycle;
@@ -64,7 +64,7 @@ export interface CycleStacker {
 /** A payment to an address in a Bitcoin block; sats. */
 export interface BurnReward {
   burnBlock: { hash: Uint8Array; height: number };
-  /** What the block's miners burnt. */
+  /** Sats that the block's miners burnt. */
   burnAmount: string;
   recipient: string;
   amount: string;
@@ -102,16 +102,16 @@ export interface Bond {
   /** Bitcoin height. */
   unlockHeight: number;
   allowed: number;
-  /** What all that are allowed may put in; decimal as all amounts. */
+  /** Sum of all allowances; decimal, as all amounts. */
   btcCapacity: string;
   registered: number;
   btcLocked: string;
   stxLocked: string;
-  /** What its stakers claimed. */
+  /** Sats that its stakers claimed. */
   paidOut: string;
 }
 
-/** The transaction that something was made by, with the time of its Bitcoin block in Unix seconds. */
+/** The transaction that made something, with the time of its Bitcoin block in Unix seconds. */
 export interface MadeBy extends TransactionPosition {
   burnBlock: { height: number; time: number };
 }
@@ -140,7 +140,7 @@ export interface Rewards {
   claimed: bigint;
 }
 
-/** What a staker has in a bond. */
+/** A staker's position in a bond. */
 export interface BondPosition {
   bond: number;
   earlyExit: boolean;
@@ -168,18 +168,18 @@ export interface StakingSignerDetail extends StakingSigner {
 
 export interface SignerStaker {
   staker: string;
-  /** Whether it stakes STX without a bond, and whether it is in one. */
+  /** Whether it stakes STX without a bond, and whether it has a position in a bond. */
   stx: boolean;
   btc: boolean;
 }
 
-/** A contract that has a signer's key in a reward cycle. */
+/** A contract whose registered key signs in a reward cycle. */
 export interface SignerManager {
   signer: string;
   registered: { height: number; burnHeight: number; txId: Uint8Array };
-  /** Keys that are granted to it, by key. */
+  /** Keys that the contract was granted, by key. */
   grants: { key: Uint8Array; authId: string; txId: Uint8Array }[];
-  /** Another key it registered since; of the next cycle. */
+  /** Another key that it registered later, for the next cycle; null where there is none. */
   pending: { key: Uint8Array; txId: Uint8Array } | null;
 }
 

@@ -1,4 +1,4 @@
-/** Balances, holders and transfers of STX and tokens, as queries answer them. */
+/** Models of balances, holders and transfers of STX and tokens. */
 
 import type { OffsetPage } from './page.ts';
 import type { AssetEvent, PositionedEvent, TransactionDetail, TransactionPosition } from './transaction.ts';
@@ -39,19 +39,19 @@ export interface StxTransfer extends Move {
   memo: Uint8Array | null;
 }
 
-/** One whose transaction may be asked for with it; null where it isn't. */
+/** An event of an instance. The transaction is null unless it was asked for. */
 export interface NftEvent extends PositionedEvent<Extract<AssetEvent, { kind: 'nft' }>> {
   transaction: TransactionDetail | null;
 }
 
-/** An instance with where its owner got it. */
+/** An instance with the transaction by which its owner received it. */
 export interface NftHolding extends NftInstance {
   txId: Uint8Array;
   blockHeight: number;
   transaction: TransactionDetail | null;
 }
 
-/** Holders, whose balances may be zero or less, and the sum of all of them. */
+/** Holders, whose balances may be 0 or negative, and the sum of all balances. */
 export interface HolderPage extends OffsetPage<Holder> {
   supply: string;
 }

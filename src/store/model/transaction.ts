@@ -1,4 +1,4 @@
-/** What queries of transactions and their events answer. */
+/** Models of transactions and their events. */
 import type { ChainEvent, ExecutionCost, Signer, TransactionStatus } from '../../chain/block.ts';
 import type { TenureChangeCause, TransactionType } from '../../codec/transaction.ts';
 import type { MempoolStatus } from '../rows/enums.ts';
@@ -31,13 +31,13 @@ export interface TransactionSummary extends Spent {
 }
 
 /**
- * A transaction with everything that a list leaves out. A transaction of a streamed microblock that no block confirmed yet
- * has no block hashes, and -1 for the Bitcoin block.
+ * A transaction with all that lists leave out. A transaction of a streamed microblock that no block has confirmed has empty
+ * block hashes, and -1 for the Bitcoin block.
  */
 export interface TransactionDetail extends TransactionSummary {
-  /** False in a block that was orphaned. */
+  /** False in an orphaned block. */
   canonical: boolean;
-  /** The microblock that held it (Stacks 2.x), null in an anchor block. */
+  /** The transaction's microblock (Stacks 2.x); null in an anchor block. */
   microblock: { hash: Uint8Array; sequence: number } | null;
   /** The wire byte: 1 on chain only, 2 off chain only, 3 any. */
   anchorMode: number;
@@ -53,7 +53,7 @@ export interface TransactionDetail extends TransactionSummary {
   postConditions: Uint8Array;
   /** Wire bytes; the byte `00` for operations made on Bitcoin. */
   raw: Uint8Array;
-  /** Count and values: the arguments of a call made on Bitcoin; those of others are in `raw`. */
+  /** Count and values of the arguments of a call made on Bitcoin; null for others, whose arguments are in `raw`. */
   functionArgs: Uint8Array | null;
 }
 
@@ -61,7 +61,7 @@ export interface PendingTransaction extends Spent {
   status: MempoolStatus;
   /** Unix seconds. */
   receiptTime: number;
-  /** Height of the tip when it came. */
+  /** Height of the tip at its receipt. */
   receiptBlockHeight: number;
 }
 
@@ -70,89 +70,89 @@ export interface PendingTransactionDetail extends PendingTransaction {
   raw: Uint8Array;
 }
 
-/** What narrows a list of transactions; what is null doesn't. */
+/** Filters of a list of transactions; null for no filter. */
 export interface TransactionFilter {
   types: readonly TransactionType[] | null;
   sender: string | null;
-  /** Recipient of a token transfer; null for others. */
+  /** Recipient of a token transfer. */
   recipient: string | null;
-  /** Called, not deployed. */
+  /** Called contract; deployments don't match. */
   contract: string | null;
-  /** Called. */
+  /** Called function. */
   functionName: string | null;
   nonce: number | null;
-  /** Least and greatest time of the Bitcoin block, in Unix seconds. */
+  /** Earliest and latest time of the Bitcoin block, in Unix seconds. */
   since: number | null;
   until: number | null;
 }
 
-/** Equals are in the order of the chain, in the same direction. */
+/** Order of transactions; equal ones are in the order of the chain, in the same direction. */
 export interface TransactionOrder {
   by: 'block_height' | 'burn_block_time' | 'fee';
   direction: 'asc' | 'desc';
 }
 
-/** What a transaction id stands for. */
+/** The transaction of an id. */
 export type FoundTransaction =
   | { mined: true; transaction: TransactionDetail }
   | { mined: false; transaction: PendingTransactionDetail };
 
-/** What identifies the present state of a transaction: the block that holds it, null where it isn't mined, and its status. */
+/** State of a transaction: index block hash of its block, null where it isn't mined, and its status. */
 export interface TransactionState {
   indexBlockHash: Uint8Array | null;
   status: string;
 }
 
-/** A transaction as it is found in any fork, with a part of the events of one that was mined. */
+/** A transaction of any fork, with a part of its events if it was mined. */
 export type FoundInForks =
   | { mined: true; transaction: TransactionDetail; events: TransactionEvent[] }
   | { mined: false; transaction: PendingTransactionDetail };
 
-/** A transaction's place, as rows of other lists show it. */
+/** A transaction's block and index, as rows of other lists show them. */
 export interface TransactionPosition {
   txId: Uint8Array;
   txIndex: number;
   block: { height: number; hash: Uint8Array; indexHash: Uint8Array; time: number };
 }
 
-/** Where a transaction is in the chain. */
+/** Position of a transaction in a known block. */
 export interface TransactionKey extends PositionInBlock {
   indexBlockHash: Uint8Array;
 }
 
-/** What narrows a list of pending transactions; what is null doesn't. */
+/** Filters of a list of pending transactions; null for no filter. */
 export interface PendingFilter {
   sender: string | null;
-  /** Recipient of a token transfer; null for others. */
+  /** Recipient of a token transfer. */
   recipient: string | null;
-  /** Sender, recipient, or the contract that is called or deployed. */
+  /** Sender, recipient, or the called or deployed contract. */
   principal: string | null;
 }
 
-/** The order of pending transactions. By age the newest receipt is first where it descends; equals go by id. */
+/** Order of pending transactions, equal ones by id. `age` descending is the newest receipt first. */
 export interface PendingOrder {
   by: 'age' | 'size' | 'fee';
   direction: 'asc' | 'desc';
 }
 
-/** What statistics of the mempool count of a pending transaction. */
+/** Data of a pending transaction for statistics of the mempool. */
 export interface PendingFeeAndSize {
   type: TransactionType;
   /** micro-STX. */
   fee: number;
-  /** Height of the tip when it came. */
+  /** Height of the tip at its receipt. */
   receiptBlockHeight: number;
   /** Bytes. */
   size: number;
 }
 
-/** Places by fee among what waits, from 1, which is the highest fee; equal fees share a place. Null where it is not counted. */
+/** Ranks of pending transactions by fee, from 1 for the highest; equal fees share a rank. Null beyond the counted ones. */
 export interface FeeRank {
   ofAll: number | null;
   ofType: number | null;
 }
 
-/** How many pending transactions of a type offer a fee, in micro-STX. */
+/** Number of pending transactions of a type that offer a fee in micro-STX. */
 export interface OfferedFee {
   type: TransactionType;
   fee: bigint;
@@ -161,10 +161,10 @@ export interface OfferedFee {
 
 export type TransactionEvent = ChainEvent & { index: number };
 
-/** One that moved an asset. */
+/** An event that moved an asset. */
 export type AssetEvent = Extract<TransactionEvent, { kind: 'stx' | 'ft' | 'nft' }>;
 
-/** Where an event is in the chain. */
+/** Position of an event in the chain. */
 export interface EventLocation extends PositionInBlock {
   height: number;
   eventIndex: number;

@@ -1,4 +1,4 @@
-/** The file of the index, with the journal beside it, as readers have it open. A rebuild puts another in its place. */
+/** Opens the index's file and the journal beside it for readers. A rebuild replaces the file. */
 import { SQLiteError, type Statement } from 'bun:sqlite';
 import { statSync } from 'node:fs';
 import { systemClock } from '../../base/clock.ts';
@@ -26,7 +26,7 @@ export interface IndexConnection {
 
 export type IndexFile = ReturnType<typeof openIndexFile>;
 
-/** What a path leads to. No other file can be the same as long as this one is open. */
+/** Identifies the file at a path. No other file has the same identity while this one is open. */
 function identityOf(path: string): string {
   const found = statSync(path, { bigint: true, throwIfNoEntry: false });
   return found === undefined ? 'none' : `${found.dev}:${found.ino}`;
@@ -34,11 +34,11 @@ function identityOf(path: string): string {
 
 const filesOf = (directory: string): string => [indexPath(directory), journalPath(directory)].map(identityOf).join(' ');
 
-/** Ends a snapshot. @returns false where that fails; closing the connection ends it then */
+/** Ends a snapshot. @returns false where that fails; the connection must be closed then */
 function isEnded({ db, end }: IndexConnection): boolean {
   try {
     db.endReads();
-    // SQLite may have ended it by itself, after an I/O error.
+    // After an I/O error, SQLite may have ended the transaction by itself.
     if (db.inTransaction) end.run();
     return true;
   } catch (error) {
@@ -47,7 +47,7 @@ function isEnded({ db, end }: IndexConnection): boolean {
   }
 }
 
-/** The journal of an index that was opened; closes the index where it can't be read. @throws OperatorError */
+/** Opens the journal of an open index, and closes the index if that fails. @throws OperatorError */
 function journalBeside(index: Connection, directory: string): JournalReader {
   try {
     return openJournalReader(directory);
@@ -58,12 +58,12 @@ function journalBeside(index: Connection, directory: string): JournalReader {
 }
 
 /**
- * Opens the files that are in the directory now.
- * @param number distinguishes this file from others that were opened in its place
- * @param turns shares the thread among long queries and all that it does else
- * @param limits of what one request may look at; others than usual are for tests
+ * Opens the present files of a directory.
+ * @param number distinguishes this file from others that are opened at the path
+ * @param turns shares the thread among long queries and other work
+ * @param limits of what one request may read; tests use others than the default
  * @throws OperatorError where there is no index or no journal, one of another version, or one that is being loaded
- * @throws IndexUnavailableError where it is replaced at this moment
+ * @throws IndexUnavailableError while it is being replaced
  */
 export function openIndexFile(
   directory: string,
@@ -73,7 +73,7 @@ export function openIndexFile(
 ) {
   const files = filesOf(directory);
   const first = openReader(directory);
-  // Entries are there before the index speaks of them, and never change: they need no snapshot.
+  // Entries are in the journal before the index refers to them, and never change, so the journal needs no snapshot.
   const journal = journalBeside(first, directory);
   const idle: IndexConnection[] = [];
   const transactions = sharedTransactions();
@@ -81,7 +81,7 @@ export function openIndexFile(
   let retired = false;
 
   function connect(db = openReader(directory)): IndexConnection {
-    // One file may have been opened with the write-ahead log of another.
+    // The connection may have opened one file with the write-ahead log of another.
     if (filesOf(directory) !== files) {
       db.close();
       throw new IndexUnavailableError('The index is being replaced.');
@@ -113,7 +113,7 @@ export function openIndexFile(
     },
     hasIdle: (): boolean => idle.length > 0,
 
-    /** Begins a snapshot. Overlapping ones have a connection each, since a connection has one at a time. */
+    /** Begins a snapshot. Each has a connection of its own while it lasts. */
     begin(): IndexConnection {
       const connection = idle.pop() ?? connect();
       try {
@@ -127,7 +127,7 @@ export function openIndexFile(
       return connection;
     },
 
-    /** Ends a snapshot, and keeps its connection for the next one. */
+    /** Ends a snapshot, and reuses its connection for later ones. */
     end(connection: IndexConnection): void {
       inUse -= 1;
       connection.cache.leaveChain();
@@ -136,7 +136,7 @@ export function openIndexFile(
       closeWhatIsDone();
     },
 
-    /** Ends a snapshot that is in use: whatever is read of it from now on throws. */
+    /** Ends a snapshot in use: further reads from it throw. */
     cutOff(connection: IndexConnection): void {
       inUse -= 1;
       connection.db.close();

@@ -1,4 +1,4 @@
-/** What the API reads. Every function answers from the snapshot it is called in. */
+/** All reads of the API. Every function reads from the snapshot in which it is called. */
 import type { Database } from 'bun:sqlite';
 import { lazy } from '../../base/cache.ts';
 import { systemClock } from '../../base/clock.ts';
@@ -35,15 +35,15 @@ import { noTransactionCache, type TransactionCache } from '../queries/transactio
 import { type SearchLimits, transactionSearch } from '../queries/transactions/transaction-search.ts';
 import { transactionQueries } from '../queries/transactions/transactions.ts';
 
-/** How much one request may look at where no index bounds a query; what isn't given is as usual. */
+/** Limits of what one request may read where no index bounds a query; defaults apply where one is omitted. */
 export interface WorkLimits {
   /** Limits of a search for transactions. */
   search?: SearchLimits;
-  /** Interfaces of contracts. */
+  /** Maximum number of interfaces of contracts. */
   deployments?: number;
-  /** Transactions and events of a batch of a history. */
+  /** Number of transactions and events in a batch of a history. */
   historyBatch?: number;
-  /** Transactions with a higher fee than one that waits. */
+  /** Maximum number of counted transactions with a higher fee. */
   feeRank?: number;
   /** Limits of a search by decoded values. */
   values?: ValueSearchLimits;
@@ -51,11 +51,11 @@ export interface WorkLimits {
 
 /**
  * All queries, through one connection.
- * @param journal holds the payloads of blocks that are not canonical
- * @param file distinguishes the file from others in its place before or after
- * @param limits others than usual are for tests
- * @param cache of the connection, from one snapshot to the next; none if not given
- * @param turns shares the thread among long queries and all that it does else
+ * @param journal has the payloads of orphaned blocks
+ * @param file distinguishes the file from others at its path before or after
+ * @param limits tests use others than the default
+ * @param cache of the connection, from one snapshot to the next; none if omitted
+ * @param turns shares the thread among long queries and other work
  */
 export function readerOf(
   db: Database,
@@ -84,18 +84,18 @@ export function readerOf(
   const hooks = lazy(() => hookReads(db));
   const search = withStreamed(transactionSearch(db, details, limits.search), streamed);
   return {
-    /** Distinguishes the file from those in its place before: after a rebuild it is another. */
+    /** Number of the index's file; a rebuild changes it. */
     file,
-    /** Height of the tip; 0 before the first block. At once, since each answer names it. */
+    /** Height of the tip; 0 before the first block. Synchronous, since each answer contains it. */
     height: (): number => chain.tip()?.height ?? 0,
     chain: {
-      /** Null before the first event that names it. */
+      /** Null before the first event with a chain id. */
       chainId: async () => chain.chainId(),
       /** Null before the first block. */
       tip: async () => chain.tip(),
-      /** The canonical block's index block hash, undefined where there is no such block. */
+      /** The canonical block's index block hash; undefined where there is no such block. */
       blockHash: async (id: BlockId) => chain.block(id)?.index_block_hash,
-      /** The block that came last, of whichever fork; undefined before the first. */
+      /** The block received last, of any fork; undefined before the first. */
       newestArrival: async () => chain.newestArrival(),
       /** The contracts whose prints are the memos of transfers. */
       sendMany: async () => sendManyOf(db),
@@ -103,10 +103,10 @@ export function readerOf(
     changes: changeQueries(db),
     blocks: {
       ...blocks,
-      /** A whole block of any fork: the canonical one, else the highest. */
+      /** A block of any fork with its transactions: the canonical one, else the highest orphan. */
       whole,
       announced,
-      /** The canonical chain, highest first. */
+      /** Canonical blocks, highest first. */
       wholePage,
     },
     /** Blocks for charts. */
@@ -114,46 +114,45 @@ export function readerOf(
     /** Microblocks of Stacks 2.x. */
     microblocks: {
       ...microblockQueries(db, streamed),
-      /** Transactions that are in those that wait, newest first. */
+      /** Transactions of microblocks streamed on the tip, newest first. */
       transactions: async () =>
         streamed
           .transactions()
           .map(({ detail }) => detail)
           .reverse(),
     },
-    /** What a node's RPC interface can confirm. */
+    /** Facts that a node's RPC interface can confirm. */
     facts: factQueries(db),
     tenures: tenureQueries(db),
     burnBlocks: burnBlockQueries(db, blocks.range),
     transactions: {
       ...transactionQueries(db, { chain, mempool, details, cache }),
       /**
-       * Transactions of the canonical chain, with those of microblocks that wait on its tip where they are asked for.
+       * Canonical transactions and, if asked for, those of microblocks streamed on the tip.
        */
       search,
       /**
-       * Transactions of a block of any fork; an orphaned block has none. The answer is undefined where no fork has
-       * such a block.
+       * Transactions of a block of any fork; an orphan has none. Undefined where no fork has such a block.
        */
       inBlock,
       /**
-       * Canonical, else, if asked for, in a microblock that waits on the tip, else waiting or dropped, else in an orphaned
-       * block; undefined where the id is unknown.
+       * The canonical transaction, else, if asked for, one of a streamed microblock, else a pending or dropped one, else one
+       * of an orphan; undefined where the id is unknown.
        */
       findInForks: inForks({ details, events, mempool, orphans, streamed }),
     },
     events,
     mempool: {
-      /** One that waited at some time, as pending where it is mined; undefined where none of the id ever did. */
+      /** A transaction of the mempool, pending or dropped; undefined where there is none. */
       find: async (txId: Uint8Array) => mempool.find(txId),
       findAnnounced: async (txId: Uint8Array) => mempool.findAnnounced(txId),
-      /** Pending ones, newest receipt first, ties by id. */
+      /** Pending transactions, newest receipt first, then by id. */
       page: mempool.page,
       /** Fees of pending transactions, by type. */
       fees: mempool.fees,
-      /** Greater with every change of the mempool, and none twice, whatever becomes of the index. */
+      /** Ascends with every change of the mempool; never used twice, not even by another index. */
       version: mempool.version,
-      /** Pending ones that the principal sends, sponsors, receives by, or is the contract of; in the order of `page`. */
+      /** Pending transactions with the principal as sender, sponsor, recipient or contract, in the order of `page`. */
       ofPrincipal: mempool.ofPrincipal,
       ...pendingOfType(db),
       ...pendingRank(db, limits.feeRank),
@@ -164,7 +163,7 @@ export function readerOf(
     principals: { ...principalQueries(db), ...assetQueries.principals },
     /** Every movement of a principal's assets, oldest first, in batches that may be read in several snapshots. */
     history: principalHistoryQueries(db, file, limits.historyBatch),
-    /** One row an event, newest first. */
+    /** Events that moved a token, one row each, newest first. */
     transfers: assetQueries.transfers,
     tokens: assetQueries.tokens,
     stacking: stackingQueries(db),
@@ -174,22 +173,22 @@ export function readerOf(
     contracts: {
       ...contractQueries(db),
       ...deploymentQueries(db, orphans, limits.deployments),
-      /** Functions as a contract's newest deployment declares them; undefined where none is known to. */
+      /** Functions that a contract's newest deployment with an interface declares; undefined where there is none. */
       functions: contractFunctionQueries(db, cache),
-      /** Newest first. */
+      /** Logs of a contract, newest first. */
       logs: contractLogQueries(db),
       /** Logs and calls by their decoded values, newest first. */
       searchLogs: contractLogSearch(db, byValues),
       searchCalls: contractCallSearch(db, byValues),
     },
-    /** The name system. A name is written with its namespace: `alice.btc`. */
+    /** The name system. Names include their namespace: `alice.btc`. */
     names: nameQueries(db, turns),
-    /** Chainhooks; only the main thread of a process that writes asks for them. */
+    /** Chainhooks, for the main thread of a process that writes. */
     get hooks(): HookReads {
       return hooks();
     },
   };
 }
 
-/** A query module's functions are part of it as soon as the module is in {@link readerOf}. */
+/** The functions of every query module in {@link readerOf}. */
 export type Reader = ReturnType<typeof readerOf>;

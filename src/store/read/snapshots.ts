@@ -1,4 +1,4 @@
-/** Read-only snapshots of the index for requests, of whatever file is at its path. */
+/** Read-only snapshots of the index for requests, whichever file is at its path. */
 import { SQLiteError } from 'bun:sqlite';
 import { type Clock, type Every, systemClock } from '../../base/clock.ts';
 import { OperatorError } from '../../base/errors.ts';
@@ -9,29 +9,28 @@ import { IndexUnavailableError, SnapshotCutOffError, StoreClosedError } from '..
 import { type IndexConnection, type IndexFile, openIndexFile } from './index-file.ts';
 import type { Reader, WorkLimits } from './index-reader.ts';
 
-/** Runs a request on one snapshot of the index: nothing that is written meanwhile is seen. */
+/** Runs requests on snapshots of the index, which don't show later writes. */
 export interface Snapshots {
   /** @throws NoSnapshotError where there is none, or it was in use for too long */
   read<T>(request: (reader: Reader) => Promise<T>): Promise<T>;
-  /** Snapshots in use are read to their end. */
+  /** Refuses further requests. Snapshots in use stay open until their requests end. */
   close(): void;
 }
 
 /**
- * Sharing lets the requests of one turn of the event loop read one snapshot. Most had arrived before the first was handled.
- * The runtime also reads what arrives during a turn, so a snapshot is shared for {@link SHARED_MS} at most: so much later a
- * request may see what another process committed.
+ * Lets the requests of one turn of the event loop share a snapshot. Most of them arrived before the first was handled. The
+ * runtime also reads requests that arrive during a turn, so a snapshot is shared for {@link SHARED_MS} at most; by as much a
+ * request may miss what another process committed.
  */
 interface Sharing {
   turn: Clock['turn'];
   /**
-   * Changes with each commit of this process, of whichever thread: whoever reads after one of them sees it. Null while
-   * one is made.
+   * Changes with each commit of this process, by any thread, so that later reads see it. Null during a commit.
    */
   commits: () => number | null;
 }
 
-/** What befalls the file and its snapshots. */
+/** Log events of the file and its snapshots. */
 export type SnapshotEvent =
   | { event: 'index_unavailable'; reason: string; remedy: string | null; cause?: unknown }
   | { event: 'index_reopened' }
@@ -42,35 +41,35 @@ interface SnapshotOptions {
   /** The clock, in milliseconds since any moment. */
   now?: () => number;
   every?: Every;
-  /** Called before each snapshot begins: makes readable what this process answered. */
+  /** Called before each snapshot begins: commits what this process has acknowledged. */
   before?: () => void;
-  /** Each request has a snapshot of its own if not given. */
+  /** If omitted, each request has a snapshot of its own. */
   sharing?: Sharing;
-  /** Shares the thread among long queries and all that it does else. */
+  /** Shares the thread among long queries and other work. */
   turns?: Turns;
-  /** How much one request may look at; others than usual are for tests. */
+  /** Limits of what one request may read; tests use others than the default. */
   limits?: WorkLimits;
 }
 
-/** Milliseconds between two looks at the file and at the snapshots in use. A look costs some microseconds. */
+/** Milliseconds between two checks of the file and of the snapshots in use, which take microseconds. */
 const LOOK_MS = 250;
 
 /**
- * The longest that a snapshot may be in use. The write-ahead log can't be emptied while there is one, and grows by all
- * that is written meanwhile.
+ * Maximum milliseconds that a snapshot may be in use. The write-ahead log can't be emptied meanwhile, and grows by all
+ * writes.
  */
 export const SNAPSHOT_LIMIT_MS = 30_000;
 
-/** Milliseconds for which a snapshot takes further requests. */
+/** Milliseconds for which further requests may join a snapshot. */
 const SHARED_MS = 1;
 
 interface InUse {
   readonly file: IndexFile;
   readonly connection: IndexConnection;
   readonly since: number;
-  /** The commits of this process before the snapshot began; null where nobody can say whether it has the last one. */
+  /** Commits of this process before the snapshot began; null where the snapshot may or may not include the last one. */
   readonly commits: number | null;
-  /** Requests that read it, and one for the turn in which others may join them. */
+  /** Number of its requests, and one for the turn in which others may join. */
   holders: number;
   cutOff: boolean;
 }
@@ -83,7 +82,7 @@ interface InUse {
 function sharedSnapshot(sharing: Sharing | undefined, now: () => number, end: (one: InUse) => void) {
   let shared: InUse | null = null;
 
-  /** Lets nobody join it any more. */
+  /** Lets no further request join. */
   function leave(): void {
     const one = shared;
     shared = null;
@@ -92,7 +91,7 @@ function sharedSnapshot(sharing: Sharing | undefined, now: () => number, end: (o
 
   return {
     leave,
-    /** Null where there is none that is young and has all these commits of this process. */
+    /** Null where no snapshot is young enough and includes all these commits of this process. */
     join(commits: number | null): InUse | null {
       if (commits === null || shared === null || shared.cutOff || shared.commits !== commits) return null;
       if (now() - shared.since >= SHARED_MS) return null;
@@ -112,7 +111,7 @@ function sharedSnapshot(sharing: Sharing | undefined, now: () => number, end: (o
   };
 }
 
-/** Errors that a file is to blame for: a later look may find another. */
+/** Whether an error is caused by the file, so that a later check may succeed. */
 const isOfFile = (error: unknown): error is Error =>
   error instanceof OperatorError ||
   error instanceof IndexUnavailableError ||
@@ -120,8 +119,7 @@ const isOfFile = (error: unknown): error is Error =>
   (error instanceof Error && 'syscall' in error);
 
 /**
- * Opens snapshots of a data directory. Where there is no index in it that can be read, or no longer, reading fails with
- * {@link IndexUnavailableError} until there is one.
+ * Opens snapshots of a data directory. While it has no readable index, reads throw {@link IndexUnavailableError}.
  */
 export function openSnapshots(directory: string, options: SnapshotOptions = {}): Snapshots {
   const {
@@ -133,7 +131,7 @@ export function openSnapshots(directory: string, options: SnapshotOptions = {}):
     turns,
     limits,
   } = options;
-  /** Snapshots in use, in the order they began in. */
+  /** Snapshots in use, oldest first. */
   const inUse = new Set<InUse>();
   const shared = sharedSnapshot(sharing, now, end);
   let file: IndexFile | null = null;
@@ -203,7 +201,7 @@ export function openSnapshots(directory: string, options: SnapshotOptions = {}):
     const commits = sharing?.commits() ?? null;
     const joined = shared.join(commits);
     if (joined !== null) return joined;
-    // A connection that is opened now must be to the same file.
+    // A new connection must be to the same file.
     if (file?.hasIdle() === false) lookAtFile();
     if (file === null) throw new IndexUnavailableError(unavailable?.message ?? '', { cause: unavailable });
     const one = { file, connection: file.begin(), since: now(), commits, holders: 1, cutOff: false };

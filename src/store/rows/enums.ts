@@ -1,6 +1,6 @@
 /**
- * The names of enums that columns store as numbers. Each list stands once; reading, writing and SQL texts take the numbers from
- * it. A number without a name is an UnknownNumberError wherever one is read.
+ * Enum names and the numbers that columns store for them. Each list is declared once; reads, writes and SQL texts use it. A
+ * stored number without a name throws an UnknownNumberError.
  */
 import type { AssetAction, ChainEvent, TransactionStatus } from '../../chain/block.ts';
 import { nameOperations } from '../../chain/name-system.ts';
@@ -8,7 +8,7 @@ import { UNKNOWN_PAYLOAD } from '../../codec/payload.ts';
 import { tenureChangeCauses } from '../../codec/tenure-change.ts';
 import type { TransactionType } from '../../codec/transaction.ts';
 
-/** A row holds a number that stands for no name: the row is damaged, or another program wrote it. */
+/** A row has a number without a name: the row is damaged, or another program wrote it. */
 export class UnknownNumberError extends Error {
   override readonly name = 'UnknownNumberError';
   constructor(
@@ -28,8 +28,8 @@ export interface EnumNames<W extends string> {
   names: readonly W[];
   numberOf(name: W): number;
   /**
-   * @param row id of the row that holds the number
-   * @throws UnknownNumberError where the number stands for no name
+   * @param row id of the row with the number
+   * @throws UnknownNumberError where the number has no name
    */
   nameOf(number: number, row?: number): W;
 }
@@ -38,7 +38,7 @@ type Numbered<W extends string> = readonly W[] | Readonly<Record<W, number>>;
 
 const isList = <W extends string>(numbered: Numbered<W>): numbered is readonly W[] => Array.isArray(numbered);
 
-/** @param numbered each name with its number, or the names alone, each at the place that is its number */
+/** @param numbered each name with its number, or a list of names, whose indexes are the numbers */
 export function enumNames<const W extends string>(table: string, column: string, numbered: Numbered<W>): EnumNames<W> {
   const pairs: [W, number][] = isList(numbered)
     ? numbered.map((name, number) => [name, number])
@@ -79,10 +79,10 @@ export const MEMPOOL_STATE = {
   replaced_across_fork: -11,
   too_expensive: -12,
   stale: -13,
-  /** Collected by age, as nodes do it; no node said so. */
+  /** Collected by age as nodes do it, without a message of the node. */
   collected_here: -14,
   problematic: -15,
-  /** Replaced by another that spends one of its nonces, and dropped by the node besides: the other's end brings nothing back. */
+  /** Replaced by a rival, and then dropped by the node: it is not restored when the rival goes. */
   replaced_and_dropped: -16,
 } as const;
 export type MempoolState = (typeof MEMPOOL_STATE)[keyof typeof MEMPOOL_STATE];
@@ -96,10 +96,10 @@ type DroppedStatus =
   | 'dropped_problematic';
 export type MempoolStatus = 'pending' | DroppedStatus;
 
-/** The status of each state. */
+/** The API's status for each state. */
 export const mempoolStatuses: Readonly<Record<keyof typeof MEMPOOL_STATE, MempoolStatus>> = {
   pending: 'pending',
-  // The chain is asked first: a row of a mined one is never shown.
+  // Never shown: the canonical transaction is read first.
   mined: 'pending',
   replaced_by_fee: 'dropped_replace_by_fee',
   replaced_across_fork: 'dropped_replace_across_fork',
@@ -113,7 +113,7 @@ export const mempoolStatuses: Readonly<Record<keyof typeof MEMPOOL_STATE, Mempoo
 /** @throws UnknownNumberError */
 export const mempoolStatus = (state: number): MempoolStatus => mempoolStatuses[storedMempoolState.nameOf(state)];
 
-/** The node's names for why it dropped a transaction. */
+/** The node's names of reasons for a drop. */
 const dropReasons: ReadonlyMap<string, MempoolState> = new Map([
   ['ReplaceByFee', MEMPOOL_STATE.replaced_by_fee],
   ['ReplaceAcrossFork', MEMPOOL_STATE.replaced_across_fork],
@@ -122,13 +122,13 @@ const dropReasons: ReadonlyMap<string, MempoolState> = new Map([
   ['Problematic', MEMPOOL_STATE.problematic],
 ]);
 
-/** The state of a transaction that the node dropped for this reason; undefined for a reason that is not known. */
+/** The state for a reason; undefined for an unknown reason. */
 export const droppedState = (reason: string): MempoolState | undefined => dropReasons.get(reason);
 
-/** The state for a reason that a later node may invent. */
+/** The state for an unknown reason, which a later node may use. */
 export const DROPPED_FOR_UNKNOWN_REASON = MEMPOOL_STATE.problematic;
 
-/** `type` of transactions: the payload's wire id. */
+/** transactions.type and mempool_transactions.type: the payload's wire id. */
 export const PAYLOAD = {
   token_transfer: 0,
   smart_contract: 1,
@@ -168,7 +168,7 @@ export const typeNumbers = (type: TransactionType): number[] =>
 /** transactions.tenure_change_cause. */
 export const storedTenureCause = enumNames('transactions', 'tenure_change_cause', tenureChangeCauses);
 
-/** events.kind. Kinds of one asset stand together, and those of STX come first. */
+/** events.kind. Kinds of one asset are consecutive, and those of STX come first. */
 export const EVENT_KIND = {
   /** Of a newer node. */
   unknown: 0,
@@ -185,7 +185,7 @@ export const EVENT_KIND = {
   nft_burn: 11,
 } as const;
 const { unknown, log: contract_log, lock: stx_lock, ...assetKinds } = EVENT_KIND;
-/** The names of kinds of events: v3's for logs and locks, asset and action for the others. */
+/** Names of kinds of events: v3's names for logs and locks, asset and action for the others. */
 export const storedEventKind = enumNames('events', 'kind', {
   unknown,
   contract_log,
@@ -209,7 +209,7 @@ const assetEvents: ReadonlyMap<number, AssetEventKind> = new Map(
 export const assetEventKind = ({ kind, action }: Extract<ChainEvent, { action: AssetAction }>): number =>
   EVENT_KIND[`${kind}_${action}`];
 
-/** What the number of an asset's event says. @throws UnknownNumberError where it is none of an asset */
+/** Asset and action of an event's kind. @throws UnknownNumberError where the kind is not that of an asset */
 export function assetEventOf(kind: number): AssetEventKind {
   const found = assetEvents.get(kind);
   if (found === undefined) throw new UnknownNumberError('events', 'kind', kind);
@@ -229,7 +229,7 @@ const kindBits: Readonly<Record<ChainEvent['kind'], number>> = {
   nft: bitsOfAsset('nft'),
 };
 
-/** A bit for each number in events.kind that these kinds have. */
+/** A mask with a bit for each value of events.kind of these kinds. */
 export const kindMask = (kinds: readonly ChainEvent['kind'][]): number =>
   kinds.reduce((mask, kind) => mask | kindBits[kind], 0);
 
@@ -275,11 +275,11 @@ export const NO_BOND = -1;
 export const hookStatuses = ['new', 'streaming', 'expired', 'interrupted'] as const;
 export type HookStatus = (typeof hookStatuses)[number];
 export const storedStatus = enumNames('hooks', 'status', hookStatuses);
-/** `idle`: no block is evaluated; `live`: evaluated with each block; `catching_up`: from its own cursor to the tip. */
+/** `idle`: no block is evaluated; `live`: evaluated with each block; `catching_up`: evaluated from its own cursor to the tip. */
 const stages = ['idle', 'live', 'catching_up'] as const;
 export type Stage = (typeof stages)[number];
 export const storedStage = enumNames('hooks', 'stage', stages);
-/** The queues of a hook; the column is named `lane`. Deliveries of one go one after the other, in the order they were made. */
+/** The queues of a hook; the column is named `lane`. Deliveries of a queue are sent one after the other, in order of creation. */
 const queues = ['live', 'evaluate', 'backfill', 'redelivery'] as const;
 export type QueueName = (typeof queues)[number];
 export const storedQueue = enumNames('hook_deliveries', 'lane', queues);
@@ -287,7 +287,7 @@ export const reasons = ['live', 'catch_up', 'evaluate', 'backfill', 'redelivery'
 export type Reason = (typeof reasons)[number];
 export const storedReason = enumNames('hook_deliveries', 'reason', reasons);
 export const deliveryStates = ['pending', 'failed', 'delivered', 'dead', 'cancelled'] as const;
-/** `failed` is to be tried again, `dead` not by itself. */
+/** `failed` will be retried; `dead` only on request. */
 export type DeliveryState = (typeof deliveryStates)[number];
 export const storedState = enumNames('hook_deliveries', 'state', deliveryStates);
 export const backfillStates = ['queued', 'running', 'completed', 'cancelled', 'failed'] as const;

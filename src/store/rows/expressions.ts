@@ -1,17 +1,17 @@
-/** Expressions in SQL: positions (chain/position.ts), and the state of a chainhook. */
+/** SQL expressions for positions (chain/position.ts), and for the state of chainhooks. */
 import { PLACE_BITS } from '../../chain/position.ts';
 import { storedStage, storedStatus } from './enums.ts';
 
-/** The height of the block that a position is in. @param position an expression */
+/** The height of a position. @param position an expression */
 export const heightIn = (position: string): string => `${position} >> ${PLACE_BITS}`;
 
 /**
- * The time of the block that shows a transaction, for a query whose FROM has `transactions t` and `blocks b`. Block 0's
- * transactions are shown in block 1 with the time of block 0, if that has one.
+ * The time of a transaction's block, for a query whose FROM has `transactions t` and `blocks b`. Transactions of block 0 are
+ * shown in block 1 with the time of block 0, if that has one.
  */
 export const shownTime = 'coalesce(nullif(t.genesis_block_time, 0), b.block_time)';
 
-/** Columns of a table, as a query lists them. @param alias of the table in the query */
+/** Columns of a table for a query. @param alias of the table in the query */
 export const columnList = (alias: string, names: readonly string[]): string =>
   names.map((name) => `${alias}.${name}`).join(', ');
 
@@ -22,7 +22,7 @@ const LIVE = storedStage.numberOf('live');
 const NEW = storedStatus.numberOf('new');
 const STREAMING = storedStatus.numberOf('streaming');
 
-// For a live hook, hook_progress stands in for the columns of its row.
+// A live hook has these columns in hook_progress in place of its own row.
 const SINCE = `(h.stage = ${LIVE} AND p.evaluated > h.joined)`;
 
 /** The state of a hook, in a query whose FROM has `hooks h` and `hook_progress p`. */
@@ -35,7 +35,7 @@ export const hookNow = {
   lastEvaluatedHeight: `iif(${SINCE}, p.cursor_height, h.last_evaluated_height)`,
 };
 
-/** The columns of a row. */
+/** The columns of a hook's row. */
 export const recordColumns = `h.id, h.uuid, h.consumer, h.created_at, h.definition, h.stage,
        ${hookNow.status} AS status, ${hookNow.cursorHeight} AS cursor_height, ${hookNow.cursorHash} AS cursor_hash,
        ${hookNow.evaluated} AS evaluated, h.occurrences, h.window_evaluated, h.window_occurrences,

@@ -1,6 +1,6 @@
 /**
- * Rows that one block after the other changes, such as those of busy accounts. Each is read once, changed in memory as often
- * as blocks change it, and written before the commit.
+ * The hot-row cache: rows that block after block changes, such as those of busy accounts. Each is read once, changed in
+ * memory, and written before the commit.
  */
 import type { Database, SQLQueryBindings } from 'bun:sqlite';
 import { type KeyOf, type NewRow, type StoredRow, type TableShape, upserter } from './table.ts';
@@ -8,26 +8,26 @@ import { type KeyOf, type NewRow, type StoredRow, type TableShape, upserter } fr
 interface CachedRow<R> {
   /** Null where the table has no such row. */
   row: R | null;
-  /** Whether the table has another row, or none. */
+  /** Whether the table's row differs. */
   isChanged: boolean;
 }
 
-/** The maximum number of cached rows of a table; those of accounts take some 4 MB then. */
+/** Maximum number of cached rows of a table; those of accounts then take some 4 MB. */
 const MOST_CACHED = 8_000;
 
 interface RowCache<S extends TableShape> {
-  /** The row as the open transaction has it; null where there is none. Not to be changed: `put` takes another. */
+  /** The row in the open transaction; null where there is none. Must not be changed: `put` replaces it. */
   get(key: KeyOf<S>): StoredRow<S> | null;
   /** Adds a row, or replaces the one of its key. */
   put(row: StoredRow<S>): void;
   remove(key: KeyOf<S>): void;
-  /** Writes what was changed; called before each commit, and before others read the table in the open transaction. */
+  /** Writes the changed rows; called before each commit, and before others read the table in the open transaction. */
   store(): void;
-  /** Forgets all rows: what was written since the last commit is undone. */
+  /** Discards all rows, because what was written since the last commit is rolled back. */
   forget(): void;
 }
 
-/** What writes changed rows of a table, and reads them, through this connection. */
+/** The statements that read and write rows of a table. */
 function statements<S extends TableShape>(db: Database, { name, key, columns }: S, shape: S) {
   const where = key.map((column, i) => `${column} = ?${i + 1}`).join(' AND ');
   const names = Object.keys(columns);
@@ -38,7 +38,7 @@ function statements<S extends TableShape>(db: Database, { name, key, columns }: 
   };
 }
 
-/** Keeps rows of a table whose columns hold integers below 2^53, texts and bytes. @param most rows, beyond which none is cached */
+/** Makes a cache of a table whose columns have integers below 2^53, texts and bytes. @param most maximum number of rows */
 export function rowCache<S extends TableShape>(db: Database, shape: S, most = MOST_CACHED): RowCache<S> {
   const { find, set, remove } = statements(db, shape, shape);
   const names = shape.key as readonly (keyof KeyOf<S>)[];

@@ -1,35 +1,35 @@
-/** Prepared queries, what they read, and how many entries of an index a list by offset passes over. */
+/** Prepared queries, the types of their rows, and the bound of offsets. */
 import type { Database, SQLQueryBindings, Statement } from 'bun:sqlite';
 import type { StoredRow } from './table.ts';
 import type * as tables from './tables.ts';
 
 type Shapes = typeof tables;
-/** Rows by the names of their tables. */
+/** Rows by table name. */
 type Rows = { [Export in keyof Shapes as Shapes[Export]['name']]: StoredRow<Shapes[Export]> };
 
-/** Some columns of a table's row as they are read; all of them where none is named. */
+/** Some columns of a table's row; all of them without names. */
 export type Stored<Table extends keyof Rows, Name extends keyof Rows[Table] = keyof Rows[Table]> = Pick<
   Rows[Table],
   Name
 >;
 
-/** Columns of integers that a query reads as decimal text, since numbers are exact below 2^53 alone. */
+/** Integer columns that a query reads as decimal text, since numbers are exact only below 2^53. */
 export type AsText<Row> = { [Name in keyof Row]: string | Extract<Row[Name], null> };
 
-/** An answer would cost more than one request may. The message says what to ask for instead. */
+/** An answer would cost more than one request may. The message says what to ask instead. */
 export class TooMuchWorkError extends Error {
   override readonly name = 'TooMuchWorkError';
 }
 
-/** Entries of an index that one request may count or pass over. */
+/** Maximum number of an index's entries that a request may count or skip. */
 export const MOST_ENTRIES = 1_000_000;
 
 const OFFSET = /\bOFFSET \?(\d+)/;
 
 /**
- * Makes a list by offset pass over {@link MOST_ENTRIES} at most, since SQLite steps over them one by one and in one turn.
- * Behind the end of a list there is nothing, however great the offset is.
- * @param place of the offset among the values
+ * Bounds the offset of a list to {@link MOST_ENTRIES}, since SQLite steps over the skipped entries one by one, in one turn.
+ * Behind the end of a list there are no rows, however large the offset is.
+ * @param index of the offset among the values
  */
 function boundOffset<Row>(statement: Statement<Row, SQLQueryBindings[]>, place: number): void {
   const all = statement.all.bind(statement);
@@ -44,12 +44,12 @@ function boundOffset<Row>(statement: Statement<Row, SQLQueryBindings[]>, place: 
 }
 
 /**
- * A prepared query, compiled once. One whose OFFSET is a parameter passes over a bounded number of entries.
+ * Prepares a query, compiled once. If its OFFSET is a parameter, the number of skipped entries is bounded.
  *
- * Where SQLite plans a query with a bare parameter in an `=` or a LIMIT, it looks at the value bound to it, and so
- * compiles the query anew whenever one is bound: up to ten times what the query itself costs. It doesn't look behind a
- * unary plus, which has no other effect.
- * @throws TooMuchWorkError when it runs, where a list has more entries before the offset
+ * When SQLite plans a query with a bare parameter in an `=` or a LIMIT, it reads the bound value, and so compiles the query
+ * again whenever a value is bound, at up to ten times the cost of the query itself. It doesn't read the value behind a unary
+ * plus, which has no other effect.
+ * @throws TooMuchWorkError when it runs with a larger offset than the bound in a longer list
  */
 export function prepared<Row, Values extends SQLQueryBindings[]>(db: Database, sql: string) {
   const statement = db.prepare<Row, Values>(sql.replace(/\?\d+/g, '+$&'));

@@ -1,20 +1,20 @@
 import type { Database, SQLQueryBindings } from 'bun:sqlite';
 
-/** A table's columns by name and type, and its rows by the names of its columns: added, set, and removed by their key. */
+/** Declarations of tables, and typed functions that add, set and remove their rows by column name. */
 
-/** A question mark is for a column that may be null. `id` is a number that SQLite gives the row. */
+/** `?` marks a column that may be null. `id` is a number that SQLite assigns. */
 type ColumnType = 'integer' | 'text' | 'blob' | 'integer?' | 'text?' | 'blob?' | 'id';
 
 type Columns = Readonly<Record<string, ColumnType>>;
 
 export interface TableShape<C extends Columns = Columns, Key extends string = string, Name extends string = string> {
   name: Name;
-  /** The columns by which a row is found. */
+  /** The columns that identify a row. */
   key: readonly Key[];
   columns: C;
 }
 
-/** What is bound for a column of each type. */
+/** Types of bound values, by column type. */
 interface Bound {
   integer: number | bigint;
   text: string;
@@ -25,7 +25,7 @@ interface Bound {
   id: number;
 }
 
-/** What a column of each type is read as. */
+/** Types of read values, by column type. */
 interface Read extends Bound {
   integer: number;
   'integer?': number | null;
@@ -33,16 +33,16 @@ interface Read extends Bound {
 
 type Given<C extends Columns> = { [Name in keyof C as C[Name] extends 'id' ? never : Name]: Bound[C[Name]] };
 
-/** A row as it is written: every column but the number that SQLite gives. */
+/** A row to write: all columns except the number that SQLite assigns. */
 export type NewRow<S extends TableShape> = Given<S['columns']>;
 
-/** The columns that a row is found by. */
+/** The columns that identify a row. */
 export type KeyOf<S extends TableShape> = { [Name in S['key'][number]]: Bound[S['columns'][Name]] };
 
-/** A row as it is read. Integers are exact below 2^53. */
+/** A row that was read. Integers are exact below 2^53. */
 export type StoredRow<S extends TableShape> = { [Name in keyof S['columns']]: Read[S['columns'][Name]] };
 
-/** Declares a table. @param key columns that no two rows have the same values of; none where there are no such columns */
+/** Declares a table. @param key columns that identify a row; empty where there are none */
 export const tableShape = <const Name extends string, const C extends Columns, const Key extends keyof C & string>(
   name: Name,
   key: readonly Key[],
@@ -51,13 +51,13 @@ export const tableShape = <const Name extends string, const C extends Columns, c
 
 type Values = SQLQueryBindings[];
 
-/** The columns that are given for a new row. */
+/** The columns of a new row. */
 const givenColumns = ({ columns }: TableShape): string[] =>
   Object.keys(columns).filter((name) => columns[name] !== 'id');
 
 /**
- * What takes the values of some columns out of a row, in their order: SQLite binds a list of values in half the time of
- * an object of them.
+ * Makes a function that returns the values of some columns of a row, in order: SQLite binds a list of values in half the time
+ * of an object.
  */
 function valuesOf<Row extends object>(columns: readonly string[]): (row: Row) => Values {
   const names = columns as readonly (keyof Row)[];
@@ -68,7 +68,7 @@ function valuesOf<Row extends object>(columns: readonly string[]): (row: Row) =>
   };
 }
 
-/** @param conflict what follows the values */
+/** @param conflict the clause after the values */
 function insertion<S extends TableShape>(db: Database, shape: S, conflict = '') {
   const columns = givenColumns(shape);
   const places = columns.map((_, i) => `?${i + 1}`);
@@ -78,19 +78,19 @@ function insertion<S extends TableShape>(db: Database, shape: S, conflict = '') 
   return (row: NewRow<S>) => statement.run(...values(row));
 }
 
-/** What adds rows. */
+/** Makes a function that adds rows. */
 export function inserter<S extends TableShape>(db: Database, shape: S): (row: NewRow<S>) => void {
   const insert = insertion(db, shape);
   return (row) => void insert(row);
 }
 
-/** What adds rows that SQLite numbers. It returns the number. */
+/** Makes a function that adds rows and returns the numbers that SQLite assigns. */
 export function numberedInserter<S extends TableShape>(db: Database, shape: S): (row: NewRow<S>) => number {
   const insert = insertion(db, shape);
   return (row) => Number(insert(row).lastInsertRowid);
 }
 
-/** What adds a row unless there is one that it must not be beside. It returns the new row's number, else null. */
+/** Makes a function that adds a row unless it conflicts with another. It returns the new row's number, else null. */
 export function inserterIfAbsent<S extends TableShape>(db: Database, shape: S): (row: NewRow<S>) => number | null {
   const insert = insertion(db, shape, 'ON CONFLICT DO NOTHING');
   return (row) => {
@@ -99,15 +99,15 @@ export function inserterIfAbsent<S extends TableShape>(db: Database, shape: S): 
   };
 }
 
-/** What becomes of a row's columns where a row of its key is there; the others stay as they are. */
+/** What an upsert does to the columns of an existing row; other columns are unchanged. */
 interface Changes<Name> {
-  /** Take the new row's values. */
+  /** Columns that get the new row's values. */
   replaced?: readonly Name[];
-  /** Grow by the new row's values. */
+  /** Columns to which the new row's values are added. */
   summed?: readonly Name[];
 }
 
-/** What adds a row, or changes the one of its key. */
+/** Makes a function that adds a row, or changes the existing one with its key. */
 export function upserter<S extends TableShape>(
   db: Database,
   shape: S,
@@ -121,7 +121,7 @@ export function upserter<S extends TableShape>(
   return (row) => void insert(row);
 }
 
-/** Adds rows of a table, and takes them away by their key. */
+/** Makes functions that add rows, and remove them by key. */
 export function table<S extends TableShape>(db: Database, shape: S) {
   const where = shape.key.map((column, i) => `${column} = ?${i + 1}`);
   const remove = db.prepare<null, Values>(`DELETE FROM ${shape.name} WHERE ${where.join(' AND ')}`);

@@ -1,7 +1,7 @@
 /**
- * The keys of fields of Clarity values, by which an index is ordered: a letter for the kind, then the value. Keys of integers
- * have the order of the integers, whichever of the two types they are of; the two types of strings have one kind. A long
- * text has a hash for its key. Two values may have one key, so whoever finds a row by it compares the value.
+ * Keys of Clarity values in the indexes of decoded values: a letter for the kind, then the value. Keys of integers have the
+ * order of the integers, of either type; both types of strings have the same kind. A long text is replaced by a hash. Two
+ * values may have the same key, so a search compares the values of the rows that it finds.
  */
 import { decodeClarity } from '../../codec/clarity.ts';
 import { type ClarityField, unwrapped } from '../../codec/clarity-fields.ts';
@@ -12,21 +12,21 @@ import type { ValueCondition } from '../../codec/value-condition.ts';
 import { sortable } from './amounts.ts';
 import type { Stored } from './statement.ts';
 
-/** Characters of a text that is kept as it is. */
+/** Maximum number of characters of a text that is stored whole. */
 const MOST_CHARACTERS = 24;
-/** Bytes of the hash that stands for a longer one: nobody finds two texts of one such hash by chance. */
+/** Bytes of the hash of a longer text: long enough that no two texts share one by chance. */
 const HASH_BYTES = 12;
 
-/** A long text as its kind and a hash. */
+/** A text, or for a long one its kind and a hash. */
 const short = (text: string): string =>
   text.length <= MOST_CHARACTERS
     ? text
     : `${text.slice(0, 1)}~${sha256(utf8Bytes(text)).subarray(0, HASH_BYTES).toBase64()}`;
 
-/** Characters of a path that is kept as it is. */
+/** Maximum number of characters of a path that is stored whole. */
 const LONGEST_PATH = 64;
 
-/** A path as the index keeps it. */
+/** The key of a path. */
 export const pathKey = (path: string): string => (path.length <= LONGEST_PATH ? path : short(path));
 
 function wholeKey(field: ClarityField): string {
@@ -49,11 +49,11 @@ function wholeKey(field: ClarityField): string {
   }
 }
 
-/** The key of a field. Integers are never cut, since they are ordered. */
+/** The key of a field. Keys of integers are never hashed, since they are ordered. */
 export const valueKey = (field: ClarityField): string =>
   field.type === 'int' || field.type === 'uint' ? wholeKey(field) : short(wholeKey(field));
 
-/** The keys that all fields have that meet a condition, and others may have. */
+/** A range that includes the keys of all fields that meet a condition. */
 export interface KeyRange {
   low: string;
   high: string;
@@ -73,12 +73,12 @@ function rangeOf(condition: ValueCondition): KeyRange {
     const [low, high] = [condition.least, condition.most].map((bound) => `n${sortable(String(bound))}`);
     return { low: low ?? '', high: high ?? '' };
   }
-  // Forms of one literal differ in their type alone, which the key doesn't tell.
+  // The forms of a literal differ only in their type, which isn't part of the key.
   const key = keyOfForm(condition.forms[0] ?? new Uint8Array(0));
   return { low: key, high: key };
 }
 
-/** The keys that fields may have that meet all of some conditions; none where the low one is above the high one. */
+/** The range of keys for fields that meet all conditions; empty where `low` is above `high`. */
 export function keyRange(conditions: readonly ValueCondition[]): KeyRange {
   const range = { low: '', high: LAST };
   for (const { low, high } of conditions.map(rangeOf)) {
@@ -88,12 +88,12 @@ export function keyRange(conditions: readonly ValueCondition[]): KeyRange {
   return range;
 }
 
-/** A text that is behind every key, since a key begins with a letter or a digit. */
+/** Greater than every key, since keys begin with a letter or a digit. */
 const LAST = '~';
 
 /** Columns of transaction_bodies. */
 export type CallColumns = Stored<'transaction_bodies', 'function_args' | 'raw'>;
 
-/** The serialized arguments of a call: an operation made on Bitcoin has them apart, others in the transaction itself. */
+/** The serialized arguments of a call: of an operation made on Bitcoin from their column, of others from the transaction. */
 export const callArguments = ({ function_args, raw }: CallColumns): Uint8Array =>
   function_args ?? payloadOf(raw, 'contract_call').functionArgs;

@@ -1,4 +1,4 @@
-/** Queries of an analyst: any one SELECT over the index, by a connection that only reads. */
+/** Queries of analysts: any single SELECT over the index, through a connection that only reads. */
 import { SQLiteError } from 'bun:sqlite';
 import { OperatorError } from '../../base/errors.ts';
 import { operatorErrorOf } from '../../base/system-errors.ts';
@@ -7,10 +7,10 @@ import { openReader } from '../files/database.ts';
 import type { ViewType } from '../views/view.ts';
 import { makeTemporaryViews } from '../views/views.ts';
 
-/** A value of a result. Integers are exact. */
+/** A value of a result. Integers are exact bigints. */
 export type SqlValue = bigint | number | string | Uint8Array | null;
 
-/** The form of a column's values; `mixed` where they have several, or where nobody has looked at them. */
+/** The form of a column's values; `mixed` where they have several, or are unknown. */
 export type Form = ViewType | 'mixed';
 
 export interface ResultColumn {
@@ -18,15 +18,15 @@ export interface ResultColumn {
   form: Form;
 }
 
-/** What a query returns. Rows are read while they are taken. */
+/** The result of a query. Rows are read as they are iterated. */
 export interface Result {
   columns: readonly ResultColumn[];
   rows(): Iterable<SqlValue[]>;
 }
 
 /**
- * Opens the index for queries, with the views of this program, whichever the file has. What a query sorts stays in memory,
- * so that no query fills a disk.
+ * Opens the index for queries, with the views of this program whatever the file's views are. SQLite sorts in memory, so that
+ * no query fills a disk.
  * @throws OperatorError where there is no index, or one of another version
  */
 export function openForQueries(directory: string): Connection {
@@ -46,15 +46,15 @@ const REMEDY = 'Correct the query; docs/sql.md lists the views and their columns
 /** The number of characters before a byte of a text, counted from 1. */
 const characterAt = (sql: string, byte: number): number => Buffer.from(sql).subarray(0, byte).toString().length + 1;
 
-/** SQLite's own words for what is wrong with a query, with the place. */
+/** An error with SQLite's message, and the character at which the query is wrong. */
 function refusal(error: SQLiteError, sql: string): OperatorError {
   const place = error.byteOffset < 0 ? '' : ` (at character ${characterAt(sql, error.byteOffset)})`;
   return new OperatorError(`SQLite can't run the query: ${error.message}${place}.`, REMEDY, { cause: error });
 }
 
 /**
- * Runs what a query makes SQLite do.
- * @throws OperatorError where the query or the file is to blame
+ * Runs a part of a query.
+ * @throws OperatorError where the query or the file is at fault
  */
 function onQuery<T>(db: Connection, sql: string, run: () => T): T {
   try {
@@ -73,7 +73,7 @@ const notOneQuery = (): OperatorError =>
     'Give a single query. Other statements need a program of your own and a copy of the file (stackside backup).',
   );
 
-/** Whether a text is a single SELECT: SQLite's grammar takes nothing else in the place of a table. */
+/** Whether a text is a single SELECT: SQLite's grammar accepts nothing else as a subquery. */
 function isOneSelect(db: Connection, sql: string): boolean {
   try {
     db.compiled(`SELECT 1 FROM (\n${sql.replace(EXPLAIN, '')}\n)`).finalize();
@@ -84,28 +84,28 @@ function isOneSelect(db: Connection, sql: string): boolean {
   }
 }
 
-/** Prepares a statement that the operator wrote. @throws OperatorError where it has no statement, or one that fails */
+/** Prepares the operator's statement. @throws OperatorError where it is empty @throws SQLiteError where it is wrong */
 function preparedQuery(db: Connection, sql: string) {
   try {
     return db.compiled<Record<string, SqlValue>, []>(sql);
   } catch (error) {
-    // Bun's error for a text without any statement.
+    // Bun throws this for a text without a statement.
     if (error instanceof RangeError) throw new OperatorError('The query is empty.', 'Give a query.', { cause: error });
     throw error;
   }
 }
 
-/** Whether two columns have one name. */
+/** Whether two columns have the same name. */
 const isRepeated = (names: readonly string[]): boolean => new Set(names).size < names.length;
 
-/** A query with the rows of another, whose columns have names of their own. */
+/** A query with the same rows and unique column names. */
 const withPlaces = (sql: string, count: number): string =>
   `WITH result(${Array.from({ length: count }, (_, i) => `c${i}`).join(', ')}) AS (\n${sql}\n) SELECT * FROM result`;
 
 /**
- * Prepares a query. Nothing is read before its rows are taken.
+ * Prepares a query. Rows are read as they are iterated.
  * @param text one SELECT, VALUES, WITH or EXPLAIN; a semicolon may end it
- * @throws OperatorError where the text is none of them; rows throw it where the query fails
+ * @throws OperatorError where the text is none of these; iterating throws it where the query fails
  */
 export function resultOf(db: Connection, text: string): Result {
   const sql = text.replace(/[;\s]+$/, '');
@@ -129,19 +129,19 @@ export function resultOf(db: Connection, text: string): Result {
   });
 }
 
-/** The forms by SQLite's types of values. */
+/** Forms by SQLite's type of a value. */
 const FORMS: Readonly<Record<string, Form>> = { integer: 'integer', real: 'real', text: 'text', blob: 'bytes' };
 
-/** The form of a column by the first and the last of its types in the order of the alphabet; null where all values are null. */
+/** The form of a column, from the first and last of its types in alphabetical order; both null where all values are null. */
 function formOf(first: string | null, last: string | null): Form {
   if (first === null) return 'text';
   return first === last ? (FORMS[first] ?? 'mixed') : 'mixed';
 }
 
-/** JavaScript's types of the values of a form that holds nothing else. */
+/** JavaScript types of the values of each form that has only one. */
 const TYPES: Partial<Record<Form, string>> = { integer: 'bigint', real: 'number', bytes: 'object' };
 
-/** @throws OperatorError where a value is not of its column's form, since the query found another one this time */
+/** @throws OperatorError where a value doesn't have its column's form, because the second run returned other values */
 function requireForms(columns: readonly ResultColumn[], row: readonly SqlValue[]): void {
   const other = columns.find(({ form }, i) => {
     const value = row[i] ?? null;
@@ -155,9 +155,9 @@ function requireForms(columns: readonly ResultColumn[], row: readonly SqlValue[]
 }
 
 /**
- * The result of a query with the forms of its columns, which running the query once shows: a column of SQLite holds values
- * of any type.
- * @throws OperatorError where the query or the file is to blame; rows throw it where they are not of the forms
+ * The result of a query with the forms of its columns, which takes a first run of the query: a column of SQLite may have
+ * values of any type.
+ * @throws OperatorError where the query or the file is at fault; iterating throws it for values of other forms
  */
 export function withForms(db: Connection, text: string): Result {
   const result = resultOf(db, text);
@@ -182,7 +182,7 @@ export function withForms(db: Connection, text: string): Result {
 }
 
 /**
- * Begins a snapshot of the index, which all that is read afterwards is of. It ends with the connection.
+ * Begins a snapshot of the index for all later reads. It ends with the connection.
  */
 export function beginSnapshot(db: Connection): void {
   db.run('BEGIN');

@@ -1,4 +1,4 @@
-/** The rows of a view for an export: all of them, or those of some blocks. */
+/** The rows of a view for an export: all of them, or those of a range of blocks. */
 import { OperatorError } from '../../base/errors.ts';
 import { positionsOf } from '../../chain/position.ts';
 import { clarityJson } from '../../codec/clarity-text.ts';
@@ -8,21 +8,21 @@ import type { View, ViewColumn } from '../views/view.ts';
 import { views } from '../views/views.ts';
 import { type Result, type ResultColumn, resultOf } from './result.ts';
 
-/** Blocks that an export is of, from the first to the last. */
+/** A range of blocks of an export. */
 export interface ExportedBlocks {
   first: number;
   last: number;
-  /** Index block hash of the last one. */
+  /** Index block hash of the last block. */
   lastHash: Uint8Array;
 }
 
-/** Heights that an export was asked for; null for the ends of the chain. */
+/** Heights that an export asks for; null for the ends of the chain. */
 export interface AskedHeights {
   from: number | null;
   to: number | null;
 }
 
-/** The view of a name, with or without its version. @throws OperatorError where there is none */
+/** The view of a name, with or without its version prefix. @throws OperatorError where there is none */
 export function viewNamed(name: string): View {
   const view = views.find((one) => one.name === name || one.name === `v1_${name}`);
   if (view !== undefined) return view;
@@ -30,25 +30,25 @@ export function viewNamed(name: string): View {
 }
 
 /**
- * The view's columns that are exported: bytes are there for conditions, and each has its hex beside it; what is derived
- * is in another column.
+ * The exported columns of a view: not the columns of bytes, which are for conditions and have a column of hex beside them, and
+ * not derived columns.
  */
 const exported = ({ columns }: View) =>
   Object.entries(columns).filter(([, { type, isDerived = false }]) => type !== 'bytes' && !isDerived);
 
-/** What a column becomes: itself and, of a Clarity value, its JSON. */
+/** The columns that a column is exported as: itself and, for a Clarity value, its JSON. */
 const withJson = <T>(own: T, { isClarity = false }: ViewColumn, json: () => T): T[] =>
   isClarity ? [own, json()] : [own];
 
-/** The condition for the rows of some blocks. */
+/** The condition for rows of a range of blocks. */
 function inBlocks(range: 'position' | 'block_height', { first, last }: ExportedBlocks): string {
   const [from, to] = range === 'block_height' ? [first, last] : [positionsOf(first).first, positionsOf(last).last];
   return `WHERE ${range} BETWEEN ${from} AND ${to}`;
 }
 
 /**
- * The blocks that heights mean in the present snapshot.
- * @throws OperatorError where there is none of them
+ * The range of blocks between heights, in the present snapshot.
+ * @throws OperatorError where it has no block
  */
 export function blocksOf(db: Connection, { from, to }: AskedHeights): ExportedBlocks {
   const [lowest, highest] =
@@ -70,7 +70,7 @@ export function blocksOf(db: Connection, { from, to }: AskedHeights): ExportedBl
 
 /**
  * Prepares the rows of a view, in the order of an index.
- * @param blocks the blocks whose rows are wanted; null for a view whose rows belong to no block
+ * @param blocks the range of blocks; null for a view whose rows belong to no block
  */
 export function viewResult(db: Connection, view: View, blocks: ExportedBlocks | null): Result {
   const columns = exported(view);
