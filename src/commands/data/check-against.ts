@@ -22,7 +22,7 @@ type Tables = ReadonlyMap<string, TableDigest>;
 
 /** The state of the other index. */
 interface Found {
-  place: Head;
+  position: Head;
   /** Its chain value for the requested entry; null if unknown. */
   chainAsked: Uint8Array | null;
   schema: number;
@@ -72,11 +72,11 @@ function otherDirectory(location: string, { directory, wait, clock, reading }: A
     location,
     async at(id) {
       using snapshot = await snapshotFrom(location, id, wait, clock);
-      const { place, schema } = snapshot;
-      const isThere = place.id === id;
-      const chainAsked = isThere ? place.chain : chainIn(location, id);
+      const { position, schema } = snapshot;
+      const isThere = position.id === id;
+      const chainAsked = isThere ? position.chain : chainIn(location, id);
       const tables = isThere ? await tablesOf(snapshot, location, { clock, reading }) : null;
-      return { place, chainAsked, schema, tables };
+      return { position, chainAsked, schema, tables };
     },
     journal: () => directoryJournal(location),
   };
@@ -112,7 +112,7 @@ function foundIn(location: string, bytes: Uint8Array | null): Found {
     throw new PassingError(`${location} could not digest its tables: ${why}.`, 'Read the log of that server.');
   }
   return {
-    place: { id: stand.entry, chain: fromHex(stand.chain) },
+    position: { id: stand.entry, chain: fromHex(stand.chain) },
     chainAsked: stand.chain_asked === null ? null : fromHex(stand.chain_asked),
     schema: stand.schema,
     tables: tables.length === 0 ? null : new Map(tables.map((table) => [table.name, digestOfWire(table)])),
@@ -157,7 +157,7 @@ async function digestBoth(
     let isThere = false;
     try {
       const their = await finding;
-      isThere = their.tables !== null && their.place.id === snapshot.place.id;
+      isThere = their.tables !== null && their.position.id === snapshot.position.id;
       return their;
     } finally {
       if (!isThere) giveUp.abort();
@@ -178,9 +178,9 @@ async function digestBoth(
  * @param asked the entry requested from the other
  */
 function sharedChains(directory: string, our: Head, their: Found, asked: number): [Uint8Array, Uint8Array] | null {
-  const { place, chainAsked } = their;
-  const ours = place.id >= our.id ? our.chain : chainIn(directory, place.id);
-  const theirs = place.id <= our.id ? place.chain : asked === our.id ? chainAsked : null;
+  const { position, chainAsked } = their;
+  const ours = position.id >= our.id ? our.chain : chainIn(directory, position.id);
+  const theirs = position.id <= our.id ? position.chain : asked === our.id ? chainAsked : null;
   return ours === null || theirs === null ? null : [ours, theirs];
 }
 
@@ -276,25 +276,25 @@ export async function compareWith(
     // Its error is handled below.
     early?.catch(() => {});
     using snapshot = await snapshotFrom(directory, target ?? 0, wait, clock);
-    const { place, schema } = snapshot;
-    const asked: number = target ?? place.id;
+    const { position, schema } = snapshot;
+    const asked: number = target ?? position.id;
     const { their, ours } = await digestBoth(snapshot, early ?? other.at(asked), options);
     const run = new CheckRun(snapshot.tables, watch);
-    const chains = sharedChains(directory, place, their, asked);
-    const name = `journals up to entry ${Math.min(place.id, their.place.id)}`;
+    const chains = sharedChains(directory, position, their, asked);
+    const name = `journals up to entry ${Math.min(position.id, their.position.id)}`;
     if (chains !== null && !sameChain(...chains)) {
-      run.add({ name, problems: [await divergence(directory, other, Math.min(place.id, their.place.id))] });
+      run.add({ name, problems: [await divergence(directory, other, Math.min(position.id, their.position.id))] });
       return run.results;
     }
     if (their.schema !== schema) throw otherSchema(other.location, their.schema, schema);
-    if (ours !== null && their.tables !== null && their.place.id === place.id) {
+    if (ours !== null && their.tables !== null && their.position.id === position.id) {
       run.add({ name, problems: [] });
       compareTables(run, snapshot, ours, their.tables);
       return run.results;
     }
-    const next = nextTarget({ target, ours: place.id, theirs: their.place.id, before }, tries);
-    if (next === 'apart') throw apart(other.location, place.id, their.place.id);
-    [target, before] = [next, place.id];
+    const next = nextTarget({ target, ours: position.id, theirs: their.position.id, before }, tries);
+    if (next === 'apart') throw apart(other.location, position.id, their.position.id);
+    [target, before] = [next, position.id];
   }
 }
 

@@ -26,7 +26,7 @@ export async function snapshotFrom(
 ): Promise<IndexSnapshot> {
   const end = clock.monotonic() + seconds * 1000;
   const snapshot = snapshotIndex(directory);
-  while (snapshot.place.id < at && clock.monotonic() < end) {
+  while (snapshot.position.id < at && clock.monotonic() < end) {
     await pause(clock, LOOK_MS);
     snapshot.renew();
   }
@@ -46,11 +46,16 @@ export function chainIn(directory: string, id: number): Uint8Array | null {
 /** The position of an index, for another host. */
 function digestPositionOf(
   directory: string,
-  { place, schema }: IndexSnapshot,
+  { position, schema }: IndexSnapshot,
   at: number,
 ): Static<typeof DigestPosition> {
-  const asked = at === place.id ? place.chain : chainIn(directory, at);
-  return { entry: place.id, chain: toHex(place.chain), chain_asked: asked === null ? null : toHex(asked), schema };
+  const asked = at === position.id ? position.chain : chainIn(directory, at);
+  return {
+    entry: position.id,
+    chain: toHex(position.chain),
+    chain_asked: asked === null ? null : toHex(asked),
+    schema,
+  };
 }
 
 const wireOf = (name: string, { rows, rangeRows, ranges }: TableDigest): Static<typeof WireDigest> => ({
@@ -73,7 +78,7 @@ export async function printDigests(directory: string, at: number, seconds: numbe
   const progress = progressLines({ write: (text: string) => writeNow(text) });
   using snapshot = await snapshotFrom(directory, at, seconds, systemClock);
   print({ found: { stand: digestPositionOf(directory, snapshot, at) } });
-  if (snapshot.place.id !== at) return;
+  if (snapshot.position.id !== at) return;
   let number = 1;
   for (const { table: name, ...read } of snapshot.digests()) {
     if (read.digest !== null) {

@@ -66,13 +66,13 @@ function entryBefore(db: Database, height: number): number {
 
 interface IndexPosition {
   /** Position of the index; null where it can't be read. */
-  place: Head | null;
+  position: Head | null;
   /** Number of the journal's entry before the first checked block; null where all are checked. */
   after: number | null;
 }
 
 function checkIndex(run: CheckRun, directory: string, since: number | null): IndexPosition {
-  const unreadable: IndexPosition = { place: null, after: null };
+  const unreadable: IndexPosition = { position: null, after: null };
   if (since !== null) run.leaveOut('integrity of the index file');
   else if (!checkPages(run, indexPath(directory), 'index')) return unreadable;
   using db = openReader(directory);
@@ -83,7 +83,7 @@ function checkIndex(run: CheckRun, directory: string, since: number | null): Ind
     if (since !== null && !check.isLimited) run.leaveOut(check.name);
     else run.examine(check.name, () => inSnapshot(db, check, since ?? 0));
   }
-  return { place: indexPosition(db).current(), after: since === null ? null : entryBefore(db, since) };
+  return { position: indexPosition(db).current(), after: since === null ? null : entryBefore(db, since) };
 }
 
 export interface CheckOptions {
@@ -104,8 +104,8 @@ export function checkDirectory(directory: string, { deep, since, watch }: CheckO
   const position = checkIndex(run, directory, since ?? null);
   const ofIndex = run.findings;
   checkJournal(run, directory, position);
-  if (deep === undefined || position.place === null || run.findings > ofIndex) return run.results;
+  if (deep === undefined || position.position === null || run.findings > ofIndex) return run.results;
   // Where a number is wrong, the comparison of tables shows which rows differ.
-  if (ofIndex === 0 || isComparable(directory, position.place)) checkTables(run, directory, deep);
+  if (ofIndex === 0 || isComparable(directory, position.position)) checkTables(run, directory, deep);
   return run.results;
 }

@@ -8,7 +8,7 @@ import { heightIn } from '../rows/expressions.ts';
 import type { Stored } from '../rows/statement.ts';
 import type { Check } from './checks.ts';
 
-interface Entry extends Stored<'principal_transactions', 'events'> {
+interface HistoryRow extends Stored<'principal_transactions', 'events'> {
   height: number;
   /** Null for a row that is no transaction of the account. */
   affected: number | null;
@@ -30,7 +30,7 @@ const added = (column: 'locks' | 'inbound', from: string): string =>
           '0', '0', 'A0', '-1', '0' FROM ${from}`;
 
 /** The rows that the checkpoints of an account are sums of, by height. */
-const entriesOf = `
+const historyRows = `
   SELECT ${heightIn('pt.position')} AS height, pt.affected, 1 AS counts, pt.events, 0 AS locks, 0 AS inbound,
          pt.stx_sent AS sent, pt.stx_received AS received,
          iif(coalesce(t.sponsor_id, t.sender_id) = ?1, t.fee, 'A0') AS fee,
@@ -55,7 +55,7 @@ const stored = `
 const NO_NONCE = -1n;
 
 /** The expected checkpoints of an account. */
-function recomputed(entries: Iterable<Entry>, every: number): (string | number | null)[][] {
+function recomputed(items: Iterable<HistoryRow>, every: number): (string | number | null)[][] {
   const rows: (string | number | null)[][] = [];
   let [height, count, counted] = [-1, 0, 0];
   let [transactions, sponsoredOnly, events, locks, inbound] = [0, 0, 0, 0, 0];
@@ -69,21 +69,21 @@ function recomputed(entries: Iterable<Entry>, every: number): (string | number |
     }
     counted = count;
   };
-  for (const entry of entries) {
-    if (entry.height !== height) finish();
-    height = entry.height;
-    count += entry.counts;
-    if (entry.affected !== null) transactions += 1;
-    if (((entry.affected ?? 0) & AFFECTED.sponsorOnly) !== 0) sponsoredOnly += 1;
-    events += entry.events;
-    locks += entry.locks;
-    inbound += entry.inbound;
-    const nonce = BigInt(entry.nonce);
+  for (const row of items) {
+    if (row.height !== height) finish();
+    height = row.height;
+    count += row.counts;
+    if (row.affected !== null) transactions += 1;
+    if (((row.affected ?? 0) & AFFECTED.sponsorOnly) !== 0) sponsoredOnly += 1;
+    events += row.events;
+    locks += row.locks;
+    inbound += row.inbound;
+    const nonce = BigInt(row.nonce);
     if (nonce > lastNonce) lastNonce = nonce;
-    sent += BigInt(entry.sent);
-    received += BigInt(entry.received);
-    fees += BigInt(decimalOf(entry.fee));
-    for (const part of entry.mined.split(' ')) mined += BigInt(part);
+    sent += BigInt(row.sent);
+    received += BigInt(row.received);
+    fees += BigInt(decimalOf(row.fee));
+    for (const part of row.mined.split(' ')) mined += BigInt(part);
   }
   finish();
   return rows;
@@ -119,7 +119,7 @@ function recomputedTokens(changes: Iterable<Change>, heights: readonly number[])
 
 /** Problems of the checkpoints. @param every number of transactions and rewards between two checkpoints */
 export function* checkpointProblems(db: Database, every: number): Generator<string> {
-  const entries = db.query<Entry, [number]>(entriesOf);
+  const entries = db.query<HistoryRow, [number]>(historyRows);
   const rows = db.query<Record<string, string | number | null>, [number]>(stored);
   const changes = db.query<Change, [number]>(
     'SELECT token, asset_id, position, sent, received FROM token_changes WHERE principal_id = ?1 ORDER BY position',

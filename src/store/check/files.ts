@@ -149,7 +149,7 @@ const skippedWords = (texts: readonly string[]): string =>
 
 interface JournalCheck {
   /** Position of the index; null where it can't be read. */
-  place: Head | null;
+  position: Head | null;
   /** Number after which entries are verified, without the file's pages; null for the whole journal. */
   after: number | null;
 }
@@ -173,7 +173,7 @@ function openedJournal(run: CheckRun, directory: string): JournalReader | null {
 }
 
 /** @throws OperatorError where the journal is of another version */
-export function checkJournal(run: CheckRun, directory: string, { place, after }: JournalCheck): void {
+export function checkJournal(run: CheckRun, directory: string, { position, after }: JournalCheck): void {
   const path = journalPath(directory);
   if (!existsSync(path)) {
     run.add({ name: 'entries of the journal', problems: [`there is no journal in ${directory}`] });
@@ -196,7 +196,7 @@ export function checkJournal(run: CheckRun, directory: string, { place, after }:
     }
     checkEntries(run, journal, after ?? 0, lacking);
     run.examine('the journal is that of the index', () =>
-      place === null || fitOf(place, journal) === 'fits' ? [] : ['the last event of the index is not in it'],
+      position === null || fitOf(position, journal) === 'fits' ? [] : ['the last event of the index is not in it'],
     );
   } finally {
     journal.close();

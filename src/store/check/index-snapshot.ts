@@ -16,7 +16,7 @@ type Digested = { table: string; rows: number; digest: null } | { table: string;
 
 export interface IndexSnapshot extends Disposable {
   /** Position of the index. */
-  readonly place: Head;
+  readonly position: Head;
   /** Takes a new snapshot of the index. */
   renew(): void;
   /** The version of the schema, which the form of rows depends on. */
@@ -52,20 +52,20 @@ export function snapshotIndex(directory: string): IndexSnapshot {
   openReader(directory).close();
   const db = openToRead(indexPath(directory), true);
   const places = indexPosition(db);
-  let place: Head;
+  let position: Head;
   let tables: Table[];
   const renew = () => {
     rollBack(db);
     db.run('BEGIN');
     const { id, chain } = places.current();
-    place = { id: Number(id), chain };
+    position = { id: Number(id), chain };
     // Which tables are functions of the journal can change with its first command.
     tables = journaledTables(db);
   };
   renew();
   return {
-    get place() {
-      return place;
+    get position() {
+      return position;
     },
     renew,
     schema: SCHEMA_VERSION,

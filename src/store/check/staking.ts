@@ -47,7 +47,7 @@ const stackedCycles: Check = {
   name: 'a row for each cycle that STX are stacked for',
   isLimited: false,
   *find(db) {
-    const stands = db.query<{ found: number }, [number, number, number]>(
+    const found = db.query<{ found: number }, [number, number, number]>(
       'SELECT 1 AS found FROM cycle_stackers WHERE cycle = ?1 AND role = ?2 AND stacker_id = ?3',
     );
     const terms = db.query<TermRow, []>(
@@ -55,7 +55,7 @@ const stackedCycles: Check = {
     );
     for (const { address, stacker_id, role, first_cycle, end_cycle } of terms.iterate()) {
       for (let cycle = first_cycle; cycle < end_cycle; cycle++) {
-        if (stands.get(cycle, role, stacker_id) !== null) continue;
+        if (found.get(cycle, role, stacker_id) !== null) continue;
         yield `${address} is missing in a cycle from ${first_cycle} to ${end_cycle}`;
         break;
       }
@@ -311,8 +311,8 @@ const current = (name: string, states: string, owner: readonly string[]): Check 
     name,
     `SELECT address FROM
        (SELECT address, current, row_number() OVER (PARTITION BY ${owner.join(', ')}
-                                                    ORDER BY position DESC, event_index DESC) AS place FROM ${states})
-      WHERE current <> (place = 1)`,
+                                                    ORDER BY position DESC, event_index DESC) AS number FROM ${states})
+      WHERE current <> (number = 1)`,
     ({ address }) => `of ${address} another one is marked than the last`,
   );
 

@@ -27,7 +27,7 @@ export const localTables: Readonly<Record<string, string>> = {
 };
 
 /** Staging directory for the other index, inside the data directory since it is as large as the checked index. */
-const WORKSHOP = 'check';
+const STAGING = 'check';
 
 export interface Table {
   name: string;
@@ -85,13 +85,13 @@ export function rowsOf(db: Database, table: Table): Iterator<Value[]> {
   })();
 }
 
-const MOST_TOLD = 5;
+const MOST_SHOWN = 5;
 
 function differences(stored: Database, made: Database, table: Table): string[] {
   const columns = columnsOf(made, table.name).map(({ name }) => name);
   const [ours, theirs] = [rowsOf(stored, table), rowsOf(made, table)];
   const problems: string[] = [];
-  for (let number = 1; problems.length < MOST_TOLD; number++) {
+  for (let number = 1; problems.length < MOST_SHOWN; number++) {
     const [our, their] = [ours.next(), theirs.next()];
     if (our.done === true && their.done === true) break;
     if (our.done === true || their.done === true) {
@@ -122,19 +122,19 @@ function tablesOriginOf(stored: Database): TablesOrigin {
 }
 
 /** Whether the whole index can be made from the journal. */
-export function isComparable(directory: string, place: Head): boolean {
+export function isComparable(directory: string, position: Head): boolean {
   if (!existsSync(journalPath(directory))) return false;
   const journal = openJournalReader(directory);
   try {
-    return journal.trimmedTo() === 0 && fitOf(place, journal) === 'fits';
+    return journal.trimmedTo() === 0 && fitOf(position, journal) === 'fits';
   } finally {
     journal.close();
   }
 }
 
 /** @throws OperatorError where the whole index can't be made from the journal */
-function requireComparable(directory: string, place: Head): void {
-  if (isComparable(directory, place)) return;
+function requireComparable(directory: string, position: Head): void {
+  if (isComparable(directory, position)) return;
   throw new OperatorError(
     `The journal in ${directory} lacks events that the index was built from, so there is nothing to compare the index with.`,
     'Run stackside check without --deep, or with it on a server whose journal is whole.',
@@ -153,7 +153,7 @@ function withIndexAt<T>(
   { id, chainId, sendMany }: TablesOrigin,
   use: (made: Database) => T,
 ): T {
-  const staging = join(directory, WORKSHOP);
+  const staging = join(directory, STAGING);
   const isBegun = existsSync(staging);
   let unlock: (() => void) | null = null;
   try {

@@ -31,11 +31,11 @@ const OFFSET = /\bOFFSET \?(\d+)/;
  * Behind the end of a list there are no rows, however large the offset is.
  * @param index of the offset among the values
  */
-function boundOffset<Row>(statement: Statement<Row, SQLQueryBindings[]>, place: number): void {
+function boundOffset<Row>(statement: Statement<Row, SQLQueryBindings[]>, index: number): void {
   const all = statement.all.bind(statement);
   const bounded = (...values: SQLQueryBindings[]): Row[] => {
-    if (Number(values[place]) <= MOST_ENTRIES) return all(...values);
-    if (all(...values.with(place, MOST_ENTRIES)).length === 0) return [];
+    if (Number(values[index]) <= MOST_ENTRIES) return all(...values);
+    if (all(...values.with(index, MOST_ENTRIES)).length === 0) return [];
     throw new TooMuchWorkError(`querystring/offset must be <= ${MOST_ENTRIES} in a list of this length`);
   };
   statement.all = bounded;

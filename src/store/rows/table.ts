@@ -71,8 +71,8 @@ function valuesOf<Row extends object>(columns: readonly string[]): (row: Row) =>
 /** @param conflict the clause after the values */
 function insertion<S extends TableShape>(db: Database, shape: S, conflict = '') {
   const columns = givenColumns(shape);
-  const places = columns.map((_, i) => `?${i + 1}`);
-  const parts = [`INSERT INTO ${shape.name} (${columns.join(', ')}) VALUES (${places.join(', ')})`, conflict];
+  const parameters = columns.map((_, i) => `?${i + 1}`);
+  const parts = [`INSERT INTO ${shape.name} (${columns.join(', ')}) VALUES (${parameters.join(', ')})`, conflict];
   const statement = db.prepare<null, Values>(parts.join(' ').trimEnd());
   const values = valuesOf<NewRow<S>>(columns);
   return (row: NewRow<S>) => statement.run(...values(row));

@@ -48,8 +48,8 @@ const characterAt = (sql: string, byte: number): number => Buffer.from(sql).suba
 
 /** An error with SQLite's message, and the character at which the query is wrong. */
 function refusal(error: SQLiteError, sql: string): OperatorError {
-  const place = error.byteOffset < 0 ? '' : ` (at character ${characterAt(sql, error.byteOffset)})`;
-  return new OperatorError(`SQLite can't run the query: ${error.message}${place}.`, REMEDY, { cause: error });
+  const where = error.byteOffset < 0 ? '' : ` (at character ${characterAt(sql, error.byteOffset)})`;
+  return new OperatorError(`SQLite can't run the query: ${error.message}${where}.`, REMEDY, { cause: error });
 }
 
 /**
@@ -99,7 +99,7 @@ function preparedQuery(db: Connection, sql: string) {
 const isRepeated = (names: readonly string[]): boolean => new Set(names).size < names.length;
 
 /** A query with the same rows and unique column names. */
-const withPlaces = (sql: string, count: number): string =>
+const withUniqueNames = (sql: string, count: number): string =>
   `WITH result(${Array.from({ length: count }, (_, i) => `c${i}`).join(', ')}) AS (\n${sql}\n) SELECT * FROM result`;
 
 /**
@@ -113,7 +113,8 @@ export function resultOf(db: Connection, text: string): Result {
     const query = preparedQuery(db, sql);
     if (!query.reader || !query.readonly || !isOneSelect(db, sql)) throw notOneQuery();
     const names = query.columnNames;
-    const read = isRepeated(names) && !EXPLAIN.test(sql) ? preparedQuery(db, withPlaces(sql, names.length)) : query;
+    const read =
+      isRepeated(names) && !EXPLAIN.test(sql) ? preparedQuery(db, withUniqueNames(sql, names.length)) : query;
     const keys = read.columnNames;
     return {
       columns: names.map((name) => ({ name, form: 'mixed' })),
@@ -166,7 +167,7 @@ export function withForms(db: Connection, text: string): Result {
   const count = result.columns.length;
   const type = (i: number) => `nullif(typeof(c${i}), 'null')`;
   const looked = Array.from({ length: count }, (_, i) => `min(${type(i)}), max(${type(i)})`);
-  const statement = withPlaces(sql, count).replace(/\* FROM result$/, `${looked.join(', ')} FROM result`);
+  const statement = withUniqueNames(sql, count).replace(/\* FROM result$/, `${looked.join(', ')} FROM result`);
   const types = onQuery(db, sql, () => db.compiled<Record<string, string | null>, []>(statement).values()[0] ?? []);
   const typeAt = (i: number): string | null => (types[i] ?? null) as string | null;
   const columns = result.columns.map(({ name }, i) => ({ name, form: formOf(typeAt(2 * i), typeAt(2 * i + 1)) }));

@@ -1,4 +1,4 @@
-/** Views of blocks, transactions, Bitcoin blocks, what they paid to stackers, and reward cycles. */
+/** Views of blocks, transactions, Bitcoin blocks, their rewards, and reward cycles. */
 import { storedTenureCause } from '../rows/enums.ts';
 import {
   amount,
@@ -11,7 +11,7 @@ import {
   joinBlock,
   optionalHex,
   PER_SECOND,
-  placeColumns,
+  positionColumns,
   spentColumns,
   spentJoins,
   statusColumn,
@@ -23,7 +23,7 @@ import {
   word,
 } from './view.ts';
 
-const { block_height, tx_index, position, tx_id, tx_id_bytes, block_time, index_block_hash } = placeColumns;
+const { block_height, tx_index, position, tx_id, tx_id_bytes, block_time, index_block_hash } = positionColumns;
 
 const costColumns = (table: string): Record<string, ViewColumn> =>
   Object.fromEntries(
@@ -67,7 +67,7 @@ const transactions = view({
   name: 'transactions',
   help: 'One row is a transaction of the canonical chain.',
   columns: {
-    ...placeColumns,
+    ...positionColumns,
     burn_block_height: integer('b.burn_block_height', 'Height of the Bitcoin block that anchors the block'),
     burn_block_time: time('b.burn_block_time', 'Time of the Bitcoin block'),
     status: statusColumn,
@@ -236,7 +236,7 @@ const cycleSigners = view({
 
 export const bitcoinViews = [burnBlocks, burnRewards, cycleSigners];
 
-/** The one row that says which chain the file is of. */
+/** The view with one row: the chain of the file. */
 export const chain = view({
   name: 'chain',
   help: 'The one row says which chain the file has, and how far.',

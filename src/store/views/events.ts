@@ -1,4 +1,4 @@
-/** Views of events, and of what they did to principals. */
+/** Views of events, and of their effects on principals. */
 import { EVENT_KIND, storedEventKind } from '../rows/enums.ts';
 import {
   amount,
@@ -8,7 +8,7 @@ import {
   integer,
   joinBlock,
   optionalHex,
-  placeColumns,
+  positionColumns,
   positionOf,
   text,
   type ViewColumn,
@@ -16,7 +16,7 @@ import {
   word,
 } from './view.ts';
 
-const { block_height, tx_index, tx_id, tx_id_bytes, block_time } = placeColumns;
+const { block_height, tx_index, tx_id, tx_id_bytes, block_time } = positionColumns;
 
 const eventPlace = {
   block_height,

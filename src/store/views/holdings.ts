@@ -1,4 +1,4 @@
-/** Views of what principals own, and of what they were paid. */
+/** Views of the holdings of principals, and of their rewards. */
 
 import {
   amount,
@@ -7,14 +7,14 @@ import {
   hex,
   inBlock,
   integer,
-  placeColumns,
+  positionColumns,
   sortableAmount,
   text,
   time,
   view,
 } from './view.ts';
 
-const { block_height, position, tx_id, tx_id_bytes, block_time } = placeColumns;
+const { block_height, position, tx_id, tx_id_bytes, block_time } = positionColumns;
 
 const someStx = "a.balance <> 'A0'";
 const someOfToken = "f.balance <> 'A0'";

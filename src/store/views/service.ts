@@ -1,4 +1,4 @@
-/** Views of what is no part of the chain: the mempool and chainhooks. */
+/** Views of the mempool and of chainhooks. */
 
 import {
   mempoolStatuses,

@@ -1,4 +1,4 @@
-/** Views of reward cycles, of who stacks in them, and of the bonds and stakes of pox-5. */
+/** Views of reward cycles and their stackers, and of the bonds and stakes of pox-5. */
 import {
   amount,
   boolean,
@@ -14,8 +14,8 @@ import {
 } from './view.ts';
 
 /**
- * Bitcoin blocks of a cycle, and the height of the first one: those of mainnet, and elsewhere what a bond tells, whose
- * beginning and end are a cycle and a height each. Needs {@link cycleSource}.
+ * Number of Bitcoin blocks in a cycle, and the height of the first cycle: mainnet's, or elsewhere computed from a bond, which
+ * has the cycle and height of both its ends. Needs {@link cycleSource}.
  */
 const cycleLength = 'iif(p.chain_id = 1, 2100, (d.unlock_height - d.start_height) / (d.unlock_cycle - d.first_cycle))';
 const firstHeight = `iif(p.chain_id = 1, 666050, d.start_height - d.first_cycle * ${cycleLength})`;

@@ -7,7 +7,7 @@ import { PLACE_BITS } from '../../chain/position.ts';
 import { type EnumNames, PAYLOAD, payloadTypes, storedPayload, storedTransactionStatus } from '../rows/enums.ts';
 import { firstPositionIn, shownTime } from '../rows/expressions.ts';
 
-/** The form of a column's values: what SQLite returns, and which type a file with typed columns gives it. */
+/** The form of a column's values: decides the type that SQLite returns and that a typed file format stores. */
 export type ViewType =
   /** A whole number of 64 bits. */
   | 'integer'
@@ -18,11 +18,11 @@ export type ViewType =
   | 'hex'
   /** A whole number of up to 128 bits as decimal digits. */
   | 'amount'
-  /** A number of 64 bits with a point that floats. */
+  /** A floating-point number of 64 bits. */
   | 'real'
   /** ISO 8601 in UTC with milliseconds. */
   | 'time'
-  /** Raw bytes, by which an index finds a row. */
+  /** Raw bytes, for conditions that an index serves. */
   | 'bytes';
 
 export interface ViewColumn {
@@ -31,7 +31,7 @@ export interface ViewColumn {
   sql: string;
   /** A sentence without its full stop. */
   help: string;
-  /** Whether another column has it all: an amount in forms that can be summed. It is not exported. */
+  /** Whether the value derives from another column, as an amount's forms for sums do. It is not exported. */
   isDerived?: boolean;
   /** The forms of an amount for sums, where they don't follow from its text. */
   forms?: SummableForms;
@@ -41,14 +41,14 @@ export interface ViewColumn {
 
 export interface View {
   name: string;
-  /** What one row is, as a sentence. */
+  /** A sentence that says what a row is. */
   help: string;
   columns: Readonly<Record<string, ViewColumn>>;
-  /** What follows FROM; a list for a view of several SELECTs, each with the expressions that stand for the columns. */
+  /** The clauses from FROM on; a list for a view of several SELECTs, each with the expressions of its columns. */
   from: string | readonly ViewPart[];
-  /** The columns by whose value alone an index finds rows. */
+  /** The columns that an index can search alone. */
   indexed: readonly string[];
-  /** The columns that order the rows of an export; an index has this order. */
+  /** The columns that order the rows of an export, in the order of an index. */
   order: readonly string[];
   /** How an export finds a range of heights; null where rows belong to no block. */
   range: 'position' | 'block_height' | null;
@@ -70,8 +70,8 @@ const EXACT_DIGITS = LOW_DIGITS + 18;
 
 /**
  * An amount in forms that SQLite can sum: the nearest real number, and two integers, `high * 10^12 + low`, whose sums are
- * exact. SQLite's integers have 64 bits, so an amount of more than 30 digits has a real number for its upper part, and so
- * has the sum then: none is wrong without saying so.
+ * exact. SQLite's integers have 64 bits, so an amount of more than 30 digits has a real number as its upper part; a sum with
+ * it is a real number, too, so that its type shows that it isn't exact.
  * @param sql an expression for decimal text
  */
 export function summableForms(sql: string): SummableForms {
@@ -86,9 +86,9 @@ export function summableForms(sql: string): SummableForms {
 }
 
 /**
- * The forms of {@link summableForms} for a column that sorts as text (store/rows/amounts.ts). The digits of a negative one
- * are what each lacks of 9, and so is the number that they make: nothing is replaced digit by digit, which would nest deeper
- * than the parser of other programs' SQLite can follow.
+ * The forms of {@link summableForms} for a column that sorts as text (store/rows/amounts.ts). The digits of a negative amount
+ * are the nines' complement, which is subtracted as one number: replacing digit by digit would nest deeper than the parsers
+ * of other programs' SQLite allow.
  */
 function sortableForms(sql: string): SummableForms {
   const own = summableForms(`substr(${sql}, 2)`);
@@ -104,7 +104,7 @@ function sortableForms(sql: string): SummableForms {
   return { real: `CAST(${high} AS REAL) * 1e${LOW_DIGITS} + ${low}`, high, low };
 }
 
-/** The columns that an amount has besides its own. */
+/** The columns that an amount gets for sums. */
 function derivedOf([name, { type, sql, forms = summableForms(sql) }]: [string, ViewColumn]): [string, ViewColumn][] {
   if (type !== 'amount') return [];
   const parts = [
@@ -118,12 +118,12 @@ function derivedOf([name, { type, sql, forms = summableForms(sql) }]: [string, V
   ]);
 }
 
-/** A view before its amounts have the columns for sums. */
+/** A view without the columns that amounts get for sums. */
 interface DeclaredView extends Omit<View, 'from'> {
   from: string | readonly { columns: readonly (string | ViewColumn)[]; from: string }[];
 }
 
-/** Declares a view. @param declared its name has no version, and its amounts have their own columns alone */
+/** Declares a view. @param declared with a name without version, and amounts without their columns for sums */
 export function view(declared: DeclaredView): View {
   const { columns, from } = declared;
   const entries = Object.entries(columns);
@@ -167,7 +167,7 @@ export const hexOrNull = (sql: string): string =>
 export const time = (sql: string, help: string) =>
   column('time', `CAST(strftime('%Y-%m-%dT%H:%M:%S.000Z', ${sql}, 'unixepoch') AS TEXT)`, help);
 
-/** A time whose column holds smaller units than seconds. @param perSecond how many make a second: 1,000 or more */
+/** A time whose column has units smaller than seconds. @param perSecond units in a second: 1,000 or more */
 export const fineTime = (sql: string, perSecond: number, help: string) =>
   column(
     'time',
@@ -176,7 +176,7 @@ export const fineTime = (sql: string, perSecond: number, help: string) =>
     help,
   );
 
-/** Each digit as what it lacks of 9. */
+/** The nines' complement of digits. */
 function complementOf(sql: string): string {
   const digits = [...'0123456789'];
   const letters = digits.reduce((inner, digit, i) => `replace(${inner}, '${digit}', '${'abcdefghij'[i]}')`, sql);
@@ -196,7 +196,7 @@ export const sortableAmount = (sql: string, help: string): ViewColumn => ({
   forms: sortableForms(sql),
 });
 
-/** A word whose column holds a number. @param shown the word for another, where several numbers have one */
+/** An enum name whose column has a number. @param shown the name to show for others, where several numbers share one */
 export const word = <W extends string>(
   sql: string,
   stored: EnumNames<W>,
@@ -209,14 +209,14 @@ export const word = <W extends string>(
 };
 
 /**
- * What joins blocks `b` with positions. Each side is found by the other's key, so that SQLite may begin with either.
+ * Joins blocks `b` with positions. Each side is found by the other's key, so that SQLite may begin with either.
  * @param position an expression
  */
 export const inBlock = (position: string): string =>
   `b.height = ${position} >> ${PLACE_BITS}
      AND ${position} >= (${firstPositionIn('b.height')}) AND ${position} < (${firstPositionIn('(b.height + 1)')})`;
 
-/** The statement that makes a view, in the form in which SQLite keeps it. */
+/** The statement that makes a view, as SQLite stores it. */
 export function creationOf({ name, columns, from }: View): string {
   const parts = typeof from === 'string' ? [{ columns: Object.values(columns).map(({ sql }) => sql), from }] : from;
   const names = Object.keys(columns);
@@ -233,8 +233,8 @@ export const PER_SECOND = { microseconds: 1_000_000, milliseconds: 1_000 } as co
 export const positionOf = (table: string): ViewColumn =>
   integer(`${table}.position`, `Place of the transaction in the chain: height * 2^${PLACE_BITS} + place in the block`);
 
-/** The place of a transaction `t` in its block `b`. */
-export const placeColumns = {
+/** The columns for the position of a transaction `t` in its block `b`. */
+export const positionColumns = {
   block_height: integer('b.height', 'Height of the block'),
   tx_index: integer('t.tx_index', 'Index of the transaction in the block, as the node gives it'),
   position: positionOf('t'),
@@ -244,7 +244,7 @@ export const placeColumns = {
   index_block_hash: hex('b.index_block_hash', 'Index block hash of the block'),
 } satisfies Record<string, ViewColumn>;
 
-/** What {@link placeColumns} need after `transactions t`, or beside it in a FROM. */
+/** The joins that {@link positionColumns} need, for a FROM with `transactions t`. */
 export const joinBlock = `JOIN blocks b ON ${inBlock('t.position')}`;
 
 export const statusColumn = word('t.status', storedTransactionStatus, 'What became of the transaction');
@@ -252,7 +252,7 @@ export const statusColumn = word('t.status', storedTransactionStatus, 'What beca
 const typeColumn = (table: string): ViewColumn =>
   word(`${table}.type`, storedPayload, 'Type of the transaction', (one) => payloadTypes[one]);
 
-/** What a mined and a waiting transaction have in common. @param t the table's alias */
+/** The columns that mined and pending transactions have in common. @param t the table's alias */
 export const spentColumns = (t: string) =>
   ({
     type: typeColumn(t),

@@ -1,4 +1,4 @@
-/** The views for analysts: all of them, and making them in a file. */
+/** All views for analysts, and the functions that make them in a file. */
 import type { Database } from 'bun:sqlite';
 import { bitcoinViews, chain, chainViews } from './chain.ts';
 import { eventViews } from './events.ts';
@@ -20,7 +20,7 @@ export const views: readonly View[] = [
 
 const statements = new Map(views.map((view) => [view.name, creationOf(view)]));
 
-/** The views of a file, with the statements that made them. */
+/** The views of a file by name, with their statements. */
 function found(db: Database): Map<string, string> {
   const rows = db
     .query<{ name: string; sql: string }, []>("SELECT name, sql FROM main.sqlite_schema WHERE type = 'view'")
@@ -28,7 +28,7 @@ function found(db: Database): Map<string, string> {
   return new Map(rows.map(({ name, sql }) => [name, sql]));
 }
 
-/** The views that a file lacks, or has in another form than this program's, by name. */
+/** Names of the views that a file lacks, or has with other statements than this program's. */
 function outdated(db: Database): string[] {
   const present = found(db);
   return [...statements].filter(([name, statement]) => present.get(name) !== statement).map(([name]) => name);
@@ -43,15 +43,15 @@ export function differingViews(db: Database): string[] {
   return [...statements.keys()].some((name) => present.has(name)) ? outdated(db) : [];
 }
 
-/** Whether a file has all views in the form of this program. */
+/** Whether a file has all views with this program's statements. */
 export const hasViews = (db: Database): boolean => outdated(db).length === 0;
 
-/** Removes the views from a file, since SQLite would change their statements with the tables that they read. */
+/** Removes the views from a file: SQLite would change their statements when tables that they read are changed. */
 export function dropViews(db: Database): void {
   for (const name of statements.keys()) db.run(`DROP VIEW IF EXISTS ${name}`);
 }
 
-/** Makes the views that a file lacks, or has in another form. Other views stay. */
+/** Makes the views that a file lacks, or has with other statements. Other views stay. */
 export function makeViews(db: Database): void {
   for (const name of outdated(db)) {
     db.run(`DROP VIEW IF EXISTS ${name}`);
@@ -60,8 +60,8 @@ export function makeViews(db: Database): void {
 }
 
 /**
- * Makes views for a connection that only reads: those of this program, in place of what the file has under their names.
- * They are gone with the connection, and the file stays as it is.
+ * Makes this program's views for a connection that only reads. They hide the file's views of the same names, and are temporary:
+ * the file is unchanged.
  */
 export function makeTemporaryViews(db: Database): void {
   const missing = outdated(db);
