@@ -1,6 +1,6 @@
 /**
- * A cached answer equals a fresh one: an app that lives through a stream of events, with everything it keeps, answers
- * each GET route as an app does that was made this moment. STACKSIDE_RUNS for more streams.
+ * A cached answer equals a fresh one: after a stream of events, an app with all its caches answers each GET route as a new
+ * app does. STACKSIDE_RUNS for more streams.
  */
 
 import { expect, test } from 'bun:test';

@@ -1,7 +1,7 @@
 /**
- * Whatever call of SQLite or of the file system fails in a command: it ends with words for the operator, leaves nothing
- * half-written and no file open, and once nothing fails any more the command does its work as if nothing had been. What a
- * command puts in its place is on the disk by then, bytes and name.
+ * Any call of SQLite or of the file system may fail in a command: the command ends with an error for the operator, leaves
+ * nothing half-written and no file open, and does its work once calls succeed again. Files that it renamed into place are
+ * synced by then, with their directory.
  */
 
 import { Database } from 'bun:sqlite';

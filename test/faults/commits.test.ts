@@ -1,4 +1,4 @@
-/** The moments that matter most, each by itself: the locks, the two commits, and a disk that is really full. */
+/** Failures at the critical moments: the locks, the two commits, and a disk that is really full. */
 import { Database } from 'bun:sqlite';
 import { afterAll, expect, test } from 'bun:test';
 import { BUSY_TIMEOUT_MS } from '../../src/store/files/connection.ts';

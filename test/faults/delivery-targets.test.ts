@@ -1,6 +1,6 @@
 /**
- * Whatever way an address is written or a name resolves to it, no delivery goes to one that isn't public. What is public is
- * judged here by ranges of addresses, with the runtime's own parser, and by the bytes that the text was made from.
+ * No delivery goes to an address that isn't public, however the address is written or a name resolves to it. Here the ranges
+ * of public addresses are compared with the runtime's own parser, and with the bytes that the text was made from.
  */
 import { expect, test } from 'bun:test';
 import { BlockList } from 'node:net';

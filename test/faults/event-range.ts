@@ -1,4 +1,4 @@
-/** A range of a node's events over an index with hooks, to be taken again and again under faults. */
+/** A range of a node's events over an index with hooks, which tests accept again and again under faults. */
 import { copyFileSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { systemClock } from '../../src/base/clock.ts';

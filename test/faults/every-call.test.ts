@@ -1,6 +1,6 @@
 /**
- * The k-th call of SQLite fails while an event is accepted: for each event, every k, in a way that is drawn. What is left equals
- * what a run leaves that nothing disturbed. The suite draws a few; with STACKSIDE_RUNS=250000 each of more than 400 events is
+ * The k-th call of SQLite fails while an event is accepted: for each event, every k, with a random failure. The files equal
+ * those of an undisturbed run. The suite draws a few; with STACKSIDE_RUNS=250000 each of more than 400 events is
  * accepted once for every call. STACKSIDE_SEED draws other ways to fail.
  */
 import { expect, test } from 'bun:test';

@@ -1,6 +1,6 @@
 /**
- * Calls that fail in this whole process: of every connection of SQLite, whoever opens it, and of the file system. They are
- * counted together, in the order they are made.
+ * Makes calls fail in the whole process: of all connections of SQLite, and of the file system. They are counted together, in
+ * order.
  */
 import { Database } from 'bun:sqlite';
 import { spyOn } from 'bun:test';

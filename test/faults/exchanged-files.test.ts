@@ -1,7 +1,7 @@
 /**
- * A data directory whose two files were exchanged, lost or put back from copies of other times: whatever pair of files
- * is there, it is opened exactly where the journal holds the history of the index. What is refused stays as it was,
- * and each way out that the refusal names leads on to the tables of the chain.
+ * A data directory whose two files were exchanged, lost or replaced by copies of other times: a pair of files is opened if
+ * and only if the journal has the history of the index. Refused files are unchanged, and each remedy that the error names
+ * leads to the tables of the chain.
  */
 
 import { Database } from 'bun:sqlite';

@@ -1,6 +1,6 @@
 /**
- * A store in front of which calls fail: connections of SQLite whose k-th call throws what a full disk, a failing disk or
- * a lock throws. Calls of all connections of a store are counted together, in the order they are made.
+ * A store whose calls fail: connections of SQLite whose k-th call throws the error of a full disk, a failing disk or a
+ * lock. Calls of all connections of a store are counted together, in the order they are made.
  */
 import { type Database, SQLiteError, type Statement } from 'bun:sqlite';
 import { type Connect, openToWrite } from '../../src/store/files/connection.ts';

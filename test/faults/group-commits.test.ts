@@ -1,6 +1,6 @@
 /**
- * Group commits of the index: each event is in the journal before it is answered, and whatever befalls the transaction of its
- * group, the journal brings all of them back.
+ * Group commits of the index: each event is in the journal before it is answered, and if the transaction of its group is
+ * lost, all of its events are replayed from the journal.
  */
 import { Database } from 'bun:sqlite';
 import { afterAll, expect, test } from 'bun:test';
@@ -279,7 +279,7 @@ function importing(last = 0) {
   return { ...open, before };
 }
 
-test('events that an import keeps are in the journal, and in the index with its commit', () => {
+test('events that an import commits are in the journal, and in the index with its commit', () => {
   using open = importing();
   expect(open.seen()).toEqual(open.before);
   using crashed = image(open.directory);
@@ -323,7 +323,7 @@ test.each([
   expect(everything(open.directory)).toEqual(imported(group));
 });
 
-test('a commit of an import that fails is reported, and takes nothing back for good', () => {
+test('a commit of an import that fails is reported, and loses nothing', () => {
   using open = importing();
   open.failNext('COMMIT', { code: 'full', effect: 'rolled_back' });
   expect(open.ingest.commit).toThrow(StoreUnavailableError);

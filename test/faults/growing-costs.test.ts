@@ -1,6 +1,6 @@
 /**
- * No request's cost grows with the chain: what it reads of an index that is four times as long is what it reads of the
- * short one, counted in pages and not by a clock. STACKSIDE_RUNS sets how many URLs of each route are tried.
+ * No request's cost grows with the chain: of an index that is four times as long it reads as many pages as of the short
+ * one. STACKSIDE_RUNS sets how many URLs of each route are tried.
  */
 import { afterAll, beforeAll, expect, test } from 'bun:test';
 import type { NodeEvent } from '../../src/devnet/node-event.ts';

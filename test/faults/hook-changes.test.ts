@@ -1,4 +1,4 @@
-/** Several change one hook at the same time, in any order that their look-ups of names end in: no change is lost. */
+/** Concurrent changes of a hook, whose look-ups of names end in any order: no change is lost. */
 import { afterAll, expect, test } from 'bun:test';
 import fc from 'fast-check';
 import { definitionOf } from '../../src/hooks/definition/definition.ts';

@@ -1,6 +1,6 @@
 /**
- * Whatever call of SQLite fails at whatever moment: an event is accepted whole or not at all, the next one works without a
- * restart, and in the end index, journal and deliveries of hooks are those of a run that nothing disturbed.
+ * Any call of SQLite may fail at any moment: an event is accepted whole or not at all, the next one is accepted without a
+ * restart, and in the end index, journal and deliveries of hooks are those of an undisturbed run.
  */
 import { afterAll, describe, expect, test } from 'bun:test';
 import { Prng } from '../../src/devnet/prng.ts';

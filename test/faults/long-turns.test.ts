@@ -1,7 +1,7 @@
 /**
- * No request holds a thread up: every GET route is asked with what costs it most, over a chain of large values, and what is
- * read and decoded between two turns of the event loop is counted. The clock is made of what is counted, so that this holds
- * on a machine of any speed.
+ * No request blocks a thread: every GET route is requested with the most expensive parameters, over a chain of large values,
+ * and reads and decoded bytes between two turns of the event loop are counted. The clock advances by these counts, so that
+ * the result is the same on a machine of any speed.
  */
 
 import { Database } from 'bun:sqlite';

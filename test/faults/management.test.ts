@@ -1,6 +1,6 @@
 /**
- * A call of SQLite or of the file system fails while somebody manages chainhooks: the answer is that the database can't be used now, or
- * gets the right answer, and never that there is no such thing or that the request was wrong. STACKSIDE_RUNS for more
+ * A call of SQLite or of the file system fails during the management of chainhooks: the answer is right, or says that the
+ * database can't be used now, and never that something doesn't exist or that the request was wrong. STACKSIDE_RUNS for more
  * calls, STACKSIDE_SEED for others.
  */
 import { expect, test } from 'bun:test';

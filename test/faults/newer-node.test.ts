@@ -1,4 +1,4 @@
-/** A node newer than this program: it sends members and kinds of everything that no release has, and nothing stands still. */
+/** A newer node sends members and kinds that no release has: its events are accepted all the same. */
 
 import { Database } from 'bun:sqlite';
 import { describe, expect, test } from 'bun:test';

@@ -1,7 +1,6 @@
 /**
- * Numbers that nobody meant, in the place of each number that a node sends: the event is accepted, or refused by the name of
- * the field. What was accepted can be read, and journal and index hold the same. STACKSIDE_RUNS for more places, STACKSIDE_SEED
- * for others.
+ * Unexpected numbers in place of each number that a node sends: the event is accepted, or refused by the name of the field.
+ * Accepted events can be read, and journal and index agree. STACKSIDE_RUNS for more fields, STACKSIDE_SEED for others.
  */
 
 import { expect, test } from 'bun:test';

@@ -1,6 +1,7 @@
 /**
- * A loss of power rolls back what the index committed and the disk doesn't have yet, and the journal brings it back. What was
- * sent can't be recalled: nothing is sent before the journal has what it was made from, and one id names one body.
+ * A loss of power rolls back commits of the index that were not synced, and they are replayed from the journal. A delivery
+ * can't be recalled: none is sent before the journal has the entries that it was made from, and an id always has the same
+ * body.
  */
 import { Database } from 'bun:sqlite';
 import { expect, test } from 'bun:test';

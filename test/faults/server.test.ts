@@ -1,4 +1,4 @@
-/** What a node and an operator see of a disk that is full: over HTTP, until there is room again. */
+/** A full disk as a node and an operator see it over HTTP, until there is room again. */
 import { Database } from 'bun:sqlite';
 import { expect, spyOn, test } from 'bun:test';
 import { probeWrites } from '../../src/commands/serve/serve.ts';

@@ -1,4 +1,4 @@
-/** Checkpoints are a function of the chain, and an account's history up to any height is what its blocks say. */
+/** Checkpoints are a function of the chain, and sums of an account's history at any height equal a recount of its blocks. */
 import type { Database } from 'bun:sqlite';
 import { expect, test } from 'bun:test';
 import fc from 'fast-check';

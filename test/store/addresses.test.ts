@@ -1,4 +1,4 @@
-/** Lists of addresses and tokens by offset, up to any height, against what the rows they are made of say. */
+/** Lists of addresses and tokens by offset, up to any height, against a recount of their rows. */
 
 import { Database } from 'bun:sqlite';
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';

@@ -1,4 +1,4 @@
-/** Blocks as charts show them, against a recount. */
+/** Blocks for charts, against a recount. */
 import { Database } from 'bun:sqlite';
 import { expect, test } from 'bun:test';
 import { blockSeries } from '../../src/store/queries/blocks/block-series.ts';

@@ -1,4 +1,4 @@
-/** How `stackside check` reads: no table again for each row of another, one snapshot a check, and what `--since` leaves. */
+/** Reads of `stackside check`: no table is read again for each row of another, each check has one snapshot, `--since` limits. */
 import { Database } from 'bun:sqlite';
 import { afterAll, beforeAll, expect, test } from 'bun:test';
 import { copyFileSync } from 'node:fs';

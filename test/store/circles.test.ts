@@ -1,4 +1,4 @@
-/** What a node says of parents may lead round in a circle: no walk along them goes on for ever. */
+/** A node may announce parents that form a circle: every walk along parents ends. */
 import { expect, test } from 'bun:test';
 import { checkDirectory } from '../../src/store/check/check.ts';
 import { ForeignChainError } from '../../src/store/ingest/chain-identity.ts';
@@ -32,7 +32,7 @@ test('Bitcoin blocks that are each other’s parents are no branch', () => {
   expect(checkDirectory(open.directory).flatMap(({ problems }) => problems)).toEqual([]);
 });
 
-test('a Bitcoin block whose parent stands at another height than the one below it builds on nothing', () => {
+test('a Bitcoin block whose parent is at another height than the one below it builds on nothing', () => {
   using open = openNew();
   const events = [
     burnBlock(10, 'orphan', 'root', []),

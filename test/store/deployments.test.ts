@@ -1,4 +1,4 @@
-/** What hand-made chains say of contracts, fees and tenures that a simulated node doesn't. */
+/** Contracts, fees and tenures of hand-made chains, in cases that a simulated node doesn't make. */
 import { expect, test } from 'bun:test';
 import { toHex } from '../../src/codec/hex.ts';
 import { checkDirectory } from '../../src/store/check/check.ts';

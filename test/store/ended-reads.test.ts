@@ -1,6 +1,6 @@
 /**
- * Whatever ends a read ends its snapshot, too: after each function of a reader, in the middle of whatever it does and at
- * its end, the write-ahead log can be emptied, which one reader of an old snapshot prevents.
+ * The end of a read ends its snapshot: after each function of a reader, whether it ended in the middle or at its end, the
+ * write-ahead log can be emptied, which a single reader of an old snapshot would prevent.
  */
 import { Database } from 'bun:sqlite';
 import { afterAll, beforeAll, expect, spyOn, test } from 'bun:test';

@@ -1,4 +1,4 @@
-/** How far the source of events was read is kept with each event: at no moment do the two disagree. */
+/** The position in the source of events is stored with each event: the two agree at any moment. */
 import { expect, test } from 'bun:test';
 import { PayloadError } from '../../src/chain/payload-reader.ts';
 import { devnetEvents } from '../../src/devnet/scenario.ts';
@@ -15,7 +15,7 @@ const numbered = (event: ReceivedEvent, number: number): ReceivedEvent => ({
   read: { source: SOURCE, upTo: { rows: number, digest: `${number}-0` } },
 });
 
-test('a crash leaves event and place, or neither', async () => {
+test('a crash leaves event and position, or neither', async () => {
   using open = openNew();
   const places = new Set<string>();
   for (const [index, event] of events.entries()) {
@@ -34,7 +34,7 @@ test('a crash leaves event and place, or neither', async () => {
   expect([...places].sort()).toEqual(['0: -1', '1: 0', '2: 0', '3: 0']);
 });
 
-test('an event that changes nothing moves the place all the same', () => {
+test('an event that changes nothing moves the position all the same', () => {
   using open = openNew();
   const [first, second] = [events[0]!, events[1]!];
   for (const [index, event] of [first, second].entries()) open.ingest.receive(numbered(event, index + 1));
@@ -51,7 +51,7 @@ test('an event that changes nothing moves the place all the same', () => {
   expect(again.ingest.imported(SOURCE).rows).toBe(4);
 });
 
-test('an event that is refused leaves the place where it was', () => {
+test('an event that is refused leaves the position where it was', () => {
   using open = openNew();
   open.ingest.receive(numbered(events[0]!, 1));
   const refused = { path: '/new_block', text: '{}', receivedAt: 0 };

@@ -1,4 +1,4 @@
-/** Databases in the place of others: whoever opens one says so, and leaves it as it is. */
+/** A database of another kind is refused when it is opened, and stays unchanged. */
 import { Database } from 'bun:sqlite';
 import { expect, test } from 'bun:test';
 import { copyFileSync, rmSync } from 'node:fs';

@@ -1,4 +1,4 @@
-/** What block 0 made counts from block 0 on; block 1 shows its transactions. */
+/** Balances of block 0 count from block 0 on; block 1 shows its transactions. */
 
 import { expect, test } from 'bun:test';
 import { type MinedBlock, SimulatedChain } from '../../src/devnet/chain.ts';

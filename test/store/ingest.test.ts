@@ -92,7 +92,7 @@ test('events applied in batches leave the same files as events applied one by on
   expect(everything(batches.path)).toEqual(everything(open.directory));
 });
 
-test('a transaction that is announced after it was mined is kept and journaled once', () => {
+test('a transaction that is announced after it was mined is stored and journaled once', () => {
   using open = openNew();
   const mined = transfer(alice, 0, 300);
   open.ingest.receive(block(null, 'one', [mined]).event);
@@ -294,7 +294,7 @@ const tablesOfMempool = (directory: string): string[] => {
     .map(({ id }) => id);
 };
 
-test('costs up to 2^63 - 1 are kept to the last digit', () => {
+test('costs up to 2^63 - 1 are stored to the last digit', () => {
   const large = 2n ** 63n - 1n;
   const cost = { runtime: large, read_count: 2n ** 53n + 1n, read_length: 0, write_count: 0, write_length: 0 };
   const transaction = receipt(transfer(alice, 0, 300), 0, { execution_cost: cost });
@@ -306,7 +306,7 @@ test('costs up to 2^63 - 1 are kept to the last digit', () => {
   }
 });
 
-test('the chain id is that of the first signed transaction, and is kept', () => {
+test('the chain id is that of the first signed transaction, and is stored', () => {
   using open = openNew();
   expect(open.ingest.chainId()).toBeNull();
   open.ingest.receive(block(null, 'one', [transfer(alice, 0, 300)]).event);
@@ -475,7 +475,7 @@ test('what was applied and rolled back leaves nothing, and the next event is acc
   expect(everything(open.directory)).toEqual(everything(whole.path));
 });
 
-test('a bad event in a batch takes nothing of the batch with it', () => {
+test('a bad event in a batch rolls back nothing else of the batch', () => {
   const events = devnet(12, 10);
   using whole = ingestOf(events);
   using open = openNew();
@@ -506,7 +506,7 @@ test('a first block that is refused does not decide the chain, in a batch neithe
   expect(wholeIndex(open.directory).progress?.[0]).toContain('chain_id=null');
 });
 
-test('attachments are kept once for each content, transaction and block', () => {
+test('attachments are stored once for each content, transaction and block', () => {
   using open = openNew();
   const one = {
     attachment_index: 0,
@@ -525,7 +525,7 @@ test('attachments are kept once for each content, transaction and block', () => 
   expect(open.ingest.receive(event)).toBe('repeated');
 });
 
-test('the same bytes twice in a row are kept once, also of events that only the journal holds', () => {
+test('the same bytes twice in a row are stored once, also of events that only the journal holds', () => {
   using open = openNew();
   const chunks = { path: '/stackerdb_chunks', text: '{"contract_id":"x","modified_slots":[]}', receivedAt: 1 };
   expect(open.ingest.receive(chunks)).toBe('applied');

@@ -1,4 +1,4 @@
-/** Contracts by the functions they declare, against the same done by hand over all of them. */
+/** Contracts by declared functions, against a plain filter over all contracts. */
 
 import { Database } from 'bun:sqlite';
 import { afterAll, beforeAll, expect, test } from 'bun:test';

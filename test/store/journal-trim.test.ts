@@ -1,4 +1,4 @@
-/** The journal is trimmed to what a verified backup holds and the index needs no more, and stays one chain. */
+/** The journal is trimmed up to a verified backup and to what the index still needs, and its chain values stay valid. */
 
 import { Database } from 'bun:sqlite';
 import { afterAll, expect, test } from 'bun:test';
@@ -199,7 +199,7 @@ test('no more is removed than the backup holds, and nothing without one', () => 
   for (const { path } of [none, other]) expect(firstIn(path)).toBe(1);
 });
 
-test('entries stay for as many days as they are to be kept', () => {
+test('entries stay for as many days as they are to be retained', () => {
   using directory = withBackup(last.id);
   const rows = journalRows(directory.path);
   const at = rows[14]!.receivedAt / 1_000;

@@ -1,4 +1,4 @@
-/** The writer's place in a data directory. */
+/** The writer's lock of a data directory. */
 import { expect, test } from 'bun:test';
 import { join } from 'node:path';
 import { OperatorError } from '../../src/base/errors.ts';

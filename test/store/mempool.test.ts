@@ -101,7 +101,7 @@ for (const reason of ['BadWeather', 'constructor']) {
   });
 }
 
-test('a drop of unknown, dropped or mined transactions changes nothing of what waits, and is kept once', () => {
+test('a drop of unknown, dropped or mined transactions changes no pending ones, and is stored once', () => {
   using open = openNew();
   const [unknown, dropped, done] = [transfer(carol, 0, 200), transfer(alice, 0, 200), transfer(bob, 0, 200)];
   open.ingest.receive(announcement([dropped, done]));
@@ -146,7 +146,7 @@ test('a transaction that is broadcast again long after the node dropped it, and 
   }
 });
 
-test('a drop that comes after the announcement of what took the place makes that wait, whatever its fee', () => {
+test('a drop that comes after the announcement of a replacement makes the replacement pending, whatever its fee', () => {
   using open = openNew();
   const [high, low] = [transfer(alice, 0, 300), transfer(alice, 0, 200)];
   open.ingest.receive(announcement([high]));
@@ -164,7 +164,7 @@ function forkOver(one: Transaction) {
   return { root, holder, rivals: [rival, block(rival, 'winner')] };
 }
 
-test('a drop of a mined transaction holds when its block is orphaned, and the one that took its place waits', () => {
+test('a drop of a mined transaction holds when its block is orphaned, and its replacement is pending', () => {
   for (const announced of [true, false]) {
     using open = openNew();
     const [one, other] = [transfer(alice, 0, 300), transfer(alice, 0, 200)];
@@ -315,7 +315,7 @@ test('what the node drops does not wait again when what replaced it leaves the c
   }
 });
 
-test('what the node dropped for a higher fee names what has its place now', () => {
+test('a transaction that the node dropped for a higher fee names its present replacement', () => {
   using open = openNew();
   const [low, high, highest] = [transfer(alice, 0, 200), transfer(alice, 0, 300), transfer(alice, 0, 400)];
   open.ingest.receive(announcement([low]));

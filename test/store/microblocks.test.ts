@@ -92,7 +92,7 @@ test('a stream that is sent again changes nothing, and one that goes on adds wha
   expect(waiting(open)).toEqual([false, false, false]);
 });
 
-test('a rival stream takes over, and what only the other held waits again', async () => {
+test('a rival stream takes over, and transactions of the other alone are pending again', async () => {
   using open = openWithAnchor();
   open.ingest.receive(stream(anchor, [first, second]));
   const rival: Microblock = { label: 'rival', after: 'first', sequence: 1, transactions: [three] };

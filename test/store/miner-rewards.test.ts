@@ -5,7 +5,7 @@ import { indexPath } from '../../src/store/files/database.ts';
 import { openNew } from '../support/data/ingest.ts';
 import { alice, block, bob, hashOf } from '../support/events/handmade.ts';
 
-test('a reward is kept part by part', () => {
+test('a reward is stored part by part', () => {
   using open = openNew();
   const reward = {
     recipient: bob.address,

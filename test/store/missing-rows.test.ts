@@ -1,6 +1,6 @@
 /**
- * Rows that vanish, at an end of a table or in its middle, by SQL or by a bit of a page: whoever works with the journal
- * refuses it or is right, and a check names the table of the index. STACKSIDE_RUNS for more bits.
+ * Rows that vanish, at an end of a table or in its middle, by SQL or by a bit of a page: the journal is refused or read
+ * correctly, and a check names the table of the index. STACKSIDE_RUNS for more bits.
  */
 
 import { Database } from 'bun:sqlite';

@@ -1,4 +1,4 @@
-/** Numbers that no row can hold: refused by the name of their field, and nothing is written. */
+/** Numbers that no row can store are refused by the name of their field, and nothing is written. */
 import { expect, test } from 'bun:test';
 import { PayloadError, parseJson } from '../../src/chain/payload-reader.ts';
 import { devnetEvents } from '../../src/devnet/scenario.ts';

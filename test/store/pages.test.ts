@@ -1,4 +1,4 @@
-/** The law of cursors on a list in memory whose rows come and go at any place between two requests. */
+/** The law of cursors, on a list in memory whose rows are added and removed anywhere between two requests. */
 import { expect, test } from 'bun:test';
 import fc from 'fast-check';
 import type { Cursor, Page } from '../../src/store/model/page.ts';

@@ -1,4 +1,4 @@
-/** Who else on the machine may read the data, which holds secrets. */
+/** Only the owner may read the data, which has secrets. */
 
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import { chmodSync, readdirSync, statSync } from 'node:fs';

@@ -240,7 +240,7 @@ test('a request sees one state, whatever is written while it is answered', async
   expect(later.now?.height).toBe((later.before?.height ?? 0) + 1);
 });
 
-test('a transaction is found where it stands: in the chain, in the mempool, or dropped from it', async () => {
+test('a transaction is found wherever it is: in the chain, in the mempool, or dropped from it', async () => {
   using other = openNew();
   const [mined, waiting, dropped] = [0, 1, 2].map((nonce) => transfer(alice, nonce, 200)) as [
     ReturnType<typeof transfer>,

@@ -1,5 +1,5 @@
 /**
- * Single bits of the files turn: somebody says so, or nothing of what they hold is another. STACKSIDE_RUNS for more bits,
+ * Single flipped bits of the files are reported, or change no content. STACKSIDE_RUNS for more bits,
  * STACKSIDE_SEED for others.
  */
 

@@ -1,4 +1,4 @@
-/** Rows that are kept in memory until the commit are those that writing each change at once would leave. */
+/** The hot-row cache writes the same rows at the commit as writing each change at once would. */
 
 import { expect, test } from 'bun:test';
 import fc from 'fast-check';
@@ -20,7 +20,7 @@ const step = fc.oneof(
   fc.record({ does: fc.constantFrom('commit' as const, 'undo' as const) }),
 );
 
-test('kept rows are read and written as rows of the table, whatever is undone', () => {
+test('cached rows are read and written as rows of the table, whatever is rolled back', () => {
   using directory = dataDirectory();
   using db = openWriter(directory.path);
   const stored = (): Holding[] =>

@@ -107,7 +107,7 @@ test('a load that was interrupted goes on where it was, and the next start finis
   expect(checkDirectory(directory.path).flatMap(({ problems }) => problems)).toEqual([]);
 });
 
-test('what keeps a server from its start is said before an interrupted load is finished', () => {
+test('an error that keeps a server from its start is reported before an interrupted load is finished', () => {
   using directory = dataDirectory();
   {
     using load = bulk(directory.path);

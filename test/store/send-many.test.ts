@@ -1,4 +1,4 @@
-/** The send-many contract of an index: whose prints are memos, from the first block on and until a rebuild. */
+/** The send-many contract of an index: its prints are memos, from the first block on and until a rebuild. */
 import { expect, test } from 'bun:test';
 import { OperatorError } from '../../src/base/errors.ts';
 import { SEND_MANY, type SendManySetting } from '../../src/chain/memo-transfers.ts';
@@ -98,7 +98,7 @@ test('the prints of the contract that an index was made with are memos, through 
   expect(everything(directory.path)).toEqual(before);
 });
 
-test('an index with blocks refuses another contract, and a rebuild takes it, with tags of its own', async () => {
+test('an index with blocks refuses another contract, and a rebuild accepts it, with tags of its own', async () => {
   using directory = ingestOf(events);
   const before = await answers(directory.path);
   const error = refusal(directory.path, SET);
@@ -119,7 +119,7 @@ test('an index with blocks refuses another contract, and a rebuild takes it, wit
   expect(await answers(directory.path)).toEqual(before);
 });
 
-test('an index without blocks takes any contract, and one with blocks has none of another network', async () => {
+test('an index without blocks accepts any contract, and one with blocks has none of another network', async () => {
   using directory = ingestOf([]);
   for (const sendMany of [OTHER, SET]) openAt(directory.path, { sendMany }).ingest.close();
   {

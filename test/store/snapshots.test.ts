@@ -1,4 +1,4 @@
-/** What readers do when the files of the index are replaced, missing, or of another version under them. */
+/** Readers while the files of the index are replaced, missing, or of another version. */
 import { Database } from 'bun:sqlite';
 import { describe, expect, test } from 'bun:test';
 import { copyFileSync, readdirSync, readlinkSync, renameSync, rmSync } from 'node:fs';

@@ -1,4 +1,4 @@
-/** Queries of an analyst: what is accepted, what is said of the others, and that nobody is disturbed. */
+/** Queries of an analyst: which are accepted, the errors of others, and that they disturb nobody. */
 import { afterAll, beforeAll, expect, test } from 'bun:test';
 import { OperatorError } from '../../src/base/errors.ts';
 import { devnetEvents } from '../../src/devnet/scenario.ts';

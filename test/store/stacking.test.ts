@@ -1,4 +1,4 @@
-/** Stacking by pox-2 to pox-4 and what Bitcoin paid, through the index. */
+/** Stacking by pox-2 to pox-4 and rewards of Bitcoin blocks, through the index. */
 import { afterEach, describe, expect, test } from 'bun:test';
 import { clarity } from '../../src/codec/clarity-encode.ts';
 import type { ReceivedEvent } from '../../src/store/ingest/ingest.ts';

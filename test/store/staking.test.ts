@@ -1,4 +1,4 @@
-/** Staking by pox-5 through the index: what its prints come to, and that forks take it back. */
+/** Staking by pox-5 through the index: the sums of its prints, and that forks revert them. */
 import { Database } from 'bun:sqlite';
 import { afterEach, describe, expect, test } from 'bun:test';
 import { networks } from '../../src/devnet/network.ts';

@@ -1,4 +1,4 @@
-/** What a connection keeps of the chain from one snapshot to the next, and how what is kept is written. */
+/** Transactions that a connection caches from one snapshot to the next, and the JSON that is cached with them. */
 import { expect, test } from 'bun:test';
 import { memoizeByObject } from '../../src/base/cache.ts';
 import { toHex } from '../../src/codec/hex.ts';
@@ -56,7 +56,7 @@ test('transactions are the same objects while the chain grows, and others after 
   expect(answer).not.toBe(ofBranch);
 });
 
-test('connections keep one object of a transaction together, and one of before a fork keeps nothing for those after', async () => {
+test('connections share one cached object of a transaction, and one from before a fork caches nothing for later ones', async () => {
   using open = openNew();
   const chain = new SimulatedChain({ seed: 9, mempool: false });
   open.ingest.receive(received(chain.genesis()));
@@ -94,7 +94,7 @@ test('connections keep one object of a transaction together, and one of before a
   expect(together[1]).toBe(second);
 });
 
-test('a snapshot that is older than it is taken for reads its own chain, and leaves nothing of it for others', async () => {
+test('a snapshot that is older than it is assumed to be reads its own chain, and leaves nothing of it for others', async () => {
   using open = openNew();
   const chain = new SimulatedChain({ seed: 9, mempool: false });
   open.ingest.receive(received(chain.genesis()));

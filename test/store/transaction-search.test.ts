@@ -1,4 +1,4 @@
-/** The list of v1 by any filters and order, against the same done by hand over the whole chain. */
+/** The list of v1 by any filters and order, against a plain filter over the whole chain. */
 
 import { Database } from 'bun:sqlite';
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';

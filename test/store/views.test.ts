@@ -1,4 +1,4 @@
-/** The views for analysts in the file: what they are declared as, what they cost, and how they come to be there. */
+/** The views for analysts in the file: their declarations, their costs, and when they are made. */
 import { Database } from 'bun:sqlite';
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import { devnetEvents } from '../../src/devnet/scenario.ts';

@@ -1,4 +1,4 @@
-/** The order of all that is written. */
+/** The order of all writes. */
 import { expect, test } from 'bun:test';
 import { WriterQueue } from '../../src/store/ingest/writer.ts';
 

@@ -1,7 +1,7 @@
 /**
- * Clients that send what nobody meant, to every listener of the program: it goes on, answers everybody else, and fails in
- * nothing. Beside the main thread's listeners, those of a thread of the API. The environment is hostile as well: it names a
- * proxy, which must hear nothing. STACKSIDE_RUNS for more messages, STACKSIDE_SEED for others.
+ * Hostile clients send invalid messages to every listener of the program, those of the main thread and of an API thread: the
+ * program goes on and answers all other clients. The environment is hostile as well: it names a proxy, which must get no
+ * request. STACKSIDE_RUNS for more messages, STACKSIDE_SEED for others.
  */
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import { postEvents } from '../../../src/devnet/node-event.ts';

@@ -1,4 +1,4 @@
-/** What a hostile client sends to each listener: what its schema says, and what is nearly that. */
+/** Messages of a hostile client to each listener: valid by its schema, or nearly so. */
 import type { NodeEvent } from '../../../src/devnet/node-event.ts';
 import type { Prng } from '../../../src/devnet/prng.ts';
 import { type GetRoute, type Route, randomUrl, type Subjects } from '../../support/api/random-urls.ts';

@@ -1,4 +1,4 @@
-/** Values that nobody meant, and JSON in which one of them is in the place of what was meant. */
+/** Unexpected values, and JSON in which one of them replaces a valid value. */
 import type { Prng } from '../../../src/devnet/prng.ts';
 
 /** JSON texts, so that they may hold numbers that JavaScript can't. */

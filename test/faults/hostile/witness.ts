@@ -1,6 +1,6 @@
 /**
- * Somebody who asks a server as anybody would, while others attack it: whether it answers, how long it takes over that,
- * and how much memory it comes to hold.
+ * A normal client of a server under attack: measures whether the server answers, how long it takes, and how much memory it
+ * uses.
  */
 import { readdirSync, readFileSync } from 'node:fs';
 

@@ -1,4 +1,4 @@
-/** What an append means whose connection is cut, or whose session ends. */
+/** The outcome of an append whose connection is cut, or whose session ends. */
 
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import { SQL } from 'bun';

@@ -1,4 +1,4 @@
-/** What a log does while nothing is wrong. */
+/** The log without failures. */
 
 import { expect, test } from 'bun:test';
 import { readFileSync } from 'node:fs';
