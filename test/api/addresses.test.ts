@@ -282,7 +282,7 @@ test('what waits is in balances, nonces and the mempool', async () => {
   expect(results.map(({ nonce }) => nonce).sort()).toEqual([5, 6, 9]);
 });
 
-test('whoever only sponsored a transaction has it in the list, and no transfers of it', async () => {
+test('the sponsor of a transaction has it in the list, without transfers', async () => {
   const { address, txId } = sponsored;
   const ids = async (path: string) => {
     const { results } = await ok(`${path}?limit=50`);
@@ -294,7 +294,7 @@ test('whoever only sponsored a transaction has it in the list, and no transfers 
   expect((await get(`v1/address/${address}/${txId}/with_transfers`)).status).toBe(404);
 });
 
-test('sums of a transaction are those of its transfers and the fee of whoever paid it', async () => {
+test('sums of a transaction are those of its transfers and the fee of its payer', async () => {
   const { results } = await ok(`v1/address/${busy}/transactions_with_transfers?limit=50`);
   for (const item of results as unknown as {
     tx: { fee_rate: string; sender_address: string; sponsor_address?: string; tx_id: string };

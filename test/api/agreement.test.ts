@@ -1,4 +1,4 @@
-/** What several routes say of one thing is one answer. */
+/** Several routes return the same data of the same thing. */
 import { describe, expect, test } from 'bun:test';
 import { openSnapshots } from '../../src/store/read/snapshots.ts';
 import { openNew } from '../support/data/ingest.ts';

@@ -1,4 +1,4 @@
-/** Every parameter of every route, as the OpenAPI document describes it, given what it doesn't take. */
+/** Every parameter of every route, as the OpenAPI document describes it, given invalid values. */
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import fc from 'fast-check';
 import { startTour, type Tour } from '../client/tour.ts';

@@ -1,4 +1,4 @@
-/** What every route does alike, shown on a few of them. */
+/** Conventions of all routes, tested with a few of them. */
 import { describe, expect, test } from 'bun:test';
 import type { ReceivedEvent } from '../../src/store/ingest/ingest.ts';
 import { IndexUnavailableError, SnapshotCutOffError, StoreClosedError } from '../../src/store/model/read-errors.ts';

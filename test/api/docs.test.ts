@@ -472,7 +472,7 @@ test('the page loads its script and document from this server', async () => {
   expect(nonceOf(another.headers.get('content-security-policy')!)).not.toBe(nonceOf(policy));
 });
 
-test('the document is compressed for whoever takes that', async () => {
+test('the document is compressed for clients that accept it', async () => {
   const document = (encoding: string) => testApp().request('/docs/json', { headers: { 'accept-encoding': encoding } });
   for (const [encoding, served] of [
     ['gzip, deflate, br', 'gzip'],
@@ -495,7 +495,7 @@ test('the document is compressed for whoever takes that', async () => {
   }
 });
 
-test('the script is served whole, to be kept', async () => {
+test('the script is served whole, and may be stored', async () => {
   const script = (encoding: string) =>
     testApp().request('/docs/scalar.js', { headers: { 'accept-encoding': encoding } });
   for (const [encoding, served] of [

@@ -1,4 +1,4 @@
-/** Where a pending transaction stands by its fee, among all that wait and among those of its type. */
+/** The rank of a pending transaction by fee, among all pending ones and among those of its type. */
 import { expect, test } from 'bun:test';
 import { memoryIndex } from '../support/data/memory-index.ts';
 import {

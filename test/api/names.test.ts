@@ -1,4 +1,4 @@
-/** The routes of the name system: their parameters, answers, and what they say where there is nothing. */
+/** The routes of the name system: their parameters, answers, and errors for unknown names. */
 import { describe, expect, test } from 'bun:test';
 import { namePrice, namespacePrice } from '../../src/api/names/names.ts';
 import type { PriceFunction } from '../../src/chain/name-system.ts';

@@ -1,4 +1,4 @@
-/** What routes need of an application, for tests of routes by themselves. */
+/** A context for tests of single routes, without an application. */
 
 import { systemClock } from '../../src/base/clock.ts';
 import { Turns } from '../../src/base/turns.ts';

@@ -42,7 +42,7 @@ const declared = [...resources('', systemClock.now, noFaucets).flat(), ...system
 
 const keyOf = (segments: readonly string[]): string => segments.join('/');
 
-test('every route stands on the page', () => {
+test('every route is on the page', () => {
   const known = new Set(named.flatMap(({ paths }) => paths.map(keyOf)));
   const usual = (path: string) => path.replace('{pox}', 'pox4').replace('{blockchain}', 'stacks');
   expect(declared.length).toBeGreaterThan(140);

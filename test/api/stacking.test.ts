@@ -1,4 +1,4 @@
-/** The routes of stacking and staking over a real index: what they refuse, what they don't find, and what they say. */
+/** The routes of stacking and staking over a real index: refusals, 404s and answers. */
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test';
 import type { AnyElysia } from 'elysia';
 import { clarity } from '../../src/codec/clarity-encode.ts';
@@ -225,7 +225,7 @@ test('the former paths of prints lead to the present ones', async () => {
   }
 });
 
-test('rewards of Bitcoin are asked for by either address, are never kept, and are on their way out', async () => {
+test('rewards of Bitcoin are asked for by either address, are never stored, and are deprecated', async () => {
   const { body, headers } = await ask(`v1/burnchain/rewards/${BITCOIN}/total`);
   expect(body).toEqual({ reward_recipient: BITCOIN, reward_amount: '12' });
   expect([headers.get('cache-control'), headers.get('etag')]).toEqual(['no-store', null]);

@@ -91,7 +91,7 @@ describe('turns', () => {
     await Promise.all(answered);
   });
 
-  test('whoever comes meanwhile waits for one message of each client, not for all of them', async () => {
+  test('a newcomer waits for one message of each client, not for all of them', async () => {
     const { connection, handled, request, time } = clients(1);
     const [a, b] = [connection('a'), connection('b')];
     for (const message of numbered('a', 100)) a.send(message);

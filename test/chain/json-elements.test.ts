@@ -61,7 +61,7 @@ test('what is no JSON as a whole is none in parts', () => {
   );
 });
 
-test('a key that stands there twice or elsewhere, and what is no array, are left alone', () => {
+test('a key that occurs twice or elsewhere, and a value that is no array, are not split', () => {
   for (const text of [
     '{"events":[1],"events":[2]}',
     '{"events":{}}',

@@ -15,7 +15,7 @@ const locked = (contractName: string): ChainEvent => ({
   contractName,
 });
 
-test('a lock of pox to pox-5 is kept with its version, one of any other contract is none', () => {
+test('a lock of pox to pox-5 is stored with its version, one of any other contract is none', () => {
   for (const [name, poxVersion] of [
     ['pox', 1],
     ['pox-2', 2],

@@ -1,4 +1,4 @@
-/** What is read of the name system's prints and calls. */
+/** The changes by prints and calls of the name system. */
 import { describe, expect, test } from 'bun:test';
 import fc from 'fast-check';
 import type { ChainEvent } from '../../src/chain/block.ts';

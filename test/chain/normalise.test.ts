@@ -135,7 +135,7 @@ test('the miner of a reward that names none is its recipient', () => {
   expect(rewards.minerRewards[0]?.feesAnchored).toBe(2n ** 128n - 1n);
 });
 
-test('a Bitcoin operation that had no effect is counted and not kept', () => {
+test('a Bitcoin operation that had no effect is counted and not stored', () => {
   const failed = receipt({ id: hashOf('bitcoin'), raw: '0x00' }, 0, { status: 'abort_by_response' });
   const made = normalised([failed, receipt(first, 1)]);
   expect(made.announcedTransactions).toBe(2);

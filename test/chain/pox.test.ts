@@ -1,4 +1,4 @@
-/** What the tables of the stacking contracts' topics read. */
+/** The parsers of the stacking contracts' prints. */
 import { expect, test } from 'bun:test';
 import type { ChainEvent } from '../../src/chain/block.ts';
 import { poxReading } from '../../src/chain/pox/reading.ts';

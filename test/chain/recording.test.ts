@@ -64,7 +64,7 @@ const QUOTED_COPY = '{"a":"say \\\\"hello\\\\""}';
 /** A path as it stands, or with COPY's escapes a line end. */
 const EITHER = '{"a":"C:\\\\new"}';
 
-test('a recording whose rows show that it is written without escapes is read as it stands', () => {
+test('a recording whose rows show that it is written without escapes is read without escapes', () => {
   expect(readAll([QUOTED_RAW, EITHER, '"a\\u0001b"', '"a\\/b"'])).toEqual([
     QUOTED_RAW,
     EITHER,
@@ -77,7 +77,7 @@ test('a recording whose rows show that it is written with escapes is read with t
   expect(readAll([QUOTED_COPY, EITHER])).toEqual([QUOTED_RAW, '{"a":"C:\\new"}']);
 });
 
-test('a single backslash that COPY would not write shows a row that stands as it is', () => {
+test('a single backslash that COPY would not write shows a row without escapes', () => {
   for (const column of ['"a\\u0001b"', '"\\ud83d\\ude00"', '"a\\/b"', '["a\\",\\"b"]'])
     expect(formatShownBy(line(column))).toBe('raw');
   expect(formatShownBy(line(EITHER))).toBeNull();
@@ -157,7 +157,7 @@ test('a recording written as its texts stand is never altered: it is read as it 
   );
 });
 
-test('a row with COPY escapes that could be read as it stands has a backslash that COPY drops', () => {
+test('a row with COPY escapes that could be read without escapes has a backslash that COPY drops', () => {
   const row = recordingRow({ id: 1, receivedAt: 0, path: '/p', text: '{"a":"C:\\new"}' });
   expect(row).toEndWith('\t/p\t\\{"a":"C:\\\\new"}');
   expect(recordingFormats.filter((format) => format === formatShownBy(row))).toEqual(['copy']);

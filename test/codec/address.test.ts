@@ -78,7 +78,7 @@ const heldBytes = `
   console.log(held() - before);
 `;
 
-test('an address that is kept parsed keeps nothing of the longer text that it was cut from', () => {
+test('a cached address doesn't hold the longer text that it was cut from in memory', () => {
   // In this process other tests hold and free memory at their own times.
   const { stdout, stderr, exitCode } = Bun.spawnSync([process.execPath, '--eval', heldBytes]);
   expect([exitCode, stderr.toString()]).toEqual([0, '']);

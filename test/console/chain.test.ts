@@ -1,4 +1,4 @@
-/** What the console makes of the chain's data, without a browser. */
+/** The console's texts and values of the chain's data, without a browser. */
 
 import { describe, expect, test } from 'bun:test';
 import fc from 'fast-check';

@@ -54,7 +54,7 @@ describe('files', () => {
     return /src="([^"]+)"/.exec(page)?.[1] ?? '';
   };
 
-  test('are the same in every coding, and are kept for ever', async () => {
+  test('are the same in every coding, and are stored for ever', async () => {
     const path = await scriptPath();
     const plain = await request(path);
     const gzip = await request(path, { headers: { 'accept-encoding': 'gzip' } });
@@ -122,7 +122,7 @@ const NAMES = [
   '/v1/names/{name}/subdomains',
 ];
 
-test('the console stands where deprecated routes are switched off, but for names', async () => {
+test('the console works where deprecated routes are switched off, but for names', async () => {
   const { paths = {} } = await apiDocument();
   const called = await calledPaths();
   expect(called.size).toBeGreaterThan(50);

@@ -23,7 +23,7 @@ test('a text gives back the cursor it was made of', () => {
   );
 });
 
-test('a cursor is safe in a query as it stands', () => {
+test('a cursor is safe in a query without encoding', () => {
   assertProperty(
     fc.property(cursor, (one) => expect(encodeCursor('list', one)).toMatch(/^[A-Za-z0-9_-]+$/)),
     { always: 'each cursor is written' },

@@ -1,4 +1,4 @@
-/** What every answer of a deprecated route says, and what it answers at its end. */
+/** Headers of deprecated routes, and their 410 after the sunset. */
 import { describe, expect, test } from 'bun:test';
 import { Type } from '@sinclair/typebox';
 import { Elysia } from 'elysia';

@@ -46,7 +46,7 @@ describe('a body', () => {
     expect(pulled).toBeLessThan(10);
   });
 
-  test('that breaks off is not complete, and the cause is kept', async () => {
+  test('that breaks off is not complete, and the error has its cause', async () => {
     const cause = new DOMException('The connection was closed.', 'AbortError');
     const broken = new ReadableStream<Uint8Array>({ start: (controller) => controller.error(cause) });
     await expect(bodyBytes(post(broken), 10)).rejects.toMatchObject({ name: 'BodyError', reason: 'incomplete', cause });

@@ -1,4 +1,4 @@
-/** What the main thread asks of its API threads. */
+/** Requests of the main thread to its API threads. */
 import { expect, test } from 'bun:test';
 import { systemClock } from '../../src/base/clock.ts';
 import { serving } from '../support/servers/serving.ts';

@@ -1,4 +1,4 @@
-/** What the operator alone sees and does, and what a server remembers of its last hour. */
+/** Routes for the admin key, and the recorded last hour of a server. */
 import { afterAll, beforeAll, expect, test } from 'bun:test';
 import { Registry } from 'prom-client';
 import type { InspectionsState, SystemLog, SystemState } from '../../src/api/stackside/system.ts';
@@ -268,7 +268,7 @@ test('the time of requests that wait for long adds up', () => {
   expect(counts.take()).toEqual({ requests: 0, milliseconds: 0 });
 });
 
-test('the last hour is kept in intervals of ten seconds', () => {
+test('the last hour is recorded in intervals of ten seconds', () => {
   let milliseconds = 0;
   let cpuMicroseconds = 0;
   const requests = new RequestCounts();

@@ -1,4 +1,4 @@
-/** What a server says of itself while its index can't be read. */
+/** The state that a server reports while its index can't be read. */
 import { expect, test } from 'bun:test';
 import { Registry } from 'prom-client';
 import { serverOperations } from '../../src/commands/serve/operations.ts';
