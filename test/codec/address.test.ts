@@ -78,7 +78,7 @@ const heldBytes = `
   console.log(held() - before);
 `;
 
-test('a cached address doesn't hold the longer text that it was cut from in memory', () => {
+test('a cached address holds nothing in memory of the longer text that it was cut from', () => {
   // In this process other tests hold and free memory at their own times.
   const { stdout, stderr, exitCode } = Bun.spawnSync([process.execPath, '--eval', heldBytes]);
   expect([exitCode, stderr.toString()]).toEqual([0, '']);

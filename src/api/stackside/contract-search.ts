@@ -157,7 +157,7 @@ function argument(
 const common = { tag: 'Stackside', params: { contract_id: ContractParameter }, etag: chainTip, long: true };
 
 const COST =
-  'A list by values that an operator has indexed costs the same however many there are. Values that are not indexed are looked for only where there are at most 1,000 between the heights; else the answer is 400, and says how to index them.';
+  'A list by indexed values is fast, however long it is. Other values are searched only among at most 1,000 items between the heights; otherwise the answer is 400, and says how to index them.';
 
 const logQuery = {
   ...cursorQuery,

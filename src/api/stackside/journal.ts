@@ -113,7 +113,7 @@ export const journalRoute = (family: OperatorFamily, range: (after: number) => J
     operationId: 'getJournal',
     summary: 'Events of the journal after a number',
     description:
-      'Returns the events that follow a number, oldest first, as `stackside import --from` takes them: up to 5,000 of them, or 8 MB. The next page follows the last entry of this one; a page without entries is the end. Entries are sent as they are stored: who takes them verifies each by its chain value. Only the admin key may ask.',
+      'Returns the events that follow a number, oldest first, as `stackside import --from` takes them: up to 5,000 of them, or 8 MB. The next page follows the last entry of this one; a page without entries is the end. Entries are unverified: verify each by its chain value. Only the admin key may ask.',
     query: {
       after: Type.Integer({
         minimum: 0,

@@ -97,7 +97,7 @@ export const mempoolState = [
     operationId: 'getMempoolPosition',
     summary: 'Position of a pending transaction by fee',
     description:
-      'Returns the rank of a pending transaction by fee, among all pending transactions and among those of its type, and for a dropped transaction its status and what replaced it.',
+      'Returns the rank of a pending transaction by fee, among all and among those of its type; for a dropped one its status and replacement.',
     tag: 'Stackside',
     params: { tx_id: TxId },
     response: Position,
