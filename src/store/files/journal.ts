@@ -117,7 +117,7 @@ function importProgress(db: Database) {
 
 const REMEDY = 'Restore the journal from a backup. stackside check names what else is damaged.';
 
-/** The journal's file has lost content: pages can't be read, or entries are missing at an unknown place. */
+/** The journal's file has lost content: pages can't be read, or entries are missing that were not trimmed. */
 export class JournalDamagedError extends OperatorError {
   /** @param what is damaged, as a sentence without its full stop */
   constructor(file: string, what = "some of its pages can't be read", options?: ErrorOptions) {

@@ -62,12 +62,12 @@ interface Writable {
 /** Makes the error of a failed statement from its cause. @param server host and port */
 type FailureOf = (server: string, cause: unknown) => LogUnavailableError | LogUnknownOutcomeError;
 
-/** A server as it was found: whether it takes writes, or why nobody knows. */
+/** Result of the search at one server: whether it takes writes, or the failure that left this unknown. */
 type Found = Writable & ({ timeline: number | null } | { failure: unknown });
 
 /**
- * Each promotion of a standby begins a timeline with a higher number. A primary that was cut off and believes that it still
- * is one has a lower one.
+ * Each promotion of a standby begins a timeline with a higher number. A former primary that was cut off and still takes
+ * writes has a lower one.
  */
 const TIMELINE =
   "SELECT current_setting('transaction_read_only') = 'on' AS read_only," +
@@ -77,9 +77,9 @@ const READ_ONLY = "SELECT current_setting('transaction_read_only') = 'on' AS rea
 
 export interface EngineOptions {
   clock?: Clock;
-  /** The most connections, besides one for notifications. */
+  /** Maximum number of connections, besides one for notifications. */
   connections?: number;
-  /** Seconds in which a server must accept a connection. */
+  /** Seconds within which a server must accept a connection. */
   connectSeconds?: number;
 }
 
@@ -87,13 +87,13 @@ export class PostgresEngine {
   readonly #servers: readonly EngineServer[];
   readonly #clock: Clock;
   readonly #pool: { max: number; connectionTimeout: number; idleTimeout: number };
-  /** Null before it was looked for, and after a failure. */
+  /** The primary; null before the first search and after a failure. */
   #current: Writable | null = null;
-  /** The search that is under way. */
+  /** The present search for the primary. */
   #search: Promise<Writable> | null = null;
   #isClosed = false;
 
-  /** @param url as {@link engineServers} takes it; nothing is connected yet */
+  /** Doesn't connect yet. @param url as for {@link engineServers} */
   constructor(url: string, { clock = systemClock, connections, connectSeconds }: EngineOptions = {}) {
     this.#servers = engineServers(url);
     this.#clock = clock;
@@ -104,7 +104,7 @@ export class PostgresEngine {
     };
   }
 
-  /** The server that takes writes and a client of it. @throws LogUnavailableError */
+  /** The primary, with a client of it. @throws LogUnavailableError */
   async writable(): Promise<Writable> {
     if (this.#isClosed) throw new LogUnavailableError('The shared log is closed.');
     if (this.#current !== null) return this.#current;
@@ -131,9 +131,9 @@ export class PostgresEngine {
   }
 
   /**
-   * Reads rows, and waits until the disks that commits wait for have them, by a commit behind them. One session does both,
-   * since a commit says nothing of what another server has.
-   * @param bytes about how many the rows carry @throws LogUnavailableError
+   * Reads rows, and makes sure that they are durable on the standbys by a later commit in the same session: a commit on
+   * another server would prove nothing.
+   * @param bytes of the rows, approximately @throws LogUnavailableError
    */
   async readDurably<Row>(read: (run: Run) => Promise<Row[]>, bytes = 0): Promise<Row[]> {
     return this.#inSession(async ({ run }, writable) => {
@@ -152,14 +152,14 @@ export class PostgresEngine {
     return this.#inSession((session, writable) => this.#answered(writable, failureOfWrite, work(session), bytes));
   }
 
-  /** Ends what is under way, and closes all connections. */
+  /** Ends pending statements, and closes all connections. */
   async close(): Promise<void> {
     this.#isClosed = true;
     await Promise.allSettled([this.#search]);
     if (this.#current !== null) await this.#forget(this.#current);
   }
 
-  /** Runs `work` on a connection that nobody else uses meanwhile. */
+  /** Runs `work` on a reserved connection. */
   async #inSession<T>(work: (session: Session, writable: Writable) => Promise<T>): Promise<T> {
     const writable = await this.writable();
     // Nothing was sent where there is no connection.
@@ -171,7 +171,7 @@ export class PostgresEngine {
     }
   }
 
-  /** Waits for an answer of a server as long as it may take. @param failure makes the error where there is none */
+  /** Waits for a server's answer until its time is over. @param failure makes the error of a missing answer */
   async #answered<T>(writable: Writable, failure: FailureOf, answer: Promise<T>, bytes: number): Promise<T> {
     try {
       return await this.#within(answer, bytes);
@@ -181,13 +181,13 @@ export class PostgresEngine {
     }
   }
 
-  /** Ends the connections to a server, so that whoever waits for it fails; the next statement looks for a server. */
+  /** Ends the connections to a server, so that pending statements fail; the next statement searches for the primary. */
   async #forget(writable: Writable): Promise<void> {
     if (this.#current === writable) this.#current = null;
     await writable.sql.close({ timeout: 0 });
   }
 
-  /** Looks at all servers at once. @throws LogUnavailableError where none takes writes */
+  /** Asks all servers at once. @throws LogUnavailableError where none takes writes */
   async #find(): Promise<Writable> {
     const found = await Promise.all(this.#servers.map((server) => this.#look(server)));
     const timelines = found.map((one) => ('timeline' in one ? (one.timeline ?? -1) : -1));
@@ -215,7 +215,7 @@ export class PostgresEngine {
     }
   }
 
-  /** Waits for an answer as long as it may take. @throws NoAnswerError when that time is over */
+  /** Waits for an answer until its time is over. @throws NoAnswerError then */
   #within<T>(answer: Promise<T>, bytes: number): Promise<T> {
     const limit = Math.min(LONGEST_MS, STATEMENT_MS + Math.floor(bytes / 1e6) * MEGABYTE_MS);
     return new Promise((resolve, reject) => {
@@ -225,7 +225,7 @@ export class PostgresEngine {
   }
 }
 
-/** What runs the statements of a client, or of one of its connections. */
+/** Makes a function that runs statements of a client, or of one of its connections. */
 const runOf =
   (sql: SQL): Run =>
   (statement, parameters = []) =>
