@@ -117,7 +117,7 @@ test('no files import each other in a circle', () => {
   expect(circles().map((circle) => circle.join(' '))).toEqual([]);
 });
 
-test('the versions of the API share what stands in api/shared alone', () => {
+test('the versions of the API share only the code in api/shared', () => {
   const versions = ['v1', 'v2', 'v3', 'names'].map((version) => `src/api/${version}/`);
   const versionOf = (file: string) => versions.find((version) => file.startsWith(version));
   const between = edges.filter(
@@ -146,7 +146,7 @@ async function textsOf(file: string): Promise<string[]> {
   return texts;
 }
 
-test('SQL stands in the store alone', async () => {
+test('only the store has SQL', async () => {
   for (const file of sources) {
     const texts = await textsOf(file);
     const statements = texts.filter((text) => SQL.test(text));

@@ -87,7 +87,7 @@ describe('the examples', () => {
     expect(others.map(({ name }) => name).sort()).toEqual(Object.keys(notRun).sort());
   });
 
-  test('no command stands in a block without an info word', () => {
+  test('every block of commands has an info word', () => {
     const COMMAND = /^(\w+=\S* )*(stackside|curl|npx|npm|bun|podman|GET|POST|DELETE) /;
     for (const { name, blocks } of shown) {
       const unmarked = blocks.filter(

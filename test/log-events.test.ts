@@ -6,7 +6,7 @@ import { levelOf } from '../src/log.ts';
 
 const ROW = /^\| (`[a-z_]+` \| (?:debug|info|warn|error)) \| \S/gm;
 
-test('every log event stands in docs/logs.md with its level', () => {
+test('docs/logs.md lists every log event with its level', () => {
   const page = readFileSync(join(import.meta.dir, '../docs/logs.md'), 'utf8');
   const explained = [...page.matchAll(ROW)].map(([, cells]) => cells);
   const declared = Object.entries(levelOf).map(([event, level]) => `\`${event}\` | ${level}`);

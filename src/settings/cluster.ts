@@ -14,7 +14,7 @@ export const clusterSettings = group('Several hosts', {
     type: textOrNone(),
     read: (text) => (isEngineUrl(text) ? text : false),
     show: withoutPasswords,
-    help: 'URL of the PostgreSQL database that holds the shared log; of several servers, the one that takes writes is found',
+    help: 'URL of the PostgreSQL database that holds the shared log; where it names several servers, Stackside uses the one that takes writes',
     accepts: 'a URL such as postgres://user@host1:5432,host2:5432/database',
   }),
   clusterPrefix: setting({
@@ -22,7 +22,7 @@ export const clusterSettings = group('Several hosts', {
     flag: '--cluster-prefix <name>',
     variables: ['STACKSIDE_CLUSTER_PREFIX'],
     type: Type.String({ pattern: PREFIX.source, default: '' }),
-    help: 'Beginning of the names of the tables, by which the logs of several chains share a database',
+    help: 'Prefix of the names of the tables, so that the logs of several chains can share a database',
     accepts: 'up to 31 lower-case letters, digits and _, the first of them no digit',
   }),
   clusterKey: setting({
@@ -31,7 +31,7 @@ export const clusterSettings = group('Several hosts', {
     variables: ['STACKSIDE_CLUSTER_KEY'],
     type: textOrNone(),
     absent: 'secrets.key in the data directory',
-    help: 'File with a text of at least 32 characters in each line, the same on all hosts: the first seals signing secrets, all open them',
+    help: 'File with a key of at least 32 characters in each line, the same on all hosts: the first key seals signing secrets, every key opens them',
     accepts: 'a file',
   }),
   hostName: setting({
@@ -49,7 +49,7 @@ export const clusterSettings = group('Several hosts', {
     variables: ['STACKSIDE_CLUSTER_LAG'],
     type: Type.Integer({ minimum: 0, maximum: 1_000_000_000, default: 100 }),
     read: integer,
-    help: 'Entries of the shared log that this host may lack and still be ready (/ready)',
+    help: 'Maximum entries of the shared log that this host may lack while /ready answers 200',
     accepts: 'a number from 0 to 1000000000',
   }),
 });

@@ -26,7 +26,7 @@ const sendMany = (network: 'mainnet' | 'testnet', letters: string) =>
     type: Type.Union([Type.Null(), Type.String({ pattern: `^S[${letters}][0-9A-Z]+\\.` })], { default: null }),
     read: (text) => canonicalPrincipal(text) ?? '',
     absent: `the index's; a new index has ${SEND_MANY[network]}`,
-    help: `Contract of ${network} whose prints are the memos of the STX transfers before them; an index that has blocks takes another by rebuild only`,
+    help: `Contract of ${network} whose prints are the memos of the STX transfers before them; once the index has blocks, only a rebuild changes the contract`,
     accepts: `a contract identifier of ${network}, such as ${SEND_MANY[network]}`,
   });
 
@@ -82,7 +82,7 @@ export const dataSettings = group('Data and chain', {
     flag: null,
     variables: ['STACKSIDE_CUSTOM_CHAIN_IDS', 'CUSTOM_CHAIN_IDS'],
     type: Type.String({ pattern: CUSTOM_CHAIN_IDS, default: '' }),
-    help: 'Chain ids of test networks, which need no setting: every chain id but 0x00000001 is a test network; one of a mainnet is refused',
+    help: 'Chain ids of test networks; unnecessary, since every chain id but 0x00000001 is a test network; the chain id of a mainnet is refused',
     accepts: 'testnet= with a chain id such as 0x12345678, several with commas; mainnet is 0x00000001 alone',
   }),
   skipChainCheck: setting({
@@ -105,7 +105,7 @@ export const dataSettings = group('Data and chain', {
     }),
     read: integer,
     absent: 'for ever',
-    help: 'Days after which entries of the journal are removed, or snapshot; either way, only what the newest backup holds is removed',
+    help: 'Days after which entries of the journal are removed, or snapshot to remove them at once; only entries that the newest backup holds are removed',
     accepts: 'a number of days from 1 to 36500, or snapshot',
   }),
   peerKey: setting({
@@ -176,14 +176,14 @@ export const valueIndexSettings = group('Logs and calls by decoded values', {
   logIndex: valueIndex({
     flag: '--log-index <contract[:field]>',
     variable: 'STACKSIDE_LOG_INDEX',
-    help: 'Contract whose logs can be asked for by decoded values: by all fields of what it prints, or by one field with what is inside it',
+    help: 'Contract whose logs clients can request by decoded values: by all fields of its prints, or by one field and the fields inside it',
     accepts:
       'a contract identifier, or one with a field such as SP000000000000000000002Q6VF78.pox-4:data.amount; several are separated by blanks',
   }),
   callIndex: valueIndex({
     flag: '--call-index <contract[:function]>',
     variable: 'STACKSIDE_CALL_INDEX',
-    help: 'Contract whose calls can be asked for by their arguments: those of all functions, or of one',
+    help: 'Contract whose calls clients can request by arguments, of all functions or of one function',
     accepts:
       'a contract identifier, or one with a function such as SP000000000000000000002Q6VF78.pox-4:stack-stx; several are separated by blanks',
   }),

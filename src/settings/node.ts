@@ -24,7 +24,7 @@ export const eventSettings = group('Events from the node', {
     variables: ['STACKSIDE_EVENT_HOST', 'STACKS_CORE_EVENT_HOST'],
     type: Type.String({ minLength: 1, default: '127.0.0.1' }),
     read: withoutScheme,
-    help: "Address that receives the node's events; whoever can reach it can write to the index",
+    help: "Address that receives the node's events; every program that reaches it can write to the index",
     accepts: 'an address of this machine',
   }),
   eventPort: setting({
@@ -88,7 +88,7 @@ export const snpSettings = group('Events from stacks-node-publisher', {
     read: (text) => text.split(',').map((number) => integer(number.trim())),
     show: (numbers) => (numbers ?? []).join(','),
     absent: 'none',
-    help: "Numbers of messages of stacks-node-publisher that are passed over, since they can't be applied; the journal keeps which, and stackside check names them",
+    help: "Numbers of messages of stacks-node-publisher to skip because they can't be applied; the journal records each one, and stackside check names it",
     accepts: 'numbers with commas, such as 75,76',
   }),
 });
@@ -131,7 +131,7 @@ export const nodeSettings = group('Requests to the node', {
     type: Type.Union([Type.Null(), Type.Integer({ minimum: 10, maximum: 86_400 })], { default: null }),
     read: integer,
     absent: 'never',
-    help: 'Compare what the newest blocks touched with the node, as check --node does, each time this many seconds have passed',
+    help: 'Interval in seconds between comparisons of the newest changes with the node, as check --node makes them',
     accepts: 'a number of seconds from 10 to 86400',
   }),
   maxTipAge: setting({

@@ -292,7 +292,7 @@ test('the parameters in a path are those that are described', () => {
   }
 });
 
-test('limits and defaults stand in the document as they are checked', () => {
+test('the document has the limits and defaults that requests are checked against', () => {
   const { parameters, responses } = operationOf('get', '/extended/v3/transactions');
   const limit = parameters.find(({ name }) => name === 'limit')!;
   expect(limit.schema).toMatchObject({ type: 'integer', minimum: 1, maximum: 50, default: 20 });

@@ -13,7 +13,7 @@ test('tables and pictures are what bench/report.ts makes from the results', asyn
   }
 });
 
-test('figures replace what stands between their marks, and nothing else', () => {
+test('figures replace the text between their marks, and nothing else', () => {
   const text = 'before\n<!-- figures: goals -->\nold\n<!-- end of figures -->\nafter';
   const lines = rewritten(text).split('\n');
   expect(lines.slice(0, 2)).toEqual(['before', '<!-- figures: goals -->']);

@@ -18,7 +18,7 @@ const jsonText = fc
   .chain(([value, parts]) =>
     fc.constantFrom('', '\t', '\n').map((gap) => JSON.stringify([value, parts.join('')], null, gap)),
   );
-/** What stands between the quotes of a string. */
+/** The text between the quotes of a string. */
 const jsonPart = fc.constantFrom('\\\\', '\\"', '\\n', '\\t', '\\/', '\\u0001', '\\u005c', 'n', 'new', ',', '☕', 'C:');
 const readOne = (row: string) => recordingReader().read(row, 1);
 const path = fc.constantFrom('/new_block', '/new_burn_block', '/attachments/new');
@@ -49,7 +49,7 @@ test('zeros at the end of a fraction are left out, and a whole second has none',
   expect(at(1_500_000)).toBe('1970-01-01 00:00:01.5+00');
 });
 
-test('the escapes of COPY that JSON can hold are read, and a backslash before any other character stands for the character', () => {
+test('the escapes of COPY that JSON can hold are read, and a backslash before any other character means that character', () => {
   const text = readOne('1\t2022-09-13 00:12:27+00\t/p\t["a\\\\nb",\\n\\t\\r\\1]')?.text;
   expect(text).toBe('["a\\nb",\n\t\r1]');
 });
@@ -61,7 +61,7 @@ function readAll(columns: readonly string[], reader = recordingReader()): (strin
 const line = (column: string): string => `1\t2022-09-13 00:12:27+00\t/p\t${column}`;
 const QUOTED_RAW = '{"a":"say \\"hello\\""}';
 const QUOTED_COPY = '{"a":"say \\\\"hello\\\\""}';
-/** A path as it stands, or with COPY's escapes a line end. */
+/** A path as it is, or with COPY's escapes a line end. */
 const EITHER = '{"a":"C:\\\\new"}';
 
 test('a recording whose rows show that it is written without escapes is read without escapes', () => {
@@ -124,7 +124,7 @@ test('the format that the operator names is taken for every row', () => {
   }
 });
 
-/** JSON as nodes write it: no characters that a row can't hold as they stand. */
+/** JSON as nodes write it: no characters that a row must escape. */
 const compactJson = fc.array(jsonPart, { maxLength: 6 }).map((parts) => `["${parts.join('')}"]`);
 
 test('events of any text come back from the recording that they are written to, alone and one after the other', () => {
@@ -138,15 +138,15 @@ test('events of any text come back from the recording that they are written to, 
   );
 });
 
-test('a recording written as its texts stand is never altered: it is read as it is, or refused', () => {
-  const seen = new Seen({ 'read as they stand': 50 });
+test('a recording of unescaped texts is never altered: it is read as it is, or refused', () => {
+  const seen = new Seen({ 'read unescaped': 50 });
   assertProperty(
     fc.property(fc.array(compactJson, { minLength: 1, maxLength: 8 }), (texts) => {
       const reader = recordingReader();
       for (const [index, text] of texts.entries()) {
         try {
           expect(reader.read(line(text), index + 1)?.text).toBe(text);
-          seen.add('read as they stand');
+          seen.add('read unescaped');
         } catch (error) {
           if (!(error instanceof UndecidedFormatError)) throw error;
           return;
@@ -182,7 +182,7 @@ for (const [what, row, message] of [
   ['a time of another zone', '1\t2022-09-13 00:12:27+02\t/p\t1', 'receive_timestamp "2022-09-13 00:12:27+02"'],
   ['a month that does not exist', '1\t2022-13-13 00:12:27+00\t/p\t1', 'receive_timestamp'],
   [
-    'a payload that is JSON neither escaped nor as it stands',
+    'a payload that is JSON neither escaped nor unescaped',
     '1\t2022-09-13 00:12:27+00\t/p\t{"a\\":',
     'payload is not JSON',
   ],

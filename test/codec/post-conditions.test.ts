@@ -65,7 +65,7 @@ test('principals are the origin, an address, or a contract with its address apar
   ]);
 });
 
-test('keys stand in the order the API shows them', () => {
+test('keys are in the order that the API shows', () => {
   const [stx, nonFungible] = decode(`0200000002${`000101${five}`}${`0201${asset}0310`}`).postConditions;
   expect(Object.keys(stx!)).toEqual(['type', 'condition_code', 'amount', 'principal']);
   expect(Object.keys(nonFungible!)).toEqual(['type', 'condition_code', 'principal', 'asset', 'asset_value']);

@@ -236,7 +236,7 @@ describe('BTC', () => {
     expect(await post(`btc?address=${BTC_RECIPIENT}&large=true`)).toMatchObject({ status: 503 });
   });
 
-  test('the address may stand in the body, as JSON or a form', async () => {
+  test('the body may hold the address, as JSON or a form', async () => {
     const json = { body: JSON.stringify({ address: BTC_RECIPIENT }), headers: { 'content-type': 'application/json' } };
     expect((await post('btc', json)).status).toBe(200);
     expect((await post('btc', { body: new URLSearchParams({ address: BTC_RECIPIENT }) })).status).toBe(200);
@@ -280,7 +280,7 @@ describe('what is refused', () => {
     expect(await post(path, init)).toEqual({ status: 400, body: refused(error) });
   });
 
-  test('an address that stands in the body alone, with what to do instead', async () => {
+  test('an address in the body alone, and the answer names the right request', async () => {
     const { status, body } = await post('stx', { body: new URLSearchParams({ address: RECIPIENT }) });
     expect(status).toBe(400);
     expect(body.error).toStartWith('POST body is no longer supported');

@@ -92,7 +92,7 @@ test('a lock that is really held is the same', () => {
   expect(open.ingest.receive(nextBlock)).toBe('applied');
 });
 
-test('a lock is waited for once: as long as it is held the thread does not stand still for it again', () => {
+test('a thread waits once for a lock, and not again while the lock is held', () => {
   using open = opened();
   upToBlock(open);
   const patience = () =>

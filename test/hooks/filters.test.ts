@@ -79,7 +79,7 @@ const matches = (filter: Filter, block: Block): boolean => {
 const sample = (filter: Filter): Block => sampleBlock(filter, network, 1);
 
 describe('every filter', () => {
-  test('stands in the table', () => {
+  test('is in the table', () => {
     expect(Object.keys(full).sort()).toEqual(Object.keys(filterSchemas).sort());
     expect(Object.keys(full)).toHaveLength(18);
   });

@@ -142,14 +142,14 @@ test('tests run together in groups that grow, and no group is empty: a run of no
   expect(groupsOf([], () => 1)).toEqual([]);
 });
 
-test('what is called equivalent stands in the source, in one line, with a reason', () => {
+test('every equivalent mutant is in the source, in one line, with a reason', () => {
   const known = equivalents as unknown as (Omit<Mutant, 'line' | 'kind'> & { why: string })[];
   for (const one of known) {
     const path = join(import.meta.dir, '../..', one.file);
     const text = existsSync(path) ? readFileSync(path, 'utf8') : '';
-    expect({ ...one, stands: placeOf({ ...one, line: 1, kind: 'statement' }, text) !== null }).toEqual({
+    expect({ ...one, found: placeOf({ ...one, line: 1, kind: 'statement' }, text) !== null }).toEqual({
       ...one,
-      stands: true,
+      found: true,
     });
     // A line of signs alone, such as a closing brace, could be any.
     expect([one.text, text.split('\n').filter((line) => line === one.text)]).toEqual([

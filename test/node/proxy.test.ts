@@ -152,7 +152,7 @@ describe('what is passed on', () => {
     expect(node.asked.length).toBe(before);
   });
 
-  test('our headers stand where the node has none', async () => {
+  test('a header that the node did not send is added', async () => {
     node.answer('/v2/cors', () => new Response('', { headers: { 'access-control-allow-origin': 'https://one' } }));
     const { headers } = await server.get('/v2/cors');
     expect(headers.get('access-control-allow-origin')).toBe('https://one');

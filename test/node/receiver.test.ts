@@ -27,7 +27,7 @@ async function refused(error: Error): Promise<{ status: number; body: unknown; s
   }
 }
 
-test('the cause of an unexpected failure stands in the log alone', async () => {
+test('only the log has the cause of an unexpected failure', async () => {
   const answer = await refused(new Error('UNIQUE constraint failed: /srv/stacks', { cause: new Error('why') }));
   expect(answer).toEqual({
     status: 500,

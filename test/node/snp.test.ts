@@ -313,7 +313,7 @@ describeWith('Redis', hasRedis, () => {
     expect(await broker.waiting()).toBe(2);
   });
 
-  test('a message that the operator passes over is a gap that check names; a block that is passed over is waited for', async () => {
+  test('check names a message that the operator skipped; the next block waits for a skipped block', async () => {
     await using publishing = await publisher();
     const { broker, subscribe } = publishing;
     using open = openNew();
@@ -342,7 +342,7 @@ describeWith('Redis', hasRedis, () => {
     await reached(waiting, events.length + 1);
     await waiting.stop();
     open.ingest.publish();
-    const gap = `messages that were passed over with --snp-skip: ${block + 1}-0 (/new_block), ${events.length + 1}-0 (/new_burn_block)`;
+    const gap = `messages that were skipped with --snp-skip: ${block + 1}-0 (/new_block), ${events.length + 1}-0 (/new_burn_block)`;
     const results = checkDirectory(open.directory, { deep: silentMachine });
     expect(results).toContainEqual({ name: gap, problems: [] });
     expect(results.flatMap(({ problems }) => problems)).toEqual([]);

@@ -74,7 +74,7 @@ test('the fees of what waits are counted by type', async () => {
   ]);
 });
 
-test('logs of microblocks stand before those of their block', async () => {
+test('logs of microblocks come before those of their block', async () => {
   using open = openNew();
   const [streamed, anchored] = [transfer(alice, 0, 200), transfer(bob, 0, 200)];
   const microblock = { label: 'first', after: null, sequence: 4, transactions: [streamed] };

@@ -17,7 +17,7 @@ const numbered = (event: ReceivedEvent, number: number): ReceivedEvent => ({
 
 test('a crash leaves event and position, or neither', async () => {
   using open = openNew();
-  const places = new Set<string>();
+  const outcomes = new Set<string>();
   for (const [index, event] of events.entries()) {
     const number = index + 1;
     const images = await imagesAtCommits(open.directory, () => open.ingest.receive(numbered(event, number)));
@@ -27,11 +27,11 @@ test('a crash leaves event and position, or neither', async () => {
       const { rows } = again.ingest.imported(SOURCE);
       expect([number - 1, number]).toContain(rows);
       expect(again.ingest.receive(event)).toBe(rows === number ? 'repeated' : 'applied');
-      places.add(`${image}: ${rows - number}`);
+      outcomes.add(`${image}: ${rows - number}`);
     }
   }
   // The journal commits first, and an image is taken before and after each commit.
-  expect([...places].sort()).toEqual(['0: -1', '1: 0', '2: 0', '3: 0']);
+  expect([...outcomes].sort()).toEqual(['0: -1', '1: 0', '2: 0', '3: 0']);
 });
 
 test('an event that changes nothing moves the position all the same', () => {

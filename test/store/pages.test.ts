@@ -101,7 +101,7 @@ test('from any page both ways lead to all that is left, also where its own rows 
   );
 });
 
-test('the first page is another once rows stand before it, and its previous leads to them', () => {
+test('once rows are added before the first page, its previous leads to them', () => {
   const list = new Numbers([10, 11, 12]);
   const { current, previous } = list.page(2, null);
   expect(previous).toBeNull();

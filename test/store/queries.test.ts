@@ -130,7 +130,7 @@ for (const [name, list] of Object.entries(lists)) {
       }
     });
 
-    test('previous is the page in front, at any limit, and short where less stands there', async () => {
+    test('previous is the page before, at any limit, and is shorter where fewer rows are left', async () => {
       const whole = await read(list, 1000, null);
       expect(whole.page.previous).toBeNull();
       for (const place of [1, 2, 3, 4, 6]) {

@@ -106,7 +106,7 @@ test('a journal from before version 0.1.0 that is damaged or lacks events stays 
   }
 });
 
-test('a rebuild reports the chainhooks that stand in an index from before version 0.1.0 alone, as they are registered', () => {
+test('a rebuild reports the chainhooks that only an index from before version 0.1.0 has, as definitions to register', () => {
   using directory = ingestOf(events);
   addEarlierHooks(directory.path, ['0', '1', '2']);
   makeEarlier(directory.path, 2);

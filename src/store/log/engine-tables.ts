@@ -91,7 +91,7 @@ export async function makeTables(access: EngineAccess): Promise<boolean> {
   return format === null;
 }
 
-/** Whether the log is from before version 0.1.0, and must be begun anew. @throws LogUnavailableError */
+/** Whether the log is from before version 0.1.0, and must be replaced by a new one. @throws LogUnavailableError */
 export async function isEarlierLog(access: EngineAccess): Promise<boolean> {
   const format = await formatOf(access);
   return format !== null && format < LOG_FORMAT;
@@ -135,7 +135,7 @@ function requireFormat(format: number): void {
   if (format < LOG_FORMAT) {
     throw new OperatorError(
       'The shared log was made by a Stackside from before version 0.1.0.',
-      'Begin it anew: stop all hosts, run stackside rebuild on each, then stackside cluster init with the data directory of one.',
+      'Replace it by a new one: stop all hosts, run stackside rebuild on each, then stackside cluster init with the data directory of one.',
     );
   }
   throw new OperatorError(

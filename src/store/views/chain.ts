@@ -45,14 +45,14 @@ const blocks = view({
     parent_index_block_hash: hex('b.parent_index_block_hash', 'Index block hash of the parent'),
     block_time: time('b.block_time', 'Time of the block'),
     block_time_unix: integer('b.block_time', 'Time of the block in Unix seconds, which an index finds'),
-    tenure_height: integer('b.tenure_height', 'Height of the tenure; null where the node did not say it'),
+    tenure_height: integer('b.tenure_height', 'Height of the tenure; null where the node did not send it'),
     burn_block_height: integer('b.burn_block_height', 'Height of the Bitcoin block that anchors the block'),
     burn_block_hash: hex('b.burn_block_hash', 'Hash of the Bitcoin block'),
     burn_block_time: time('b.burn_block_time', 'Time of the Bitcoin block'),
     miner_tx_id: hex('b.miner_tx_id', 'Bitcoin transaction of the miner'),
     tx_count: integer(
       'b.announced_transactions',
-      'Number of transactions as the node counts them, with failed operations of Bitcoin that have no row',
+      'Number of transactions as the node counts them, including failed Bitcoin operations, which have no row',
     ),
     size_bytes: integer('b.size', 'Bytes of all raw transactions'),
     ...costColumns('b'),
@@ -92,7 +92,7 @@ const transactions = view({
 
 const transactionDetails = view({
   name: 'transaction_details',
-  help: 'One row is what only a single transaction is asked for, of the canonical chain.',
+  help: 'One row is the details of a transaction of the canonical chain, which lists leave out.',
   columns: {
     block_height,
     position,
@@ -139,7 +139,7 @@ const contractCalls = view({
 
 const contracts = view({
   name: 'contracts',
-  help: 'One row is a deployment of a contract on the canonical chain, a failed one, too.',
+  help: 'One row is a deployment of a contract on the canonical chain, including failed deployments.',
   columns: {
     contract_id: text('contract.address', 'Identifier of the contract'),
     block_height,
@@ -190,7 +190,7 @@ const burnBlocks = view({
     burn_block_time: time('a.time', 'Time of the Bitcoin block'),
     first_block_height: integer('a.first_block', 'Height of the first block that the Bitcoin block anchors'),
     block_count: integer('a.blocks', 'Number of blocks that the Bitcoin block anchors'),
-    tx_count: integer('a.transactions', 'Number of their transactions as the node counts them'),
+    tx_count: integer('a.transactions', 'Number of transactions of these blocks as the node counts them'),
   },
   from: 'anchor_burn_blocks a',
   indexed: ['burn_block_height', 'burn_block_hash_bytes'],
@@ -239,7 +239,7 @@ export const bitcoinViews = [burnBlocks, burnRewards, cycleSigners];
 /** The view with one row: the chain of the file. */
 export const chain = view({
   name: 'chain',
-  help: 'The one row says which chain the file has, and how far.',
+  help: 'The only row is the chain of the file and its tip.',
   columns: {
     chain_id: integer('p.chain_id', 'Chain id: 1 for mainnet'),
     block_height: integer('t.height', 'Height of the newest block; null before the first one'),

@@ -31,9 +31,9 @@ const eventPlace = {
 const { unknown, log, stx_transfer, nft_transfer } = EVENT_KIND;
 
 const eventColumns = {
-  type: word('e.kind', storedEventKind, 'What happened'),
-  sender: text('sender.address', 'Who sent or burnt, or whose STX were locked'),
-  recipient: text('recipient.address', 'Who received'),
+  type: word('e.kind', storedEventKind, 'Type of the event'),
+  sender: text('sender.address', 'Principal that sent or burnt the asset, or whose STX were locked'),
+  recipient: text('recipient.address', 'Principal that received the asset'),
   asset_identifier: text('a.identifier', 'Token of an `ft` or `nft` event'),
   amount: amount('e.amount', 'Micro-STX, or base units of a fungible token'),
 } satisfies Record<string, ViewColumn>;
@@ -117,7 +117,7 @@ const principalTransactions = view({
 
 const principalEvents = view({
   name: 'principal_events',
-  help: 'One row is an event of an asset and a principal that it moved the asset from or to.',
+  help: 'One row is an event that moved an asset, and its sender or its recipient.',
   columns: {
     principal: text('p.address', 'Address or contract identifier'),
     ...eventPlace,

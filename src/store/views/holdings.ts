@@ -23,7 +23,7 @@ const balance = (sql: string) => sortableAmount(sql, 'Micro-STX, or base units o
 
 const balances = view({
   name: 'balances',
-  help: 'One row is a balance that is not zero: of STX, locked ones too, or of a fungible token.',
+  help: 'One row is a balance above zero, of STX (locked STX included) or of a fungible token.',
   columns: {
     principal: text('a.address', 'Address or contract identifier'),
     asset_type: text("'stx'", '`stx` or `ft`'),
@@ -52,7 +52,7 @@ const fungibleTokens = view({
   columns: {
     asset_identifier: text('a.identifier', 'Token'),
     supply: amount('f.supply', 'Base units that were minted, less those that were burnt'),
-    holder_count: integer('f.holders', 'Principals that have some'),
+    holder_count: integer('f.holders', 'Number of principals with a balance'),
     event_count: integer('f.events', 'Events of the token'),
   },
   from: 'ft_tokens f JOIN assets a ON a.id = f.asset_id',
@@ -91,8 +91,8 @@ const minerRewards = view({
     block_height: integer('r.height', 'Height of the block'),
     block_time: time('b.block_time', 'Time of the block'),
     reward_index: integer('r.reward_index', 'Place among the rewards of the block'),
-    recipient: text('recipient.address', 'Who got the reward'),
-    miner: text('miner.address', 'Who mined the block that the reward is for'),
+    recipient: text('recipient.address', 'Principal that got the reward'),
+    miner: text('miner.address', 'Miner of the block that the reward is for'),
     coinbase: amount('r.coinbase', 'Coinbase in micro-STX'),
     fees_anchored: amount('r.fees_anchored', 'Fees of anchored transactions in micro-STX'),
     fees_streamed_confirmed: amount('r.fees_streamed_confirmed', 'Fees of confirmed microblocks in micro-STX'),
@@ -109,12 +109,12 @@ const minerRewards = view({
 
 const names = view({
   name: 'names',
-  help: 'One row is a name that an operation on this chain concerned, with the last operation.',
+  help: 'One row is a name that an operation on this chain changed, with the last such operation.',
   columns: {
     name: text('n.name', 'Name with its namespace, such as `alice.btc`'),
     namespace: text('n.namespace', 'Namespace'),
     is_active: integer('n.active', '0 where the last operation revoked the name'),
-    operated_by: text('p.address', 'Who made the last operation: the owner, or the importer'),
+    operated_by: text('p.address', 'Principal that made the last operation: the owner, or the importer'),
     block_height,
     position,
     tx_id,

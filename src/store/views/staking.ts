@@ -29,7 +29,7 @@ const anchorOf = (value: string, order: 'ASC' | 'DESC'): string =>
     WHERE a.height >= ${startOf('c.cycle')} AND a.height < ${startOf('c.cycle + 1')}
     ORDER BY a.height ${order}, a.ordinal ${order} LIMIT 1)`;
 
-const unknownLength = 'null where neither the network nor a bond tells how long cycles are';
+const unknownLength = 'null where neither the network nor a bond gives the length of cycles';
 
 const rewardCycles = view({
   name: 'reward_cycles',
@@ -44,7 +44,7 @@ const rewardCycles = view({
     ),
     last_block_height: integer(
       anchorOf('a.first_block + a.blocks - 1', 'DESC'),
-      'Height of the last block that they anchor, so far',
+      'Height of the last block so far that its Bitcoin blocks anchor',
     ),
     signer_count: integer('c.signers', 'Number of its signers'),
     weight: integer('c.weight', 'Weight of all signers'),
@@ -62,8 +62,8 @@ const cycleStackers = view({
   help: 'One row is a stacker of a reward cycle under pox-4.',
   columns: {
     cycle: integer('s.cycle', 'Number of the reward cycle'),
-    stacker: text('s.address', 'Who stacks'),
-    pool: text('pool.address', 'Pool that stacks for it; null for who stacks alone'),
+    stacker: text('s.address', 'Principal that stacks'),
+    pool: text('pool.address', 'Pool that stacks for the stacker; null where the stacker stacks alone'),
     locked: amount(unsigned('s.locked'), 'Micro-STX that are locked'),
     signer_key: optionalHex('s.signer_key', 'Public key of the signer; null where the pool has committed to none'),
     signer_key_bytes: bytes('s.signer_key', 'Public key as bytes'),
@@ -105,8 +105,8 @@ const bonds = view({
     unlock_cycle: integer('d.unlock_cycle', 'Reward cycle at whose start the bond ends'),
     start_burn_block_height: integer('d.start_height', 'Bitcoin height at which the bond begins'),
     unlock_burn_block_height: integer('d.unlock_height', 'Bitcoin height at which the bond ends'),
-    allowed_count: integer('coalesce(t.allowed, 0)', 'Number of stakers that are allowed in'),
-    capacity: amount("coalesce(t.capacity, '0')", 'Sats that they may have in the bond'),
+    allowed_count: integer('coalesce(t.allowed, 0)', 'Number of stakers that the bond allows'),
+    capacity: amount("coalesce(t.capacity, '0')", 'Sats that the allowed stakers may have in the bond'),
     registered_count: integer('coalesce(t.registered, 0)', 'Number of registrations'),
     btc_locked: amount("coalesce(t.btc_locked, '0')", 'Sats that are in the bond'),
     stx_locked: amount("coalesce(t.stx_locked, '0')", 'Micro-STX that are locked for the bond'),
@@ -122,20 +122,20 @@ const bonds = view({
 
 const rewardColumns = {
   rewards_accrued: amount("coalesce(r.accrued, '0')", 'Sats that the staker has earned'),
-  rewards_claimed: amount("coalesce(r.claimed, '0')", 'Sats of them that were claimed'),
+  rewards_claimed: amount("coalesce(r.claimed, '0')", 'Earned sats that the staker claimed'),
 };
 
 const bondStakers = view({
   name: 'bond_stakers',
-  help: 'One row is a staker in a bond of pox-5, as it stands now.',
+  help: 'One row is the current state of a staker in a bond of pox-5.',
   columns: {
     bond_index: integer('s.bond_index', 'Number of the bond'),
-    staker: text('staker.address', 'Who stakes'),
+    staker: text('staker.address', 'Principal that stakes'),
     signer: text('signer.address', 'Signer that the staker chose'),
     btc_locked: amount('s.btc_locked', 'Sats in the bond'),
     stx_locked: amount('s.stx_locked', 'Micro-STX that are locked for the bond'),
     has_left_early: boolean('s.early_exit', '1 where the staker took its Bitcoin out before the end'),
-    first_cycle: integer('s.first_cycle', 'Reward cycle from which the signer signs for it'),
+    first_cycle: integer('s.first_cycle', 'First reward cycle in which the signer signs for the staker'),
     ...rewardColumns,
     position: positionOf('s'),
   },
@@ -149,9 +149,9 @@ const bondStakers = view({
 
 const stakers = view({
   name: 'stakers',
-  help: 'One row is a staker of STX without a bond under pox-5, as it stands now.',
+  help: 'One row is the current state of a staker of STX without a bond under pox-5.',
   columns: {
-    staker: text('staker.address', 'Who stakes'),
+    staker: text('staker.address', 'Principal that stakes'),
     signer: text('signer.address', 'Signer that the staker chose'),
     amount: amount('s.amount', 'Micro-STX'),
     first_cycle: integer('s.first_cycle', 'First reward cycle'),

@@ -247,7 +247,7 @@ export const positionColumns = {
 /** The joins that {@link positionColumns} need, for a FROM with `transactions t`. */
 export const joinBlock = `JOIN blocks b ON ${inBlock('t.position')}`;
 
-export const statusColumn = word('t.status', storedTransactionStatus, 'What became of the transaction');
+export const statusColumn = word('t.status', storedTransactionStatus, 'Status of the transaction');
 
 const typeColumn = (table: string): ViewColumn =>
   word(`${table}.type`, storedPayload, 'Type of the transaction', (one) => payloadTypes[one]);

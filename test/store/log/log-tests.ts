@@ -32,7 +32,7 @@ export function logTests(fixture: () => EngineFixture): void {
   /** Bytes come from the client as a Buffer. */
   const bytesOf = (entry: Entry) => ({ ...entry, chain: Buffer.from(entry.chain) });
 
-  test('an entry is refused where another stands, where the one before is another, and behind a gap', async () => {
+  test('an entry is refused where its number is taken, where the previous entry differs, and after a gap', async () => {
     await using log = await fixture().newLog();
     const first = entryAfter(START);
     await log.append([first], START);

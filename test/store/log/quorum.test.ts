@@ -42,7 +42,7 @@ describeWith('PostgreSQL', hasPostgres, () => {
     return openPostgresLog(quorum.url, { prefix });
   }
 
-  test('cluster init fills the log with a journal, and cluster status shows where all stands', async () => {
+  test('cluster init fills the log with a journal, and cluster status shows log, host, lease and servers', async () => {
     const events = [...devnetEvents({ seed: 5, blocks: 4 })].map(received);
     using directory = ingestOf(events);
     const at = ['--cluster', quorum.url, '--cluster-prefix', 'init_', '--data', directory.path];
@@ -138,7 +138,7 @@ describeWith('PostgreSQL', hasPostgres, () => {
     expect((await verify()).isSound).toBe(true);
   });
 
-  test('a log from before version 0.1.0 is refused, and begun anew with a journal that has its newest entry', async () => {
+  test('a log from before version 0.1.0 is refused, and replaced by a new one from a journal that has its newest entry', async () => {
     const events = [...devnetEvents({ seed: 5, blocks: 3 })].map(received);
     using directory = ingestOf(events);
     using behind = ingestOf(events.slice(0, -1));
