@@ -1,4 +1,4 @@
-/** The search field: heights, hashes, addresses, contracts, tokens and names lead to their pages. */
+/** The search field: finds the page of a height, hash, address, contract, token or name. */
 import { signal } from '@preact/signals';
 import type { TargetedEvent } from 'preact';
 import { useRef } from 'preact/hooks';
@@ -17,13 +17,13 @@ const HEIGHT = /^#?\d{1,10}$/;
 const PRINCIPAL = /^S[0-9A-Z]{27,41}(\.[a-zA-Z][a-zA-Z0-9_-]*)?$/i;
 const NAME = /^[a-z0-9_-]+(\.[a-z0-9_-]+){1,2}$/;
 
-/** The contract or account with its address in capitals, as addresses are written. */
+/** A principal with its address in capitals, as the c32 alphabet of addresses (SIP-005) has it. */
 function principalText(text: string): string {
   const [address = '', ...name] = text.split('.');
   return [address.toUpperCase(), ...name].join('.');
 }
 
-/** The page of a hash: a transaction's, a block's or a Bitcoin block's; null where nothing has it. */
+/** The path of the transaction, block or Bitcoin block with a hash; null if there is none. @throws RequestError */
 async function pathOfHash(text: string): Promise<string | null> {
   const id = text.toLowerCase().replace(/^(0x)?/, '0x');
   const found = await bodyOf(api.GET('/extended/v1/search/{id}', { params: { path: { id } } })).catch(nothing);
@@ -36,13 +36,13 @@ async function pathOfHash(text: string): Promise<string | null> {
   return bitcoinBlock === null ? null : pathTo('bitcoinBlock', { id });
 }
 
-/** Null for what the server doesn't know. @throws RequestError for every other failure */
+/** Null if the server found nothing or refused the id. @throws the error otherwise */
 function nothing(error: unknown): null {
   if (error instanceof RequestError && (error.status === 404 || error.status === 400)) return null;
   throw error;
 }
 
-/** The page that a text leads to; null where nothing is found. @throws RequestError */
+/** The path of the page that a search finds; null if it finds none. @throws RequestError */
 async function pathOfSearch(text: string): Promise<string | null> {
   if (text.includes('::')) return pathTo('token', { asset: text });
   if (HEIGHT.test(text)) return pathTo('block', { id: text.replace('#', '') });
@@ -54,8 +54,8 @@ async function pathOfSearch(text: string): Promise<string | null> {
 
 const NOT_FOUND = 'Nothing was found. Search for a block height, a hash, an address, a contract, a token or a name.';
 
-/** A search that takes long is given up by the next one, and by whatever is typed. */
-const askFor = onlyLast();
+/** The next search, and any typing, make the result of an earlier search obsolete. */
+const newSearch = onlyLast();
 
 export function Search() {
   const field = useRef<HTMLInputElement>(null);
@@ -65,12 +65,12 @@ export function Search() {
     if (text === '') return;
     problem.value = null;
     const from = place.value;
-    const isLast = askFor();
-    // Who went to another page meanwhile is not taken away from it.
-    const counts = () => isLast() && place.value === from;
+    const isLast = newSearch();
+    // A result that arrives after the user went to another page is ignored.
+    const isWanted = () => isLast() && place.value === from;
     pathOfSearch(text).then(
       (path) => {
-        if (!counts()) return;
+        if (!isWanted()) return;
         if (path === null) {
           problem.value = NOT_FOUND;
           announce(NOT_FOUND);
@@ -81,7 +81,7 @@ export function Search() {
       },
       (error: unknown) => {
         if (!(error instanceof RequestError)) throw error;
-        if (!counts()) return;
+        if (!isWanted()) return;
         problem.value = error.message;
         announce(error.message);
       },
@@ -103,7 +103,7 @@ export function Search() {
           aria-describedby={problem.value === null ? undefined : 'search-problem'}
           aria-keyshortcuts="/"
           onInput={() => {
-            askFor();
+            newSearch();
             problem.value = null;
           }}
         />

@@ -1,4 +1,4 @@
-/** The frame of every page: the navigation, the search field, the state of the connection. */
+/** The frame of every page: navigation, search field, state of the connection, theme and keyboard shortcuts. */
 import { signal } from '@preact/signals';
 import type { ComponentChildren } from 'preact';
 import { useEffect, useRef } from 'preact/hooks';
@@ -116,7 +116,7 @@ export function Shell({ children }: { children: ComponentChildren }) {
 
 const DIALOG_ID = 'keys';
 
-/** Pages by the key that follows `g`. */
+/** Pages by the second key of the shortcut `g` and a key. */
 const PAGES: Readonly<Record<string, readonly [page: PageName, title: string]>> = {
   o: ['overview', 'Overview'],
   b: ['blocks', 'Blocks'],
@@ -136,16 +136,16 @@ const HELP: readonly (readonly [keys: readonly string[], meaning: string])[] = [
   ...Object.entries(PAGES).map(([key, [, title]]) => [['g', key], `Go to ${title}`] as const),
 ];
 
-/** Opens the list of keys. */
+/** Opens the dialog with the keyboard shortcuts. */
 function showKeys(): void {
   document.querySelector<HTMLDialogElement>(`#${DIALOG_ID}`)?.showModal();
 }
 
-/** Whether a key is meant for a field. */
+/** Whether a key event types into a field. */
 const isTyping = (target: EventTarget | null): boolean =>
   target instanceof HTMLElement && (target.isContentEditable || /^(INPUT|TEXTAREA|SELECT)$/.test(target.tagName));
 
-/** Acts on one key. @param before the key before it. @returns whether the key meant something */
+/** Handles a key. @param before the key pressed before it @returns whether the key is a shortcut */
 function pressed(key: string, before: string): boolean {
   if (before === 'g') {
     const page = PAGES[key];
@@ -169,7 +169,7 @@ function pressed(key: string, before: string): boolean {
   }
 }
 
-/** Listens to the keys, and is the dialog that shows them. */
+/** Handles keyboard shortcuts, and renders the dialog that lists them. */
 function Keys() {
   const dialog = useRef<HTMLDialogElement>(null);
   useEffect(() => {

@@ -1,4 +1,4 @@
-/** Requests that change something: their results, and a confirmation before one that can't be undone. */
+/** Requests that change data: their state, and a confirmation before those that can't be undone. */
 
 import type { ComponentChildren } from 'preact';
 import { useRef, useState } from 'preact/hooks';
@@ -10,11 +10,11 @@ interface Action {
   busy: boolean;
   /** Why the last request failed; null if it succeeded. */
   problem: string | null;
-  /** Runs a request, and says what it did once it is done. */
+  /** Runs a request. Announces `done` to screen readers if it succeeds. */
   run(work: () => Promise<unknown>, done: string): void;
 }
 
-/** The state of the requests of a component. @param after is called when one has succeeded */
+/** The state of a component's requests. @param after called when a request has succeeded */
 export function useAction(after: () => void = () => {}): Action {
   const [busy, setBusy] = useState(false);
   const [problem, setProblem] = useState<string | null>(null);
@@ -41,14 +41,14 @@ export function useAction(after: () => void = () => {}): Action {
 }
 
 interface ConfirmProps {
-  /** What the button that asks says. */
+  /** The text of the button, and of the button of the dialog that confirms. */
   action: string;
   question: string;
   children: ComponentChildren;
   onConfirm: () => void;
 }
 
-/** A button that asks before it acts. */
+/** A button that opens a dialog, which asks for confirmation before the action. */
 export function Confirm({ action, question, children, onConfirm }: ConfirmProps) {
   const dialog = useRef<HTMLDialogElement>(null);
   return (

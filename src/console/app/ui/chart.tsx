@@ -1,4 +1,4 @@
-/** A chart over time, with its newest values and the same as a table. */
+/** A chart over time, with its newest values above and all values as a table below. */
 
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
 import type uPlot from 'uplot';
@@ -20,15 +20,15 @@ interface ChartProps {
   series: readonly DrawnSeries[];
   format: (value: number) => string;
   scale?: TimeScale;
-  /** Whether each value is a bar. */
+  /** Whether values are drawn as bars (default: lines). */
   bars?: boolean;
-  /** What the values are counted in, for their labels; anything if not given. */
+  /** The steps between labels of the value axis; the chart library chooses if null. */
   steps?: Steps | null;
-  /** The text if there is no value. */
+  /** The text shown if every series is empty. */
   empty: string;
 }
 
-/** Rows of the table beside a chart. */
+/** Maximum number of rows of the table below a chart. */
 const MOST_ROWS = 60;
 
 export function Chart({ label, times, series, format, scale = 'hour', bars = false, steps = null, empty }: ChartProps) {
@@ -58,21 +58,21 @@ export function Chart({ label, times, series, format, scale = 'hour', bars = fal
 
 type PlotProps = Required<Omit<ChartProps, 'empty'>> & { onPoint: (index: number | null) => void };
 
-/** The drawing itself. The library is loaded with the first one. */
+/** The plot. The first plot loads the chart library. */
 function Plot({ label, times, series, format, scale, bars, steps, onPoint }: PlotProps) {
   const library = usePart('uplot', () => import('uplot'));
   const Library = library.data?.default;
   const frame = useRef<HTMLDivElement>(null);
   const plot = useRef<uPlot | null>(null);
   const lines = [times, ...series.map(({ values }) => values)];
-  // Pages are rendered each second, mostly with the same values.
-  const same = JSON.stringify(lines);
-  const data = useMemo(() => JSON.parse(same) as uPlot.AlignedData, [same]);
+  // The clock renders pages each second, mostly with the same values: equal values keep the same object.
+  const serialized = JSON.stringify(lines);
+  const data = useMemo(() => JSON.parse(serialized) as uPlot.AlignedData, [serialized]);
   const latest = useRef({ data, format });
   latest.current = { data, format };
   const shownIn = shownTheme.value;
   const colours = series.map(({ colour }) => colour).join();
-  // A drawing has the colours of its theme, so it is made again for another theme.
+  // A plot's colours are those of the theme, so a change of the theme makes a new plot.
   useEffect(() => {
     const { current: element } = frame;
     if (element === null || Library === undefined) return undefined;
@@ -104,7 +104,7 @@ function Plot({ label, times, series, format, scale, bars, steps, onPoint }: Plo
 
 type TableProps = Required<Pick<ChartProps, 'label' | 'times' | 'series' | 'format' | 'scale'>>;
 
-/** The values as text, which are made once they are asked for. */
+/** The values as a table, which is rendered only while it is open. */
 function ChartTable({ label, times, series, format, scale }: TableProps) {
   const [open, setOpen] = useState(false);
   return (
@@ -146,29 +146,29 @@ interface PlotLook {
   format: (value: number) => string;
   scale: TimeScale;
   bars: boolean;
-  /** The steps between labels; null for any. */
+  /** The steps between labels of the value axis; null: the library chooses. */
   steps: Steps | null;
-  /** Called with the value under the pointer; null where there is none. */
+  /** Called with the index of the value under the pointer; null if the pointer has left. */
   onPoint: (index: number | null) => void;
 }
 
 const HEIGHT = 150;
-/** The height of the labels below. */
+/** Height of the time axis, in pixels. */
 const LABELS = 28;
 const HALF_DAY = 43_200;
 /** Minimum time span of the width, so that the first values of a server don't fill it. */
 const LEAST_SPAN: Readonly<Record<TimeScale, number>> = { hour: 600, days: 6 * 2 * HALF_DAY };
-/** Whole numbers, or seconds as people count them. */
+/** Steps between labels: whole numbers, or seconds that divide minutes and hours. */
 export type Steps = 'whole' | 'seconds';
 const wholeSteps = Array.from({ length: 12 }, (_, power) => [1, 2, 5].map((first) => first * 10 ** power)).flat();
 const STEPS: Readonly<Record<Steps, number[]>> = {
   whole: wholeSteps,
   seconds: [1, 2, 5, 10, 20, 30, ...[60, 3_600].flatMap((unit) => [1, 2, 5, 10, 20, 30].map((some) => some * unit))],
 };
-/** Pixels between two labels, at least. */
+/** Minimum distance between two labels, in pixels. */
 const BETWEEN = { x: 60, y: 32 };
 
-/** The colour of a custom property in the theme that is shown: the property itself has those of both. */
+/** The colour of a CSS custom property in the theme shown. The property itself holds the colours of both themes. */
 function colourOf(element: HTMLElement, name: string): string {
   const before = element.style.color;
   element.style.color = `var(--${name})`;
@@ -180,18 +180,17 @@ function colourOf(element: HTMLElement, name: string): string {
 const withAlpha = (colour: string, alpha: number): string =>
   `color-mix(in srgb, ${colour} ${alpha * 100}%, transparent)`;
 
-/** The times at both sides of a drawing; days have room for their bars. */
+/** The range of the time axis, in Unix seconds; a chart of days has half a day more at both ends, for its bars. */
 function timesAround(times: ArrayLike<number>, scale: TimeScale): [number, number] {
   const [first = 0, last = 0] = [times[0], times[times.length - 1]];
   const room = scale === 'days' ? HALF_DAY : 0;
   return [Math.min(first, last - LEAST_SPAN[scale]) - room, last + room];
 }
 
-/** Whether a value stands between two that are missing, so that no line shows it. */
+/** Whether a series has a value whose neighbours are both missing: no line would show it, so it needs a point. */
 const hasLonely = (values: ArrayLike<number | null | undefined>): boolean =>
   Array.from(values).some((value, at, all) => value != null && all[at - 1] == null && all[at + 1] == null);
 
-/** The options of a chart. */
 function plotOptions(look: PlotLook): uPlot.Options {
   const { Library, element, colours, names, format, scale, bars, steps, onPoint } = look;
   const font = `12px ${getComputedStyle(element).fontFamily}`;

@@ -1,4 +1,4 @@
-/** Clarity with its tokens coloured. Everything is text: nothing of the chain becomes markup. */
+/** Clarity with syntax colours. Data of the chain is always rendered as text, never as markup. */
 import { type Token, tokenLines, tokens } from '../chain/clarity.ts';
 import { visible } from '../chain/format.ts';
 import { Scrollable } from './parts.tsx';
@@ -25,17 +25,17 @@ export const Value = ({ repr }: { repr: string }) => (
   </code>
 );
 
-/** A Clarity value that may be long, in a box of its own. */
+/** A Clarity value in a box that scrolls, for long values. */
 export const ValueBlock = ({ repr, label }: { repr: string; label: string }) => (
   <Scrollable label={label} class="code boxed">
     <Tokens of={tokens(repr)} />
   </Scrollable>
 );
 
-/** The line that the address names: `#L12`. */
+/** The line number in the URL's fragment, such as `#L12`; 0 if it has none. */
 const markedLine = (): number => Number(/^#L(\d+)$/.exec(place.value.hash)?.[1] ?? 0);
 
-/** A source with numbered lines; each number is a link to its line. */
+/** Source code with numbered lines; each number links to its line. */
 export function Source({ source, label }: { source: string; label: string }) {
   const marked = markedLine();
   return (

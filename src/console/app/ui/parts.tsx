@@ -1,4 +1,4 @@
-/** The parts that pages are made of. */
+/** Components that pages share: page, panel, table, pager, tabs, figures, icons. */
 
 import { signal } from '@preact/signals';
 import { type ComponentChildren, Fragment } from 'preact';
@@ -9,18 +9,18 @@ import { place, withQuery } from './router.ts';
 interface PageProps {
   /** The title of the document and of the page. */
   title: string;
-  /** What kind of thing the page shows, above its title. */
+  /** The kind of object, shown above the title: `Block`. */
   kind?: string;
   /** Content below the title. */
   lead?: ComponentChildren;
   /** Content beside the title. */
   beside?: ComponentChildren;
-  /** How the title is shown, where it is more than its text. */
+  /** Replaces the text of the title in the heading, for a title with links or buttons. */
   heading?: ComponentChildren;
   children: ComponentChildren;
 }
 
-/** A page with its title, which screen readers hear. */
+/** A page with its title, which is announced to screen readers. */
 export function Page({ title, kind, lead, beside, heading, children }: PageProps) {
   const whole = kind === undefined ? title : `${kind} ${title}`;
   useEffect(() => {
@@ -44,15 +44,15 @@ export function Page({ title, kind, lead, beside, heading, children }: PageProps
 
 interface PanelProps {
   title: string;
-  /** What is at the right of the title. */
+  /** Content at the right of the title. */
   aside?: ComponentChildren;
-  /** The path of the API that has the same data. */
+  /** The API path of the panel's data. */
   source?: string | undefined;
   id?: string;
   children: ComponentChildren;
 }
 
-/** A link to the data of the API. @param of what the data is of, in words */
+/** A link to the JSON of an API path. @param of names the data in the link's title */
 export const JsonLink = ({ source, of }: { source: string; of: string }) => (
   <a class="source" href={source} target="_blank" rel="noreferrer" title={`The data of ${of} in the API`}>
     JSON
@@ -73,7 +73,7 @@ export const Panel = ({ title, aside, source, id, children }: PanelProps) => (
   </section>
 );
 
-/** Names with their values; a value that is null or false is left out. */
+/** A list of names and values. Entries whose value is null, undefined or false are omitted. */
 export const Facts = ({ facts }: { facts: readonly (readonly [name: string, value: ComponentChildren])[] }) => (
   <dl class="facts">
     {facts
@@ -120,7 +120,7 @@ interface ShowProps<T> {
   children: (data: T) => ComponentChildren;
 }
 
-/** Shows the loaded data, the progress, or the error. If a reload fails, the old answer stays, with the error. */
+/** The loaded data, a placeholder while it loads, or the error. If a reload fails, the error is above the old data. */
 export function Show<T>({ loaded, rows, missing, children }: ShowProps<T>) {
   const { data, error, retry } = loaded;
   if (data === null) {
@@ -142,7 +142,7 @@ export function Show<T>({ loaded, rows, missing, children }: ShowProps<T>) {
 
 export interface Column<Row> {
   name: string;
-  /** `number` aligns at the right; `wide` and `medium` are left out where there is no room for them. */
+  /** `number` aligns at the right; `wide` and `medium` are hidden on narrow screens. */
   class?: string;
   cell: (row: Row) => ComponentChildren;
 }
@@ -196,7 +196,7 @@ interface PagerProps {
   total?: string;
 }
 
-/** Links to the pages of a list around this one. */
+/** Links to the first, previous and next page of a list. */
 export function Pager({ name = 'cursor', next, previous, total }: PagerProps) {
   const isFirst = !place.value.query.has(name);
   if (isFirst && next === null) return total === undefined ? null : <p class="pager quiet">{total}</p>;
@@ -243,17 +243,17 @@ interface TabsProps {
   tabs: readonly (readonly [id: string, title: ComponentChildren])[];
 }
 
-/** The tab that is shown: the first one unless the query names another. */
+/** The id of the tab shown: the one named in the query, or the first. */
 export const tabOf = (tabs: TabsProps['tabs'], name = 'tab'): string => {
   const asked = place.value.query.get(name);
   return tabs.find(([id]) => id === asked)?.[0] ?? tabs[0]?.[0] ?? '';
 };
 
-/** The address of a part of the page, without what another part keeps in its address. */
+/** The path of a tab. It drops all other query parameters, since they belong to the tab that is left. */
 const tabPath = (name: string, id: string | null): string =>
   id === null ? place.value.path : `${place.value.path}?${new URLSearchParams({ [name]: id })}`;
 
-/** Links between the parts of a page. Each is an address of its own. */
+/** Links to the parts of a page. Each part has its own URL. */
 export function Tabs({ label, name = 'tab', tabs }: TabsProps) {
   const shown = tabOf(tabs, name);
   return (
@@ -280,7 +280,7 @@ interface FiguresProps {
   amounts?: boolean;
 }
 
-/** A row of figures, each with its name and what makes it clear. */
+/** A row of figures, each with a name and an optional note. */
 export const Figures = ({ figures, label, amounts = false }: FiguresProps) => (
   <dl class={amounts ? 'figures amounts' : 'figures'} aria-label={label}>
     {figures.map(({ name, value, note }) => (
@@ -301,18 +301,18 @@ interface ScrollableProps {
   children: ComponentChildren;
 }
 
-/** A part of the page that scrolls by itself, and so must take the focus: without it, no key would scroll it. */
+/** A scrollable part of the page. It takes the focus, so that keys can scroll it. */
 export const Scrollable = ({ label, class: kind, children }: ScrollableProps) => (
-  // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable by keyboard (WCAG 2.1.1)
+  // biome-ignore lint/a11y/noNoninteractiveTabindex: a scrollable part must be reachable by keyboard (WCAG 2.1.1)
   <section class={kind} aria-label={label} tabIndex={0} dir="ltr">
     {children}
   </section>
 );
 
-/** How long the button shows that it copied, in milliseconds. */
+/** Milliseconds for which the button shows a check mark after a copy. */
 const COPIED_MS = 1500;
 
-/** The clipboard is missing where the page came over plain HTTP from another machine; then a selection replaces it. */
+/** Copies a text; by a selection where pages over plain HTTP from another machine have no clipboard API. */
 async function copyText(text: string): Promise<void> {
   if (navigator.clipboard !== undefined) return navigator.clipboard.writeText(text);
   const area = document.createElement('textarea');
@@ -323,7 +323,7 @@ async function copyText(text: string): Promise<void> {
   area.remove();
 }
 
-/** A button that copies a text. */
+/** A button that copies a text. @param what names the text: `address` */
 export function Copy({ text, what }: { text: string; what: string }) {
   const [copied, setCopied] = useState(false);
   const copy = () =>
@@ -339,22 +339,21 @@ export function Copy({ text, what }: { text: string; what: string }) {
   );
 }
 
-const said = signal('');
+const announcement = signal('');
 
-/** Says a sentence. */
+/** Announces a sentence to screen readers. */
 export function announce(sentence: string): void {
-  said.value = sentence;
+  announcement.value = sentence;
 }
 
-/** Announcements for screen readers: a live region. */
+/** The live region from which screen readers read announcements. */
 export const Announcements = () => (
   <div class="sr-only" role="status" aria-live="polite">
-    {said.value}
+    {announcement.value}
   </div>
 );
 
-/** The icons of the console, drawn on a grid of 16. */
-
+/** SVG paths of the icons, on a grid of 16 by 16. */
 const PATHS = {
   copy: 'M5.5 5.5v-2a1 1 0 0 1 1-1h6a1 1 0 0 1 1 1v6a1 1 0 0 1-1 1h-2M3.5 5.5h6a1 1 0 0 1 1 1v6a1 1 0 0 1-1 1h-6a1 1 0 0 1-1-1v-6a1 1 0 0 1 1-1z',
   check: 'M3 8.5l3.2 3.2L13 4.8',
@@ -378,7 +377,7 @@ export const Icon = ({ name }: { name: IconName }) => (
   </svg>
 );
 
-/** The query of a list at the cursor of the address. @param name of the query parameter that holds the cursor */
+/** The query for the page of a list that the URL's cursor names. @param name the query parameter that holds the cursor */
 export function listQuery(limit: number, name = 'cursor'): { limit: number; cursor?: string } {
   const cursor = place.value.query.get(name);
   return cursor === null ? { limit } : { limit, cursor };

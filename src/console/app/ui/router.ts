@@ -4,13 +4,13 @@ import { type PageName, pagePaths } from '../../page-paths.ts';
 
 const here = () => ({ path: location.pathname, query: new URLSearchParams(location.search), hash: location.hash });
 
-/** Where the page is. */
+/** The current path, query and fragment. */
 export const place = signal(here());
 
-/** The parameters of a page, by the names of its path. */
+/** Path parameters by name. */
 export type Params = Readonly<Record<string, string>>;
 
-/** The page of a path with its parameters; null for a path of no page. */
+/** The page at a path, with its parameters; null if no page has the path. */
 function pageAt(path: string): { page: PageName; params: Params } | null {
   const segments = path.replace(/(?<=.)\/$/, '').split('/');
   for (const [page, pattern] of Object.entries(pagePaths) as [PageName, string][]) {
@@ -36,7 +36,7 @@ function paramsOf(pattern: readonly string[], segments: readonly string[]): Reco
   return params;
 }
 
-/** A segment as text; null where its escapes are no UTF-8. */
+/** A decoded path segment; null if its escapes are not valid UTF-8. */
 function decoded(segment: string): string | null {
   try {
     return decodeURIComponent(segment);
@@ -46,15 +46,15 @@ function decoded(segment: string): string | null {
   }
 }
 
-/** The page that is shown. */
+/** The page shown, with its parameters; null if no page has the path. */
 export const current = computed(() => pageAt(place.value.path));
 
-/** The path of a page. @param params by the names of its path */
+/** The path of a page. @param params path parameters by name */
 export function pathTo(page: PageName, params: Readonly<Record<string, string | number>> = {}): string {
   return pagePaths[page].replace(/\{(\w+)\}/g, (_, name: string) => encodeURIComponent(params[name] ?? ''));
 }
 
-/** The path of the page that is shown, with other values of its query; null removes one. */
+/** The current path with changed query parameters; null removes a parameter. */
 export function withQuery(changes: Readonly<Record<string, string | null>>): string {
   const query = new URLSearchParams(place.value.query);
   for (const [name, value] of Object.entries(changes)) {
@@ -65,7 +65,7 @@ export function withQuery(changes: Readonly<Record<string, string | null>>): str
   return text === '' ? place.value.path : `${place.value.path}?${text}`;
 }
 
-/** Goes to a path of the console. */
+/** Navigates to a path of the console. @param replace whether to replace the entry of the browser's history */
 export function go(to: string, { replace = false }: { replace?: boolean } = {}): void {
   const before = location.pathname;
   if (replace) history.replaceState(null, '', to);
@@ -77,11 +77,11 @@ export function go(to: string, { replace = false }: { replace?: boolean } = {}):
   }
 }
 
-/** Whether a link leads to a part of the page that is shown. */
+/** Whether a link leads to a fragment of the page shown. */
 const isPartOf = ({ pathname, search, origin }: Location, to: URL): boolean =>
   to.hash !== '' && to.origin === origin && to.pathname === pathname && to.search === search;
 
-/** The link that a click is to follow inside the page; null where the browser follows it by itself. */
+/** The URL of a clicked link that the router follows; null if the browser handles the click. */
 function linkOf(event: MouseEvent): URL | null {
   if (
     event.defaultPrevented ||
@@ -96,12 +96,12 @@ function linkOf(event: MouseEvent): URL | null {
   const link = event.target instanceof Element ? event.target.closest('a') : null;
   if (link === null || link.target !== '' || link.hasAttribute('download')) return null;
   const url = new URL(link.href);
-  // The browser scrolls to a part of the page and gives it the focus, as the link that skips the navigation needs.
+  // The browser scrolls to the fragment and moves the focus there, as the link that skips the navigation needs.
   if (isPartOf(location, url)) return null;
   return url.origin === location.origin && pageAt(url.pathname) !== null ? url : null;
 }
 
-/** Follows links inside the page, and the browser's history. Called once. */
+/** Handles clicks on links of the console, and back and forward. Called once. */
 export function startRouter(): void {
   addEventListener('popstate', () => {
     place.value = here();

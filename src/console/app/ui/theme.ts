@@ -1,4 +1,4 @@
-/** Light or dark: as the system has it, unless a person chose one of them. */
+/** The theme: light, dark, or automatic, as the operating system says. */
 import { computed, effect, signal } from '@preact/signals';
 
 const THEMES = ['auto', 'light', 'dark'] as const;
@@ -18,18 +18,18 @@ export const theme = signal<Theme>(stored());
 const systemDark = matchMedia('(prefers-color-scheme: dark)');
 const isSystemDark = signal(systemDark.matches);
 
-/** The theme that the page has now. */
+/** The theme in effect: `auto` resolved to light or dark. */
 export const shownTheme = computed(() => {
   if (theme.value !== 'auto') return theme.value;
   return isSystemDark.value ? 'dark' : 'light';
 });
 
-/** Goes on to the next theme. */
+/** Switches to the next theme: auto, light, dark. */
 export function nextTheme(): void {
   theme.value = THEMES[(THEMES.indexOf(theme.value) + 1) % THEMES.length] ?? 'auto';
 }
 
-/** Shows the theme, and remembers it. Called once. */
+/** Applies the theme and stores it in the browser. Called once. */
 export function startTheme(): void {
   systemDark.addEventListener('change', ({ matches }) => {
     isSystemDark.value = matches;

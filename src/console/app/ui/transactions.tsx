@@ -1,4 +1,4 @@
-/** Transactions in sentences and lists. */
+/** Transactions as sentences and in tables. */
 import { stxText } from '../chain/format.ts';
 import { action, fateOf, kindOf, type Part } from '../chain/transaction.ts';
 import type { ListedPending, ListedTransaction } from '../chain/types.ts';
@@ -6,7 +6,7 @@ import { type Column, Table } from './parts.tsx';
 import { pathTo } from './router.ts';
 import { Ago, Badge, BlockLink, Principal, TxLink } from './values.tsx';
 
-/** A sentence whose principals and functions are links. */
+/** A sentence with links for its principals and functions. */
 export const Sentence = ({ parts }: { parts: readonly Part[] }) => (
   <>
     {parts.map((part, index) => {
@@ -34,7 +34,7 @@ const STATUS = {
 
 const TONES = { done: 'ok', failed: 'bad', pending: 'wait', dropped: 'plain' } as const;
 
-/** How a transaction ended, or that it waits. */
+/** The status of a transaction as a badge. */
 export const Status = ({ status }: { status: string }) => (
   <Badge tone={TONES[fateOf(status)]}>{STATUS[status as keyof typeof STATUS] ?? 'Dropped'}</Badge>
 );
@@ -49,7 +49,7 @@ const SENDER: Column<Listed> = {
   cell: ({ sender }) => <Principal principal={sender.address} />,
 };
 const ACTION: Column<Listed> = {
-  name: 'What',
+  name: 'Action',
   class: 'main',
   cell: (transaction) => <Sentence parts={action(transaction)} />,
 };
@@ -66,11 +66,11 @@ interface ListProps {
   label: string;
   transactions: readonly ListedTransaction[];
   empty: string;
-  /** Whether each row says its block, which a list of one block doesn't. */
+  /** Whether rows have columns for block and age (default: true). */
   withBlock?: boolean;
 }
 
-/** Mined transactions, each with its outcome where it isn't success. */
+/** A table of mined transactions. */
 export function TransactionTable({ label, transactions, empty, withBlock = true }: ListProps) {
   const columns: Column<Listed>[] = [
     ID,
@@ -93,7 +93,7 @@ export function TransactionTable({ label, transactions, empty, withBlock = true 
   return <Table label={label} columns={columns} rows={transactions} keyOf={({ tx_id }) => tx_id} empty={empty} />;
 }
 
-/** Pending transactions with the time that they have waited. */
+/** A table of pending transactions, with the time since each was received. */
 export function PendingTable({
   label,
   transactions,
@@ -111,7 +111,7 @@ export function PendingTable({
     { ...FEE, class: 'number medium' },
     { name: 'Nonce', class: 'number wide', cell: ({ sender }) => sender.nonce },
     {
-      name: 'Waits',
+      name: 'Received',
       class: 'number',
       cell: (transaction) => ('receipt_time' in transaction ? <Ago at={transaction.receipt_time} /> : null),
     },

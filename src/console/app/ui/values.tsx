@@ -1,4 +1,4 @@
-/** Values of the chain as they are in tables and facts. */
+/** Values of the chain as components: times, amounts, hashes, principals, links. */
 import type { ComponentChildren } from 'preact';
 import {
   ago,
@@ -16,14 +16,14 @@ import { now } from './clock.ts';
 import { Copy, Table } from './parts.tsx';
 import { pathTo } from './router.ts';
 
-/** How long ago something was, with the exact time as its title. @param at Unix seconds */
+/** The time since a moment, with the exact time as title. @param at Unix seconds */
 export const Ago = ({ at }: { at: number }) => (
   <time dateTime={new Date(at * 1000).toISOString()} title={exactTime(at)}>
     {ago(now.value - at)}
   </time>
 );
 
-/** The exact time and how long ago it was. @param at Unix seconds */
+/** The exact time, and the time since. @param at Unix seconds */
 export const When = ({ at }: { at: number }) => (
   <>
     <span class="nowrap">{exactTime(at)}</span> <span class="quiet">({ago(now.value - at)})</span>
@@ -39,7 +39,7 @@ interface AmountProps {
   signed?: boolean;
 }
 
-/** An amount with all its decimals, so that amounts below each other align; the fraction is quieter than the whole. */
+/** An amount with all its decimals, so that amounts in a column align; the fraction is paler. */
 export function Amount({ value, decimals, unit, signed = false }: AmountProps) {
   const { sign, whole, fraction } = amountParts(value, decimals);
   const plus = signed && sign === '' && /[1-9]/.test(String(value)) ? '+' : '';
@@ -54,23 +54,23 @@ export function Amount({ value, decimals, unit, signed = false }: AmountProps) {
   );
 }
 
-/** Micro-STX in STX. */
+/** An amount of micro-STX, shown in STX. */
 export const Stx = ({ micro, signed = false }: { micro: string | bigint; signed?: boolean }) => (
   <Amount value={micro} decimals={6} unit="STX" signed={signed} />
 );
 
-/** Satoshis in BTC. */
+/** An amount of satoshis, shown in BTC. */
 export const Btc = ({ satoshis }: { satoshis: string | bigint }) => <Amount value={satoshis} decimals={8} unit="BTC" />;
 
 export const Count = ({ value }: { value: number | string | bigint }) => <span class="number">{count(value)}</span>;
 
 interface HashProps {
   value: string;
-  /** The page that the hash leads to. */
+  /** The path that the hash links to. */
   to?: string;
-  /** Whether the whole hash is shown where there is room for it. */
+  /** Whether the hash is shown whole (default: abbreviated). */
   whole?: boolean;
-  /** What is copied, in a word: `transaction id`. Without it there is no button. */
+  /** Names the hash for a copy button: `transaction id`. No button if undefined. */
   copy?: string;
 }
 
@@ -91,7 +91,7 @@ export function Hash({ value, to, whole = false, copy }: HashProps) {
   );
 }
 
-/** The page of a principal: contracts have one of their own. */
+/** The path of a principal's page: the page of a contract or of an account. */
 export const principalPath = (principal: string): string =>
   principal.includes('.') ? pathTo('contract', { id: principal }) : pathTo('principal', { id: principal });
 
@@ -124,7 +124,7 @@ export const BitcoinBlockLink = ({ height }: { height: number }) => (
   </a>
 );
 
-/** A token by its name, with its contract. */
+/** A link to a token, with its name and contract. */
 export const Asset = ({ identifier }: { identifier: string }) => (
   <a href={pathTo('token', { asset: identifier })} title={identifier}>
     <ChainText text={assetName(identifier)} />
@@ -132,7 +132,7 @@ export const Asset = ({ identifier }: { identifier: string }) => (
   </a>
 );
 
-/** A text that somebody put on the chain: isolated from the text around it, with what is invisible spelled out. */
+/** Text from the chain: isolated from the direction of the text around it, with invisible characters spelled out. */
 export const ChainText = ({ text }: { text: string }) => <bdi class="chain-text">{visible(text)}</bdi>;
 
 export const Badge = ({
@@ -151,7 +151,7 @@ interface Cost {
   execution_cost_write_length: number;
 }
 
-/** The budget of a tenure on mainnet (SIP-006), which bounds the blocks of one miner until it is extended. */
+/** The cost budget of a tenure on mainnet (SIP-006). A tenure extension resets it. */
 const BUDGET: readonly (readonly [name: string, member: keyof Cost, limit: number])[] = [
   ['Runtime', 'execution_cost_runtime', 5_000_000_000],
   ['Reads', 'execution_cost_read_count', 15_000],
@@ -160,7 +160,7 @@ const BUDGET: readonly (readonly [name: string, member: keyof Cost, limit: numbe
   ['Bytes written', 'execution_cost_write_length', 15_000_000],
 ];
 
-/** A share of a whole as a bar, with the share as its text. */
+/** A share as a bar and in per cent. @param most the whole */
 export const Meter = ({ value, most }: { value: number; most: number }) => (
   <span class="nowrap">
     <span class="meter" aria-hidden="true">
@@ -170,7 +170,7 @@ export const Meter = ({ value, most }: { value: number; most: number }) => (
   </span>
 );
 
-/** Cost by dimension, with its share of a tenure's budget. */
+/** An execution cost by dimension, each with its share of a tenure's budget. */
 export const CostTable = ({ cost }: { cost: Cost }) => (
   <Table
     label="Execution cost"
@@ -181,7 +181,7 @@ export const CostTable = ({ cost }: { cost: Cost }) => (
       { name: 'Cost', cell: ([name]) => name },
       { name: 'Used', class: 'number', cell: ([, member]) => count(cost[member]) },
       {
-        name: 'Of a tenure’s budget',
+        name: 'Share of tenure budget',
         class: 'number',
         cell: ([, member, limit]) => <Meter value={cost[member]} most={limit} />,
       },
@@ -189,7 +189,7 @@ export const CostTable = ({ cost }: { cost: Cost }) => (
   />
 );
 
-/** The largest share of the budget among all dimensions. */
+/** The largest share of a tenure's budget among the dimensions of a cost. */
 export function CostShare({ cost }: { cost: Cost }) {
   const shares = BUDGET.map(([, member, limit]) => cost[member] / limit);
   return <Meter value={Math.max(...shares)} most={1} />;
