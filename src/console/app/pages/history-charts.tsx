@@ -1,4 +1,4 @@
-/** The last hour of the server in charts. */
+/** Charts of the server's last hour. */
 import type { Answer } from '../api/answer.ts';
 import { api, bodyOf } from '../api/api.ts';
 import { type Loaded, useAnswer } from '../api/use-answer.ts';
@@ -10,9 +10,9 @@ import { Panel, Show } from '../ui/parts.tsx';
 type History = Answer<'/stackside/v1/history'>;
 
 const PATH = '/stackside/v1/history';
-/** Seconds after which the history is read again, which are those between two of its values. */
+/** Seconds between reads of the history: the server adds a value to it as often. */
 const EVERY = 10;
-const NOTHING_YET = 'The first values are there ten seconds after the start.';
+const NOTHING_YET = 'The first values appear ten seconds after the start.';
 
 const useHistory = (): Loaded<History> =>
   useAnswer('history', (signal) => bodyOf(api.GET('/stackside/v1/history', { signal })), Math.floor(now.value / EVERY));
@@ -23,7 +23,7 @@ const milliseconds = (value: number): string => `${short(value)} ms`;
 
 const NO_DELIVERIES = 'Nothing was delivered in the last hour.';
 
-/** Numbers of attempts; none where there was no attempt in the whole hour. */
+/** Numbers of attempts; empty if the whole hour had no attempt, so that the chart shows its text. */
 const whereAttempted = ({ delivery_ms: times }: History, values: readonly number[]): readonly number[] =>
   times.every((time) => time === null) ? [] : values;
 
@@ -32,7 +32,7 @@ interface HistoryChart {
   format: (value: number) => string;
   steps?: Steps;
   series: (history: History) => DrawnSeries[];
-  /** What is said where no value was measured. */
+  /** The text shown if no value was measured. */
   empty?: string;
 }
 
@@ -48,15 +48,15 @@ const ofServer: readonly HistoryChart[] = [
     series: ({ requests_per_second: values }) => [{ name: 'Requests', colour: 'ok', values }],
   },
   {
-    title: 'Time of a request',
+    title: 'Request duration',
     format: milliseconds,
     series: ({ request_ms: values }) => [{ name: 'Mean', colour: 'ok', values }],
-    empty: 'No request came in the last hour.',
+    empty: 'No request arrived in the last hour.',
   },
   {
     title: 'Processor',
     format: (value) => `${short(100 * value)} %`,
-    series: ({ cpu_share: values }) => [{ name: 'Of one processor', colour: 'wait', values }],
+    series: ({ cpu_share: values }) => [{ name: 'Share of one processor', colour: 'wait', values }],
   },
   {
     title: 'Memory',
@@ -67,7 +67,7 @@ const ofServer: readonly HistoryChart[] = [
 
 const ofDeliveries: readonly HistoryChart[] = [
   {
-    title: 'Time of a delivery',
+    title: 'Delivery duration',
     format: milliseconds,
     series: (history) => [
       { name: 'Mean', colour: 'accent', values: history.delivery_ms },
@@ -111,8 +111,8 @@ function Charts({ charts }: { charts: readonly HistoryChart[] }) {
   );
 }
 
-/** Events, requests, processor and memory. */
+/** Charts of events, requests, processor and memory. */
 export const ServerCharts = () => <Charts charts={ofServer} />;
 
-/** How long deliveries take, and how many succeed. */
+/** Charts of the duration and the results of deliveries. */
 export const DeliveryCharts = () => <Charts charts={ofDeliveries} />;

@@ -1,5 +1,5 @@
 /**
- * The pages on which chainhooks are managed and the server is watched: a part of the bundle of its own, since most visits
+ * The pages for managing chainhooks and watching the server. They are a separate part of the bundle, since most visits
  * show none of them.
  */
 import type { ComponentChild } from 'preact';

@@ -1,4 +1,4 @@
-/** Each page of the console with its component. */
+/** The component of each page. */
 import type { ComponentChild } from 'preact';
 import type { PageName } from '../../page-paths.ts';
 import { usePart } from '../api/use-answer.ts';
@@ -16,13 +16,13 @@ import { Staking } from './chain/staking.tsx';
 import { Transaction, Transactions } from './chain/transaction.tsx';
 import type { ManagingPage } from './managing.tsx';
 
-/** A page of the part of the bundle that is loaded with its first page. */
+/** A page for managing chainhooks or watching the server. The first one loads their part of the bundle. */
 function Managing({ page, params = {} }: { page: ManagingPage; params?: Params }) {
   const loaded = usePart('managing', () => import('./managing.tsx'));
   return <Show loaded={loaded}>{({ MANAGING_PAGES }) => MANAGING_PAGES[page](params)}</Show>;
 }
 
-/** A key makes a page of another subject another page, with a state of its own. */
+/** Keys give the page of each object a component state of its own. */
 const PAGES: Readonly<Record<PageName, (params: Params) => ComponentChild>> = {
   overview: () => <Overview />,
   blocks: () => <Blocks />,
@@ -47,15 +47,15 @@ const PAGES: Readonly<Record<PageName, (params: Params) => ComponentChild>> = {
   system: () => <Managing page="system" />,
 };
 
-/** The page of the address. */
+/** The page at the current path. */
 export function Pages() {
   const shown = current.value;
   return <>{shown === null ? <NotFound /> : PAGES[shown.page](shown.params)}</>;
 }
 
-/** What is at a path without a page. */
+/** The page at a path that no page has. */
 const NotFound = () => (
-  <Page title="Nothing is here" lead="No page has this address.">
+  <Page title="Page not found" lead="No page has this address.">
     <p>
       <a class="button" href="/">
         Go to the overview

@@ -1,4 +1,4 @@
-/** Pages for those who may manage chainhooks, and the form by which others sign in. */
+/** Shows a page to users who may manage chainhooks, and the sign-in form to others. */
 import type { ComponentChildren, TargetedEvent } from 'preact';
 import { useRef } from 'preact/hooks';
 import { readSession, session, signIn } from '../api/session.ts';
@@ -6,7 +6,7 @@ import { useAnswer } from '../api/use-answer.ts';
 import { useAction } from '../ui/actions.tsx';
 import { Empty, Page, Show } from '../ui/parts.tsx';
 
-/** @param title of the page, while it isn't shown */
+/** Its children if the session may manage chainhooks, the sign-in form otherwise. @param title shown above the form */
 export function SignedIn({ title, children }: { title: string; children: ComponentChildren }) {
   const loaded = useAnswer('session', readSession);
   const { value: known } = session;
@@ -16,7 +16,7 @@ export function SignedIn({ title, children }: { title: string; children: Compone
       <Show loaded={loaded}>
         {() =>
           known?.access === 'none' ? (
-            <Empty>This process only reads: chainhooks are managed where the node’s events arrive.</Empty>
+            <Empty>This process is read-only. Manage chainhooks on the process that receives the node’s events.</Empty>
           ) : (
             <SignIn purpose="to manage chainhooks" />
           )
@@ -26,7 +26,7 @@ export function SignedIn({ title, children }: { title: string; children: Compone
   );
 }
 
-/** The form that takes a key. @param purpose what one signs in for */
+/** The sign-in form, which asks for an API key. @param purpose ends its title: `to manage chainhooks` */
 export function SignIn({ purpose }: { purpose: string }) {
   const field = useRef<HTMLInputElement>(null);
   const { run, problem, busy } = useAction();
@@ -39,8 +39,8 @@ export function SignIn({ purpose }: { purpose: string }) {
       <div class="panel-body">
         <h2>Sign in {purpose}</h2>
         <p>
-          Run <code>stackside console</code> on the server: it prints a link that signs this browser in. Or give a key
-          of the API.
+          Run <code>stackside console</code> on the server: it prints a link that signs this browser in. Or enter an API
+          key.
         </p>
         <form class="form" onSubmit={submit}>
           <label>

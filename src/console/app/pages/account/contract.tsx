@@ -1,4 +1,4 @@
-/** A contract: its source, what it defines, its calls, what it printed, and its account. */
+/** The page of a contract: its source, definitions, calls and logs, and the tabs of an account. */
 
 import type { TargetedEvent } from 'preact';
 import { api, bodyOf } from '../../api/api.ts';
@@ -68,7 +68,7 @@ export function Contract({ contract }: { contract: string }) {
                     ['Transaction', <TxLink key="id" id={tx_id} />],
                     ['Block', <BlockLink key="block" height={block.height} />],
                     ['Time', <When key="time" at={block.time} />],
-                    ['Clarity version', clarity ?? 'as its epoch has it'],
+                    ['Clarity version', clarity ?? 'the default of its epoch'],
                   ]}
                 />
               </Panel>
@@ -95,16 +95,16 @@ export function Contract({ contract }: { contract: string }) {
   );
 }
 
-/** Addresses of the contracts that are part of the chain's rules: no key belongs to them. */
+/** Addresses of the boot contracts. They have no private key. */
 const BOOT_ADDRESS = /^S[A-Z]0{17}/;
 
-/** Why the index doesn't have a contract, where there is more to say than that. */
+/** Why the index has no source of a boot contract; undefined for other contracts. */
 const missingReason = (address: string): string | undefined =>
   BOOT_ADDRESS.test(address)
-    ? 'No transaction deployed this contract: it came with a change of the chain’s rules, so the index has no source of it. Its calls and logs are here.'
+    ? 'This is a boot contract: no transaction deployed it, so the index doesn’t have its source. Other tabs show its calls and logs.'
     : undefined;
 
-/** Names of the functions that transactions can call. */
+/** Names of a contract's public functions. */
 const callable = (source: string): string[] =>
   definitions(source).flatMap(({ kind, name }) => (kind === 'public' ? [name] : []));
 
@@ -118,10 +118,10 @@ const GROUPS = [
   ['Traits', ['trait']],
 ] as const satisfies readonly (readonly [string, readonly Definition['kind'][]])[];
 
-/** The path of the API that has the source of a contract. */
+/** The API path of a contract with its source. */
 const sourcePath = (contract: string): string => `/extended/v3/smart-contracts/${contract}?include=source_code`;
 
-/** What the source defines, each with a link to its line. */
+/** Tables of a contract's definitions by kind, each with a link to its line. */
 function Definitions({ contract, source }: { contract: string; source: string }) {
   const defined = definitions(source);
   const groups = GROUPS.map(([title, kinds]) => ({
@@ -129,9 +129,7 @@ function Definitions({ contract, source }: { contract: string; source: string })
     rows: defined.filter(({ kind }) => (kinds as readonly string[]).includes(kind)),
   })).filter(({ rows }) => rows.length > 0);
   if (groups.length === 0) {
-    return (
-      <Empty>The source that the node posted defines nothing: it holds no more than comments and expressions.</Empty>
-    );
+    return <Empty>The source defines nothing: it has only comments and expressions.</Empty>;
   }
   return (
     <>
@@ -162,7 +160,7 @@ function Definitions({ contract, source }: { contract: string; source: string })
   );
 }
 
-/** Where a definition leads to: a token to its page, and a function to its calls. */
+/** The path that a definition links to: a token's page or a public function's calls; null for others. */
 function definitionPath(contract: string, { kind, name }: Definition): string | null {
   if (kind === 'fungible-token' || kind === 'non-fungible-token') {
     return pathTo('token', { asset: `${contract}::${name}` });
@@ -181,17 +179,17 @@ function DefinitionName({ contract, definition }: { contract: string; definition
   return path === null ? text : <a href={path}>{text}</a>;
 }
 
-/** The query parameter that names the function. */
+/** The query parameter that names the function whose calls are shown. */
 const FUNCTION = 'function';
 
 interface ContractCallsProps {
   contract: string;
-  /** Names of the functions that can be called. */
+  /** Names of the public functions. */
   functions: readonly string[];
   version: string;
 }
 
-/** Transactions that call a contract, all of them or those of one function, narrowed by an argument. */
+/** Transactions that call a contract, filtered by function, argument and height. */
 function ContractCalls({ contract, functions, version }: ContractCallsProps) {
   const name = place.value.query.get(FUNCTION);
   const cursor = place.value.query.get('cursor') ?? '';
@@ -214,7 +212,7 @@ function ContractCalls({ contract, functions, version }: ContractCallsProps) {
               label={title}
               rows={results}
               keyOf={({ tx_id }) => tx_id}
-              empty="No such transaction called it. Calls by other contracts are not listed."
+              empty="No transaction matches. Calls by other contracts are not listed."
               columns={[
                 { name: 'Transaction', class: 'nowrap', cell: ({ tx_id }) => <TxLink id={tx_id} /> },
                 { name: 'Function', class: 'nowrap', cell: (call) => <ChainText text={call.function_name} /> },
@@ -257,9 +255,9 @@ const FunctionFilter = ({ functions, chosen }: { functions: readonly string[]; c
     </nav>
   );
 
-/** Characters of the arguments that a row shows; the transaction's page has all. */
+/** Maximum characters of the arguments in a row; the transaction's page has all. */
 const LONGEST_ARGUMENTS = 90;
-/** Characters of the names and values that are shown when one points at them. */
+/** Maximum characters of the title with the names and values of the arguments. */
 const LONGEST_TITLE = 2_000;
 
 function Arguments({ values }: { values: readonly { name: string; repr: string }[] }) {
@@ -272,10 +270,10 @@ function Arguments({ values }: { values: readonly { name: string; repr: string }
   );
 }
 
-/** Values longer than this are in a box of their own. */
+/** Characters above which a value is in a box that scrolls. */
 const LONG_VALUE = 200;
 
-/** What a contract printed, narrowed by a field of the printed values. */
+/** The prints of a contract, filtered by a field of their values and by height. */
 function ContractLogs({ contract, version }: { contract: string; version: string }) {
   const cursor = place.value.query.get('cursor') ?? '';
   const filter = chosenFilter();
@@ -295,7 +293,7 @@ function ContractLogs({ contract, version }: { contract: string; version: string
               label="Logs"
               rows={results}
               keyOf={({ tx_id, event_index }) => `${tx_id} ${event_index}`}
-              empty="The contract printed nothing of this kind."
+              empty="No log matches."
               columns={[
                 { name: 'Transaction', class: 'nowrap top', cell: ({ tx_id }) => <TxLink id={tx_id} /> },
                 {
@@ -320,7 +318,7 @@ function ContractLogs({ contract, version }: { contract: string; version: string
   );
 }
 
-/** The query parameters of the address, by the member that each holds. */
+/** Query parameters by the member of the filter that each holds. */
 const PARAMETERS = { name: 'name', condition: 'is', from: 'from', to: 'to' } as const satisfies Record<
   keyof ContractFilter,
   string
@@ -328,29 +326,29 @@ const PARAMETERS = { name: 'name', condition: 'is', from: 'from', to: 'to' } as 
 type Member = keyof typeof PARAMETERS;
 const MEMBERS = Object.keys(PARAMETERS) as Member[];
 
-/** What the address narrows the list to. */
+/** The filter in the query. */
 function chosenFilter(): ContractFilter {
   const { query } = place.value;
   const text = (member: Member): string => query.get(PARAMETERS[member]) ?? '';
   return { name: text('name'), condition: text('condition'), from: text('from'), to: text('to') };
 }
 
-/** Changes of the address that forget the filter. */
+/** Changes of the query that remove the filter. */
 const NO_FILTER: Readonly<Record<string, null>> = Object.fromEntries(
   Object.values(PARAMETERS).map((parameter) => [parameter, null]),
 );
 
-/** What the fields of words, and those of heights, have beside what all have. */
+/** Attributes of inputs for text and of inputs for heights. */
 const TEXT = { type: 'text', autocomplete: 'off', spellcheck: false } as const;
 const HEIGHT = { type: 'number', min: 0 } as const;
 
 interface FilterFormProps {
   filter: ContractFilter;
-  /** What is named: a field or an argument. Without it, the list is narrowed by heights alone. */
+  /** The label of the first input, `Field` or `Argument`; null: the form filters by height alone. */
   of: string | null;
 }
 
-/** The form that narrows the calls and logs of a contract; the address holds what was chosen. */
+/** The form that filters the calls or logs of a contract. The query holds the filter. */
 function FilterForm({ filter, of }: FilterFormProps) {
   const submit = (event: TargetedEvent<HTMLFormElement>) => {
     event.preventDefault();
@@ -358,7 +356,7 @@ function FilterForm({ filter, of }: FilterFormProps) {
     const changes = MEMBERS.map((member) => [PARAMETERS[member], String(form.get(member) ?? '').trim() || null]);
     go(withQuery({ ...Object.fromEntries(changes), cursor: null }));
   };
-  // A key makes the field anew where the address has another value.
+  // The key renders a new input if the query has another value, since `defaultValue` is read only once.
   const field = (member: Member, label: string, placeholder: string, kind: typeof TEXT | typeof HEIGHT) => (
     <label>
       {label}

@@ -1,4 +1,4 @@
-/** Names: looking one up, those of each namespace, and one with its owner, its zonefile and its subdomains. */
+/** The pages of names (BNS): a look-up with the names of a namespace, and one name with its zonefile and subdomains. */
 import type { TargetedEvent } from 'preact';
 import { useRef } from 'preact/hooks';
 import { api, bodyOf } from '../../api/api.ts';
@@ -9,7 +9,7 @@ import { Empty, Facts, Page, Pager, Panel, Scrollable, Show, Table } from '../..
 import { go, pathTo, place, withQuery } from '../../ui/router.ts';
 import { Hash, Principal, TxLink } from '../../ui/values.tsx';
 
-/** Names on a page of the API. */
+/** Names per page of the API. */
 const PER_PAGE = 100;
 
 export function Names() {
@@ -92,7 +92,7 @@ function NamesOf({ namespace, all }: { namespace: string; all: readonly string[]
   );
 }
 
-/** One name: its owner, how long it is theirs, its zonefile and its subdomains. */
+/** The page of a name: its owner, expiry, zonefile and subdomains. */
 export function Name({ name }: { name: string }) {
   const params = { path: { name } };
   const found = useAnswer(

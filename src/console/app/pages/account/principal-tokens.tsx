@@ -1,4 +1,4 @@
-/** Tokens that a principal holds, and what it sent and received of one. */
+/** The tokens of a principal, and its transfers of one fungible token. */
 import { api, bodyOf } from '../../api/api.ts';
 import { useAnswer } from '../../api/use-answer.ts';
 import { assetName, count, plural, visible } from '../../chain/format.ts';
@@ -41,7 +41,7 @@ function FungibleTokens({ principal, version }: { principal: string; version: st
               { name: 'Token', class: 'main', cell: ({ asset_identifier: asset }) => <Asset identifier={asset} /> },
               { name: 'Balance, in the smallest unit', class: 'number', cell: ({ balance }) => count(balance) },
               {
-                name: 'Moves',
+                name: 'Transfers',
                 class: 'number medium',
                 cell: ({ asset_identifier: asset }) => (
                   <a href={withToken(asset)} aria-label={`Transfers of ${visible(assetName(asset))}`}>
@@ -102,17 +102,17 @@ function NonFungibleTokens({ principal, version }: { principal: string; version:
 
 const PER_PAGE = 25;
 
-/** The query parameters that name the token, and the place in its list. */
+/** The query parameters with the token whose transfers are shown, and with the cursor in their list. */
 const TOKEN = 'token';
 const CURSOR = 'moves';
 
-/** The token whose movements the address asks for; null where it names none. */
+/** The token in the query; null if there is none. */
 const chosenToken = (): string | null => place.value.query.get(TOKEN);
 
-/** The address that shows the movements of another token on the same page. */
+/** The current path with a token's transfers. */
 const withToken = (asset: string): string => withQuery({ [TOKEN]: asset, [CURSOR]: null });
 
-/** The page that shows what a principal sent and received of a token. */
+/** The path of a principal's transfers of a fungible token. */
 export const tokenMovesPath = (principal: string, asset: string): string =>
   `${principalPath(principal)}?${new URLSearchParams({ tab: 'tokens', [TOKEN]: asset })}`;
 
@@ -122,7 +122,7 @@ interface TokenMovesProps {
   version: string;
 }
 
-/** What a principal sent and received of one fungible token. */
+/** A principal's transfers, mints and burns of one fungible token. */
 function TokenMoves({ principal, asset, version }: TokenMovesProps) {
   const query = listQuery(PER_PAGE, CURSOR);
   const params = { path: { principal, asset_identifier: asset }, query };
@@ -186,7 +186,7 @@ function TokenMoves({ principal, asset, version }: TokenMovesProps) {
 interface EndProps {
   word: string;
   principal: string | null;
-  /** What is said where nobody is there. */
+  /** The text shown if the principal is null: `minted` or `burnt`. */
   nobody: string;
 }
 

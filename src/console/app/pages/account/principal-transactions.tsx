@@ -1,4 +1,4 @@
-/** What a principal did and waits for: its transactions, its transfers of STX, and its pending transactions. */
+/** Tabs of a principal: its transactions, its transfers of STX, and its nonces with its pending transactions. */
 import { api, bodyOf } from '../../api/api.ts';
 import { useAnswer } from '../../api/use-answer.ts';
 import { count, plural, textOfHex } from '../../chain/format.ts';
@@ -10,9 +10,9 @@ import { Ago, Badge, BlockLink, ChainText, Principal, Stx, TxLink } from '../../
 const PER_PAGE = 25;
 
 const ROLES: Readonly<Record<string, string>> = {
-  sender: 'sent it',
-  sponsor: 'paid for it',
-  affected: 'is part of it',
+  sender: 'sent the transaction',
+  sponsor: 'sponsored the transaction',
+  affected: 'is affected by the transaction',
 };
 
 export function PrincipalTransactions({ principal, version }: { principal: string; version: string }) {
@@ -37,7 +37,7 @@ export function PrincipalTransactions({ principal, version }: { principal: strin
                 { name: 'Transaction', class: 'nowrap', cell: ({ transaction }) => <TxLink id={transaction.tx_id} /> },
                 { name: 'Type', class: 'nowrap', cell: ({ transaction }) => kindOf(transaction.type) },
                 {
-                  name: 'What',
+                  name: 'Action',
                   class: 'main medium',
                   cell: ({ transaction }) => <Sentence parts={action(transaction)} />,
                 },
@@ -46,7 +46,7 @@ export function PrincipalTransactions({ principal, version }: { principal: strin
                   class: 'wide nowrap',
                   cell: ({ transaction: { sender }, involvement }) =>
                     involvement === 'sender' ? (
-                      <span class="quiet">this one</span>
+                      <span class="quiet">this principal</span>
                     ) : (
                       <span title={`This principal ${ROLES[involvement] ?? involvement}`}>
                         <Principal principal={sender.address} />
@@ -87,7 +87,7 @@ interface TransfersProps {
   version: string;
 }
 
-/** STX that a principal sent or received. */
+/** Transfers, mints and burns of STX that a principal received or sent. */
 export function Transfers({ principal, direction, version }: TransfersProps) {
   const query = listQuery(PER_PAGE);
   const params = { path: { principal }, query };
@@ -140,13 +140,13 @@ export function Transfers({ principal, direction, version }: TransfersProps) {
   );
 }
 
-/** Who sent or received it: nobody sent what was minted, and nobody received what was burnt. */
+/** The sender or recipient of a transfer. A mint has no sender, and a burn no recipient. */
 const OtherSide = ({ principal, mint }: { principal: string | null; mint: boolean }) =>
   principal === null ? <span class="quiet">{mint ? 'minted' : 'burnt'}</span> : <Principal principal={principal} />;
 
 const numbers = (nonces: readonly number[]): string => (nonces.length === 0 ? 'none' : nonces.map(count).join(', '));
 
-/** What a principal waits for: its nonces, with those that are missing, and its pending transactions. */
+/** The nonces of a principal, with the missing ones, and its pending transactions. */
 export function Pending({ principal, version }: { principal: string; version: string }) {
   const query = listQuery(PER_PAGE);
   const nonces = useAnswer(
@@ -169,7 +169,7 @@ export function Pending({ principal, version }: { principal: string; version: st
             <Facts
               facts={[
                 ['Next nonce to use', count(next)],
-                ['Last one in a block', last === null ? 'none' : count(last)],
+                ['Last mined nonce', last === null ? 'none' : count(last)],
                 ['Pending', numbers(mempool.pending_nonces)],
                 [
                   'Missing',
@@ -177,7 +177,8 @@ export function Pending({ principal, version }: { principal: string; version: st
                     'none'
                   ) : (
                     <span key="missing">
-                      {numbers(mempool.missing_nonces)} <Badge tone="wait">what is pending above waits for it</Badge>
+                      {numbers(mempool.missing_nonces)}{' '}
+                      <Badge tone="wait">pending transactions with higher nonces wait</Badge>
                     </span>
                   ),
                 ],
@@ -190,7 +191,7 @@ export function Pending({ principal, version }: { principal: string; version: st
         <Show loaded={pending}>
           {({ results, total, cursor: { next, previous } }) => (
             <>
-              <PendingTable label="Pending transactions" transactions={results} empty="Nothing is pending." />
+              <PendingTable label="Pending transactions" transactions={results} empty="No transaction is pending." />
               <Pager next={next} previous={previous} total={plural(total, 'transaction')} />
             </>
           )}

@@ -1,4 +1,4 @@
-/** An account: what it holds, what it did and what it waits for. */
+/** The page of an account: its STX, tokens, transactions, staking and names. */
 import { useState } from 'preact/hooks';
 import { api, bodyOf } from '../../api/api.ts';
 import { tipVersion, useSubscription } from '../../api/live.ts';
@@ -35,13 +35,13 @@ export function Principal({ principal }: { principal: string }) {
     >
       <StxFigures principal={principal} version={version} />
       <PrincipalHistory principal={principal} />
-      <Tabs label="What the account has and did" tabs={TABS} />
+      <Tabs label="Parts of the account" tabs={TABS} />
       <PrincipalTab tab={tabOf(TABS)} principal={principal} version={version} />
     </Page>
   );
 }
 
-/** Changes with each block, and with each transaction that concerns a principal. */
+/** A version of a principal's data, which changes with each block and each transaction of the principal. */
 export function usePrincipalVersion(principal: string): string {
   const [update, setUpdate] = useState(0);
   useSubscription({ event: 'address_tx_update', address: principal }, () => setUpdate((before) => before + 1));
@@ -54,7 +54,7 @@ interface TabProps {
   version: string;
 }
 
-/** The part of a principal that a tab names. */
+/** The content of a tab of a principal. @param tab the id of the tab */
 export function PrincipalTab({ tab, principal, version }: TabProps) {
   switch (tab) {
     case 'received':
@@ -74,7 +74,7 @@ export function PrincipalTab({ tab, principal, version }: TabProps) {
   }
 }
 
-/** The STX of a principal: all, what it may spend, what is locked and until when. */
+/** The STX of a principal: balance, available, locked, and the balance after pending transactions. */
 export function StxFigures({ principal, version }: { principal: string; version: string }) {
   const params = { path: { principal } };
   const stx = useAnswer(
@@ -102,9 +102,9 @@ export function StxFigures({ principal, version }: { principal: string; version:
         ];
         if (mempool !== null) {
           figures.push({
-            name: 'With what is pending',
+            name: 'Estimated balance',
             value: <Stx micro={mempool.estimated_balance} />,
-            note: 'once all of it is mined',
+            note: 'after pending transactions',
           });
         }
         return <Figures label="STX" figures={figures} amounts />;
@@ -113,7 +113,7 @@ export function StxFigures({ principal, version }: { principal: string; version:
   );
 }
 
-/** Names that a principal owns. */
+/** The names (BNS) of a principal. */
 function PrincipalNames({ principal, version }: { principal: string; version: string }) {
   const params = { path: { blockchain: 'stacks', address: principal } };
   const names = useAnswer(
@@ -140,7 +140,7 @@ function PrincipalNames({ principal, version }: { principal: string; version: st
 
 const MOST_BONDS = 50;
 
-/** What a principal has staked, and what it earned. */
+/** The staked STX, bonds and rewards of a principal. */
 function PrincipalStaking({ principal, version }: { principal: string; version: string }) {
   const path = { principal };
   const staking = useAnswer(
@@ -236,7 +236,7 @@ const Day = ({ name, value, set }: DayProps) => (
   </label>
 );
 
-/** Links to the history of a principal. Without days it is the whole one; the last day is included. */
+/** Links to the history of a principal: the days chosen, the last one included, or all. */
 export function PrincipalHistory({ principal }: { principal: string }) {
   const [from, setFrom] = useState('');
   const [to, setTo] = useState('');
@@ -253,7 +253,7 @@ export function PrincipalHistory({ principal }: { principal: string }) {
       <div class="history-form">
         <p class="quiet">
           Every movement of STX and tokens, every fee and mining reward with the balance after it. Days are in UTC;
-          without them, the file has the whole history.
+          without days, the file has the whole history.
         </p>
         <div class="history-days">
           <Day name="From" value={from} set={setFrom} />

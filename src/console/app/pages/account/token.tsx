@@ -1,4 +1,4 @@
-/** Tokens: a fungible one, a collection, and one non-fungible token with everybody who had it. */
+/** The pages of tokens: a fungible token or a collection, and one non-fungible token with its history. */
 
 import type { Answer } from '../../api/answer.ts';
 import { api, bodyOf } from '../../api/api.ts';
@@ -25,7 +25,7 @@ import { pathTo, place } from '../../ui/router.ts';
 import { Ago, Asset, BlockLink, ChainText, Hash, Meter, Principal, TxLink } from '../../ui/values.tsx';
 import { tokenMovesPath } from './principal-tokens.tsx';
 
-/** The supply of a fungible token; null for a collection. The API tells no supply of zero from that of another token. */
+/** The supply of a fungible token; null for a collection. The API answers a supply of 0 for a token of any other kind. */
 async function supplyOf(asset: string, signal: AbortSignal): Promise<string | null> {
   const path = { asset_identifier: asset };
   const { total } = await bodyOf(
@@ -71,7 +71,7 @@ export function Token({ asset }: { asset: string }) {
 
 const HOLDERS_PER_PAGE = 25;
 
-/** Enough digits for a share in per cent, whatever the size of the numbers. */
+/** Precision of a share: balances may be too large for a division of numbers. */
 const PRECISION = 1_000_000n;
 
 const shareOf = (part: string, whole: string): number =>
@@ -84,7 +84,7 @@ const TABS = [
 
 type Holding = Answer<'/extended/v3/tokens/ft/{asset_identifier}/holders'>;
 
-/** A fungible token. @param supply in its smallest unit */
+/** The holders and transfers of a fungible token. @param supply in its smallest unit */
 function Fungible({ asset, supply }: { asset: string; supply: string }) {
   const isOfHolders = tabOf(TABS) === 'holders';
   const query = isOfHolders ? listQuery(HOLDERS_PER_PAGE) : { limit: 1 };
@@ -135,7 +135,7 @@ const Holders = ({ asset, supply, holders }: HoldersProps) => (
                 cell: ({ balance }) => <Meter value={shareOf(balance, supply)} most={1} />,
               },
               {
-                name: 'Moves',
+                name: 'Transfers',
                 class: 'number medium',
                 cell: ({ principal }) => (
                   <a href={tokenMovesPath(principal, asset)} aria-label={`Transfers by ${shortPrincipal(principal)}`}>
@@ -154,7 +154,7 @@ const Holders = ({ asset, supply, holders }: HoldersProps) => (
 
 const TRANSFERS_PER_PAGE = 25;
 
-/** Transfers, mints and burns of a fungible token, whoever made them. */
+/** All transfers, mints and burns of a fungible token. */
 function TokenTransfers({ asset }: { asset: string }) {
   const query = listQuery(TRANSFERS_PER_PAGE);
   const params = { path: { asset_identifier: asset }, query };
@@ -176,7 +176,7 @@ function TokenTransfers({ asset }: { asset: string }) {
               label="Transfers"
               rows={results}
               keyOf={({ tx_id, event_index }) => `${tx_id} ${event_index}`}
-              empty="The token was never moved."
+              empty="The token has no transfers, mints or burns."
               columns={[
                 { name: 'Transaction', class: 'medium nowrap', cell: ({ tx_id }) => <TxLink id={tx_id} /> },
                 { name: 'From', cell: ({ sender }) => <End principal={sender} nobody="minted" /> },
@@ -198,13 +198,13 @@ function TokenTransfers({ asset }: { asset: string }) {
   );
 }
 
-/** @param nobody what is said where nobody is there */
+/** @param nobody text shown if the principal is null: `minted` or `burnt` */
 const End = ({ principal, nobody }: { principal: string | null; nobody: string }) =>
   principal === null ? <span class="quiet">{nobody}</span> : <Principal principal={principal} />;
 
 const MINTS_PER_PAGE = 25;
 
-/** The tokens of a collection, newest first. */
+/** The non-fungible tokens of a collection, newest first. */
 function Collection({ asset }: { asset: string }) {
   const offset = Math.max(0, Number(place.value.query.get('offset')) || 0);
   const params = { path: { asset_identifier: asset }, query: { limit: MINTS_PER_PAGE, offset } };
@@ -242,7 +242,7 @@ function Collection({ asset }: { asset: string }) {
                     ),
                   },
                   {
-                    name: 'Minted for',
+                    name: 'Minted to',
                     cell: ({ recipient }) => (recipient === null ? null : <Principal principal={recipient} />),
                   },
                   {
@@ -268,7 +268,7 @@ function Collection({ asset }: { asset: string }) {
 
 const textOrNull = (text: string | null) => (text === null ? null : <ChainText text={text} />);
 
-/** Shown where the source says something plainly: no link of it is followed, and no picture loaded. */
+/** Facts that the contract's source states as constants. No URL among them is a link or loads a picture. */
 function DeclaredFacts({ asset }: { asset: string }) {
   const contract = assetContract(asset);
   const params = { path: { contract_id: contract }, query: { include: ['source_code' as const] } };
@@ -291,7 +291,7 @@ function DeclaredFacts({ asset }: { asset: string }) {
   );
 }
 
-/** One non-fungible token and everybody who had it. */
+/** The page of a non-fungible token, with its history of owners. */
 export function Nft({ asset, value }: { asset: string; value: string }) {
   const query = listQuery(TRANSFERS_PER_PAGE);
   const params = { path: { asset_identifier: asset, value }, query };
@@ -312,7 +312,7 @@ export function Nft({ asset, value }: { asset: string; value: string }) {
             [
               'Owner',
               newest === undefined ? null : newest.recipient === null ? (
-                'Nobody: it was burnt'
+                'None: the token was burnt'
               ) : (
                 <Principal key="owner" principal={newest.recipient} copy />
               ),
@@ -328,7 +328,7 @@ export function Nft({ asset, value }: { asset: string; value: string }) {
                 label="History"
                 rows={results}
                 keyOf={({ transaction }) => `${transaction.tx_id} ${transaction.event_index}`}
-                empty="Nobody ever had this token."
+                empty="This token was never minted."
                 columns={[
                   {
                     name: 'From',

@@ -1,4 +1,4 @@
-/** Bitcoin blocks: those that the chain was built on, and one with its Stacks blocks and what it paid to stackers. */
+/** The pages of Bitcoin blocks: the list, and one block with its Stacks blocks and payments to stackers. */
 import { api, bodyOf } from '../../api/api.ts';
 import { tip, tipVersion } from '../../api/live.ts';
 import { useAnswer } from '../../api/use-answer.ts';
@@ -93,7 +93,7 @@ function StacksBlocks({ height, total }: { height: number; total: number }) {
   );
 }
 
-/** What miners paid to stackers in a Bitcoin block. */
+/** Payments of miners to stackers in a Bitcoin block. */
 export function Payments({ height }: { height: number }) {
   const params = { path: { height_or_hash: String(height) }, query: { limit: MOST_PAYMENTS } };
   const payments = useAnswer(`payments of ${height}`, (signal) =>
@@ -141,7 +141,7 @@ export const BITCOIN_BLOCK_COLUMNS: readonly Column<BitcoinBlockObject>[] = [
 
 const PER_PAGE = 20;
 
-/** Bitcoin blocks that the chain was built on. */
+/** Bitcoin blocks, newest first. */
 export function BitcoinBlocks() {
   const offset = Math.max(0, Number(place.value.query.get('offset')) || 0);
   const blocks = useAnswer(

@@ -1,4 +1,4 @@
-/** Blocks: the list, and one with where it is in the chain, who signed it, what it cost and its transactions. */
+/** The pages of blocks: the list, and one block with its transactions, execution cost and signatures. */
 import { api, bodyOf } from '../../api/api.ts';
 import { tip, tipVersion } from '../../api/live.ts';
 import { useAnswer } from '../../api/use-answer.ts';
@@ -34,7 +34,7 @@ export function Block({ id }: { id: string }) {
   );
 }
 
-/** Links to the blocks below and above. */
+/** Links to the previous and the next block. */
 function Neighbours({ height }: { height: number }) {
   const isTip = tip.value !== null && height >= tip.value.height;
   return (
@@ -116,7 +116,7 @@ function BlockTransactions({ block: { hash, tx_count: total } }: { block: BlockO
 
 const MOST = 20;
 
-/** @param hash of the block */
+/** Signatures of a block. @param hash of the block */
 function BlockSignatures({ hash }: { hash: string }) {
   const params = { path: { height_or_hash: hash }, query: { limit: MOST } };
   const signatures = useAnswer(`signatures ${hash}`, (signal) =>
@@ -135,7 +135,7 @@ function BlockSignatures({ hash }: { hash: string }) {
               label="Signatures of signers"
               rows={results.map((signature, index) => ({ signature, index }))}
               keyOf={({ index }) => String(index)}
-              empty="No signer signed the block: it was made before signers were."
+              empty="The block has no signatures: signers sign blocks since Nakamoto."
               columns={[
                 { name: '#', class: 'quiet', cell: ({ index }) => index + 1 },
                 {
@@ -168,7 +168,7 @@ export const BLOCK_COLUMNS: readonly Column<BlockObject>[] = [
   {
     name: 'Tenure',
     class: 'number wide',
-    // The API has -1 where the node stated none.
+    // The API answers -1 if the node didn't state the tenure.
     cell: ({ tenure_height: tenure }) => (tenure < 0 ? '–' : <Count value={tenure} />),
   },
   { name: 'Transactions', class: 'number', cell: ({ tx_count: transactions }) => <Count value={transactions} /> },
@@ -178,7 +178,7 @@ export const BLOCK_COLUMNS: readonly Column<BlockObject>[] = [
 
 const BLOCKS_PER_PAGE = 25;
 
-/** The newest blocks, and older ones page by page. */
+/** Blocks, newest first. */
 export function Blocks() {
   const cursor = place.value.query.get('cursor');
   const query = { limit: BLOCKS_PER_PAGE, ...(cursor === null ? {} : { cursor }) };

@@ -1,4 +1,4 @@
-/** The mempool: in figures, by type and by fee, and what waits one by one. */
+/** The page of the mempool: statistics by type and by fee, and the list of pending transactions. */
 import { useState } from 'preact/hooks';
 import type { Answer } from '../../api/answer.ts';
 import { api, bodyOf } from '../../api/api.ts';
@@ -17,7 +17,7 @@ const PER_PAGE = 50;
 const TYPES = ['token_transfer', 'contract_call', 'smart_contract'] as const;
 type PendingType = (typeof TYPES)[number];
 
-/** The type that the address names; null for all. */
+/** The type of pending transactions in the query; null for all. */
 const typeOf = (asked: string | null): PendingType | null => TYPES.find((type) => type === asked) ?? null;
 
 export function Mempool() {
@@ -27,23 +27,27 @@ export function Mempool() {
   const stats = useAnswer('stats', (signal) => bodyOf(api.GET('/extended/v1/tx/mempool/stats', { signal })), version);
   const type = typeOf(place.value.query.get('type'));
   return (
-    <Page title="Mempool" lead="Transactions that no block holds yet. The page follows the node.">
+    <Page title="Mempool" lead="Transactions that wait for a block. The page updates by itself.">
       <div class="columns">
         <Panel title="By type" source="/extended/v1/tx/mempool/stats">
           <Show loaded={stats}>{(found) => <TypeTable stats={found} />}</Show>
         </Panel>
         <FeeTable />
       </div>
-      <Spread type={type} version={version} />
+      <FeeDistribution type={type} version={version} />
       {type === null ? <Newest version={version} /> : <OfType type={type} version={version} />}
     </Page>
   );
 }
 
-/** How the fees are spread of all that waits, or of one type; and what waits the longest. */
-function Spread({ type, version }: { type: PendingType | null; version: string }) {
-  const spread = useAnswer('spread', (signal) => bodyOf(api.GET('/stackside/v1/mempool', { signal })), version);
-  const oldest = spread.data?.oldest ?? null;
+/** The distribution of fees over pending transactions, all or of one type, and the oldest pending transaction. */
+function FeeDistribution({ type, version }: { type: PendingType | null; version: string }) {
+  const distribution = useAnswer(
+    'fee distribution',
+    (signal) => bodyOf(api.GET('/stackside/v1/mempool', { signal })),
+    version,
+  );
+  const oldest = distribution.data?.oldest ?? null;
   return (
     <Panel
       title={type === null ? 'By fee' : `By fee: ${kindOf(type)}`}
@@ -56,7 +60,7 @@ function Spread({ type, version }: { type: PendingType | null; version: string }
         )
       }
     >
-      <Show loaded={spread}>
+      <Show loaded={distribution}>
         {({ fees }) => (
           <Histogram
             label="Pending transactions by fee"
@@ -68,7 +72,7 @@ function Spread({ type, version }: { type: PendingType | null; version: string }
   );
 }
 
-/** All that waits, newest first. */
+/** All pending transactions, newest first. */
 function Newest({ version }: { version: string }) {
   const cursor = place.value.query.get('cursor');
   const query = { limit: PER_PAGE, ...(cursor === null ? {} : { cursor }) };
@@ -86,7 +90,7 @@ function Newest({ version }: { version: string }) {
       <Show loaded={pending} rows={10}>
         {({ results, total, cursor: { next, previous } }) => (
           <>
-            <PendingTable label="Pending transactions" transactions={results} empty="Nothing waits." />
+            <PendingTable label="Pending transactions" transactions={results} empty="No transaction is pending." />
             <Pager next={next} previous={previous} total={plural(total, 'transaction')} />
           </>
         )}
@@ -95,7 +99,7 @@ function Newest({ version }: { version: string }) {
   );
 }
 
-/** What waits of one type, in the order in which fees have it mined. */
+/** Pending transactions of one type, highest fee first. */
 function OfType({ type, version }: { type: PendingType; version: string }) {
   const cursor = place.value.query.get('cursor');
   const query = { type, limit: PER_PAGE, ...(cursor === null ? {} : { cursor }) };
@@ -116,7 +120,7 @@ function OfType({ type, version }: { type: PendingType; version: string }) {
             <PendingTable
               label="Pending transactions of a type"
               transactions={results}
-              empty="Nothing of this type waits."
+              empty="No transaction of this type is pending."
             />
             <Pager next={next} previous={previous} total={plural(total, 'transaction')} />
           </>
@@ -138,11 +142,11 @@ const TypeFilter = ({ shown }: { shown: PendingType | null }) => (
 
 type Stats = Answer<'/extended/v1/tx/mempool/stats'>;
 
-/** Blocks that pending transactions waited for, in words. */
+/** An age in blocks as text. */
 const age = (blocks: number | null | undefined): string => (blocks == null ? '–' : plural(Math.round(blocks), 'block'));
 const fee = (micro: number | null | undefined): string => (micro == null ? '–' : stxText(String(Math.round(micro))));
 
-/** Pending transactions by type, with their usual fee, size and age. */
+/** Pending transactions by type, with median fee, size and age. */
 export const TypeTable = ({ stats }: { stats: Stats }) => (
   <Table
     label="Pending transactions by type"
@@ -173,7 +177,7 @@ const PRIORITIES = [
   ['high_priority', 'High'],
 ] as const;
 
-/** Fees of what waits, by priority. */
+/** Fees of pending transactions by priority. */
 export function FeeTable() {
   const fees = useAnswer(
     'fees',
@@ -202,14 +206,14 @@ export function FeeTable() {
   );
 }
 
-/** The range of a bar in words. */
+/** The range of a bar as text. */
 const range = ({ from, to }: Bar): string =>
   to === null ? `${stxText(String(from))} and more` : `${stxText(String(from))} to ${stxText(String(to))}`;
 
-/** @param bars their bounds are in micro-STX */
+/** A histogram of fees. @param bars bounds in micro-STX */
 function Histogram({ label, bars: shown }: { label: string; bars: readonly Bar[] }) {
   const most = Math.max(...shown.map((bar) => bar.count));
-  if (shown.length === 0) return <Empty>Nothing waits.</Empty>;
+  if (shown.length === 0) return <Empty>No transaction is pending.</Empty>;
   return (
     <table class="histogram" aria-label={label}>
       <thead class="sr-only">

@@ -1,4 +1,4 @@
-/** How the server and the chain do, and the newest blocks as they come, in a list and in charts. */
+/** The overview: the state of the server and of the chain, the newest blocks, charts, the mempool. */
 import type { ComponentChild } from 'preact';
 import { useRef } from 'preact/hooks';
 import { observerToml } from '../../../../node/observer-toml.ts';
@@ -20,7 +20,7 @@ import { FeeTable, TypeTable } from './mempool.tsx';
 
 type ServerStatus = Answer<'/stackside/v1/status'>;
 
-/** Seconds after which the state of the server is read again. */
+/** Seconds between reads of the server's status. */
 const STATUS_EVERY = 5;
 
 export function Overview() {
@@ -88,7 +88,7 @@ function chainFigures(
     {
       name: 'Node’s height',
       value: node.height === null ? '–' : count(node.height),
-      note: node.height === null ? 'its RPC does not answer' : nodeNote(height, node.height, node.compared),
+      note: node.height === null ? 'the node’s RPC does not answer' : nodeNote(height, node.height, node.compared),
     },
     {
       name: 'Bitcoin height',
@@ -111,7 +111,7 @@ function chainFigures(
   return figures;
 }
 
-/** How far the index is behind the node, or whether both agree. */
+/** How far the index is behind the node, or whether both agree on a block. */
 function nodeNote(height: number | null, nodeHeight: number, compared: ServerStatus['node']['compared']) {
   if (compared === null || nodeHeight > (height ?? 0)) return lag(height, nodeHeight);
   const { height: at, mismatches } = compared;
@@ -122,10 +122,10 @@ function nodeNote(height: number | null, nodeHeight: number, compared: ServerSta
 /** How far the index is behind the node. */
 function lag(height: number | null, nodeHeight: number): string {
   const behind = nodeHeight - (height ?? 0);
-  return behind <= 0 ? 'the index has all of it' : `the index is ${plural(behind, 'block')} behind`;
+  return behind <= 0 ? 'the index is up to date' : `the index is ${plural(behind, 'block')} behind`;
 }
 
-/** What the operator is to know before everything else; nothing where all is well. */
+/** Why the server is not up to date, or how to configure the node; null if the server is ready. */
 function State({ status }: { status: ServerStatus }) {
   const { index, events, ready, reason, node } = status;
   if (index.height === null && events !== null) return <WaitingForNode endpoint={events.endpoint} />;
@@ -141,7 +141,7 @@ function State({ status }: { status: ServerStatus }) {
   );
 }
 
-/** How far the index is, and when it will be there at the rate since the page was opened. */
+/** The progress of the index, and the time left at the rate since the page was opened. */
 function CatchingUp({ height, nodeHeight }: { height: number; nodeHeight: number }) {
   const start = useRef({ height, at: now.value });
   const seconds = now.value - start.current.at;
@@ -160,14 +160,14 @@ function CatchingUp({ height, nodeHeight }: { height: number; nodeHeight: number
   );
 }
 
-/** What the node must be told, ready to copy. */
+/** The node's configuration, to copy. */
 function WaitingForNode({ endpoint }: { endpoint: string }) {
   const toml = observerToml(endpoint);
   return (
     <Panel title="Waiting for the node" aside={<Copy text={toml} what="configuration" />}>
       <div class="panel-body">
         <p>
-          No event has come yet. Add this to the node’s configuration before its first start, since a node sends each
+          No event has arrived yet. Add this to the node’s configuration before its first start, since a node sends each
           event once. Blocks appear here as soon as the node posts them.
         </p>
         <pre class="code boxed">{toml}</pre>
@@ -214,12 +214,12 @@ function Server({ status }: { status: ServerStatus }) {
         facts={[
           ['Version', version],
           ['Mode', mode],
-          ['Runs for', duration(uptime)],
+          ['Uptime', duration(uptime)],
           ['Memory', bytes(memory)],
           ['Index', bytes(disk.index_bytes)],
           ['Journal', disk.journal_bytes === 0 ? 'none' : bytes(disk.journal_bytes)],
           ['Free on the disk', disk.free_bytes === null ? null : bytes(disk.free_bytes)],
-          ['Takes events at', events === null ? null : <code key="endpoint">{events.endpoint}</code>],
+          ['Event endpoint', events === null ? null : <code key="endpoint">{events.endpoint}</code>],
         ]}
       />
     </Panel>
@@ -227,7 +227,7 @@ function Server({ status }: { status: ServerStatus }) {
 }
 
 const NEWEST = 10;
-/** The newest blocks as they come; those that a fork took back stay for a while, struck out. */
+/** The newest blocks, live. Blocks that a fork removed stay for a while, struck out. */
 function NewestBlocks() {
   const seen = useRef<SeenBlock[]>([]);
   const blocks = useAnswer(
@@ -262,7 +262,7 @@ function NewestBlocks() {
   );
 }
 
-/** The cells of a block that a fork took back: the pages of its height and of its hash are another block's, and nobody's. */
+/** Cells of a removed block, without links: its height leads to another block, and its hash to none. */
 const GONE: Readonly<Record<string, (block: SeenBlock) => ComponentChild>> = {
   Height: ({ height }) => <Count value={height} />,
   Hash: () => <Badge tone="wait">replaced by a fork</Badge>,
@@ -275,9 +275,9 @@ const NEWEST_COLUMNS = BLOCK_COLUMNS.map(
   }),
 );
 
-const TOO_FEW = 'A chart needs two blocks of one hour.';
+const TOO_FEW = 'The chart needs two blocks in the last hour.';
 
-/** Times and sizes of the blocks of the last hour. */
+/** Charts of the last hour: time between blocks, and transactions per block. */
 function HourCharts() {
   const hour = useAnswer(
     'last hour',
@@ -307,7 +307,7 @@ function HourCharts() {
           )}
         </Show>
       </Panel>
-      <Panel title="Transactions a block" source={source}>
+      <Panel title="Transactions per block" source={source}>
         <Show loaded={hour}>
           {({ blocks }) => (
             <Chart
@@ -325,7 +325,7 @@ function HourCharts() {
   );
 }
 
-/** Blocks and transactions of each day. */
+/** Charts of transactions and blocks per day. */
 function DayCharts() {
   const loaded = useAnswer(
     'days',

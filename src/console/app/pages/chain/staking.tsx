@@ -1,4 +1,4 @@
-/** Stacking cycles with their signers, and the bonds and signers of pox-5. */
+/** The page of staking: reward cycles with their signers, and the bonds and signers of pox-5. */
 import { api, bodyOf } from '../../api/api.ts';
 import { tip } from '../../api/live.ts';
 import { useAnswer } from '../../api/use-answer.ts';
@@ -20,7 +20,7 @@ const MOST = 50;
 export function Staking() {
   const tab = tabOf(TABS);
   return (
-    <Page title="Staking" lead="Who locks STX, through which signers, and what Bitcoin pays for it.">
+    <Page title="Staking" lead="Who locks STX, through which signers, and the BTC that miners pay for it.">
       <Tabs label="Parts of staking" tabs={TABS} />
       {tab === 'bonds' ? <Bonds /> : tab === 'signers' ? <Signers /> : <Cycles />}
     </Page>
@@ -53,7 +53,7 @@ function Cycles() {
                 { name: 'Signers', class: 'number', cell: ({ total_signers: signers }) => count(signers) },
                 { name: 'Weight', class: 'number medium', cell: ({ total_weight: weight }) => count(weight) },
                 {
-                  name: 'Set in block',
+                  name: 'Signers set in block',
                   class: 'number wide',
                   cell: ({ block_height: height }) => <BlockLink height={height} />,
                 },
@@ -78,7 +78,7 @@ function Cycles() {
   );
 }
 
-/** What miners paid to stackers in the newest Bitcoin block; earlier blocks are a click away. */
+/** Payments to stackers in the newest Bitcoin block, with a link to its page. */
 function NewestRewards() {
   const height = tip.value?.burnBlockHeight ?? null;
   if (height === null) return null;
@@ -158,12 +158,12 @@ function Signers() {
   );
 }
 
-/** Where the BTC of a registration are locked. */
+/** Where the BTC of a registration is locked, by its type. */
 const LOCK_UPS: Readonly<Record<string, string>> = { l1: 'on Bitcoin', l2: 'as sBTC' };
 
 const BOND_TONES: Readonly<Record<string, 'ok' | 'accent' | 'plain'>> = { active: 'ok', upcoming: 'accent' };
 
-/** All bonds, and who registered for one of them. */
+/** The bonds, and the registrations for one of them. */
 function Bonds() {
   const asked = place.value.query.get('bond');
   const bonds = useAnswer(
@@ -228,7 +228,7 @@ function Bonds() {
   );
 }
 
-/** Who locks BTC and STX in a bond, and through which signer. */
+/** Registrations for a bond: each staker with its signer and its locked BTC and STX. */
 function Registrations({ bond }: { bond: number }) {
   const params = { path: { bond_index: bond }, query: { limit: MOST } };
   const registrations = useAnswer(

@@ -1,4 +1,4 @@
-/** What a transaction did or why it failed: its events, its post-conditions, and the place in the contract. */
+/** The events and post-conditions of a transaction, and why it failed. */
 
 import { api, bodyOf, RequestError } from '../../api/api.ts';
 import { useAnswer } from '../../api/use-answer.ts';
@@ -27,7 +27,7 @@ function nameOf(event: TransactionEvent): string {
   return 'asset' in event ? `${name} ${VERBS[event.asset.asset_event_type]}` : name;
 }
 
-/** Shows from whom to whom something went; an end that is empty is left out. */
+/** The sender and recipient of an asset. An empty one is omitted: a mint has no sender, and a burn no recipient. */
 const Route = ({ sender, recipient }: { sender: string; recipient: string }) => (
   <span class="quiet">
     {sender === '' ? null : (
@@ -45,7 +45,7 @@ const Route = ({ sender, recipient }: { sender: string; recipient: string }) => 
   </span>
 );
 
-/** Values longer than this are in a box of their own. */
+/** Characters above which a value is in a box that scrolls. */
 const LONG_VALUE = 160;
 
 function Details({ event }: { event: TransactionEvent }) {
@@ -116,7 +116,7 @@ function Details({ event }: { event: TransactionEvent }) {
   }
 }
 
-/** Events of a transaction. */
+/** A table of events. */
 export const EventTable = ({ events }: { events: readonly TransactionEvent[] }) => (
   <Table
     label="Events"
@@ -131,7 +131,7 @@ export const EventTable = ({ events }: { events: readonly TransactionEvent[] }) 
   />
 );
 
-/** The post-conditions of a transaction in words. */
+/** The post-conditions of a transaction in words; null if it has none and its mode is `allow`. */
 export function PostConditions({ transaction }: { transaction: Transaction }) {
   const { post_conditions: conditions, post_condition_mode: mode, sender_address: sender } = transaction;
   if (conditions.length === 0 && mode === 'allow') return null;
@@ -147,7 +147,7 @@ export function PostConditions({ transaction }: { transaction: Transaction }) {
       aside={<span class="quiet">{modeWords(mode)}</span>}
     >
       {conditions.length === 0 ? (
-        <Empty>No asset is named, so none may move.</Empty>
+        <Empty>The transaction names no asset, so no asset may move.</Empty>
       ) : (
         <ol class="conditions">
           {conditions.map((condition, index) => {
@@ -166,7 +166,7 @@ export function PostConditions({ transaction }: { transaction: Transaction }) {
   );
 }
 
-/** Why a mined transaction failed, in words and with the place in the contract. */
+/** Why a mined transaction failed, with a link to the line of the contract if it is known. */
 export function Failure({ transaction }: { transaction: MinedTransaction }) {
   return (
     <section class="note bad" aria-label="Why the transaction failed">
@@ -177,7 +177,7 @@ export function Failure({ transaction }: { transaction: MinedTransaction }) {
           The node says: <q dir="ltr">{visible(transaction.vm_error)}</q>
         </p>
       )}
-      <p>Everything that it did was undone. The fee was paid all the same.</p>
+      <p>All its effects were rolled back. The fee was still paid.</p>
     </section>
   );
 }
@@ -198,11 +198,11 @@ function Reason({ transaction }: { transaction: MinedTransaction }) {
     }
     const listed = <a href="#post-conditions">post-conditions</a>;
     return conditions.length === 0 ? (
-      <p>An asset moved, but its post-conditions let none move.</p>
+      <p>The transaction moved an asset, although its post-conditions allow no asset to move.</p>
     ) : (
       <p>
-        What it moved broke its {listed}: one of them did not hold
-        {mode === 'allow' ? '.' : ', or an asset moved that none of them names.'}
+        The transaction broke its {listed}: one of them did not hold
+        {mode === 'allow' ? '.' : ', or the transaction moved an asset that none of them names.'}
       </p>
     );
   }
@@ -211,14 +211,14 @@ function Reason({ transaction }: { transaction: MinedTransaction }) {
   if (transaction.tx_type !== 'contract_call') {
     return (
       <p>
-        It returned <Value repr={transaction.tx_result.repr} />.
+        The transaction returned <Value repr={transaction.tx_result.repr} />.
       </p>
     );
   }
   return <ReturnedError contract={transaction.contract_call.contract_id} error={transaction.tx_result.repr} />;
 }
 
-/** The contract's source; empty where the index doesn't have the contract, such as one of the boot contracts. */
+/** The source of a contract; empty if the index doesn't have it, as for a boot contract. */
 async function sourceOf(contract: string, signal: AbortSignal): Promise<string> {
   const params = { path: { contract_id: contract }, query: { include: ['source_code' as const] } };
   try {

@@ -1,6 +1,4 @@
-/**
- * Transactions: the list, and one with what happened in a sentence, what it waits for, and everything that is known of it.
- */
+/** The pages of transactions: the list, and one transaction, mined, pending or dropped. */
 import { useState } from 'preact/hooks';
 import { api, bodyOf, RequestError } from '../../api/api.ts';
 import { tipVersion, useSubscription } from '../../api/live.ts';
@@ -34,7 +32,7 @@ import { EventTable, Failure, PostConditions } from './transaction-effects.tsx';
 const EVENTS_PER_PAGE = 50;
 const NOT_FOUND = 404;
 
-/** The transaction: mined, pending or dropped. @throws RequestError with 404 if it is unknown */
+/** A mined, pending or dropped transaction. @param offset of its events @throws RequestError 404 if it is unknown */
 async function findTransaction(id: string, offset: number, signal: AbortSignal): Promise<TransactionObject> {
   const query = { tx_id: [id], event_limit: EVENTS_PER_PAGE, event_offset: offset };
   const answer = await bodyOf(api.GET('/extended/v1/tx/multiple', { params: { query }, signal }));
@@ -124,7 +122,7 @@ function minedFacts(transaction: MinedTransaction) {
       'Block',
       <span key="block">
         <BlockLink height={height} /> <span class="quiet">at index {index}</span>
-        {transaction.canonical ? null : <strong> of a fork that lost</strong>}
+        {transaction.canonical ? null : <strong> on a fork that is not canonical</strong>}
       </span>,
     ],
     ['Bitcoin block', <BitcoinBlockLink key="bitcoin" height={bitcoinHeight} />],
@@ -186,7 +184,7 @@ function Payload({ transaction }: { transaction: TransactionObject }) {
           source={`${source}?include=function_args,result`}
           call={transaction.contract_call}
           result={resultOf(transaction)}
-          undone={fateOf(transaction.tx_status) === 'failed'}
+          rolledBack={fateOf(transaction.tx_status) === 'failed'}
         />
       );
     case 'smart_contract': {
@@ -196,7 +194,7 @@ function Payload({ transaction }: { transaction: TransactionObject }) {
           <Facts
             facts={[
               ['Contract', <Principal key="contract" principal={contract} whole copy />],
-              ['Clarity version', version ?? 'as its epoch has it'],
+              ['Clarity version', version ?? 'the default of its epoch'],
             ]}
           />
           <Source source={code} label="Source of the contract" />
@@ -209,11 +207,8 @@ function Payload({ transaction }: { transaction: TransactionObject }) {
         <Panel title="Coinbase" source={source}>
           <Facts
             facts={[
-              [
-                'Recipient of the reward',
-                recipient === null ? 'The miner' : <Principal key="r" principal={recipient} copy />,
-              ],
-              ['Text of the miner', <Memo key="data" hex={data} />],
+              ['Reward recipient', recipient === null ? 'The miner' : <Principal key="r" principal={recipient} copy />],
+              ['Miner’s text', <Memo key="data" hex={data} />],
             ]}
           />
         </Panel>
@@ -226,7 +221,7 @@ function Payload({ transaction }: { transaction: TransactionObject }) {
           <Facts
             facts={[
               ['Cause', words(payload.cause ?? '')],
-              ['Blocks of the tenure before', count(payload.previous_tenure_blocks)],
+              ['Blocks of the previous tenure', count(payload.previous_tenure_blocks)],
               ['Consensus hash', <Hash key="hash" value={payload.tenure_consensus_hash} copy="consensus hash" />],
               ['Miner’s key hash', <Hash key="key" value={payload.pubkey_hash} copy="key hash" />],
             ]}
@@ -240,11 +235,11 @@ function Payload({ transaction }: { transaction: TransactionObject }) {
   }
 }
 
-/** The result of a transaction; null if it was not executed. */
+/** The Clarity value that a transaction returned; null if it isn't mined. */
 const resultOf = (transaction: TransactionObject): string | null =>
   isMined(transaction) ? transaction.tx_result.repr : null;
 
-/** A memo as the text it is, or in hex where it is none. */
+/** A memo as text, or in hex if it isn't text. */
 function Memo({ hex }: { hex: string }) {
   const text = textOfHex(hex);
   if (text === '') return <span class="quiet">none</span>;
@@ -254,15 +249,15 @@ function Memo({ hex }: { hex: string }) {
 type Call = Extract<TransactionObject, { tx_type: 'contract_call' }>['contract_call'];
 
 interface CallProps {
-  /** The path of the API that has the call. */
+  /** The API path of the transaction with its call. */
   source: string;
   call: Call;
   result: string | null;
-  /** Whether what the call did was undone. */
-  undone: boolean;
+  /** Whether the effects of the call were rolled back. */
+  rolledBack: boolean;
 }
 
-function ContractCall({ source, call, result, undone }: CallProps) {
+function ContractCall({ source, call, result, rolledBack }: CallProps) {
   const { contract_id: contract, function_name: name, function_signature: signature, function_args: args = [] } = call;
   return (
     <Panel title="Call" source={source}>
@@ -275,7 +270,10 @@ function ContractCall({ source, call, result, undone }: CallProps) {
               {name}
             </span>,
           ],
-          [undone ? 'Result, undone' : 'Result', result === null ? null : <Value key="result" repr={result} />],
+          [
+            rolledBack ? 'Result, rolled back' : 'Result',
+            result === null ? null : <Value key="result" repr={result} />,
+          ],
         ]}
       />
       {args.length === 0 ? null : (
@@ -299,7 +297,7 @@ function ContractCall({ source, call, result, undone }: CallProps) {
   );
 }
 
-/** Values longer than this are in a box of their own. */
+/** Characters above which a value is in a box that scrolls. */
 const LONG_VALUE = 120;
 
 const Argument = ({ repr, label }: { repr: string; label: string }) =>
@@ -328,10 +326,10 @@ function Waiting({ transaction }: { transaction: PendingTransaction }) {
   const replacedBy = 'replaced_by_tx_id' in transaction ? (transaction.replaced_by_tx_id ?? null) : null;
   const isDropped = fateOf(status) === 'dropped';
   return (
-    <section class={isDropped ? 'note' : 'note wait'} aria-label="Where the transaction stands" aria-live="polite">
+    <section class={isDropped ? 'note' : 'note wait'} aria-label="State of the transaction" aria-live="polite">
       <div class="note-head">
         <h2>{isDropped ? 'Dropped' : 'In the mempool'}</h2>
-        <JsonLink source={`/stackside/v1/mempool/transactions/${id}`} of="where the transaction stands" />
+        <JsonLink source={`/stackside/v1/mempool/transactions/${id}`} of="the state of the transaction" />
       </div>
       <p>
         The transaction arrived at <When at={received} />.
@@ -357,7 +355,7 @@ const LEVELS = [
   ['no_priority', 'above a quarter'],
 ] as const;
 
-/** What is before it: transactions of its account with lower nonces, and those that pay more. */
+/** What a pending transaction waits for: lower nonces of its account, and transactions with higher fees. */
 function Prospects({ transaction }: { transaction: PendingTransaction }) {
   const { tx_id: id, tx_type: type, sender_address: principal, nonce, fee_rate: fee } = transaction;
   const version = tipVersion.value;
@@ -381,7 +379,7 @@ function Prospects({ transaction }: { transaction: PendingTransaction }) {
     <>
       {nonces.data === null ? null : <NonceState nonce={nonce} nonces={nonces.data} />}
       {place === null ? null : <p>{feePlace(place, type)}</p>}
-      {levels === null ? null : <p>Its fee is {level?.[1] ?? 'below three quarters'} of the fees in the mempool.</p>}
+      {levels === null ? null : <p>The fee is {level?.[1] ?? 'below three quarters'} of the fees in the mempool.</p>}
     </>
   );
 }
@@ -394,18 +392,16 @@ interface Nonces {
 function NonceState({ nonce, nonces: { last_confirmed_nonce: last, mempool } }: { nonce: number; nonces: Nonces }) {
   const next = last === null ? 0 : last + 1;
   const missing = mempool.missing_nonces.filter((one) => one < nonce);
-  if (nonce < next) return <p>A block already holds another transaction of its account with this nonce.</p>;
-  if (nonce === next) return <p>It is the next of its account: a miner may include it at any time.</p>;
+  if (nonce < next) return <p>Another transaction of the account with this nonce is in a block already.</p>;
+  if (nonce === next) return <p>The transaction is the next one of its account: a miner may include it at any time.</p>;
   if (missing.length > 0) {
     const [first = 0] = missing;
-    return (
-      <p>It can’t be mined before its account sends a transaction with nonce {count(first)}, which nobody has seen.</p>
-    );
+    return <p>The transaction can’t be mined before the one with nonce {count(first)}, which has not arrived.</p>;
   }
-  return <p>It waits for {plural(nonce - next, 'earlier transaction')} of its account.</p>;
+  return <p>The transaction waits for {plural(nonce - next, 'earlier transaction')} of its account.</p>;
 }
 
-/** The bytes of a transaction as they were broadcast. They may be many, so they are read when somebody asks for them. */
+/** The serialized transaction. It may be large, so it is loaded on request. */
 function RawTransaction({ id }: { id: string }) {
   const [shown, setShown] = useState(false);
   return (
@@ -450,7 +446,7 @@ function RawBytes({ id }: { id: string }) {
 
 const TRANSACTIONS_PER_PAGE = 30;
 
-/** The newest transactions of the chain, and older ones page by page. */
+/** Mined transactions, newest first. */
 export function Transactions() {
   const cursor = place.value.query.get('cursor');
   const query = { limit: TRANSACTIONS_PER_PAGE, ...(cursor === null ? {} : { cursor }) };

@@ -1,4 +1,4 @@
-/** Deliveries of a chainhook: their log, sending many again, and one with each attempt and the request as it was sent. */
+/** The deliveries of a chainhook: their log, redelivery of failed ones, and the page of one with its attempts and body. */
 import { useState } from 'preact/hooks';
 import type { Answer } from '../../api/answer.ts';
 import { api, bodyOf, doneOf } from '../../api/api.ts';
@@ -21,13 +21,13 @@ const isState = (text: string | null): text is State => STATES.some((state) => s
 
 const StateBadge = ({ state }: { state: string }) => <Badge tone={STATE_TONES[state] ?? 'plain'}>{words(state)}</Badge>;
 
-/** The blocks of a delivery: those applied, and with a minus those rolled back. */
+/** The heights of a delivery's blocks; a minus marks those rolled back. */
 function blocksOf({ apply, rollback }: Pick<ListedDelivery, 'apply' | 'rollback'>): string {
   const heights = [...rollback.map(({ height }) => `−${count(height)}`), ...apply.map(({ height }) => count(height))];
   return heights.length <= 3 ? heights.join(', ') : `${heights[0]} … ${heights.at(-1)}`;
 }
 
-/** The log of deliveries of a chainhook, and sending many of them again. */
+/** The delivery log of a chainhook, and a form that redelivers failed deliveries. */
 export function Deliveries({ hook }: { hook: string }) {
   const query = listQuery(PER_PAGE);
   const asked = place.value.query.get('state');
@@ -105,10 +105,10 @@ const DeliveryTable = ({ hook, deliveries }: { hook: string; deliveries: readonl
   />
 );
 
-/** The beginning of a day in UTC, in Unix seconds; null where no day is chosen. */
+/** The start of a day in UTC, in Unix seconds; null if the text is empty. @param day `YYYY-MM-DD` */
 const startOf = (day: string): number | null => (day === '' ? null : Date.parse(day) / 1000);
 
-/** Sends again what failed for good or was cut short, since a day or ever. */
+/** A form that redelivers dead and failed deliveries, all or since a day. */
 function ResendFailed({ hook }: { hook: string }) {
   const [day, setDay] = useState('');
   const { run, problem } = useAction();
@@ -118,7 +118,7 @@ function ResendFailed({ hook }: { hook: string }) {
       const body = { state: ['dead' as const, 'failed' as const], ...(since === null ? {} : { since }) };
       await bodyOf(api.POST('/chainhooks/me/{uuid}/deliveries/redeliver', { params: { path: { uuid: hook } }, body }));
     }, 'The deliveries are queued again');
-  const which = since === null ? 'all failed deliveries' : `all that failed since ${day}`;
+  const which = since === null ? 'all failed deliveries' : `deliveries that failed since ${day}`;
   return (
     <div class="panel-body form row">
       <label>
@@ -126,7 +126,7 @@ function ResendFailed({ hook }: { hook: string }) {
         <input type="date" value={day} onInput={({ currentTarget }) => setDay(currentTarget.value)} />
       </label>
       <Confirm action={`Resend ${which}`} question={`Resend ${which}?`} onConfirm={resend}>
-        They are queued in their original order, with the bodies that they had.
+        The deliveries are queued in their original order, with their original bodies.
       </Confirm>
       {problem === null ? null : (
         <span class="problem" role="alert">
@@ -137,7 +137,7 @@ function ResendFailed({ hook }: { hook: string }) {
   );
 }
 
-/** One delivery: each attempt with what the receiver said, and the request as it was sent. */
+/** The page of a delivery: its state, its attempts with the receiver's responses, and its body. */
 export function Delivery({ hook, id }: { hook: string; id: string }) {
   const params = { path: { uuid: hook, id } };
   const delivery = useAnswer(
@@ -153,7 +153,7 @@ export function Delivery({ hook, id }: { hook: string; id: string }) {
       go(pathTo('delivery', { id: hook, delivery: queued.id }));
     }, 'The delivery is queued again');
   const skip = () =>
-    run(() => doneOf(api.POST('/chainhooks/me/{uuid}/deliveries/{id}/skip', { params })), 'The delivery is given up');
+    run(() => doneOf(api.POST('/chainhooks/me/{uuid}/deliveries/{id}/skip', { params })), 'The delivery is skipped');
   const state = delivery.data?.state ?? null;
   const isWaiting = state === 'pending' || state === 'failed' || state === 'in_flight';
   return (
@@ -172,8 +172,8 @@ export function Delivery({ hook, id }: { hook: string; id: string }) {
                 Resend
               </button>
               {isWaiting ? (
-                <Confirm action="Skip" question="Give up this delivery?" onConfirm={skip}>
-                  The receiver never gets it, and the next delivery is sent.
+                <Confirm action="Skip" question="Skip this delivery?" onConfirm={skip}>
+                  The receiver never gets this delivery, and the next one is sent.
                 </Confirm>
               ) : null}
               {problem === null ? null : (
@@ -252,7 +252,7 @@ const Attempts = ({ attempts, source }: { attempts: readonly Attempt[]; source: 
           cell: ({ status_code: code }) => (code === null ? <span class="quiet">none</span> : <strong>{code}</strong>),
         },
         {
-          name: 'What the receiver said',
+          name: 'Response or error',
           class: 'fill',
           cell: ({ error, response_excerpt: excerpt }) => (
             <code class="break">{visible(error ?? excerpt ?? '') || <span class="quiet">nothing</span>}</code>
@@ -265,12 +265,12 @@ const Attempts = ({ attempts, source }: { attempts: readonly Attempt[]; source: 
   </Panel>
 );
 
-/** Characters of a body that are shown at first: a body may have megabytes. */
+/** Characters of a body shown at first: a body may have megabytes. */
 const SHOWN = 20_000;
 
 function Payload({ payload, source }: { payload: object | null; source: string }) {
   const [whole, setWhole] = useState(false);
-  if (payload === null) return <p class="empty">The body is kept no longer.</p>;
+  if (payload === null) return <p class="empty">The body is no longer stored.</p>;
   const text = JSON.stringify(payload, null, 2);
   const isCut = !whole && text.length > SHOWN;
   return (

@@ -1,4 +1,4 @@
-/** Making and changing a chainhook: as a form or as JSON, tried on past blocks before it is saved. */
+/** The pages that create and edit a chainhook, as a form or as JSON, with a preview of matches in past blocks. */
 import { useRef, useState } from 'preact/hooks';
 import type { Answer } from '../../api/answer.ts';
 import { api, bodyOf } from '../../api/api.ts';
@@ -26,7 +26,7 @@ import { actingFor } from './hooks.tsx';
 
 type Definition = paths['/chainhooks/me']['post']['requestBody']['content']['application/json'];
 
-/** The draft as the API takes it. The server checks each of its fields. */
+/** The draft as a request body. The server checks each field. */
 const definitionOf = (draft: Draft) => draft as unknown as Definition;
 
 /** The network of the chain: addresses of mainnet begin with SP or SM (SIP-005). */
@@ -43,7 +43,7 @@ export function NewHook() {
   return (
     <Page
       title={consumer === null ? 'New chainhook' : `New chainhook of ${visible(consumer)}`}
-      lead="Choose what to wait for, see what it would have matched, then save it."
+      lead="Choose filters, preview what they match in past blocks, then save."
     >
       <Show loaded={network}>
         {(found) => (
@@ -64,7 +64,11 @@ export function EditHook({ id }: { id: string }) {
   const params = { path: { uuid: id } };
   const hook = useAnswer(`edited hook ${id}`, (signal) => bodyOf(api.GET('/chainhooks/me/{uuid}', { params, signal })));
   return (
-    <Page kind="Chainhook" title="Edit" lead="Blocks that were evaluated before stay as they were.">
+    <Page
+      kind="Chainhook"
+      title="Edit"
+      lead="A change applies to later blocks: blocks that were evaluated are not evaluated again."
+    >
       <Show loaded={hook}>
         {({ definition }) => {
           const initial = draftOf(JSON.stringify(definition));
@@ -86,13 +90,13 @@ export function EditHook({ id }: { id: string }) {
 
 interface EditorProps {
   initial: Draft;
-  /** What the button that saves says. */
+  /** The text of the button that saves. */
   action: string;
   /** Saves a draft. @returns the id of the chainhook @throws RequestError */
   save: (draft: Draft) => Promise<string>;
 }
 
-/** The form and the JSON show one draft: a change of either is a change of both. */
+/** Edits a draft as a form or as JSON. Both show the same draft. */
 function Editor({ initial, action, save }: EditorProps) {
   const [draft, setDraft] = useState(initial);
   const [text, setText] = useState<string | null>(null);
@@ -189,7 +193,7 @@ interface HookFormProps {
   onChange: (draft: Draft) => void;
 }
 
-/** The definition of a chainhook as a form, whose fields come from the schemas of filters. */
+/** The definition of a chainhook as a form. The fields of filters derive from their schemas. */
 function HookForm({ draft, mistakes, onChange }: HookFormProps) {
   const { filters, options, action } = draft;
   const mistakeAt = (path: string): string | null => mistakes.find((one) => one.path === path)?.message ?? null;
@@ -201,20 +205,20 @@ function HookForm({ draft, mistakes, onChange }: HookFormProps) {
           <TextField
             label="Name"
             value={draft.name}
-            help="For you alone: a name that tells this chainhook from others."
+            help="Only you see the name: it distinguishes this chainhook from others."
             mistake={mistakeAt('name')}
             onChange={(name) => onChange({ ...draft, name })}
           />
           <TextField
             label="URL of the receiver"
             value={action.url}
-            help="Each matching block is sent there by POST, and again until the answer is 2xx."
+            help="Stackside sends each matching block to this URL by POST, and repeats it until the answer is 2xx."
             mistake={mistakeAt('action.url')}
             onChange={(url) => onChange({ ...draft, action: { ...action, url } })}
           />
         </div>
       </Panel>
-      <Panel title="Filters" aside={<span class="quiet">A block matches if any of them does.</span>}>
+      <Panel title="Filters" aside={<span class="quiet">A block matches if any filter matches.</span>}>
         <div class="panel-body form">
           {filters.events.map((filter, index) => (
             <FilterForm
@@ -268,7 +272,7 @@ function HookForm({ draft, mistakes, onChange }: HookFormProps) {
 }
 
 const FLAGS = [
-  ['enable_on_registration', 'Begin at once'],
+  ['enable_on_registration', 'Enable at once'],
   ['decode_clarity_values', 'Decode Clarity values'],
   ['include_contract_abi', 'Include interfaces of contracts'],
   ['include_contract_source_code', 'Include sources of contracts'],
@@ -288,7 +292,7 @@ interface FilterFormProps {
   filter: FilterValues;
   mistakeAt: (name: string) => string | null;
   onChange: (filter: FilterValues) => void;
-  /** Null where it is the only one. */
+  /** Null if the filter is the only one. */
   onRemove: (() => void) | null;
 }
 
@@ -333,7 +337,7 @@ interface FieldProps {
   onChange: (value: string | readonly string[]) => void;
 }
 
-/** `contract_identifier` gives `Contract identifier`. */
+/** The label of a field: `Contract identifier` for `contract_identifier`. */
 const titleOf = (name: string): string => words(name).replace(/^./, (letter) => letter.toUpperCase());
 
 function Field({ field: { name, required, help, choices, many }, value, mistake, onChange }: FieldProps) {
@@ -408,12 +412,12 @@ function TextField({ label, value, help, mistake, onChange }: TextFieldProps) {
 
 type Preview = Answer<'/chainhooks/preview', 'post'>;
 
-/** Blocks that are searched unless another number is given. */
-const USUAL_BLOCKS = 100;
-/** Characters of a delivery that are shown. */
+/** Default number of blocks to search. */
+const DEFAULT_BLOCKS = 100;
+/** Maximum characters shown of a delivery. */
 const LONGEST_SHOWN = 8_000;
 
-/** @param draft null where it can't be read */
+/** A preview of what the filters match in the newest blocks. @param draft null if the JSON is invalid */
 function HookPreview({ draft }: { draft: Draft | null }) {
   const blocks = useRef<HTMLInputElement>(null);
   const [found, setFound] = useState<Preview | null>(null);
@@ -423,23 +427,23 @@ function HookPreview({ draft }: { draft: Draft | null }) {
     if (draft === null) return;
     const { filters, options } = draft;
     const to_height = tip.value?.height ?? 1;
-    const from_height = Math.max(1, to_height - (blocks.current?.valueAsNumber ?? USUAL_BLOCKS) + 1);
+    const from_height = Math.max(1, to_height - (blocks.current?.valueAsNumber ?? DEFAULT_BLOCKS) + 1);
     run(async () => {
       setFound(null);
       setFound(await bodyOf(api.POST('/chainhooks/preview', { body: { filters, options, from_height, to_height } })));
-    }, 'The preview is there');
+    }, 'The preview is ready');
   };
   return (
     <Panel title="Preview">
       <div class="panel-body form row">
         <label>
           Newest blocks to search
-          <input ref={blocks} type="number" min={1} max={1000} defaultValue={String(USUAL_BLOCKS)} />
+          <input ref={blocks} type="number" min={1} max={1000} defaultValue={String(DEFAULT_BLOCKS)} />
         </label>
         <button type="button" disabled={busy || !isRight} onClick={search}>
           {busy ? 'Searching…' : 'Search'}
         </button>
-        {isRight ? null : <span class="quiet">The filters must be right first.</span>}
+        {isRight ? null : <span class="quiet">Correct the filters first.</span>}
         {problem === null ? null : (
           <span class="problem" role="alert">
             {visible(problem)}

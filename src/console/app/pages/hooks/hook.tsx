@@ -1,4 +1,4 @@
-/** One chainhook: how it does, its deliveries, its definition, backfills, and a receiver to copy. */
+/** The page of a chainhook: its state, deliveries, backfills and definition, and a sample receiver. */
 
 import type { TargetedEvent } from 'preact';
 import { useRef, useState } from 'preact/hooks';
@@ -134,7 +134,7 @@ function Actions({ hook: { uuid, status, definition }, changed }: { hook: HookOb
           Edit
         </a>
         <Confirm action="Delete" question={`Delete “${visible(definition.name)}”?`} onConfirm={remove}>
-          Nothing more is delivered. The log of its deliveries stays for a while.
+          The chainhook sends nothing more. Its delivery log stays until retention removes it.
         </Confirm>
         <TestDelivery hook={uuid} />
       </div>
@@ -160,7 +160,7 @@ function Definition({ hook: { uuid, definition } }: { hook: HookObject }) {
 
 type Outcome = Answer<'/chainhooks/me/{uuid}/test', 'post'>;
 
-/** One delivery sent at once, with what the receiver said. */
+/** A button that sends a test delivery, with the receiver's response. */
 function TestDelivery({ hook }: { hook: string }) {
   const [outcome, setOutcome] = useState<Outcome | null>(null);
   const { run, problem, busy } = useAction();
@@ -198,7 +198,7 @@ const TestOutcome = ({ outcome }: { outcome: Outcome }) => (
 const BACKFILLS_PER_PAGE = 25;
 const BACKFILL_TONES = { queued: 'wait', running: 'wait', completed: 'ok', cancelled: 'plain', failed: 'bad' } as const;
 
-/** Backfills of a chainhook: deliveries for past blocks, with their progress. */
+/** The backfills of a chainhook, with their progress. */
 function Backfills({ hook }: { hook: string }) {
   const params = { path: { uuid: hook }, query: { limit: BACKFILLS_PER_PAGE } };
   const backfills = useAnswer(
@@ -253,7 +253,7 @@ function Backfills({ hook }: { hook: string }) {
                 },
                 { name: 'Matches', class: 'number medium', cell: ({ matched_blocks: blocks }) => count(blocks) },
                 { name: 'Delivered', class: 'number medium', cell: ({ deliveries }) => count(deliveries.delivered) },
-                { name: 'Begun', class: 'number wide', cell: ({ created_at: at }) => <Ago at={at} /> },
+                { name: 'Created', class: 'number wide', cell: ({ created_at: at }) => <Ago at={at} /> },
                 {
                   name: 'Actions',
                   class: 'number',
@@ -307,7 +307,7 @@ function NewBackfill({ hook, started }: { hook: string; started: () => void }) {
           Only count the matches
         </label>
         <button type="submit" class="primary" disabled={busy}>
-          Begin
+          Start
         </button>
         {problem === null ? null : (
           <p class="problem" role="alert">
@@ -319,7 +319,7 @@ function NewBackfill({ hook, started }: { hook: string; started: () => void }) {
   );
 }
 
-/** A receiver in TypeScript that needs no package; it runs in Bun, and in Node with its own HTTP server. */
+/** A receiver in TypeScript without dependencies. It runs in Bun; in Node, with Node's HTTP server. */
 const RECEIVER = `// bun receiver.ts
 const secret = process.env.STACKSIDE_SECRET ?? '';
 const key = await crypto.subtle.importKey(
@@ -330,7 +330,7 @@ const key = await crypto.subtle.importKey(
   ['verify'],
 );
 
-/** Checks one of the signatures of a delivery (Standard Webhooks). */
+/** Whether a signature of the delivery is valid (Standard Webhooks). */
 async function isSigned(headers: Headers, body: string): Promise<boolean> {
   const id = headers.get('webhook-id');
   const time = headers.get('webhook-timestamp');
@@ -350,27 +350,27 @@ Bun.serve({
   async fetch(request) {
     const body = await request.text();
     if (!(await isSigned(request.headers, body))) return new Response('wrong signature', { status: 401 });
-    // A delivery may come twice: its id is the same each time.
+    // A delivery may arrive twice, with the same id.
     const id = request.headers.get('webhook-id') ?? '';
-    if (seen.has(id)) return new Response('known');
+    if (seen.has(id)) return new Response('duplicate');
     const { event } = JSON.parse(body);
-    for (const { block_identifier } of event.rollback) console.log('undo', block_identifier.index);
+    for (const { block_identifier } of event.rollback) console.log('roll back', block_identifier.index);
     for (const { block_identifier, transactions } of event.apply) {
       console.log('block', block_identifier.index, transactions.length, 'transactions');
     }
     seen.add(id);
-    // Any 2xx says that the delivery is taken; everything else is tried again.
-    return new Response('taken');
+    // Any 2xx acknowledges the delivery. After any other answer, it is sent again.
+    return new Response('ok');
   },
 });
 `;
 
-/** A receiver to copy, which checks signatures. */
+/** The source of a receiver that checks signatures, to copy. */
 const SampleReceiver = () => (
   <Panel title="A receiver in TypeScript" aside={<Copy text={RECEIVER} what="receiver" />}>
     <div class="panel-body">
       <p>
-        The receiver checks the signature, takes each delivery once, and undoes blocks that a fork took back. Set{' '}
+        The receiver checks the signature, handles each delivery once, and rolls back blocks that a fork removed. Set{' '}
         <code>STACKSIDE_SECRET</code> to the signing secret.
       </p>
     </div>

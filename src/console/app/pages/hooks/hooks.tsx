@@ -1,4 +1,4 @@
-/** All chainhooks with how they do, of one consumer or, for the operator, of all; and the secret that signs deliveries. */
+/** The page of chainhooks, of one consumer or, for the operator, of all, with the signing secret of a consumer. */
 import { api, bodyOf, doneOf } from '../../api/api.ts';
 import { tipVersion } from '../../api/live.ts';
 import { session, signOut } from '../../api/session.ts';
@@ -51,11 +51,11 @@ function SignOut() {
   );
 }
 
-/** The page on which a chainhook of a consumer is made. */
+/** The path of the page that creates a chainhook. @param consumer null for the one of the session */
 const newHookPath = (consumer: string | null): string =>
   consumer === null ? pathTo('newHook') : `${pathTo('newHook')}?${new URLSearchParams({ consumer })}`;
 
-/** The chainhooks of one consumer and the secret of their deliveries. @param consumer null for the own one */
+/** The chainhooks and the signing secret of a consumer. @param consumer null for the one of the session */
 const OfConsumer = ({ consumer }: { consumer: string | null }) => (
   <>
     <HookList consumer={consumer} />
@@ -63,10 +63,10 @@ const OfConsumer = ({ consumer }: { consumer: string | null }) => (
   </>
 );
 
-/** The most consumers whose chainhooks are listed on one page; the rest is a click away. */
+/** Maximum number of consumers whose chainhooks are listed on one page; links lead to those of the others. */
 const MOST_LISTS = 12;
 
-/** What the operator sees: the chainhooks of all consumers, or of one. */
+/** The chainhooks of all consumers, or of one, for the operator. @param chosen null for all */
 function OfConsumers({ chosen }: { chosen: string | null }) {
   const consumers = useAnswer(
     'consumers',
@@ -84,7 +84,8 @@ function OfConsumers({ chosen }: { chosen: string | null }) {
             <ConsumerFilter consumers={results} chosen={chosen} />
             {chosen === null && results.length > MOST_LISTS ? (
               <p class="quiet">
-                The chainhooks of the first {MOST_LISTS} consumers follow; choose a consumer to see its chainhooks.
+                Below are the chainhooks of the first {MOST_LISTS} consumers. Choose any other consumer to see its
+                chainhooks.
               </p>
             ) : null}
             {chosen === null ? (
@@ -108,7 +109,7 @@ const ConsumerFilter = ({ consumers, chosen }: ConsumerFilterProps) => (
   <Panel
     title="Consumers"
     source="/chainhooks/consumers"
-    aside={<span class="quiet">You act for all of them, as the operator.</span>}
+    aside={<span class="quiet">As the operator, you manage the chainhooks of all consumers.</span>}
   >
     <nav class="panel-body filter" aria-label="Consumer">
       <a href={withQuery({ consumer: null, offset: null })} aria-current={chosen === null ? 'true' : undefined}>
@@ -128,9 +129,9 @@ const ConsumerFilter = ({ consumers, chosen }: ConsumerFilterProps) => (
 );
 
 interface HookListProps {
-  /** Null for the own one. */
+  /** Null for the consumer of the session. */
   consumer: string | null;
-  /** Whether this is one of several lists of the page, which only begins here. */
+  /** Whether the page has lists of several consumers: each shows its first page, with a link to the whole list. */
   isPart?: boolean;
 }
 
@@ -143,7 +144,7 @@ function HookList({ consumer, isPart = false }: HookListProps) {
     tipVersion.value,
   );
   const title = consumer === null ? 'Chainhooks' : `Chainhooks of ${visible(consumer)}`;
-  // A link can't say that it acts for another consumer.
+  // A link can't send the header that names another consumer.
   const source = consumer === null || consumer === session.value?.consumer ? '/chainhooks/me' : undefined;
   return (
     <Panel title={title} source={source}>
@@ -216,13 +217,13 @@ const HookTable = ({ label, hooks }: { label: string; hooks: readonly Hook[] }) 
   />
 );
 
-/** The host of a URL; the URL itself where it is none. */
+/** The host of a URL; the text itself if it is not a valid URL. */
 const hostOf = (url: string): string => URL.parse(url)?.host ?? url;
 
-/** The status of an answer of a server that can't read the secret. */
+/** HTTP status if the server can't decrypt the secret. */
 const UNREADABLE = 409;
 
-/** @param consumer null for the own one */
+/** The signing secret of a consumer. @param consumer null for the one of the session */
 function Secret({ consumer }: { consumer: string | null }) {
   const headers = actingFor(consumer);
   const secret = useAnswer(`secret ${consumer}`, (signal) =>
@@ -234,9 +235,11 @@ function Secret({ consumer }: { consumer: string | null }) {
       <Confirm
         action={exists ? 'Rotate the secret' : 'Create a secret'}
         question={exists ? 'Rotate the secret?' : 'Create a secret?'}
-        onConfirm={() => run(() => bodyOf(api.POST('/chainhooks/me/secret', { headers })), 'The secret is new')}
+        onConfirm={() =>
+          run(() => bodyOf(api.POST('/chainhooks/me/secret', { headers })), 'The new secret is in force')
+        }
       >
-        Deliveries are signed with the new secret from now on, and for one day with the former one as well.
+        Deliveries are signed with the new secret from now on, and for one day with the old one as well.
       </Confirm>
       {exists ? (
         <Confirm
@@ -268,7 +271,7 @@ function Secret({ consumer }: { consumer: string | null }) {
             {({ signing_secret: value }) => (
               <>
                 {value === null ? (
-                  <p class="quiet">There is none: deliveries are not signed.</p>
+                  <p class="quiet">There is no secret: deliveries are not signed.</p>
                 ) : (
                   <p>
                     <span aria-hidden="true">••••••••••••</span> <Copy text={value} what="secret" />
@@ -289,14 +292,12 @@ function Secret({ consumer }: { consumer: string | null }) {
   );
 }
 
-/** Seconds after which the state of chainhooks is read again: deliveries come and go between blocks, too. */
+/** Seconds between reads of the state of chainhooks: it changes between blocks, too. */
 const READ_EVERY = 3;
 
-/** The version of the state of chainhooks: it changes with each block, and every few seconds. */
+/** A version for answers about chainhooks, which changes with each block and every few seconds. */
 export const hookVersion = (): string => `${tipVersion.value} ${Math.floor(now.value / READ_EVERY)}`;
 
-/** Whose chainhooks the operator sees and manages. */
-
-/** Headers of a request for a consumer. @param consumer null for the one that the browser signed in as */
+/** Headers of a request for a consumer. @param consumer null for the one of the session */
 export const actingFor = (consumer: string | null): Record<string, string> =>
   consumer === null ? {} : { 'x-chainhook-consumer': consumer };

@@ -1,4 +1,4 @@
-/** The hosts that share a log with this one, the log itself, and how safe PostgreSQL keeps it. */
+/** The tab of hosts: this host, the other hosts of its shared log, the log, and the replication of PostgreSQL. */
 import type { Answer } from '../../api/answer.ts';
 import { api, bodyOf } from '../../api/api.ts';
 import { useAnswer } from '../../api/use-answer.ts';
@@ -8,7 +8,7 @@ import { Empty, Facts, Figures, Panel, Show, Table } from '../../ui/parts.tsx';
 import { Badge, Hash } from '../../ui/values.tsx';
 
 const HOSTS = '/stackside/v1/hosts';
-/** Seconds between reads of the hosts' state: each host reports as often. */
+/** Seconds between reads of the state of hosts: each host reports as often. */
 const HOSTS_EVERY = 5;
 /** Seconds without a report after which a host counts as gone. */
 const GONE_AFTER = 30;
@@ -26,13 +26,13 @@ export function Hosts() {
       {({ host, log, problem }) =>
         host === null ? (
           <Empty>
-            This server shares no log with others. Several hosts begin with <code>stackside cluster init</code>, and{' '}
-            <code class="nowrap">--cluster</code> makes a server one of them.
+            This server is a single host. To share a log between hosts, run <code>stackside cluster init</code> and
+            start each host with <code class="nowrap">--cluster</code>.
           </Empty>
         ) : (
           <>
             <Here host={host} />
-            <Warnings title="The log can’t be asked" texts={problem === null ? [] : [problem]} />
+            <Warnings title="The log can’t be reached" texts={problem === null ? [] : [problem]} />
             {log === null ? null : <Cluster log={log} self={host.name} />}
           </>
         )
@@ -43,7 +43,7 @@ export function Hosts() {
 
 /** The state of this host relative to the log, in a word and a note. */
 function logState({ entry, head, lag_seconds: lag, reachable }: ThisHost): { value: string; note: string } {
-  if (!reachable) return { value: 'Cut off', note: 'the log does not answer' };
+  if (!reachable) return { value: 'Disconnected', note: 'the log does not answer' };
   if (head === null || lag > 0) return { value: 'Behind', note: `for ${duration(lag)}` };
   return { value: 'Up to date', note: `entry ${count(entry)}` };
 }
@@ -64,13 +64,13 @@ const Here = ({ host }: { host: ThisHost }) => (
         value: host.head === null ? '–' : plural(Math.max(0, host.head - host.entry), 'entry', 'entries'),
         note: missingNote(host),
       },
-      { name: 'Conflicts', value: count(host.conflicts), note: 'events that another host’s entry came before' },
-      { name: 'Healed', value: count(host.healed), note: 'entries that the log had lost' },
+      { name: 'Conflicts', value: count(host.conflicts), note: 'events that met an entry of another host' },
+      { name: 'Healed', value: count(host.healed), note: 'entries that the log had lost and got back from this host' },
     ]}
   />
 );
 
-/** Sentences that an operator should act upon. */
+/** Problems that the operator should act upon. */
 const Warnings = ({ title, texts }: { title: string; texts: readonly string[] }) =>
   texts.length === 0 ? null : (
     <section class="note wait" aria-label={title}>
@@ -145,19 +145,19 @@ const LogFacts = ({ log }: { log: Log }) => (
   </Panel>
 );
 
-/** The standbys that commits wait for. */
+/** The synchronous standbys of PostgreSQL, as text. */
 function synchronousText({ synchronous_standby_names: names }: Engine): string {
   if (names === null) return 'not known';
-  return names === '' ? 'no' : names;
+  return names === '' ? 'none' : names;
 }
 
 const EngineFacts = ({ engine }: { engine: Engine }) => (
   <Panel title="PostgreSQL" source={HOSTS}>
     <Facts
       facts={[
-        ['Written at', <code key="server">{engine.server}</code>],
+        ['Server', <code key="server">{engine.server}</code>],
         ['Version', engine.version],
-        ['Synchronous', synchronousText(engine)],
+        ['Synchronous standbys', synchronousText(engine)],
         ...engine.standbys.map(
           ({ name, state, sync }) =>
             [

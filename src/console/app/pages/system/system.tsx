@@ -1,4 +1,4 @@
-/** The server itself: its last hour for everybody; settings, data and log for the operator. */
+/** The page of the system: charts of the last hour for everybody; settings, data, hosts and log for the operator. */
 import type { ComponentChildren } from 'preact';
 import type { Answer } from '../../api/answer.ts';
 import { api, bodyOf, doneOf } from '../../api/api.ts';
@@ -32,14 +32,14 @@ const OPERATORS: Readonly<Record<string, () => ComponentChildren>> = {
 export function System() {
   const tab = tabOf(TABS);
   return (
-    <Page title="System" lead="This server: what it does, how it is set up, and whether its data is whole.">
+    <Page title="System" lead="The load, settings, data, hosts and log of this server.">
       <Tabs label="Parts of the system" tabs={TABS} />
       {OPERATORS[tab] === undefined ? <Hour /> : <OperatorOnly>{OPERATORS[tab]()}</OperatorOnly>}
     </Page>
   );
 }
 
-/** Seconds after which the state of the server is read again. */
+/** Seconds between reads of the server's status. */
 const STATUS_EVERY = 5;
 
 function Hour() {
@@ -65,7 +65,7 @@ function Hour() {
             label="The server now"
             figures={[
               { name: 'State', value: ready ? 'Ready' : 'Not ready', note: reason ?? 'answers are up to date' },
-              { name: 'Runs for', value: duration(uptime), note: version },
+              { name: 'Uptime', value: duration(uptime), note: version },
               { name: 'Memory', value: bytes(memory) },
               {
                 name: 'Data',
@@ -73,8 +73,8 @@ function Hour() {
                 note: disk.free_bytes === null ? 'index and journal' : `${bytes(disk.free_bytes)} free`,
               },
               cluster === null
-                ? { name: 'Host', value: 'Single', note: `mode ${mode}; it keeps all data itself` }
-                : { name: 'Host', value: cluster.name, note: `mode ${mode}; one of several that share a log` },
+                ? { name: 'Host', value: 'Single', note: `mode ${mode}; shares no log` }
+                : { name: 'Host', value: cluster.name, note: `mode ${mode}; shares a log with other hosts` },
             ]}
           />
         )}
@@ -84,7 +84,7 @@ function Hour() {
   );
 }
 
-/** What may reveal more than the API does: the operator sees it alone. */
+/** Its children for the operator, the sign-in form for others: the data is more than the API reveals. */
 function OperatorOnly({ children }: { children: ComponentChildren }) {
   const loaded = useAnswer('session', readSession);
   const { value: known } = session;
@@ -93,7 +93,9 @@ function OperatorOnly({ children }: { children: ComponentChildren }) {
     <Show loaded={loaded}>
       {({ access }) =>
         access === 'none' ? (
-          <Empty>This process only reads: its operator is known where the node’s events arrive.</Empty>
+          <Empty>
+            This process is read-only. Sign in as the operator on the process that receives the node’s events.
+          </Empty>
         ) : (
           <SignIn purpose="as the operator" />
         )
@@ -107,7 +109,7 @@ type Setting = SystemState['settings'][number];
 
 const SYSTEM = '/stackside/v1/system';
 
-/** The state of the system, for the operator. */
+/** The state of the system, which only the operator may read. */
 const useSystem = (version: number | string = 0): Loaded<SystemState> =>
   useAnswer('system', (signal) => bodyOf(api.GET('/stackside/v1/system', { signal })), version);
 
@@ -127,10 +129,10 @@ const SourceOf = ({ setting: { source, source_name: name } }: { setting: Setting
     </div>
   );
 
-/** The query parameter that shows the settings with another source than the default alone. */
+/** The query parameter that hides settings with their default. */
 const CHANGED = 'changed';
 
-/** Settings in force, with where each comes from; and the addresses that the server listens on. */
+/** The settings in force, with the source of each, and the addresses that the server listens on. */
 function Settings() {
   const system = useSystem();
   const onlyChanged = place.value.query.has(CHANGED);
@@ -146,7 +148,7 @@ function Settings() {
                 label="Listeners"
                 rows={listeners}
                 keyOf={({ name }) => name}
-                empty="The server listens nowhere."
+                empty="The server has no listeners."
                 columns={[
                   { name: 'For', class: 'nowrap', cell: ({ name }) => name },
                   { name: 'Address', class: 'fill', cell: ({ url }) => <code class="break">{url}</code> },
@@ -204,8 +206,9 @@ function Settings() {
   );
 }
 
-/** Seconds after which files are looked at again, and inspections that run. */
+/** Seconds between reads of the files' sizes. */
 const FILES_EVERY = 30;
+/** Seconds between reads of the inspections. */
 const INSPECTIONS_EVERY = 2;
 
 /** The files of the server, its journal, and inspections of the index. */
@@ -310,12 +313,11 @@ function Findings({ findings }: { findings: readonly Finding[] }) {
   return (
     <>
       <p class="panel-body">
-        {count(findings.length)} checks were made,{' '}
-        {wrong.length === 0 ? 'and all agree.' : `${count(wrong.length)} differ.`}
+        {count(findings.length)} checks ran: {wrong.length === 0 ? 'all passed.' : `${count(wrong.length)} failed.`}
       </p>
       {wrong.length === 0 ? null : (
         <Table
-          label="What differs"
+          label="Failed checks"
           rows={wrong}
           keyOf={({ name }) => name}
           empty=""
@@ -340,10 +342,10 @@ interface Size {
   bytes: number;
 }
 
-/** Tables that are listed: the others are small. */
+/** Maximum number of tables listed; the smaller ones are one sum. */
 const MOST_TABLES = 20;
 
-/** Rows of the tables, each with what its indexes take, the largest first. */
+/** Sizes of tables and their indexes, largest first. */
 function Sizes({ sizes }: { sizes: readonly Size[] }) {
   const sum = (some: readonly Size[]) => some.reduce((all, one) => all + one.bytes, 0);
   const whole = sum(sizes);
@@ -388,18 +390,18 @@ interface InspectionProps {
   title: string;
   action: string;
   explanation: string;
-  /** Null where none was started. */
+  /** Null if none was started. */
   inspection: InspectionState | null;
   /** Whether any inspection runs. */
   isBusy: boolean;
-  /** Called when one was started or cancelled. */
+  /** Called when an inspection was started or cancelled. */
   changed: () => void;
   children: ComponentChildren;
 }
 
 const INSPECTIONS = '/stackside/v1/inspections';
 
-/** One inspection of the index: its button, its progress, and what it found. */
+/** One kind of inspection of the index: its button, progress and findings. */
 function Inspection(props: InspectionProps) {
   const { kind, title, action, explanation, inspection, isBusy, changed, children } = props;
   const { run, problem, busy } = useAction(changed);
@@ -435,7 +437,7 @@ function Inspection(props: InspectionProps) {
 
 function Progress({ inspection: { progress, started_at: start } }: { inspection: InspectionState }) {
   const spent = duration(now.value - start);
-  if (progress === null) return <p aria-live="polite">It begins. {spent}</p>;
+  if (progress === null) return <p aria-live="polite">Starting. {spent}</p>;
   const { number, of, name, detail } = progress;
   const share = (100 * (number - 1)) / of;
   return (
@@ -471,17 +473,17 @@ function Outcome({ inspection: { state, ended_at: end } }: { inspection: Inspect
 type Log = Answer<'/stackside/v1/log'>;
 
 const LOG = '/stackside/v1/log';
-/** Seconds after which the log is read again. */
+/** Seconds between reads of the log. */
 const LOG_EVERY = 5;
 
 const LEVEL_TONES: Readonly<Record<string, 'bad' | 'wait' | 'plain'>> = { error: 'bad', warn: 'wait' };
 
-/** @param quiet for a level that nothing was logged at */
+/** A log level as a badge. @param quiet whether the badge has no colour, as for an event that never happened */
 const Level = ({ level, quiet = false }: { level: string; quiet?: boolean }) => (
   <Badge tone={quiet ? 'plain' : (LEVEL_TONES[level] ?? 'plain')}>{level}</Badge>
 );
 
-/** The last log events, and every kind of them with its number. */
+/** The last log events, and the count of each kind. */
 function SystemLog() {
   const log = useAnswer(
     'log',
@@ -506,7 +508,7 @@ const Recent = ({ recent }: { recent: Log['recent'] }) => (
       label="Last log events"
       rows={recent.map((event, index) => ({ ...event, key: `${event.at} ${index}` }))}
       keyOf={({ key }) => key}
-      empty="Nothing happened yet."
+      empty="Nothing was logged yet."
       columns={[
         { name: 'When', class: 'nowrap top', cell: ({ at }) => <Ago at={at} /> },
         { name: 'Level', class: 'top medium', cell: ({ level }) => <Level level={level} /> },
@@ -528,7 +530,7 @@ const Kinds = ({ kinds }: { kinds: Log['kinds'] }) => (
       columns={[
         { name: 'Event', class: 'fill break', cell: ({ event }) => <code>{event}</code> },
         { name: 'Level', cell: ({ level, count: number }) => <Level level={level} quiet={number === 0} /> },
-        { name: 'Number', class: 'number', cell: ({ count: number }) => count(number) },
+        { name: 'Count', class: 'number', cell: ({ count: number }) => count(number) },
         {
           name: 'Last',
           class: 'nowrap medium',
