@@ -88,6 +88,9 @@ const showsTooLittle = ({ seen }: Showing): boolean => PER_CENT >= 100 && seen?.
 /** The number of cases, by what STACKSIDE_RUNS says; at least one. */
 export const casesOf = (usual: number): number => Math.max(1, Math.ceil((usual * PER_CENT) / 100));
 
+/** Whether everything is tried, as nightly and before a release. */
+export const isFullRun = PER_CENT >= 1000;
+
 /** For tests whose cases STACKSIDE_RUNS multiplies: longer than anybody would wait. Milliseconds. */
 export const timeout = 24 * 3_600_000;
 
