@@ -59,8 +59,8 @@ test('an export over a database, even with --overwrite', async () => {
   const [index, journal] = [join(link, 'index.db'), `${around.path}/missing/../link/journal.db`];
   const before = readFileSync(index);
   const exporting = exportRows(data.path, { table: 'v1_blocks', output: index, overwrite: true });
-  await expect(exporting).rejects.toThrow(`${index} is the place of a database`);
-  await expect(runExport(data.path, journal, true)).rejects.toThrow(`${journal} is the place of a database`);
+  await expect(exporting).rejects.toThrow(`${index} is a database file`);
+  await expect(runExport(data.path, journal, true)).rejects.toThrow(`${journal} is a database file`);
   expect(readFileSync(index).equals(before)).toBe(true);
 });
 

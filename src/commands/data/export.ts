@@ -125,8 +125,5 @@ export async function exportRows(directory: string, options: ExportOptions): Pro
 /** Refuses to overwrite one of the exported databases. @throws OperatorError */
 function requireNoDatabase(file: string, directory: string): void {
   if (![indexPath(directory), journalPath(directory)].some((path) => isSamePath(file, path))) return;
-  throw new OperatorError(
-    `${file} is the place of a database of the data directory.`,
-    'Give the path of another file.',
-  );
+  throw new OperatorError(`${file} is a database file of the data directory.`, 'Give the path of another file.');
 }
