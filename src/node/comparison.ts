@@ -163,44 +163,59 @@ export function comparison(snapshots: Snapshots, rpc: NodeRpc, options: RequestO
     return first;
   }
 
+  /** Compares a fact and adds what came of it to a report. @throws TipLostError, NodeUnreachableError */
+  async function compare(fact: Fact, at: BlockAt, report: KindReport): Promise<void> {
+    const values = await differing(fact, at);
+    if (values instanceof NoAnswer) {
+      report.unanswered.set(values.reason, (report.unanswered.get(values.reason) ?? 0) + 1);
+      return;
+    }
+    report.compared += 1;
+    if (values.length === 0) return;
+    report.differing += 1;
+    if (report.differences.length >= MOST_LISTED) return;
+    const { kind, subject } = fact;
+    const first = fact.changes ? await firstDifferent(fact, at) : null;
+    report.differences.push({ kind, subject, values, first });
+  }
+
+  /** The facts of blocks from one down, each once, until each kind has enough. */
+  async function* facts(at: BlockAt, most: number, lowest: number): AsyncGenerator<Fact> {
+    const seen = new Map(factKinds.map((kind) => [kind, new Set<string>()]));
+    for (let height = at.height; height >= lowest; height--) {
+      for (const fact of await snapshots.read((reader) => factsOf(reader, height))) {
+        const subjects = seen.get(fact.kind)!;
+        if (subjects.size >= most || subjects.has(fact.subject)) continue;
+        subjects.add(fact.subject);
+        yield fact;
+      }
+      if ([...seen.values()].every(({ size }) => size >= most)) return;
+    }
+  }
+
   return {
     common,
 
     /**
-     * Compares a fact and adds what came of it to a report.
+     * Compares the facts of blocks from one down: as many of each kind as are asked for, of the newest blocks that have them.
+     * @param most of each kind @param lowest height of the last block that is looked at
+     * @param progress called before each comparison with the number of those before
+     * @returns a report for each kind
      * @throws TipLostError, NodeUnreachableError
      */
-    async compare(fact: Fact, at: BlockAt, report: KindReport): Promise<void> {
-      const values = await differing(fact, at);
-      if (values instanceof NoAnswer) {
-        report.unanswered.set(values.reason, (report.unanswered.get(values.reason) ?? 0) + 1);
-        return;
+    async compare(
+      at: BlockAt,
+      { most = Number.POSITIVE_INFINITY, lowest = 0 } = {},
+      progress: (compared: number, kind: FactKind) => void = () => {},
+    ): Promise<KindReport[]> {
+      const reports = new Map(factKinds.map((kind) => [kind, emptyReport(kind)]));
+      let count = 0;
+      for await (const fact of facts(at, most, lowest)) {
+        progress(count, fact.kind);
+        await compare(fact, at, reports.get(fact.kind)!);
+        count += 1;
       }
-      report.compared += 1;
-      if (values.length === 0) return;
-      report.differing += 1;
-      if (report.differences.length >= MOST_LISTED) return;
-      const { kind, subject } = fact;
-      const first = fact.changes ? await firstDifferent(fact, at) : null;
-      report.differences.push({ kind, subject, values, first });
-    },
-
-    /**
-     * The facts of blocks from one down, each once: as many of each kind as are asked for, of the newest blocks that have
-     * them.
-     * @param most of each kind @param lowest height of the last block that is looked at
-     */
-    async *facts(at: BlockAt, { most = Number.POSITIVE_INFINITY, lowest = 0 } = {}): AsyncGenerator<Fact> {
-      const seen = new Map(factKinds.map((kind) => [kind, new Set<string>()]));
-      for (let height = at.height; height >= lowest; height--) {
-        for (const fact of await snapshots.read((reader) => factsOf(reader, height))) {
-          const subjects = seen.get(fact.kind)!;
-          if (subjects.size >= most || subjects.has(fact.subject)) continue;
-          subjects.add(fact.subject);
-          yield fact;
-        }
-        if ([...seen.values()].every(({ size }) => size >= most)) return;
-      }
+      return [...reports.values()];
     },
   };
 }
@@ -212,7 +227,7 @@ export function differenceText({ subject, values, first }: Difference): string {
   return `${subject}: ${parts.join('; ')}${since}`;
 }
 
-export const emptyReport = (kind: FactKind): KindReport => ({
+const emptyReport = (kind: FactKind): KindReport => ({
   kind,
   compared: 0,
   differences: [],

@@ -4,8 +4,8 @@ import fc from 'fast-check';
 import { OperatorError, PassingError } from '../../src/base/errors.ts';
 import { SimulatedChain } from '../../src/devnet/chain.ts';
 import type { NodeEvent } from '../../src/devnet/node-event.ts';
-import { comparison, emptyReport, type KindReport, TipLostError } from '../../src/node/comparison.ts';
-import { type FactKind, factKinds } from '../../src/node/facts.ts';
+import { comparison, type KindReport, TipLostError } from '../../src/node/comparison.ts';
+import type { FactKind } from '../../src/node/facts.ts';
 import { type NodeRpc, NodeUnreachableError } from '../../src/node/rpc.ts';
 import type { Snapshots } from '../../src/store/read/snapshots.ts';
 import { received } from '../support/data/ingest.ts';
@@ -22,12 +22,11 @@ interface Compared {
 }
 
 async function compared(snapshots: Snapshots, rpc: NodeRpc, most = Number.POSITIVE_INFINITY): Promise<Compared> {
-  const { common, facts, compare } = comparison(snapshots, rpc, atOnce);
+  const { common, compare } = comparison(snapshots, rpc, atOnce);
   const at = await common();
   if (at === null) throw new Error('the index has no block');
-  const reports = new Map(factKinds.map((kind) => [kind, emptyReport(kind)]));
-  for await (const fact of facts(at, { most })) await compare(fact, at, reports.get(fact.kind)!);
-  return { ...at, reports };
+  const reports = await compare(at, { most });
+  return { ...at, reports: new Map(reports.map((report) => [report.kind, report])) };
 }
 
 const differences = ({ reports }: Compared) => [...reports.values()].flatMap((report) => report.differences);

@@ -2,15 +2,7 @@
 import type { Clock } from '../../base/clock.ts';
 import { PassingError } from '../../base/errors.ts';
 import { toHex } from '../../codec/hex.ts';
-import {
-  type CommonBlock,
-  comparison,
-  differenceText,
-  emptyReport,
-  type KindReport,
-  TipLostError,
-} from '../../node/comparison.ts';
-import { type FactKind, factKinds } from '../../node/facts.ts';
+import { type CommonBlock, comparison, differenceText, type KindReport, TipLostError } from '../../node/comparison.ts';
 import { type NodeRpc, NodeUnreachableError } from '../../node/rpc.ts';
 import { requireIndex } from '../../store/files/database.ts';
 import { openSnapshots, type Snapshots } from '../../store/read/snapshots.ts';
@@ -31,25 +23,20 @@ const DEEPEST = 20_000;
 /** Times that a comparison begins anew because a fork took its block away. */
 const MOST_FORKS = 10;
 
-type Reports = Map<FactKind, KindReport>;
-
 /** Compares at one block. @throws TipLostError, NodeUnreachableError, OperatorError */
 async function compared(
   snapshots: Snapshots,
   node: NodeRpc,
   { sample, rate, clock }: CheckNodeOptions,
   progress: (text: string) => void,
-): Promise<{ at: CommonBlock; reports: Reports } | null> {
-  const { common, facts, compare } = comparison(snapshots, node, { rate, clock });
+): Promise<{ at: CommonBlock; reports: KindReport[] } | null> {
+  const { common, compare } = comparison(snapshots, node, { rate, clock });
   const at = await common();
   if (at === null) return null;
-  const reports: Reports = new Map(factKinds.map((kind) => [kind, emptyReport(kind)]));
-  let count = 0;
-  for await (const fact of facts(at, sample === undefined ? {} : { most: sample, lowest: at.height - DEEPEST })) {
-    progress(`compared ${count} facts at block ${at.height}: ${fact.kind}`);
-    await compare(fact, at, reports.get(fact.kind)!);
-    count += 1;
-  }
+  const limits = sample === undefined ? {} : { most: sample, lowest: at.height - DEEPEST };
+  const reports = await compare(at, limits, (count, kind) =>
+    progress(`compared ${count} facts at block ${at.height}: ${kind}`),
+  );
   return { at, reports };
 }
 
@@ -84,9 +71,9 @@ export async function checkAgainstNode(
       throw new PassingError('The index has no block yet.', 'Repeat the command once the node has sent one.');
     }
     const { at, reports } = found;
-    for (const report of reports.values()) watch.found({ name: nameOf(report), problems: problemsOf(report) });
+    for (const report of reports) watch.found({ name: nameOf(report), problems: problemsOf(report) });
     watch.found({ name: placeText(at), problems: [] });
-    if ([...reports.values()].some(({ differing }) => differing > 0)) return false;
+    if (reports.some(({ differing }) => differing > 0)) return false;
     if (!at.isBehind) return true;
     throw new PassingError(
       `The node is behind: it lacks the newest ${at.above} blocks of the index.`,

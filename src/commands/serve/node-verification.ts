@@ -5,15 +5,8 @@ import { type Clock, pause } from '../../base/clock.ts';
 import { OperatorError } from '../../base/errors.ts';
 import { toHex } from '../../codec/hex.ts';
 import { comparisonMetrics } from '../../metrics/server.ts';
-import {
-  type ComparisonEvent,
-  comparison,
-  differenceText,
-  emptyReport,
-  type KindReport,
-  TipLostError,
-} from '../../node/comparison.ts';
-import { type BlockAt, type FactKind, factKinds } from '../../node/facts.ts';
+import { type ComparisonEvent, comparison, differenceText, TipLostError } from '../../node/comparison.ts';
+import type { BlockAt } from '../../node/facts.ts';
 import { type NodeRpc, NodeUnreachableError } from '../../node/rpc.ts';
 import { NoSnapshotError } from '../../store/model/read-errors.ts';
 import type { Snapshots } from '../../store/read/snapshots.ts';
@@ -50,7 +43,7 @@ interface VerificationOptions {
 export function verifyNode({ seconds, snapshots, node, clock, registry, log }: VerificationOptions) {
   const stopping = new AbortController();
   const { signal } = stopping;
-  const { common, facts, compare } = comparison(snapshots, node, { rate: RATE, clock, signal });
+  const { common, compare } = comparison(snapshots, node, { rate: RATE, clock, signal });
   const totals = { compared: 0, mismatches: 0 };
   let last: Verified | null = null;
   /** The block of the last comparison. */
@@ -66,11 +59,7 @@ export function verifyNode({ seconds, snapshots, node, clock, registry, log }: V
     if (at === null || (before !== null && Buffer.compare(at.hash, before.hash) === 0)) return;
     const since = before === null ? 0 : before.height + 1;
     const lowest = Math.max(Math.min(since, at.height), at.height - MOST_BLOCKS + 1);
-    const reports = new Map<FactKind, KindReport>(factKinds.map((kind) => [kind, emptyReport(kind)]));
-    for await (const fact of facts(at, { most: MOST_FACTS, lowest })) {
-      await compare(fact, at, reports.get(fact.kind)!);
-    }
-    const found = [...reports.values()];
+    const found = await compare(at, { most: MOST_FACTS, lowest });
     const compared = found.reduce((sum, report) => sum + report.compared, 0);
     const mismatches = found.reduce((sum, report) => sum + report.differing, 0);
     for (const { kind, differences } of found) {
