@@ -19,7 +19,7 @@ import {
   type RequestOptions,
   type Values,
 } from './facts.ts';
-import type { NodeRpc } from './rpc.ts';
+import { type NodeRpc, NodeUnreachableError } from './rpc.ts';
 
 export type ComparisonEvent =
   /** `difference` names what index and node say of a thing. */
@@ -75,12 +75,16 @@ export function comparison(snapshots: Snapshots, rpc: NodeRpc, options: RequestO
     return hash === undefined ? null : { height, hash };
   }
 
-  /** The highest block of the index that the node has, canonical or not; null where it has none. */
+  /**
+   * The highest block of the index that the node has, canonical or not; null where it has none.
+   * @throws NodeUnreachableError where it says neither that it has a block nor that it has none
+   */
   async function highestKnown(tip: number, chainId: number): Promise<BlockAt | null> {
     const anybody = BOOT_ADDRESS[networkOf(chainId).kind];
     const isKnown = async ({ hash }: BlockAt): Promise<boolean> => {
       const { status } = await node.bytes(`/v2/accounts/${anybody}?proof=0&tip=${hash.toHex()}`);
-      return status === 200;
+      if (status === 200 || status === 404) return status === 200;
+      throw new NodeUnreachableError(`the node answered /v2/accounts with ${status}`);
     };
     let [known, low, high]: [BlockAt | null, number, number] = [null, 1, tip];
     while (low <= high) {
@@ -147,15 +151,17 @@ export function comparison(snapshots: Snapshots, rpc: NodeRpc, options: RequestO
       .filter(({ index, node: other }) => index !== other);
   }
 
-  /** The lowest block from which on a fact differs up to one where it does, by halving. */
+  /**
+   * The lowest block from which on a fact differs up to one where it does, by halving. A block for which the node gives no
+   * answer that could be compared counts as one where both agree, as it does below a contract's deployment.
+   */
   async function firstDifferent(fact: Fact, at: BlockAt): Promise<BlockAt> {
     let [first, low, high] = [at, 1, at.height - 1];
     while (low <= high) {
       const middle = await blockAt(Math.floor((low + high) / 2));
       if (middle === null) break;
       const found = await differing(fact, middle);
-      if (found instanceof NoAnswer) break;
-      if (found.length > 0) {
+      if (!(found instanceof NoAnswer) && found.length > 0) {
         first = middle;
         high = middle.height - 1;
       } else low = middle.height + 1;

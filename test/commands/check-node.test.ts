@@ -59,7 +59,12 @@ test('a node that is unavailable, and one that is behind, are asked again later;
   const away = { ...rpcOf(node), info: () => Promise.reject(new NodeUnreachableError("it can't be reached")) };
   expect(await refusal(away)).toMatchObject({
     exitCode: EXIT.again,
-    message: expect.stringContaining('http://node does not answer'),
+    message: "The index can't be compared with the node at http://node: it can't be reached.",
+  });
+  const failing: Lie = () => new Response('overloaded', { status: 503 });
+  expect(await refusal(rpcOf(node, failing))).toMatchObject({
+    exitCode: EXIT.again,
+    message: "The index can't be compared with the node at http://node: the node answered /v2/accounts with 503.",
   });
   const behind: Lie = (url, answer) => {
     const height = chain.block(`0x${url.searchParams.get('tip')}`)?.height ?? 0;

@@ -132,6 +132,17 @@ describe('a lie is found, with its subject and the block from which on it is tol
         heightOf(url) < 40 ? answer : changed(answer, (body) => Object.assign(body, { balance: more(body.balance) })),
       ),
     },
+    'a balance whose past the node does not tell': {
+      kind: 'accounts',
+      name: 'balance',
+      first: 40,
+      lie: on(account, (url, answer) => {
+        if (heightOf(url) < 35) return new Response('overloaded', { status: 500 });
+        return heightOf(url) < 40
+          ? answer
+          : changed(answer, (body) => Object.assign(body, { balance: more(body.balance) }));
+      }),
+    },
     'a nonce of the block before': {
       kind: 'accounts',
       name: 'nonce',
@@ -289,6 +300,13 @@ test('a node of another chain is refused, by its chain ID or because it has none
     other.mine(other.tip.height === 0 ? null : other.tip.indexBlockHash, { newTenure: true });
   await expect(compared(snapshots, rpcOf(served(other)))).rejects.toThrow(OperatorError);
   await expect(compared(snapshots, rpcOf(node, honest, { chainId: 1 }))).rejects.toThrow('chain ID 0x00000001');
+});
+
+test('a node that fails whenever a block is looked for is unreachable, and not of another chain', async () => {
+  for (const status of [500, 503, 400, 302]) {
+    const failing = on(/v2\/accounts/, () => new Response('overloaded', { status }));
+    await expect(compared(snapshots, rpcOf(node, failing))).rejects.toThrow(NodeUnreachableError);
+  }
 });
 
 test('a node that has no block of the index yet is behind', async () => {

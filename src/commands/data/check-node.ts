@@ -54,7 +54,7 @@ function nameOf({ kind, compared, unanswered }: KindReport): string {
 /**
  * Compares the index of a data directory with a node. The findings have a line for each kind of facts.
  * @returns whether nothing differs
- * @throws OperatorError where the node is of another chain; PassingError where it doesn't answer or is behind
+ * @throws OperatorError where the node is of another chain; PassingError where it gives no answers or is behind
  */
 export async function checkAgainstNode(
   directory: string,
@@ -82,7 +82,7 @@ export async function checkAgainstNode(
   } catch (error) {
     if (!(error instanceof NodeUnreachableError)) throw error;
     throw new PassingError(
-      `The node at ${nodeUrl} does not answer: ${error.message}.`,
+      `The index can't be compared with the node at ${nodeUrl}: ${error.message}.`,
       'Start the node, or name the URL of its RPC interface with --node-rpc.',
       { cause: error },
     );
