@@ -1,6 +1,7 @@
 /** Facts that both the index and its node know, and how each is asked of the node's RPC interface. */
 import { type Static, type TSchema, Type } from '@sinclair/typebox';
 import { Value } from '@sinclair/typebox/value';
+import { memoizeByObject } from '../base/cache.ts';
 import { type Clock, pause } from '../base/clock.ts';
 import { parsedJson } from '../base/json.ts';
 import { signerBits } from '../chain/normalise.ts';
@@ -273,8 +274,22 @@ const isInBody = ({ raw }: BlockTransaction): boolean =>
 /** Behind the version and the chain ID. */
 const CHAIN_ID_END = 5;
 
+/** A block as a node sends it; null where the node has none. */
+type NodeBlock = ReturnType<typeof decodeNakamotoBlock> | NoAnswer | null;
+
+/** Asks for a block. @param id bare hex */
+async function nodeBlock(node: AskedNode, id: string): Promise<NodeBlock> {
+  const { status, bytes } = await node.bytes(`/v3/blocks/${id}`);
+  if (status === 404) return null;
+  return status === 200 ? decodeNakamotoBlock(bytes) : new NoAnswer(`status ${status}`);
+}
+
 /** A block's header, signatures and transactions (SIP-021). */
-const blockFact = (block: BlockFacts, transactions: readonly BlockTransaction[]): Fact => {
+const blockFact = (
+  block: BlockFacts,
+  transactions: readonly BlockTransaction[],
+  sent: (node: AskedNode) => Promise<NodeBlock>,
+): Fact => {
   const own = transactions.filter(isInBody).map(({ raw }) => raw);
   const body = Buffer.concat(own);
   const id = bare(block.index_block_hash);
@@ -294,10 +309,8 @@ const blockFact = (block: BlockFacts, transactions: readonly BlockTransaction[])
       body: Bun.hash(body).toString(16),
     }),
     async node(node) {
-      const { status, bytes } = await node.bytes(`/v3/blocks/${id}`);
-      if (status === 404) return null;
-      if (status !== 200) return new NoAnswer(`status ${status}`);
-      const decoded = decodeNakamotoBlock(bytes);
+      const decoded = await sent(node);
+      if (decoded === null || decoded instanceof NoAnswer) return decoded;
       if (!decoded.ok) return { id, bytes: decoded.error.message };
       const { header, blockId, transactionCount, transactions: theirs } = decoded.value;
       return {
@@ -326,7 +339,7 @@ const Sortitions = Type.Array(
 );
 
 /** The Bitcoin block that elected a block's tenure. The block names it by its consensus hash, which the id covers. */
-const sortitionFact = (block: BlockFacts): Fact => ({
+const sortitionFact = (block: BlockFacts, sent: (node: AskedNode) => Promise<NodeBlock>): Fact => ({
   kind: 'sortitions',
   subject: `the sortition of block ${block.height}`,
   changes: false,
@@ -337,9 +350,9 @@ const sortitionFact = (block: BlockFacts): Fact => ({
     'was sortition': 'true',
   }),
   async node(node) {
-    const { status, bytes } = await node.bytes(`/v3/blocks/${bare(block.index_block_hash)}`);
-    const decoded = status === 200 ? decodeNakamotoBlock(bytes) : null;
-    if (decoded?.ok !== true) return new NoAnswer("the block's consensus hash is not known");
+    const decoded = await sent(node);
+    if (decoded === null || decoded instanceof NoAnswer || !decoded.ok)
+      return new NoAnswer("the block's consensus hash is not known");
     const { consensusHash } = decoded.value.header;
     const answer = await node.json(`/v3/sortitions/consensus/${bare(consensusHash)}`, Sortitions);
     if (answer === null) return null;
@@ -470,7 +483,9 @@ export async function factsOf(reader: Reader, height: number): Promise<Fact[]> {
   if (block === undefined) return [];
   const facts: Fact[] = [];
   if (block.signer_bits !== null) {
-    facts.push(blockFact(block, touched.transactions), sortitionFact(block));
+    // Both facts are in the block, which is asked for once.
+    const sent = memoizeByObject((node: AskedNode) => nodeBlock(node, bare(block.index_block_hash)));
+    facts.push(blockFact(block, touched.transactions, sent), sortitionFact(block, sent));
     const own = touched.transactions.filter(isInBody);
     facts.push(...own.map((transaction) => transactionFact(block, transaction)));
   }
