@@ -17,7 +17,6 @@ import {
   factsOf,
   NoAnswer,
   type RequestOptions,
-  type Values,
 } from './facts.ts';
 import { type NodeRpc, NodeUnreachableError } from './rpc.ts';
 
@@ -131,19 +130,19 @@ export function comparison(snapshots: Snapshots, rpc: NodeRpc, options: RequestO
     return { ...found, above, isBehind: above > 0 && isBehind };
   }
 
-  /** What a fact is in the index at a block. @throws TipLostError */
-  const inIndex = (fact: Fact, at: BlockAt): Promise<Values> =>
+  /** Reads the index while a block is canonical. @throws TipLostError */
+  const readAt = <T>(at: BlockAt, read: (reader: Reader) => Promise<T>): Promise<T> =>
     snapshots.read(async (reader) => {
       const hash = await hashAt(reader, at.height);
       if (hash === undefined || Buffer.compare(hash, at.hash) !== 0) throw new TipLostError('a fork came');
-      return fact.index(reader, at, burnHeight);
+      return read(reader);
     });
 
   /** What differs of a fact at a block. The index is read after the node, so that a fork is noticed. */
   async function differing(fact: Fact, at: BlockAt): Promise<Difference['values'] | NoAnswer> {
     const theirs = await fact.node(node, at, burnHeight);
     if (theirs instanceof NoAnswer) return theirs;
-    const ours = await inIndex(fact, at);
+    const ours = await readAt(at, (reader) => fact.index(reader, at, burnHeight));
     if (ours === null) return theirs === null ? [] : [{ name: 'it', index: null, node: 'there' }];
     if (theirs === null) return [{ name: 'it', index: 'there', node: null }];
     return Object.entries(ours)
@@ -201,6 +200,19 @@ export function comparison(snapshots: Snapshots, rpc: NodeRpc, options: RequestO
 
   return {
     common,
+
+    /** A block and its ancestors, as many as there are up to a number, the highest first. @throws TipLostError */
+    branch: (at: BlockAt, most: number): Promise<BlockAt[]> =>
+      readAt(at, async (reader) => {
+        const blocks = [at];
+        while (blocks.length < most) {
+          const height = at.height - blocks.length;
+          const hash = await hashAt(reader, height);
+          if (hash === undefined) break;
+          blocks.push({ height, hash });
+        }
+        return blocks;
+      }),
 
     /**
      * Compares the facts of blocks from one down: as many of each kind as are asked for, of the newest blocks that have them.

@@ -6,7 +6,6 @@ import { OperatorError } from '../../base/errors.ts';
 import { toHex } from '../../codec/hex.ts';
 import { comparisonMetrics } from '../../metrics/server.ts';
 import { type ComparisonEvent, comparison, differenceText, TipLostError } from '../../node/comparison.ts';
-import type { BlockAt } from '../../node/facts.ts';
 import { type NodeRpc, NodeUnreachableError } from '../../node/rpc.ts';
 import { NoSnapshotError } from '../../store/model/read-errors.ts';
 import type { Snapshots } from '../../store/read/snapshots.ts';
@@ -43,22 +42,25 @@ interface VerificationOptions {
 export function verifyNode({ seconds, snapshots, node, clock, registry, log }: VerificationOptions) {
   const stopping = new AbortController();
   const { signal } = stopping;
-  const { common, compare } = comparison(snapshots, node, { rate: RATE, clock, signal });
+  const { common, branch, compare } = comparison(snapshots, node, { rate: RATE, clock, signal });
   const totals = { compared: 0, mismatches: 0 };
   let last: Verified | null = null;
-  /** The block of the last comparison. */
-  let before: BlockAt | null = null;
+  /** Hashes of the newest blocks at the last comparison: what a fork puts in their place is compared again. */
+  let known: ReadonlySet<string> = new Set();
   /** Why the last comparison was not made; null where it was. */
   let hindrance: string | null = null;
 
   comparisonMetrics(registry, totals);
 
-  /** Compares what changed since the last comparison. */
+  /** Compares the blocks that came since the last comparison. */
   async function compareNewest(): Promise<void> {
     const at = await common();
-    if (at === null || (before !== null && Buffer.compare(at.hash, before.hash) === 0)) return;
-    const since = before === null ? 0 : before.height + 1;
-    const lowest = Math.max(Math.min(since, at.height), at.height - MOST_BLOCKS + 1);
+    if (at === null) return;
+    const newest = await branch(at, MOST_BLOCKS);
+    const hashes = newest.map(({ hash }) => toHex(hash));
+    const lastKnown = hashes.findIndex((hash) => known.has(hash));
+    if (lastKnown === 0) return;
+    const lowest = newest.at(lastKnown === -1 ? -1 : lastKnown - 1)!.height;
     const found = await compare(at, { most: MOST_FACTS, lowest });
     const compared = found.reduce((sum, report) => sum + report.compared, 0);
     const mismatches = found.reduce((sum, report) => sum + report.differing, 0);
@@ -70,7 +72,7 @@ export function verifyNode({ seconds, snapshots, node, clock, registry, log }: V
     }
     totals.compared += compared;
     totals.mismatches += mismatches;
-    before = at;
+    known = new Set(hashes);
     last = { height: at.height, indexBlockHash: toHex(at.hash), at: clock.now(), compared, mismatches };
   }
 
