@@ -1,4 +1,5 @@
 /** Requests to servers with backups or journals. Temporary failures are retried with growing waits. */
+import { readUpTo } from '../base/bounded-read.ts';
 import { type Clock, pause } from '../base/clock.ts';
 import { OperatorError, PassingError } from '../base/errors.ts';
 import { directFetch } from '../http/direct-fetch.ts';
@@ -55,19 +56,6 @@ function stallGuard({ after }: Clock) {
 }
 type StallGuard = ReturnType<typeof stallGuard>;
 
-/** Reads a body of at most `most` bytes. @returns null if it is longer */
-async function bodyOf(response: Response, most: number, guard: StallGuard): Promise<Uint8Array | null> {
-  const sink = new Bun.ArrayBufferSink();
-  let length = 0;
-  for await (const chunk of response.body ?? []) {
-    guard.heard();
-    length += chunk.length;
-    if (length > most) return null;
-    sink.write(chunk);
-  }
-  return new Uint8Array(sink.end() as ArrayBuffer);
-}
-
 /** Makes one attempt. @throws TryAgain if the connection failed, or the refusal may pass */
 async function tried<T>(
   url: string,
@@ -86,7 +74,7 @@ async function tried<T>(
       signal: guard.signal,
     });
     if (response.status === OK) return await consume(response, guard);
-    const text = new TextDecoder().decode((await bodyOf(response, LONGEST_ERROR, guard)) ?? undefined);
+    const text = new TextDecoder().decode((await readUpTo(response.body, LONGEST_ERROR, guard.heard)) ?? undefined);
     const { status } = response;
     if (status >= SERVER_ERRORS || PASSING.has(status)) throw new TryAgain(`it answered ${status}`);
     const refusal = refused({ status, text });
@@ -143,7 +131,7 @@ export function getFile(
 ): Promise<Uint8Array | null> {
   return persistently(transfer, () =>
     tried(url(), {}, transfer, async (response, guard) => {
-      const bytes = await bodyOf(response, most, guard);
+      const bytes = await readUpTo(response.body, most, guard.heard);
       // A proxy that loses its server may end a body as if it were complete.
       if (bytes !== null && bytes.length < least) throw new TryAgain(`it sent ${bytes.length} of ${least} bytes`);
       if (bytes !== null) return bytes;

@@ -4,6 +4,7 @@
  * An empty body counts as no body, whatever the headers say: clients send `Content-Type: application/json` without a body.
  */
 import type { Static, TSchema } from '@sinclair/typebox';
+import { readUpTo } from '../base/bounded-read.ts';
 import { isTooDeep, MAX_DEPTH, parsedJson } from '../base/json.ts';
 import { checker } from './checker.ts';
 import { ApiError, ParameterError } from './errors.ts';
@@ -38,14 +39,13 @@ function declaresLength({ headers }: Request, limit: number): boolean {
  */
 export async function bodyBytes(request: Request, limit: number): Promise<Uint8Array<ArrayBuffer>> {
   declaresLength(request, limit);
-  const sink = new Bun.ArrayBufferSink();
-  let length = 0;
-  for await (const chunk of chunksOf(request, limit)) {
-    length += chunk.length;
-    if (length > limit) throw new BodyError('too_large', limit);
-    sink.write(chunk);
-  }
-  return new Uint8Array(sink.end() as ArrayBuffer);
+  const bytes = await readUpTo(request.body, limit).catch((cause: unknown) => {
+    // While the client is connected, Bun ends a body for one reason only: it is longer than the listener's limit.
+    const left = cause instanceof DOMException && cause.name === 'AbortError';
+    throw new BodyError(left ? 'incomplete' : 'too_large', limit, { cause });
+  });
+  if (bytes === null) throw new BodyError('too_large', limit);
+  return bytes;
 }
 
 /** Reads the body as UTF-8; invalid bytes become U+FFFD. @see bodyBytes */
@@ -55,17 +55,6 @@ export async function bodyText(request: Request, limit: number): Promise<string>
     return await request.text();
   } catch (cause) {
     throw new BodyError('incomplete', limit, { cause });
-  }
-}
-
-async function* chunksOf(request: Request, limit: number): AsyncGenerator<Uint8Array> {
-  if (request.body === null) return;
-  try {
-    for await (const chunk of request.body) yield chunk;
-  } catch (cause) {
-    // While the client is connected, Bun ends a body for one reason only: it is longer than the listener's limit.
-    const left = cause instanceof DOMException && cause.name === 'AbortError';
-    throw new BodyError(left ? 'incomplete' : 'too_large', limit, { cause });
   }
 }
 

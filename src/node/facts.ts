@@ -1,6 +1,7 @@
 /** Facts that both the index and its node know, and how each is asked of the node's RPC interface. */
 import { type Static, type TSchema, Type } from '@sinclair/typebox';
 import { Value } from '@sinclair/typebox/value';
+import { readUpTo } from '../base/bounded-read.ts';
 import { memoizeByObject } from '../base/cache.ts';
 import { type Clock, pause } from '../base/clock.ts';
 import { parsedJson } from '../base/json.ts';
@@ -121,19 +122,11 @@ export class AskedNode {
 
 /** @throws NodeUnreachableError where it breaks off or has no end */
 async function bodyOf(response: Response): Promise<Uint8Array> {
-  const parts: Uint8Array[] = [];
-  let length = 0;
-  try {
-    for await (const part of response.body ?? []) {
-      length += part.length;
-      if (length > MOST_BYTES) break;
-      parts.push(part);
-    }
-  } catch (cause) {
+  const bytes = await readUpTo(response.body, MOST_BYTES).catch((cause: unknown) => {
     throw new NodeUnreachableError("the node's answer broke off", { cause });
-  }
-  if (length > MOST_BYTES) throw new NodeUnreachableError(`the node's answer is longer than ${MOST_BYTES} bytes`);
-  return Buffer.concat(parts);
+  });
+  if (bytes !== null) return bytes;
+  throw new NodeUnreachableError(`the node's answer is longer than ${MOST_BYTES} bytes`);
 }
 
 const Account = Type.Object({
