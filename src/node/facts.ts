@@ -39,7 +39,7 @@ export interface BlockAt {
 }
 
 /** What is said of a thing, by names; null where there is no such thing. */
-export type Values = Record<string, string> | null;
+type Values = Record<string, string> | null;
 
 /** The node gives no answer that could be compared. */
 export class NoAnswer {
