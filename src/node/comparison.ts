@@ -184,17 +184,17 @@ export function comparison(snapshots: Snapshots, rpc: NodeRpc, options: RequestO
     report.differences.push({ kind, subject, values, first });
   }
 
-  /** The facts of blocks from one down, each once, until each kind has enough. */
+  /** The facts of blocks from one down, each once, until each kind has enough. @throws TipLostError */
   async function* facts(at: BlockAt, most: number, lowest: number): AsyncGenerator<Fact> {
-    const seen = new Map(factKinds.map((kind) => [kind, new Set<string>()]));
+    const counts = new Map(factKinds.map((kind) => [kind, 0]));
     for (let height = at.height; height >= lowest; height--) {
-      for (const fact of await snapshots.read((reader) => factsOf(reader, height))) {
-        const subjects = seen.get(fact.kind)!;
-        if (subjects.size >= most || subjects.has(fact.subject)) continue;
-        subjects.add(fact.subject);
+      for (const fact of await readAt(at, (reader) => factsOf(reader, height, at.height))) {
+        const count = counts.get(fact.kind)!;
+        if (count >= most) continue;
+        counts.set(fact.kind, count + 1);
         yield fact;
       }
-      if ([...seen.values()].every(({ size }) => size >= most)) return;
+      if ([...counts.values()].every((count) => count >= most)) return;
     }
   }
 

@@ -470,9 +470,12 @@ async function readsLedger(reader: Reader, asset: string, functionName: string, 
   );
 }
 
-/** The facts of a block, each of what it touched. @param height of a canonical block */
-export async function factsOf(reader: Reader, height: number): Promise<Fact[]> {
-  const [block, touched] = [await reader.facts.block(height), await reader.facts.touched(height)];
+/**
+ * The facts of a block, each of what it touched and no later block did: from a block down, each comes once.
+ * @param height of a canonical block @param upTo height of the last block that counts as a later one
+ */
+export async function factsOf(reader: Reader, height: number, upTo: number): Promise<Fact[]> {
+  const [block, touched] = [await reader.facts.block(height), await reader.facts.touched(height, upTo)];
   if (block === undefined) return [];
   const facts: Fact[] = [];
   if (block.signer_bits !== null) {

@@ -5,7 +5,7 @@ import { OperatorError, PassingError } from '../../src/base/errors.ts';
 import { SimulatedChain } from '../../src/devnet/chain.ts';
 import type { NodeEvent } from '../../src/devnet/node-event.ts';
 import { comparison, type KindReport, TipLostError } from '../../src/node/comparison.ts';
-import type { FactKind } from '../../src/node/facts.ts';
+import { type FactKind, factsOf } from '../../src/node/facts.ts';
 import { type NodeRpc, NodeUnreachableError } from '../../src/node/rpc.ts';
 import type { Snapshots } from '../../src/store/read/snapshots.ts';
 import { received } from '../support/data/ingest.ts';
@@ -51,6 +51,37 @@ test('index and node agree in every fact, and every kind has some', async () => 
   expect(differences(found)).toEqual([]);
   expect(found.height).toBe(chain.tip.height);
   for (const { kind, compared: count } of found.reports.values()) expect([kind, count > 0]).toEqual([kind, true]);
+});
+
+test('each fact comes once up to a block, with the last block that touched it', async () => {
+  const staked = new SimulatedChain({ seed: 4, accounts: 12, staking: 100 });
+  const posted = [staked.genesis()];
+  while (staked.tip.height < 40) {
+    posted.push(...staked.mine(staked.tip.height === 0 ? null : staked.tip.indexBlockHash, { newTenure: true }).events);
+  }
+  let touchedAgain = 0;
+  for (const index of [snapshots, memoryIndex(posted.map(received))]) {
+    const subjects = (height: number, upTo: number): Promise<string[]> =>
+      index.read(async (reader) =>
+        (await factsOf(reader, height, upTo)).map(({ kind, subject }) => `${kind} ${subject}`),
+      );
+    for (const upTo of [1, 17, 40]) {
+      const last = new Map<string, number>();
+      const found = new Map<string, number>();
+      for (let height = 0; height <= upTo; height++) {
+        for (const subject of await subjects(height, height)) {
+          if (last.has(subject)) touchedAgain += 1;
+          last.set(subject, height);
+        }
+        for (const subject of await subjects(height, upTo)) {
+          expect([subject, found.get(subject)]).toEqual([subject, undefined]);
+          found.set(subject, height);
+        }
+      }
+      expect(found).toEqual(last);
+    }
+  }
+  expect(touchedAgain).toBeGreaterThan(0);
 });
 
 test('a sample has the newest of each kind', async () => {

@@ -166,7 +166,7 @@ async function directCalls(read: Reader, principals: Iterable<string>): Promise<
     contract: ({ contracts }) => contracts.find(`${holder}.collectible-0`),
     isKnown: ({ principals: of }) => of.isKnown(holder),
     factsOfBlock: ({ facts }) => facts.block(height),
-    touched: ({ facts }) => facts.touched(height),
+    touched: ({ facts }) => facts.touched(height, height),
     account: ({ facts }) => facts.account(holder, height),
     ftBalance: ({ facts }) => facts.ftBalance(`${holder}.token-0::coin`, holder, height),
     nftOwner: ({ facts }) => facts.nftOwner(`${holder}.collectible-0::card`, mined, height),

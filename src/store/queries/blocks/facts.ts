@@ -16,21 +16,32 @@ export const sql = {
                  burn_block_time, signer_bits, signer_signatures FROM blocks WHERE height = ?1`,
   transactions: `SELECT t.tx_id, t.type, d.result, d.raw FROM transactions t JOIN transaction_bodies d ON d.position = t.position
                   WHERE t.position BETWEEN ?1 AND ?2 AND t.genesis_block_time IS NULL ORDER BY t.position`,
-  principals: `SELECT address FROM principals WHERE id IN (
+  principals: `SELECT p.address FROM principals p WHERE p.id IN (
                  SELECT sender_id FROM transactions WHERE position BETWEEN ?1 AND ?2
                  UNION ALL SELECT sponsor_id FROM transactions WHERE position BETWEEN ?1 AND ?2
-                 UNION ALL SELECT recipient_id FROM transactions WHERE position BETWEEN ?1 AND ?2
+                 UNION ALL SELECT recipient_id FROM transactions WHERE position BETWEEN ?1 AND ?2 AND type = ${PAYLOAD.token_transfer}
                  UNION ALL SELECT contract_id FROM transactions WHERE position BETWEEN ?1 AND ?2
                  UNION ALL SELECT sender_id FROM events WHERE position BETWEEN ?1 AND ?2
                  UNION ALL SELECT recipient_id FROM events WHERE position BETWEEN ?1 AND ?2
-                 UNION ALL SELECT recipient_id FROM miner_rewards WHERE height = ?3)`,
+                 UNION ALL SELECT recipient_id FROM miner_rewards WHERE height = ?4)
+               AND NOT EXISTS (SELECT * FROM principal_transactions WHERE principal_id = p.id AND position > ?2 AND position <= ?3)
+               AND NOT EXISTS (SELECT * FROM stx_locks WHERE principal_id = p.id AND position > ?2 AND position <= ?3)
+               AND NOT EXISTS (SELECT * FROM miner_rewards WHERE recipient_id = p.id AND height > ?4 AND height <= ?5)`,
   contracts: `SELECT p.address FROM transactions t JOIN principals p ON p.id = t.contract_id
                WHERE t.position BETWEEN ?1 AND ?2 AND t.type IN (${deployments}) AND t.status = ${STATUS.success}`,
   ft: `SELECT a.identifier, p.address FROM events e JOIN assets a ON a.id = e.asset_id
          JOIN principals p ON p.id IN (e.sender_id, e.recipient_id)
-        WHERE e.position BETWEEN ?1 AND ?2 AND e.kind IN (${ftEvents})`,
+        WHERE e.position BETWEEN ?1 AND ?2 AND e.kind IN (${ftEvents})
+          AND NOT EXISTS (SELECT * FROM events n WHERE n.asset_id = a.id AND n.recipient_id = p.id
+                             AND n.kind IN (${EVENT_KIND.ft_transfer}, ${EVENT_KIND.ft_mint})
+                             AND n.position > ?2 AND n.position <= ?3)
+          AND NOT EXISTS (SELECT * FROM events n WHERE n.asset_id = a.id AND n.sender_id = p.id
+                             AND n.kind IN (${EVENT_KIND.ft_transfer}, ${EVENT_KIND.ft_burn})
+                             AND n.position > ?2 AND n.position <= ?3)`,
   nft: `SELECT a.identifier, e.value FROM events e JOIN assets a ON a.id = e.asset_id
-         WHERE e.position BETWEEN ?1 AND ?2 AND e.kind IN (${nftEvents})`,
+         WHERE e.position BETWEEN ?1 AND ?2 AND e.kind IN (${nftEvents})
+           AND NOT EXISTS (SELECT * FROM events n WHERE n.asset_id = e.asset_id AND n.value = e.value
+                              AND n.kind >= ${EVENT_KIND.nft_transfer} AND n.position > ?2 AND n.position <= ?3)`,
   cycles: 'SELECT cycle FROM reward_cycles WHERE height = ?1',
   signers: 'SELECT signer_key, weight, stacked FROM cycle_signers WHERE cycle = ?1 ',
   principal: 'SELECT id FROM principals WHERE address = ?1',
@@ -43,7 +54,7 @@ export const sql = {
            ORDER BY e.position DESC, e.event_index DESC LIMIT 1`,
 };
 
-/** What a block touched, each thing once. */
+/** What a block touched last, each thing once: what a later block touched is among its things. */
 export interface Touched {
   /** Addresses and contracts whose STX or nonces may have changed. */
   principals: string[];
@@ -86,6 +97,8 @@ export interface AccountFacts {
 }
 
 type Positions = [first: number, last: number];
+/** The positions of a block, and the last of the block up to which later ones count. */
+type PositionsUpTo = [...Positions, upTo: number];
 
 /** Each item once. */
 const distinct = <T>(items: readonly T[], key: (item: T) => string): T[] => [
@@ -96,10 +109,13 @@ const distinct = <T>(items: readonly T[], key: (item: T) => string): T[] => [
 export function factQueries(db: Database) {
   const block = prepared<BlockFacts, [number]>(db, sql.block);
   const transactions = prepared<BlockTransaction, Positions>(db, sql.transactions);
-  const principals = prepared<Stored<'principals', 'address'>, [...Positions, number]>(db, sql.principals);
+  const principals = prepared<Stored<'principals', 'address'>, [...PositionsUpTo, height: number, upTo: number]>(
+    db,
+    sql.principals,
+  );
   const contracts = prepared<Stored<'principals', 'address'>, Positions>(db, sql.contracts);
-  const ft = prepared<Stored<'assets', 'identifier'> & Stored<'principals', 'address'>, Positions>(db, sql.ft);
-  const nft = prepared<Stored<'assets', 'identifier'> & { value: Uint8Array }, Positions>(db, sql.nft);
+  const ft = prepared<Stored<'assets', 'identifier'> & Stored<'principals', 'address'>, PositionsUpTo>(db, sql.ft);
+  const nft = prepared<Stored<'assets', 'identifier'> & { value: Uint8Array }, PositionsUpTo>(db, sql.nft);
   const cycles = prepared<Stored<'reward_cycles', 'cycle'>, [number]>(db, sql.cycles);
   const signers = prepared<Stored<'cycle_signers', 'signer_key' | 'weight' | 'stacked'>, [number]>(db, sql.signers);
   const principalId = prepared<Stored<'principals', 'id'>, [string]>(db, sql.principal);
@@ -116,12 +132,16 @@ export function factQueries(db: Database) {
     /** Undefined where there is no such block. */
     block: async (height: number): Promise<BlockFacts | undefined> => block.get(height) ?? undefined,
 
-    async touched(height: number): Promise<Touched> {
+    /** What a block touched that no later one up to a height did. */
+    async touched(height: number, upTo: number): Promise<Touched> {
       const { first, last } = positionsOf(height);
-      const moved = ft.all(first, last).map(({ identifier, address }) => ({ asset: identifier, principal: address }));
-      const instances = nft.all(first, last).map(({ identifier, value }) => ({ asset: identifier, value }));
+      const { last: end } = positionsOf(upTo);
+      const moved = ft
+        .all(first, last, end)
+        .map(({ identifier, address }) => ({ asset: identifier, principal: address }));
+      const instances = nft.all(first, last, end).map(({ identifier, value }) => ({ asset: identifier, value }));
       return {
-        principals: principals.all(first, last, height).map(({ address }) => address),
+        principals: principals.all(first, last, end, height, upTo).map(({ address }) => address),
         contracts: contracts.all(first, last).map(({ address }) => address),
         ft: distinct(moved, ({ asset, principal }) => `${asset} ${principal}`),
         nft: distinct(instances, ({ asset, value }) => `${asset} ${value.toHex()}`),
