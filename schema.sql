@@ -1221,6 +1221,19 @@ CREATE TABLE progress (
 ) STRICT;
 INSERT INTO progress VALUES (1, NULL, 0, zeroblob(32), 0, 0, 0);
 
+-- Where an index begins that knows nothing below a block: one row, written before the first block. An index that has the chain
+-- from its beginning has no row here.
+CREATE TABLE history_start (
+  -- of the first block
+  height            INTEGER PRIMARY KEY,
+  -- of the block below it
+  index_block_hash  BLOB NOT NULL,
+  block_hash        BLOB NOT NULL,
+  -- of the Bitcoin block that elected its tenure
+  burn_block_hash   BLOB NOT NULL,
+  burn_block_height INTEGER NOT NULL
+) STRICT;
+
 -- Versions of this schema that an upgrade brought the index to, though only a rebuild fills what they added.
 CREATE TABLE unfilled_upgrades (
   schema_version INTEGER PRIMARY KEY

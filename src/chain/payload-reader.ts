@@ -14,6 +14,7 @@ import {
   EventPayload,
   type EventType,
   eventBodies,
+  HistoryStartPayload,
   MempoolPayload,
   MicroblocksPayload,
 } from './payload-schemas.ts';
@@ -59,6 +60,7 @@ const checks = {
   mempool: lazyCheck(MempoolPayload),
   dropped: lazyCheck(DroppedPayload),
   attachments: lazyCheck(AttachmentsPayload),
+  historyStart: lazyCheck(HistoryStartPayload),
 };
 const bodyChecks = new Map<string, () => TypeCheck<TSchema>>(
   Object.entries(eventBodies).map(([type, schema]) => [type, lazyCheck<TSchema>(schema)]),
@@ -168,6 +170,7 @@ export type NodePayload =
   | { kind: 'mempool'; rawTransactions: MempoolPayload }
   | { kind: 'dropped'; dropped: DroppedPayload }
   | { kind: 'attachments'; attachments: AttachmentsPayload }
+  | { kind: 'history_start'; start: HistoryStartPayload }
   /** An event that the index doesn't need; `journaled` says whether the journal stores it. */
   | { kind: 'other'; journaled: boolean };
 
@@ -193,6 +196,17 @@ const paths: Record<string, Read> = {
   '/mined_microblock': ignored(false),
   '/mined_nakamoto_block': ignored(false),
 };
+
+/** The path of the entry that says where an index begins. No node posts to it: a server asks its node, and writes the answer. */
+export const HISTORY_START_PATH = '/stackside/history_start';
+
+/** Paths of what a server asked its node: it is of the chain as events are, and recordings contain it. */
+const askedPaths: Record<string, Read> = {
+  [HISTORY_START_PATH]: (text) => ({ kind: 'history_start', start: checked(checks.historyStart(), parseJson(text)) }),
+};
+
+/** Whether entries of this path are what a server asked its node. */
+export const isAskedPath = (path: string): boolean => Object.hasOwn(askedPaths, path);
 
 /** The paths to which a node posts events. */
 export const eventPaths: readonly string[] = Object.keys(paths);
@@ -227,7 +241,7 @@ export const WITHHELD_PATH = '';
 export const mayBeEventPath = (path: string): boolean =>
   isEventPath(path) || (!isHostPath(path) && /^\/[a-z][a-z0-9_]{1,63}(\/[a-z0-9_]{1,64})?$/.test(path));
 
-/** Whether a host itself wrote the entry: no node posts to such a path, and recordings don't contain it. */
+/** Whether a host itself wrote the entry: no node posts to such a path. */
 export const isHostPath = (path: string): boolean => path.startsWith('/stackside/');
 
 /**
@@ -237,17 +251,18 @@ export const isHostPath = (path: string): boolean => path.startsWith('/stackside
  * @throws PayloadError as {@link readPayload}
  */
 export const readEntry = (path: string, text: string): NodePayload =>
-  isEventPath(path) ? readPayload(path, text) : { kind: 'other', journaled: true };
+  isEventPath(path) || isAskedPath(path) ? readPayload(path, text) : { kind: 'other', journaled: true };
 
 /**
  * The payload of an event.
- * @param path the path it was posted to, one for which {@link mayBeEventPath} holds, or {@link SKIPPED_PATH}
+ * @param path the path it was posted to, one for which {@link mayBeEventPath} or {@link isAskedPath} holds, or {@link SKIPPED_PATH}
  * @param text its JSON
  * @param lazyFrom minimum characters of a block whose events are parsed one by one
  * @throws PayloadError when the text isn't JSON, is nested too deep, or lacks a required field
  */
 export function readPayload(path: string, text: string, lazyFrom = LAZY_FROM): NodePayload {
   if (path === SKIPPED_PATH) return { kind: 'other', journaled: true };
+  if (isAskedPath(path)) return askedPaths[path]!(text, lazyFrom);
   const read = Object.hasOwn(paths, path) ? paths[path] : undefined;
   if (read === undefined && !mayBeEventPath(path)) throw new PayloadError(`No event is posted to ${path}`);
   // Nested brackets take a second per megabyte to parse, and forty times their memory; and a recursive walk of such a value

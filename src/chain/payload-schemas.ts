@@ -236,6 +236,18 @@ export const AttachmentsPayload = Type.Array(
 );
 export type AttachmentsPayload = Static<typeof AttachmentsPayload>;
 
+/** Where an index begins that knows nothing below a block: the block below it, as the node has it. */
+export const HistoryStartPayload = Type.Object({
+  chain_id: upTo(0xffff_ffff),
+  /** Of the first block. */
+  block_height: Type.Integer({ minimum: 2, maximum: 0xffff_ffff }),
+  parent_index_block_hash: Hash,
+  parent_block_hash: Hash,
+  parent_burn_block_hash: Hash,
+  parent_burn_block_height: Height,
+});
+export type HistoryStartPayload = Static<typeof HistoryStartPayload>;
+
 /** Names and maxima of a schema's numeric fields that may exceed a double. */
 function* largeNumbers(schema: TSchema, name = ''): Generator<[string, bigint]> {
   const {

@@ -3,7 +3,7 @@ import { PassThrough, type Readable } from 'node:stream';
 import { lazy } from '../../base/cache.ts';
 import { OperatorError } from '../../base/errors.ts';
 import { isSamePath } from '../../base/files.ts';
-import { isHostPath, WITHHELD_PATH } from '../../chain/payload-reader.ts';
+import { isAskedPath, isHostPath, WITHHELD_PATH } from '../../chain/payload-reader.ts';
 import { recordingRow } from '../../chain/recording.ts';
 import { toHex } from '../../codec/hex.ts';
 import { indexPath, journalPath } from '../../store/files/database.ts';
@@ -41,10 +41,10 @@ function lackText(directory: string, trimmedTo: number): string {
   return backup === null ? lack : `${lack} The backup at ${backup.location} holds their outcome.`;
 }
 
-const isExported = (path: string): boolean => !isHostPath(path) && path !== WITHHELD_PATH;
+const isExported = (path: string): boolean => (!isHostPath(path) || isAskedPath(path)) && path !== WITHHELD_PATH;
 
 /**
- * The node's events. Commands are omitted, since they matter only to the hosts that wrote them, and may be secret; withheld
+ * The node's events, and what a server asked it. Commands are omitted, since they matter only to the hosts that wrote them, and may be secret; withheld
  * entries are omitted, since their bodies are unknown.
  * @throws OperatorError at the end if the journal was trimmed meanwhile
  */

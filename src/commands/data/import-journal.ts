@@ -1,7 +1,7 @@
 /** `stackside import --from`: the events of the journal of another server, or of a data directory. */
 import { systemClock } from '../../base/clock.ts';
 import { OperatorError } from '../../base/errors.ts';
-import { mayBeEventPath, SKIPPED_PATH } from '../../chain/payload-reader.ts';
+import { isAskedPath, mayBeEventPath, SKIPPED_PATH } from '../../chain/payload-reader.ts';
 import { silentMachine } from '../../hooks/machine.ts';
 import { createLog } from '../../log.ts';
 import type { SettingsOf } from '../../settings/config.ts';
@@ -38,6 +38,9 @@ interface Beginning {
   apply: (entries: readonly Entry[]) => Promise<void>;
 }
 
+/** Whether an entry is of the chain, and no command. */
+const isOfChain = (path: string): boolean => mayBeEventPath(path) || isAskedPath(path) || path === SKIPPED_PATH;
+
 /** Imports entries like rows of a recording, without commands, which matter only to the hosts that wrote them. */
 function applyLikeRecording(ingest: Ingest, at: Head): Beginning['apply'] {
   let last = at;
@@ -47,7 +50,7 @@ function applyLikeRecording(ingest: Ingest, at: Head): Beginning['apply'] {
         throw new ForeignEntryError(entry.id, last.id);
       }
       last = entry;
-      if (mayBeEventPath(entry.path) || entry.path === SKIPPED_PATH) ingest.apply(entry);
+      if (isOfChain(entry.path)) ingest.apply(entry);
     }
     ingest.commitToJournal();
   };

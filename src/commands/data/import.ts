@@ -2,7 +2,7 @@
 import { hash } from 'bun';
 import { OperatorError } from '../../base/errors.ts';
 import { discard } from '../../base/garbage.ts';
-import { isHostPath, PayloadError } from '../../chain/payload-reader.ts';
+import { isAskedPath, isHostPath, PayloadError } from '../../chain/payload-reader.ts';
 import { type RecordingFormat, RowError } from '../../chain/recording.ts';
 import { silentMachine } from '../../hooks/machine.ts';
 import { createLog } from '../../log.ts';
@@ -37,6 +37,9 @@ interface Counts {
   repeated: number;
   bad: number;
 }
+
+/** Whether a host wrote the entry for itself. */
+const isForeign = (path: string): boolean => isHostPath(path) && !isAskedPath(path);
 
 const isBadRow = (error: unknown): error is Error =>
   error instanceof RowError || error instanceof PayloadError || error instanceof UnknownParentError;
@@ -102,7 +105,7 @@ async function importFile(
     try {
       const row = await readRow(bytes, counts.rows);
       discard(bytes);
-      if (row === null || !seen.add(row.id) || counts.rows <= imported.rows || isHostPath(row.path)) continue;
+      if (row === null || !seen.add(row.id) || counts.rows <= imported.rows || isForeign(row.path)) continue;
       counts[ingest.apply(row)] += 1;
       ours ||= row.path === '/new_block';
     } catch (error) {

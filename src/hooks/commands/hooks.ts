@@ -55,8 +55,9 @@ export function hookCommands(engine: HookEngine) {
       return;
     }
     if (typeof from === 'number') {
-      const height = Math.max(0, from - 1);
-      const hash = height === 0 ? new Uint8Array(0) : history.hashAt(height);
+      const bottom = history.bottom();
+      const height = Math.max(bottom, from - 1);
+      const hash = height === bottom ? new Uint8Array(0) : history.hashAt(height);
       if (from > history.tip().height || hash === undefined) {
         throw invalidField('resume_from', `must not be above the tip, which is at ${history.tip().height}`);
       }

@@ -48,7 +48,8 @@ export function chainSteps(history: ChainHistory, log: HookLog) {
 
   /** The orphaned branch up to a cursor; without blocks if the cursor is canonical or its block is lost. */
   function branchOf({ height, hash }: Cursor, tipHeight: number): { forkHeight: number; hashes: Uint8Array[] } {
-    if (height === 0) return { forkHeight: 0, hashes: [] };
+    const bottom = history.bottom();
+    if (height <= bottom) return { forkHeight: bottom, hashes: [] };
     try {
       return history.branchOf(hash);
     } catch (error) {

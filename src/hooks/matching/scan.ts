@@ -67,7 +67,7 @@ export function scanner(
   return {
     at: (indexBlockHash) => matchedIn(history.block(indexBlockHash)),
     next(from, to) {
-      const first = Math.max(from, 1);
+      const first = Math.max(from, history.bottom() + 1);
       if (conditions.length === 0 || first > to) return null;
       const height = everywhere ? first : candidates.next(keys, first);
       return height === null || height > to ? null : scanned(height);
@@ -76,7 +76,7 @@ export function scanner(
       const last = Math.min(to, history.tip().height);
       if (conditions.length === 0 || from > last) return null;
       const height = everywhere ? last : candidates.previous(keys, last);
-      return height === null || height < Math.max(from, 1) ? null : scanned(height);
+      return height === null || height < Math.max(from, history.bottom() + 1) ? null : scanned(height);
     },
   };
 }

@@ -32,7 +32,8 @@ const chainCounts: readonly Check[] = [
   none<{ height: number }>(
     'each block is the child of the one below',
     `SELECT b.height FROM blocks b LEFT JOIN blocks p ON p.height = b.height - 1
-        WHERE b.height > 1 AND b.height >= $since AND (p.index_block_hash IS NULL OR p.index_block_hash <> b.parent_index_block_hash)`,
+        WHERE b.height > 1 AND b.height >= $since AND b.parent_index_block_hash IS NOT
+              coalesce(p.index_block_hash, (SELECT index_block_hash FROM history_start s WHERE s.height = b.height))`,
     ({ height }) => `block ${height} does not follow block ${height - 1}`,
   ),
   equal(

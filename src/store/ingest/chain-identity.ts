@@ -60,6 +60,17 @@ export function chainIdentity(db: Database) {
       }
     },
 
+    /** Stores the chain id of the node where none is. @throws ForeignChainError where the data has another */
+    learn(id: number): void {
+      const found = chainId();
+      if (found === null) store(id);
+      else if (found !== id) {
+        throw new ForeignChainError(
+          `The node is of chain 0x${id.toString(16)}, this data of chain 0x${found.toString(16)}`,
+        );
+      }
+    },
+
     /** Null before the first block, unless it was set. */
     network(): Network | null {
       const id = chainId();

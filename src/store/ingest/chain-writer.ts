@@ -21,6 +21,7 @@ import { fromHex, toHex } from '../../codec/hex.ts';
 import type { ApplyEffects, EffectsWriter } from '../effects/apply.ts';
 import type { MicroblockWriter } from '../effects/microblock-writer.ts';
 import { blockOfPayload } from '../files/payload-source.ts';
+import { historyStartQuery } from '../queries/blocks/chain.ts';
 import type { Stored } from '../rows/statement.ts';
 import type { BlockPayloads } from './block-payloads.ts';
 import { ForeignChainError, originCheck } from './chain-identity.ts';
@@ -60,16 +61,21 @@ function checkChain(block: Block, network: Network): void {
   }
 }
 
-/** Returns a function that reads the tip of the chain. */
+/** Returns a function that reads the tip of the chain; without blocks, the block that the first one follows. */
 function tipReader(db: Database): () => Tip {
+  const historyStart = historyStartQuery(db);
   const newest = db.prepare<Stored<'blocks', 'height' | 'index_block_hash' | 'signer_bits'>, []>(
     'SELECT height, index_block_hash, signer_bits FROM blocks ORDER BY height DESC LIMIT 1',
   );
   return () => {
     const row = newest.get();
-    return row === null
+    if (row !== null) {
+      return { height: row.height, indexBlockHash: row.index_block_hash, nakamoto: row.signer_bits !== null };
+    }
+    const start = historyStart();
+    return start === null
       ? { height: 0, indexBlockHash: new Uint8Array(32), nakamoto: false }
-      : { height: row.height, indexBlockHash: row.index_block_hash, nakamoto: row.signer_bits !== null };
+      : { height: start.height - 1, indexBlockHash: start.indexBlockHash, nakamoto: true };
   };
 }
 
@@ -152,7 +158,7 @@ function chainThrough(db: Database, payloads: BlockPayloads) {
 /** Looks up blocks of the chain. The connection may be read-only. */
 export function chainReader(db: Database, payloads: BlockPayloads) {
   const { known, blocks, tip } = chainThrough(db, payloads);
-  return { tip, stored: blocks.stored, branchOf: known.branchOf, hashAt: known.hashAt };
+  return { tip, stored: blocks.stored, branchOf: known.branchOf, hashAt: known.hashAt, bottom: known.bottom };
 }
 export type ChainReader = ReturnType<typeof chainReader>;
 
@@ -225,6 +231,7 @@ export function chainWriter(
     stored,
     branchOf: known.branchOf,
     hashAt: known.hashAt,
+    bottom: known.bottom,
     isKnown: known.isKnown,
 
     /**
@@ -237,7 +244,7 @@ export function chainWriter(
       const parent = fromHex(payload.parent_index_block_hash);
       const height = payload.block_height;
       const before = tip();
-      const parentStatus = known.statusOfParent(parent, height);
+      const parentStatus = known.statusOfParent(parent, height, payload.index_block_hash);
       const block = blockOf(payload, network);
       checkChain(block, network);
       checkOrigin(block);

@@ -10,7 +10,12 @@ import {
   type ReadBlock,
   WITHHELD_PATH,
 } from '../../chain/payload-reader.ts';
-import type { AttachmentsPayload, DroppedPayload, MicroblocksPayload } from '../../chain/payload-schemas.ts';
+import type {
+  AttachmentsPayload,
+  DroppedPayload,
+  HistoryStartPayload,
+  MicroblocksPayload,
+} from '../../chain/payload-schemas.ts';
 import { DecodeError } from '../../codec/bytes-reader.ts';
 import { fromHex } from '../../codec/hex.ts';
 import { lossyText } from '../../codec/utf8.ts';
@@ -30,6 +35,7 @@ import type { ChainIdentity } from './chain-identity.ts';
 import { type ChainChange, chainWriter } from './chain-writer.ts';
 import { changeWriter } from './change-writer.ts';
 import type { IngestLog, Outcome, ReceivedEvent, TransactionListener } from './event.ts';
+import { historyStartWriter } from './history-start.ts';
 import { mempoolWriter } from './mempool-writer.ts';
 
 /**
@@ -125,10 +131,14 @@ export function eventRouter({ db, journal, identity, changed, log }: RouterOptio
   });
   const burnBlocks = burnBlockWriter(db);
   const addAttachments = attachmentWriter(db);
+  const beginHistory = historyStartWriter(db, identity);
   /** Changes of the chain by the event that is being applied. */
   let chainChanges: Omit<Change, 'id'>[] = [];
 
   function addBlock(payload: ReadBlock, journalId: number, event: ReceivedEvent): Applied {
+    // Below its beginning an index knows no block. A node posts some where it waited to be able to.
+    const bottom = chain.bottom();
+    if (bottom > 0 && payload.block_height <= bottom) return NOTHING;
     if (chain.isKnown(fromHex(payload.index_block_hash))) return NOTHING;
     const change = chain.add(payload, journalId, identity.networkFor(payload), event.receivedAt);
     changed(change, event);
@@ -176,6 +186,13 @@ export function eventRouter({ db, journal, identity, changed, log }: RouterOptio
     return appliedWhere(mempool.drop(dropped_txids.map(fromHex), drop, receipt) > 0);
   }
 
+  function startHistory(start: HistoryStartPayload): Applied {
+    const isNew = beginHistory(start);
+    // The tip is the block below the first one from now on.
+    chain.forget();
+    return appliedWhere(isNew);
+  }
+
   function route(payload: NodePayload, event: ReceivedEvent, journalId: number): Applied {
     const now = event.receivedAt;
     switch (payload.kind) {
@@ -191,6 +208,8 @@ export function eventRouter({ db, journal, identity, changed, log }: RouterOptio
         return drop(payload.dropped, now);
       case 'attachments':
         return appliedWhere(addAttachments(payload.attachments) > 0);
+      case 'history_start':
+        return startHistory(payload.start);
       case 'other':
         if (isForeign(event.path)) unknown.note('path', event.path);
         return appliedWhere(payload.journaled);

@@ -109,8 +109,9 @@ const blockLog =
     }
   };
 
-const historyOf = ({ tip, hashAt, branchOf, stored }: ChainReader, network: () => Network): ChainHistory => ({
+const historyOf = ({ tip, bottom, hashAt, branchOf, stored }: ChainReader, network: () => Network): ChainHistory => ({
   tip,
+  bottom,
   hashAt,
   branchOf,
   block: (indexBlockHash) => stored(indexBlockHash, network()),

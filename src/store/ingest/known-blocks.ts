@@ -3,9 +3,11 @@ import type { Database } from 'bun:sqlite';
 import type { Block } from '../../chain/block.ts';
 import { toHex } from '../../codec/hex.ts';
 import { deployedContract } from '../effects/payload-columns.ts';
+import { historyStartQuery } from '../queries/blocks/chain.ts';
 import type { Stored } from '../rows/statement.ts';
 import { inserterIfAbsent, table } from '../rows/table.ts';
 import { orphanedBlocksTable, orphanedTransactionsTable } from '../rows/tables.ts';
+import { isFirst } from './history-start.ts';
 
 /** The node must send the block's parent first: the answer asks it to send the block again. */
 export class UnknownParentError extends Error {
@@ -42,11 +44,16 @@ export function knownBlocks(db: Database, orphans: OrphanWriter) {
 
   const tip = db.prepare<{ height: number | null }, []>('SELECT max(height) AS height FROM blocks');
 
+  const historyStart = historyStartQuery(db);
+
   const tipHeight = (): number | null => tip.get()?.height ?? null;
+
+  /** Height of the block below the first one of the chain: 0, unless the index begins at a block. */
+  const bottom = (): number => (historyStart()?.height ?? 1) - 1;
 
   /** The missing blocks below one whose parent isn't known. */
   function missingBelow(height: number): MissingBlocks | null {
-    const from = (tipHeight() ?? 0) + 1;
+    const from = (tipHeight() ?? bottom()) + 1;
     return from < height ? { from, to: height - 1 } : null;
   }
 
@@ -57,7 +64,7 @@ export function knownBlocks(db: Database, orphans: OrphanWriter) {
       // Block 0 is stored with the orphans; it is the root of every branch.
       if (at.height === 0) break;
       hashes.unshift(at.index_block_hash);
-      if (at.height === 1) return { forkHeight: 0, hashes };
+      if (at.height === bottom() + 1) return { forkHeight: bottom(), hashes };
       const fork = canonical.get(at.parent_index_block_hash);
       if (fork !== null) return { forkHeight: fork.height, hashes };
     }
@@ -76,6 +83,9 @@ export function knownBlocks(db: Database, orphans: OrphanWriter) {
       return found === null ? branchTo(indexBlockHash) : { forkHeight: found.height, hashes: [] };
     },
 
+    historyStart,
+    bottom,
+
     /** The height of the tip; 0 where block 0 is the only block; null where there is none. */
     tipHeight,
 
@@ -88,11 +98,14 @@ export function knownBlocks(db: Database, orphans: OrphanWriter) {
     /**
      * Whether the parent of a block is canonical or an orphan.
      * @param height that of the block itself
-     * @throws UnknownParentError where the parent isn't known
+     * @param block its index block hash
+     * @throws UnknownParentError where the parent isn't known; ForkBelowHistoryError where it never will be
      */
-    statusOfParent(parent: Uint8Array, height: number): 'canonical' | 'orphan' {
+    statusOfParent(parent: Uint8Array, height: number, block: string): 'canonical' | 'orphan' {
       if (height <= 1 || canonical.get(parent)?.height === height - 1) return 'canonical';
       if (orphans.find(parent)?.height === height - 1) return 'orphan';
+      const start = historyStart();
+      if (start !== null && isFirst(start, parent, height, block)) return 'canonical';
       throw new UnknownParentError(
         `DB does not contain a parent block at height ${height - 1} with index_hash ${toHex(parent)}`,
         missingBelow(height),

@@ -37,6 +37,8 @@ export interface ChainFollower extends TransactionListener {
 /** The known blocks. */
 export interface ChainHistory {
   tip(): { height: number; indexBlockHash: Uint8Array };
+  /** Height of the block below the first one of the chain: 0, unless the index begins at a block. */
+  bottom(): number;
   /** Index block hash of the canonical block at a height. */
   hashAt(height: number): Uint8Array | undefined;
   /** @throws UnknownParentError for a block that isn't known */

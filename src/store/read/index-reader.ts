@@ -93,6 +93,11 @@ export function readerOf(
       chainId: async () => chain.chainId(),
       /** Null before the first block. */
       tip: async () => chain.tip(),
+      /**
+       * Height of the first block, below which this index knows nothing (`stackside serve --from-block`); null for an index
+       * that has the chain from its beginning.
+       */
+      historyFrom: async (): Promise<number | null> => chain.historyStart()?.height ?? null,
       /** The canonical block's index block hash; undefined where there is no such block. */
       blockHash: async (id: BlockId) => chain.block(id)?.index_block_hash,
       /** The block received last, of any fork; undefined before the first. */

@@ -778,6 +778,14 @@ export const progressTable = tableShape('progress', ['id'], {
   mempool_version: 'integer',
 });
 
+export const historyStartTable = tableShape('history_start', ['height'], {
+  height: 'integer',
+  index_block_hash: 'blob',
+  block_hash: 'blob',
+  burn_block_hash: 'blob',
+  burn_block_height: 'integer',
+});
+
 export const unfilledUpgradesTable = tableShape('unfilled_upgrades', ['schema_version'], {
   schema_version: 'integer',
 });

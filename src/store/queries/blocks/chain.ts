@@ -17,6 +17,8 @@ export const sql = {
   // Rows are in the order in which blocks were received.
   newestArrival: `SELECT index_block_hash FROM block_payloads
                    WHERE rowid = (SELECT max(rowid) FROM block_payloads)`,
+  historyStart:
+    'SELECT height, index_block_hash, block_hash, burn_block_hash, burn_block_height FROM history_start WHERE height > 0',
   newest: 'SELECT height, index_block_hash, transactions FROM blocks ORDER BY height DESC LIMIT 1',
   byHeight: 'SELECT height, index_block_hash, transactions FROM blocks WHERE height = ?1',
   byIndexBlockHash: 'SELECT height, index_block_hash, transactions FROM blocks WHERE index_block_hash = ?1',
@@ -33,6 +35,33 @@ interface TipRow
 
 /** `transactions`: number of transactions in lists of the block. */
 type BlockRow = Stored<'blocks', 'height' | 'index_block_hash' | 'transactions'>;
+
+/** Where an index begins that knows nothing below a block. */
+export interface HistoryStart {
+  /** Of the first block. */
+  height: number;
+  /** The hashes of the block below it, and the Bitcoin block that elected its tenure. */
+  indexBlockHash: Uint8Array;
+  blockHash: Uint8Array;
+  burnBlockHash: Uint8Array;
+  burnBlockHeight: number;
+}
+
+/** Makes a function that reads where the index begins; null where it has the whole chain. */
+export function historyStartQuery(db: Database): () => HistoryStart | null {
+  const find = prepared<Stored<'history_start'>, []>(db, sql.historyStart);
+  return () => {
+    const row = find.get();
+    if (row === null) return null;
+    return {
+      height: row.height,
+      indexBlockHash: row.index_block_hash,
+      blockHash: row.block_hash,
+      burnBlockHash: row.burn_block_hash,
+      burnBlockHeight: row.burn_block_height,
+    };
+  };
+}
 
 export type ChainQueries = ReturnType<typeof chainQueries>;
 
@@ -55,6 +84,7 @@ export function chainQueries(db: Database, cache: TransactionCache = noTransacti
 
   return {
     block,
+    historyStart: historyStartQuery(db),
     /** The chain id; null before the first event. */
     chainId: (): number | null => chainId.get()?.chain_id ?? null,
     newestArrival: cache.lazy((): Uint8Array | undefined => newestArrival.get()?.index_block_hash),
