@@ -1,6 +1,7 @@
 /** The console in a real browser, over a simulated chain and over one that attacks its readers. */
 import { afterAll, beforeAll, expect } from 'bun:test';
 import type { Page } from 'playwright-core';
+import type { ServerStatus } from '../../src/api/stackside/server.ts';
 import { type NodeEvent, postEvents } from '../../src/devnet/node-event.ts';
 import { devnetEvents } from '../../src/devnet/scenario.ts';
 import type { ReceivedEvent } from '../../src/store/ingest/ingest.ts';
@@ -229,6 +230,30 @@ browserTest('a block appears on the overview as it comes', async () => {
     .getByRole('table', { name: 'Newest blocks' })
     .getByRole('link', { name: String(height), exact: true })
     .waitFor();
+  expect(complaints).toEqual([]);
+});
+
+browserTest('a difference from the node stays on the overview, also while the node is away', async () => {
+  await using visited = await visit(server.api);
+  const { page, complaints } = visited;
+  await loaded(page);
+  const differences = page.getByRole('region', { name: 'Differences from the node' });
+  expect(await differences.count()).toBe(0);
+  const status = (await (await server.get('/stackside/v1/status')).json()) as ServerStatus;
+  const compared = {
+    ...{ height: BLOCKS, index_block_hash: `0x${'5a'.repeat(32)}`, time: 1_735_700_000, facts: 61 },
+    ...{ mismatches: 5, mismatch_height: 31 },
+  };
+  const json: ServerStatus = { ...status, node: { height: null, compared } };
+  await page.route('**/stackside/v1/status', (route) => route.fulfill({ json }));
+  await page.reload();
+  await loaded(page);
+  await differences.getByText('found 5 differences, the last at block 31').waitFor();
+  for (const shown of [WIDE, NARROW]) {
+    await look(page, shown);
+    await expectAccessible(page, 'look', false);
+    expect(await overflow(page)).toBe(0);
+  }
   expect(complaints).toEqual([]);
 });
 

@@ -86,7 +86,10 @@ afterAll(() => verification.stop());
 test('the newest blocks are compared, and those that came since alone the next time', async () => {
   expect(verification.last()).toBeNull();
   await compare();
-  expect(verification.last()).toMatchObject({ height: 30, indexBlockHash: chain.tip.indexBlockHash, mismatches: 0 });
+  expect(verification.last()).toMatchObject({
+    ...{ height: 30, indexBlockHash: chain.tip.indexBlockHash },
+    ...{ mismatches: 0, mismatchHeight: null },
+  });
   // Once each, though two facts are in a block.
   expect(blocksAsked()).toEqual(Array.from({ length: 20 }, (_, block) => 11 + block));
   expect(await counted('stackside_node_compared_total')).toBe(verification.last()?.compared ?? 0);
@@ -123,10 +126,15 @@ test('a difference is logged and counted', async () => {
       : answer;
   await compare();
   lie = (_, answer) => answer;
-  const mismatches = verification.last()?.mismatches ?? 0;
+  const { mismatches, mismatchHeight } = verification.last()!;
   expect(mismatches).toBeGreaterThan(0);
+  expect(mismatchHeight).toBe(33);
   expect(await counted('stackside_node_mismatches_total')).toBe(mismatches);
   expect(log.splice(0)[0]).toMatchObject({ event: 'node_mismatch', kind: 'transactions', block_height: 33 });
+  mine();
+  index = memoryIndex(events.map(received));
+  await compare();
+  expect(verification.last()).toMatchObject({ height: 34, mismatches, mismatchHeight: 33 });
 });
 
 test('a node that is away is asked again, and one of another chain is said once', async () => {
@@ -140,7 +148,7 @@ test('a node that is away is asked again, and one of another chain is said once'
   await compare();
   isOther = false;
   expect(log.splice(0)).toEqual([{ event: 'node_not_compared', reason: expect.stringContaining('another chain') }]);
-  expect(verification.last()?.height).toBe(33);
+  expect(verification.last()?.height).toBe(34);
   await compare();
-  expect(verification.last()).toMatchObject({ height: 34, mismatches: 0 });
+  expect(verification.last()?.height).toBe(35);
 });

@@ -17,15 +17,18 @@ const MOST_BLOCKS = 20;
 /** Facts of each kind that one comparison takes at most. */
 const MOST_FACTS = 50;
 
-/** The last comparison that came to an end. */
+/** The last comparison that came to an end, and what all since the start came to: a difference stays when others follow. */
 export interface Verified {
   /** The block at which index and node were compared. */
   height: number;
   indexBlockHash: string;
   /** Unix milliseconds. */
   at: number;
+  /** Facts that were compared since the start, and those in which both differed. */
   compared: number;
   mismatches: number;
+  /** Height at which a fact differed last; null where none did. */
+  mismatchHeight: number | null;
 }
 
 interface VerificationOptions {
@@ -43,7 +46,11 @@ export function verifyNode({ seconds, snapshots, node, clock, registry, log }: V
   const stopping = new AbortController();
   const { signal } = stopping;
   const { common, branch, compare } = comparison(snapshots, node, { rate: RATE, clock, signal });
-  const totals = { compared: 0, mismatches: 0 };
+  const totals: Pick<Verified, 'compared' | 'mismatches' | 'mismatchHeight'> = {
+    compared: 0,
+    mismatches: 0,
+    mismatchHeight: null,
+  };
   let last: Verified | null = null;
   /** Hashes of the newest blocks at the last comparison: what a fork puts in their place is compared again. */
   let known: ReadonlySet<string> = new Set();
@@ -62,18 +69,17 @@ export function verifyNode({ seconds, snapshots, node, clock, registry, log }: V
     if (lastKnown === 0) return;
     const lowest = newest.at(lastKnown === -1 ? -1 : lastKnown - 1)!.height;
     const found = await compare(at, { most: MOST_FACTS, lowest });
-    const compared = found.reduce((sum, report) => sum + report.compared, 0);
-    const mismatches = found.reduce((sum, report) => sum + report.differing, 0);
-    for (const { kind, differences } of found) {
+    for (const { kind, compared, differing, differences } of found) {
+      totals.compared += compared;
+      totals.mismatches += differing;
+      if (differing > 0) totals.mismatchHeight = at.height;
       for (const one of differences) {
         const place = { block_height: at.height, index_block_hash: toHex(at.hash) };
         log({ event: 'node_mismatch', kind, difference: differenceText(one), ...place });
       }
     }
-    totals.compared += compared;
-    totals.mismatches += mismatches;
     known = new Set(hashes);
-    last = { height: at.height, indexBlockHash: toHex(at.hash), at: clock.now(), compared, mismatches };
+    last = { height: at.height, indexBlockHash: toHex(at.hash), at: clock.now(), ...totals };
   }
 
   async function run(): Promise<void> {

@@ -80,6 +80,7 @@ const comparedOf = (last: Verified | null): ServerStatus['node']['compared'] =>
         time: Math.floor(last.at / MILLISECONDS),
         facts: last.compared,
         mismatches: last.mismatches,
+        mismatch_height: last.mismatchHeight,
       };
 
 /** Rounds a value to the digits that a chart shows. */

@@ -1427,7 +1427,14 @@ export interface components {
             index: { height: number | null; tip_age_seconds: number | null; };
             node: {
                 height: number | null;
-                compared: { height: number; index_block_hash: string; time: number; facts: number; mismatches: number; } | null;
+                compared: {
+                    height: number;
+                    index_block_hash: string;
+                    time: number;
+                    facts: number;
+                    mismatches: number;
+                    mismatch_height: number | null;
+                } | null;
             };
             events: { endpoint: string; per_second: number; last_received_at: number | null; } | null;
             cluster: components["schemas"]["HostState"] | null;

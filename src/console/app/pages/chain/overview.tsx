@@ -48,6 +48,7 @@ export function Overview() {
         {(server) => (
           <>
             <State status={server} />
+            <Differences compared={server.node.compared} />
             <Figures label="The chain now" figures={chainFigures(server, times.data?.last_1h ?? null, pending)} />
           </>
         )}
@@ -111,12 +112,28 @@ function chainFigures(
   return figures;
 }
 
-/** How far the index is behind the node, or whether both agree on a block. */
-function nodeNote(height: number | null, nodeHeight: number, compared: ServerStatus['node']['compared']) {
-  if (compared === null || nodeHeight > (height ?? 0)) return lag(height, nodeHeight);
-  const { height: at, mismatches } = compared;
-  if (mismatches === 0) return `agrees with the node at block ${count(at)}`;
-  return <strong>{`differs from the node in ${plural(mismatches, 'fact')} at block ${count(at)}`}</strong>;
+type Compared = ServerStatus['node']['compared'];
+
+/** How far the index is behind the node, or at which block both agree. */
+function nodeNote(height: number | null, nodeHeight: number, compared: Compared): string {
+  if (compared === null || compared.mismatches > 0 || nodeHeight > (height ?? 0)) return lag(height, nodeHeight);
+  return `the index agrees with the node at block ${count(compared.height)}`;
+}
+
+/** The differences that comparisons with the node found; null if there are none. */
+function Differences({ compared }: { compared: Compared }) {
+  if (compared === null || compared.mismatches === 0) return null;
+  const { mismatches, mismatch_height: height } = compared;
+  return (
+    <section class="note bad" aria-label="Differences from the node" aria-live="polite">
+      <h2>The index differed from the node</h2>
+      <p>
+        Comparisons since the server started found {plural(mismatches, 'difference')}, the last at block{' '}
+        {count(height ?? 0)}. The log’s lines <code>node_mismatch</code> say what differed. Run{' '}
+        <code>stackside check --node</code> to see what differs now.
+      </p>
+    </section>
+  );
 }
 
 /** How far the index is behind the node. */
