@@ -137,26 +137,23 @@ export const ServerStatus = Type.Object(
     reason: orNull('String', 'Why the server is not ready; null where it is'),
     index: Type.Object({
       height: orNull('Integer', 'Height of the newest block; null before the first one'),
-      tip_age_seconds: orNull('Integer', 'Seconds since the time of the newest block; null before the first one'),
+      tip_age_seconds: orNull('Integer', 'Seconds since the time of the newest block'),
     }),
     node: Type.Object({
-      height: orNull('Integer', 'Height of the newest block of the node; null where the node can’t be asked'),
+      height: orNull('Integer', 'Height of the newest block of the node; null where it can’t be asked'),
       compared: Type.Union(
         [
           Type.Object({
             height: Type.Integer(),
             index_block_hash: Type.String(),
             time: Type.Integer({ description: 'Unix time' }),
-            facts: Type.Integer({ description: 'Facts that were compared since the start of the server' }),
-            mismatches: Type.Integer({ description: 'Facts that differed since the start of the server' }),
-            mismatch_height: orNull(
-              'Integer',
-              'Height of the block at which a fact differed last; null where none did',
-            ),
+            facts: Type.Integer(),
+            mismatches: Type.Integer({ description: 'Facts that differed' }),
+            mismatch_height: orNull('Integer', 'Height at which a fact differed last'),
           }),
           Type.Null(),
         ],
-        { description: 'The last comparison with the node; null before the first' },
+        { description: 'The last comparison with the node, with counts since the start; null before the first' },
       ),
     }),
     events: Type.Union(
