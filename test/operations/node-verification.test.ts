@@ -137,18 +137,28 @@ test('a difference is logged and counted', async () => {
   expect(verification.last()).toMatchObject({ height: 34, mismatches, mismatchHeight: 33 });
 });
 
-test('a node that is away is asked again, and one of another chain is said once', async () => {
+test('what keeps index and node from being compared is said once', async () => {
   mine();
   index = memoryIndex(events.map(received));
   isAway = true;
   await compare();
+  await compare();
   isAway = false;
+  lie = (url, answer) => (url.pathname.startsWith('/v2/accounts') ? new Response('', { status: 503 }) : answer);
+  await compare();
+  await compare();
+  lie = (_, answer) => answer;
   isOther = true;
   await compare();
   await compare();
   isOther = false;
-  expect(log.splice(0)).toEqual([{ event: 'node_not_compared', reason: expect.stringContaining('another chain') }]);
+  expect(log.splice(0)).toEqual([
+    { event: 'node_not_compared', reason: 'away' },
+    { event: 'node_not_compared', reason: 'the node answered /v2/accounts with 503' },
+    { event: 'node_not_compared', reason: expect.stringContaining('another chain') },
+  ]);
   expect(verification.last()?.height).toBe(34);
   await compare();
   expect(verification.last()?.height).toBe(35);
+  expect(log).toEqual([]);
 });

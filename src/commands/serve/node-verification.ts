@@ -90,9 +90,9 @@ export function verifyNode({ seconds, snapshots, node, clock, registry, log }: V
         await compareNewest();
         hindrance = null;
       } catch (error) {
-        // The next comparison takes a fork's blocks. Metrics of their own say that the node or the index is away.
-        if ([TipLostError, NodeUnreachableError, NoSnapshotError].some((known) => error instanceof known)) continue;
-        if (!(error instanceof OperatorError)) throw error;
+        // The next comparison takes a fork's blocks. A metric of its own says that the index is away.
+        if (error instanceof TipLostError || error instanceof NoSnapshotError) continue;
+        if (!(error instanceof OperatorError || error instanceof NodeUnreachableError)) throw error;
         if (error.message !== hindrance) log({ event: 'node_not_compared', reason: error.message });
         hindrance = error.message;
       }
