@@ -103,6 +103,7 @@ const familyOf = (steering: Steering | null) =>
     access: accessTo(steering),
     errors: steeringErrors,
     etag: null,
+    history: 'none',
     snapshot: false,
     mainThread: true,
   }) as const;

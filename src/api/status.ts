@@ -2,6 +2,7 @@
 import { type Static, Type } from '@sinclair/typebox';
 import { toHex } from '../codec/hex.ts';
 import { chainAndBurnTip } from '../http/etag.ts';
+import { HistoryFrom } from '../http/history.ts';
 import { Redirect, route } from '../http/route.ts';
 import type { ChainTip } from '../store/model/block.ts';
 import { Hash, Height } from './shared/values.ts';
@@ -25,23 +26,26 @@ export const status = (version: string) => [
     operationId: 'getStatus',
     summary: 'Server version and chain tip',
     description:
-      'Returns the version of the server and the tip of the chain that it has indexed. `chain_tip` is missing until the first block has arrived.',
+      'Returns the version of the server and the tip of the chain that it has indexed. `chain_tip` is missing until the first block has arrived, and `history_from` unless the server began at a block.',
     tag: 'Status',
     response: Type.Object(
       {
         server_version: Type.String(),
         status: Type.Literal('ready'),
         chain_tip: Type.Optional(Tip),
+        history_from: Type.Optional(HistoryFrom),
       },
       { $id: 'Status' },
     ),
     etag: chainAndBurnTip,
+    history: 'none',
     handle: async ({ read }) => {
-      const tip = await read.chain.tip();
+      const [tip, from] = [await read.chain.tip(), read.chain.historyFrom()];
       return {
         server_version: version,
         status: 'ready' as const,
         ...(tip === null ? {} : { chain_tip: chainTip(tip) }),
+        ...(from === null ? {} : { history_from: from }),
       };
     },
   }),
@@ -69,6 +73,7 @@ export const statusRedirects = [
     hidden: true,
     response: Type.Void(),
     etag: null,
+    history: 'none',
     snapshot: false,
     handle: () => new Redirect('/extended', 301),
   }),

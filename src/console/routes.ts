@@ -53,7 +53,14 @@ async function fileAnswer(name: string, request: Request): Promise<Response> {
   });
 }
 
-const common = { tag: 'Console', hidden: true, etag: null, snapshot: false, response: Type.Void() } as const;
+const common = {
+  tag: 'Console',
+  hidden: true,
+  etag: null,
+  history: 'none',
+  snapshot: false,
+  response: Type.Void(),
+} as const;
 
 /** The response of a page's path to clients that don't accept HTML: a pointer to the API, or a 404. */
 function withoutPage(path: string, request: Request): Redirect {

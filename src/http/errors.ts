@@ -109,6 +109,19 @@ export class ShapedError extends ApiError {
   }
 }
 
+/** An index that began at a block can't give the answer. */
+export class HistoryError extends ApiError {
+  override readonly name = 'HistoryError';
+  constructor(
+    status: 404 | 503,
+    code: 'before_history' | 'history_incomplete' | 'asking_node',
+    message: string,
+    override readonly headers: Readonly<Record<string, string>>,
+  ) {
+    super(status, message, code);
+  }
+}
+
 /** A 404. @param message says what was not found */
 export const notFound = (message: string): ApiError => new ApiError(404, message);
 
@@ -148,7 +161,10 @@ export const Problem = Type.Object(
   {
     statusCode: Type.Integer(),
     code: Type.Optional(
-      Type.String({ description: 'Error code for programs, where the status alone does not tell the error' }),
+      Type.String({
+        description:
+          'Error code for programs, where the status alone does not tell the error. A 404 with `before_history` is of a server that began at a block: what was not found may be older.',
+      }),
     ),
     error: Type.String({ description: 'Phrase of the HTTP status' }),
     message: Type.String({ description: 'What is wrong; for a parameter its name and the rule it breaks' }),
@@ -171,7 +187,7 @@ export const problems: ErrorShape = {
 /** The error shape of some v1 and v2 routes, which their clients read. */
 export const bareErrors: ErrorShape = {
   schema: BareError,
-  body: ({ message }) => ({ error: message }),
+  body: (error) => ({ error: error instanceof HistoryError ? `${error.message} (${error.code})` : error.message }),
   unavailable: unavailableBody,
   failed: { error: UNEXPECTED },
 };

@@ -2,6 +2,7 @@
 import { OptionalKind, type TProperties, type TSchema, Type } from '@sinclair/typebox';
 import { type ErrorShape, type ErrorStatus, Problem, problems, reasonOf } from './errors.ts';
 import { HEIGHT_HEADER, Height, LONGEST_WAIT_MS, MIN_HEIGHT_HEADER, MinHeight } from './heights.ts';
+import { HISTORY_HEADER, HistoryFrom, type HistoryNeed } from './history.ts';
 import { isOwnPath } from './parameters.ts';
 
 /** Name of the security scheme for routes that need a key. */
@@ -44,10 +45,10 @@ interface Body {
   content?: Record<string, { schema: TSchema; example?: unknown }>;
 }
 
-/** The 503 response: the index can't be read now, or hasn't the minimum height yet. */
+/** The 503 response: the index can't be read now, or hasn't the minimum height yet, or hasn't the blocks that the answer needs. */
 const unavailable = ({ schema, unavailableSchema }: ErrorShape): Body =>
   json(
-    `The chain is not as high as ${MIN_HEIGHT_HEADER} asks, and Retry-After says in how many seconds to ask again; or the data can't be read now`,
+    `The chain is not as high as ${MIN_HEIGHT_HEADER} asks, and Retry-After says in how many seconds to ask again; or the server began at a block, and the answer needs older ones (code \`history_incomplete\`) or an account that the node is yet to be asked for (\`asking_node\`); or the data can't be read now`,
     unavailableSchema ?? schema,
   );
 
@@ -133,19 +134,30 @@ const HEIGHT = {
   schema: Height,
 };
 
+/** The response header with the height at which the history begins. */
+const HISTORY_FROM = {
+  description:
+    'Height of the first block that the server knows, if it began at a block: the answer has nothing older. The errors `before_history`, `history_incomplete` and `asking_node` have it too. A server that knows the whole chain sends none.',
+  schema: HistoryFrom,
+};
+
 /** Statuses of responses that are made from a snapshot. */
 const NAMES_HEIGHT = /^([23]..|404)$/;
+/** Statuses of responses that may have nothing older than a block. */
+const NAMES_HISTORY = /^(200|304)$/;
 
-/** Adds the height headers of requests and responses to an operation. */
-function withHeights(operation: Operation): Operation {
-  const headers = { [HEIGHT_HEADER]: { $ref: '#/components/headers/Height' } };
+/** Adds the headers of a route that reads the index to its operation. */
+function withHeaders(operation: Operation, history: HistoryNeed): Operation {
+  const height = { [HEIGHT_HEADER]: { $ref: '#/components/headers/Height' } };
+  const both = { ...height, [HISTORY_HEADER]: { $ref: '#/components/headers/HistoryFrom' } };
+  const headersOf = (status: string) => (history === 'since' && NAMES_HISTORY.test(status) ? both : height);
   return {
     ...operation,
     parameters: [...operation.parameters, MIN_HEIGHT],
     responses: Object.fromEntries(
       Object.entries(operation.responses).map(([status, response]) => [
         status,
-        NAMES_HEIGHT.test(status) ? { ...response, headers } : response,
+        NAMES_HEIGHT.test(status) ? { ...response, headers: headersOf(status) } : response,
       ]),
     ),
   };
@@ -197,6 +209,7 @@ interface DocumentedRoute {
   hidden: boolean;
   /** Whether the route reads the index. */
   snapshot: boolean;
+  history: HistoryNeed;
 }
 
 /** A relative URL, so that the server is the one the document was loaded from, also behind a reverse proxy. */
@@ -214,11 +227,11 @@ export function openApiDocument(
 ): object {
   const paths: Record<string, Record<string, Operation>> = {};
   const answers: [TSchema | undefined, unknown][] = [];
-  for (const { method, path, detail, hidden, snapshot } of routes) {
+  for (const { method, path, detail, hidden, snapshot, history } of routes) {
     if (hidden) continue;
     const recorded = examples[detail.operationId] ?? {};
     const entry = withExample(detail, recorded);
-    paths[path] = { ...paths[path], [method.toLowerCase()]: snapshot ? withHeights(entry) : entry };
+    paths[path] = { ...paths[path], [method.toLowerCase()]: snapshot ? withHeaders(entry, history) : entry };
     answers.push([schemaOf(detail.responses[200] ?? detail.responses[202]), recorded.answer]);
   }
   const { value, schemas } = withReferences(paths);
@@ -233,7 +246,7 @@ export function openApiDocument(
     components: {
       securitySchemes: { [KEY_SCHEME]: { type: 'apiKey', in: 'header', name: 'X-Api-Key' } },
       parameters,
-      headers: { Height: HEIGHT },
+      headers: { Height: HEIGHT, HistoryFrom: HISTORY_FROM },
       responses,
       schemas,
     },

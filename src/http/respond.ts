@@ -60,7 +60,8 @@ export interface Responder {
 export function responder(version: string): Responder {
   const common = () => ({
     'access-control-allow-origin': '*',
-    'access-control-expose-headers': 'X-API-Version, ETag, Link, Sunset, Warning, Retry-After, Stackside-Height',
+    'access-control-expose-headers':
+      'X-API-Version, ETag, Link, Sunset, Warning, Retry-After, Stackside-Height, Stackside-History-From',
     'x-api-version': version,
   });
   // Copying a Headers object costs a third of making one from a plain object.

@@ -11,6 +11,7 @@ import { ApiError, type ErrorShape, type Failure, UnknownRouteError } from './er
 import { type ETagKind, namesTag } from './etag.ts';
 import type { Forward } from './forward.ts';
 import { type Heights, NotedHeight } from './heights.ts';
+import { errorSince, type HistoryNeed, namedSince, requireWholeHistory } from './history.ts';
 import { jsonParts } from './json.ts';
 import { operation, type Refusals } from './openapi.ts';
 import { isOwnPath, pathReader, queryReader, refuseUnknown, type Values } from './parameters.ts';
@@ -111,6 +112,8 @@ interface Declaration<
   moved?: (url: string) => string | null;
   /** Null for answers that must not be stored. */
   etag: ETagKind<Values<P>> | null;
+  /** What the answers need in an index that began at a block; `none` for a route that doesn't read the index. */
+  history: HistoryNeed;
   /** Default: the route is public. Answers of a route with access are never tagged: its `etag` must be null. */
   access?: Access<Values<P>, Caller>;
   /** False if the route doesn't read the index. */
@@ -175,6 +178,8 @@ export interface Route {
   mainThread: boolean;
   /** Whether the route reads the index. */
   snapshot: boolean;
+  /** What its answers need in an index that began at a block. */
+  history: HistoryNeed;
   countedAs: ((request: Request) => string) | null;
   /** Omitted from the OpenAPI document. */
   hidden: boolean;
@@ -186,7 +191,8 @@ export interface Route {
 
 /**
  * Makes a route from its declaration.
- * @throws Error if the route has both access and a tag, since cached answers would be sent to any caller, or a tag and no snapshot
+ * @throws Error if the route has both access and a tag, since cached answers would be sent to any caller, or if it has no
+ * snapshot, but a tag or a history
  */
 export function route<
   B extends TSchema,
@@ -198,12 +204,15 @@ export function route<
 >(typed: Declaration<P, Q, B, Sent, Caller, Snapshot>): Route {
   const declaration = typed as unknown as AnyDeclaration;
   const { method = 'GET', path, moved, errors, deprecated = null, hidden = false } = declaration;
-  const { mainThread = false, snapshot = true, countedAs = null } = declaration;
+  const { mainThread = false, snapshot = true, history, countedAs = null } = declaration;
   if (declaration.access !== undefined && declaration.etag !== null) {
     throw new Error(`${path} has access and a tag, but a cached answer would be sent to whoever asks for the URL`);
   }
   if (declaration.snapshot === false && declaration.etag !== null) {
     throw new Error(`${path} has a tag and no snapshot, but a tag names a state of the index`);
+  }
+  if (declaration.snapshot === false && declaration.history !== 'none') {
+    throw new Error(`${path} has a history and no snapshot, but only the index has a history`);
   }
   return {
     method,
@@ -211,6 +220,7 @@ export function route<
     deprecated,
     mainThread,
     snapshot,
+    history,
     countedAs,
     hidden,
     get detail() {
@@ -280,14 +290,16 @@ function answering(
   declaration: AnyDeclaration,
   { snapshots, heights, respond, tag: whole, cache, turns, longRead, failure, checkResponses }: RouteContext,
 ) {
-  const { method = 'GET', path, response, status = 200, plainText = false, snapshot = true } = declaration;
+  const { method = 'GET', path, response, status = 200, plainText = false, snapshot = true, history } = declaration;
   const etag = method === 'GET' ? declaration.etag : null;
   const success = plainText ? respond.plainText : respond.jsonText;
 
   /** The current ETag; null for an answer that must not be stored. */
   async function currentTag(read: Reader, params: AnyAsked['params']): Promise<string | null> {
     const state = etag === null ? null : await etag(read, params);
-    return state === null ? null : whole(state);
+    if (state === null) return null;
+    const from = read.chain.historyFrom();
+    return whole(from === null ? state : `${state}-since-${from}`);
   }
 
   async function textOf(body: unknown): Promise<string[]> {
@@ -341,8 +353,22 @@ function answering(
     return () => finished(answered, asked, tag, store);
   }
 
+  /** {@link readFor} an index that began at a block. @param from height of its first block */
+  async function readSince(from: number, read: Reader, asked: AnyAsked): Promise<() => Response | Promise<Response>> {
+    try {
+      if (history === 'whole') requireWholeHistory(read);
+      const made = await readFor(read, asked);
+      return history === 'since' ? async () => namedSince(await made(), from) : made;
+    } catch (error) {
+      throw errorSince(error, from);
+    }
+  }
+
   const read = (asked: AnyAsked, noted: NotedHeight) =>
-    heights.read(asked.request, noted, (reader) => readFor(reader, asked));
+    heights.read(asked.request, noted, (reader) => {
+      const from = history === 'none' ? null : reader.chain.historyFrom();
+      return from === null ? readFor(reader, asked) : readSince(from, reader, asked);
+    });
   const readLong = (asked: AnyAsked, noted: NotedHeight) =>
     longRead(() => {
       if (asked.request.signal.aborted)

@@ -4,12 +4,13 @@ import { type Clock, systemClock } from '../base/clock.ts';
 import { Turns } from '../base/turns.ts';
 import { problem } from '../http/errors.ts';
 import type { Pushed } from '../http/server.ts';
+import { NoSnapshotError } from '../store/model/read-errors.ts';
 import type { Snapshots } from '../store/read/snapshots.ts';
 import { Inboxes, MAX_MESSAGE } from './client-message.ts';
 import { type FeedEvent, startFeed } from './feed.ts';
 import { type ConnectionEvent, closeCodes, connectionGuard, type EndReason, type LiveMetrics } from './guard.ts';
 import type { SocketIo } from './socket-io.ts';
-import { subscriptions as noSubscriptions } from './subscriptions.ts';
+import { subscriptions as noSubscriptions, type Subscriptions } from './subscriptions.ts';
 import { RpcConnection } from './websocket.ts';
 
 export type RealtimeEvent = FeedEvent | ConnectionEvent;
@@ -83,6 +84,9 @@ export function startRealtime(options: RealtimeOptions): Realtime {
     socket.terminate();
   };
   const stopFeed = startFeed({ snapshots, subscriptions, log, clock });
+  refuseBalances(snapshots, subscriptions).catch((cause) => {
+    if (!(cause instanceof NoSnapshotError)) log({ event: 'push_failed', cause });
+  });
   const beat = heartbeat(pingIntervalMs, clock.monotonic, (late) => {
     for (const connection of rpcConnections) connection.checkAlive(late);
   });
@@ -154,6 +158,15 @@ export function startRealtime(options: RealtimeOptions): Realtime {
     },
   };
 }
+
+/** Refuses the topic with all that an account ever sent, received and paid, if the index began at a block. */
+const refuseBalances = (snapshots: Snapshots, subscriptions: Subscriptions): Promise<void> =>
+  snapshots.read(async (read) => {
+    const from = read.chain.historyFrom();
+    if (from === null) return;
+    const reason = `address-stx-balance needs older blocks: the history of this server begins at block ${from}`;
+    subscriptions.refuse('address-stx-balance', reason);
+  });
 
 /** The heartbeat of connections. */
 

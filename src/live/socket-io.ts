@@ -12,13 +12,7 @@ import type { Clock } from '../base/clock.ts';
 import { BodyError, bodyText } from '../http/request-body.ts';
 import { excerpt, MAX_MESSAGE, MessageError, parsedMessage } from './client-message.ts';
 import { type ConnectionMetrics, closeCodes, type EndReason, type Guard } from './guard.ts';
-import {
-  type Message,
-  MOST_SUBSCRIPTIONS,
-  type Subscriber,
-  type Subscriptions,
-  TOO_MANY_SUBSCRIPTIONS,
-} from './subscriptions.ts';
+import { type Message, MOST_SUBSCRIPTIONS, type Subscriber, type Subscriptions } from './subscriptions.ts';
 import { type Topic, topicNamed } from './topics.ts';
 
 interface SocketIoOptions extends IoConnectionOptions {
@@ -221,15 +215,16 @@ export class IoConnection implements Subscriber {
 
   #join(): void {
     const { topics, invalid } = topicsOf(namesInUrl(this.#engine.request.url));
-    if (invalid.length > 0) {
-      this.#engine.write(refusedPacket(NAMESPACE, invalidTopics(invalid)));
+    const refused = invalid.length > 0 ? invalidTopics(invalid) : this.#add(topics);
+    if (refused !== null) {
+      this.#options.subscriptions.removeAll(this);
+      this.#engine.write(refusedPacket(NAMESPACE, refused));
       return;
     }
     this.#stopWaiting();
     this.#joined = true;
     this.#options.metrics.connected();
     this.#engine.write(joinedPacket(crypto.randomUUID()));
-    this.#add(topics);
   }
 
   #stopWaiting(): void {
@@ -254,8 +249,11 @@ export class IoConnection implements Subscriber {
   /** Subscribes to topics. @returns null, or the reason of the failure */
   #add(topics: readonly Named[]): string | null {
     const { subscriptions } = this.#options;
-    const isEvery = topics.every(({ name, topic }) => subscriptions.add(this, topic, name));
-    return isEvery ? null : TOO_MANY_SUBSCRIPTIONS;
+    for (const { name, topic } of topics) {
+      const refused = subscriptions.add(this, topic, name);
+      if (refused !== null) return refused;
+    }
+    return null;
   }
 
   #unsubscribe(names: readonly string[]): void {

@@ -15,11 +15,13 @@ export interface Subscriber {
 /** Maximum subscriptions of a connection. */
 export const MOST_SUBSCRIPTIONS = 10_000;
 /** The error text for exceeding the limit. */
-export const TOO_MANY_SUBSCRIPTIONS = `a connection must NOT have more than ${MOST_SUBSCRIPTIONS} subscriptions`;
+const TOO_MANY_SUBSCRIPTIONS = `a connection must NOT have more than ${MOST_SUBSCRIPTIONS} subscriptions`;
 
 export interface Subscriptions {
-  /** Adds a subscription. @returns false if the connection has reached its limit */
-  add(subscriber: Subscriber, topic: Topic, spelled: string): boolean;
+  /** Adds a subscription. @returns null, or the reason why it is refused */
+  add(subscriber: Subscriber, topic: Topic, spelled: string): string | null;
+  /** Refuses further subscriptions to a kind of topics, for a reason. */
+  refuse(kind: TopicKind, reason: string): void;
   remove(subscriber: Subscriber, topic: Topic): void;
   /** Removes all subscriptions of a connection, for example when it closes. */
   removeAll(subscriber: Subscriber): void;
@@ -63,6 +65,7 @@ export function subscriptions(): Subscriptions {
   /** Number of subscribers with topics. */
   let subscribers = 0;
   let first = () => {};
+  const refusals = new Map<TopicKind, string>();
   const counts = Object.fromEntries(topicKinds.map((kind) => [kind, 0])) as Record<TopicKind, number>;
 
   function subscribedTo(topic: Topic): Subscribed {
@@ -90,9 +93,11 @@ export function subscriptions(): Subscriptions {
 
   return {
     add(subscriber, named, spelled) {
+      const refused = refusals.get(named.kind);
+      if (refused !== undefined) return refused;
       const own = subscriber.topics;
       const isNew = byKey.get(named.key)?.spellings.has(subscriber) !== true;
-      if (isNew && own instanceof Set && own.size >= MOST_SUBSCRIPTIONS) return false;
+      if (isNew && own instanceof Set && own.size >= MOST_SUBSCRIPTIONS) return TOO_MANY_SUBSCRIPTIONS;
       if (subscribers === 0) first();
       const { topic, spellings } = subscribedTo(named);
       if (isNew) {
@@ -101,8 +106,10 @@ export function subscriptions(): Subscriptions {
       }
       // Most clients spell a topic like its key: then their own text is not stored.
       spellings.set(subscriber, spelled === topic.key ? topic.key : spelled);
-      return true;
+      return null;
     },
+
+    refuse: (kind, reason) => void refusals.set(kind, reason),
 
     remove(subscriber, { key }) {
       const topic = removeFromKey(key, subscriber);

@@ -3,7 +3,7 @@
 import { canonicalPrincipal } from '../codec/address.ts';
 import { excerpt, MessageError, parsedMessage } from './client-message.ts';
 import { type ConnectionMetrics, closeCodes, type Guard } from './guard.ts';
-import { type Message, type Subscriber, type Subscriptions, TOO_MANY_SUBSCRIPTIONS } from './subscriptions.ts';
+import type { Message, Subscriber, Subscriptions } from './subscriptions.ts';
 import {
   hexText,
   MAX_ASSET,
@@ -68,8 +68,7 @@ export class RpcConnection implements Subscriber {
       this.#options.subscriptions.remove(this, topic);
       return null;
     }
-    const added = this.#options.subscriptions.add(this, topic, topic.key);
-    return added ? null : TOO_MANY_SUBSCRIPTIONS;
+    return this.#options.subscriptions.add(this, topic, topic.key);
   }
 
   deliver(message: Message): void {

@@ -33,6 +33,7 @@ const stub = <T extends object>(answer: object, given: Readonly<Record<string, u
 const reader = stub<Reader>(Promise.resolve(page), {
   file: 1,
   tip: null,
+  historyFrom: null,
   blockHash: undefined,
   state: undefined,
 });

@@ -382,6 +382,7 @@ test('a body that breaks its schema is a 500 that says where, in tests', async (
     tag: 'Lists',
     response: Type.Object({ results: Type.Array(Type.Integer()) }),
     etag: null,
+    history: 'none',
     handle: () => ({ results: ['much' as never] }),
   });
   const failure = failures(respond, (event) => logged.push(event));
@@ -400,6 +401,7 @@ test('answers that depend on who asks are never cached for the next who asks', (
       response: Type.Object({ caller: Type.String() }),
       access: (request) => () => request.headers.get('x-api-key') ?? '',
       etag,
+      history: 'none',
       handle: ({ caller }) => ({ caller }),
     });
   expect(() => declared(null)).not.toThrow();
@@ -416,6 +418,7 @@ test('a tag needs a snapshot, since it names a state of the index', () => {
       response: Type.Object({}),
       snapshot: false,
       etag,
+      history: 'none',
       handle: () => ({}),
     });
   expect(() => declared(null)).not.toThrow();

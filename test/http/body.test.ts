@@ -20,6 +20,7 @@ const sum = route({
   }),
   response: Type.Object({ name: Type.String(), sum: Type.Integer() }),
   etag: null,
+  history: 'none',
   snapshot: false,
   handle: ({ params, body }) => ({ name: params.name, sum: body.numbers.reduce((a, b) => a + b, 0) }),
 });

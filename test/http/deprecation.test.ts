@@ -34,6 +34,7 @@ function oldRoute(deprecated: Deprecation, policy: Partial<DeprecationPolicy> = 
     deprecated,
     moved: (url) => (url.includes('/UP/') ? '/old/up/item' : null),
     etag: async () => 'tag',
+    history: 'none',
     handle: ({ params: { id } }) => {
       handled++;
       if (id === 'unknown') throw notFound('no such item');

@@ -40,7 +40,7 @@ test('whatever clients subscribe to and leave, each topic reaches those who have
     if (action < 7) {
       if (model.every(({ size }) => size === 0)) expectedFirsts += 1;
       const spelling = spelled(name);
-      expect(all.add(client, topic(name), spelling)).toBe(true);
+      expect(all.add(client, topic(name), spelling)).toBeNull();
       own.set(name, spelling);
     } else if (action < 15) {
       all.remove(client, topic(name));
@@ -67,9 +67,9 @@ test('a connection has so many subscriptions and no more, and those it has it ma
   const client: Subscriber = { deliver: () => {} };
   const nth = (index: number) => topic(`transaction:${hash(index)}`);
   for (let index = 0; index < MOST_SUBSCRIPTIONS; index++) all.add(client, nth(index), '');
-  expect(all.add(client, nth(MOST_SUBSCRIPTIONS), '')).toBe(false);
+  expect(all.add(client, nth(MOST_SUBSCRIPTIONS), '')).toContain('10000');
   expect(all.has(nth(MOST_SUBSCRIPTIONS))).toBe(false);
-  expect(all.add(client, nth(0), '')).toBe(true);
+  expect(all.add(client, nth(0), '')).toBeNull();
   all.removeAll(client);
   expect(all.isEmpty()).toBe(true);
   expect(all.has(nth(0))).toBe(false);

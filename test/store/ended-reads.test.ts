@@ -149,7 +149,7 @@ async function directCalls(read: Reader, principals: Iterable<string>): Promise<
   return {
     ...Object.fromEntries([...histories, ...hookCalls(read)]),
     chainId: ({ chain }) => chain.chainId(),
-    historyFrom: ({ chain }) => chain.historyFrom(),
+    historyFrom: async ({ chain }) => chain.historyFrom(),
     newest: ({ changes }) => changes.newest(),
     after: ({ changes }) => changes.after(0, 10),
     parties: ({ changes }) => changes.parties(height),

@@ -139,8 +139,9 @@ const family = {
   tag: 'Names',
   deprecated: { replacement: null },
   etag: chainTipAndAttachments,
+  history: 'whole',
   errors: bareErrors,
-};
+} as const;
 
 /** A page of names. @throws ApiError for a page after the last */
 function pageOf(names: string[], page: number): string[] {
@@ -286,6 +287,7 @@ export const namesOfAddress = [
       parts: { principal: ownerIn, names: (sent) => namesAsset(ownerIn(sent)) },
     },
     etag: chainTipAndAttachments,
+    history: 'whole',
     params: {
       blockchain: Type.String({ description: 'Always `stacks`', examples: ['stacks'] }),
       address: Type.String({ description: 'Standard address or contract identifier', examples: example('principal') }),
@@ -334,6 +336,7 @@ export const namespaces = [
     ...family,
     path: '/v2/prices/namespaces/{tld}',
     operationId: 'getNamespacePrice',
+    history: 'none',
     summary: 'Price of a namespace',
     description: 'Returns the price of a namespace in micro-STX, which depends on the length of its name.',
     params: { tld: Namespace },

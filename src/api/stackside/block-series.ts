@@ -23,13 +23,14 @@ export const blockSeries = [
       { $id: 'BlocksOfLastHour' },
     ),
     etag: chainTip,
+    history: 'since',
     handle: async ({ read }) => ({ blocks: await read.blockSeries.newest(HOUR, MOST_BLOCKS) }),
   }),
   route({
     path: '/stackside/v1/blocks/days',
     operationId: 'getBlocksByDay',
     summary: 'Blocks and transactions by day',
-    description: `Returns the number of blocks and transactions of each of the ${DAYS} days up to the tip, in UTC, oldest first.`,
+    description: `Returns the number of blocks and transactions of each of the ${DAYS} days up to the tip, in UTC, oldest first. Days of which not all blocks are known are left out.`,
     tag: 'Stackside',
     response: Type.Object(
       {
@@ -44,6 +45,12 @@ export const blockSeries = [
       { $id: 'BlocksByDay' },
     ),
     etag: chainTip,
-    handle: async ({ read }) => ({ days: await read.blockSeries.days(DAYS) }),
+    history: 'since',
+    handle: async ({ read }) => {
+      const [days, from] = [await read.blockSeries.days(DAYS), read.chain.historyFrom()];
+      const first = from === null ? undefined : await read.blocks.find({ height: from });
+      // Of the day in which the index began, and of those before it, not all blocks are known.
+      return { days: first === undefined ? days : days.filter(({ start }) => start > first.time) };
+    },
   }),
 ];

@@ -5,10 +5,12 @@ import { toHex } from '../../codec/hex.ts';
 import { ConditionError, conditionOf } from '../../codec/value-condition.ts';
 import { ParameterError } from '../../http/errors.ts';
 import { chainTip } from '../../http/etag.ts';
+import { requireWholeHistory } from '../../http/history.ts';
 import { cursorPage, cursorQuery, pageCursor, UncountedCursorPage } from '../../http/pagination.ts';
 import { textsUnder } from '../../http/parameters.ts';
 import { route } from '../../http/route.ts';
 import type { ContractFunctions, FieldFilter, FoundCall, FoundLog, HeightSpan } from '../../store/model/contract.ts';
+import type { Reader } from '../../store/read/index-reader.ts';
 import { example } from '../shared/examples/examples.ts';
 import { ContractParameter } from '../shared/parameters.ts';
 import { ClarityPair, clarity, Hash, Height, IsoTime, isoTime, nullable, words } from '../shared/values.ts';
@@ -133,11 +135,12 @@ const call = (one: FoundCall, functions: ContractFunctions | undefined): Static<
 /** An argument by its index, its only name if the interface isn't known. */
 const PLACE = /^[0-9]{1,3}$/;
 
-/** The field of an argument by its name or index. @throws ParameterError if the function has no such argument */
+/** The field of an argument by its name or index. @throws ApiError if the function has no such argument, or is not known */
 function argument(
   filter: FieldFilter,
   name: string | undefined,
   functions: ContractFunctions | undefined,
+  read: Reader,
 ): FieldFilter {
   const refuse = (rule: string) => new ParameterError({ location: 'querystring', path: [filter.named] }, rule);
   if (name === undefined) throw refuse('must be given with function_name, since a function names its arguments');
@@ -146,6 +149,7 @@ function argument(
   if (PLACE.test(first)) return { ...filter, path: path(Number(first)) };
   const declared = functions?.get(name)?.args;
   if (declared === undefined) {
+    if (functions === undefined) requireWholeHistory(read);
     throw refuse(`must name an argument by its place, such as arg.0: no interface of the contract declares ${name}`);
   }
   const place = declared.findIndex((one) => one.name === first);
@@ -193,6 +197,7 @@ export const contractSearch = [
       },
     },
     response: UncountedCursorPage(Log),
+    history: 'since',
     handle: async ({ params: { contract_id }, query: { limit, cursor, topic, ...heights }, target, read }) => {
       const list = `contract-log-search ${contract_id}`;
       const filter = { topic: topic ?? null, heights: heightsOf(heights), fields: conditionsUnder(target, 'field') };
@@ -216,6 +221,7 @@ export const contractSearch = [
       },
     },
     response: UncountedCursorPage(Call),
+    history: 'since',
     handle: async ({ params: { contract_id }, query, target, read }) => {
       const { limit, cursor, function_name, status, ...heights } = query;
       const list = `contract-call-search ${contract_id}`;
@@ -224,7 +230,7 @@ export const contractSearch = [
         functionName: function_name ?? null,
         statuses: status ?? null,
         heights: heightsOf(heights),
-        fields: conditionsUnder(target, 'arg').map((one) => argument(one, function_name, functions)),
+        fields: conditionsUnder(target, 'arg').map((one) => argument(one, function_name, functions, read)),
       };
       const page = await read.contracts.searchCalls(contract_id, filter, limit, pageCursor(list, cursor));
       return cursorPage(list, limit, page, (one) => call(one, functions));

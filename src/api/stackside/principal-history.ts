@@ -266,6 +266,7 @@ export const principalHistory = [
       'text/csv': `Records with the columns ${COLUMNS.join(', ')}. A text that a spreadsheet would take for a formula begins with an apostrophe.`,
     },
     etag: null,
+    history: 'whole',
     handle: async ({ params: { principal }, query: { format, ...period }, read }) => {
       const walk = await begun(read, principal, period);
       return format === 'csv' ? csv(principal, walk) : json(principal, walk);

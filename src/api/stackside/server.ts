@@ -2,6 +2,7 @@
 
 import { type Static, Type } from '@sinclair/typebox';
 import { notFound } from '../../http/errors.ts';
+import { HistoryFrom } from '../../http/history.ts';
 import type { Refusals } from '../../http/openapi.ts';
 import { type Access, route } from '../../http/route.ts';
 import { Hash, nullable } from '../shared/values.ts';
@@ -13,6 +14,7 @@ export interface OperatorFamily {
   access: Access<object, undefined>;
   refusals: Refusals;
   etag: null;
+  history: 'none';
   snapshot: false;
   mainThread: true;
 }
@@ -138,6 +140,7 @@ export const ServerStatus = Type.Object(
     index: Type.Object({
       height: orNull('Integer', 'Height of the newest block; null before the first one'),
       tip_age_seconds: orNull('Integer', 'Seconds since the time of the newest block'),
+      history_from: Type.Optional(HistoryFrom),
     }),
     node: Type.Object({
       height: orNull('Integer', 'Height of the newest block of the node; null where it can’t be asked'),
@@ -197,6 +200,7 @@ export const serverStatus = (status: (() => Promise<ServerStatus>) | null) => [
     notFound: 'Status not found',
     response: ServerStatus,
     etag: null,
+    history: 'none',
     snapshot: false,
     mainThread: true,
     handle: async () => {
@@ -241,6 +245,7 @@ export const serverHistory = (history: (() => ServerHistory) | null) => [
     notFound: 'History not found',
     response: ServerHistory,
     etag: null,
+    history: 'none',
     snapshot: false,
     mainThread: true,
     handle: () => {

@@ -235,6 +235,7 @@ export function systemRoutes(system: SystemApi | null, access: Access<object, un
       503: "The data can't be used now, or this process does not write",
     },
     etag: null,
+    history: 'none',
     snapshot: false,
     mainThread: true,
   } as const;

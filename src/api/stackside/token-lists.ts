@@ -70,6 +70,7 @@ export const tokenLists = [
     query: cursorQuery,
     response: UncountedCursorPage(Transfer),
     etag: chainTip,
+    history: 'since',
     handle: async ({ params: { asset_identifier: asset }, query: { limit, cursor }, read }) => {
       const list = `token-transfers ${asset}`;
       const page = await read.transfers.ftOfAsset(asset, limit, pageCursor(list, cursor));
@@ -87,6 +88,7 @@ export const tokenLists = [
     query: offsetQuery({ maximum: 200, default: 50 }),
     response: OffsetPage(Mint),
     etag: chainTip,
+    history: 'since',
     handle: async ({ params: { asset_identifier }, query, read }) => {
       const page = await read.tokenLists.nftMints(asset_identifier, query.limit, query.offset, false);
       return offsetPage(query, page, mint);

@@ -80,6 +80,7 @@ export const mempoolState = [
     tag: 'Stackside',
     response: Spread,
     etag: mempoolTag,
+    history: 'none',
     handle: async ({ read }) => {
       const [offered, oldest] = [await read.mempool.fees(), await read.mempool.oldest()];
       return {
@@ -103,6 +104,7 @@ export const mempoolState = [
     response: Position,
     notFound: NOT_WAITING,
     etag: mempoolTag,
+    history: 'none',
     handle: async ({ params: { tx_id }, read }) => {
       const found = await read.transactions.find(tx_id);
       if (found === undefined || found.mined) throw notFound(NOT_WAITING);
@@ -133,6 +135,7 @@ export const rawTransactions = [
     response: Type.Object({ tx_id: Hash, raw_tx: Hex }, { $id: 'TransactionBytes' }),
     notFound: UNKNOWN,
     etag: transactionTag,
+    history: 'thing',
     handle: async ({ params: { tx_id }, read }) => {
       const found = await read.transactions.findInForks(tx_id, { limit: 0, offset: 0 }, true);
       if (found === undefined) throw notFound(UNKNOWN);

@@ -8,6 +8,7 @@ import {
   principal as principalTag,
   transaction as transactionTag,
 } from '../../http/etag.ts';
+import { requireAccount } from '../../http/history.ts';
 import { legacyOffsetQuery, OffsetPage, offsetPage } from '../../http/pagination.ts';
 import { route } from '../../http/route.ts';
 import type { Nonces as NonceState } from '../../store/model/account.ts';
@@ -72,6 +73,7 @@ export const addressBalances = [
     notFound: NO_BLOCK,
     deprecated: { replacement: `${v3}/balances/stx` },
     etag: principalAndMempool,
+    history: 'whole',
     handle: async ({ params: { principal }, query, read }) => {
       const history = await read.principals.stxHistory(principal, await untilHeight(read, query));
       return stxBalanceWithTotals(history, query.until_block === undefined);
@@ -90,6 +92,7 @@ export const addressBalances = [
     notFound: NO_BLOCK,
     deprecated: { replacement: [`${v3}/balances/stx`, `${v3}/balances/ft`, `${v3}/balances/nft`] },
     etag: principalAndMempool,
+    history: 'whole',
     handle: async ({ params: { principal }, query, read }) => {
       const height = await untilHeight(read, query);
       const [stx, tokens] = [
@@ -131,11 +134,13 @@ export const addressBalances = [
     notFound: 'Block not found',
     deprecated: { replacement: `${v3}/nonces` },
     etag: principalAndMempool,
+    history: 'account',
     handle: async ({ params: { principal }, query: { block_height: height, block_hash: hash }, read }) => {
       if (height !== undefined && hash !== undefined) {
         const message = "Multiple block query parameters specified: use one of 'block_height' and 'block_hash'";
         throw new ApiError(400, message, 'VALIDATION');
       }
+      requireAccount(read, principal);
       const id: BlockId | null = height !== undefined ? { height } : hash !== undefined ? { hash } : null;
       if (id === null) return nonces(await read.principals.nonces(principal));
       const block = await read.blocks.find(id);
@@ -162,6 +167,7 @@ export const addressTransfers = [
     notFound: NO_BLOCK,
     deprecated: { replacement: null },
     etag: principalTag,
+    history: 'since',
     long: true,
     handle: async ({ params: { principal }, query, read }) => {
       const height = await untilHeight(read, query);
@@ -182,6 +188,7 @@ export const addressTransfers = [
     notFound: NO_BLOCK,
     deprecated: { replacement: '/extended/v3/principals/{principal}/transfers/stx/inbound' },
     etag: memos,
+    history: 'since',
     handle: async ({ params: { principal }, query, read }) => {
       const heights = await heightsOf(read, query);
       const page = await read.addresses.inboundTransfers(principal, heights, query.limit, query.offset);
@@ -209,6 +216,7 @@ export const addressTransactions = [
     notFound: NO_BLOCK,
     deprecated: { replacement: `${v3}/transactions` },
     etag: principalTag,
+    history: 'since',
     handle: async ({ params: { principal }, query, read }) => {
       const heights = await heightsOf(read, query);
       const found = await read.addresses.transactions(principal, heights, query.limit, query.offset);
@@ -232,6 +240,7 @@ export const addressTransactions = [
     notFound: NO_BLOCK,
     deprecated: { replacement: `${v3}/transactions` },
     etag: principalTag,
+    history: 'since',
     handle: async ({ params: { principal }, query, read }) => {
       const heights = await heightsOf(read, query);
       const found = await read.addresses.transactionsWithTransfers(principal, heights, query.limit, query.offset);
@@ -253,6 +262,7 @@ export const addressTransactions = [
     notFound: 'Transaction not found, or it moved no STX of this address',
     deprecated: { replacement: `${v3}/transactions/{tx_id}/balance-changes` },
     etag: transactionTag,
+    history: 'since',
     handle: async ({ params: { principal, tx_id }, read }) => {
       const found = await read.addresses.transactionWithTransfers(principal, tx_id);
       if (found === undefined || !concernsStx(found, principal)) throw notFound(UNKNOWN);
@@ -271,6 +281,7 @@ export const addressTransactions = [
     response: OffsetPage(MempoolTransaction),
     deprecated: { replacement: `${v3}/mempool/transactions` },
     etag: principalAndMempool,
+    history: 'since',
     handle: async ({ params: { principal }, query, read }) => {
       const found = await read.addresses.mempool(principal, query.limit, query.offset);
       const context = {

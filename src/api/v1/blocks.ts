@@ -48,6 +48,7 @@ export const blocks = [
     query: legacyOffsetQuery({ maximum: 30, default: 20 }),
     response: OffsetPage(Block),
     etag: chainTip,
+    history: 'since',
     long: true,
     handle: async ({ query, read }) =>
       offsetPage(query, await read.blocks.wholePage(query.limit, query.offset), (of) => block(of, 'descending')),
@@ -65,6 +66,7 @@ export const blocks = [
     response: Block,
     notFound: 'Block not found',
     etag: anyFork,
+    history: 'thing',
     handle: ({ params: { hash }, read }) => one(read, { hash }, UNKNOWN.hash),
   }),
   route({
@@ -78,6 +80,7 @@ export const blocks = [
     response: Block,
     notFound: 'Block not found',
     etag: anyFork,
+    history: 'thing',
     handle: ({ params: { height }, read }) => one(read, { height }, UNKNOWN.height),
   }),
   route({
@@ -91,6 +94,7 @@ export const blocks = [
     response: Block,
     notFound: 'Block not found: none is anchored to a Bitcoin block at this height',
     etag: anyFork,
+    history: 'thing',
     handle: ({ params, read }) => one(read, { burnHeight: params.burn_block_height }, UNKNOWN.height),
   }),
   route({
@@ -105,6 +109,7 @@ export const blocks = [
     response: Block,
     notFound: 'Block not found: none is anchored to this Bitcoin block',
     etag: anyFork,
+    history: 'thing',
     handle: ({ params, read }) => one(read, { burnHash: params.burn_block_hash }, UNKNOWN.burnHash),
   }),
 ];
@@ -140,6 +145,7 @@ export const blockTransactions = [
     response,
     notFound: 'Block not found',
     etag: anyFork,
+    history: 'since',
     handle: async ({ params: { block_hash }, query, read }) => {
       const page = await read.transactions.inBlock({ hash: block_hash }, 'desc', query.limit, query.offset);
       if (page === undefined) throw notFound('no block found by hash');
@@ -159,6 +165,7 @@ export const blockTransactions = [
     response,
     notFound: 'Block not found',
     etag: anyFork,
+    history: 'since',
     handle: async ({ params: { height }, query, read }) => {
       const page = await read.transactions.inBlock({ height }, 'desc', query.limit, query.offset);
       if (page === undefined) throw notFound(`no block found at height ${height}`);
@@ -177,6 +184,7 @@ export const blockTransactions = [
     response,
     notFound: 'Block not found',
     etag: blockTag,
+    history: 'since',
     handle: async ({ params: { height_or_hash }, query, read }) => {
       const block = await read.blocks.find(height_or_hash);
       const page =
@@ -203,6 +211,7 @@ export const microblocks = [
     query: legacyOffsetQuery({ maximum: 200, default: 20 }),
     response: OffsetPage(Microblock),
     etag: chainTip,
+    history: 'since',
     handle: async ({ query, read }) =>
       offsetPage(query, await read.microblocks.page(query.limit, query.offset), microblock),
   }),
@@ -216,6 +225,7 @@ export const microblocks = [
     deprecated,
     response: listOf(Type.Object({ total: Type.Integer() }, { $id: 'WholeList' }), Transaction),
     etag: chainTip,
+    history: 'since',
     handle: async ({ read }) => {
       const waiting = await read.microblocks.transactions();
       const declarations = await declarationsFor(read, waiting);
@@ -234,6 +244,7 @@ export const microblocks = [
     response: Microblock,
     notFound: 'Microblock not found',
     etag: chainTip,
+    history: 'thing',
     handle: async ({ params: { hash }, read }) => {
       const found = await read.microblocks.find(hash);
       if (found === undefined) throw notFound(UNKNOWN_MICROBLOCK);

@@ -102,6 +102,7 @@ export const burnRewards = [
     response: OffsetPage(RewardSlot),
     deprecated: { replacement: null },
     etag: null,
+    history: 'since',
     handle: async ({ query, read }) =>
       offsetPage(query, await read.burnRewards.slots(null, query.limit, query.offset), rewardSlot),
   }),
@@ -116,6 +117,7 @@ export const burnRewards = [
     response: OffsetPage(RewardSlot),
     deprecated: { replacement: null },
     etag: null,
+    history: 'since',
     handle: async ({ params: { address }, query, read }) =>
       offsetPage(query, await read.burnRewards.slots(address, query.limit, query.offset), rewardSlot),
   }),
@@ -129,6 +131,7 @@ export const burnRewards = [
     response: UncountedPage(BurnReward),
     deprecated: { replacement: null, related: '/extended/v3/staking/bonds' },
     etag: null,
+    history: 'since',
     handle: async ({ query, read }) =>
       uncountedPage(query, await read.burnRewards.rewards(null, query.limit, query.offset), burnReward),
   }),
@@ -144,6 +147,7 @@ export const burnRewards = [
     response: UncountedPage(BurnReward),
     deprecated: { replacement: '/extended/v3/principals/{principal}/staking/bonds', parts: stacksPrincipal },
     etag: null,
+    history: 'since',
     handle: async ({ params: { address }, query, read }) =>
       uncountedPage(query, await read.burnRewards.rewards(address, query.limit, query.offset), burnReward),
   }),
@@ -158,6 +162,7 @@ export const burnRewards = [
     response: RewardTotal,
     deprecated: { replacement: '/extended/v3/principals/{principal}/staking', parts: stacksPrincipal },
     etag: null,
+    history: 'whole',
     handle: async ({ params: { address }, read }) => ({
       reward_recipient: address,
       reward_amount: await read.burnRewards.total(address),

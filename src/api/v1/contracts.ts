@@ -91,6 +91,7 @@ export const contracts = [
     response: UncountedPage(Contract),
     notFound: 'Contract not found: none implements this trait',
     etag: chainTip,
+    history: 'since',
     handle: async ({ query: { trait_abi: functions, limit, offset }, read }) => {
       const names = functions.flatMap(({ name }) => (typeof name === 'string' ? [name] : []));
       const passes = (contractInterface: unknown) => implementsTrait(contractInterface, functions);
@@ -111,6 +112,7 @@ export const contracts = [
     response: Contract,
     notFound: 'Contract not found',
     etag: anyFork,
+    history: 'thing',
     handle: async ({ params, read }) => {
       const found = await read.contracts.anyDeployment(params.contract_id);
       if (found === undefined) throw notFound(UNKNOWN);
@@ -129,6 +131,7 @@ export const contracts = [
     query: listQuery,
     response: UncountedPage(TransactionEvent),
     etag: chainTip,
+    history: 'since',
     handle: async ({ params, query: { limit, offset }, read }) => {
       const page = await read.contracts.logs(params.contract_id, limit, { cursor: null, item: null, offset });
       const results = serializedLazily(page?.items ?? [], (log) => contractLog(params.contract_id, log));

@@ -160,6 +160,7 @@ export const faucetRoutes = (faucets: Faucets): readonly Route[] => [
       'Sends 500 test STX to an address, or enough to stake with `stacking`, and returns the transaction. An address may ask five times in five minutes, and once in two days with `stacking`.',
     described: { query: { address, stacking: flag('Whether to send enough STX to stake') } },
     response: SentStacks,
+    history: 'none',
     handle: async (request) => {
       const faucet = faucets.stx();
       const said = await asked(request);
@@ -177,6 +178,7 @@ export const faucetRoutes = (faucets: Faucets): readonly Route[] => [
       'Sends 0.0001 regtest BTC to an address (0.01 with `large`, 0.5 with `xlarge`) and returns the transaction. An address may ask five times in five minutes.',
     described: { query: { address, large: flag('Whether to send 0.01 BTC'), xlarge: flag('Whether to send 0.5 BTC') } },
     response: SentBitcoin,
+    history: 'none',
     handle: async (request) => {
       const faucet = faucets.btc();
       const { query, body, ip } = await asked(request);
@@ -195,6 +197,7 @@ export const faucetRoutes = (faucets: Faucets): readonly Route[] => [
       'Sends test sBTC to an address and returns the transaction. An address may ask five times in five minutes.',
     described: { query: { address } },
     response: SentStacks,
+    history: 'none',
     handle: async (request) => {
       const faucet = faucets.sbtc();
       const said = await asked(request);
@@ -213,6 +216,7 @@ export const faucetRoutes = (faucets: Faucets): readonly Route[] => [
     refusals: { 403: family.refusals[403], 503: family.refusals[503] },
     deprecated: { replacement: null },
     response: Balance,
+    history: 'none',
     handle: async ({ params }) => ({ balance: await faucets.btc().balance(params.address) }),
   }),
 ];

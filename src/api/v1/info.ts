@@ -26,6 +26,7 @@ export const info = [
     summary: 'Target block times',
     description: 'Returns the number of seconds between blocks that each network aims at.',
     response: Type.Object({ mainnet: Target, testnet: Target }, { $id: 'TargetBlockTimes' }),
+    history: 'none',
     handle: () => targets,
   }),
   route({
@@ -36,6 +37,7 @@ export const info = [
     description: 'Returns the number of seconds between blocks that one network aims at.',
     params: { network: NetworkName },
     response: Target,
+    history: 'none',
     handle: ({ params: { network } }) => targets[network],
   }),
 ];

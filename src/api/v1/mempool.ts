@@ -102,6 +102,7 @@ export const mempool = [
     },
     response: OffsetPage(MempoolTransaction),
     etag: mempoolTag,
+    history: 'since',
     handle: async ({ query, read }) => {
       const { limit, offset, sender_address, recipient_address, address, order_by = 'age', order = 'desc' } = query;
       if (address !== undefined && (sender_address !== undefined || recipient_address !== undefined)) {
@@ -127,6 +128,7 @@ export const mempool = [
     tag,
     response: MempoolStats,
     etag: mempoolTag,
+    history: 'none',
     handle: async ({ read }) => {
       const tip = await read.chain.tip();
       return mempoolStats(await read.mempool.feesAndSizes(), (tip?.height ?? 0) + 1);
@@ -153,6 +155,7 @@ export const feeRate = [
     }),
     response: Type.Object({ fee_rate: Type.Integer() }, { $id: 'FeeRate' }),
     etag: null,
+    history: 'none',
     handle: () => ({ fee_rate: FEE_RATE }),
   }),
 ];

@@ -3,6 +3,7 @@ import { type Static, Type } from '@sinclair/typebox';
 import { isPrincipal, splitPrincipal } from '../../codec/address.ts';
 import { fromHex, toHex } from '../../codec/hex.ts';
 import { ShapedError } from '../../http/errors.ts';
+import { notFoundText, requireWholeHistory } from '../../http/history.ts';
 import { route } from '../../http/route.ts';
 import type { FoundInForks, TransactionDetail } from '../../store/model/transaction.ts';
 import type { Reader } from '../../store/read/index-reader.ts';
@@ -121,7 +122,8 @@ async function byHash(read: Reader, hash: Uint8Array, withMetadata: boolean): Pr
     return { found: true, result: { entity_id, entity_type: 'mempool_tx_id', tx_data, ...metadata } };
   }
   const holder = await read.blocks.whole({ hash });
-  if (holder === undefined) throw unknown('unknown_hash', `No block or transaction found with hash "${entity_id}"`);
+  if (holder === undefined)
+    throw unknown('unknown_hash', notFoundText(read, `No block or transaction found with hash "${entity_id}"`));
   const block_data = {
     canonical: holder.canonical,
     hash: toHex(holder.hash),
@@ -162,6 +164,7 @@ async function byAddress(read: Reader, address: string, withMetadata: boolean): 
   if (!(await read.principals.isKnown(address))) return undefined;
   const entity = { entity_id: address, entity_type: 'standard_address' as const };
   if (!withMetadata) return { found: true, result: entity };
+  requireWholeHistory(read);
   const history = await read.principals.stxHistory(address, Number.MAX_SAFE_INTEGER);
   return { found: true, result: { ...entity, metadata: stxBalanceWithTotals(history, false) } };
 }
@@ -177,7 +180,7 @@ async function searched(read: Reader, id: string, withMetadata: boolean): Promis
   const found = await (isContract ? byContract : byAddress)(read, term, withMetadata);
   if (found !== undefined) return found;
   const entityType = isContract ? 'contract_address' : 'standard_address';
-  throw unknown(entityType, `No principal found with address "${term}"`);
+  throw unknown(entityType, notFoundText(read, `No principal found with address "${term}"`));
 }
 
 export const search = [
@@ -204,6 +207,7 @@ export const search = [
     notFound: 'Nothing with this id found; the body states what the id looks like',
     notFoundBody: NothingFound,
     etag: null,
+    history: 'since',
     handle: ({ params: { id }, query: { include_metadata }, read }) => searched(read, id, include_metadata),
   }),
 ];

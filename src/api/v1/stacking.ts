@@ -191,6 +191,7 @@ export const stacking = [
     response: UncountedPage(StackingEvent),
     moved: ofContract,
     etag: chainTip,
+    history: 'since',
     handle: async ({ params: { pox }, query, read }) =>
       uncountedPage(query, await read.stacking.events(pox, query.limit, query.offset), stackingEvent),
   }),
@@ -205,6 +206,7 @@ export const stacking = [
     notFound: 'Transaction not found',
     moved: ofContract,
     etag: chainTip,
+    history: 'thing',
     handle: async ({ params: { pox, tx_id }, read }) => {
       const events = await read.stacking.ofTransaction(pox, tx_id);
       if (events === undefined) throw notFound(UNKNOWN_TRANSACTION);
@@ -222,6 +224,7 @@ export const stacking = [
     response: StackingEvents,
     moved: ofContract,
     etag: chainTip,
+    history: 'since',
     handle: async ({ params: { pox, principal }, read }) => ({
       results: serializedLazily(await read.stacking.ofStacker(pox, principal), stackingEvent),
     }),
@@ -244,6 +247,7 @@ export const stacking = [
     notFound: 'Block not found at this height',
     moved: ofContract,
     etag: chainTip,
+    history: 'whole',
     handle: async ({ params: { pox, pool_principal }, query, read }) => {
       const tip = (await read.chain.tip())?.height ?? 0;
       const at = query.height ?? (query.unanchored ? tip + 1 : tip);
@@ -265,6 +269,7 @@ const redirectFrom = (path: string, locationOf: (target: string) => string): Rou
     hidden: true,
     response: Type.Void(),
     etag: null,
+    history: 'none',
     snapshot: false,
     handle: ({ target }) => new Redirect(locationOf(target)),
   });

@@ -97,7 +97,8 @@ const family = {
   tag: 'Tokens',
   deprecated: { replacement: '/extended/v3/tokens/stx/supply' },
   etag: chainTip,
-};
+  history: 'whole',
+} as const;
 
 const query = {
   height: Type.Optional(

@@ -140,6 +140,7 @@ export const tokensV1 = [
     response: Holders,
     deprecated: { replacement: '/extended/v3/tokens/stx/holders' },
     etag: chainTip,
+    history: 'whole',
     handle: async ({ query, read }) => holders(query, await read.tokenLists.stxHolders(query.limit, query.offset)),
   }),
   route({
@@ -154,6 +155,7 @@ export const tokensV1 = [
     response: Holders,
     deprecated: { replacement: '/extended/v3/tokens/ft/{token}/holders' },
     etag: chainTip,
+    history: 'whole',
     handle: async ({ params: { token }, query, read }) =>
       holders(query, await read.tokenLists.ftHolders(token, query.limit, query.offset)),
   }),
@@ -178,6 +180,7 @@ export const tokensV1 = [
       replacement: '/extended/v3/principals/{principal}/balances/nft?asset_identifier={asset_identifiers}',
     },
     etag: chainTip,
+    history: 'whole',
     handle: async ({ query, read }) => {
       const { principal, asset_identifiers: assets = null, limit, offset, tx_metadata } = query;
       const page = await read.tokenLists.nftHoldings(principal, assets, limit, offset, tx_metadata);
@@ -195,6 +198,7 @@ export const tokensV1 = [
     response: OffsetPage(NftHistoryEvent),
     deprecated: { replacement: '/extended/v3/tokens/nft/{asset_identifier}/{value}/history' },
     etag: chainTip,
+    history: 'since',
     handle: async ({ query, read }) => {
       const { asset_identifier: asset, value, limit, offset, tx_metadata } = query;
       const page = await read.tokenLists.nftHistory(asset, value, limit, offset, tx_metadata);
@@ -212,6 +216,7 @@ export const tokensV1 = [
     response: OffsetPage(NftMint),
     deprecated: { replacement: null },
     etag: chainTip,
+    history: 'since',
     handle: async ({ query, read }) => {
       const { asset_identifier: asset, limit, offset, tx_metadata } = query;
       const page = await read.tokenLists.nftMints(asset, limit, offset, tx_metadata);

@@ -102,6 +102,7 @@ export const transactions = [
     },
     response: OffsetPage(ListedTransaction),
     etag: chainTip,
+    history: 'since',
     handle: async ({ query, read }) => {
       const { limit, offset, order = 'desc', sort_by = 'block_height', exclude_function_args } = query;
       const filter: TransactionFilter = {
@@ -147,6 +148,7 @@ export const transactions = [
       { $id: 'TransactionsById' },
     ),
     etag: mempoolAndAnyFork,
+    history: 'since',
     handle: async ({ query, read }) => {
       const events = { limit: query.event_limit, offset: query.event_offset };
       const ids = new Map(query.tx_id.map(({ spelling, id }) => [spelling, id]));
@@ -177,6 +179,7 @@ export const transactions = [
     response: FoundTransaction,
     notFound: 'Transaction not found',
     etag: transactionTag,
+    history: 'since',
     handle: async ({ params: { tx_id }, query, read }) => {
       const events = { limit: query.event_limit, offset: query.event_offset };
       const found = await read.transactions.findInForks(tx_id, events, query.unanchored);
@@ -201,6 +204,7 @@ export const transactions = [
     response: Type.Object({ raw_tx: Hex }, { $id: 'RawTransactionV1' }),
     notFound: 'Transaction not found',
     etag: transactionTag,
+    history: 'thing',
     handle: async ({ params: { tx_id }, read }) => {
       const found = await read.transactions.findInForks(tx_id, { limit: 0, offset: 0 }, true);
       if (found === undefined) throw notFound(NO_RAW);
@@ -253,6 +257,7 @@ export const transactionEvents = [
       { $id: 'FilteredEvents' },
     ),
     etag: chainTip,
+    history: 'since',
     long: true,
     handle: async ({ query: { tx_id, address, type, limit, offset }, read }) => {
       const asked = type?.map((word) => kinds[word]) ?? everyKind;

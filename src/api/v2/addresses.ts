@@ -56,6 +56,7 @@ export const addressBalancesV2 = [
     response: StxBalance,
     deprecated: { replacement: `${balancesOfV3}/stx` },
     etag: principalAndMempool,
+    history: 'whole',
     handle: async ({ params: { principal }, query: { include_mempool }, read }) =>
       stxBalance(await read.principals.stxHistory(principal, TIP), include_mempool),
   }),
@@ -70,6 +71,7 @@ export const addressBalancesV2 = [
     response: OffsetPage(AddressFtBalance),
     deprecated: { replacement: `${balancesOfV3}/ft` },
     etag: principalTag,
+    history: 'whole',
     handle: async ({ params: { principal }, query, read }) => {
       const page = await read.addresses.ftBalances(principal, query.limit, query.offset);
       return offsetPage(query, page, ({ asset: token, balance }) => ({ token, balance }));
@@ -86,6 +88,7 @@ export const addressBalancesV2 = [
     response: Type.Object({ balance: SignedAmount }, { $id: 'AddressFtAmount' }),
     deprecated: { replacement: `${balancesOfV3}/ft/{token}` },
     etag: principalTag,
+    history: 'whole',
     handle: async ({ params: { principal, token }, read }) => {
       if (token !== 'stx') return { balance: await read.principals.ftBalance(principal, token) };
       const { balance } = await read.principals.stxBalance(principal);
@@ -136,6 +139,7 @@ export const addressTransactionsV2 = [
     notFound: NO_CURSOR,
     deprecated: { replacement: transactionsOfV3 },
     etag: principalTag,
+    history: 'since',
     handle: async ({ params: { principal }, query, read }) => {
       const list = `address-transactions ${principal}`;
       const found = await read.addresses.chainPage(principal, query.limit, flatStart(list, transactionName, query));
@@ -155,6 +159,7 @@ export const addressTransactionsV2 = [
     notFound: UNKNOWN,
     deprecated: { replacement: `${transactionsOfV3}/{tx_id}/balance-changes` },
     etag: transactionTag,
+    history: 'thing',
     handle: async ({ params: { principal, tx_id }, query, read }) => {
       const found = await read.addresses.eventsOfTransaction(principal, tx_id, query.limit, query.offset);
       if (found !== undefined) return offsetPage(query, found, addressTransactionEvent);

@@ -3,6 +3,7 @@ import { type Static, Type } from '@sinclair/typebox';
 import { fromHex, toHex } from '../../codec/hex.ts';
 import { notFound } from '../../http/errors.ts';
 import { blockAt, block as blockTag, chainTip } from '../../http/etag.ts';
+import { requireWholeHistory } from '../../http/history.ts';
 import {
   FlatPage,
   flatPage,
@@ -16,6 +17,7 @@ import {
 } from '../../http/pagination.ts';
 import { type Route, route } from '../../http/route.ts';
 import type { AnchorBurnBlock } from '../../store/model/block.ts';
+import type { Reader } from '../../store/read/index-reader.ts';
 import { ChainBlock, chainBlock } from '../shared/block.ts';
 import { example } from '../shared/examples/examples.ts';
 import { BlockParameter, BurnBlockParameter } from '../shared/parameters.ts';
@@ -95,6 +97,14 @@ const HOUR = 3600;
 const DAY = 24 * HOUR;
 const WINDOWS = [HOUR, DAY, 7 * DAY, 30 * DAY];
 
+/** @throws ApiError where the index began at a block that isn't older than a time, in Unix seconds */
+async function requireBlocksSince(read: Reader, time: number): Promise<void> {
+  const from = read.chain.historyFrom();
+  if (from === null) return;
+  const first = await read.blocks.find({ height: from });
+  if (first === undefined || first.time >= time) requireWholeHistory(read);
+}
+
 /** @param now the clock, in Unix milliseconds */
 export const blocks = (now: () => number): Route[] => [
   route({
@@ -108,6 +118,7 @@ export const blocks = (now: () => number): Route[] => [
     response: FlatPage(ChainBlock),
     notFound: NO_CURSOR,
     etag: chainTip,
+    history: 'since',
     handle: async ({ query, read }) => {
       const page = await read.blocks.page(query.limit, flatStart(BLOCKS, blockName, query));
       return flatPage(BLOCKS, query, page, chainBlock);
@@ -122,9 +133,12 @@ export const blocks = (now: () => number): Route[] => [
     response: AverageTimes,
     // The windows move with the clock.
     etag: null,
+    history: 'since',
     handle: async ({ read }) => {
       const seconds = Math.floor(now() / 1000);
-      return averageTimes(await read.blocks.averageTimes(WINDOWS.map((window) => seconds - window)));
+      const times = WINDOWS.map((window) => seconds - window);
+      await requireBlocksSince(read, Math.min(...times));
+      return averageTimes(await read.blocks.averageTimes(times));
     },
   }),
   route({
@@ -139,6 +153,7 @@ export const blocks = (now: () => number): Route[] => [
     response: ChainBlock,
     notFound: NONE_BEFORE,
     etag: blockAt,
+    history: 'thing',
     handle: async ({ params: { timestamp }, read }) => {
       const found = await read.blocks.at(timestamp);
       if (found === undefined) throw notFound(NONE_BEFORE);
@@ -155,6 +170,7 @@ export const blocks = (now: () => number): Route[] => [
     response: ChainBlock,
     notFound: UNKNOWN,
     etag: blockTag,
+    history: 'thing',
     handle: async ({ params: { height_or_hash }, read }) => {
       const found = await read.blocks.find(height_or_hash);
       if (found === undefined) throw notFound(UNKNOWN);
@@ -173,6 +189,7 @@ export const blocks = (now: () => number): Route[] => [
     response: OffsetPage(SignerSignature),
     notFound: UNKNOWN,
     etag: blockTag,
+    history: 'thing',
     handle: async ({ params: { height_or_hash }, query, read }) => {
       const page = await read.blocks.signatures(height_or_hash, query.limit, query.offset);
       if (page === undefined) throw notFound(UNKNOWN);
@@ -197,6 +214,7 @@ export const blocks = (now: () => number): Route[] => [
     response: FlatPage(ChainBlock),
     notFound: NO_CURSOR,
     etag: chainTip,
+    history: 'since',
     handle: async ({ params: { tenure_height }, query, read }) => {
       const list = `tenure-blocks ${tenure_height}`;
       const page = await read.blocks.ofTenure(tenure_height, query.limit, flatStart(list, blockName, query));
@@ -221,6 +239,7 @@ export const burnBlocks = [
     query: burnBlocksQuery,
     response: OffsetPage(BurnBlock),
     etag: chainTip,
+    history: 'since',
     handle: async ({ query, read }) => {
       return offsetPage(query, await read.burnBlocks.page(query.limit, query.offset), burnBlock);
     },
@@ -236,6 +255,7 @@ export const burnBlocks = [
     response: BurnBlock,
     notFound: UNKNOWN_BURN_BLOCK,
     etag: chainTip,
+    history: 'thing',
     handle: async ({ params: { height_or_hash }, read }) => {
       const found = await read.burnBlocks.find(height_or_hash);
       if (found === undefined) throw notFound(UNKNOWN_BURN_BLOCK);
@@ -253,6 +273,7 @@ export const burnBlocks = [
     response: OffsetPage(ChainBlock),
     notFound: UNKNOWN_BURN_BLOCK,
     etag: chainTip,
+    history: 'since',
     handle: async ({ params: { height_or_hash }, query, read }) => {
       const page = await read.burnBlocks.blocks(height_or_hash, query.limit, query.offset);
       if (page === undefined) throw notFound(UNKNOWN_BURN_BLOCK);

@@ -89,6 +89,7 @@ export const mempoolFees = [
     tag: 'Mempool',
     response: Fees,
     etag: mempoolTag,
+    history: 'none',
     handle: async ({ read }) => fees(await read.mempool.fees()),
   }),
 ];

@@ -163,6 +163,7 @@ export const poxCycles = [
     query: offsetQuery({ maximum: 60, default: 20 }),
     response: OffsetPage(PoxCycle),
     etag: chainTip,
+    history: 'since',
     handle: async ({ query, read }) =>
       offsetPage(query, await read.rewardCycles.page(query.limit, query.offset), poxCycle),
   }),
@@ -176,6 +177,7 @@ export const poxCycles = [
     response: PoxCycle,
     notFound: 'PoX cycle not found',
     etag: chainTip,
+    history: 'thing',
     handle: async ({ params: { cycle_number }, read }) => {
       const found = await read.rewardCycles.find(cycle_number);
       if (found === undefined) throw notFound(UNKNOWN);
@@ -193,6 +195,7 @@ export const poxCycles = [
     response: OffsetPage(PoxSigner),
     notFound: UNKNOWN_CYCLE,
     etag: chainTip,
+    history: 'whole',
     handle: async ({ params: { cycle_number }, query, read }) => {
       const cycle = await knownCycle(read, cycle_number);
       const page = await read.rewardCycles.signers(cycle_number, query.limit, query.offset);
@@ -209,6 +212,7 @@ export const poxCycles = [
     response: PoxSigner,
     notFound: 'Signer not found in this PoX cycle',
     etag: chainTip,
+    history: 'whole',
     handle: async ({ params: { cycle_number, signer_key }, read }) => {
       const cycle = await knownCycle(read, cycle_number);
       const signer = await read.rewardCycles.signer(cycle_number, signer_key);
@@ -228,6 +232,7 @@ export const poxCycles = [
     response: OffsetPage(PoxStacker),
     notFound: UNKNOWN_SIGNER,
     etag: chainTip,
+    history: 'whole',
     handle: async ({ params: { cycle_number, signer_key }, query, read }) => {
       await knownCycle(read, cycle_number);
       const signer = await read.rewardCycles.signer(cycle_number, signer_key);
@@ -253,6 +258,7 @@ export const poxTransactions = [
     query,
     response: OffsetPage(PoxTransaction),
     etag: chainAndBurnBlock,
+    history: 'since',
     handle: async ({ params: { height_or_hash }, query, read }) =>
       offsetPage(query, await read.burnRewards.outputsOf(height_or_hash, query.limit, query.offset), poxTransaction),
   }),
@@ -271,6 +277,7 @@ export const poxTransactions = [
     query,
     response: OffsetPage(PoxTransaction),
     etag: chainAndBurnBlock,
+    history: 'since',
     handle: async ({ params: { burnchain_address }, query, read }) => {
       const page = await read.burnRewards.outputsTo(burnchain_address, query.limit, query.offset);
       return offsetPage(query, page, poxTransaction);

@@ -85,6 +85,7 @@ export const contractRoutes = [
     },
     response: ContractStatuses,
     etag: mempool,
+    history: 'since',
     handle: async ({ query: { contract_id }, read }) => {
       const found = new Map(
         await Promise.all(
@@ -105,6 +106,7 @@ export const contractRoutes = [
     response: FlatPage(ContractLog),
     notFound: NO_CURSOR,
     etag: chainTip,
+    history: 'since',
     handle: async ({ params: { contract_id }, query, read }) => {
       const list = `contract-logs ${contract_id}`;
       const page = await read.contracts.logs(contract_id, query.limit, flatStart(list, eventName, query));

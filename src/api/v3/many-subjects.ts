@@ -1,6 +1,7 @@
 /** Several principals or transactions in one request, from one snapshot, in the forms of v3. Stackside's own routes. */
 import { type StaticDecode, type TSchema, Type } from '@sinclair/typebox';
 import { toHex } from '../../codec/hex.ts';
+import { requireAccount, requireWholeHistory } from '../../http/history.ts';
 import { listOf } from '../../http/pagination.ts';
 import { textReader } from '../../http/parameters.ts';
 import { route } from '../../http/route.ts';
@@ -67,9 +68,12 @@ const balancesOfMany = route({
   ),
   response: listOf(ResultsAtTip, PrincipalBalances),
   etag: null,
+  history: 'account',
   handle: async ({ body, read }) => {
     const principals = readPrincipals(body.principals);
     const tokens = readTokens(body.fungible_tokens ?? []);
+    if (tokens.length > 0) requireWholeHistory(read);
+    for (const principal of principals) requireAccount(read, principal);
     const balancesOf = async (principal: string) => ({
       principal,
       stx: stxBalance(await read.principals.stxBalance(principal)),
@@ -100,6 +104,7 @@ const manyTransactions = route({
   ),
   response: listOf(ResultsAtTip, AskedTransaction),
   etag: null,
+  history: 'since',
   handle: async ({ body: { tx_ids, include = [] }, read }) => {
     const one = async (id: Uint8Array) => {
       const found = await read.transactions.find(id);

@@ -3,6 +3,7 @@ import { type Static, Type } from '@sinclair/typebox';
 import { exactNumber } from '../../base/json.ts';
 import { toHex } from '../../codec/hex.ts';
 import { principalAndMempool, principal as principalTag, transaction } from '../../http/etag.ts';
+import { requireAccount } from '../../http/history.ts';
 import { CursorPage, cursorPage, cursorQuery, pageCursor } from '../../http/pagination.ts';
 import { route } from '../../http/route.ts';
 import type {
@@ -161,6 +162,7 @@ export const principals = [
     query: cursorQuery,
     response: CursorPage(PrincipalTransaction),
     etag: principalTag,
+    history: 'since',
     handle: async ({ params: { principal }, query: { limit, cursor }, read }) => {
       const list = `principal-transactions ${principal}`;
       const page = await read.transactions.ofPrincipal(principal, limit, pageCursor(list, cursor));
@@ -178,6 +180,7 @@ export const principals = [
     query: cursorQuery,
     response: CursorPage(PendingSummary),
     etag: principalAndMempool,
+    history: 'none',
     handle: async ({ params: { principal }, query: { limit, cursor }, read }) => {
       const list = `principal-mempool-transactions ${principal}`;
       const page = await read.mempool.ofPrincipal(principal, limit, pageCursor(list, cursor));
@@ -194,7 +197,11 @@ export const principals = [
     params: { principal: AddressParameter },
     response: Nonces,
     etag: principalAndMempool,
-    handle: async ({ params: { principal }, read }) => nonces(await read.principals.nonces(principal)),
+    history: 'account',
+    handle: async ({ params: { principal }, read }) => {
+      requireAccount(read, principal);
+      return nonces(await read.principals.nonces(principal));
+    },
   }),
 ];
 
@@ -210,7 +217,11 @@ export const balances = [
     params: { principal: PrincipalParameter },
     response: StxBalance,
     etag: principalAndMempool,
-    handle: async ({ params: { principal }, read }) => stxBalance(await read.principals.stxBalance(principal)),
+    history: 'account',
+    handle: async ({ params: { principal }, read }) => {
+      requireAccount(read, principal);
+      return stxBalance(await read.principals.stxBalance(principal));
+    },
   }),
   route({
     path: '/extended/v3/principals/{principal}/balances/ft',
@@ -222,6 +233,7 @@ export const balances = [
     query: cursorQuery,
     response: CursorPage(FtBalance),
     etag: principalTag,
+    history: 'whole',
     handle: async ({ params: { principal }, query: { limit, cursor }, read }) => {
       const list = `principal-ft-balances ${principal}`;
       const page = await read.principals.ftBalances(principal, limit, pageCursor(list, cursor));
@@ -237,6 +249,7 @@ export const balances = [
     params: { principal: PrincipalParameter, asset_identifier: AssetParameter },
     response: FtBalance,
     etag: principalTag,
+    history: 'whole',
     handle: async ({ params: { principal, asset_identifier: asset }, read }) =>
       ftBalance({ asset, balance: await read.principals.ftBalance(principal, asset) }),
   }),
@@ -251,6 +264,7 @@ export const balances = [
     query: { asset_identifier: Type.Optional(NftAssetParameter), ...cursorQuery },
     response: CursorPage(NftInstance),
     etag: principalTag,
+    history: 'whole',
     handle: async ({ params: { principal }, query: { asset_identifier: asset = null, limit, cursor }, read }) => {
       const list = `principal-nft-balances ${principal} ${asset ?? ''}`;
       const page = await read.principals.nftBalances(principal, asset, limit, pageCursor(list, cursor));
@@ -276,6 +290,7 @@ export const balanceChanges = [
     query: cursorQuery,
     response: CursorPage(BalanceChange),
     etag: transaction,
+    history: 'since',
     handle: async ({ params: { principal, tx_id }, query: { limit, cursor }, read }) => {
       const list = `transaction-${listOf(principal, [tx_id])}`;
       const page = await read.principals.balanceChanges(principal, [tx_id], limit, pageCursor(list, cursor));
@@ -300,6 +315,7 @@ export const balanceChanges = [
     },
     response: CursorPage(TransactionBalanceChange),
     etag: principalTag,
+    history: 'since',
     handle: async ({ params: { principal }, query: { tx_id, limit, cursor }, read }) => {
       const list = listOf(principal, tx_id);
       const page = await read.principals.balanceChanges(principal, tx_id, limit, pageCursor(list, cursor));

@@ -53,6 +53,7 @@ export const smartContracts = [
     response: SmartContract,
     notFound: UNKNOWN,
     etag: chainTip,
+    history: 'thing',
     handle: async ({ params: { contract_id }, query: { include = [] }, read }) => {
       const found = await read.contracts.find(contract_id);
       if (found === undefined) throw notFound(UNKNOWN);

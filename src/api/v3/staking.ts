@@ -344,6 +344,7 @@ export const staking = [
     params: { principal },
     response: PrincipalStaking,
     etag: chainAndBurnTip,
+    history: 'whole',
     handle: async ({ params: { principal }, read }) => principalStaking(await read.staking.summary(principal)),
   }),
   route({
@@ -356,6 +357,7 @@ export const staking = [
     query: cursorQuery,
     response: CursorPage(BondPosition),
     etag: chainAndBurnTip,
+    history: 'whole',
     handle: async ({ params: { principal }, query: { limit, cursor }, read }) => {
       const list = `principal-staking-bonds ${principal}`;
       const page = await read.staking.positions(principal, limit, pageCursor(list, cursor));
@@ -371,6 +373,7 @@ export const staking = [
     query: cursorQuery,
     response: CursorPage(Bond),
     etag: chainAndBurnTip,
+    history: 'whole',
     handle: async ({ query: { limit, cursor }, read }) => {
       const height = await burnHeight(read);
       const page = await read.staking.bonds(limit, pageCursor('staking-bonds', cursor));
@@ -387,6 +390,7 @@ export const staking = [
     response: BondDetail,
     notFound: UNKNOWN_BOND,
     etag: chainAndBurnTip,
+    history: 'whole',
     handle: async ({ params: { bond_index }, read }) => {
       const bond = await read.staking.bond(bond_index);
       if (bond === undefined) throw notFound(UNKNOWN_BOND);
@@ -403,6 +407,7 @@ export const staking = [
     query: cursorQuery,
     response: CursorPage(BondAllowance),
     etag: chainAndBurnTip,
+    history: 'whole',
     handle: async ({ params: { bond_index }, query: { limit, cursor }, read }) => {
       const list = `staking-bond-allowlist ${bond_index}`;
       const page = await read.staking.allowances(bond_index, limit, pageCursor(list, cursor));
@@ -419,6 +424,7 @@ export const staking = [
     response: BondAllowance,
     notFound: UNKNOWN_ALLOWANCE,
     etag: chainAndBurnTip,
+    history: 'whole',
     handle: async ({ params: { bond_index, principal }, read }) => {
       const allowance = await read.staking.allowance(bond_index, principal);
       if (allowance === undefined) throw notFound(UNKNOWN_ALLOWANCE);
@@ -435,6 +441,7 @@ export const staking = [
     query: cursorQuery,
     response: CursorPage(BondRegistration),
     etag: chainAndBurnTip,
+    history: 'whole',
     handle: async ({ params: { bond_index }, query: { limit, cursor }, read }) => {
       const list = `staking-bond-registrations ${bond_index}`;
       const page = await read.staking.registrations(bond_index, limit, pageCursor(list, cursor));
@@ -452,6 +459,7 @@ export const staking = [
     response: BondRegistrationDetail,
     notFound: UNKNOWN_REGISTRATION,
     etag: chainAndBurnTip,
+    history: 'whole',
     handle: async ({ params: { bond_index, principal }, read }) => {
       const registration = await read.staking.registration(bond_index, principal);
       if (registration === undefined) throw notFound(UNKNOWN_REGISTRATION);
@@ -470,6 +478,7 @@ export const staking = [
     response: CursorPage(CycleSigner),
     notFound: UNKNOWN_CYCLE,
     etag: chainAndBurnTip,
+    history: 'whole',
     handle: async ({ params: { cycle_number }, query: { limit, cursor }, read }) => {
       const list = `staking-cycle-signers ${cycle_number}`;
       const page = await read.staking.cycleSigners(cycle_number, limit, pageCursor(list, cursor));
@@ -487,6 +496,7 @@ export const staking = [
     query: cursorQuery,
     response: CursorPage(StakingSigner),
     etag: chainAndBurnTip,
+    history: 'whole',
     handle: async ({ query: { limit, cursor }, read }) => {
       const page = await read.staking.signers(limit, pageCursor('staking-signers', cursor));
       return cursorPage('staking-signers', limit, page, stakingSigner);
@@ -502,6 +512,7 @@ export const staking = [
     response: StakingSignerDetail,
     notFound: UNKNOWN_SIGNER,
     etag: chainAndBurnTip,
+    history: 'whole',
     handle: async ({ params: { principal }, read }) => {
       const signer = await read.staking.signer(principal);
       if (signer === undefined) throw notFound(UNKNOWN_SIGNER);
@@ -518,6 +529,7 @@ export const staking = [
     query: cursorQuery,
     response: CursorPage(SignerStaker),
     etag: chainAndBurnTip,
+    history: 'whole',
     handle: async ({ params: { principal }, query: { limit, cursor }, read }) => {
       const list = `staking-signer-stakers ${principal}`;
       const page = await read.staking.stakers(principal, limit, pageCursor(list, cursor));

@@ -54,6 +54,7 @@ export const tokens = [
     tag,
     response: StxSupply,
     etag: chainTip,
+    history: 'whole',
     handle: async ({ read }) => ({ total: await read.tokens.stxSupply(), projected_total_2050: STX_IN_2050 }),
   }),
   route({
@@ -65,6 +66,7 @@ export const tokens = [
     query: cursorQuery,
     response: CursorPage(Holder),
     etag: chainTip,
+    history: 'whole',
     handle: async ({ query: { limit, cursor }, read }) => {
       const page = await read.tokens.stxHolders(limit, pageCursor('stx-holders', cursor));
       return cursorPage('stx-holders', limit, page, holder);
@@ -80,6 +82,7 @@ export const tokens = [
     params: { asset_identifier: AssetParameter },
     response: FtSupply,
     etag: chainTip,
+    history: 'whole',
     handle: async ({ params: { asset_identifier }, read }) => ({
       asset_identifier,
       total: await read.tokens.ftSupply(asset_identifier),
@@ -96,6 +99,7 @@ export const tokens = [
     query: cursorQuery,
     response: CursorPage(Holder),
     etag: chainTip,
+    history: 'whole',
     handle: async ({ params: { asset_identifier: asset }, query: { limit, cursor }, read }) => {
       const list = `ft-holders ${asset}`;
       const page = await read.tokens.ftHolders(asset, limit, pageCursor(list, cursor));
@@ -113,6 +117,7 @@ export const tokens = [
     query: cursorQuery,
     response: CursorPage(NftMove),
     etag: chainTip,
+    history: 'since',
     handle: async ({ params: { asset_identifier: asset, value }, query: { limit, cursor }, read }) => {
       const list = `nft-history ${asset} ${toHex(value)}`;
       const page = await read.tokens.nftHistory(asset, value, limit, pageCursor(list, cursor));

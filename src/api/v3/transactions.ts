@@ -144,6 +144,7 @@ export const transactions = [
     query: cursorQuery,
     response: CursorPage(ListedTransaction),
     etag: chainTip,
+    history: 'since',
     handle: async ({ query: { limit, cursor }, read }) => {
       const page = await read.transactions.page(limit, pageCursor('transactions', cursor));
       return cursorPage('transactions', limit, page, listedTransaction);
@@ -161,6 +162,7 @@ export const transactions = [
     response: FoundTransaction,
     notFound: UNKNOWN,
     etag: transaction,
+    history: 'thing',
     handle: async ({ params: { tx_id }, query: { include = [] }, read }) => {
       const found = await read.transactions.find(tx_id);
       if (found === undefined) throw notFound(UNKNOWN);
@@ -179,6 +181,7 @@ export const transactions = [
     response: CursorPage(TransactionEvent),
     notFound: UNKNOWN,
     etag: transaction,
+    history: 'thing',
     handle: async ({ params: { tx_id }, query: { limit, cursor }, read }) => {
       const list = `transaction-events ${toHex(tx_id)}`;
       const page = await read.events.ofTransaction(tx_id, limit, pageCursor(list, cursor));
@@ -207,6 +210,7 @@ export const blocks = [
     response: CursorPage(ListedTransaction),
     notFound: UNKNOWN_BLOCK,
     etag: block,
+    history: 'thing',
     handle: async ({ params: { height_or_hash }, query: { limit, cursor }, read }) => {
       const list = listOf(height_or_hash);
       const page = await read.transactions.ofBlock(height_or_hash, limit, pageCursor(list, cursor));
@@ -233,6 +237,7 @@ export const mempool = [
     query: cursorQuery,
     response: CursorPage(PendingSummary),
     etag: mempoolTag,
+    history: 'none',
     handle: async ({ query: { limit, cursor }, read }) => {
       const page = await read.mempool.page(limit, pageCursor(LIST, cursor));
       return cursorPage(LIST, limit, page, pendingSummary);
@@ -252,6 +257,7 @@ export const mempool = [
     },
     response: CursorPage(PendingSummary),
     etag: mempoolTag,
+    history: 'none',
     handle: async ({ query: { type, limit, cursor }, read }) => {
       // A cursor is valid for the list of its type only.
       const list = `${LIST_OF_TYPE} ${type}`;

@@ -77,6 +77,7 @@ const stxTransfers = (direction: keyof typeof stxTexts) =>
     query: cursorQuery,
     response: CursorPage(StxTransfer),
     etag: memos,
+    history: 'since',
     handle: async ({ params: { principal }, query: { limit, cursor }, read }) => {
       const list = `stx-${direction} ${principal}`;
       const page = await read.transfers.stx(principal, direction, limit, pageCursor(list, cursor));
@@ -98,6 +99,7 @@ export const transfers = [
     query: cursorQuery,
     response: CursorPage(FtTransfer),
     etag: principalTag,
+    history: 'since',
     handle: async ({ params: { principal, asset_identifier: asset }, query: { limit, cursor }, read }) => {
       const list = `ft-transfers ${principal} ${asset}`;
       const page = await read.transfers.ft(principal, asset, limit, pageCursor(list, cursor));

@@ -397,6 +397,7 @@ async function startServer(
         settings,
         clock,
         operations,
+        snapshots,
         events: events === null ? null : { rate, url: events.url },
         host: () => cluster?.host() ?? null,
         verified: verification?.last ?? (() => null),

@@ -12,13 +12,16 @@ import { defaultOf, type Source } from '../../settings/setting.ts';
 import { openJournalReader } from '../../store/files/journal.ts';
 import { fileSizes, freeBytes } from '../../store/files/status.ts';
 import { isWhole, lowestWholeHeight, type ValueIndex } from '../../store/model/contract.ts';
+import type { Snapshots } from '../../store/read/snapshots.ts';
 import { serverVersion } from '../cli/this-program.ts';
 import type { Verified } from './node-verification.ts';
+import { readOrReason } from './operations.ts';
 
 export interface ServerStatusOptions {
   settings: Pick<Settings, 'mode' | 'data'>;
   clock: Clock;
   operations: Pick<Operations, 'readiness'>;
+  snapshots: Snapshots;
   /** Events from the node, with the URL of the port; null in a process that accepts none. */
   events: { rate: EventRate; url: string } | null;
   /** The status of this host of a cluster; null without a shared log. */
@@ -34,6 +37,7 @@ export function serverStatus({
   settings,
   clock,
   operations,
+  snapshots,
   events,
   host,
   verified,
@@ -41,6 +45,7 @@ export function serverStatus({
   const start = clock.monotonic();
   return async () => {
     const { ready, reason, height, node_height, tip_age_seconds } = await operations.readiness();
+    const { read: from } = await readOrReason(snapshots.read(async (read) => read.chain.historyFrom()));
     const files = [...fileSizes(settings.data)];
     const sizeOf = (name: string) =>
       files.filter(([file]) => file.startsWith(name)).reduce((sum, [, size]) => sum + size, 0);
@@ -50,7 +55,7 @@ export function serverStatus({
       uptime_seconds: Math.floor((clock.monotonic() - start) / MILLISECONDS),
       ready,
       reason,
-      index: { height, tip_age_seconds },
+      index: { height, tip_age_seconds, ...(from === null ? {} : { history_from: from }) },
       node: { height: node_height, compared: comparedOf(verified()) },
       events:
         events === null

@@ -110,6 +110,7 @@ export function hookFamily<Api extends HookCallers>(at: (typeof PREFIXES)[number
     refusals,
     access: accessTo(api, false),
     etag: null,
+    history: 'none',
     mainThread: true,
   } as const;
   return {

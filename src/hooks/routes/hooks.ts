@@ -270,6 +270,7 @@ const status = (at: string, hidden: boolean, version: string): Route =>
       { $id: 'ChainhooksStatus' },
     ),
     etag: null,
+    history: 'none',
     handle: () => ({ server_version: version, status: 'ready' as const }),
   });
 

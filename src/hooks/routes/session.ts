@@ -114,6 +114,7 @@ export function sessionRoutes(api: HookCallers | null): Route[] {
     hidden: true,
     errors: hookErrors,
     etag: null,
+    history: 'none',
     snapshot: false,
     mainThread: true,
   } as const;

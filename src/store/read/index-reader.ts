@@ -78,7 +78,7 @@ export function readerOf(
     announced,
     wholePage,
     transactions: inBlock,
-  } = wholeBlockQueries(db, { range: blocks.range, orphans, details, turns });
+  } = wholeBlockQueries(db, { range: blocks.range, orphans, details, turns, firstHeight: chain.firstHeight });
   const rewardCycles = rewardCycleQueries(db);
   const byValues = valueSearch(db, turns, limits.values);
   const hooks = lazy(() => hookReads(db));
@@ -95,9 +95,9 @@ export function readerOf(
       tip: async () => chain.tip(),
       /**
        * Height of the first block, below which this index knows nothing (`stackside serve --from-block`); null for an index
-       * that has the chain from its beginning.
+       * that has the chain from its beginning. Synchronous, since every answer depends on it.
        */
-      historyFrom: async (): Promise<number | null> => chain.historyStart()?.height ?? null,
+      historyFrom: (): number | null => chain.historyStart()?.height ?? null,
       /** The canonical block's index block hash; undefined where there is no such block. */
       blockHash: async (id: BlockId) => chain.block(id)?.index_block_hash,
       /** The block received last, of any fork; undefined before the first. */
@@ -129,7 +129,7 @@ export function readerOf(
     /** Facts that a node's RPC interface can confirm. */
     facts: factQueries(db),
     tenures: tenureQueries(db),
-    burnBlocks: burnBlockQueries(db, blocks.range),
+    burnBlocks: burnBlockQueries(db, blocks.range, chain.historyStart),
     transactions: {
       ...transactionQueries(db, { chain, mempool, details, cache }),
       /**

@@ -9,10 +9,14 @@ export const api = createClient<paths>({ baseUrl: location.origin });
 /** A request that the API refused, or that never reached it. */
 export class RequestError extends Error {
   override readonly name = 'RequestError';
-  /** @param status the HTTP status; 0 if there was no response */
+  /**
+   * @param status the HTTP status; 0 if there was no response
+   * @param isBeforeHistory whether the server lacks what is asked for, since it began at a block
+   */
   constructor(
     readonly status: number,
     message: string,
+    readonly isBeforeHistory = false,
   ) {
     super(message);
   }
@@ -21,8 +25,8 @@ export class RequestError extends Error {
 const UNREACHABLE = 'The server does not answer. It may be starting again.';
 
 /** The error of a response. */
-export const failureOf = (status: number, body: unknown): RequestError =>
-  new RequestError(status, messageOf(body, status));
+export const failureOf = ({ status, headers }: Response, body: unknown): RequestError =>
+  new RequestError(status, messageOf(body, status), headers.has('stackside-history-from'));
 
 /** Throws the error of a request without a response. @throws RequestError; DOMException if the request was aborted */
 export function unreachable(error: unknown): never {
@@ -38,12 +42,12 @@ export async function bodyOf<Body>(
   asked: Promise<{ data?: Body; error?: unknown; response: Response }>,
 ): Promise<Body> {
   const { data, error, response } = await asked.catch(unreachable);
-  if (!response.ok || data === undefined) throw failureOf(response.status, error);
+  if (!response.ok || data === undefined) throw failureOf(response, error);
   return data;
 }
 
 /** Waits for a response without a body. @throws RequestError if the API refuses or can't be reached */
 export async function doneOf(asked: Promise<{ error?: unknown; response: Response }>): Promise<void> {
   const { error, response } = await asked.catch(unreachable);
-  if (!response.ok) throw failureOf(response.status, error);
+  if (!response.ok) throw failureOf(response, error);
 }

@@ -125,7 +125,7 @@ export interface components {
             microblock_sequence?: number;
             burn_block_height: number;
         };
-        Status: { server_version: string; status: "ready"; chain_tip?: components["schemas"]["ChainTip"]; };
+        Status: { server_version: string; status: "ready"; chain_tip?: components["schemas"]["ChainTip"]; history_from?: number; };
         Problem: { statusCode: number; code?: string; error: string; message: string; };
         BareError: { error: string; };
         StoreProblem: components["schemas"]["Problem"] | components["schemas"]["BareError"];
@@ -1424,7 +1424,7 @@ export interface components {
             uptime_seconds: number;
             ready: boolean;
             reason: string | null;
-            index: { height: number | null; tip_age_seconds: number | null; };
+            index: { height: number | null; tip_age_seconds: number | null; history_from?: number; };
             node: {
                 height: number | null;
                 compared: {
@@ -1812,6 +1812,13 @@ export interface components {
         NotModified: { headers: { "stackside-height": components["headers"]["Height"]; [name: string]: unknown; }; };
         BadRequest: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["Problem"]; }; };
         ServiceUnavailableStore: { headers: { [name: string]: unknown; }; content: { "application/json": components["schemas"]["StoreProblem"]; }; };
+        NotModified2: {
+            headers: {
+                "stackside-height": components["headers"]["Height"];
+                "stackside-history-from": components["headers"]["HistoryFrom"];
+                [name: string]: unknown;
+            };
+        };
         TransactionNotFound: {
             headers: { "stackside-height": components["headers"]["Height"]; [name: string]: unknown; };
             content: { "application/json": components["schemas"]["Problem"]; };
@@ -1947,7 +1954,7 @@ export interface components {
         Job: string;
     };
     requestBodies: never;
-    headers: { Height: number; };
+    headers: { Height: number; HistoryFrom: number; };
     pathItems: never;
 }
 export type $defs = Record<string, never>;
@@ -1971,10 +1978,14 @@ export interface operations {
         };
         responses: {
             200: {
-                headers: { "stackside-height": components["headers"]["Height"]; [name: string]: unknown; };
+                headers: {
+                    "stackside-height": components["headers"]["Height"];
+                    "stackside-history-from": components["headers"]["HistoryFrom"];
+                    [name: string]: unknown;
+                };
                 content: { "application/json": components["schemas"]["TransactionSummaryPage"]; };
             };
-            304: components["responses"]["NotModified"];
+            304: components["responses"]["NotModified2"];
             400: components["responses"]["BadRequest"];
             503: components["responses"]["ServiceUnavailableStore"];
         };
@@ -2072,10 +2083,14 @@ export interface operations {
         };
         responses: {
             200: {
-                headers: { "stackside-height": components["headers"]["Height"]; [name: string]: unknown; };
+                headers: {
+                    "stackside-height": components["headers"]["Height"];
+                    "stackside-history-from": components["headers"]["HistoryFrom"];
+                    [name: string]: unknown;
+                };
                 content: { "application/json": components["schemas"]["PrincipalTransactionPage"]; };
             };
-            304: components["responses"]["NotModified"];
+            304: components["responses"]["NotModified2"];
             400: components["responses"]["BadRequest"];
             503: components["responses"]["ServiceUnavailableStore"];
         };
@@ -2178,10 +2193,14 @@ export interface operations {
         };
         responses: {
             200: {
-                headers: { "stackside-height": components["headers"]["Height"]; [name: string]: unknown; };
+                headers: {
+                    "stackside-height": components["headers"]["Height"];
+                    "stackside-history-from": components["headers"]["HistoryFrom"];
+                    [name: string]: unknown;
+                };
                 content: { "application/json": components["schemas"]["BalanceChangePage"]; };
             };
-            304: components["responses"]["NotModified"];
+            304: components["responses"]["NotModified2"];
             400: components["responses"]["BadRequest"];
             503: components["responses"]["ServiceUnavailableStore"];
         };
@@ -2194,10 +2213,14 @@ export interface operations {
         };
         responses: {
             200: {
-                headers: { "stackside-height": components["headers"]["Height"]; [name: string]: unknown; };
+                headers: {
+                    "stackside-height": components["headers"]["Height"];
+                    "stackside-history-from": components["headers"]["HistoryFrom"];
+                    [name: string]: unknown;
+                };
                 content: { "application/json": components["schemas"]["TransactionBalanceChangePage"]; };
             };
-            304: components["responses"]["NotModified"];
+            304: components["responses"]["NotModified2"];
             400: components["responses"]["BadRequest"];
             503: components["responses"]["ServiceUnavailableStore"];
         };
@@ -2210,10 +2233,14 @@ export interface operations {
         };
         responses: {
             200: {
-                headers: { "stackside-height": components["headers"]["Height"]; [name: string]: unknown; };
+                headers: {
+                    "stackside-height": components["headers"]["Height"];
+                    "stackside-history-from": components["headers"]["HistoryFrom"];
+                    [name: string]: unknown;
+                };
                 content: { "application/json": components["schemas"]["StxTransferPage"]; };
             };
-            304: components["responses"]["NotModified"];
+            304: components["responses"]["NotModified2"];
             400: components["responses"]["BadRequest"];
             503: components["responses"]["ServiceUnavailableStore"];
         };
@@ -2226,10 +2253,14 @@ export interface operations {
         };
         responses: {
             200: {
-                headers: { "stackside-height": components["headers"]["Height"]; [name: string]: unknown; };
+                headers: {
+                    "stackside-height": components["headers"]["Height"];
+                    "stackside-history-from": components["headers"]["HistoryFrom"];
+                    [name: string]: unknown;
+                };
                 content: { "application/json": components["schemas"]["StxTransferPage"]; };
             };
-            304: components["responses"]["NotModified"];
+            304: components["responses"]["NotModified2"];
             400: components["responses"]["BadRequest"];
             503: components["responses"]["ServiceUnavailableStore"];
         };
@@ -2242,10 +2273,14 @@ export interface operations {
         };
         responses: {
             200: {
-                headers: { "stackside-height": components["headers"]["Height"]; [name: string]: unknown; };
+                headers: {
+                    "stackside-height": components["headers"]["Height"];
+                    "stackside-history-from": components["headers"]["HistoryFrom"];
+                    [name: string]: unknown;
+                };
                 content: { "application/json": components["schemas"]["FtTransferPage"]; };
             };
-            304: components["responses"]["NotModified"];
+            304: components["responses"]["NotModified2"];
             400: components["responses"]["BadRequest"];
             503: components["responses"]["ServiceUnavailableStore"];
         };
@@ -2336,10 +2371,14 @@ export interface operations {
         };
         responses: {
             200: {
-                headers: { "stackside-height": components["headers"]["Height"]; [name: string]: unknown; };
+                headers: {
+                    "stackside-height": components["headers"]["Height"];
+                    "stackside-history-from": components["headers"]["HistoryFrom"];
+                    [name: string]: unknown;
+                };
                 content: { "application/json": components["schemas"]["NftTransferPage"]; };
             };
-            304: components["responses"]["NotModified"];
+            304: components["responses"]["NotModified2"];
             400: components["responses"]["BadRequest"];
             503: components["responses"]["ServiceUnavailableStore"];
         };
@@ -2357,10 +2396,14 @@ export interface operations {
         };
         responses: {
             200: {
-                headers: { "stackside-height": components["headers"]["Height"]; [name: string]: unknown; };
+                headers: {
+                    "stackside-height": components["headers"]["Height"];
+                    "stackside-history-from": components["headers"]["HistoryFrom"];
+                    [name: string]: unknown;
+                };
                 content: { "application/json": components["schemas"]["TransactionsById"]; };
             };
-            304: components["responses"]["NotModified"];
+            304: components["responses"]["NotModified2"];
             400: components["responses"]["BadRequest"];
             503: components["responses"]["ServiceUnavailableStore"];
         };
@@ -2385,7 +2428,11 @@ export interface operations {
         };
         responses: {
             200: {
-                headers: { "stackside-height": components["headers"]["Height"]; [name: string]: unknown; };
+                headers: {
+                    "stackside-height": components["headers"]["Height"];
+                    "stackside-history-from": components["headers"]["HistoryFrom"];
+                    [name: string]: unknown;
+                };
                 content: { "application/json": components["schemas"]["SearchResult"]; };
             };
             400: components["responses"]["BadRequest"];
@@ -2407,10 +2454,14 @@ export interface operations {
         };
         responses: {
             200: {
-                headers: { "stackside-height": components["headers"]["Height"]; [name: string]: unknown; };
+                headers: {
+                    "stackside-height": components["headers"]["Height"];
+                    "stackside-history-from": components["headers"]["HistoryFrom"];
+                    [name: string]: unknown;
+                };
                 content: { "application/json": components["schemas"]["BlockFlatPage"]; };
             };
-            304: components["responses"]["NotModified"];
+            304: components["responses"]["NotModified2"];
             400: components["responses"]["BadRequest"];
             404: components["responses"]["CursorNotFound"];
             503: components["responses"]["ServiceUnavailableStore"];
@@ -2420,7 +2471,11 @@ export interface operations {
         parameters: { header?: { "stackside-min-height"?: components["parameters"]["MinHeight"]; }; };
         responses: {
             200: {
-                headers: { "stackside-height": components["headers"]["Height"]; [name: string]: unknown; };
+                headers: {
+                    "stackside-height": components["headers"]["Height"];
+                    "stackside-history-from": components["headers"]["HistoryFrom"];
+                    [name: string]: unknown;
+                };
                 content: { "application/json": components["schemas"]["AverageBlockTimes"]; };
             };
             400: components["responses"]["BadRequest"];
@@ -2488,10 +2543,14 @@ export interface operations {
         };
         responses: {
             200: {
-                headers: { "stackside-height": components["headers"]["Height"]; [name: string]: unknown; };
+                headers: {
+                    "stackside-height": components["headers"]["Height"];
+                    "stackside-history-from": components["headers"]["HistoryFrom"];
+                    [name: string]: unknown;
+                };
                 content: { "application/json": components["schemas"]["BlockFlatPage"]; };
             };
-            304: components["responses"]["NotModified"];
+            304: components["responses"]["NotModified2"];
             400: components["responses"]["BadRequest"];
             404: components["responses"]["CursorNotFound"];
             503: components["responses"]["ServiceUnavailableStore"];
@@ -2504,10 +2563,14 @@ export interface operations {
         };
         responses: {
             200: {
-                headers: { "stackside-height": components["headers"]["Height"]; [name: string]: unknown; };
+                headers: {
+                    "stackside-height": components["headers"]["Height"];
+                    "stackside-history-from": components["headers"]["HistoryFrom"];
+                    [name: string]: unknown;
+                };
                 content: { "application/json": components["schemas"]["BurnBlockList"]; };
             };
-            304: components["responses"]["NotModified"];
+            304: components["responses"]["NotModified2"];
             400: components["responses"]["BadRequest"];
             503: components["responses"]["ServiceUnavailableStore"];
         };
@@ -2536,10 +2599,14 @@ export interface operations {
         };
         responses: {
             200: {
-                headers: { "stackside-height": components["headers"]["Height"]; [name: string]: unknown; };
+                headers: {
+                    "stackside-height": components["headers"]["Height"];
+                    "stackside-history-from": components["headers"]["HistoryFrom"];
+                    [name: string]: unknown;
+                };
                 content: { "application/json": components["schemas"]["BlockList"]; };
             };
-            304: components["responses"]["NotModified"];
+            304: components["responses"]["NotModified2"];
             400: components["responses"]["BadRequest"];
             404: components["responses"]["BurnBlockNotFound"];
             503: components["responses"]["ServiceUnavailableStore"];
@@ -2561,10 +2628,14 @@ export interface operations {
         parameters: { query: { contract_id: string[]; }; header?: { "stackside-min-height"?: components["parameters"]["MinHeight"]; }; };
         responses: {
             200: {
-                headers: { "stackside-height": components["headers"]["Height"]; [name: string]: unknown; };
+                headers: {
+                    "stackside-height": components["headers"]["Height"];
+                    "stackside-history-from": components["headers"]["HistoryFrom"];
+                    [name: string]: unknown;
+                };
                 content: { "application/json": components["schemas"]["ContractStatuses"]; };
             };
-            304: components["responses"]["NotModified"];
+            304: components["responses"]["NotModified2"];
             400: components["responses"]["BadRequest"];
             503: components["responses"]["ServiceUnavailableStore"];
         };
@@ -2577,10 +2648,14 @@ export interface operations {
         };
         responses: {
             200: {
-                headers: { "stackside-height": components["headers"]["Height"]; [name: string]: unknown; };
+                headers: {
+                    "stackside-height": components["headers"]["Height"];
+                    "stackside-history-from": components["headers"]["HistoryFrom"];
+                    [name: string]: unknown;
+                };
                 content: { "application/json": components["schemas"]["ContractLogFlatPage"]; };
             };
-            304: components["responses"]["NotModified"];
+            304: components["responses"]["NotModified2"];
             400: components["responses"]["BadRequest"];
             404: components["responses"]["CursorNotFound"];
             503: components["responses"]["ServiceUnavailableStore"];
@@ -2878,10 +2953,14 @@ export interface operations {
         };
         responses: {
             200: {
-                headers: { "stackside-height": components["headers"]["Height"]; [name: string]: unknown; };
+                headers: {
+                    "stackside-height": components["headers"]["Height"];
+                    "stackside-history-from": components["headers"]["HistoryFrom"];
+                    [name: string]: unknown;
+                };
                 content: { "application/json": components["schemas"]["PoxCycleList"]; };
             };
-            304: components["responses"]["NotModified"];
+            304: components["responses"]["NotModified2"];
             400: components["responses"]["BadRequest"];
             503: components["responses"]["ServiceUnavailableStore"];
         };
@@ -2966,10 +3045,14 @@ export interface operations {
         };
         responses: {
             200: {
-                headers: { "stackside-height": components["headers"]["Height"]; [name: string]: unknown; };
+                headers: {
+                    "stackside-height": components["headers"]["Height"];
+                    "stackside-history-from": components["headers"]["HistoryFrom"];
+                    [name: string]: unknown;
+                };
                 content: { "application/json": components["schemas"]["PoxTransactionList"]; };
             };
-            304: components["responses"]["NotModified"];
+            304: components["responses"]["NotModified2"];
             400: components["responses"]["BadRequest"];
             503: components["responses"]["ServiceUnavailableStore"];
         };
@@ -2982,10 +3065,14 @@ export interface operations {
         };
         responses: {
             200: {
-                headers: { "stackside-height": components["headers"]["Height"]; [name: string]: unknown; };
+                headers: {
+                    "stackside-height": components["headers"]["Height"];
+                    "stackside-history-from": components["headers"]["HistoryFrom"];
+                    [name: string]: unknown;
+                };
                 content: { "application/json": components["schemas"]["PoxTransactionList"]; };
             };
-            304: components["responses"]["NotModified"];
+            304: components["responses"]["NotModified2"];
             400: components["responses"]["BadRequest"];
             503: components["responses"]["ServiceUnavailableStore"];
         };
@@ -2994,10 +3081,14 @@ export interface operations {
         parameters: { header?: { "stackside-min-height"?: components["parameters"]["MinHeight"]; }; };
         responses: {
             200: {
-                headers: { "stackside-height": components["headers"]["Height"]; [name: string]: unknown; };
+                headers: {
+                    "stackside-height": components["headers"]["Height"];
+                    "stackside-history-from": components["headers"]["HistoryFrom"];
+                    [name: string]: unknown;
+                };
                 content: { "application/json": components["schemas"]["BlocksOfLastHour"]; };
             };
-            304: components["responses"]["NotModified"];
+            304: components["responses"]["NotModified2"];
             400: components["responses"]["BadRequest"];
             503: components["responses"]["ServiceUnavailableStore"];
         };
@@ -3006,10 +3097,14 @@ export interface operations {
         parameters: { header?: { "stackside-min-height"?: components["parameters"]["MinHeight"]; }; };
         responses: {
             200: {
-                headers: { "stackside-height": components["headers"]["Height"]; [name: string]: unknown; };
+                headers: {
+                    "stackside-height": components["headers"]["Height"];
+                    "stackside-history-from": components["headers"]["HistoryFrom"];
+                    [name: string]: unknown;
+                };
                 content: { "application/json": components["schemas"]["BlocksByDay"]; };
             };
-            304: components["responses"]["NotModified"];
+            304: components["responses"]["NotModified2"];
             400: components["responses"]["BadRequest"];
             503: components["responses"]["ServiceUnavailableStore"];
         };
@@ -3050,10 +3145,14 @@ export interface operations {
         };
         responses: {
             200: {
-                headers: { "stackside-height": components["headers"]["Height"]; [name: string]: unknown; };
+                headers: {
+                    "stackside-height": components["headers"]["Height"];
+                    "stackside-history-from": components["headers"]["HistoryFrom"];
+                    [name: string]: unknown;
+                };
                 content: { "application/json": components["schemas"]["FoundFtTransferUncountedPage"]; };
             };
-            304: components["responses"]["NotModified"];
+            304: components["responses"]["NotModified2"];
             400: components["responses"]["BadRequest"];
             503: components["responses"]["ServiceUnavailableStore"];
         };
@@ -3066,10 +3165,14 @@ export interface operations {
         };
         responses: {
             200: {
-                headers: { "stackside-height": components["headers"]["Height"]; [name: string]: unknown; };
+                headers: {
+                    "stackside-height": components["headers"]["Height"];
+                    "stackside-history-from": components["headers"]["HistoryFrom"];
+                    [name: string]: unknown;
+                };
                 content: { "application/json": components["schemas"]["NftMintList"]; };
             };
-            304: components["responses"]["NotModified"];
+            304: components["responses"]["NotModified2"];
             400: components["responses"]["BadRequest"];
             503: components["responses"]["ServiceUnavailableStore"];
         };
@@ -3121,10 +3224,14 @@ export interface operations {
         };
         responses: {
             200: {
-                headers: { "stackside-height": components["headers"]["Height"]; [name: string]: unknown; };
+                headers: {
+                    "stackside-height": components["headers"]["Height"];
+                    "stackside-history-from": components["headers"]["HistoryFrom"];
+                    [name: string]: unknown;
+                };
                 content: { "application/json": components["schemas"]["FoundContractLogUncountedPage"]; };
             };
-            304: components["responses"]["NotModified"];
+            304: components["responses"]["NotModified2"];
             400: components["responses"]["BadRequest"];
             503: components["responses"]["ServiceUnavailableStore"];
         };
@@ -3145,10 +3252,14 @@ export interface operations {
         };
         responses: {
             200: {
-                headers: { "stackside-height": components["headers"]["Height"]; [name: string]: unknown; };
+                headers: {
+                    "stackside-height": components["headers"]["Height"];
+                    "stackside-history-from": components["headers"]["HistoryFrom"];
+                    [name: string]: unknown;
+                };
                 content: { "application/json": components["schemas"]["FoundContractCallUncountedPage"]; };
             };
-            304: components["responses"]["NotModified"];
+            304: components["responses"]["NotModified2"];
             400: components["responses"]["BadRequest"];
             503: components["responses"]["ServiceUnavailableStore"];
         };

@@ -19,7 +19,7 @@ export const session = signal<Session | null>(null);
 async function request(init: RequestInit): Promise<Response> {
   const response = await fetch(PATH, init).catch(unreachable);
   // A proxy in between answers with HTML.
-  if (!response.ok) throw failureOf(response.status, parsedJson(await response.text()));
+  if (!response.ok) throw failureOf(response, parsedJson(await response.text()));
   return response;
 }
 

@@ -126,6 +126,7 @@ export function Show<T>({ loaded, rows, missing, children }: ShowProps<T>) {
   if (data === null) {
     if (error === null) return <Loading rows={rows ?? 3} />;
     if (error.status === GONE) return <Empty>{SWITCHED_OFF}</Empty>;
+    if (error.isBeforeHistory) return <Empty>{error.message}</Empty>;
     return error.status === NOT_FOUND ? (
       <Empty>{missing ?? error.message}</Empty>
     ) : (

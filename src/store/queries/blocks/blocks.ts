@@ -166,7 +166,10 @@ export function blockQueries(db: Database, chain: ChainQueries) {
   return {
     range,
     /** Canonical blocks, highest first; undefined where the start, an index block hash, is of no canonical block. */
-    page: async (limit: number, start: OffsetStart<Uint8Array>) => page({ first: 1, last: tipHeight() }, limit, start),
+    page: async (limit: number, start: OffsetStart<Uint8Array>) => {
+      const first = chain.firstHeight();
+      return page({ first, last: Math.max(tipHeight(), first - 1) }, limit, start);
+    },
     /** Blocks of a tenure, highest first; an unknown tenure has none. */
     ofTenure: async (tenureHeight: number, limit: number, start: OffsetStart<Uint8Array>) =>
       page(tenure(tenureHeight), limit, start),

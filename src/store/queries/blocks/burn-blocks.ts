@@ -10,6 +10,7 @@ import type { BurnReward, PoxOutput, RewardSlot } from '../../model/staking.ts';
 import { prepared, type Stored } from '../../rows/statement.ts';
 import { forcedUnlockQuery } from '../accounts/locks.ts';
 import type { BlockRange } from './blocks.ts';
+import type { HistoryStart } from './chain.ts';
 
 const columns = 'ordinal, hash, height, time, first_block, blocks, transactions';
 
@@ -26,7 +27,8 @@ type Row = Stored<
   'ordinal' | 'hash' | 'height' | 'time' | 'first_block' | 'blocks' | 'transactions'
 >;
 
-export function burnBlockQueries(db: Database, blockRange: BlockRange) {
+/** @param historyStart where the index begins if it has not the whole chain */
+export function burnBlockQueries(db: Database, blockRange: BlockRange, historyStart: () => HistoryStart | null) {
   const newest = prepared<Row, []>(db, sql.newest);
   const byHeight = prepared<Row, [number]>(db, sql.byHeight);
   const byHash = prepared<Row, [Uint8Array]>(db, sql.byHash);
@@ -36,6 +38,21 @@ export function burnBlockQueries(db: Database, blockRange: BlockRange) {
   function row(id: BlockId): Row | null {
     if (id === 'latest') return newest.get();
     return 'height' in id ? byHeight.get(id.height) : byHash.get(id.hash);
+  }
+
+  /**
+   * Whether a Bitcoin block has blocks below the first one of an index that began at a block: it isn't shown, since its sums are
+   * not known.
+   */
+  function isCut({ first_block, hash }: Row): boolean {
+    const start = historyStart();
+    return start?.height === first_block && Buffer.compare(start.burnBlockHash, hash) === 0;
+  }
+
+  /** Number of Bitcoin blocks that aren't shown: the first one, or none. */
+  function hidden(): number {
+    if (historyStart() === null) return 0;
+    return range.all(1, 1).filter(isCut).length;
   }
 
   function burnBlockOf({ hash, height, time, first_block, blocks, transactions }: Row): AnchorBurnBlock {
@@ -54,14 +71,16 @@ export function burnBlockQueries(db: Database, blockRange: BlockRange) {
   return {
     /** Bitcoin blocks that canonical blocks are anchored to, highest first. */
     async page(limit: number, offset: number): Promise<OffsetPage<AnchorBurnBlock>> {
-      const total = newest.get()?.ordinal ?? 0;
-      const last = total - offset;
-      return { items: range.all(last - limit + 1, last).map(burnBlockOf), total };
+      const newestOrdinal = newest.get()?.ordinal ?? 0;
+      const cut = hidden();
+      const last = newestOrdinal - offset;
+      const items = range.all(Math.max(last - limit + 1, cut + 1), last).map(burnBlockOf);
+      return { items, total: newestOrdinal - cut };
     },
 
     async find(id: BlockId): Promise<AnchorBurnBlock | undefined> {
       const found = row(id);
-      return found === null ? undefined : burnBlockOf(found);
+      return found === null || isCut(found) ? undefined : burnBlockOf(found);
     },
 
     /** Canonical blocks that are anchored to a Bitcoin block, highest first. */

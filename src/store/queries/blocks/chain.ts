@@ -82,9 +82,13 @@ export function chainQueries(db: Database, cache: TransactionCache = noTransacti
     return byIndexBlockHash.get(id.hash) ?? byBlockHash.get(id.hash);
   }
 
+  const historyStart = cache.lazy(historyStartQuery(db));
+
   return {
     block,
-    historyStart: historyStartQuery(db),
+    historyStart,
+    /** Height of the first block that the index has, or will have. */
+    firstHeight: (): number => historyStart()?.height ?? 1,
     /** The chain id; null before the first event. */
     chainId: (): number | null => chainId.get()?.chain_id ?? null,
     newestArrival: cache.lazy((): Uint8Array | undefined => newestArrival.get()?.index_block_hash),

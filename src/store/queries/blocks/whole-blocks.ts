@@ -9,6 +9,7 @@ import type { TransactionDetail } from '../../model/transaction.ts';
 import { prepared, type Stored } from '../../rows/statement.ts';
 import type { DetailQueries } from '../transactions/details.ts';
 import type { BlockRange } from './blocks.ts';
+import type { ChainQueries } from './chain.ts';
 import type { OrphanQueries } from './orphans.ts';
 
 const ofAnchor = 'SELECT first_block + blocks - 1 AS height FROM anchor_burn_blocks';
@@ -96,7 +97,14 @@ export function wholeBlockQueries(
     orphans,
     details,
     turns,
-  }: { range: BlockRange; orphans: OrphanQueries; details: DetailQueries; turns: Turns },
+    firstHeight,
+  }: {
+    range: BlockRange;
+    orphans: OrphanQueries;
+    details: DetailQueries;
+    turns: Turns;
+    firstHeight: ChainQueries['firstHeight'];
+  },
 ) {
   const byHeight = prepared<HeightRow, [number]>(db, sql.byHeight);
   const byHash = prepared<HeightRow, [Uint8Array]>(db, sql.byHash);
@@ -163,14 +171,14 @@ export function wholeBlockQueries(
     /** Canonical blocks, highest first. Yields to other work after each block, which may have thousands of transactions. */
     async wholePage(limit: number, offset: number): Promise<OffsetPage<WholeBlock>> {
       const pause = turns.longWork();
-      const last = tipHeight();
+      const [first, last] = [firstHeight(), tipHeight()];
       const items: WholeBlock[] = [];
-      for (let height = last - offset; height > 0 && items.length < limit; height--) {
+      for (let height = last - offset; height >= first && items.length < limit; height--) {
         const block = whole(height, last);
         if (block !== undefined) items.push(block);
         await pause();
       }
-      return { items, total: last };
+      return { items, total: Math.max(0, last - first + 1) };
     },
 
     /** Transactions of a block; an orphan has none. Undefined where no fork has such a block. */

@@ -224,13 +224,15 @@ function NewestBitcoinBlocks() {
 }
 
 function Server({ status }: { status: ServerStatus }) {
-  const { disk, memory_bytes: memory, uptime_seconds: uptime, server_version: version, mode, events } = status;
+  const { disk, memory_bytes: memory, uptime_seconds: uptime, server_version: version, mode, events, index } = status;
+  const { history_from: from } = index;
   return (
     <Panel title="Server" source="/stackside/v1/status" aside={<a href={pathTo('system')}>All</a>}>
       <Facts
         facts={[
           ['Version', version],
           ['Mode', mode],
+          ['History', from === undefined ? null : `from block ${count(from)} on`],
           ['Uptime', duration(uptime)],
           ['Memory', bytes(memory)],
           ['Index', bytes(disk.index_bytes)],
@@ -369,7 +371,7 @@ function DayCharts() {
                 steps="whole"
                 scale="days"
                 bars
-                empty="No block has arrived yet."
+                empty="There is no day to show yet."
               />
             ))}
           </div>

@@ -1,0 +1,82 @@
+/**
+ * What an index that began at a block (`serve --from-block`) can answer. It knows nothing of the blocks below, and no answer of
+ * it is wrong for that: each equals the answer of an index from genesis, or says that it can't. A route declares what its
+ * answers need, and `route.ts` sees to it for all of them.
+ */
+import { Type } from '@sinclair/typebox';
+import type { Reader } from '../store/read/index-reader.ts';
+import { ApiError, HistoryError, ShapedError } from './errors.ts';
+
+/**
+ * What the answers of a route need to be right where the index began at a block:
+ * - `none`: nothing that is older, such as pending transactions, fees, or the state of the server.
+ * - `thing`: one block, transaction or contract, which is complete if it is found. If it isn't found, it may be older: the 404
+ *   has the code `before_history`.
+ * - `since`: what there is since the first block, such as the rows of a list; the header {@link HISTORY_HEADER} says so. A 404
+ *   is that of a thing.
+ * - `account`: the STX and the nonces of accounts. The store refuses to read those that the node wasn't asked for.
+ * - `whole`: all blocks, for sums, tokens, stacking and names: 503 with the code `history_incomplete`.
+ */
+export type HistoryNeed = 'none' | 'thing' | 'since' | 'account' | 'whole';
+
+/** Response header: height of the first block that the index knows, where that isn't the chain's first. */
+export const HISTORY_HEADER = 'stackside-history-from';
+
+/** The height of the first block of an index that began at a block. */
+export const HistoryFrom = Type.Integer({
+  minimum: 1,
+  description: 'Height of the first block that the server knows; missing if it knows the whole chain',
+  examples: [150_000],
+});
+
+/** Says where the history of this server begins. @param from height of the first block */
+const begins = (from: number): string => `the history of this server begins at block ${from}`;
+
+/** What wasn't found may be older than the index. */
+const NOT_FOUND_SINCE = 'before_history';
+
+/**
+ * Refuses an answer that needs the whole history.
+ * @throws ApiError if the index began at a block
+ */
+export function requireWholeHistory(read: Reader): void {
+  const from = read.chain.historyFrom();
+  if (from === null) return;
+  throw new HistoryError(503, 'history_incomplete', `The answer needs older blocks: ${begins(from)}`, {
+    [HISTORY_HEADER]: String(from),
+  });
+}
+
+/**
+ * Refuses an answer with the state of an account that isn't known.
+ * @throws ApiError if the index began at a block
+ */
+export function requireAccount(read: Reader, principal: string): void {
+  const from = read.chain.historyFrom();
+  if (from === null) return;
+  const message = `The account may be older: ${begins(from)}. The node answers /v2/accounts/${principal}`;
+  throw new HistoryError(503, 'history_incomplete', message, { [HISTORY_HEADER]: String(from) });
+}
+
+/**
+ * The error of a request to an index that began at a block: a thing that isn't found may be older.
+ * @param from height of the first block
+ */
+export function errorSince(error: unknown, from: number): unknown {
+  if (!(error instanceof ApiError) || error.status !== 404 || error instanceof ShapedError) return error;
+  return new HistoryError(404, NOT_FOUND_SINCE, `${error.message}; ${begins(from)}`, {
+    [HISTORY_HEADER]: String(from),
+  });
+}
+
+/** The text of a 404 with a body of its own form, which names the code where the index began at a block. */
+export function notFoundText(read: Reader, message: string): string {
+  const from = read.chain.historyFrom();
+  return from === null ? message : `${message}; ${begins(from)} (${NOT_FOUND_SINCE})`;
+}
+
+/** Adds the header to a response. @param from height of the first block */
+export function namedSince(response: Response, from: number): Response {
+  response.headers.set(HISTORY_HEADER, String(from));
+  return response;
+}

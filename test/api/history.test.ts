@@ -1,0 +1,372 @@
+/** An index that began at a block: each answer equals that of an index of the whole chain, or says that it can't. */
+import { afterAll, describe, expect, test } from 'bun:test';
+import fc from 'fast-check';
+import { systemClock } from '../../src/base/clock.ts';
+import { createApp, resources } from '../../src/commands/serve/app.ts';
+import type { NodeEvent } from '../../src/devnet/node-event.ts';
+import { Prng } from '../../src/devnet/prng.ts';
+import { devnetEvents } from '../../src/devnet/scenario.ts';
+import { noFaucets } from '../../src/faucets/faucets.ts';
+import { HISTORY_HEADER } from '../../src/http/history.ts';
+import type { Route } from '../../src/http/route.ts';
+import { openSnapshots } from '../../src/store/read/snapshots.ts';
+import { ingestOf, received } from '../support/data/ingest.ts';
+import { type Beginning, beginnings } from '../support/events/beginning.ts';
+import { type Candidates, candidatesOf } from '../support/generate/example-candidates.ts';
+import { targetOf } from '../support/generate/examples.ts';
+import { assertProperty, Seen, timeout } from '../support/property.ts';
+
+const VERSION = 'stackside v0.0.0 (test:test)';
+
+const routes = resources(VERSION, systemClock.now, noFaucets)
+  .flat()
+  .filter(({ method, path, snapshot }) => method === 'GET' && snapshot && !path.includes('*'));
+
+interface Answer {
+  status: number;
+  headers: Headers;
+  text: string;
+  // biome-ignore lint/suspicious/noExplicitAny: answers of every shape are looked into
+  body: any;
+}
+
+type Init = Omit<RequestInit, 'method'> & { method?: string };
+
+/** The API over the index that events make; its clock is at the last event, or later. */
+class Server implements Disposable {
+  readonly #directory;
+  readonly #snapshots;
+  readonly #app;
+
+  constructor(events: readonly NodeEvent[], later = 0) {
+    this.#directory = ingestOf(events.map(received));
+    this.#snapshots = openSnapshots(this.#directory.path);
+    const clock = { ...systemClock, now: () => (events.at(-1)?.time ?? 0) + later };
+    this.#app = createApp({ snapshots: this.#snapshots, version: VERSION, log: () => {}, clock, checkResponses: true });
+  }
+
+  async ask(target: string, init?: Init): Promise<Answer> {
+    const { status, headers, ...response } = await this.#response(target, init);
+    const text = await response.text();
+    return { status, headers, text, body: /^[[{]/.test(text) ? JSON.parse(text) : text };
+  }
+
+  async #response(target: string, init?: Init) {
+    const response = await this.#app.handle(new Request(`http://localhost${target}`, init));
+    return { status: response.status, headers: response.headers, text: () => response.text() };
+  }
+
+  [Symbol.dispose](): void {
+    this.#snapshots.close();
+    this.#directory[Symbol.dispose]();
+  }
+}
+
+/** The height of the block that a row or an answer is of; undefined where it names none. */
+// biome-ignore lint/suspicious/noExplicitAny: rows of every list are looked into
+function heightOf(row: any): number | undefined {
+  if (typeof row !== 'object' || row === null) return undefined;
+  for (const height of [row.block_height, row.height, row.block?.height]) if (typeof height === 'number') return height;
+  return heightOf(row.tx) ?? heightOf(row.transaction) ?? heightOf(row.result);
+}
+
+/** The rows of an answer; undefined where it is no list. */
+// biome-ignore lint/suspicious/noExplicitAny: answers of every shape are looked into
+const rowsOf = (body: any): unknown[] | undefined =>
+  Array.isArray(body) ? body : (body.results ?? body.events ?? body.days ?? body.blocks);
+
+/**
+ * An answer without what the interface of a called contract says: that of one which was deployed below the first block isn't
+ * known.
+ * @param like the answer of the begun server, which says nothing of such calls
+ */
+function withoutNames(body: unknown, like: unknown): unknown {
+  if (typeof body !== 'object' || body === null) return body;
+  const other = Object(like);
+  if (Array.isArray(body)) return body.map((one, index) => withoutNames(one, other[index]));
+  const isUnknown = 'function_name' in body && unknownNames(other);
+  return Object.fromEntries(
+    Object.entries(body).map(([name, value]) => {
+      if (isUnknown && name === 'function_signature') return [name, ''];
+      if (isUnknown && name === 'function_args') return [name, value?.map(({ hex }: { hex: string }) => hex)];
+      return [name, withoutNames(value, other[name])];
+    }),
+  );
+}
+
+/** Whether a call has none of the names that an interface gives. */
+const unknownNames = (call: { function_signature?: string; function_args?: { name: string }[] }): boolean =>
+  (call.function_signature ?? '') === '' && (call.function_args ?? []).every(({ name }) => name === '');
+
+/** Routes that refuse some requests though they answer others. */
+const REFUSING = new Set([
+  '/extended/v1/search/{id}',
+  '/extended/v2/blocks/average-times',
+  '/stackside/v1/smart-contracts/{contract_id}/calls',
+]);
+
+/** A list of sums, the oldest first. */
+const DAYS = '/stackside/v1/blocks/days';
+
+/** Compares the answers of both servers to a request. @returns what the begun one did */
+function compare(route: Route, from: number, whole: Answer, since: Answer): 'refused' | 'not found' | 'equal' | 'cut' {
+  const { history } = route;
+  const named = since.headers.get(HISTORY_HEADER);
+  if (since.status === 503) {
+    expect(since.text).toMatch(/history_incomplete|asking_node/);
+    expect([named, since.text.includes(String(from))]).toEqual([String(from), true]);
+    expect(history === 'whole' || history === 'account' || REFUSING.has(route.path)).toBe(true);
+    return 'refused';
+  }
+  if (since.status === 404 && since.text.includes('before_history')) {
+    expect(since.text).toContain(`block ${from}`);
+    if (whole.status === 200) expect(heightOf(whole.body) ?? 0).toBeLessThan(from);
+    return 'not found';
+  }
+  expect(since.status).toBe(whole.status);
+  if (since.status !== 200 || history !== 'since') {
+    expect([named, history === 'whole' && since.status === 200]).toEqual([null, false]);
+    const { history_from: begins = from, ...body } = since.body;
+    expect([begins, body]).toEqual([from, { ...whole.body }]);
+    return 'equal';
+  }
+  expect(named).toBe(String(from));
+  return compareRows(route, from, whole.body, since.body);
+}
+
+/** Compares what the begun server lists with what the other one lists of the blocks since. */
+function compareRows({ path }: Route, from: number, whole: Answer['body'], since: Answer['body']): 'equal' | 'cut' {
+  const inOrder = (rows: unknown[]) => (path === DAYS ? rows.toReversed() : rows);
+  const [all, own] = [rowsOf(whole), rowsOf(since)];
+  if (all === undefined || own === undefined) {
+    const { known, lacking } = partsOf(whole, since);
+    for (const part of lacking) expect(heightOf(part) ?? 0).toBeLessThan(from);
+    expect(withoutNames(known, since)).toEqual(withoutNames(since, since) as never);
+    return lacking.length > 0 ? 'cut' : 'equal';
+  }
+  const hasHeights = all.length > 0 && all.every((row) => heightOf(row) !== undefined);
+  const expected = hasHeights ? all.filter((row) => heightOf(row)! >= from) : inOrder(all).slice(0, own.length);
+  // Another page of the whole list may go on with what the first page since has.
+  const isWhole = whole.total === undefined || whole.total === all.length;
+  const shown = hasHeights ? own.slice(0, isWhole ? own.length : expected.length) : inOrder(own);
+  expect(withoutNames(shown, shown)).toEqual(withoutNames(expected, shown) as never);
+  if (typeof since.total === 'number' && isWhole) expect(since.total).toBe(own.length);
+  return own.length < all.length ? 'cut' : 'equal';
+}
+
+/** The parts of an answer by id that the begun server found, and those that it didn't find; any other answer is one part. */
+function partsOf(whole: Answer['body'], since: Answer['body']): { known: object; lacking: unknown[] } {
+  const isLacking = (id: string) => since[id]?.found === false && whole[id]?.found === true;
+  const parts = Object.entries(whole).map(([id, part]) => [id, isLacking(id) ? since[id] : part]);
+  return {
+    known: Object.fromEntries(parts),
+    lacking: Object.keys(whole)
+      .filter(isLacking)
+      .map((id) => whole[id]),
+  };
+}
+
+/** Draws requests of routes for things that a chain has. */
+class Requests {
+  private constructor(
+    readonly from: number,
+    readonly prng: Prng,
+    readonly candidates: Candidates,
+    /** Blocks on both sides of the first one, with their transactions. */
+    readonly blocks: {
+      height: number;
+      hash: string;
+      index_block_hash: string;
+      burn_block_height: number;
+      txs: string[];
+    }[],
+  ) {}
+
+  static async of(whole: Server, from: number, prng: Prng): Promise<Requests> {
+    const get = (target: string) => whole.ask(target);
+    const { height: tip } = (await get('/extended/v2/blocks/latest')).body;
+    const heights = [from - 1, from, Math.min(from + 1, tip), 1 + prng.below(from)];
+    const blocks = await Promise.all(
+      heights.map(async (height) => ({
+        ...(await get(`/extended/v2/blocks/${height}`)).body,
+        txs: (await get(`/extended/v1/block/by_height/${height}`)).body.txs,
+      })),
+    );
+    return new Requests(from, prng, await candidatesOf(get), blocks);
+  }
+
+  /** A value of a parameter: of a block, if the parameter names something of one, or whatever the chain has. */
+  #value(route: Route, name: string, example: unknown): unknown {
+    const { prng } = this;
+    const block = prng.pick(this.blocks);
+    const isBurn = /burn-blocks|burn_block/.test(route.path);
+    const ofBlock: Record<string, readonly unknown[]> = {
+      tx_id: block.txs,
+      id: [...block.txs, block.hash, ...(this.candidates.of('', 'principal') ?? [])],
+      hash: [block.hash],
+      block_hash: [block.hash],
+      height: [block.height],
+      block_height: [block.height],
+      burn_block_height: [block.burn_block_height],
+      until_block: [block.height],
+      height_or_hash: isBurn ? [block.burn_block_height, 'latest'] : [block.height, block.index_block_hash, 'latest'],
+    };
+    const others = this.candidates.of(route.detail.operationId, name) ?? [];
+    const own = prng.chance(0.2) ? [] : (ofBlock[name] ?? []);
+    return prng.pick([own, others, [example]].find(({ length }) => length > 0)!);
+  }
+
+  /** A request with what the route requires, and some of what it may have. */
+  draw(route: Route): string {
+    const given: Record<string, unknown> = {};
+    for (const { name, required, example, schema } of route.detail.parameters) {
+      if (name === 'limit') given[name] = schema.maximum;
+      else if (required || (name !== 'cursor' && this.prng.chance(0.2)))
+        given[name] = this.#value(route, name, example);
+    }
+    return targetOf(route, given);
+  }
+}
+
+/** Both servers of a chain: one with all of it, and one that began at a block. */
+class Both implements Disposable {
+  readonly whole: Server;
+  readonly since: Server;
+  readonly from: number;
+
+  constructor(events: readonly NodeEvent[], { height, events: ofBegun }: Beginning) {
+    const above = new Set(ofBegun);
+    // Pending transactions that were announced before the beginning aren't known, whoever begins then.
+    this.whole = new Server(events.filter((event) => above.has(event) || !event.path.includes('mempool')));
+    this.since = new Server(ofBegun);
+    this.from = height;
+  }
+
+  [Symbol.dispose](): void {
+    this.whole[Symbol.dispose]();
+    this.since[Symbol.dispose]();
+  }
+}
+
+/**
+ * Whether nothing that comes later is of blocks below the beginning: transactions of a losing fork that began there wait where
+ * nobody knows that their nonces are used.
+ */
+const isApart = ({ height, events }: Beginning): boolean =>
+  height > 1 && events.every(({ path, body }) => path !== '/new_block' || JSON.parse(body).block_height >= height);
+
+const chainOf = (seed: number): NodeEvent[] => [
+  ...devnetEvents({ seed, blocks: 40, accounts: 8, transactionsPerBlock: 6, staking: 20, forkEvery: 15 }),
+];
+
+test(
+  'each answer equals that of the whole chain, is the rows since the first block, or says that it is neither',
+  async () => {
+    const seen = new Seen({ refused: 20, 'not found': 10, equal: 40, cut: 20 });
+    await assertProperty(
+      fc.asyncProperty(fc.nat({ max: 10_000 }), fc.nat({ max: 1_000 }), async (seed, choice) => {
+        const events = chainOf(seed);
+        const possible = beginnings(events).filter(isApart);
+        const beginning = possible[choice % possible.length];
+        if (beginning === undefined) return;
+        using both = new Both(events, beginning);
+        const requests = await Requests.of(both.whole, both.from, new Prng(`history ${seed} ${choice}`));
+        for (const route of [...routes, ...routes.filter(({ history }) => history !== 'whole')]) {
+          const target = requests.draw(route);
+          const [whole, since] = [await both.whole.ask(target), await both.since.ask(target)];
+          try {
+            seen.add(compare(route, both.from, whole, since));
+          } catch (error) {
+            throw new Error(`${target} from block ${both.from}: ${error}`, { cause: error });
+          }
+        }
+      }),
+      { seen, cases: 1, shrink: false },
+    );
+  },
+  timeout,
+);
+
+describe('an index that began at block 20', () => {
+  const events = [...devnetEvents({ seed: 3, blocks: 30, accounts: 6, transactionsPerBlock: 4, forkEvery: 0 })];
+  const begun = beginnings(events).find(({ height }) => height === 20)!;
+  const both = new Both(events, begun);
+  const { whole, since } = both;
+  afterAll(() => both[Symbol.dispose]());
+  const header = ({ headers }: Answer) => headers.get(HISTORY_HEADER);
+
+  test('says where it begins, and an index of the whole chain says nothing', async () => {
+    expect((await since.ask('/extended')).body).toMatchObject({ history_from: 20, chain_tip: { block_height: 30 } });
+    expect((await whole.ask('/extended')).text).not.toContain('history');
+    for (const { path } of routes) expect(header(await whole.ask(path.replaceAll(/[{}]/g, '')))).toBeNull();
+  });
+
+  test('counts what it lists, and has nothing beyond', async () => {
+    const blocks = await since.ask('/extended/v2/blocks?limit=30');
+    expect([blocks.body.total, blocks.body.results.length, blocks.body.results.at(-1).height]).toEqual([11, 11, 20]);
+    expect((await since.ask('/extended/v1/block?limit=1&offset=11')).body).toMatchObject({ total: 11, results: [] });
+    expect((await since.ask('/extended/v2/blocks?limit=1&offset=300')).body).toMatchObject({ results: [] });
+    expect((await since.ask('/extended/v1/block?offset=10000000')).body).toMatchObject({ total: 11, results: [] });
+  });
+
+  test('names the error in the form of each version', async () => {
+    const { body: older } = await whole.ask('/extended/v2/blocks/19');
+    for (const id of ['19', '1', '31', older.hash, older.index_block_hash]) {
+      const answer = await since.ask(`/extended/v2/blocks/${id}`);
+      expect([id, answer.status, header(answer)]).toEqual([id, 404, '20']);
+      expect(answer.body).toEqual({
+        statusCode: 404,
+        code: 'before_history',
+        error: 'Not Found',
+        message: 'Block not found; the history of this server begins at block 20',
+      });
+    }
+    const message = 'The answer needs older blocks: the history of this server begins at block 20';
+    const refused = await since.ask('/extended/v3/tokens/stx/supply');
+    expect([refused.status, header(refused)]).toEqual([503, '20']);
+    expect(refused.body).toMatchObject({ code: 'history_incomplete', message });
+    expect((await since.ask('/v1/names/muneeb.btc')).body).toEqual({ error: `${message} (history_incomplete)` });
+    const unknown = await since.ask(`/extended/v1/search/0x${'77'.repeat(32)}`);
+    expect(unknown.body).toMatchObject({ found: false, error: expect.stringContaining('20 (before_history)') });
+  });
+
+  test('says so in every answer: fresh, cached, unmodified, to HEAD, and after a cursor of another server', async () => {
+    const list = '/extended/v3/transactions?limit=40';
+    const [fresh, ...cached] = [await since.ask(list), await since.ask(list), await since.ask(list)];
+    const tag = fresh.headers.get('etag')!;
+    for (const answer of cached) expect([answer.text, header(answer)]).toEqual([fresh.text, '20']);
+    const unmodified = await since.ask(list, { headers: { 'if-none-match': tag } });
+    expect([unmodified.status, header(unmodified)]).toEqual([304, '20']);
+    const head = await since.ask(list, { method: 'HEAD' });
+    expect([head.status, head.text, header(head), head.headers.get('etag')]).toEqual([200, '', '20', tag]);
+    const refused = await since.ask('/extended/v3/tokens/stx/supply', { method: 'HEAD' });
+    expect([refused.status, header(refused)]).toEqual([503, '20']);
+
+    const other = await whole.ask(list);
+    // A copy of the whole list doesn't become one of this list, nor the other way round.
+    expect((await since.ask(list, { headers: { 'if-none-match': other.headers.get('etag')! } })).status).toBe(200);
+    expect((await whole.ask(list, { headers: { 'if-none-match': tag } })).status).toBe(200);
+    const refusedTag = { headers: { 'if-none-match': other.headers.get('etag')! } };
+    expect((await since.ask('/extended/v3/tokens/stx/holders', refusedTag)).status).toBe(503);
+
+    let seen = 0;
+    for (let page = other; page.body.cursor.next !== null; ) {
+      const next = `${list}&cursor=${page.body.cursor.next}`;
+      page = await whole.ask(next);
+      const own = await since.ask(next);
+      expect(header(own)).toBe('20');
+      const rows = page.body.results.filter((row: object) => heightOf(row)! >= 20);
+      expect(own.body.results).toEqual(rows);
+      seen += rows.length;
+    }
+    expect(seen).toBeGreaterThan(0);
+  });
+
+  test('refuses times of blocks until it has all of a month, and days that it doesn’t know as a whole', async () => {
+    expect((await since.ask('/extended/v2/blocks/average-times')).status).toBe(503);
+    using month = new Server(begun.events, 31 * 86_400_000);
+    const late = await month.ask('/extended/v2/blocks/average-times');
+    expect([late.status, late.body.last_30d]).toEqual([200, 0]);
+    expect((await since.ask('/stackside/v1/blocks/days')).body).toEqual({ days: [] });
+  });
+});
