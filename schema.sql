@@ -1234,6 +1234,24 @@ CREATE TABLE history_start (
   burn_block_height INTEGER NOT NULL
 ) STRICT;
 
+-- What accounts had after the block below the first one, as the node said: those that blocks here touched, once it was asked.
+CREATE TABLE starting_accounts (
+  principal_id  INTEGER PRIMARY KEY,
+  -- micro-STX, locked ones too; decimal
+  balance       TEXT NOT NULL,
+  -- micro-STX; decimal
+  locked        TEXT NOT NULL,
+  -- Bitcoin height at which the lock ends; 0 without one
+  unlock_height INTEGER NOT NULL,
+  -- the next nonce
+  nonce         INTEGER NOT NULL
+) STRICT;
+
+-- Accounts that blocks here touched, and that the node wasn't asked about yet.
+CREATE TABLE unasked_accounts (
+  principal_id INTEGER PRIMARY KEY
+) STRICT;
+
 -- Versions of this schema that an upgrade brought the index to, though only a rebuild fills what they added.
 CREATE TABLE unfilled_upgrades (
   schema_version INTEGER PRIMARY KEY

@@ -17,6 +17,7 @@ import {
   HistoryStartPayload,
   MempoolPayload,
   MicroblocksPayload,
+  StartingAccountPayload,
 } from './payload-schemas.ts';
 
 /** An invalid payload. The message names the field and the rule, for the node's log. */
@@ -61,6 +62,7 @@ const checks = {
   dropped: lazyCheck(DroppedPayload),
   attachments: lazyCheck(AttachmentsPayload),
   historyStart: lazyCheck(HistoryStartPayload),
+  startingAccount: lazyCheck(StartingAccountPayload),
 };
 const bodyChecks = new Map<string, () => TypeCheck<TSchema>>(
   Object.entries(eventBodies).map(([type, schema]) => [type, lazyCheck<TSchema>(schema)]),
@@ -171,6 +173,7 @@ export type NodePayload =
   | { kind: 'dropped'; dropped: DroppedPayload }
   | { kind: 'attachments'; attachments: AttachmentsPayload }
   | { kind: 'history_start'; start: HistoryStartPayload }
+  | { kind: 'starting_account'; account: StartingAccountPayload }
   /** An event that the index doesn't need; `journaled` says whether the journal stores it. */
   | { kind: 'other'; journaled: boolean };
 
@@ -199,10 +202,16 @@ const paths: Record<string, Read> = {
 
 /** The path of the entry that says where an index begins. No node posts to it: a server asks its node, and writes the answer. */
 export const HISTORY_START_PATH = '/stackside/history_start';
+/** The path of entries that say what an account had there. */
+export const STARTING_ACCOUNT_PATH = '/stackside/starting_account';
 
 /** Paths of what a server asked its node: it is of the chain as events are, and recordings contain it. */
 const askedPaths: Record<string, Read> = {
   [HISTORY_START_PATH]: (text) => ({ kind: 'history_start', start: checked(checks.historyStart(), parseJson(text)) }),
+  [STARTING_ACCOUNT_PATH]: (text) => ({
+    kind: 'starting_account',
+    account: checked(checks.startingAccount(), parseJson(text)),
+  }),
 };
 
 /** Whether entries of this path are what a server asked its node. */

@@ -248,6 +248,19 @@ export const HistoryStartPayload = Type.Object({
 });
 export type HistoryStartPayload = Static<typeof HistoryStartPayload>;
 
+/** An account after the block below the first one of such an index, as the node has it. Amounts are in micro-STX. */
+export const StartingAccountPayload = Type.Object({
+  principal: Principal,
+  /** Without what is locked. */
+  balance: Amount,
+  locked: Amount,
+  /** Bitcoin height; 0 where nothing is locked. */
+  unlock_height: Height,
+  /** The next one. */
+  nonce: Unsigned,
+});
+export type StartingAccountPayload = Static<typeof StartingAccountPayload>;
+
 /** Names and maxima of a schema's numeric fields that may exceed a double. */
 function* largeNumbers(schema: TSchema, name = ''): Generator<[string, bigint]> {
   const {

@@ -148,18 +148,27 @@ const accountFact = (principal: string): Fact => ({
     return accountValues(principal, await reader.facts.account(principal, height), burnHeight);
   },
   async node(node, { hash }, burnHeight) {
-    const answer = await node.json(`/v2/accounts/${principal}?proof=0&tip=${bare(hash)}`, Account);
-    if (answer === null) return new NoAnswer('status 404');
-    if (answer instanceof NoAnswer) return answer;
-    const account = {
-      balance: BigInt(answer.balance),
-      locked: BigInt(answer.locked),
-      unlockHeight: answer.unlock_height,
-      nonce: BigInt(answer.nonce),
-    };
-    return accountValues(principal, account, burnHeight);
+    const account = await askedAccount(node, principal, hash);
+    return account instanceof NoAnswer ? account : accountValues(principal, account, burnHeight);
   },
 });
+
+/** An account as the node has it after a block. @throws NodeUnreachableError */
+export async function askedAccount(
+  node: AskedNode,
+  principal: string,
+  indexBlockHash: Uint8Array,
+): Promise<AccountFacts | NoAnswer> {
+  const answer = await node.json(`/v2/accounts/${principal}?proof=0&tip=${bare(indexBlockHash)}`, Account);
+  if (answer === null) return new NoAnswer('status 404');
+  if (answer instanceof NoAnswer) return answer;
+  return {
+    balance: BigInt(answer.balance),
+    locked: BigInt(answer.locked),
+    unlockHeight: answer.unlock_height,
+    nonce: BigInt(answer.nonce),
+  };
+}
 
 /**
  * A lock that has ended by now counts as none: the index ends it with the first block whose tenure was elected at its height,
@@ -270,8 +279,8 @@ const CHAIN_ID_END = 5;
 /** A block as a node sends it; null where the node has none. */
 type NodeBlock = ReturnType<typeof decodeNakamotoBlock> | NoAnswer | null;
 
-/** Asks for a block. @param id bare hex */
-async function nodeBlock(node: AskedNode, id: string): Promise<NodeBlock> {
+/** Asks for a block. @param id bare hex, or `height/` and a height @throws NodeUnreachableError */
+export async function nodeBlock(node: AskedNode, id: string): Promise<NodeBlock> {
   const { status, bytes } = await node.bytes(`/v3/blocks/${id}`);
   if (status === 404) return null;
   return status === 200 ? decodeNakamotoBlock(bytes) : new NoAnswer(`status ${status}`);
@@ -321,6 +330,10 @@ const blockFact = (
   };
 };
 
+/** Asks for the sortition of a consensus hash, and the last one with a winner before it. @throws NodeUnreachableError */
+export const askedSortitions = (node: AskedNode, consensusHash: Uint8Array) =>
+  node.json(`/v3/sortitions/consensus/${bare(consensusHash)}`, Sortitions);
+
 const Sortitions = Type.Array(
   Type.Object({
     burn_block_hash: Type.String(),
@@ -347,7 +360,7 @@ const sortitionFact = (block: BlockFacts, sent: (node: AskedNode) => Promise<Nod
     if (decoded === null || decoded instanceof NoAnswer || !decoded.ok)
       return new NoAnswer("the block's consensus hash is not known");
     const { consensusHash } = decoded.value.header;
-    const answer = await node.json(`/v3/sortitions/consensus/${bare(consensusHash)}`, Sortitions);
+    const answer = await askedSortitions(node, consensusHash);
     if (answer === null) return null;
     if (answer instanceof NoAnswer) return answer;
     const [one] = answer;

@@ -47,6 +47,7 @@ function accountAfter(chain: readonly Block[], principal: string): Account {
     locks: 0,
     inbound: 0,
     lastNonce: null,
+    initial: 0n,
     sent: 0n,
     received: 0n,
     fees: 0n,

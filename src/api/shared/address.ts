@@ -159,8 +159,8 @@ export const AddressFtBalance = Type.Object(
 
 /** An address's STX balance, in micro-STX. @param withPending whether to include the effect of pending transactions */
 export function stxBalance(of: StxHistory, withPending: boolean): Static<typeof StxBalance> {
-  const { sent, received, fees, mined, locked, pending } = of;
-  const balance = received - sent - fees + mined;
+  const { initial, sent, received, fees, mined, locked, pending } = of;
+  const balance = initial + received - sent - fees + mined;
   return {
     balance: String(balance),
     ...(withPending
@@ -171,10 +171,10 @@ export function stxBalance(of: StxHistory, withPending: boolean): Static<typeof 
         }
       : {}),
     total_miner_rewards_received: String(mined),
-    lock_tx_id: locked === null ? '' : toHex(locked.txId),
+    lock_tx_id: locked?.made == null ? '' : toHex(locked.made.txId),
     locked: String(locked?.amount ?? 0n),
-    lock_height: locked?.blockHeight ?? 0,
-    burnchain_lock_height: locked?.burnBlockHeight ?? 0,
+    lock_height: locked?.made?.blockHeight ?? 0,
+    burnchain_lock_height: locked?.made?.burnBlockHeight ?? 0,
     burnchain_unlock_height: locked?.unlockHeight ?? 0,
   };
 }

@@ -25,9 +25,9 @@ export const StxBalance = Type.Object(
       Type.Object({
         amount: Amount,
         pox_version: Type.Integer(),
-        lock_tx_id: Hash,
-        stacks_lock_height: Height,
-        burn_lock_height: Height,
+        lock_tx_id: nullable(Hash),
+        stacks_lock_height: nullable(Height),
+        burn_lock_height: nullable(Height),
         burn_unlock_height: Height,
       }),
     ),
@@ -102,9 +102,9 @@ export function stxBalance({ balance, locked, pending }: StoredStxBalance): Stat
 const lock = (locked: NonNullable<StoredStxBalance['locked']>) => ({
   amount: String(locked.amount),
   pox_version: locked.poxVersion,
-  lock_tx_id: toHex(locked.txId),
-  stacks_lock_height: locked.blockHeight,
-  burn_lock_height: locked.burnBlockHeight,
+  lock_tx_id: locked.made === null ? null : toHex(locked.made.txId),
+  stacks_lock_height: locked.made?.blockHeight ?? null,
+  burn_lock_height: locked.made?.burnBlockHeight ?? null,
   burn_unlock_height: locked.unlockHeight,
 });
 

@@ -2,6 +2,7 @@
 
 import type { Database } from 'bun:sqlite';
 import { heightOf } from '../../chain/position.ts';
+import { historyStartQuery } from '../queries/blocks/chain.ts';
 import { decimalOf } from '../rows/amounts.ts';
 import { EVENT_KIND, MEMPOOL_STATE, PAYLOAD, storedState } from '../rows/enums.ts';
 import { firstPositionIn } from '../rows/expressions.ts';
@@ -296,8 +297,28 @@ const supplyOfBlocks: Check = {
   },
 };
 
+/** Accounts of an index that begins at a block: each that a block touched is asked of the node, or waits for that. */
+const asked: Check = {
+  name: 'accounts that the node was asked about',
+  isLimited: false,
+  *find(db) {
+    const isBegun = historyStartQuery(db)() !== null;
+    const touched = isBegun
+      ? 'SELECT principal_id AS id FROM accounts UNION SELECT principal_id FROM stx_locks'
+      : 'SELECT 0 AS id WHERE FALSE';
+    const wrong = db.query<{ id: number }, []>(
+      `SELECT id FROM (${touched} EXCEPT SELECT principal_id FROM starting_accounts
+                       EXCEPT SELECT principal_id FROM unasked_accounts)
+        UNION ALL SELECT principal_id FROM (SELECT principal_id FROM unasked_accounts EXCEPT SELECT id FROM (${touched}))
+        UNION ALL SELECT u.principal_id FROM unasked_accounts u
+                    JOIN starting_accounts s ON s.principal_id = u.principal_id`,
+    );
+    for (const { id } of wrong.iterate()) yield `principal ${id} is marked as the blocks don't say`;
+  },
+};
+
 /** Balances, and the STX supply after each block. */
-const balanceChecks: readonly Check[] = [balances, supply, supplyOfBlocks];
+const balanceChecks: readonly Check[] = [balances, supply, supplyOfBlocks, asked];
 
 /** Recounts of numbers. */
 export const countChecks: readonly Check[] = [

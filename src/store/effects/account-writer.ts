@@ -2,10 +2,11 @@
 import type { Database } from 'bun:sqlite';
 import type { EffectOf } from '../../chain/effect.ts';
 import { accountStates } from '../queries/accounts/account-states.ts';
+import { historyStartQuery } from '../queries/blocks/chain.ts';
 import { decimalOf, isPositive, sortable } from '../rows/amounts.ts';
 import { rowCache } from '../rows/row-cache.ts';
 import type { Stored } from '../rows/statement.ts';
-import { table } from '../rows/table.ts';
+import { inserterIfAbsent, table } from '../rows/table.ts';
 import {
   accountCheckpointsTable,
   accountsTable,
@@ -13,6 +14,7 @@ import {
   ftTokensTable,
   nftHoldingsTable,
   tokenCheckpointsTable,
+  unaskedAccountsTable,
 } from '../rows/tables.ts';
 import type { Dictionaries } from './dictionary.ts';
 
@@ -53,8 +55,40 @@ const movedBy = (account: Account, effect: EffectOf<'account'>): Account => {
   };
 };
 
+/**
+ * Marks the accounts that blocks touch in an index that begins at a block, so that the node is asked what each had there. Block
+ * after block marks an account once, and a fork that takes its last trace away takes the mark away.
+ */
+export function touchMarks(db: Database, { accounts }: HotRows) {
+  const start = historyStartQuery(db);
+  const mark = inserterIfAbsent(db, unaskedAccountsTable);
+  const asked = db.prepare<{ found: number }, [number]>(
+    'SELECT 1 AS found FROM starting_accounts WHERE principal_id = ?1',
+  );
+  const unmark = db.prepare<null, [number]>(
+    `DELETE FROM unasked_accounts
+      WHERE principal_id = ?1 AND NOT EXISTS (SELECT 1 FROM stx_locks WHERE principal_id = ?1)`,
+  );
+  let isBegun = false;
+  return {
+    /** Reads whether the index begins at a block. Called before the effects of each block. */
+    begin(): void {
+      isBegun = start() !== null;
+    },
+    /** A row of the account, or of its locks, was added. */
+    touched(principal: number): void {
+      if (isBegun && asked.get(principal) === null) mark({ principal_id: principal });
+    },
+    /** A row of the account, or of its locks, was removed. */
+    left(principal: number): void {
+      if (isBegun && accounts.get({ principal_id: principal }) === null) unmark.run(principal);
+    },
+  };
+}
+export type TouchMarks = ReturnType<typeof touchMarks>;
+
 /** Applies effects on accounts. */
-export function accountWriter(db: Database, { principals }: Dictionaries, { accounts }: HotRows) {
+export function accountWriter(db: Database, { principals }: Dictionaries, { accounts }: HotRows, marks: TouchMarks) {
   const countAccounts = db.prepare<null, [number, number]>(
     'UPDATE totals SET stx_holders = stx_holders + ?1, stx_accounts = stx_accounts + ?2',
   );
@@ -62,10 +96,16 @@ export function accountWriter(db: Database, { principals }: Dictionaries, { acco
   return (effect: EffectOf<'account'>): void => {
     const { principal } = effect;
     const key = { principal_id: principals.id(principal) };
-    const before = accounts.get(key) ?? emptyAccount(key.principal_id, principal);
+    const known = accounts.get(key);
+    const before = known ?? emptyAccount(key.principal_id, principal);
     const after = movedBy(before, effect);
-    if (after.transactions === 0 && after.rewards === 0) accounts.remove(key);
-    else accounts.put(after);
+    if (after.transactions === 0 && after.rewards === 0) {
+      accounts.remove(key);
+      marks.left(key.principal_id);
+    } else {
+      accounts.put(after);
+      if (known === null) marks.touched(key.principal_id);
+    }
     const holders = Number(isPositive(after.balance)) - Number(isPositive(before.balance));
     const movers = Number(after.stx_moves > 0) - Number(before.stx_moves > 0);
     if (holders !== 0 || movers !== 0) countAccounts.run(holders, movers);
@@ -98,7 +138,7 @@ export function checkpointWriter(
   const tokens = table(db, tokenCheckpointsTable);
 
   function add(principal: number, height: number): void {
-    const state = states.at(principal, height);
+    const state = states.sums(principal, height);
     for (const { token, assetId, sent, received } of states.changed(principal, height)) {
       tokens.add({
         principal_id: principal,

@@ -3,7 +3,14 @@ import type { Database } from 'bun:sqlite';
 import { collecting } from '../../base/garbage.ts';
 import type { Effect, EffectOf } from '../../chain/effect.ts';
 import { CHECKPOINT_EVERY } from '../queries/accounts/account-states.ts';
-import { accountWriter, checkpointWriter, type HotRows, hotRows } from './account-writer.ts';
+import {
+  accountWriter,
+  checkpointWriter,
+  type HotRows,
+  hotRows,
+  type TouchMarks,
+  touchMarks,
+} from './account-writer.ts';
 import {
   anchorWriter,
   blockWriter,
@@ -51,6 +58,7 @@ function writersOf(
   { checkpointEvery = CHECKPOINT_EVERY, onUnreadPrint = () => {}, onUnknownKind = () => {} }: Options,
   hot: HotRows,
   values: ReturnType<typeof valueIndexWriter>,
+  marks: TouchMarks,
 ): Writers {
   const writeTransaction = transactionWriter(db, dictionaries);
   const writeEvent = eventWriter(db, dictionaries);
@@ -70,7 +78,7 @@ function writersOf(
     },
     involvement: involvementWriter(db, dictionaries),
     memo_transfer: memoTransferWriter(db, dictionaries),
-    lock: stxLockWriter(db, dictionaries),
+    lock: stxLockWriter(db, dictionaries, marks),
     contract_logs: contractLogWriter(db, dictionaries),
     token_change: tokenChangeWriter(db, dictionaries),
     ...ftWriters(dictionaries, hot),
@@ -84,7 +92,7 @@ function writersOf(
     unknown_kind(effect) {
       if (effect.sign === 1) onUnknownKind(effect);
     },
-    account: accountWriter(db, dictionaries, hot),
+    account: accountWriter(db, dictionaries, hot, marks),
     checkpoint: checkpointWriter(db, dictionaries, hot, checkpointEvery),
     tallies: tallyWriter(db),
     totals: totalsWriter(db),
@@ -104,7 +112,7 @@ export const chainTables = [
   ...['nft_instances', 'nft_mints', 'nft_holdings', 'namespaces', 'namespace_prices', 'name_operations', 'names'],
   ...['stacking_events', 'delegations', 'stacking_terms', 'cycle_stackers', 'cycle_stacker_counts', 'reward_cycles'],
   ...['cycle_signers', 'bonds', 'bond_totals', 'bond_allowances', 'bond_registrations', 'bond_positions', 'stakes'],
-  ...['staking_shares', 'staking_rewards', 'signer_keys', 'value_index_entries'],
+  ...['staking_shares', 'staking_rewards', 'signer_keys', 'value_index_entries', 'unasked_accounts'],
 ];
 const sumsOfNothing = {
   totals: "transactions = 0, stx_supply = '0', stx_holders = 0, stx_accounts = 0, stx_balances = '0'",
@@ -125,7 +133,8 @@ export interface EffectsWriter {
 export function effectsWriter(db: Database, dictionaries: Dictionaries, options: Options = {}): EffectsWriter {
   const hot = hotRows(db);
   const values = valueIndexWriter(db);
-  const writers = writersOf(db, dictionaries, options, hot, values);
+  const marks = touchMarks(db, hot);
+  const writers = writersOf(db, dictionaries, options, hot, values, marks);
   const applyOne = <Kind extends Effect['kind']>(effect: EffectOf<Kind>): void => {
     const write: (effect: EffectOf<Kind>) => void = writers[effect.kind as Kind];
     write(effect);
@@ -133,6 +142,7 @@ export function effectsWriter(db: Database, dictionaries: Dictionaries, options:
   return {
     apply(effects) {
       values.begin();
+      marks.begin();
       const collect = collecting(EFFECTS_OF_A_COLLECTION);
       for (const effect of effects) {
         applyOne(effect);

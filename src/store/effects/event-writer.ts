@@ -12,6 +12,7 @@ import {
   stxLocksTable,
   tokenChangesTable,
 } from '../rows/tables.ts';
+import type { TouchMarks } from './account-writer.ts';
 import type { Dictionaries } from './dictionary.ts';
 
 type EventColumns = Omit<NewRow<typeof eventsTable>, 'position' | 'event_index'>;
@@ -110,14 +111,16 @@ export function memoTransferWriter(db: Database, { principals }: Dictionaries) {
 }
 
 /** Applies effects on locks of STX. */
-export function stxLockWriter(db: Database, { principals }: Dictionaries) {
+export function stxLockWriter(db: Database, { principals }: Dictionaries, marks: TouchMarks) {
   const locks = table(db, stxLocksTable);
   return ({ sign, position, index, lock }: EffectOf<'lock'>): void => {
     const key = { principal_id: principals.id(lock.principal), position, event_index: index };
     if (sign === -1) {
       locks.remove(key);
+      marks.left(key.principal_id);
       return;
     }
+    marks.touched(key.principal_id);
     locks.add({ ...key, amount: lock.amount, unlock_height: lock.unlockHeight, pox_version: lock.poxVersion });
   };
 }

@@ -35,7 +35,7 @@ import type { ChainIdentity } from './chain-identity.ts';
 import { type ChainChange, chainWriter } from './chain-writer.ts';
 import { changeWriter } from './change-writer.ts';
 import type { IngestLog, Outcome, ReceivedEvent, TransactionListener } from './event.ts';
-import { historyStartWriter } from './history-start.ts';
+import { historyStartWriter, startingAccountWriter } from './history-start.ts';
 import { mempoolWriter } from './mempool-writer.ts';
 
 /**
@@ -132,6 +132,7 @@ export function eventRouter({ db, journal, identity, changed, log }: RouterOptio
   const burnBlocks = burnBlockWriter(db);
   const addAttachments = attachmentWriter(db);
   const beginHistory = historyStartWriter(db, identity);
+  const addStartingAccount = startingAccountWriter(db);
   /** Changes of the chain by the event that is being applied. */
   let chainChanges: Omit<Change, 'id'>[] = [];
 
@@ -210,6 +211,8 @@ export function eventRouter({ db, journal, identity, changed, log }: RouterOptio
         return appliedWhere(addAttachments(payload.attachments) > 0);
       case 'history_start':
         return startHistory(payload.start);
+      case 'starting_account':
+        return appliedWhere(addStartingAccount(payload.account));
       case 'other':
         if (isForeign(event.path)) unknown.note('path', event.path);
         return appliedWhere(payload.journaled);

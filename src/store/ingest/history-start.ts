@@ -5,11 +5,11 @@
  */
 import type { Database } from 'bun:sqlite';
 import { OperatorError } from '../../base/errors.ts';
-import type { HistoryStartPayload } from '../../chain/payload-schemas.ts';
+import type { HistoryStartPayload, StartingAccountPayload } from '../../chain/payload-schemas.ts';
 import { fromHex } from '../../codec/hex.ts';
 import { type HistoryStart, historyStartQuery } from '../queries/blocks/chain.ts';
 import { inserter } from '../rows/table.ts';
-import { historyStartTable } from '../rows/tables.ts';
+import { historyStartTable, startingAccountsTable } from '../rows/tables.ts';
 import type { ChainIdentity } from './chain-identity.ts';
 
 /** The chain forked below the first block of the index: the index lacks the block at which it did. */
@@ -49,6 +49,30 @@ export function historyStartWriter(db: Database, identity: ChainIdentity) {
       burn_block_height: start.parent_burn_block_height,
     });
     raise.run(start.parent_burn_block_height);
+    return true;
+  };
+}
+
+/**
+ * Writes what an account had where the index begins.
+ * @returns a function that returns whether it did: nothing is written of an account that waits for no answer
+ */
+export function startingAccountWriter(db: Database) {
+  const asked = db.prepare<null, [string]>(
+    'DELETE FROM unasked_accounts WHERE principal_id = (SELECT id FROM principals WHERE address = ?1)',
+  );
+  const id = db.prepare<{ id: number }, [string]>('SELECT id FROM principals WHERE address = ?1');
+  const add = inserter(db, startingAccountsTable);
+
+  return ({ principal, balance, locked, unlock_height, nonce }: StartingAccountPayload): boolean => {
+    if (asked.run(principal).changes === 0) return false;
+    add({
+      principal_id: id.get(principal)!.id,
+      balance: String(BigInt(balance) + BigInt(locked)),
+      locked,
+      unlock_height,
+      nonce,
+    });
     return true;
   };
 }

@@ -16,11 +16,8 @@ export interface StxBalance {
   locked: {
     amount: bigint;
     poxVersion: number;
-    txId: Uint8Array;
-    /** Stacks height of the lock. */
-    blockHeight: number;
-    /** Bitcoin height of the lock's block. */
-    burnBlockHeight: number;
+    /** The transaction that locked it, and the Stacks and Bitcoin heights of its block; null if it is below the first block. */
+    made: { txId: Uint8Array; blockHeight: number; burnBlockHeight: number } | null;
     /** Bitcoin height at which the lock ends. */
     unlockHeight: number;
   } | null;
@@ -50,6 +47,8 @@ export interface AccountState {
   inbound: number;
   /** The highest nonce spent as origin or sponsor; null where none was spent. */
   lastNonce: bigint | null;
+  /** micro-STX that it had before the first block; 0 unless the index begins at a block of the chain. */
+  initial: bigint;
   /** micro-STX of events, without fees. */
   sent: bigint;
   received: bigint;

@@ -9,6 +9,7 @@ import type { BlockId } from '../model/block.ts';
 import { addressReader, tokenListReader } from '../queries/accounts/addresses.ts';
 import { principalHistoryQueries } from '../queries/accounts/principal-history.ts';
 import { principalQueries } from '../queries/accounts/principals.ts';
+import { startingAccountQueries } from '../queries/accounts/starting-accounts.ts';
 import { blockSeries } from '../queries/blocks/block-series.ts';
 import { blockQueries, tenureQueries } from '../queries/blocks/blocks.ts';
 import { burnBlockQueries, burnRewardQueries } from '../queries/blocks/burn-blocks.ts';
@@ -93,6 +94,8 @@ export function readerOf(
       chainId: async () => chain.chainId(),
       /** Null before the first block. */
       tip: async () => chain.tip(),
+      /** Where the index begins that knows nothing below a block; null for an index that has the chain from its beginning. */
+      start: async () => chain.historyStart(),
       /**
        * Height of the first block, below which this index knows nothing (`stackside serve --from-block`); null for an index
        * that has the chain from its beginning. Synchronous, since every answer depends on it.
@@ -165,7 +168,7 @@ export function readerOf(
     },
     addresses: addressReader(db, details, mempool, turns),
     tokenLists: tokenListReader(db, details),
-    principals: { ...principalQueries(db), ...assetQueries.principals },
+    principals: { ...principalQueries(db), ...startingAccountQueries(db), ...assetQueries.principals },
     /** Every movement of a principal's assets, oldest first, in batches that may be read in several snapshots. */
     history: principalHistoryQueries(db, file, limits.historyBatch),
     /** Events that moved a token, one row each, newest first. */

@@ -786,6 +786,18 @@ export const historyStartTable = tableShape('history_start', ['height'], {
   burn_block_height: 'integer',
 });
 
+export const startingAccountsTable = tableShape('starting_accounts', ['principal_id'], {
+  principal_id: 'integer',
+  balance: 'text',
+  locked: 'text',
+  unlock_height: 'integer',
+  nonce: 'integer',
+});
+
+export const unaskedAccountsTable = tableShape('unasked_accounts', ['principal_id'], {
+  principal_id: 'integer',
+});
+
 export const unfilledUpgradesTable = tableShape('unfilled_upgrades', ['schema_version'], {
   schema_version: 'integer',
 });

@@ -432,9 +432,9 @@ export interface components {
             locked: {
                 amount: components["schemas"]["Amount"];
                 pox_version: number;
-                lock_tx_id: components["schemas"]["Hash"];
-                stacks_lock_height: number;
-                burn_lock_height: number;
+                lock_tx_id: components["schemas"]["Hash"] | null;
+                stacks_lock_height: number | null;
+                burn_lock_height: number | null;
                 burn_unlock_height: number;
             } | null;
             mempool: { estimated_balance: string; inbound: components["schemas"]["Amount"]; outbound: components["schemas"]["Amount"]; } | null;

@@ -8,6 +8,7 @@ import type { AccountState, TokenSums } from '../../model/account.ts';
 import { decimalOf, exactInteger } from '../../rows/amounts.ts';
 import { AFFECTED, PAYLOAD, TOKEN } from '../../rows/enums.ts';
 import { type AsText, prepared, type Stored } from '../../rows/statement.ts';
+import { startingAccountQuery } from './starting-accounts.ts';
 
 /** A block writes a checkpoint of each account whose number of transactions and rewards reaches a multiple of this. */
 export const CHECKPOINT_EVERY = 64;
@@ -174,6 +175,7 @@ function tokenStates(db: Database, tailOf: TailOf) {
 
 export function accountStates(db: Database) {
   const checkpoint = prepared<CheckpointRow, [number, number]>(db, sql.checkpoint);
+  const startingAccount = startingAccountQuery(db);
   const tailOf = tails(db);
   const transactions = prepared<TransactionRow, [number, number, number]>(db, sql.transactions);
   const involvements = prepared<InvolvementsRow, [number, number, number]>(db, sql.involvements);
@@ -206,10 +208,10 @@ export function accountStates(db: Database) {
     return (last === null ? 0 : counted[list](last)) + between[list](principal, first, end);
   }
 
-  /** Sums of transactions and rewards up to a height, inclusive. */
-  function at(principal: number, height: number): AccountState {
+  /** Sums of transactions and rewards up to a height, inclusive, as a checkpoint has them: without what was there before. */
+  function sums(principal: number, height: number): Omit<AccountState, 'initial'> {
     const { last, from, first, end } = tailOf(principal, height);
-    const state: AccountState = {
+    const state: Omit<AccountState, 'initial'> = {
       transactions: last?.transactions ?? 0,
       sponsoredOnly: last?.sponsored_only ?? 0,
       events: last?.events ?? 0,
@@ -242,6 +244,15 @@ export function accountStates(db: Database) {
     return state;
   }
 
+  /** An account after the block of a height. */
+  function at(principal: number, height: number): AccountState {
+    const state = sums(principal, height);
+    const before = startingAccount(principal);
+    if (before === null) return { ...state, initial: 0n };
+    const lastNonce = state.lastNonce ?? (before.nonce === 0n ? null : before.nonce - 1n);
+    return { ...state, lastNonce, initial: before.balance };
+  }
+
   /**
    * Where to start reading a list for an offset: at the oldest checkpoint above the page's first item, which is among the
    * few items after it.
@@ -265,6 +276,7 @@ export function accountStates(db: Database) {
 
   return {
     at,
+    sums,
     total,
     enter: startOf,
     inboundBetween,

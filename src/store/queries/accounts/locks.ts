@@ -4,6 +4,8 @@ import { heightOf, positionsOf } from '../../../chain/position.ts';
 import type { StxBalance } from '../../model/account.ts';
 import { heightIn } from '../../rows/expressions.ts';
 import { prepared, type Stored } from '../../rows/statement.ts';
+import { historyStartQuery } from '../blocks/chain.ts';
+import { startingAccountQuery } from './starting-accounts.ts';
 
 const poxVersions = [1, 2, 3, 4] as const;
 
@@ -63,10 +65,32 @@ export function forcedUnlockQuery(db: Database): () => ForcedUnlocks {
   };
 }
 
+/** The version of a lock that the node had where an index begins: from the forced unlock of pox-4 on, pox-5 locks. */
+const versionBefore = (burnHeight: number, { pox_4 }: ForcedUnlocks): number =>
+  (pox_4 ?? 0) > 0 && pox_4! <= burnHeight ? 5 : 4;
+
+const lockOf = ({ amount, pox_version, tx_id, position, burn_block_height, unlock_height }: LockRow) => ({
+  amount: BigInt(amount ?? 0),
+  poxVersion: pox_version,
+  made: { txId: tx_id, blockHeight: heightOf(position), burnBlockHeight: burn_block_height },
+  unlockHeight: unlock_height,
+});
+
 export function lockQuery(db: Database) {
+  const startingAccount = startingAccountQuery(db);
+  const historyStart = historyStartQuery(db);
   const lastLock = prepared<LockRow, [number, number, number]>(db, sql.last);
   const block = prepared<Stored<'blocks', 'height' | 'burn_block_height'>, [number]>(db, sql.block);
   const forcedUnlocks = forcedUnlockQuery(db);
+
+  /** The lock that an account had where the index begins; null where it had none, or none is known. */
+  function beforeFirst(principal: number): StxBalance['locked'] {
+    const account = startingAccount(principal);
+    const start = account === null || account.locked === 0n ? null : historyStart();
+    if (account === null || start === null) return null;
+    const { locked: amount, unlockHeight } = account;
+    return { amount, unlockHeight, poxVersion: versionBefore(start.burnBlockHeight, forcedUnlocks()), made: null };
+  }
 
   /**
    * The node's rule: a lock ends as soon as its height, or the forced unlock height of its version, is reached.
@@ -78,19 +102,15 @@ export function lockQuery(db: Database) {
     const { last: position } = positionsOf(tip.height);
     const { burn_block_height: burnHeight } = tip;
     const last = lastLock.get(principal, 1, position);
-    if (last === null || last.unlock_height <= burnHeight) return null;
-    const forced = forcedUnlocks()[`pox_${last.pox_version}` as keyof ForcedUnlocks] ?? 0;
+    const before = beforeFirst(principal);
+    const unlockHeight = last?.unlock_height ?? before?.unlockHeight ?? 0;
+    if (unlockHeight <= burnHeight) return null;
+    const version = last?.pox_version ?? before?.poxVersion;
+    const forced = forcedUnlocks()[`pox_${version}` as keyof ForcedUnlocks] ?? 0;
     if (forced > 0 && forced <= burnHeight) return null;
     // A row that ends a lock early has no amount: that of the lock counts.
-    const row = last.amount === null ? lastLock.get(principal, 0, position) : last;
-    if (row?.amount == null || row.amount === '0') return null;
-    return {
-      amount: BigInt(row.amount),
-      poxVersion: row.pox_version,
-      txId: row.tx_id,
-      blockHeight: heightOf(row.position),
-      burnBlockHeight: row.burn_block_height,
-      unlockHeight: last.unlock_height,
-    };
+    const row = last !== null && last.amount === null ? lastLock.get(principal, 0, position) : last;
+    const lock = row === null ? before : lockOf(row);
+    return lock === null || lock.amount === 0n ? null : { ...lock, unlockHeight };
   };
 }

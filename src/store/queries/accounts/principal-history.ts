@@ -164,8 +164,8 @@ function openings(db: Database) {
   return {
     /** Balances of STX, and of the tokens that changed since the last checkpoint before the height. */
     known(principal: number, height: number, keyOfToken: (token: number, assetId: number) => string) {
-      const { sent, received, fees, mined } = states.at(principal, height - 1);
-      const balances = new Map([[STX_KEY, received + mined - sent - fees]]);
+      const { initial, sent, received, fees, mined } = states.at(principal, height - 1);
+      const balances = new Map([[STX_KEY, initial + received + mined - sent - fees]]);
       for (const sums of states.changed(principal, height - 1)) {
         balances.set(keyOfToken(sums.token, sums.assetId), difference(sums));
       }

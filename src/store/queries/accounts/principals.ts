@@ -6,6 +6,7 @@ import { MEMPOOL_STATE } from '../../rows/enums.ts';
 import { prepared, type Stored } from '../../rows/statement.ts';
 import { accountStates } from './account-states.ts';
 import { lockQuery } from './locks.ts';
+import { startingAccountQuery } from './starting-accounts.ts';
 import { LAST_HEIGHT } from './transaction-positions.ts';
 
 export const sql = {
@@ -31,6 +32,7 @@ export function principalQueries(db: Database) {
   const balance = prepared<Stored<'accounts', 'balance'>, [number]>(db, sql.balance);
   const locked = lockQuery(db);
   const states = accountStates(db);
+  const startingAccount = startingAccountQuery(db);
   const nonces = nonceQueries(db);
   const pendingInbound = prepared<{ amount: string }, [number]>(db, sql.pendingInbound);
   const pendingSent = prepared<Stored<'mempool_transactions', 'amount' | 'fee'> & { pays: number }, [number]>(
@@ -62,7 +64,7 @@ export function principalQueries(db: Database) {
       if (found === undefined) return { balance: 0n, locked: null, pending: NONE };
       const row = balance.get(found);
       return {
-        balance: row === null ? 0n : BigInt(decimalOf(row.balance)),
+        balance: (startingAccount(found)?.balance ?? 0n) + (row === null ? 0n : BigInt(decimalOf(row.balance))),
         locked: locked(found, LAST_HEIGHT),
         pending: pending(found),
       };
@@ -138,6 +140,7 @@ function nonceQueries(db: Database) {
   const waitingSponsored = prepared<NonceRow, [number]>(db, noncesSql.waitingSponsored);
   const between = prepared<{ nonce: string }, [number, bigint, bigint]>(db, noncesSql.between);
   const betweenSponsored = prepared<{ nonce: string }, [number, bigint, bigint]>(db, noncesSql.betweenSponsored);
+  const startingAccount = startingAccountQuery(db);
   const nonceOf = (row: NonceRow | null): bigint | null => exactInteger(row?.nonce ?? null);
 
   /** Pending nonces between two, as origin or as sponsor, ascending. */
@@ -149,7 +152,9 @@ function nonceQueries(db: Database) {
   return (principal: string): Nonces => {
     const found = id.get(principal)?.id;
     if (found === undefined) return { next: 0n, lastConfirmed: null, lastPending: null, pending: [], missing: [] };
-    const lastConfirmed = greater(nonceOf(used.get(found)), nonceOf(sponsored.get(found)));
+    const before = startingAccount(found)?.nonce ?? 0n;
+    const lastUsed = greater(nonceOf(used.get(found)), nonceOf(sponsored.get(found)));
+    const lastConfirmed = lastUsed ?? (before === 0n ? null : before - 1n);
     const lastPending = greater(nonceOf(waiting.get(found)), nonceOf(waitingSponsored.get(found)));
     const last = greater(lastConfirmed, lastPending);
     const lists =

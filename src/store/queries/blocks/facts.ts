@@ -153,10 +153,10 @@ export function factQueries(db: Database) {
     /** An account after a block, as a node's `/v2/accounts` has it: amounts in micro-STX. */
     async account(principal: string, height: number): Promise<AccountFacts> {
       const id = principalId.get(principal)?.id ?? NOBODY;
-      const { received, mined, sent, fees, lastNonce } = states.at(id, height);
+      const { initial, received, mined, sent, fees, lastNonce } = states.at(id, height);
       const lock = locked(id, height);
       return {
-        balance: received + mined - sent - fees - (lock?.amount ?? 0n),
+        balance: initial + received + mined - sent - fees - (lock?.amount ?? 0n),
         locked: lock?.amount ?? 0n,
         unlockHeight: lock?.unlockHeight ?? 0,
         nonce: lastNonce === null ? 0n : lastNonce + 1n,

@@ -94,8 +94,12 @@ export function StxFigures({ principal, version }: { principal: string; version:
             note:
               locked === null ? undefined : (
                 <>
-                  until Bitcoin block <BitcoinBlockLink height={locked.burn_unlock_height} />, by{' '}
-                  <a href={pathTo('transaction', { id: locked.lock_tx_id })}>this transaction</a>
+                  until Bitcoin block <BitcoinBlockLink height={locked.burn_unlock_height} />
+                  {locked.lock_tx_id !== null && (
+                    <>
+                      , by <a href={pathTo('transaction', { id: locked.lock_tx_id })}>this transaction</a>
+                    </>
+                  )}
                 </>
               ),
           },

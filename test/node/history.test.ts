@@ -1,0 +1,133 @@
+/** An index that begins at a block, and what its node says of the accounts there. */
+import { Database } from 'bun:sqlite';
+import { describe, expect, test } from 'bun:test';
+import fc from 'fast-check';
+import { STARTING_ACCOUNT_PATH } from '../../src/chain/payload-reader.ts';
+import type { HistoryStartPayload } from '../../src/chain/payload-schemas.ts';
+import { BOOT_ADDRESS } from '../../src/codec/address.ts';
+import type { SimulatedChain } from '../../src/devnet/chain.ts';
+import type { NodeEvent } from '../../src/devnet/node-event.ts';
+import { AskedNode, NoAnswer } from '../../src/node/facts.ts';
+import { askedHistoryStart, askedStartingAccount } from '../../src/node/history.ts';
+import { checkDirectory } from '../../src/store/check/check.ts';
+import { indexPath } from '../../src/store/files/database.ts';
+import type { AccountFacts } from '../../src/store/queries/blocks/facts.ts';
+import { openSnapshots } from '../../src/store/read/snapshots.ts';
+import { ingestOf, openNew, received } from '../support/data/ingest.ts';
+import { tables } from '../support/data/tables.ts';
+import { beginnings } from '../support/events/beginning.ts';
+import { forks, grown } from '../support/events/forked-chain.ts';
+import { winningChain } from '../support/events/winning-chain.ts';
+import { assertProperty, Seen, timeout } from '../support/property.ts';
+import { atOnce, rpcOf, served } from '../support/servers/simulated-rpc.ts';
+
+const asked = (chain: SimulatedChain): AskedNode => new AskedNode(rpcOf(served(chain)), atOnce);
+
+/** The node's answer about an account after the block below a beginning. */
+async function answerOf(chain: SimulatedChain, start: HistoryStartPayload, principal: string): Promise<NodeEvent> {
+  const below = Uint8Array.fromHex(start.parent_index_block_hash.slice(2));
+  const account = await askedStartingAccount(asked(chain), principal, below);
+  if (account instanceof NoAnswer) throw new Error(account.reason);
+  return { path: STARTING_ACCOUNT_PATH, body: JSON.stringify(account), time: 0 };
+}
+
+function unaskedIn(directory: string): string[] {
+  using db = new Database(indexPath(directory), { readonly: true });
+  return db
+    .query<{ address: string }, []>('SELECT address FROM unasked_accounts JOIN principals ON id = principal_id')
+    .all()
+    .map(({ address }) => address);
+}
+
+/** Events, and after each of them answers for some of the accounts that wait; at the end for all. */
+async function begun(events: readonly NodeEvent[], chain: SimulatedChain, answered: (asked: number) => boolean) {
+  const open = openNew();
+  const start: HistoryStartPayload = JSON.parse(events[0]!.body);
+  let number = 0;
+  const answer = async (isLast: boolean) => {
+    for (const principal of unaskedIn(open.directory)) {
+      number += 1;
+      if (!isLast && !answered(number)) continue;
+      const event = received(await answerOf(chain, start, principal));
+      expect(open.ingest.receive(event)).toBe('applied');
+      expect(open.ingest.receive(event)).toBe('repeated');
+    }
+  };
+  for (const event of events) {
+    open.ingest.receive(received(event));
+    await answer(false);
+  }
+  await answer(true);
+  return open;
+}
+
+const boots: readonly string[] = Object.values(BOOT_ADDRESS);
+
+/** A lock that the node ended below the first block, by a Bitcoin block of an extended tenure, is none. */
+function comparable(principal: string, { balance, locked, unlockHeight, nonce }: AccountFacts, view: number) {
+  const isLocked = locked > 0n && unlockHeight > view;
+  const stx = isLocked ? { balance, locked, unlockHeight } : { balance: balance + locked };
+  return { principal, ...stx, ...(boots.includes(principal) ? {} : { nonce }) };
+}
+
+describe('an index that begins at any block', () => {
+  test(
+    'has the balances, locks and nonces of the whole index at every height, whatever forks come between the answers',
+    async () => {
+      const seen = new Seen({ accounts: 20, heights: 5, locked: 1, answers: 10 });
+      await assertProperty(
+        fc.asyncProperty(forks(), fc.nat(), fc.nat(4), async (generated, choice, every) => {
+          const { chain, events } = grown(generated);
+          const possible = beginnings(events);
+          const one = possible[choice % Math.max(1, possible.length)];
+          if (one === undefined) return;
+          const start: HistoryStartPayload = JSON.parse(one.events[0]!.body);
+          expect(await askedHistoryStart(asked(chain), { chainId: start.chain_id }, one.height)).toEqual(start);
+          using open = await begun(one.events, chain, (number) => every > 0 && number % every === 0);
+          expect(checkDirectory(open.directory).flatMap(({ problems }) => problems)).toEqual([]);
+          using straight = await begun([one.events[0]!, ...winningChain(one.events)], chain, () => true);
+          expect(tables(open.directory)).toEqual(tables(straight.directory));
+          using directory = ingestOf(events.map(received));
+          const [begunAt, whole] = [openSnapshots(open.directory), openSnapshots(directory.path)];
+          try {
+            const view = chain.block(start.parent_index_block_hash)!.burnView.height;
+            const accounts = await begunAt.read(async (reader) => {
+              const touched = new Set<string>();
+              for (let height = one.height; height <= reader.height(); height++) {
+                for (const principal of (await reader.facts.touched(height, height)).principals) touched.add(principal);
+              }
+              return [...touched];
+            });
+            for (const principal of accounts) {
+              const [known, theirs, nonces, wholeNonces] = await Promise.all([
+                begunAt.read((reader) => reader.principals.stxBalance(principal)),
+                whole.read((reader) => reader.principals.stxBalance(principal)),
+                begunAt.read((reader) => reader.principals.nonces(principal)),
+                whole.read((reader) => reader.principals.nonces(principal)),
+              ]);
+              expect(await begunAt.read((reader) => reader.principals.knowledge(principal))).toBe('known');
+              expect([principal, known.balance]).toEqual([principal, theirs.balance]);
+              // Transactions of the genesis block use no nonce at the node.
+              if (!boots.includes(principal)) expect(nonces.lastConfirmed).toBe(wholeNonces.lastConfirmed);
+              for (let height = one.height; height <= chain.tip.height; height++) {
+                const of = (reader: { facts: { account(p: string, h: number): Promise<AccountFacts> } }) =>
+                  reader.facts.account(principal, height);
+                const [ours, all] = [await begunAt.read(of), await whole.read(of)];
+                expect(comparable(principal, ours, view)).toEqual(comparable(principal, all, view));
+                seen.add('locked', all.locked > 0n ? 1 : 0);
+              }
+            }
+            seen.add('accounts', accounts.length);
+            seen.add('heights', chain.tip.height - one.height + 1);
+            seen.add('answers', every > 0 ? accounts.length : 0);
+          } finally {
+            begunAt.close();
+            whole.close();
+          }
+        }),
+        { seen, cases: 2 },
+      );
+    },
+    timeout,
+  );
+});
