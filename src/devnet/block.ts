@@ -1,10 +1,15 @@
 /** Blocks of the simulated chain: their parts, filling, rewards, and events. */
 
+import { principalBytes } from '../codec/address.ts';
+import { deploymentPayload, unlockPayload } from '../codec/boot-transaction.ts';
+import { clarity } from '../codec/clarity-encode.ts';
 import { fromHex, toHex } from '../codec/hex.ts';
 import { indexBlockHash, transactionRoot } from '../codec/nakamoto-block.ts';
+import { transactionId } from '../codec/transaction.ts';
 import { type BurnBlock, burnBlocksBetween, executeOperation } from './burn-chain.ts';
 import { concat, sha512_256, u8, u32, u64 } from './bytes.ts';
 import type { ChainEvent } from './contract.ts';
+import { pox5 } from './contracts/pox-5.ts';
 import { type Cost, execute, isMinable, noCost, type Receipt } from './execute.ts';
 import type { Network } from './network.ts';
 import { cycles } from './pox.ts';
@@ -19,9 +24,13 @@ import {
   type SignedTransaction,
   tenureChange,
   tenureChangeCauses,
+  unsignedBootTransaction,
 } from './transaction.ts';
 import { type Account, bitcoinAddress, sign } from './wallet.ts';
 import type { World } from './world.ts';
+
+/** The Clarity version with which pox-5 is deployed. */
+const POX_5_CLARITY = 6;
 
 /** A miner's turn: begins with a tenure change and lasts until the next one. */
 export interface Tenure {
@@ -119,9 +128,41 @@ interface HeaderContent {
 /** Approximate satoshi that miners spend in a Bitcoin block. */
 const BURN_SPENT = 40_000;
 
-/** The transactions in a block's body; operations on Bitcoin have only receipts. */
+/** The transactions in a block's body; operations on Bitcoin and what the node makes itself have only receipts. */
 export const bodyOf = (receipts: readonly Receipt[]): readonly Receipt[] =>
-  receipts.filter(({ burnchainOp }) => burnchainOp === null);
+  receipts.filter(({ burnchainOp, rawTx }) => burnchainOp === null && !isUnsigned(rawTx));
+
+/** Whether a transaction has chain id 0. */
+const isUnsigned = (rawTx: string): boolean => rawTx.startsWith('00000000', 4);
+
+/** A transaction of the node itself. @param signers combined hash of the signers; by default that of the boot address */
+export function bootReceipt(
+  payload: Uint8Array,
+  network: Network,
+  parts: Partial<Receipt>,
+  signers?: Uint8Array | undefined,
+): Receipt {
+  const raw = unsignedBootTransaction(payload, network, signers);
+  return {
+    txId: toHex(transactionId(raw)),
+    rawTx: toHex(raw),
+    status: 'success',
+    result: clarity.ok(clarity.bool(true)),
+    events: [],
+    abi: null,
+    cost: noCost,
+    vmError: null,
+    burnchainOp: null,
+    ...parts,
+  };
+}
+
+/** The STX of the genesis block that are unlocked at a height. */
+export interface Unlock {
+  readonly recipient: string;
+  /** Micro-STX. */
+  readonly amount: bigint;
+}
 
 /** Makes a header, signed by its miner and the signers. */
 export function sealedHeader(
@@ -186,6 +227,7 @@ export class BlockBuilder {
     readonly prng: Prng,
     readonly traffic: Traffic,
     readonly network: Network,
+    readonly unlocks: ReadonlyMap<number, readonly Unlock[]>,
   ) {}
 
   /**
@@ -204,7 +246,7 @@ export class BlockBuilder {
     const { world } = context;
     const burnHeight = context.burn.height;
     const at = { height: context.parent.height + 1, burnHeight };
-    const receipts: Receipt[] = this.#operations(context);
+    const receipts: Receipt[] = [...this.#epochContracts(context), ...this.#operations(context)];
     for (const own of this.#bookkeeping(context)) receipts.push(execute(own, world, at));
 
     const transactions: SignedTransaction[] = [];
@@ -235,7 +277,25 @@ export class BlockBuilder {
       include(transaction);
     }
     const fees = transactions.reduce((sum, transaction) => sum + payerOf(transaction).fee, 0n);
+    receipts.push(...this.#unlocked(at.height, world));
     return { receipts, transactions, fresh, fees };
+  }
+
+  /** The contract of the epoch in which pox-5 replaces pox-4, in the epoch's first block. */
+  #epochContracts({ parent, burn, world }: BlockContext): Receipt[] {
+    const { pox5Height } = world;
+    if (pox5Height === undefined || parent.burn.height >= pox5Height || burn.height < pox5Height) return [];
+    const { name, source, abi } = pox5;
+    world.install({ id: `${this.network.boot}.${name}`, template: pox5, height: parent.height + 1 });
+    return [bootReceipt(deploymentPayload(name, source, POX_5_CLARITY), this.network, { abi })];
+  }
+
+  #unlocked(height: number, world: World): Receipt[] {
+    const due = this.unlocks.get(height);
+    if (due === undefined) return [];
+    const events = due.map(({ recipient, amount }) => ({ type: 'stx_mint_event' as const, recipient, amount }));
+    for (const event of events) world.apply(event);
+    return [bootReceipt(unlockPayload(principalBytes(this.network.boot)!, height), this.network, { events })];
   }
 
   /** The operations of Bitcoin blocks since the parent's, which a tenure's first block executes. */
@@ -291,33 +351,49 @@ const budgetCauses = [
 /** Micro-STX that each tenure mints. */
 const coinbaseAmount = 500_000_000n;
 /** Tenures until a reward is credited; 100 on the public networks. */
-const maturity = 6;
+export const maturity = 6;
 
 /** Rewards that are due after the block's tenure. Tenure 0, the genesis block, has no miner. */
 export function earningsAt({ tenure, fees, earnings }: Block): readonly Earning[] {
   return tenure.height === 0 ? [] : [...earnings, { tenure, fees }];
 }
 
-export function hasMatured({ tenure }: Earning, tenureHeight: number): boolean {
-  return tenure.height + maturity <= tenureHeight;
+/** Whether all of a tenure's rewards are paid: its coinbase when it matures, its fees with the coinbase of the next one. */
+export function isPaid({ tenure }: Earning, tenureHeight: number): boolean {
+  return tenure.height + maturity < tenureHeight;
 }
 
 /** Credits the rewards that mature in a tenure, and returns them as the block reports them. */
-export function matureRewards(earnings: readonly Earning[], tenureHeight: number, world: World) {
-  const matured = earnings.filter((earning) => hasMatured(earning, tenureHeight));
-  return matured.map(({ tenure, fees }) => {
-    world.credit(tenure.recipient, coinbaseAmount + fees);
-    return {
+export function matureRewards(earnings: readonly Earning[], tenureHeight: number, world: World, boot: string) {
+  const matured = tenureHeight - maturity;
+  const earned = earnings.find(({ tenure }) => tenure.height === matured);
+  if (earned === undefined) return [];
+  const before = earnings.find(({ tenure }) => tenure.height === matured - 1);
+  const { tenure } = earned;
+  world.mint(tenure.recipient, coinbaseAmount);
+  if (before !== undefined) world.credit(before.tenure.recipient, before.fees);
+  const from = {
+    from_index_consensus_hash: tenure.indexBlockHash,
+    from_stacks_block_hash: tenure.blockHash,
+    tx_fees_anchored: '0',
+    tx_fees_streamed_confirmed: '0',
+  };
+  return [
+    {
+      ...from,
       coinbase_amount: String(coinbaseAmount),
-      from_index_consensus_hash: tenure.indexBlockHash,
-      from_stacks_block_hash: tenure.blockHash,
       miner_address: tenure.miner.address,
       recipient: tenure.recipient,
-      tx_fees_anchored: String(fees),
-      tx_fees_streamed_confirmed: '0',
       tx_fees_streamed_produced: '0',
-    };
-  });
+    },
+    {
+      ...from,
+      coinbase_amount: '0',
+      miner_address: before?.tenure.miner.address ?? boot,
+      recipient: before?.tenure.recipient ?? boot,
+      tx_fees_streamed_produced: String(before?.fees ?? 0n),
+    },
+  ];
 }
 
 /** The signers of the next cycle and its reward addresses, one entry per reward slot. */
@@ -340,10 +416,19 @@ export function rewardSet(prng: Prng, signers: readonly Account[], network: Netw
   };
 }
 
-/** Whether the tenure elected at `burnHeight` is the first of a prepare phase, and so chooses the next signers. */
-export function choosesSigners(parentBurnHeight: number, burnHeight: number): boolean {
-  if (!cycles.inPreparePhase(burnHeight)) return false;
-  return !cycles.inPreparePhase(parentBurnHeight) || cycles.of(parentBurnHeight) !== cycles.of(burnHeight);
+/**
+ * The cycle whose signers are chosen at a Bitcoin height: after the first block of the prepare phase, up to the first block of
+ * the cycle. Null at other heights.
+ */
+function chosenCycle(burnHeight: number): number | null {
+  const next = Math.ceil(burnHeight / cycles.length);
+  return burnHeight > cycles.prepareStartOf(next) ? next : null;
+}
+
+/** The cycle whose signers a tenure chooses, which is the first in its phase; null for other tenures. */
+export function newlyChosen(parentBurnHeight: number, burnHeight: number): number | null {
+  const cycle = chosenCycle(burnHeight);
+  return cycle === chosenCycle(parentBurnHeight) ? null : cycle;
 }
 
 /** Burn heights at which the locks of earlier stacking contracts ended. */

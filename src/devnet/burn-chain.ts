@@ -36,7 +36,7 @@ type BurnOperation = {
  * Burn height of the genesis block: after the activation of every simulated epoch, and so close to the next reward cycle that
  * even a short chain chooses signers and begins bonds.
  */
-const firstBurnHeight = 214;
+export const firstBurnHeight = 214;
 /** Satoshi that each of two reward addresses gets from a miner's commitment. */
 const commitment = 20_000;
 
@@ -44,6 +44,7 @@ const commitment = 20_000;
 export class BurnChain {
   readonly #rewarded: readonly Account[];
 
+  /** @param users who make operations on Stacks */
   constructor(
     readonly prng: Prng,
     readonly users: readonly Account[],
@@ -111,7 +112,7 @@ export function burnBlocksBetween(from: BurnBlock, to: BurnBlock): BurnBlock[] |
 
 /** Draws an operation for some of the Bitcoin blocks. */
 function drawOperation(prng: Prng, users: readonly Account[], network: Network): BurnOperation | undefined {
-  if (!prng.chance(0.15)) return undefined;
+  if (!prng.chance(0.15) || users.length === 0) return undefined;
   const txId = toHex(prng.bytes(32));
   const sender = prng.pick(users);
   if (prng.chance(0.7)) {

@@ -2,44 +2,39 @@ import { principalBytes } from '../codec/address.ts';
 import { clarity } from '../codec/clarity-encode.ts';
 import { toHex } from '../codec/hex.ts';
 import { indexBlockHash } from '../codec/nakamoto-block.ts';
-import { transactionId } from '../codec/transaction.ts';
 import {
   type Block,
   type BlockBody,
   BlockBuilder,
   type BlockContext,
   blockPayload,
+  bootReceipt,
   type ChosenRewardSet,
-  choosesSigners,
   earningsAt,
   genesisPayload,
-  hasMatured,
+  isPaid,
   matureRewards,
+  newlyChosen,
   rewardSet,
   type SealedHeader,
   sealedHeader,
   type Tenure,
+  type Unlock,
 } from './block.ts';
-import { type BurnBlock, BurnChain, burnBlocksBetween } from './burn-chain.ts';
+import { type BurnBlock, BurnChain, burnBlocksBetween, firstBurnHeight } from './burn-chain.ts';
 import { sha512_256, u64 } from './bytes.ts';
 import { type Attachment, type ChainEvent, type ContractTemplate, contractInterface } from './contract.ts';
 import { bns } from './contracts/bns.ts';
 import { pox4 } from './contracts/pox-4.ts';
 import { pox5 } from './contracts/pox-5.ts';
 import { SBTC_ASSET, SBTC_DEPLOYER, sbtcRegistry, sbtcToken } from './contracts/token.ts';
-import { noCost, type Receipt } from './execute.ts';
+import type { Receipt } from './execute.ts';
 import { type Network, networks } from './network.ts';
 import { type NodeEvent, nodeEvent } from './node-event.ts';
 import { cycles } from './pox.ts';
 import { Prng } from './prng.ts';
 import { Mempool, Traffic } from './traffic.ts';
-import {
-  type SignedTransaction,
-  smartContract,
-  tokenTransfer,
-  unsignedBootTransaction,
-  versionedSmartContract,
-} from './transaction.ts';
+import { type SignedTransaction, smartContract, tokenTransfer, versionedSmartContract } from './transaction.ts';
 import { type Account, accounts } from './wallet.ts';
 import { World } from './world.ts';
 
@@ -69,6 +64,8 @@ export interface ChainOptions {
    * so that a short chain has calls of both.
    */
   readonly pox5Height?: number | undefined;
+  /** Whether Bitcoin blocks have operations on Stacks (SIP-007). Default true. */
+  readonly operations?: boolean;
   /** Whether block 0 funds a faucet account. Default false. */
   readonly faucet?: boolean;
 }
@@ -124,6 +121,7 @@ export class SimulatedChain {
   readonly #blocks = new Map<string, Block>();
   readonly #byHeight = new Map<number, Block[]>();
   readonly #elected = new WeakMap<BurnBlock, Tenure>();
+  readonly #burnBlocks = new Map<string, BurnBlock>();
   #burnTip: BurnBlock;
   #tip: Block;
   #mined = 0;
@@ -141,8 +139,10 @@ export class SimulatedChain {
     this.#prng = prng;
     this.#miners = accounts(seed, 'miner', 3, network);
     this.#signers = accounts(seed, 'signer', 6, network);
-    this.#burns = new BurnChain(new Prng(`${seed}/burn`), users, this.#signers, network);
-    this.#builder = new BlockBuilder(new Prng(`${seed}/block`), traffic, network);
+    const operators = options.operations === false ? [] : users;
+    this.#burns = new BurnChain(new Prng(`${seed}/burn`), operators, this.#signers, network);
+    const unlocks = unlocksFor(users);
+    this.#builder = new BlockBuilder(new Prng(`${seed}/block`), traffic, network, unlocks);
     this.#mempool = options.mempool === false ? undefined : new Mempool(new Prng(`${seed}/mempool`), traffic);
     this.#attachments = new Attachments(new Prng(`${seed}/attachments`));
     this.#mean = options.transactionsPerBlock ?? 10;
@@ -152,8 +152,9 @@ export class SimulatedChain {
     this.faucet = options.faucet === true ? accounts(seed, 'faucet', 1, network)[0] : undefined;
 
     this.#burnTip = this.#burns.first(options.startTime ?? defaultStart);
+    this.#burnBlocks.set(this.#burnTip.consensusHash.toHex(), this.#burnTip);
     const world = new World(undefined, options.pox5Height);
-    const receipts = genesisReceipts(world, [...users, ...sponsors], this.faucet, prng, network);
+    const receipts = genesisReceipts(world, [...users, ...sponsors], unlocks, this.faucet, prng, network);
     this.#genesis = this.#makeGenesis(world, receipts);
     this.#genesisBody = genesisPayload({ ...this.#genesis, maturedRewards: [] }, prng);
     this.#tip = this.#genesis;
@@ -187,6 +188,11 @@ export class SimulatedChain {
   /** The tenure that a Bitcoin block elected; undefined if it elected none, or none of its blocks was mined yet. */
   elected(burn: BurnBlock): Tenure | undefined {
     return this.#elected.get(burn);
+  }
+
+  /** A Bitcoin block on any branch, by its consensus hash in hex; undefined for others. */
+  burnBlock(consensusHash: string): BurnBlock | undefined {
+    return this.#burnBlocks.get(consensusHash);
   }
 
   /** A block and its ancestors down to block 0, if they are in memory. */
@@ -248,7 +254,7 @@ export class SimulatedChain {
 
     const block = this.#assemble(context, body, time);
     const earnings = newTenure ? earningsAt(before) : [];
-    const maturedRewards = matureRewards(earnings, block.tenure.height, world);
+    const maturedRewards = matureRewards(earnings, block.tenure.height, world, this.network.boot);
 
     const events = burnBlocks.map((b) => nodeEvent('/new_burn_block', this.#burns.payload(b), b.time * 1000));
     const start = events.at(-1)?.time ?? before.time * 1000;
@@ -293,7 +299,9 @@ export class SimulatedChain {
 
   #nextBurnBlock(base: BurnBlock, earliest: number): BurnBlock {
     const made = this.#burns.next(base, earliest);
-    return { ...made, time: Math.max(this.#clock(made.time), base.time + 1) };
+    const block = { ...made, time: Math.max(this.#clock(made.time), base.time + 1) };
+    this.#burnBlocks.set(block.consensusHash.toHex(), block);
+    return block;
   }
 
   /** The burn block that a miner uses if none is announced. */
@@ -329,10 +337,8 @@ export class SimulatedChain {
     const hashes = { blockHash, indexBlockHash };
     const at = { ...hashes, header, parent: parent.indexBlockHash, height: parent.height + 1 };
     const { transactions, receipts, fees } = body;
-    const chosen = newTenure !== undefined && choosesSigners(parent.burn.height, burn.height);
-    const rewardSets = chosen
-      ? [...parent.rewardSets, this.#chosenFor(cycles.of(burn.height) + 1, world)]
-      : parent.rewardSets;
+    const cycle = newTenure === undefined ? null : newlyChosen(parent.burn.height, burn.height);
+    const rewardSets = cycle === null ? parent.rewardSets : [...parent.rewardSets, this.#chosenFor(cycle, world)];
     const inPlace = { ...at, time, burn, burnView, world, transactions, receipts, rewardSets };
     if (newTenure === undefined) {
       const { tenure, earnings } = parent;
@@ -349,7 +355,7 @@ export class SimulatedChain {
       parentIndexBlockHash: parent.tenure.indexBlockHash,
       ...hashes,
     };
-    const earnings = earningsAt(parent).filter((earning) => !hasMatured(earning, tenure.height));
+    const earnings = earningsAt(parent).filter((earning) => !isPaid(earning, tenure.height));
     return { ...inPlace, tenure, blocksInTenure: 1, fees, earnings };
   }
 
@@ -422,16 +428,54 @@ export class SimulatedChain {
   }
 }
 
-const done = clarity.ok(clarity.bool(true));
-
-/** Boot contracts without functions, so that readers find them. */
-const quietContracts = ['costs', 'lockup'].map((name): ContractTemplate => {
-  const source = `;; The boot contract ${name}; its source is not part of the simulation.\n`;
-  const propose = () => {
+/** A boot contract without functions, so that readers find it. */
+const quietContract = (name: string): ContractTemplate => ({
+  name,
+  clarityVersion: undefined,
+  source: `;; The boot contract ${name}; its source is not part of the simulation.\n`,
+  abi: contractInterface({ clarity_version: 'Clarity1' }),
+  isPartial: true,
+  propose() {
     throw new Error(`nobody calls ${name}`);
-  };
-  const abi = contractInterface({ clarity_version: 'Clarity1' });
-  return { name, clarityVersion: undefined, source, abi, isPartial: true, propose };
+  },
+});
+const costs = quietContract('costs');
+
+type Unlocks = ReadonlyMap<number, readonly Unlock[]>;
+
+/** The STX of the genesis block that are unlocked by heights, as investors' were on mainnet. */
+const unlocksFor = ([first, second = first]: readonly Account[]): Unlocks =>
+  new Map(
+    first === undefined || second === undefined
+      ? []
+      : [
+          [7, [{ recipient: first.address, amount: 12_345_678n }]],
+          [
+            35,
+            [
+              { recipient: second.address, amount: 500_000_000n },
+              { recipient: first.address, amount: 1n },
+            ],
+          ],
+        ],
+  );
+
+/** The boot contract with the schedule of unlocks. */
+const lockup = (unlocks: Unlocks): ContractTemplate => ({
+  ...quietContract('lockup'),
+  maps: {
+    lockups(_, key) {
+      const height = [...unlocks.keys()].find((one) => Buffer.compare(clarity.uint(one), key) === 0);
+      const due = height === undefined ? undefined : unlocks.get(height);
+      return due === undefined
+        ? undefined
+        : clarity.list(
+            due.map(({ recipient, amount }) =>
+              clarity.tuple({ recipient: clarity.principal(recipient), amount: clarity.uint(amount) }),
+            ),
+          );
+    },
+  },
 });
 
 /** Micro-STX of the faucet at the start: a billion STX. */
@@ -447,11 +491,15 @@ const FAUCET_SATS = 1_000_000_000_000n;
 function genesisReceipts(
   world: World,
   rich: readonly Account[],
+  unlocks: Unlocks,
   faucet: Account | undefined,
   prng: Prng,
   network: Network,
 ): Receipt[] {
-  const deployments = [...quietContracts, bns, pox4, pox5].map((template) => {
+  const { pox5Height } = world;
+  const isPox5There = pox5Height === undefined || pox5Height <= firstBurnHeight;
+  const templates = [costs, lockup(unlocks), bns, pox4, ...(isPox5There ? [pox5] : [])];
+  const deployments = templates.map((template) => {
     world.install({ id: `${network.boot}.${template.name}`, template, height: 0 });
     return bootReceipt(smartContract(template.name, template.source), network, { abi: template.abi });
   });
@@ -475,27 +523,6 @@ function genesisReceipts(
   }
   for (const event of events) world.apply(event);
   return [...deployments, bootReceipt(tokenTransfer(network.boot, 0n, ''), network, { events })];
-}
-
-function bootReceipt(
-  payload: Uint8Array,
-  network: Network,
-  parts: Partial<Receipt>,
-  signers?: Uint8Array | undefined,
-): Receipt {
-  const raw = unsignedBootTransaction(payload, network, signers);
-  return {
-    txId: toHex(transactionId(raw)),
-    rawTx: toHex(raw),
-    status: 'success',
-    result: done,
-    events: [],
-    abi: null,
-    cost: noCost,
-    vmError: null,
-    burnchainOp: null,
-    ...parts,
-  };
 }
 
 /** The block of a transaction that named attachments. */

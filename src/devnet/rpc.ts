@@ -247,6 +247,7 @@ function pox({ node, block }: RpcRequest) {
   // A node doesn't list a version that is never active.
   const later = pox5Height === undefined || pox5Height === Number.POSITIVE_INFINITY ? [] : [pox5Height];
   const stacked = jsonInteger(block.world.stacked(height));
+  const end = jsonInteger(LAST_HEIGHT);
   return {
     contract_id: `${boot}.${block.world.isActive('pox-4', height) ? 'pox-4' : 'pox-5'}`,
     pox_activation_threshold_ustx: 0,
@@ -271,13 +272,11 @@ function pox({ node, block }: RpcRequest) {
       ustx_until_pox_rejection: null,
     },
     epochs: [
-      {
-        epoch_id: 'Epoch33',
-        start_height: 0,
-        end_height: jsonInteger(LAST_HEIGHT),
-        block_limit: blockLimit,
-        network_epoch: 14,
-      },
+      { epoch_id: 'Epoch33', start_height: 0, end_height: later[0] ?? end, block_limit: blockLimit, network_epoch: 14 },
+      ...later.map((start) => ({
+        ...{ epoch_id: 'Epoch40', start_height: start, end_height: end, block_limit: blockLimit },
+        network_epoch: 15,
+      })),
     ],
     min_amount_ustx: slot,
     prepare_cycle_length: cycles.prepareLength,
@@ -410,9 +409,8 @@ function sortition({ chain }: ServedNode, burn: BurnBlock) {
 }
 const ZEROS = `0x${noHash}`;
 
-/** The sortition of the newest Bitcoin block that passes a test. */
-function sortitions(asked: RpcRequest, isWanted: (burn: BurnBlock) => boolean, missing: string) {
-  const burn = burnBlocksOf(asked).find(isWanted);
+/** The sortition of a Bitcoin block. */
+function sortitions(asked: RpcRequest, burn: BurnBlock | undefined, missing: string) {
   if (burn === undefined) throw new RpcError(404, `Could not find snapshot ${missing}\n`);
   return [sortition(asked.node, burn)];
 }
@@ -682,14 +680,15 @@ const routes: readonly RpcRoute[] = [
   { method: 'GET', path: '/v3/blocks/height/*', answer: blockByHeight },
   { method: 'GET', path: '/v3/blocks/replay/*', answer: replay },
   { method: 'GET', path: '/v3/stacker_set/*', answer: stackerSet },
-  { method: 'GET', path: '/v3/sortitions', answer: (asked) => sortitions(asked, () => true, 'of the tip') },
+  { method: 'GET', path: '/v3/sortitions', answer: (asked) => sortitions(asked, asked.block.burnView, 'of the tip') },
   { method: 'GET', path: '/v3/sortitions/latest_and_last', answer: latestSortitions },
   {
     method: 'GET',
     path: '/v3/sortitions/burn_height/*',
     answer: (asked) => {
       const [height = ''] = asked.params;
-      return sortitions(asked, (burn) => String(burn.height) === height, `BurnHeight(${height})`);
+      const burn = burnBlocksOf(asked).find((one) => String(one.height) === height);
+      return sortitions(asked, burn, `BurnHeight(${height})`);
     },
   },
   {
@@ -697,7 +696,7 @@ const routes: readonly RpcRoute[] = [
     path: '/v3/sortitions/consensus/*',
     answer: (asked) => {
       const hash = bare(asked.params[0] ?? '').toLowerCase();
-      return sortitions(asked, (burn) => burn.consensusHash.toHex() === hash, `ConsensusHash(${hash})`);
+      return sortitions(asked, asked.node.chain.burnBlock(hash), `ConsensusHash(${hash})`);
     },
   },
   { method: 'GET', path: '/v3/transaction/*', answer: transaction },

@@ -1,6 +1,7 @@
 /** Makes and signs transactions (SIP-005), and describes those that the simulation executes. */
 
 import { principalBytes } from '../codec/address.ts';
+import { bootTransaction } from '../codec/boot-transaction.ts';
 import { clarity, encodeArguments } from '../codec/clarity-encode.ts';
 import { toHex } from '../codec/hex.ts';
 import { transactionId } from '../codec/transaction.ts';
@@ -131,13 +132,12 @@ export function signTransaction(transaction: UnsignedTransaction, network: Netwo
  * @param signers combined hash of the signers; by default that of the boot address
  */
 export function unsignedBootTransaction(payload: Uint8Array, network: Network, signers?: Uint8Array): Uint8Array {
+  if (signers === undefined) return bootTransaction(network.name === 'mainnet', payload);
   return concat(
     u8(network.transactionVersion),
     u32(0),
     u8(authTypes.standard),
-    signers === undefined
-      ? spendingCondition(noSigner, 0, 0n, noSignature)
-      : concat(u8(severalSignatures), signers, u64(0), u64(0), u32(0), u16(0)),
+    concat(u8(severalSignatures), signers, u64(0), u64(0), u32(0), u16(0)),
     u8(anchorModes.onChainOnly),
     noPostConditions,
     payload,

@@ -32,6 +32,7 @@ export class World implements WorldView {
   /** The state of pox-5. */
   readonly staking: StakingState;
   #contracts: readonly DeployedContract[];
+  #supply: bigint;
 
   /**
    * @param parent the state before; undefined before block 0
@@ -53,6 +54,7 @@ export class World implements WorldView {
       this.#contractById = new LayeredMap();
       this.staking = new StakingState();
       this.#contracts = [];
+      this.#supply = 0n;
       return;
     }
     this.#stx = parent.#stx.fork();
@@ -66,6 +68,7 @@ export class World implements WorldView {
     this.#contractById = parent.#contractById.fork();
     this.staking = new StakingState(parent.staking);
     this.#contracts = parent.#contracts;
+    this.#supply = parent.#supply;
   }
 
   /** The state for a block on top. This state must not change any more. */
@@ -88,8 +91,9 @@ export class World implements WorldView {
     return this.#stx.entries();
   }
 
+  /** Micro-STX that came into being, less those that were burnt. Fees count though their miner gets them later. */
   supply(): bigint {
-    return [...this.balances().values()].reduce((sum, amount) => sum + amount, 0n);
+    return this.#supply;
   }
 
   locked(principal: string, burnHeight: number): Lock | undefined {
@@ -172,6 +176,12 @@ export class World implements WorldView {
     this.#stx.set(principal, rest);
   }
 
+  /** Pays a coinbase, which comes into being with it. */
+  mint(principal: string, amount: bigint): void {
+    this.credit(principal, amount);
+    this.#supply += amount;
+  }
+
   /** Applies an event. */
   apply(event: ChainEvent): void {
     if (event.type === 'contract_event') {
@@ -191,6 +201,8 @@ export class World implements WorldView {
     if (!('asset' in event)) {
       if (sender !== undefined) this.debit(sender, event.amount);
       if (recipient !== undefined) this.credit(recipient, event.amount);
+      if (sender === undefined) this.#supply += event.amount;
+      if (recipient === undefined) this.#supply -= event.amount;
     } else if ('amount' in event) {
       if (sender !== undefined) this.#addFungible(event.asset, sender, -event.amount);
       if (recipient !== undefined) this.#addFungible(event.asset, recipient, event.amount);

@@ -109,20 +109,27 @@ test('a restart announces block 0 with nothing in it', () => {
   expect(genesis?.parent_index_block_hash).toBe(`0x${'ff'.repeat(32)}`);
 });
 
-test('rewards of the first tenure on mature after six more and are credited', () => {
+test('a coinbase matures after six tenures, with the fees of the tenure before', () => {
   const chain = new SimulatedChain({ seed: 10, accounts: 10 });
   let parent: string | null = null;
   const blocks: MinedBlock[] = [];
   for (let i = 0; i < 9; i++) {
-    blocks.push(chain.mine(parent, { newTenure: true }));
+    blocks.push(chain.mine(parent, { newTenure: true, ...(i === 8 ? { transactions: 0 } : {}) }));
     parent = blocks.at(-1)!.indexBlockHash;
   }
   const bodies = blocks.flatMap(({ events }) => blocksOf(events));
   const rewards = bodies.map(({ matured_miner_rewards }) => matured_miner_rewards.length);
-  expect(rewards).toEqual([0, 0, 0, 0, 0, 0, 1, 1, 1]);
-  const last = bodies.at(-1)!.matured_miner_rewards[0]!;
-  const due = BigInt(last.coinbase_amount) + BigInt(last.tx_fees_anchored);
-  expect(chain.world(parent!).balance(last.recipient)).toBeGreaterThanOrEqual(due);
+  expect(rewards).toEqual([0, 0, 0, 0, 0, 0, 2, 2, 2]);
+  const [coinbase, fees] = bodies.at(-1)!.matured_miner_rewards;
+  // Tenure 3 matures in tenure 9, and with it the fees of tenure 2.
+  expect(coinbase).toMatchObject({
+    from_index_consensus_hash: blocks[2]!.indexBlockHash,
+    tx_fees_streamed_produced: '0',
+  });
+  const paid = chain.block(blocks[1]!.indexBlockHash)!.fees;
+  expect(fees).toMatchObject({ coinbase_amount: '0', tx_fees_streamed_produced: String(paid) });
+  const before = chain.world(blocks[7]!.indexBlockHash);
+  expect(chain.tip.world.supply() - before.supply()).toBe(BigInt(coinbase!.coinbase_amount));
 });
 
 test("a block that is no longer in memory can't be mined on", () => {

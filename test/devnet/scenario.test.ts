@@ -8,7 +8,7 @@ import type { NodeEvent } from '../../src/devnet/node-event.ts';
 import { type DevnetOptions, devnetEvents } from '../../src/devnet/scenario.ts';
 import { type BlockBody, blocksOf, bodiesOf, type DropBody } from './payload-types.ts';
 
-const options: DevnetOptions = { seed: 42, blocks: 120, transactionsPerBlock: 12, accounts: 40, forkEvery: 8 };
+const options: DevnetOptions = { seed: 4, blocks: 120, transactionsPerBlock: 12, accounts: 40, forkEvery: 8 };
 const events = [...devnetEvents(options)];
 const blocks = blocksOf(events);
 const byId = new Map(blocks.toReversed().map((block) => [block.index_block_hash, block]));

@@ -1,6 +1,6 @@
 /** Streams of events with forks, grown from a list of small steps, so that fast-check can shrink them. */
 import fc from 'fast-check';
-import { type MineOptions, SimulatedChain } from '../../../src/devnet/chain.ts';
+import { type ChainOptions, type MineOptions, SimulatedChain } from '../../../src/devnet/chain.ts';
 import type { NodeEvent } from '../../../src/devnet/node-event.ts';
 
 /** `burn_fork` puts a tenure on a new Bitcoin block that rivals the one the chain has. */
@@ -87,7 +87,7 @@ export const besides = (): fc.Arbitrary<Forks> => {
   });
 };
 
-const options = (tenure: Tenure, transactions: number): MineOptions => {
+const mining = (tenure: Tenure, transactions: number): MineOptions => {
   switch (tenure) {
     case 'same':
       return { transactions };
@@ -104,8 +104,11 @@ const options = (tenure: Tenure, transactions: number): MineOptions => {
 export const eventsOf = (forks: Forks): NodeEvent[] => grown(forks).events;
 
 /** The chain that the steps make, and its events. */
-export function grown({ seed, steps }: Forks): { chain: SimulatedChain; events: NodeEvent[] } {
-  const chain = new SimulatedChain({ seed, accounts: 12, staking: STAKING });
+export function grown(
+  { seed, steps }: Forks,
+  options: Partial<ChainOptions> = {},
+): { chain: SimulatedChain; events: NodeEvent[] } {
+  const chain = new SimulatedChain({ seed, accounts: 12, staking: STAKING, ...options });
   const events = [chain.genesis()];
   const parents = new Map<string, string | null>([[chain.genesisHash, null]]);
   /** Blocks without a child, oldest first. */
@@ -114,7 +117,7 @@ export function grown({ seed, steps }: Forks): { chain: SimulatedChain; events: 
   const mine = (parent: string, tenure: Tenure, transactions: number): { hash: string; height: number } => {
     // Block 1 always begins a tenure.
     const wanted = parent === chain.genesisHash && tenure !== 'burn_fork' ? 'new' : tenure;
-    const block = chain.mine(parent, options(wanted, transactions));
+    const block = chain.mine(parent, mining(wanted, transactions));
     events.push(...block.events);
     parents.set(block.indexBlockHash, parent);
     ends.delete(parent);
